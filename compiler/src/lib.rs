@@ -1,0 +1,1 @@
+//! The pipeline, targets, diagnostics, code emission and bundle writer.

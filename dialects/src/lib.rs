@@ -1,0 +1,1 @@
+//! The norm and gl dialects: ODS, the little C++ MLIR needs, and typed Rust views.

@@ -1,0 +1,1 @@
+//! Every pass of the compiler, one file each, declared in Passes.td.

@@ -1,0 +1,3 @@
+//! Language server for modules in the norm and gl dialects.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Runs passes and pipelines on a module, as mlir-opt does.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Runs, checks and times a bundle on a GPU.
+
+fn main() {}

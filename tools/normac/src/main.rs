@@ -1,0 +1,3 @@
+//! Compiles norm functions ahead of time into a bundle.
+
+fn main() {}

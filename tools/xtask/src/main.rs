@@ -1,0 +1,3 @@
+//! The project's own chores: set-up, demo, tests, docs, tidy, scaffolding.
+
+fn main() {}
