@@ -1,1 +1,14 @@
 //! The ahead-of-time bundle: manifest, size expressions, and the scalar program's reference evaluator.
+//!
+//! This crate knows neither MLIR nor a GPU, so that what the compiler writes and what a launcher reads are the
+//! same types, and a launcher stays small. `README.md` describes the format.
+
+pub mod element;
+pub mod expression;
+pub mod manifest;
+pub mod program;
+
+pub use element::Element;
+pub use expression::Expression;
+pub use manifest::Manifest;
+pub use program::Program;

@@ -1,0 +1,666 @@
+//! Size expressions: what a manifest says about sizes that are known only at launch.
+//!
+//! An expression is an integer, or `+ - *`, `floordiv(a, b)`, `ceildiv(a, b)`, `mod(a, b)`, `min(a, b)` and
+//! `max(a, b)` over integers and symbols. Division rounds towards minus infinity (`floordiv`, and `mod` with it) or
+//! plus infinity (`ceildiv`), as MLIR's affine maps do. Arithmetic is checked: a size that leaves `i64` is an error,
+//! never a wrapped number.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops;
+
+use serde::de::{Deserialize, Deserializer, Visitor};
+use serde::ser::{Serialize, Serializer};
+use thiserror::Error;
+
+/// The longest source that is parsed, in bytes; it bounds the depth of every expression.
+const MAX_SOURCE: usize = 4096;
+/// The deepest nesting of parentheses that is parsed.
+const MAX_NESTING: usize = 64;
+
+/// An integer-valued expression over symbols.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Expression {
+    /// A constant.
+    Integer(i64),
+    /// A name that the launcher binds: a size, a stride, `num_sms` or `ctas_per_sm`.
+    Symbol(String),
+    /// An operation on two expressions.
+    Binary(Operation, Box<Expression>, Box<Expression>),
+}
+
+/// What a binary expression does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Subtract,
+    /// `a * b`
+    Multiply,
+    /// `floordiv(a, b)`: the quotient rounded towards minus infinity.
+    FloorDivide,
+    /// `ceildiv(a, b)`: the quotient rounded towards plus infinity.
+    CeilDivide,
+    /// `mod(a, b)`: `a - b * floordiv(a, b)`.
+    Modulo,
+    /// `min(a, b)`
+    Minimum,
+    /// `max(a, b)`
+    Maximum,
+}
+
+/// Why a text is no expression. Columns are 1-based and count bytes.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("in expression '{source_text}', column {column}: {message}")]
+pub struct ParseError {
+    source_text: String,
+    /// Where the first wrong character stands.
+    pub column: usize,
+    message: String,
+}
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum EvaluateError {
+    /// A symbol has no binding.
+    #[error("symbol '{0}' has no value")]
+    Unbound(String),
+    /// The value does not fit in 64 bits.
+    #[error("'{0}' overflows a 64-bit integer")]
+    Overflow(String),
+    /// A divisor is zero or negative.
+    #[error("'{expression}' divides by {divisor}, expected a positive divisor")]
+    Divisor {
+        /// The expression that divides.
+        expression: String,
+        /// The divisor's value.
+        divisor: i64,
+    },
+}
+
+impl Operation {
+    const CALLS: [Operation; 5] = [
+        Operation::FloorDivide,
+        Operation::CeilDivide,
+        Operation::Modulo,
+        Operation::Minimum,
+        Operation::Maximum,
+    ];
+
+    /// The operation's spelling in an expression.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Add => "+",
+            Operation::Subtract => "-",
+            Operation::Multiply => "*",
+            Operation::FloorDivide => "floordiv",
+            Operation::CeilDivide => "ceildiv",
+            Operation::Modulo => "mod",
+            Operation::Minimum => "min",
+            Operation::Maximum => "max",
+        }
+    }
+
+    fn divides(self) -> bool {
+        matches!(
+            self,
+            Operation::FloorDivide | Operation::CeilDivide | Operation::Modulo
+        )
+    }
+
+    /// The value, or `None` where it does not fit or the divisor is not positive.
+    fn apply(self, a: i64, b: i64) -> Option<i64> {
+        match self {
+            Operation::Add => a.checked_add(b),
+            Operation::Subtract => a.checked_sub(b),
+            Operation::Multiply => a.checked_mul(b),
+            _ if self.divides() && b <= 0 => None,
+            Operation::FloorDivide => Some(a.div_euclid(b)),
+            Operation::CeilDivide => Some(a.div_euclid(b) + i64::from(a.rem_euclid(b) != 0)),
+            Operation::Modulo => Some(a.rem_euclid(b)),
+            Operation::Minimum => Some(a.min(b)),
+            Operation::Maximum => Some(a.max(b)),
+        }
+    }
+}
+
+impl Expression {
+    /// A symbol; `name` must be an identifier (letters, digits and `_`, no leading digit) to be parsed again.
+    pub fn symbol(name: impl Into<String>) -> Self {
+        Expression::Symbol(name.into())
+    }
+
+    /// Parses one expression.
+    ///
+    /// # Errors
+    /// Says at which column the text stops being an expression.
+    pub fn parse(source: &str) -> Result<Self, ParseError> {
+        Parser::new(source).whole()
+    }
+
+    /// `floordiv(self, divisor)`, simplified.
+    pub fn floor_divide(self, divisor: impl Into<Expression>) -> Self {
+        Self::binary(Operation::FloorDivide, self, divisor.into())
+    }
+
+    /// `ceildiv(self, divisor)`, simplified.
+    pub fn ceil_divide(self, divisor: impl Into<Expression>) -> Self {
+        Self::binary(Operation::CeilDivide, self, divisor.into())
+    }
+
+    /// `mod(self, divisor)`, simplified.
+    pub fn modulo(self, divisor: impl Into<Expression>) -> Self {
+        Self::binary(Operation::Modulo, self, divisor.into())
+    }
+
+    /// `min(self, other)`, simplified.
+    pub fn minimum(self, other: impl Into<Expression>) -> Self {
+        Self::binary(Operation::Minimum, self, other.into())
+    }
+
+    /// `max(self, other)`, simplified.
+    pub fn maximum(self, other: impl Into<Expression>) -> Self {
+        Self::binary(Operation::Maximum, self, other.into())
+    }
+
+    /// `a op b`, with constants folded and units dropped; what would overflow or divide by zero stays as it is, so
+    /// that evaluation reports it.
+    pub fn binary(operation: Operation, a: Expression, b: Expression) -> Self {
+        use Expression::Integer;
+        use Operation::*;
+        if let (Integer(x), Integer(y)) = (&a, &b)
+            && let Some(value) = operation.apply(*x, *y)
+        {
+            return Integer(value);
+        }
+        match (operation, &a, &b) {
+            (Add | Subtract, _, Integer(0)) => a,
+            (Add, Integer(0), _) => b,
+            (Multiply | FloorDivide | CeilDivide, _, Integer(1)) => a,
+            (Multiply, Integer(1), _) => b,
+            (Multiply, Integer(0), _) | (Multiply, _, Integer(0)) | (Modulo, _, Integer(1)) => Integer(0),
+            (Minimum | Maximum, _, _) if a == b => a,
+            _ => Expression::Binary(operation, Box::new(a), Box::new(b)),
+        }
+    }
+
+    /// The constant, if the expression is one.
+    pub fn as_integer(&self) -> Option<i64> {
+        match self {
+            Expression::Integer(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The value under `bindings`, which answers `None` for names it does not know.
+    ///
+    /// # Errors
+    /// An unbound symbol, an overflow, or a divisor that is not positive.
+    pub fn evaluate(&self, bindings: &dyn Fn(&str) -> Option<i64>) -> Result<i64, EvaluateError> {
+        match self {
+            Expression::Integer(value) => Ok(*value),
+            Expression::Symbol(name) => bindings(name).ok_or_else(|| EvaluateError::Unbound(name.clone())),
+            Expression::Binary(operation, a, b) => {
+                let (a, b) = (a.evaluate(bindings)?, b.evaluate(bindings)?);
+                operation.apply(a, b).ok_or_else(|| {
+                    if operation.divides() && b <= 0 {
+                        EvaluateError::Divisor {
+                            expression: self.to_string(),
+                            divisor: b,
+                        }
+                    } else {
+                        EvaluateError::Overflow(self.to_string())
+                    }
+                })
+            }
+        }
+    }
+
+    /// The names the expression depends on, in alphabetical order.
+    pub fn symbols(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
+        self.collect_symbols(&mut names);
+        names
+    }
+
+    fn collect_symbols<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
+        match self {
+            Expression::Integer(_) => {}
+            Expression::Symbol(name) => {
+                names.insert(name);
+            }
+            Expression::Binary(_, a, b) => {
+                a.collect_symbols(names);
+                b.collect_symbols(names);
+            }
+        }
+    }
+
+    /// How tightly the printed form binds: 0 for sums, 1 for products, 2 for everything else.
+    fn precedence(&self) -> u8 {
+        match self {
+            Expression::Binary(Operation::Add | Operation::Subtract, ..) => 0,
+            Expression::Binary(Operation::Multiply, ..) => 1,
+            _ => 2,
+        }
+    }
+
+    fn print_within(&self, f: &mut fmt::Formatter<'_>, precedence: u8) -> fmt::Result {
+        if self.precedence() < precedence {
+            write!(f, "({self})")
+        } else {
+            write!(f, "{self}")
+        }
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expression::Integer(value) => write!(f, "{value}"),
+            Expression::Symbol(name) => f.write_str(name),
+            Expression::Binary(operation, a, b) if self.precedence() < 2 => {
+                // All three associate to the left, so an equally weak right operand keeps its parentheses.
+                a.print_within(f, self.precedence())?;
+                match operation {
+                    Operation::Multiply => f.write_str("*")?,
+                    _ => write!(f, " {} ", operation.name())?,
+                }
+                b.print_within(f, self.precedence() + 1)
+            }
+            Expression::Binary(operation, a, b) => write!(f, "{}({a}, {b})", operation.name()),
+        }
+    }
+}
+
+impl From<i64> for Expression {
+    fn from(value: i64) -> Self {
+        Expression::Integer(value)
+    }
+}
+
+impl<T: Into<Expression>> ops::Add<T> for Expression {
+    type Output = Expression;
+    fn add(self, other: T) -> Expression {
+        Expression::binary(Operation::Add, self, other.into())
+    }
+}
+
+impl<T: Into<Expression>> ops::Sub<T> for Expression {
+    type Output = Expression;
+    fn sub(self, other: T) -> Expression {
+        Expression::binary(Operation::Subtract, self, other.into())
+    }
+}
+
+impl<T: Into<Expression>> ops::Mul<T> for Expression {
+    type Output = Expression;
+    fn mul(self, other: T) -> Expression {
+        Expression::binary(Operation::Multiply, self, other.into())
+    }
+}
+
+/// A constant is a JSON number, everything else a string.
+impl Serialize for Expression {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Expression::Integer(value) => serializer.serialize_i64(*value),
+            _ => serializer.collect_str(self),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Expression {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FromJson;
+        impl Visitor<'_> for FromJson {
+            type Value = Expression;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an integer or a size expression")
+            }
+            fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Expression, E> {
+                Ok(Expression::Integer(value))
+            }
+            fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Expression, E> {
+                i64::try_from(value).map(Expression::Integer).map_err(E::custom)
+            }
+            fn visit_str<E: serde::de::Error>(self, source: &str) -> Result<Expression, E> {
+                Expression::parse(source).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(FromJson)
+    }
+}
+
+/// A recursive-descent parser: `sum := product (('+'|'-') product)*`, `product := atom ('*' atom)*`.
+struct Parser<'a> {
+    source: &'a str,
+    at: usize,
+    nesting: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(source: &'a str) -> Self {
+        Parser {
+            source,
+            at: 0,
+            nesting: 0,
+        }
+    }
+
+    fn whole(mut self) -> Result<Expression, ParseError> {
+        if self.source.len() > MAX_SOURCE {
+            let message = format!("expected at most {MAX_SOURCE} bytes, got {}", self.source.len());
+            let start: String = self.source.chars().take(40).collect();
+            return Err(ParseError {
+                source_text: format!("{start}..."),
+                column: MAX_SOURCE,
+                message,
+            });
+        }
+        let expression = self.sum()?;
+        self.skip_space();
+        match self.peek() {
+            None => Ok(expression),
+            Some(c) => Err(self.error(format!("expected an operator or the end, got '{c}'"))),
+        }
+    }
+
+    fn sum(&mut self) -> Result<Expression, ParseError> {
+        let mut left = self.product()?;
+        loop {
+            let operation = match self.token() {
+                Some('+') => Operation::Add,
+                Some('-') => Operation::Subtract,
+                _ => return Ok(left),
+            };
+            self.at += 1;
+            left = Expression::Binary(operation, Box::new(left), Box::new(self.product()?));
+        }
+    }
+
+    fn product(&mut self) -> Result<Expression, ParseError> {
+        let mut left = self.atom()?;
+        while self.token() == Some('*') {
+            self.at += 1;
+            left = Expression::Binary(Operation::Multiply, Box::new(left), Box::new(self.atom()?));
+        }
+        Ok(left)
+    }
+
+    fn atom(&mut self) -> Result<Expression, ParseError> {
+        match self.token() {
+            Some('(') => {
+                self.at += 1;
+                let inner = self.nested(Self::sum)?;
+                self.expect(')')?;
+                Ok(inner)
+            }
+            Some(c) if c == '-' || c.is_ascii_digit() => self.integer(),
+            Some(c) if c == '_' || c.is_ascii_alphabetic() => self.name_or_call(),
+            Some(c) => Err(self.error(format!("expected a number, a name or '(', got '{c}'"))),
+            None => Err(self.error("expected a number, a name or '(', got the end".to_owned())),
+        }
+    }
+
+    fn integer(&mut self) -> Result<Expression, ParseError> {
+        let start = self.at;
+        self.at += usize::from(self.peek() == Some('-'));
+        let digits = self.take_while(|c| c.is_ascii_digit());
+        if digits.is_empty() {
+            return Err(self.error("expected a digit after '-'".to_owned()));
+        }
+        self.source[start..self.at]
+            .parse()
+            .map(Expression::Integer)
+            .map_err(|_| {
+                let message = format!("'{}' does not fit in 64 bits", &self.source[start..self.at]);
+                ParseError {
+                    source_text: self.source.to_owned(),
+                    column: start + 1,
+                    message,
+                }
+            })
+    }
+
+    fn name_or_call(&mut self) -> Result<Expression, ParseError> {
+        let start = self.at;
+        let name = self.take_while(|c| c == '_' || c.is_ascii_alphanumeric());
+        if self.token() != Some('(') {
+            return Ok(Expression::Symbol(name.to_owned()));
+        }
+        let Some(operation) = Operation::CALLS
+            .into_iter()
+            .find(|operation| operation.name() == name)
+        else {
+            let known = Operation::CALLS.map(Operation::name).join(", ");
+            let message = format!("expected one of {known}, got '{name}'");
+            return Err(ParseError {
+                source_text: self.source.to_owned(),
+                column: start + 1,
+                message,
+            });
+        };
+        self.at += 1;
+        let a = self.nested(Self::sum)?;
+        self.expect(',')?;
+        let b = self.nested(Self::sum)?;
+        self.expect(')')?;
+        Ok(Expression::Binary(operation, Box::new(a), Box::new(b)))
+    }
+
+    fn nested(
+        &mut self,
+        parse: fn(&mut Self) -> Result<Expression, ParseError>,
+    ) -> Result<Expression, ParseError> {
+        if self.nesting == MAX_NESTING {
+            return Err(self.error(format!("expected at most {MAX_NESTING} levels of parentheses")));
+        }
+        self.nesting += 1;
+        let inner = parse(self);
+        self.nesting -= 1;
+        inner
+    }
+
+    fn expect(&mut self, wanted: char) -> Result<(), ParseError> {
+        match self.token() {
+            Some(c) if c == wanted => {
+                self.at += 1;
+                Ok(())
+            }
+            Some(c) => Err(self.error(format!("expected '{wanted}', got '{c}'"))),
+            None => Err(self.error(format!("expected '{wanted}', got the end"))),
+        }
+    }
+
+    /// The next character that is not a space, which is not consumed.
+    fn token(&mut self) -> Option<char> {
+        self.skip_space();
+        self.peek()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.source[self.at..].chars().next()
+    }
+
+    fn skip_space(&mut self) {
+        self.take_while(|c| c == ' ');
+    }
+
+    fn take_while(&mut self, accept: impl Fn(char) -> bool) -> &'a str {
+        let rest = &self.source[self.at..];
+        let taken = &rest[..rest.find(|c| !accept(c)).unwrap_or(rest.len())];
+        self.at += taken.len();
+        taken
+    }
+
+    fn error(&self, message: String) -> ParseError {
+        ParseError {
+            source_text: self.source.to_owned(),
+            column: self.at + 1,
+            message,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn value(source: &str) -> Result<i64, EvaluateError> {
+        let bindings = |name: &str| match name {
+            "m" => Some(7),
+            "n" => Some(-7),
+            "big" => Some(i64::MAX),
+            _ => None,
+        };
+        Expression::parse(source).unwrap().evaluate(&bindings)
+    }
+
+    #[test]
+    fn precedence_and_association() {
+        assert_eq!(value("1 + 2*3"), Ok(7));
+        assert_eq!(value("10 - 3 - 2"), Ok(5));
+        assert_eq!(value("10 - (3 - 2)"), Ok(9));
+        assert_eq!(value("(1+2)*m"), Ok(21));
+        assert_eq!(value(" m*8192 + 8192 "), Ok(65536));
+    }
+
+    #[test]
+    fn division_rounds_towards_the_named_infinity() {
+        assert_eq!(value("floordiv(m, 2)"), Ok(3));
+        assert_eq!(value("floordiv(n, 2)"), Ok(-4));
+        assert_eq!(value("ceildiv(m, 2)"), Ok(4));
+        assert_eq!(value("ceildiv(n, 2)"), Ok(-3));
+        assert_eq!(value("mod(m, 4)"), Ok(3));
+        assert_eq!(value("mod(n, 4)"), Ok(1));
+        assert_eq!(value("min(m, n) + max(m, n)"), Ok(0));
+    }
+
+    #[test]
+    fn arithmetic_is_checked() {
+        assert_eq!(value("big + 1"), Err(EvaluateError::Overflow("big + 1".into())));
+        assert_eq!(value("big*2"), Err(EvaluateError::Overflow("big*2".into())));
+        assert_eq!(
+            value("ceildiv(m, m - 7)"),
+            Err(EvaluateError::Divisor {
+                expression: "ceildiv(m, m - 7)".into(),
+                divisor: 0
+            })
+        );
+        assert_eq!(value("k"), Err(EvaluateError::Unbound("k".into())));
+    }
+
+    #[test]
+    fn errors_name_the_column() {
+        for (source, column, part) in [
+            ("", 1, "got the end"),
+            ("m +", 4, "got the end"),
+            ("m @ 2", 3, "expected an operator"),
+            ("ceildiv(m)", 10, "expected ','"),
+            ("div(m, 2)", 1, "expected one of floordiv"),
+            ("2 + 99999999999999999999", 5, "does not fit"),
+            ("(m", 3, "expected ')'"),
+            ("é", 1, "expected a number"),
+            ("- m", 2, "expected a digit"),
+        ] {
+            let error = Expression::parse(source).unwrap_err();
+            assert_eq!(error.column, column, "{error}");
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn nesting_and_length_are_bounded() {
+        let deep = format!("{}1{}", "(".repeat(5000), ")".repeat(5000));
+        assert!(Expression::parse(&deep).is_err());
+        let nested = format!("{}1{}", "(".repeat(65), ")".repeat(65));
+        assert!(
+            Expression::parse(&nested)
+                .unwrap_err()
+                .to_string()
+                .contains("levels")
+        );
+    }
+
+    #[test]
+    fn builders_fold_constants_and_units() {
+        let m = || Expression::symbol("m");
+        assert_eq!((m() * 1 + 0).ceil_divide(1), m());
+        assert_eq!(m() * Expression::from(0), Expression::Integer(0));
+        assert_eq!(m().modulo(1), Expression::Integer(0));
+        assert_eq!(m().minimum(m()), m());
+        assert_eq!(Expression::from(7).ceil_divide(2), Expression::Integer(4));
+        assert_eq!((m() * 8192 + 8192).to_string(), "m*8192 + 8192");
+        assert_eq!(
+            (m().ceil_divide(2) * (m() - 1)).to_string(),
+            "ceildiv(m, 2)*(m - 1)"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_folded_is_left_for_evaluation() {
+        let divided = Expression::from(1).floor_divide(0);
+        assert!(divided.evaluate(&|_| None).is_err());
+    }
+
+    fn expressions() -> impl Strategy<Value = Expression> {
+        let leaf = prop_oneof![
+            any::<i64>().prop_map(Expression::Integer),
+            (-9i64..9).prop_map(Expression::Integer),
+            prop_oneof!["m", "n", "num_sms", "x_stride"].prop_map(Expression::Symbol),
+        ];
+        leaf.prop_recursive(5, 40, 2, |inner| {
+            let operation = prop_oneof![
+                Just(Operation::Add),
+                Just(Operation::Subtract),
+                Just(Operation::Multiply),
+                Just(Operation::FloorDivide),
+                Just(Operation::CeilDivide),
+                Just(Operation::Modulo),
+                Just(Operation::Minimum),
+                Just(Operation::Maximum),
+            ];
+            (operation, inner.clone(), inner)
+                .prop_map(|(operation, a, b)| Expression::Binary(operation, Box::new(a), Box::new(b)))
+        })
+    }
+
+    fn sample(name: &str) -> Option<i64> {
+        Some(name.len() as i64 * 37 - 100)
+    }
+
+    fn simplify(expression: &Expression) -> Expression {
+        match expression {
+            Expression::Binary(operation, a, b) => Expression::binary(*operation, simplify(a), simplify(b)),
+            leaf => leaf.clone(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn printing_then_parsing_is_the_identity(expression in expressions()) {
+            prop_assert_eq!(Expression::parse(&expression.to_string()).unwrap(), expression);
+        }
+
+        #[test]
+        fn json_round_trips(expression in expressions()) {
+            let json = serde_json::to_string(&expression).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Expression>(&json).unwrap(), expression);
+        }
+
+        #[test]
+        fn simplification_keeps_the_value(expression in expressions()) {
+            if let Ok(value) = expression.evaluate(&sample) {
+                prop_assert_eq!(simplify(&expression).evaluate(&sample), Ok(value));
+            }
+        }
+
+        #[test]
+        fn any_text_is_parsed_or_refused(source in ".{0,60}") {
+            let _ = Expression::parse(&source);
+        }
+    }
+}
