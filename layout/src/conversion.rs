@@ -1,0 +1,238 @@
+//! Moving a tile from one layout to another: how far data has to travel, and from where each value comes.
+//!
+//! A conversion from `A` to `B` is a linear map `X` from `B`'s indices to `A`'s with `A X = B`. It stays within a level
+//! if `X` leaves the coarser parts of the index alone, so the levels are tried from the finest: each column of `X` is
+//! solved for in the bases of that level and the finer ones.
+
+use crate::bits::Span;
+use crate::error::LayoutError;
+use crate::linear::{HardwareDim, HardwareIndex, LinearLayout};
+
+/// The coarsest level across which a conversion moves data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConversionLevel {
+    /// The layouts place every value alike.
+    None,
+    /// Each thread renumbers its registers, all threads alike.
+    Register,
+    /// Data stays within its warp: shuffles, and selects of registers by thread.
+    Lane,
+    /// Data crosses warps, through shared memory.
+    Warp,
+    /// Data crosses CTAs, through distributed shared memory.
+    Block,
+}
+
+/// A conversion, seen from the receiving side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conversion {
+    /// The coarsest level across which data moves.
+    pub level: ConversionLevel,
+    sources: [Vec<HardwareIndex>; 4],
+}
+
+impl Conversion {
+    /// Where the value that the new layout wants at `destination` lies in the old one.
+    pub fn source(&self, destination: HardwareIndex) -> HardwareIndex {
+        let mut source = HardwareIndex::default();
+        for dim in HardwareDim::ALL {
+            for (bit, &image) in self.sources[dim as usize].iter().enumerate() {
+                if destination.get(dim) >> bit & 1 == 1 {
+                    source = source.xor(image);
+                }
+            }
+        }
+        source
+    }
+}
+
+impl LinearLayout {
+    /// How to convert a tile from this layout to `to`.
+    ///
+    /// # Errors
+    /// If the layouts differ in shape or in the number of lanes, warps or CTAs.
+    pub fn conversion_to(&self, to: &Self) -> Result<Conversion, LayoutError> {
+        if self.shape() != to.shape() {
+            return Err(LayoutError::ShapeMismatch {
+                expected: self.shape().to_vec(),
+                got: to.shape().to_vec(),
+            });
+        }
+        for dim in [HardwareDim::Lane, HardwareDim::Warp, HardwareDim::Block] {
+            if self.extent(dim) != to.extent(dim) {
+                return Err(LayoutError::HardwareMismatch {
+                    dim,
+                    expected: self.extent(dim),
+                    got: to.extent(dim),
+                });
+            }
+        }
+        let identical = self == to;
+        let levels = [
+            (
+                if identical {
+                    ConversionLevel::None
+                } else {
+                    ConversionLevel::Register
+                },
+                HardwareDim::Register,
+            ),
+            (ConversionLevel::Lane, HardwareDim::Lane),
+            (ConversionLevel::Warp, HardwareDim::Warp),
+        ];
+        let found = levels.into_iter().find_map(|(level, coarsest)| {
+            Some(Conversion {
+                level,
+                sources: self.sources_within(to, coarsest)?,
+            })
+        });
+        let across_blocks = || Conversion {
+            level: ConversionLevel::Block,
+            // A layout is surjective, so that with every level allowed each column has a solution.
+            sources: self.sources_within(to, HardwareDim::Block).unwrap_or_default(),
+        };
+        Ok(found.unwrap_or_else(across_blocks))
+    }
+
+    /// The coarsest level across which a conversion to `to` moves data.
+    ///
+    /// # Errors
+    /// As [`Self::conversion_to`].
+    pub fn conversion_level(&self, to: &Self) -> Result<ConversionLevel, LayoutError> {
+        Ok(self.conversion_to(to)?.level)
+    }
+
+    /// For each register of `to` the register of this layout with the same value, if the conversion needs no more.
+    ///
+    /// # Errors
+    /// As [`Self::conversion_to`].
+    pub fn register_map_to(&self, to: &Self) -> Result<Option<Vec<usize>>, LayoutError> {
+        let conversion = self.conversion_to(to)?;
+        let source = |register| {
+            conversion
+                .source(HardwareIndex {
+                    register,
+                    ..Default::default()
+                })
+                .register
+        };
+        Ok((conversion.level <= ConversionLevel::Register)
+            .then(|| (0..to.num_registers()).map(source).collect()))
+    }
+
+    /// The columns of `X` that change nothing coarser than `coarsest`, if there are such.
+    fn sources_within(&self, to: &Self, coarsest: HardwareDim) -> Option<[Vec<HardwareIndex>; 4]> {
+        let free: Vec<u64> = HardwareDim::ALL
+            .iter()
+            .filter(|&&dim| dim <= coarsest)
+            .flat_map(|&dim| self.dim_columns(dim))
+            .collect();
+        let span = Span::of(free);
+        let mut sources: [Vec<HardwareIndex>; 4] = Default::default();
+        for dim in HardwareDim::ALL {
+            let here = self.dim_columns(dim);
+            for (bit, &wanted) in to.dim_columns(dim).iter().enumerate() {
+                let same_place = 1_u64 << (self.index_offset(dim) + bit);
+                let held = here.get(bit).copied();
+                let packed = if held == Some(wanted) {
+                    same_place
+                } else if dim > coarsest {
+                    // A register chosen by thread is a select, not a renumbering.
+                    if coarsest == HardwareDim::Register {
+                        return None;
+                    }
+                    same_place | span.express(wanted ^ held?)?
+                } else {
+                    span.express(wanted)?
+                };
+                sources[dim as usize].push(self.unflatten_index(packed));
+            }
+        }
+        Some(sources)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::{any_layout_pair, pair_of_blocked};
+    use proptest::prelude::*;
+
+    fn line(register: &[i32], lane: &[i32], warp: &[i32], block: &[i32]) -> LinearLayout {
+        let bases = |values: &[i32]| values.iter().map(|&value| vec![value]).collect::<Vec<_>>();
+        LinearLayout::new(
+            [bases(register), bases(lane), bases(warp), bases(block)],
+            vec![16],
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn the_level_is_the_coarsest_that_moves() {
+        let from = line(&[1], &[2], &[4], &[8]);
+        let level = |to: &LinearLayout| from.conversion_level(to).unwrap();
+        assert_eq!(level(&from), ConversionLevel::None);
+        assert_eq!(level(&line(&[2], &[1], &[4], &[8])), ConversionLevel::Lane);
+        assert_eq!(level(&line(&[4], &[2], &[1], &[8])), ConversionLevel::Warp);
+        assert_eq!(level(&line(&[8], &[2], &[4], &[1])), ConversionLevel::Block);
+    }
+
+    #[test]
+    fn renumbered_registers_need_no_exchange() {
+        let from = line(&[1, 2], &[4], &[8], &[]);
+        let to = line(&[2, 1], &[4], &[8], &[]);
+        assert_eq!(from.register_map_to(&to).unwrap(), Some(vec![0, 2, 1, 3]));
+        assert_eq!(from.conversion_level(&to).unwrap(), ConversionLevel::Register);
+    }
+
+    #[test]
+    fn broadcasting_into_more_registers_is_a_register_map() {
+        let from = line(&[1, 2], &[4], &[8], &[]);
+        let to = line(&[1, 0, 2], &[4], &[8], &[]);
+        assert_eq!(
+            from.register_map_to(&to).unwrap(),
+            Some(vec![0, 1, 0, 1, 2, 3, 2, 3])
+        );
+    }
+
+    #[test]
+    fn picking_a_register_by_lane_is_no_register_map() {
+        let from = line(&[1, 2], &[0], &[4, 8], &[]);
+        let to = line(&[1], &[2], &[4, 8], &[]);
+        assert_eq!(from.conversion_level(&to).unwrap(), ConversionLevel::Lane);
+        assert_eq!(from.register_map_to(&to).unwrap(), None);
+    }
+
+    #[test]
+    fn thread_counts_have_to_agree() {
+        let error = line(&[1], &[2], &[4, 8], &[])
+            .conversion_to(&line(&[1, 8], &[2], &[4], &[]))
+            .unwrap_err();
+        assert_eq!(error.to_string(), "expected both layouts to have 4 warps, got 2");
+    }
+
+    fn check_conversion(from: &LinearLayout, to: &LinearLayout) {
+        let conversion = from.conversion_to(to).unwrap();
+        for destination in to.indices() {
+            let source = conversion.source(destination);
+            assert_eq!(from.apply(source), to.apply(destination));
+            let level = conversion.level;
+            assert!(level >= ConversionLevel::Block || source.block == destination.block);
+            assert!(level >= ConversionLevel::Warp || source.warp == destination.warp);
+            assert!(level >= ConversionLevel::Lane || source.lane == destination.lane);
+            assert!(level >= ConversionLevel::Register || source.register == destination.register);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_source_of_each_value_holds_it((from, to) in pair_of_blocked()) {
+            check_conversion(&from, &to);
+        }
+
+        #[test]
+        fn the_source_of_each_value_holds_it_in_any_layout((from, to) in any_layout_pair()) {
+            check_conversion(&from, &to);
+        }
+    }
+}
