@@ -1,3 +1,75 @@
-//! The project's own chores: set-up, demo, tests, docs, tidy, scaffolding.
+//! `cargo xtask`: the project's own chores.
+//!
+//! Builds without LLVM, because it is what installs LLVM. Each command is one file and prints what it does; an error is
+//! one message on stderr and exit status 1.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod child;
+mod demo;
+mod docs;
+mod failure;
+mod lint;
+mod new_pass;
+mod progress;
+mod setup;
+mod test;
+mod tidy;
+mod workspace;
+
+/// Norma's chores: set-up, demo, tests, docs, tidy, scaffolding
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install what is missing: LLVM/MLIR 22, and NVIDIA's assembler into .toolchain/
+    Setup(setup::Options),
+    /// Compile examples/rms_norm.mlir for sm_90a and show what came out
+    Demo(setup::Options),
+    /// Run every test: cargo's, lit's, tidy, and whether the generated docs are current
+    Test(test::Options),
+    /// Check formatting and run clippy on the whole workspace
+    Lint(setup::Options),
+    /// Generate the dialects' and passes' reference from ODS
+    Docs(docs::Options),
+    /// Check that passes, constraints, tests and README agree
+    Tidy,
+    /// Scaffold a pass: its entry in Passes.td, its Rust file and its test
+    NewPass(new_pass::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Setup(options) => setup::run(&options).map(drop),
+        Command::Demo(options) => demo::run(&options),
+        Command::Test(options) => test::run(&options),
+        Command::Lint(options) => lint::run(&options),
+        Command::Docs(options) => docs::run(&options),
+        Command::Tidy => tidy::run(),
+        Command::NewPass(options) => new_pass::run(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

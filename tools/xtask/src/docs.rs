@@ -1,0 +1,121 @@
+//! `cargo xtask docs`: the reference of dialects and passes, generated from ODS and committed beside it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::child;
+use crate::failure::Failure;
+use crate::setup::{self, Setup};
+use crate::workspace;
+
+/// What `cargo xtask docs` takes.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Write nothing; fail if a committed page differs from what would be written
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    setup: setup::Options,
+}
+
+/// A page to generate: mlir-tblgen's arguments, the file it reads, the file it writes.
+struct Page {
+    generator: Vec<String>,
+    source: PathBuf,
+    output: PathBuf,
+}
+
+/// Writes every page, or checks that it is current.
+///
+/// # Errors
+/// If mlir-tblgen fails, a file cannot be written, or with `--check` a page is stale.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let setup = setup::run(&options.setup)?;
+    if options.check {
+        return check(&setup);
+    }
+    let root = workspace::root();
+    for page in pages(&root)? {
+        let path = root.join(&page.output);
+        fs::write(&path, generate(&page, &root, &setup)?).map_err(Failure::file("write", &path))?;
+        println!("wrote {}", page.output.display());
+    }
+    Ok(())
+}
+
+/// Checks that every page is what ODS says now.
+///
+/// # Errors
+/// If mlir-tblgen fails or a page is stale.
+pub fn check(setup: &Setup) -> Result<(), Failure> {
+    let root = workspace::root();
+    let mut stale = Vec::new();
+    for page in pages(&root)? {
+        // A page that is not there is as stale as one that differs.
+        let committed = fs::read_to_string(root.join(&page.output)).unwrap_or_default();
+        if generate(&page, &root, setup)? != committed {
+            stale.push(page.output.display().to_string());
+        }
+    }
+    if stale.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Check(format!(
+        "{} not current; run `cargo xtask docs` and commit it",
+        stale.join(", ")
+    )))
+}
+
+/// A page for each folder of `dialects/` that holds a `<Name>Ops.td`, and one for the passes.
+fn pages(root: &Path) -> Result<Vec<Page>, Failure> {
+    let dialects = root.join("dialects");
+    let entries = fs::read_dir(&dialects).map_err(Failure::file("list", &dialects))?;
+    let mut names: Vec<String> = entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    let mut pages: Vec<Page> = names.iter().map(|name| dialect_page(name)).collect();
+    pages.push(Page {
+        generator: vec!["-gen-pass-doc".to_owned()],
+        source: "passes/Passes.td".into(),
+        output: "passes/Passes.md".into(),
+    });
+    pages.retain(|page| root.join(&page.source).is_file());
+    Ok(pages)
+}
+
+/// The page of dialect `norm` comes from `dialects/norm/NormOps.td`, which includes the dialect's other files.
+fn dialect_page(name: &str) -> Page {
+    let (initial, rest) = name.split_at(name.chars().next().map_or(0, char::len_utf8));
+    let source = format!("dialects/{name}/{}{rest}Ops.td", initial.to_uppercase());
+    Page {
+        generator: vec!["-gen-dialect-doc".to_owned(), format!("-dialect={name}")],
+        source: source.into(),
+        output: format!("dialects/{name}/{name}.md").into(),
+    }
+}
+
+fn generate(page: &Page, root: &Path, setup: &Setup) -> Result<String, Failure> {
+    let mut tblgen = Command::new(setup.llvm.program("mlir-tblgen"));
+    tblgen.current_dir(root).args(&page.generator).arg(&page.source);
+    tblgen
+        .arg("-Idialects")
+        .arg("-I")
+        .arg(setup.llvm.prefix.join("include"));
+    child::ask(&mut tblgen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dialects_page_lies_beside_its_ops() {
+        let page = dialect_page("norm");
+        assert_eq!(page.source, Path::new("dialects/norm/NormOps.td"));
+        assert_eq!(page.output, Path::new("dialects/norm/norm.md"));
+        assert_eq!(page.generator, ["-gen-dialect-doc", "-dialect=norm"]);
+    }
+}

@@ -1,0 +1,237 @@
+//! `cargo xtask new-pass <argument>`: the four places a pass lives in, filled in so that it compiles and its test passes.
+//!
+//! The scaffold changes no IR. What is left to its author is marked by what it says: replace the words, then the code.
+
+use std::fs;
+use std::path::Path;
+
+use crate::failure::Failure;
+use crate::tidy::pattern;
+use crate::workspace;
+
+/// What `cargo xtask new-pass` takes.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The pass's name on the command line, such as norm-tile or convert-norm-to-gl
+    argument: String,
+}
+
+/// Writes the scaffold and says what to do next.
+///
+/// # Errors
+/// If the argument is not a fit name, or a pass of that name is already there.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let root = workspace::root();
+    let pass = Pass::named(&options.argument)?;
+    scaffold(&pass, &root)?;
+    let Pass { argument, module, .. } = &pass;
+    println!(
+        "wrote   passes/src/{module}.rs, test/passes/{argument}.mlir\n\
+         changed passes/Passes.td, passes/src/lib.rs\n\
+         \n\
+         next:   say in Passes.td what the pass requires and guarantees, with its options\n\
+         \u{20}       write test/passes/{argument}.mlir before the code; cargo xtask test --filter {argument}\n\
+         \u{20}       give it its place in compiler/src/pipeline.rs\n\
+         \u{20}       cargo xtask docs"
+    );
+    Ok(())
+}
+
+/// A pass's name in its three spellings.
+struct Pass {
+    /// On the command line: `norm-tile`.
+    argument: String,
+    /// In Rust, and so the file's name: `norm_tile`.
+    module: String,
+    /// In Passes.td: `NormTile`.
+    entry: String,
+}
+
+impl Pass {
+    fn named(argument: &str) -> Result<Self, Failure> {
+        if !pattern("^[a-z][a-z0-9]*(-[a-z0-9]+)*$").is_match(argument) {
+            let fit = "expected lower-case words joined by hyphens, such as norm-tile";
+            return Err(Failure::User(format!("{fit}, got `{argument}`")));
+        }
+        let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+        Ok(Self {
+            argument: argument.to_owned(),
+            module: argument.replace('-', "_"),
+            entry: argument.split('-').map(capital).collect(),
+        })
+    }
+
+    fn table_entry(&self) -> String {
+        let Self { argument, entry, .. } = self;
+        format!(
+            r#"
+def {entry} : RustPass<"{argument}"> {{
+  let summary = "A verb phrase: what {argument} does to the IR";
+  let description = [{{
+    Why the pass exists, in a sentence or two.
+
+    **Requires** what holds before it.
+
+    **Guarantees** what holds after it.
+
+    ```mlir
+    before
+    ==>
+    after
+    ```
+  }}];
+}}
+"#
+        )
+    }
+
+    fn source(&self) -> String {
+        let Self { argument, entry, .. } = self;
+        format!(
+            r#"//! `{argument}`: what it matches, why the result is right, what it leaves alone, what it costs.
+
+use melior::ir::OperationRef;
+
+use crate::{{
+    support::pass::{{PassContext, PassResult}},
+    table::{entry},
+}};
+
+/// Runs the pass on one op.
+///
+/// # Errors
+///
+/// Never: it changes nothing yet.
+pub fn run<'c>(_op: OperationRef<'c, '_>, _cx: &PassContext<'c, {entry}>) -> PassResult<'c> {{
+    Ok(())
+}}
+"#
+        )
+    }
+
+    fn test(&self) -> String {
+        let argument = &self.argument;
+        format!(
+            "// What {argument} guarantees, one rule a function.\n\
+             // RUN: norma-opt %s --pass-pipeline='builtin.module({argument})' | FileCheck %s\n\
+             \n\
+             // CHECK-LABEL: func.func @leaves_other_ops_alone\n\
+             func.func @leaves_other_ops_alone(%arg0: f32) -> f32 {{\n\
+             \u{20} // CHECK-NEXT: return %arg0 : f32\n\
+             \u{20} return %arg0 : f32\n\
+             }}\n"
+        )
+    }
+}
+
+/// Writes new files first, so that a name already taken leaves everything as it was.
+fn scaffold(pass: &Pass, root: &Path) -> Result<(), Failure> {
+    let table = root.join("passes/Passes.td");
+    let library = root.join("passes/src/lib.rs");
+    let source = root.join(format!("passes/src/{}.rs", pass.module));
+    let test = root.join(format!("test/passes/{}.mlir", pass.argument));
+    let entries = fs::read_to_string(&table).map_err(Failure::file("read", &table))?;
+    let modules = fs::read_to_string(&library).map_err(Failure::file("read", &library))?;
+    if entries.contains(&format!("\"{}\"", pass.argument)) {
+        return Err(Failure::User(format!(
+            "passes/Passes.td already has {}",
+            pass.argument
+        )));
+    }
+    for (path, text) in [(&source, pass.source()), (&test, pass.test())] {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(Failure::file("create", folder))?;
+        }
+        let mut file = fs::File::create_new(path).map_err(Failure::file("create", path))?;
+        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(Failure::file("write", path))?;
+    }
+    let modules = with_module(&modules, &pass.module);
+    fs::write(&library, modules).map_err(Failure::file("write", &library))?;
+    fs::write(&table, entries + &pass.table_entry()).map_err(Failure::file("write", &table))
+}
+
+/// Adds `mod <name>;` to the list of private modules, in its alphabetical place.
+fn with_module(library: &str, name: &str) -> String {
+    let is_module = |line: &&str| line.starts_with("mod ") && line.ends_with(';');
+    let added = format!("mod {name};");
+    let before = library
+        .lines()
+        .filter(is_module)
+        .find(|line| *line > added.as_str());
+    let last = library.lines().rfind(is_module);
+    match (before, last) {
+        (Some(next), _) => library.replacen(&format!("{next}\n"), &format!("{added}\n{next}\n"), 1),
+        (None, Some(last)) => library.replacen(&format!("{last}\n"), &format!("{last}\n{added}\n"), 1),
+        (None, None) => format!("{library}\n{added}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repository() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("passes/src")).unwrap();
+        fs::write(
+            root.path().join("passes/Passes.td"),
+            "def NormTile : RustPass<\"norm-tile\"> {}\n",
+        )
+        .unwrap();
+        fs::write(
+            root.path().join("passes/src/lib.rs"),
+            "//! Passes.\n\nmod norm_pack;\nmod norm_tile;\n",
+        )
+        .unwrap();
+        root
+    }
+
+    #[test]
+    fn one_name_has_three_spellings() {
+        let pass = Pass::named("convert-gl-to-nvvm").unwrap();
+        assert_eq!(
+            (pass.module.as_str(), pass.entry.as_str()),
+            ("convert_gl_to_nvvm", "ConvertGlToNvvm")
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_no_pass_argument_is_refused() {
+        for name in ["", "NormTile", "norm_tile", "-norm", "norm--tile", "../norm"] {
+            assert!(Pass::named(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_module_takes_its_alphabetical_place() {
+        assert_eq!(with_module("mod a;\nmod c;\n", "b"), "mod a;\nmod b;\nmod c;\n");
+        assert_eq!(with_module("mod a;\nmod c;\n", "d"), "mod a;\nmod c;\nmod d;\n");
+        assert_eq!(with_module("//! Passes.\n", "a"), "//! Passes.\n\nmod a;\n");
+    }
+
+    #[test]
+    fn all_four_places_are_filled() {
+        let root = repository();
+        scaffold(&Pass::named("norm-peel").unwrap(), root.path()).unwrap();
+        let read = |path: &str| fs::read_to_string(root.path().join(path)).unwrap();
+        assert!(read("passes/Passes.td").contains("def NormPeel : RustPass<\"norm-peel\">"));
+        assert!(read("passes/src/lib.rs").contains("mod norm_pack;\nmod norm_peel;\nmod norm_tile;\n"));
+        assert!(read("passes/src/norm_peel.rs").starts_with("//! `norm-peel`"));
+        assert!(read("test/passes/norm-peel.mlir").contains("builtin.module(norm-peel)"));
+    }
+
+    #[test]
+    fn a_name_already_taken_changes_nothing() {
+        let root = repository();
+        let library = fs::read_to_string(root.path().join("passes/src/lib.rs")).unwrap();
+        let text = scaffold(&Pass::named("norm-tile").unwrap(), root.path())
+            .unwrap_err()
+            .to_string();
+        assert_eq!(text, "passes/Passes.td already has norm-tile");
+        assert_eq!(
+            fs::read_to_string(root.path().join("passes/src/lib.rs")).unwrap(),
+            library
+        );
+        assert!(!root.path().join("passes/src/norm_tile.rs").exists());
+    }
+}

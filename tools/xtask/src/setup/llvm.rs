@@ -1,0 +1,163 @@
+//! LLVM and MLIR 22: found by llvm-config, installed from Debian's packages where they are missing.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::apt;
+use super::version::Version;
+use crate::child;
+use crate::failure::Failure;
+
+/// The major version every binding of ours is pinned to.
+const MAJOR: u32 = 22;
+
+/// What building and testing needs, in Debian's names. Polly, zstd, z3, zlib and xml2 are what LLVM's static libraries
+/// were built with and so have to be linked; libclang and its builtin headers are for bindgen.
+const PACKAGES: &[&str] = &[
+    "libmlir-22-dev",
+    "mlir-22-tools",
+    "llvm-22-dev",
+    "llvm-22-tools",
+    "libclang1-22",
+    "libclang-common-22-dev",
+    "libpolly-22-dev",
+    "libzstd-dev",
+    "libz3-dev",
+    "zlib1g-dev",
+    "libxml2-dev",
+];
+
+/// One file of each thing that is needed, relative to LLVM's prefix: the check where no package manager can be asked.
+const FILES: &[&str] = &[
+    "bin/FileCheck",
+    "bin/mlir-tblgen",
+    "include/llvm-c/Core.h",
+    "include/mlir-c/IR.h",
+    "lib/libLLVMCore.a",
+    "lib/libLLVMNVPTXCodeGen.a",
+    "lib/libMLIRCAPIIR.a",
+];
+
+/// An installed LLVM with MLIR.
+pub struct Llvm {
+    /// What `llvm-config --prefix` prints.
+    pub prefix: PathBuf,
+    /// What `llvm-config --version` prints.
+    pub version: Version,
+}
+
+impl Llvm {
+    /// A program of this LLVM.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.prefix.join("bin").join(name)
+    }
+}
+
+/// Finds LLVM 22, or installs it; says whether it installed something.
+///
+/// # Errors
+/// If something is missing and this machine has no apt to install it with.
+pub fn ensure() -> Result<(Llvm, bool), Failure> {
+    let found = find();
+    let by_packages = apt::is_available() && found.as_ref().is_none_or(is_packaged);
+    if !by_packages {
+        return found
+            .ok_or_else(|| advice("there is no llvm-config of major version 22"))
+            .and_then(|llvm| match absent_files(&llvm.prefix).as_slice() {
+                [] => Ok((llvm, false)),
+                absent => {
+                    let prefix = llvm.prefix.display();
+                    Err(advice(&format!("LLVM at {prefix} lacks {}", absent.join(", "))))
+                }
+            });
+    }
+    let mut missing = apt::missing(PACKAGES)?;
+    if child::find("c++").is_none() {
+        missing.push("g++");
+    }
+    if missing.is_empty()
+        && let Some(llvm) = found
+    {
+        return Ok((llvm, false));
+    }
+    apt::install(&missing)?;
+    let llvm =
+        find().ok_or_else(|| advice("apt-get succeeded, yet there is no llvm-config of major version 22"))?;
+    Ok((llvm, true))
+}
+
+/// The first LLVM of the right major version: the caller's prefix, the versioned name, Homebrew's folder, any other.
+fn find() -> Option<Llvm> {
+    let callers =
+        env::var_os("MLIR_SYS_220_PREFIX").map(|prefix| PathBuf::from(prefix).join("bin/llvm-config"));
+    let homebrew = ["/opt/homebrew/opt/llvm@22", "/usr/local/opt/llvm@22"];
+    let homebrew = homebrew.map(|prefix| Path::new(prefix).join("bin/llvm-config"));
+    let on_path = ["llvm-config-22", "llvm-config"].map(PathBuf::from);
+    callers
+        .into_iter()
+        .chain(on_path)
+        .chain(homebrew)
+        .find_map(|config| probe(&config))
+}
+
+/// Asks one llvm-config; none if it cannot be run or is of another major version.
+fn probe(config: &Path) -> Option<Llvm> {
+    let version = Version::parse(&child::ask(Command::new(config).arg("--version")).ok()?)?;
+    let prefix = child::ask(Command::new(config).arg("--prefix")).ok()?;
+    (version.major == MAJOR).then(|| Llvm {
+        prefix: PathBuf::from(prefix.trim()),
+        version,
+    })
+}
+
+/// Whether this LLVM came from the system's packages. Another one is its owner's: nothing is installed beside it.
+fn is_packaged(llvm: &Llvm) -> bool {
+    llvm.prefix.starts_with("/usr/lib")
+}
+
+fn absent_files(prefix: &Path) -> Vec<&'static str> {
+    FILES
+        .iter()
+        .copied()
+        .filter(|file| !prefix.join(file).is_file())
+        .collect()
+}
+
+fn advice(what: &str) -> Failure {
+    Failure::User(format!(
+        "{what}; README, \"LLVM 22 elsewhere\", says how to get LLVM and MLIR 22 on this system; \
+         MLIR_SYS_220_PREFIX names the folder of one that lies elsewhere"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn every_absent_file_is_named() {
+        let prefix = tempfile::tempdir().unwrap();
+        fs::create_dir(prefix.path().join("bin")).unwrap();
+        fs::write(prefix.path().join("bin/FileCheck"), "").unwrap();
+        let absent = absent_files(prefix.path());
+        assert!(!absent.contains(&"bin/FileCheck"));
+        assert_eq!(absent.len(), FILES.len() - 1);
+    }
+
+    #[test]
+    fn an_own_build_is_left_alone() {
+        let llvm = |prefix: &str| Llvm {
+            prefix: prefix.into(),
+            version: Version {
+                major: 22,
+                minor: 1,
+                patch: 8,
+            },
+        };
+        assert!(is_packaged(&llvm("/usr/lib/llvm-22")));
+        assert!(!is_packaged(&llvm("/opt/llvm")));
+    }
+}

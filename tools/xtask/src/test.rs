@@ -1,0 +1,233 @@
+//! `cargo xtask test`: every test there is, and one closing line that adds them up.
+//!
+//! **Invariant:** a part that could not run, such as a workspace that does not build, counts as a failure.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::ops::AddAssign;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::available_parallelism;
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::setup::{self, Setup};
+use crate::{docs, workspace};
+
+/// What `cargo xtask test` takes.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Run only tests whose name or path contains this; leaves out the check of the generated docs
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    #[command(flatten)]
+    setup: setup::Options,
+}
+
+/// How many tests went which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+const ONE_FAILURE: Tally = Tally {
+    passed: 0,
+    failed: 1,
+    skipped: 0,
+};
+
+/// Sets up, runs all tests and prints `N passed, N failed` as the last line.
+///
+/// # Errors
+/// If set-up fails or any test does.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let setup = setup::run(&options.setup)?;
+    let filter = options.filter.as_deref();
+
+    let mut tally = run_cargo_tests(&setup, filter)?;
+    if build_tools(&setup)? {
+        tally += run_lit(&setup, filter)?;
+    } else {
+        tally += ONE_FAILURE;
+    }
+    if filter.is_none() {
+        tally += check_docs(&setup);
+    }
+
+    if tally.skipped > 0 {
+        println!(
+            "{} not run: this machine lacks what they require, such as a GPU",
+            tally.skipped
+        );
+    }
+    println!("{} passed, {} failed", tally.passed, tally.failed);
+    if tally.failed == 0 {
+        Ok(())
+    } else {
+        Err(Failure::Check("there are failing tests".to_owned()))
+    }
+}
+
+/// Runs cargo's tests, showing their output as it comes and adding up the result lines.
+fn run_cargo_tests(setup: &Setup, filter: Option<&str>) -> Result<Tally, Failure> {
+    eprintln!("test: cargo test");
+    let mut cargo = setup.cargo();
+    cargo
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .args(filter)
+        .stdout(Stdio::piped());
+    let mut child = cargo.spawn().map_err(|error| Failure::start(&cargo, &error))?;
+    let mut tally = Tally::default();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            println!("{line}");
+            tally += result_line(&line).unwrap_or_default();
+        }
+    }
+    let status = child.wait().map_err(|error| Failure::start(&cargo, &error))?;
+    if !status.success() && tally.failed == 0 {
+        tally += ONE_FAILURE;
+    }
+    Ok(tally)
+}
+
+/// Reads libtest's `test result: ok. 12 passed; 0 failed; 1 ignored; ...`.
+fn result_line(line: &str) -> Option<Tally> {
+    let counts = line.strip_prefix("test result: ")?;
+    let count = |what: &str| {
+        let before = counts
+            .split(';')
+            .find_map(|part| part.trim().strip_suffix(what))?;
+        before.split_whitespace().last()?.parse().ok()
+    };
+    Some(Tally {
+        passed: count(" passed")?,
+        failed: count(" failed")?,
+        skipped: count(" ignored")?,
+    })
+}
+
+fn build_tools(setup: &Setup) -> Result<bool, Failure> {
+    let mut cargo = setup.cargo();
+    cargo.args(["build", "--workspace"]);
+    let status = cargo.status().map_err(|error| Failure::start(&cargo, &error))?;
+    Ok(status.success())
+}
+
+/// Runs lit over test/, failures of the last run first.
+fn run_lit(setup: &Setup, filter: Option<&str>) -> Result<Tally, Failure> {
+    eprintln!("test: lit");
+    let root = workspace::root();
+    let built = workspace::built_programs()?;
+    let scratch = built.join("lit");
+    fs::create_dir_all(&scratch).map_err(Failure::file("create", &scratch))?;
+    let report = scratch.join("report.json");
+    if report.exists() {
+        fs::remove_file(&report).map_err(Failure::file("remove", &report))?;
+    }
+
+    let mut lit = Command::new(setup.llvm.program("lit"));
+    setup.prepare(&mut lit);
+    let jobs = available_parallelism().map_or(1, usize::from).to_string();
+    lit.current_dir(&root)
+        .args(["-v", "--order=smart", "-j", &jobs, "--print-result-after=failed"]);
+    for (name, path) in [
+        ("tools", &built),
+        ("llvm", &setup.llvm.prefix),
+        ("scratch", &scratch),
+    ] {
+        lit.arg(format!("-D{name}={}", path.display()));
+    }
+    if let Some(cuda) = &setup.cuda {
+        lit.arg(format!("-Dcuda={}", cuda.folder.display()));
+    }
+    if let Some(filter) = filter {
+        lit.args(["--allow-empty-runs", "--filter", &regex_lite::escape(filter)]);
+    }
+    lit.arg("--output").arg(&report).arg("test");
+    lit.status().map_err(|error| Failure::start(&lit, &error))?;
+    Ok(read_report(&report))
+}
+
+/// Adds up lit's report. Without one lit could not even start, which is a failure.
+fn read_report(report: &Path) -> Tally {
+    let text = fs::read_to_string(report).unwrap_or_default();
+    let Ok(report) = serde_json::from_str::<Value>(&text) else {
+        return ONE_FAILURE;
+    };
+    let mut tally = Tally::default();
+    for test in report["tests"].as_array().into_iter().flatten() {
+        match test["code"].as_str() {
+            Some("PASS" | "XFAIL" | "FLAKYPASS") => tally.passed += 1,
+            Some("UNSUPPORTED") => tally.skipped += 1,
+            _ => tally.failed += 1,
+        }
+    }
+    tally
+}
+
+fn check_docs(setup: &Setup) -> Tally {
+    eprintln!("test: generated docs");
+    match docs::check(setup) {
+        Ok(()) => Tally {
+            passed: 1,
+            ..Tally::default()
+        },
+        Err(failure) => {
+            println!("{failure}");
+            ONE_FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libtest_result_lines_are_counted_and_others_are_not() {
+        let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 5 filtered out; finished in 0.02s";
+        assert_eq!(
+            result_line(line),
+            Some(Tally {
+                passed: 12,
+                failed: 3,
+                skipped: 1
+            })
+        );
+        assert_eq!(result_line("test passes::rule ... ok"), None);
+    }
+
+    #[test]
+    fn unresolved_and_unexpectedly_passing_lit_tests_are_failures() {
+        let folder = tempfile::tempdir().unwrap();
+        let report = folder.path().join("report.json");
+        let tests = ["PASS", "FAIL", "UNRESOLVED", "XPASS", "TIMEOUT", "UNSUPPORTED"];
+        let tests = tests.map(|code| format!(r#"{{"code": "{code}"}}"#)).join(",");
+        fs::write(&report, format!(r#"{{"tests": [{tests}]}}"#)).unwrap();
+        assert_eq!(
+            read_report(&report),
+            Tally {
+                passed: 1,
+                failed: 4,
+                skipped: 1
+            }
+        );
+    }
+
+    #[test]
+    fn lit_without_a_report_is_a_failure() {
+        assert_eq!(read_report(Path::new("/nonexistent/report.json")), ONE_FAILURE);
+    }
+}

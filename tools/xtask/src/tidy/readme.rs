@@ -1,0 +1,105 @@
+//! What README names is there: paths and environment variables rot quietest.
+
+use super::{Finding, Tree, pattern};
+
+const README: &str = "README.md";
+
+/// Folders that exist once something was built or installed.
+const GENERATED: &[&str] = &["target/", ".toolchain/"];
+
+/// Every path in backquotes or in a link is in the tree. A path has a slash or an extension we use, and no wildcard.
+pub fn every_named_path_exists(tree: &Tree) -> Vec<Finding> {
+    let text = tree.text(README).unwrap_or_default();
+    let quoted = pattern(r"`([\w./-]+)`|\]\(([\w./-]+)\)");
+    let named = quoted
+        .captures_iter(text)
+        .filter_map(|capture| capture.get(1).or(capture.get(2)));
+    let gone = named.filter(|name| is_path(name.as_str()) && !tree.has(name.as_str()));
+    gone.map(|name| {
+        Finding::at(
+            README,
+            text,
+            name.start(),
+            format!("there is no {}", name.as_str()),
+        )
+    })
+    .collect()
+}
+
+/// Every `NORMA_*` variable is read by some program.
+pub fn every_named_variable_is_read(tree: &Tree) -> Vec<Finding> {
+    let text = tree.text(README).unwrap_or_default();
+    let variable = pattern(r"\bNORMA_[A-Z0-9_]+\b");
+    let is_program = |path: &str| path.ends_with(".rs") || path.ends_with(".py") || path.ends_with(".cmake");
+    let is_read = |name: &str| {
+        let quoted = format!("\"{name}\"");
+        tree.files()
+            .any(|(path, source)| is_program(path) && source.contains(&quoted))
+    };
+    let unread = variable.find_iter(text).filter(|name| !is_read(name.as_str()));
+    unread
+        .map(|name| {
+            Finding::at(
+                README,
+                text,
+                name.start(),
+                format!("nothing reads {}", name.as_str()),
+            )
+        })
+        .collect()
+}
+
+fn is_path(name: &str) -> bool {
+    let has_extension = [".md", ".rs", ".td", ".toml", ".py", ".mlir", ".cpp", ".h"]
+        .iter()
+        .any(|end| name.ends_with(end));
+    let absolute = name.starts_with('/') || name.starts_with('-');
+    (name.contains('/') || has_extension)
+        && !absolute
+        && !GENERATED.iter().any(|folder| name.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_gone_is_found_in_backquotes_and_in_links() {
+        let readme = "`compiler/src/pipeline.rs`\n`dialects/norm/`\n[docs](docs/gone.md) `passes/gone.rs`\n";
+        let tree = Tree::of(&[
+            (README, readme),
+            ("compiler/src/pipeline.rs", ""),
+            ("dialects/norm/NormOps.td", ""),
+        ]);
+        let found: Vec<_> = every_named_path_exists(&tree)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            found,
+            [
+                "README.md:3: there is no docs/gone.md",
+                "README.md:3: there is no passes/gone.rs"
+            ]
+        );
+    }
+
+    #[test]
+    fn commands_types_and_what_a_build_makes_are_no_paths() {
+        let readme = "`cargo xtask test` `norm.kernel` `--emit=ptx` `target/demo` `/usr/lib/llvm-22` `passes/src/<arg>.rs`\n";
+        assert!(every_named_path_exists(&Tree::of(&[(README, readme)])).is_empty());
+    }
+
+    #[test]
+    fn a_variable_that_no_program_reads_is_found() {
+        let tree = Tree::of(&[
+            (README, "NORMA_PTXAS\nNORMA_GHOST\n"),
+            ("a.rs", "env::var_os(\"NORMA_PTXAS\")"),
+        ]);
+        let found: Vec<_> = every_named_variable_is_read(&tree)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(found, ["README.md:2: nothing reads NORMA_GHOST"]);
+    }
+}
