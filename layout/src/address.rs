@@ -177,6 +177,17 @@ mod tests {
     }
 
     #[test]
+    fn bases_of_several_bits_stay_single_terms() {
+        // As one term lane 3 would be at 3 * 3 = 9, and is at 3 ^ 6 = 5.
+        let layout = line(&[3, 6, 4], 8);
+        let terms = layout.strided_terms(HardwareDim::Lane, 0).unwrap();
+        assert_eq!(
+            terms.iter().map(|term| term.multiplier).collect::<Vec<_>>(),
+            [3, 6, 4]
+        );
+    }
+
+    #[test]
     fn overlapping_bases_are_not_additive() {
         let layout = line(&[3, 2], 4);
         assert!(!layout.is_additive());

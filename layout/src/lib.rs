@@ -10,12 +10,35 @@
 //! arXiv:2505.23819, and Triton's `LinearLayout`, whose meaning of blocked and sliced layouts is followed here except
 //! that no layout made here repeats an element within a thread's registers.
 //!
+//! A row of 2048 elements over a CTA of 4 warps, in 16-byte pieces of bf16:
+//!
+//! ```
+//! use norma_layout::{BlockedParams, HardwareDim, LinearLayout};
+//!
+//! let params = BlockedParams {
+//!     size_per_thread: vec![1, 8],
+//!     threads_per_warp: vec![1, 32],
+//!     warps_per_cta: vec![1, 4],
+//!     ctas_per_cluster: vec![1, 1],
+//!     order: vec![1, 0],
+//! };
+//! let layout = LinearLayout::blocked(&params, &[1, 2048])?;
+//! assert_eq!(layout.num_registers(), 16);
+//! assert_eq!(layout.vector_width(&[1], 16, 128, 2048), 8);
+//!
+//! let plan = layout.reduction(1)?;
+//! assert_eq!(plan.lane_shuffles, [1, 2, 4, 8, 16]);
+//! assert_eq!(plan.warps(), 4);
+//! assert_eq!(layout.slice(1)?.layout.free_mask(HardwareDim::Lane), 31);
+//! # Ok::<(), norma_layout::LayoutError>(())
+//! ```
+//!
 //! | file | question |
 //! |---|---|
 //! | [`bits`] | Gaussian elimination on bit vectors |
 //! | [`linear`] | the layout itself: apply, invert, product, compose, replication |
 //! | [`blocked`] | layouts given by sizes per thread, warp and CTA |
-//! | [`slice`] | dropping an axis and broadcasting back |
+//! | [`mod@slice`] | dropping an axis and broadcasting back |
 //! | [`reduction`] | which registers, lanes, warps and CTAs a reduction combines |
 //! | [`vectorize`] | how wide a memory access may be |
 //! | [`conversion`] | how far data moves between two layouts |

@@ -135,32 +135,25 @@ impl LinearLayout {
     /// For each dim, independent index vectors that move along `axis` alone, together once around the axis.
     fn reduction_masks(&self, axis: usize) -> Result<[Vec<u64>; 4], LayoutError> {
         self.check_axis(axis)?;
-        let axis_bits = self.shape()[axis].ilog2() as usize;
+        // Each block mask's image has a tag of its own: no other thread's position may need one to be expressed.
         let mut spanned = Span::default();
         let masks = HardwareDim::ALL.map(|dim| {
             let columns = self.dim_columns(dim);
-            let along_axis = kernel(self.columns_without(axis, dim));
-            along_axis
-                .into_iter()
-                .filter(|&mask| spanned.insert(combine(&columns, mask), 0).is_none())
-                .collect()
+            let mut masks = kernel(self.columns_without(axis, dim));
+            masks.retain(|&mask| {
+                let tag = u64::from(dim == HardwareDim::Block) << spanned.rank();
+                spanned.insert(combine(&columns, mask), tag).is_none()
+            });
+            masks
         });
-        // Images of the CTAs' masks carry a tag; a thread's position modulo them may depend on its CTA alone.
-        let mut of_blocks = Span::default();
-        for dim in HardwareDim::ALL {
-            let columns = self.dim_columns(dim);
-            for &mask in &masks[dim as usize] {
-                of_blocks.insert(
-                    combine(&columns, mask),
-                    u64::from(dim == HardwareDim::Block) << of_blocks.rank(),
-                );
-            }
-        }
-        let within_block = HardwareDim::ALL.iter().filter(|&&dim| dim < HardwareDim::Block);
-        let mut along_axis = within_block
-            .flat_map(|&dim| self.dim_columns(dim))
-            .map(|c| c & self.axis_mask(axis));
-        if along_axis.all(|column| of_blocks.express(column) == Some(0)) && spanned.rank() == axis_bits {
+        let covers_axis = spanned.rank() == self.shape()[axis].ilog2() as usize;
+        let within_block = HardwareDim::ALL
+            .into_iter()
+            .filter(|&dim| dim < HardwareDim::Block);
+        let blocks_apart = within_block
+            .flat_map(|dim| self.dim_columns(dim))
+            .all(|column| spanned.express(column & self.axis_mask(axis)) == Some(0));
+        if covers_axis && blocks_apart {
             Ok(masks)
         } else {
             Err(LayoutError::EntangledAxis { axis })
@@ -381,6 +374,14 @@ mod tests {
         let layout = LinearLayout::new(bases, vec![2, 2]).unwrap();
         assert_eq!(layout.reduction(0), Err(LayoutError::EntangledAxis { axis: 0 }));
         check_reduction(&layout, 1);
+    }
+
+    #[test]
+    fn threads_of_one_cta_with_addends_of_several_shares_are_rejected() {
+        // Lanes hold rows 0 and 1, at columns that belong to different CTAs' shares.
+        let bases = [vec![], vec![vec![1, 1]], vec![], vec![vec![0, 1]]];
+        let layout = LinearLayout::new(bases, vec![2, 2]).unwrap();
+        assert_eq!(layout.reduction(1), Err(LayoutError::EntangledAxis { axis: 1 }));
     }
 
     #[test]
