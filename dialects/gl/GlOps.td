@@ -1,0 +1,556 @@
+//===- GlOps.td - ops of the gl dialect -------------------------------------===//
+
+#ifndef GL_OPS_TD
+#define GL_OPS_TD
+
+include "gl/GlDialect.td"
+include "gl/GlAttrs.td"
+include "gl/GlTypes.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/CommonTypeConstraints.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Gl_Op<string mnemonic, list<Trait> traits = []> : Op<Gl_Dialect, mnemonic, traits>;
+
+def Gl_Tile : AnyTypeOf<[AnyStaticShapeTensor], "tile: a ranked tensor of static shape">;
+def Gl_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+  let summary = "Loads a tile from global memory";
+  let description = [{
+    Element `t` of the tile is the buffer's element at `access(indices..., t...)`, an affine map whose dims are the scalar
+    `indices` and then the tile's axes. `guards` are pairs `lhs, rhs` over the same dims and the symbols `limits`; where
+    a pair does not satisfy `lhs < rhs` nothing is read and the element is `other`, or undefined without one.
+
+    `vector` is the number of elements that one access moves; `gl-vectorize-access` sets it.
+
+    Constraints:
+    - C1: `access` maps the indices and the tile's axes to one coordinate per axis of the buffer.
+    - C2: the tile's elements are the buffer's.
+    - C3: guards come in pairs, over the dims of `access` and one symbol per limit.
+    - C4: `other` is an element of the buffer.
+    - C5: `vector` is a power of two.
+
+    Example:
+
+    ```mlir
+    %t = gl.load %x at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b)
+         where affine_map<(b, r, n)[s0] -> (b * 2 + r, s0)>[%rows] other %zero vector 8
+         : memref<?x4096xbf16> -> tensor<2x4096xbf16, #blocked>
+    ```
+  }];
+  let arguments = (ins
+    AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits, Optional<Gl_Scalar>:$other,
+    AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache,
+    OptionalAttr<I64Attr>:$vector
+  );
+  let results = (outs Gl_Tile:$tile);
+  let assemblyFormat = [{
+    $buffer `at` $access `(` $indices `)` (`where` $guards^ `[` $limits `]`)? (`other` $other^ `:` type($other))?
+    (`cache` $cache^)? (`vector` $vector^)? attr-dict `:` type($buffer) `->` type($tile)
+  }];
+  let hasVerifier = 1;
+}
+
+def Gl_StoreOp : Gl_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+  let summary = "Stores a tile to global memory";
+  let description = [{
+    As `gl.load`, the other way: where a guard fails nothing is written. Threads that hold the same element write it once.
+
+    Constraints:
+    - C1: `access` maps the indices and the tile's axes to one coordinate per axis of the buffer.
+    - C2: the tile's elements are the buffer's.
+    - C3: guards come in pairs, over the dims of `access` and one symbol per limit.
+    - C4: `vector` is a power of two.
+
+    Example: `gl.store %t, %y at affine_map<(b, n) -> (b, n)>(%b) vector 8 : tensor<1x4096xbf16, #blocked>, memref<?x4096xbf16>`
+  }];
+  let arguments = (ins
+    Gl_Tile:$tile, AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits,
+    AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache,
+    OptionalAttr<I64Attr>:$vector
+  );
+  let assemblyFormat = [{
+    $tile `,` $buffer `at` $access `(` $indices `)` (`where` $guards^ `[` $limits `]`)?
+    (`cache` $cache^)? (`vector` $vector^)? attr-dict `:` type($tile) `,` type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+def Gl_CoordinatesOp : Gl_Op<"coordinates", [Pure]> {
+  let summary = "The value of an affine expression at every element of a tile";
+  let description = [{
+    Constraints:
+    - C1: `map` has one result over the indices and the tile's axes, and the tile's elements are of type index.
+
+    Example: `%c = gl.coordinates affine_map<(b, r, n) -> (n)>(%b) : tensor<2x4096xindex, #blocked>`
+  }];
+  let arguments = (ins AffineMapAttr:$map, Variadic<Index>:$indices);
+  let results = (outs Gl_Tile:$tile);
+  let assemblyFormat = "$map `(` $indices `)` attr-dict `:` type($tile)";
+  let hasVerifier = 1;
+}
+
+def Gl_MaskOp : Gl_Op<"mask", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Whether the guards hold, at every element of a tile";
+  let description = [{
+    Constraints:
+    - C1: guards come in pairs, over the indices and the tile's axes and one symbol per limit, and the elements are i1.
+
+    Example: `%m = gl.mask affine_map<(b, r, n)[s0] -> (b * 2 + r, s0)>(%b)[%rows] : tensor<2x4096xi1, #blocked>`
+  }];
+  let arguments = (ins AffineMapAttr:$guards, Variadic<Index>:$indices, Variadic<Index>:$limits);
+  let results = (outs Gl_Tile:$tile);
+  let assemblyFormat = "$guards `(` $indices `)` `[` $limits `]` attr-dict `:` type($tile)";
+  let hasVerifier = 1;
+}
+
+def Gl_BroadcastOp : Gl_Op<"broadcast", [Pure]> {
+  let summary = "Repeats a tile along an axis that its layout has projected away";
+  let description = [{
+    Moves no data between threads: each already holds the elements that it needs.
+
+    Constraints:
+    - C1: the operand's layout is the slice of the result's layout along `axis`, and its shape the result's without it.
+
+    Example: `%b = gl.broadcast %s axis 1 : tensor<2xf32, #gl.slice<axis = 1, parent = #blocked>> -> tensor<2x4096xf32, #blocked>`
+  }];
+  let arguments = (ins Gl_Tile:$source, I64Attr:$axis);
+  let results = (outs Gl_Tile:$result);
+  let assemblyFormat = "$source `axis` $axis attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Gl_ConvertLayoutOp : Gl_Op<"convert_layout", [Pure]> {
+  let summary = "Moves a tile to another layout";
+  let description = [{
+    How far data must move (registers, lanes, shared memory, the cluster) follows from the two layouts.
+
+    Constraints:
+    - C1: shape and elements stay as they are.
+
+    Example: `%b = gl.convert_layout %a : tensor<32x32xf32, #rows> -> tensor<32x32xf32, #columns>`
+  }];
+  let arguments = (ins Gl_Tile:$source);
+  let results = (outs Gl_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Gl_ReduceOp : Gl_Op<"reduce", [Pure]> {
+  let summary = "Combines tiles along an axis, as far as their layout spreads it";
+  let description = [{
+    The combiner is a region over two tuples of scalars, as `norm.reduce`'s. Registers are combined first, then lanes by
+    shuffles. Warps and CTAs are combined through shared memory, which `gl-expand-reductions` makes explicit.
+    Every thread that the axis was spread over ends up with the result.
+
+    Constraints:
+    - C1: the tiles have one shape and layout, of which `axis` is an axis.
+    - C2: the results have the shape without that axis and the slice of the layout along it.
+    - C3: the combiner takes two scalars per tile, of the tiles' elements, and yields one per tile.
+
+    Example:
+
+    ```mlir
+    %s = gl.reduce %x axis 1 : (tensor<2x64xf32, #blocked>) -> tensor<2xf32, #gl.slice<axis = 1, parent = #blocked>> combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Gl_Tile>:$tiles, I64Attr:$axis);
+  let results = (outs Variadic<Gl_Tile>:$results);
+  let regions = (region SizedRegion<1>:$combiner);
+  let assemblyFormat = [{
+    $tiles `axis` $axis attr-dict `:` `(` type($tiles) `)` `->` type($results) `combine` $combiner
+  }];
+  let hasVerifier = 1;
+}
+
+def Gl_WarpReduceOp : Gl_Op<"warp_reduce", [Pure]> {
+  let summary = "Combines tiles along an axis within each warp";
+  let description = [{
+    As `gl.reduce`, but stops at the warp: the axis stays, with one element for each warp that it was spread over. First
+    half of a reduction that crosses warps.
+
+    Constraints:
+    - C1: the tiles have one shape and layout, of which `axis` is an axis.
+    - C2: the results have the operands' shape but along `axis`.
+    - C3: the combiner takes two scalars per tile, of the tiles' elements, and yields one per tile.
+
+    Example: `%p = gl.warp_reduce %x axis 1 : (tensor<1x4096xf32, #blocked>) -> tensor<1x8xf32, #partial> combine { ... }`
+  }];
+  let arguments = (ins Variadic<Gl_Tile>:$tiles, I64Attr:$axis);
+  let results = (outs Variadic<Gl_Tile>:$results);
+  let regions = (region SizedRegion<1>:$combiner);
+  let assemblyFormat = [{
+    $tiles `axis` $axis attr-dict `:` `(` type($tiles) `)` `->` type($results) `combine` $combiner
+  }];
+  let hasVerifier = 1;
+}
+
+def Gl_YieldOp : Gl_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ReduceOp", "WarpReduceOp"]>]> {
+  let summary = "Ends a combiner";
+  let arguments = (ins Variadic<Gl_Scalar>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+def Gl_OptimizationBarrierOp : Gl_Op<"optimization_barrier", [SameOperandsAndResultType]> {
+  let summary = "Passes a tile on so that nothing is merged across it";
+  let description = [{
+    The result equals the operand, but what is computed from it is not merged with what was computed from the operand: a
+    bf16 tile that is needed again after a reduction stays 16 bits wide in registers and is widened a second time.
+
+    Example: `%1 = gl.optimization_barrier %0 : tensor<1x4096xbf16, #blocked>`
+  }];
+  let arguments = (ins Gl_Tile:$source);
+  let results = (outs Gl_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+def Gl_LocalAllocOp : Gl_Op<"local_alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Takes shared memory for a tile";
+  let description = [{
+    `offset` is its place in the CTA's shared memory, in bytes; `gl-allocate-shared` sets it.
+
+    Example: `%m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<1x8xf32, #gl.plain<order = [1, 0]>>`
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Gl_MemDescType:$memory);
+  let assemblyFormat = "attr-dict `:` type($memory)";
+}
+
+def Gl_LocalStoreOp : Gl_Op<"local_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Stores a tile to shared memory";
+  let description = [{
+    Threads that hold the same element write it once.
+
+    Constraints:
+    - C1: the tile has the memory's shape and elements.
+
+    Example: `gl.local_store %t, %m : tensor<1x8xf32, #partial>, !gl.memdesc<1x8xf32, #gl.plain<order = [1, 0]>>`
+  }];
+  let arguments = (ins Gl_Tile:$tile, Gl_MemDescType:$memory);
+  let assemblyFormat = "$tile `,` $memory attr-dict `:` type($tile) `,` type($memory)";
+  let hasVerifier = 1;
+}
+
+def Gl_LocalLoadOp : Gl_Op<"local_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "Loads a tile from shared memory";
+  let description = [{
+    Constraints:
+    - C1: the tile has the memory's shape and elements.
+
+    Example: `%t = gl.local_load %m : !gl.memdesc<1x8xf32, #gl.plain<order = [1, 0]>> -> tensor<1x8xf32, #gathered>`
+  }];
+  let arguments = (ins Gl_MemDescType:$memory);
+  let results = (outs Gl_Tile:$tile);
+  let assemblyFormat = "$memory attr-dict `:` type($memory) `->` type($tile)";
+  let hasVerifier = 1;
+}
+
+def Gl_MemDescIndexOp : Gl_Op<"memdesc_index", [Pure]> {
+  let summary = "One stage of a multi-buffered memory";
+  let description = [{
+    Constraints:
+    - C1: the result has the memory's shape without its first axis, and its elements.
+
+    Example: `%s = gl.memdesc_index %ring[%stage] : !gl.memdesc<4x1x1024xbf16, #ring> -> !gl.memdesc<1x1024xbf16, #stage>`
+  }];
+  let arguments = (ins Gl_MemDescType:$memory, Index:$index);
+  let results = (outs Gl_MemDescType:$stage);
+  let assemblyFormat = "$memory `[` $index `]` attr-dict `:` type($memory) `->` type($stage)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers and fences
+//===----------------------------------------------------------------------===//
+
+def Gl_BarrierOp : Gl_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits for the CTA's threads, or for those of a named barrier";
+  let description = [{
+    What was written to shared memory before it is seen after it. With `id` and `threads` it is a named barrier of that
+    many threads; warp-specialised partitions use those, as no partition may wait for another's warps.
+
+    Constraints:
+    - C1: `id` and `threads` come together; `id` is 1 to 15, `threads` a multiple of 32.
+
+    Example: `gl.barrier`, `gl.barrier id 1 threads 128`
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$id, OptionalAttr<I64Attr>:$threads);
+  let assemblyFormat = "(`id` $id^)? (`threads` $threads^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Gl_FenceAsyncOp : Gl_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Orders ordinary accesses to shared memory before those of the copy engine";
+  let description = "Each thread that wrote runs it, before the barrier that precedes the copy. `fence.proxy.async`.";
+  let assemblyFormat = "attr-dict";
+}
+
+def Gl_FenceMBarrierInitOp : Gl_Op<"fence_mbarrier_init", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Makes initialised mbarriers visible to the copy engine and the cluster";
+  let assemblyFormat = "attr-dict";
+}
+
+def Gl_MBarrierAllocOp : Gl_Op<"mbarrier_alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Takes shared memory for mbarriers";
+  let description = "Example: `%full = gl.mbarrier_alloc : !gl.mbarrier<3>`";
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Gl_MBarrierType:$barriers);
+  let assemblyFormat = "attr-dict `:` type($barriers)";
+}
+
+def Gl_MBarrierInitOp : Gl_Op<"mbarrier_init", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Initialises every mbarrier of an array for a number of arrivals";
+  let description = [{
+    One thread does it; a fence and a barrier must follow before any other use.
+
+    Constraints:
+    - C1: `arrivals` is positive.
+
+    Example: `gl.mbarrier_init %full, 1 : !gl.mbarrier<3>`
+  }];
+  let arguments = (ins Gl_MBarrierType:$barriers, I64Attr:$arrivals);
+  let assemblyFormat = "$barriers `,` $arrivals attr-dict `:` type($barriers)";
+  let hasVerifier = 1;
+}
+
+def Gl_MBarrierArriveOp : Gl_Op<"mbarrier_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Arrives at an mbarrier, once for the partition";
+  let description = "Example: `gl.mbarrier_arrive %empty[%stage] : !gl.mbarrier<3>`";
+  let arguments = (ins Gl_MBarrierType:$barriers, Index:$index);
+  let assemblyFormat = "$barriers `[` $index `]` attr-dict `:` type($barriers)";
+}
+
+def Gl_MBarrierExpectOp : Gl_Op<"mbarrier_expect", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Arrives at an mbarrier and expects bytes from asynchronous copies";
+  let description = [{
+    Constraints:
+    - C1: `bytes` is positive and a multiple of 16.
+
+    Example: `gl.mbarrier_expect %full[%stage], 2048 : !gl.mbarrier<3>`
+  }];
+  let arguments = (ins Gl_MBarrierType:$barriers, Index:$index, I64Attr:$bytes);
+  let assemblyFormat = "$barriers `[` $index `]` `,` $bytes attr-dict `:` type($barriers)";
+  let hasVerifier = 1;
+}
+
+def Gl_MBarrierWaitOp : Gl_Op<"mbarrier_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until the phase of a parity has completed";
+  let description = "Example: `gl.mbarrier_wait %full[%stage], %parity : !gl.mbarrier<3>`";
+  let arguments = (ins Gl_MBarrierType:$barriers, Index:$index, I1:$parity);
+  let assemblyFormat = "$barriers `[` $index `]` `,` $parity attr-dict `:` type($barriers)";
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous copies
+//===----------------------------------------------------------------------===//
+
+def Gl_AsyncCopyOp : Gl_Op<"async_copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copies a tile from global to shared memory by cp.async";
+  let description = [{
+    Access and guards are those of `gl.load`; elements that are kept out become zero. Belongs to the group that the next
+    `gl.async_commit` closes.
+
+    Constraints:
+    - C1: `access` maps the indices and the memory's axes to one coordinate per axis of the buffer.
+    - C2: the memory's elements are the buffer's.
+    - C3: guards come in pairs, over the dims of `access` and one symbol per limit.
+
+    Example: `gl.async_copy %x at affine_map<(b, r, n) -> (b, n)>(%b), %m : memref<?x4096xbf16>, !gl.memdesc<1x4096xbf16, #plain>`
+  }];
+  let arguments = (ins
+    AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits, Gl_MemDescType:$memory,
+    AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache
+  );
+  let assemblyFormat = [{
+    $buffer `at` $access `(` $indices `)` (`where` $guards^ `[` $limits `]`)? `,` $memory (`cache` $cache^)? attr-dict
+    `:` type($buffer) `,` type($memory)
+  }];
+  let hasVerifier = 1;
+}
+
+def Gl_AsyncCommitOp : Gl_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Closes a group of cp.async copies";
+  let assemblyFormat = "attr-dict";
+}
+
+def Gl_AsyncWaitOp : Gl_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until at most so many of the thread's cp.async groups are under way";
+  let description = "Example: `gl.async_wait 1`";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+def Gl_BulkLoadOp : Gl_Op<"bulk_load", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copies contiguous bytes from global to shared memory by the copy engine";
+  let description = [{
+    `cp.async.bulk`: one thread issues it, and `bytes` arrive at the mbarrier. Address and size are multiples of 16.
+
+    Constraints:
+    - C1: `access` maps the indices to one coordinate per axis of the buffer.
+    - C2: the memory's elements are the buffer's.
+
+    Example: `gl.bulk_load %x at affine_map<(m, c) -> (m, c)>(%m, %c), %s, %full[%stage] : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>, !gl.mbarrier<3>`
+  }];
+  let arguments = (ins
+    AnyMemRef:$buffer, Variadic<Index>:$indices, Gl_MemDescType:$memory, Gl_MBarrierType:$barriers, Index:$index,
+    AffineMapAttr:$access, OptionalAttr<Gl_CacheAttr>:$cache
+  );
+  let assemblyFormat = [{
+    $buffer `at` $access `(` $indices `)` `,` $memory `,` $barriers `[` $index `]` (`cache` $cache^)? attr-dict
+    `:` type($buffer) `,` type($memory) `,` type($barriers)
+  }];
+  let hasVerifier = 1;
+}
+
+def Gl_BulkStoreOp : Gl_Op<"bulk_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copies contiguous bytes from shared to global memory by the copy engine";
+  let description = [{
+    Needs `gl.fence_async` and a barrier after the writes to shared memory. Belongs to the bulk group that the next
+    `gl.bulk_commit` closes.
+
+    Constraints:
+    - C1: `access` maps the indices to one coordinate per axis of the buffer.
+    - C2: the memory's elements are the buffer's.
+
+    Example: `gl.bulk_store %s, %y at affine_map<(m, c) -> (m, c)>(%m, %c) : !gl.memdesc<1x1024xbf16, #plain>, memref<?x8192xbf16>`
+  }];
+  let arguments = (ins Gl_MemDescType:$memory, AnyMemRef:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
+  let assemblyFormat = [{
+    $memory `,` $buffer `at` $access `(` $indices `)` attr-dict `:` type($memory) `,` type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
+def Gl_BulkCommitOp : Gl_Op<"bulk_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Closes a group of bulk stores";
+  let assemblyFormat = "attr-dict";
+}
+
+def Gl_BulkWaitOp : Gl_Op<"bulk_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until at most so many bulk groups are under way";
+  let description = "With `read`, only until their sources may be overwritten. Example: `gl.bulk_wait 1 read`";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending, UnitAttr:$read);
+  let assemblyFormat = "$pending (`read` $read^)? attr-dict";
+}
+
+def Gl_TensorLoadOp : Gl_Op<"tensor_load", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copies a box of a tensor to shared memory by TMA";
+  let description = [{
+    Elements outside of the tensor become zero; the whole box counts towards the mbarrier.
+
+    Constraints:
+    - C1: there is one coordinate per axis of the tensor map, and the memory has the box's shape and elements.
+
+    Example: `gl.tensor_load %map[%m, %c], %s, %full[%stage] : !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>, !gl.memdesc<1x256xbf16, #plain>, !gl.mbarrier<3>`
+  }];
+  let arguments = (ins
+    Gl_TensorMapType:$map, Variadic<Index>:$coordinates, Gl_MemDescType:$memory, Gl_MBarrierType:$barriers, Index:$index
+  );
+  let assemblyFormat = [{
+    $map `[` $coordinates `]` `,` $memory `,` $barriers `[` $index `]` attr-dict
+    `:` type($map) `,` type($memory) `,` type($barriers)
+  }];
+  let hasVerifier = 1;
+}
+
+def Gl_TensorStoreOp : Gl_Op<"tensor_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copies shared memory to a box of a tensor by TMA";
+  let description = [{
+    Elements outside of the tensor are not written. Fences and groups are those of `gl.bulk_store`.
+
+    Constraints:
+    - C1: there is one coordinate per axis of the tensor map, and the memory has the box's shape and elements.
+
+    Example: `gl.tensor_store %s, %map[%m, %c] : !gl.memdesc<1x256xbf16, #plain>, !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>`
+  }];
+  let arguments = (ins Gl_MemDescType:$memory, Gl_TensorMapType:$map, Variadic<Index>:$coordinates);
+  let assemblyFormat = "$memory `,` $map `[` $coordinates `]` attr-dict `:` type($memory) `,` type($map)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+def Gl_ClusterRankOp : Gl_Op<"cluster_rank", [Pure]> {
+  let summary = "The CTA's rank in its cluster";
+  let results = (outs Index:$rank);
+  let assemblyFormat = "attr-dict";
+}
+
+def Gl_ClusterArriveOp : Gl_Op<"cluster_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Arrives at the cluster's barrier";
+  let description = "`relaxed` orders no memory; initialised mbarriers are made visible by `gl.fence_mbarrier_init`.";
+  let arguments = (ins UnitAttr:$relaxed);
+  let assemblyFormat = "(`relaxed` $relaxed^)? attr-dict";
+}
+
+def Gl_ClusterWaitOp : Gl_Op<"cluster_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits for every thread of the cluster to arrive";
+  let assemblyFormat = "attr-dict";
+}
+
+def Gl_RemoteStoreOp : Gl_Op<"remote_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Stores a tile into another CTA's shared memory, completing on its mbarrier";
+  let description = [{
+    `st.async`: `memory` and `barriers` name the same places in the CTA of rank `rank`, which expects the bytes.
+
+    Constraints:
+    - C1: the tile has the memory's shape and elements, each of 4 or 8 bytes.
+
+    Example: `gl.remote_store %p, %m, %bar[%zero] to %rank : tensor<1x1xf32, #partial>, !gl.memdesc<1x1xf32, #plain>, !gl.mbarrier<1>`
+  }];
+  let arguments = (ins
+    Gl_Tile:$tile, Gl_MemDescType:$memory, Gl_MBarrierType:$barriers, Index:$index, Index:$rank
+  );
+  let assemblyFormat = [{
+    $tile `,` $memory `,` $barriers `[` $index `]` `to` $rank attr-dict
+    `:` type($tile) `,` type($memory) `,` type($barriers)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Warp specialisation
+//===----------------------------------------------------------------------===//
+
+def Gl_WarpSpecializeOp : Gl_Op<"warp_specialize", [RecursiveMemoryEffects, NoTerminator, SingleBlock]> {
+  let summary = "Runs each region on warps of its own";
+  let description = [{
+    The CTA's warps are dealt to the regions in order. `registers` are what a thread of each may use; whole warpgroups of
+    four warps give up or take registers together. The op ends when every region has.
+
+    Constraints:
+    - C1: there is a number of warps and a number of registers per region.
+    - C2: a number of registers is a multiple of 8 from 24 to 240.
+
+    Example: `gl.warp_specialize warps [4, 8] registers [24, 112] {...}, {...}`
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$warps, DenseI64ArrayAttr:$registers);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$partitions);
+  let assemblyFormat = "`warps` $warps `registers` $registers attr-dict-with-keyword $partitions";
+  let hasVerifier = 1;
+}
+
+#endif // GL_OPS_TD

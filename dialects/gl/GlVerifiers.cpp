@@ -1,0 +1,396 @@
+//===- GlVerifiers.cpp - constraints of the gl dialect ----------------------===//
+//
+// One check per numbered constraint of the op's description; the comment beside a check names it, and a test of that
+// name breaks it. What ODS verifies is not verified again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "gl/GlDialect.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::gl;
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+static bool isDistributed(Attribute layout) { return isa<BlockedAttr, SliceAttr, LinearAttr>(layout); }
+
+/// The number of axes of a distributed layout.
+static int64_t rankOf(Attribute layout) {
+  if (auto blocked = dyn_cast<BlockedAttr>(layout))
+    return blocked.getOrder().size();
+  if (auto slice = dyn_cast<SliceAttr>(layout))
+    return rankOf(slice.getParent()) - 1;
+  ArrayAttr lanes = cast<LinearAttr>(layout).getLanes();
+  return cast<DenseI64ArrayAttr>(lanes[0]).size();
+}
+
+static LogicalResult verifyTileShape(ArrayRef<int64_t> shape, Attribute layout, EmitError emitError) {
+  if (static_cast<int64_t>(shape.size()) != rankOf(layout))
+    return emitError() << "expected a tile of " << rankOf(layout) << " axes for " << layout << ", got " << shape.size();
+  for (int64_t extent : shape)
+    if (extent < 1 || !llvm::isPowerOf2_64(extent))
+      return emitError() << "expected a tile whose extents are powers of two, got " << extent;
+  return success();
+}
+
+LogicalResult BlockedAttr::verify(EmitError emitError, ArrayRef<int64_t> sizePerThread,
+                                  ArrayRef<int64_t> threadsPerWarp, ArrayRef<int64_t> warpsPerCta,
+                                  ArrayRef<int64_t> order, ArrayRef<int64_t> ctasPerCluster) {
+  size_t rank = order.size();
+  bool sameRank = sizePerThread.size() == rank && threadsPerWarp.size() == rank && warpsPerCta.size() == rank &&
+                  (ctasPerCluster.empty() || ctasPerCluster.size() == rank);
+  if (!sameRank || rank == 0) // blocked_c1
+    return emitError() << "expected one entry per axis in every parameter, got " << sizePerThread.size() << ", "
+                       << threadsPerWarp.size() << ", " << warpsPerCta.size() << ", " << rank;
+  for (ArrayRef<int64_t> extents : {sizePerThread, threadsPerWarp, warpsPerCta, ctasPerCluster})
+    for (int64_t extent : extents)
+      if (extent < 1 || !llvm::isPowerOf2_64(extent)) // blocked_c1
+        return emitError() << "expected powers of two, got " << extent;
+  SmallVector<bool> seen(rank);
+  for (int64_t axis : order) {
+    if (axis < 0 || static_cast<size_t>(axis) >= rank || seen[axis]) // blocked_c1
+      return emitError() << "expected order to be a permutation of " << rank << " axes, got axis " << axis;
+    seen[axis] = true;
+  }
+  int64_t lanes = 1;
+  for (int64_t extent : threadsPerWarp)
+    lanes *= extent;
+  if (lanes != 32) // blocked_c2
+    return emitError() << "expected 32 threads per warp, got " << lanes;
+  return success();
+}
+
+LogicalResult BlockedAttr::verifyEncoding(ArrayRef<int64_t> shape, Type, EmitError emitError) const {
+  return verifyTileShape(shape, *this, emitError);
+}
+
+LogicalResult SliceAttr::verify(EmitError emitError, int64_t axis, Attribute parent) {
+  if (!isDistributed(parent)) // slice_c1
+    return emitError() << "expected a distributed layout (blocked, slice or linear) as parent, got " << parent;
+  if (axis < 0 || axis >= rankOf(parent)) // slice_c1
+    return emitError() << "expected an axis of " << parent << ", got " << axis;
+  return success();
+}
+
+LogicalResult SliceAttr::verifyEncoding(ArrayRef<int64_t> shape, Type, EmitError emitError) const {
+  return verifyTileShape(shape, *this, emitError);
+}
+
+LogicalResult LinearAttr::verify(EmitError emitError, ArrayAttr registers, ArrayAttr lanes, ArrayAttr warps,
+                                 ArrayAttr blocks) {
+  if (lanes.size() != 5) // linear_c2
+    return emitError() << "expected five lane bases, got " << lanes.size();
+  std::optional<int64_t> rank;
+  for (ArrayAttr bases : {lanes, registers, warps, blocks})
+    for (Attribute basis : bases) {
+      auto coordinates = dyn_cast<DenseI64ArrayAttr>(basis);
+      if (!coordinates || (rank && coordinates.size() != *rank)) // linear_c1
+        return emitError() << "expected bases of one coordinate per axis, got " << basis;
+      rank = coordinates.size();
+      for (int64_t coordinate : coordinates.asArrayRef())
+        if (coordinate < 0) // linear_c1
+          return emitError() << "expected coordinates that are not negative, got " << coordinate;
+    }
+  return success();
+}
+
+LogicalResult LinearAttr::verifyEncoding(ArrayRef<int64_t> shape, Type, EmitError emitError) const {
+  return verifyTileShape(shape, *this, emitError);
+}
+
+LogicalResult MemDescType::verify(EmitError emitError, ArrayRef<int64_t> shape, Type, Attribute layout) {
+  ArrayRef<int64_t> order;
+  if (auto plain = dyn_cast<PlainAttr>(layout))
+    order = plain.getOrder();
+  else if (auto swizzled = dyn_cast<SwizzledAttr>(layout))
+    order = swizzled.getOrder();
+  else // memdesc_c1
+    return emitError() << "expected a shared-memory layout (plain or swizzled), got " << layout;
+  if (order.size() != shape.size()) // memdesc_c1
+    return emitError() << "expected a layout of " << shape.size() << " axes, got " << layout;
+  for (int64_t extent : shape)
+    if (extent < 1 || !llvm::isPowerOf2_64(extent)) // memdesc_c2
+      return emitError() << "expected extents that are powers of two, got " << extent;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses to global memory
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyAccess(Operation *op, AffineMap access, size_t numIndices, size_t tileRank,
+                                  MemRefType buffer) {
+  if (access.getNumDims() != numIndices + tileRank || access.getNumSymbols() != 0 ||
+      access.getNumResults() != static_cast<size_t>(buffer.getRank()))
+    return op->emitOpError() << "expected an access of " << numIndices << " indices and " << tileRank << " axes to "
+                             << buffer.getRank() << " coordinates, got " << AffineMapAttr::get(access);
+  return success();
+}
+
+static LogicalResult verifyGuards(Operation *op, std::optional<AffineMap> guards, size_t numDims, size_t numLimits) {
+  if (!guards ? numLimits != 0
+              : guards->getNumResults() % 2 != 0 || guards->getNumDims() != numDims ||
+                    guards->getNumSymbols() != numLimits) {
+    InFlightDiagnostic diagnostic = op->emitOpError()
+                                    << "expected pairs of guards over " << numDims << " dims and " << numLimits
+                                    << " limits, got ";
+    if (guards)
+      return diagnostic << AffineMapAttr::get(*guards);
+    return diagnostic << "none";
+  }
+  return success();
+}
+
+static LogicalResult verifyElement(Operation *op, Type found, MemRefType buffer) {
+  if (found != buffer.getElementType())
+    return op->emitOpError() << "expected elements of " << buffer << ", got " << found;
+  return success();
+}
+
+static LogicalResult verifyVector(Operation *op, std::optional<int64_t> vector) {
+  if (vector && (*vector < 1 || !llvm::isPowerOf2_64(*vector)))
+    return op->emitOpError() << "expected vector to be a power of two, got " << *vector;
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  auto buffer = cast<MemRefType>(getBuffer().getType());
+  if (failed(verifyAccess(*this, getAccess(), getIndices().size(), tile.getRank(), buffer)) || // load_c1
+      failed(verifyElement(*this, tile.getElementType(), buffer)) ||                            // load_c2
+      failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size())) || // load_c3
+      failed(verifyVector(*this, getVector())))                                                 // load_c5
+    return failure();
+  if (Value other = getOther(); other && other.getType() != buffer.getElementType()) // load_c4
+    return emitOpError() << "expected other to be of type " << buffer.getElementType() << ", got " << other.getType();
+  return success();
+}
+
+LogicalResult StoreOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  auto buffer = cast<MemRefType>(getBuffer().getType());
+  return failure(failed(verifyAccess(*this, getAccess(), getIndices().size(), tile.getRank(), buffer)) || // store_c1
+                 failed(verifyElement(*this, tile.getElementType(), buffer)) ||                            // store_c2
+                 failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size())) || // store_c3
+                 failed(verifyVector(*this, getVector())));                                                // store_c4
+}
+
+LogicalResult AsyncCopyOp::verify() {
+  MemDescType memory = getMemory().getType();
+  auto buffer = cast<MemRefType>(getBuffer().getType());
+  size_t rank = memory.getShape().size();
+  return failure(
+      failed(verifyAccess(*this, getAccess(), getIndices().size(), rank, buffer)) ||           // async_copy_c1
+      failed(verifyElement(*this, memory.getElementType(), buffer)) ||                          // async_copy_c2
+      failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size()))); // async_copy_c3
+}
+
+LogicalResult BulkLoadOp::verify() {
+  auto buffer = cast<MemRefType>(getBuffer().getType());
+  return failure(failed(verifyAccess(*this, getAccess(), getIndices().size(), 0, buffer)) ||     // bulk_load_c1
+                 failed(verifyElement(*this, getMemory().getType().getElementType(), buffer))); // bulk_load_c2
+}
+
+LogicalResult BulkStoreOp::verify() {
+  auto buffer = cast<MemRefType>(getBuffer().getType());
+  return failure(failed(verifyAccess(*this, getAccess(), getIndices().size(), 0, buffer)) ||     // bulk_store_c1
+                 failed(verifyElement(*this, getMemory().getType().getElementType(), buffer))); // bulk_store_c2
+}
+
+static LogicalResult verifyBox(Operation *op, TensorMapType map, size_t numCoordinates, MemDescType memory) {
+  if (numCoordinates != map.getBox().size() || memory.getShape() != map.getBox() ||
+      memory.getElementType() != map.getBuffer().getElementType())
+    return op->emitOpError() << "expected " << map.getBox().size() << " coordinates and memory for a box of " << map
+                             << ", got " << numCoordinates << " and " << memory;
+  return success();
+}
+
+// tensor_load_c1
+LogicalResult TensorLoadOp::verify() {
+  return verifyBox(*this, getMap().getType(), getCoordinates().size(), getMemory().getType());
+}
+
+// tensor_store_c1
+LogicalResult TensorStoreOp::verify() {
+  return verifyBox(*this, getMap().getType(), getCoordinates().size(), getMemory().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+LogicalResult CoordinatesOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  if (getMap().getNumResults() != 1 || getMap().getNumSymbols() != 0 ||
+      getMap().getNumDims() != getIndices().size() + tile.getRank() ||
+      !tile.getElementType().isIndex()) // coordinates_c1
+    return emitOpError() << "expected one expression over " << getIndices().size() + tile.getRank()
+                         << " dims and a tile of index, got " << getMapAttr() << " and " << tile;
+  return success();
+}
+
+LogicalResult MaskOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  if (!tile.getElementType().isInteger(1)) // mask_c1
+    return emitOpError() << "expected a tile of i1, got " << tile;
+  return verifyGuards(*this, getGuards(), getIndices().size() + tile.getRank(), getLimits().size()); // mask_c1
+}
+
+/// Whether `sliced` is `full` without `axis`, in shape and layout.
+static bool isSliceOf(RankedTensorType sliced, RankedTensorType full, int64_t axis) {
+  if (axis < 0 || axis >= full.getRank() || !full.getEncoding())
+    return false;
+  SmallVector<int64_t> shape(full.getShape());
+  shape.erase(shape.begin() + axis);
+  auto slice = dyn_cast_or_null<SliceAttr>(sliced.getEncoding());
+  return slice && slice.getAxis() == axis && slice.getParent() == full.getEncoding() &&
+         sliced.getShape() == ArrayRef(shape);
+}
+
+LogicalResult BroadcastOp::verify() {
+  auto source = cast<RankedTensorType>(getSource().getType()), result = cast<RankedTensorType>(getResult().getType());
+  if (!isSliceOf(source, result, getAxis()) || source.getElementType() != result.getElementType()) // broadcast_c1
+    return emitOpError() << "expected the slice of " << result << " along axis " << getAxis() << ", got " << source;
+  return success();
+}
+
+LogicalResult ConvertLayoutOp::verify() {
+  auto source = cast<RankedTensorType>(getSource().getType()), result = cast<RankedTensorType>(getResult().getType());
+  if (source.getShape() != result.getShape() ||
+      source.getElementType() != result.getElementType()) // convert_layout_c1
+    return emitOpError() << "expected the shape and elements of " << source << ", got " << result;
+  return success();
+}
+
+/// What gl.reduce and gl.warp_reduce share: operands of one shape and layout, and a combiner of their elements.
+static LogicalResult verifyReduction(Operation *op, OperandRange tiles, int64_t axis, Region &combiner) {
+  if (tiles.empty())
+    return op->emitOpError() << "expected at least one tile";
+  auto first = cast<RankedTensorType>(tiles[0].getType());
+  for (Value tile : tiles) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    if (type.getShape() != first.getShape() || type.getEncoding() != first.getEncoding())
+      return op->emitOpError() << "expected tiles of one shape and layout, got " << first << " and " << type;
+  }
+  if (axis < 0 || axis >= first.getRank())
+    return op->emitOpError() << "expected an axis of " << first << ", got " << axis;
+  SmallVector<Type> elements;
+  for (int side = 0; side < 2; ++side)
+    for (Value tile : tiles)
+      elements.push_back(cast<RankedTensorType>(tile.getType()).getElementType());
+  Block &block = combiner.front();
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+  if (block.getArgumentTypes() != TypeRange(elements) || !yield ||
+      yield.getValues().getTypes() != TypeRange(elements).take_front(tiles.size())) // reduce_c3, warp_reduce_c3
+    return op->emitOpError() << "expected a combiner of two scalars per tile that yields one, got "
+                             << block.getArgumentTypes();
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  if (failed(verifyReduction(*this, getTiles(), getAxis(), getCombiner()))) // reduce_c1
+    return failure();
+  if (getResults().size() != getTiles().size())
+    return emitOpError() << "expected " << getTiles().size() << " results, got " << getResults().size(); // reduce_c2
+  for (auto [tile, result] : llvm::zip(getTiles(), getResults())) {
+    auto from = cast<RankedTensorType>(tile.getType()), to = cast<RankedTensorType>(result.getType());
+    if (!isSliceOf(to, from, getAxis()) || to.getElementType() != from.getElementType()) // reduce_c2
+      return emitOpError() << "expected the slice of " << from << " along axis " << getAxis() << ", got " << to;
+  }
+  return success();
+}
+
+LogicalResult WarpReduceOp::verify() {
+  if (failed(verifyReduction(*this, getTiles(), getAxis(), getCombiner()))) // warp_reduce_c1
+    return failure();
+  if (getResults().size() != getTiles().size()) // warp_reduce_c2
+    return emitOpError() << "expected " << getTiles().size() << " results, got " << getResults().size();
+  for (auto [tile, result] : llvm::zip(getTiles(), getResults())) {
+    auto from = cast<RankedTensorType>(tile.getType()), to = cast<RankedTensorType>(result.getType());
+    SmallVector<int64_t> shape(from.getShape());
+    if (to.getRank() == from.getRank())
+      shape[getAxis()] = to.getDimSize(getAxis());
+    if (to.getShape() != ArrayRef(shape) || to.getElementType() != from.getElementType()) // warp_reduce_c2
+      return emitOpError() << "expected the shape of " << from << " but along axis " << getAxis() << ", got " << to;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyMemory(Operation *op, Value tile, MemDescType memory) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  if (type.getShape() != memory.getShape() || type.getElementType() != memory.getElementType())
+    return op->emitOpError() << "expected a tile of the shape and elements of " << memory << ", got " << type;
+  return success();
+}
+
+// local_store_c1
+LogicalResult LocalStoreOp::verify() { return verifyMemory(*this, getTile(), getMemory().getType()); }
+
+// local_load_c1
+LogicalResult LocalLoadOp::verify() { return verifyMemory(*this, getTile(), getMemory().getType()); }
+
+LogicalResult MemDescIndexOp::verify() {
+  MemDescType memory = getMemory().getType(), stage = getStage().getType();
+  if (memory.getShape().size() < 2 || stage.getShape() != memory.getShape().drop_front() ||
+      stage.getElementType() != memory.getElementType()) // memdesc_index_c1
+    return emitOpError() << "expected a stage of " << memory << ", got " << stage;
+  return success();
+}
+
+LogicalResult RemoteStoreOp::verify() {
+  MemDescType memory = getMemory().getType();
+  if (failed(verifyMemory(*this, getTile(), memory))) // remote_store_c1
+    return failure();
+  Type element = memory.getElementType();
+  unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  if (bits != 32 && bits != 64) // remote_store_c1
+    return emitOpError() << "expected elements of 4 or 8 bytes, got " << element;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+LogicalResult BarrierOp::verify() {
+  if (getId().has_value() != getThreads().has_value()) // barrier_c1
+    return emitOpError() << "expected id and threads together";
+  if (getId() && (*getId() < 1 || *getId() > 15)) // barrier_c1
+    return emitOpError() << "expected an id from 1 to 15, got " << *getId();
+  if (getThreads() && (*getThreads() < 32 || *getThreads() > 1024 || *getThreads() % 32 != 0)) // barrier_c1
+    return emitOpError() << "expected a multiple of 32 threads up to 1024, got " << *getThreads();
+  return success();
+}
+
+LogicalResult MBarrierInitOp::verify() {
+  if (getArrivals() < 1) // mbarrier_init_c1
+    return emitOpError() << "expected at least one arrival, got " << getArrivals();
+  return success();
+}
+
+LogicalResult MBarrierExpectOp::verify() {
+  if (getBytes() < 16 || getBytes() % 16 != 0) // mbarrier_expect_c1
+    return emitOpError() << "expected a positive multiple of 16 bytes, got " << getBytes();
+  return success();
+}
+
+LogicalResult WarpSpecializeOp::verify() {
+  size_t numPartitions = getPartitions().size();
+  if (getWarps().size() != numPartitions || getRegisters().size() != numPartitions) // warp_specialize_c1
+    return emitOpError() << "expected warps and registers for each of " << numPartitions << " partitions, got "
+                         << getWarps().size() << " and " << getRegisters().size();
+  for (int64_t registers : getRegisters())
+    if (registers < 24 || registers > 240 || registers % 8 != 0) // warp_specialize_c2
+      return emitOpError() << "expected registers to be a multiple of 8 from 24 to 240, got " << registers;
+  return success();
+}

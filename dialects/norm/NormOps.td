@@ -1,0 +1,289 @@
+//===- NormOps.td - ops of the norm dialect --------------------------------===//
+
+#ifndef NORM_OPS_TD
+#define NORM_OPS_TD
+
+include "norm/NormDialect.td"
+include "norm/NormAttrs.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/CommonTypeConstraints.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Norm_Op<string mnemonic, list<Trait> traits = []> : Op<Norm_Dialect, mnemonic, traits>;
+
+def Norm_FloatTensor : RankedTensorOf<[BF16, F16, F32], [], "ranked tensor of bf16, f16 or f32">;
+def Norm_Buffer : AnyTypeOf<[AnyMemRef, AnyRankedTensor], "memref or ranked tensor">;
+def Norm_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
+
+//===----------------------------------------------------------------------===//
+// Named ops
+//===----------------------------------------------------------------------===//
+
+def Norm_RMSNormOp : Norm_Op<"rms_norm", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Root-mean-square normalization";
+  let description = [{
+    Semantics, with n over the last `axes` axes of `x` (the normalized ones) and N their number of elements:
+
+        rstd = 1 / sqrt(sum_n(x^2) / N + eps)
+        y    = x * rstd * (weight + weight_offset) + bias
+
+    Inputs are widened to f32 and all arithmetic is f32; the result is rounded once, to the type of `y`. The sum may be
+    taken in any order. NaN and Inf in a row reach every element of that row. `weight` and `bias` have the shape of the
+    normalized axes. Without `weight` its factor is 1, and `weight_offset` must be 0. The second result, if asked for,
+    is `rstd` in f32, with the shape of the leading axes.
+
+    Constraints:
+    - C1: `axes` is at least 1 and at most the rank of `x`.
+    - C2: the normalized axes are static, and hold at least one element.
+    - C3: `weight` and `bias` have the shape of the normalized axes.
+    - C4: `y` has the shape of `x`.
+    - C5: `rstd` is f32 with the shape of the leading axes of `x`.
+    - C6: `weight_offset` is 0 when there is no `weight`.
+    - C7: `eps` is finite and not negative.
+
+    Example:
+
+    ```mlir
+    %y = norm.rms_norm %x weight(%w : tensor<4096xbf16>) {eps = 1.0e-6 : f32}
+         : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
+    ```
+  }];
+  let arguments = (ins
+    Norm_FloatTensor:$x,
+    Optional<Norm_FloatTensor>:$weight,
+    Optional<Norm_FloatTensor>:$bias,
+    DefaultValuedAttr<I64Attr, "1">:$axes,
+    DefaultValuedAttr<F32Attr, "::llvm::APFloat(1.0e-6f)">:$eps,
+    DefaultValuedAttr<F32Attr, "::llvm::APFloat(0.0f)">:$weight_offset
+  );
+  let results = (outs Norm_FloatTensor:$y, Optional<Norm_FloatTensor>:$rstd);
+  let assemblyFormat = [{
+    $x (`weight` `(` $weight^ `:` type($weight) `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)?
+    attr-dict `:` type($x) `->` type($y) (`,` type($rstd)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel form
+//===----------------------------------------------------------------------===//
+
+def Norm_ComputeOp : Norm_Op<"compute", [Pure, IsolatedFromAbove, SingleBlock, NoTerminator]> {
+  let summary = "A scalar program over an iteration space, on tensors";
+  let description = [{
+    Kernel form before it has been given buffers: what `norm-decompose` makes of a named op, and what
+    `norm-form-kernels` outlines. The block's arguments are the inputs, the results (which `norm.write` fills, every
+    element exactly once) and the dims of the space, in this order.
+
+    Constraints:
+    - C1: the block's arguments are the inputs, the results, and one `index` per dim.
+    - C2: each extent is over sizes of the inputs, and each such size names an axis that exists.
+
+    Example, the sum of each row:
+
+    ```mlir
+    %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+      %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+      %1 = norm.reduce add %0 over(%n) : f32
+      norm.write %1, %o[%m] : tensor<?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Variadic<AnyRankedTensor>:$inputs,
+    AffineMapAttr:$extents,
+    DenseI64ArrayAttr:$sizes
+  );
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator, Symbol]> {
+  let summary = "A scalar program over an iteration space, on buffers: one GPU kernel";
+  let description = [{
+    The block's arguments are the buffers and then the dims of the space. A dim has an extent, static or a function of
+    the buffers' sizes, and no kind of its own: one value may reduce over it and another may keep it.
+
+    An SSA value of the body is a function of the dims it varies over: those that its operands vary over, less those
+    that a `norm.reduce` removes. The order of evaluation is that of the data flow alone.
+
+    `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`, `loop`, `tile`); `where` then
+    keeps the points that the split added at the edges out of the space: at a point where a guard fails nothing is
+    read or written, and reductions see the combiner's identity.
+
+    Attributes, for `n` dims and `s` sizes:
+    - `extents`: `()[s] -> (n results)`; `sizes`: pairs (buffer, axis), one per symbol.
+    - `roles`: one `DimRole` per dim, once tiled.
+    - `guards`: `(n)[s] -> (lhs0, rhs0, lhs1, rhs1, ...)`, each pair meaning `lhs < rhs`.
+    - `alignments`: bytes, one per buffer: the base address and every dynamic stride are multiples of it.
+    - `schedule`: how to spread the space over the machine.
+
+    Constraints:
+    - C1: the block's arguments are memrefs and then one `index` per dim.
+    - C2: each extent is over sizes of the buffers, and each such size names an axis that exists.
+    - C3: there is one role per dim, or none at all.
+    - C4: guards come in pairs and are over the kernel's dims and sizes.
+    - C5: there is one alignment per buffer, each a power of two.
+
+    Example:
+
+    ```mlir
+    norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) {
+      %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%n) : f32
+      norm.write %1, %y[%m] : memref<?xf32>
+    }
+    ```
+
+    The same after `norm-tile` with two rows per CTA:
+
+    ```mlir
+    norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
+        space(%b = dim(%x, 0) ceildiv 2 : grid, %r = 2 : tile, %c = 1 : loop, %t = 64 : tile)
+        where(%b * 2 + %r < dim(%x, 0)) { ... }
+    ```
+  }];
+  let arguments = (ins
+    SymbolNameAttr:$sym_name,
+    AffineMapAttr:$extents,
+    DenseI64ArrayAttr:$sizes,
+    OptionalAttr<DenseI32ArrayAttr>:$roles,
+    OptionalAttr<AffineMapAttr>:$guards,
+    OptionalAttr<DenseI64ArrayAttr>:$alignments,
+    OptionalAttr<Norm_ScheduleAttr>:$schedule
+  );
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Norm_LaunchOp : Norm_Op<"launch", []> {
+  let summary = "Runs a kernel on buffers";
+  let description = [{
+    Stands in the host function that becomes a function of the bundle: the kernels run in order on one stream. The
+    callee is a `norm.kernel`, and after `convert-norm-to-gl` the function in the `gpu.module` that it became.
+
+    Example:
+
+    ```mlir
+    norm.launch @rms_norm_0(%x, %w, %y) : memref<?x4096xbf16>, memref<4096xbf16>, memref<?x4096xbf16>
+    ```
+  }];
+  let arguments = (ins SymbolRefAttr:$callee, Variadic<AnyMemRef>:$buffers);
+  let assemblyFormat = "$callee `(` $buffers `)` attr-dict `:` type($buffers)";
+}
+
+def Norm_ReadOp : Norm_Op<"read", [Pure,
+    TypesMatchWith<"the result is an element of the buffer", "buffer", "result",
+                   "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
+  let summary = "Reads one element of a buffer at an affine function of dims";
+  let description = [{
+    The value varies over the dims that the access uses. A kernel's inputs and outputs do not alias, so a read has no
+    order beside others.
+
+    Constraints:
+    - C1: there is one coordinate per axis of the buffer.
+    - C2: an index is a dim of the kernel.
+    - C3: the buffer is an argument of the kernel.
+
+    Example: `%0 = norm.read %x[%b, %p, %g * 16 + %k] : memref<?x4096x512xbf16>`
+  }];
+  let arguments = (ins Norm_Buffer:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
+  let results = (outs Norm_Scalar:$result);
+  let assemblyFormat = "$buffer custom<Access>($indices, $access) attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
+    TypesMatchWith<"the value is an element of the buffer", "buffer", "value",
+                   "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
+  let summary = "Writes one element of a buffer at an affine function of dims";
+  let description = [{
+    The value may vary only over dims that the access uses, so that every element is written once.
+
+    Constraints:
+    - C1: there is one coordinate per axis of the buffer.
+    - C2: an index is a dim of the kernel.
+    - C3: the buffer is an argument of the kernel.
+    - C4: the value varies over no dim that the access leaves out.
+
+    Example: `norm.write %8, %y[%m, %n] : memref<?x4096xbf16>`
+  }];
+  let arguments = (ins Norm_Scalar:$value, Norm_Buffer:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
+  let assemblyFormat = "$value `,` $buffer custom<Access>($indices, $access) attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments,
+    RangedTypesMatchWith<"results have the types of the values", "values", "results", "$_self">]> {
+  let summary = "Combines values over dims";
+  let description = [{
+    The combiner is a named one, or a region over two tuples of values: the first half of the block's arguments is one
+    side, the second half the other. It must be associative and commutative up to rounding: the elements may be combined
+    in any binary tree, in any order. The type of the value is the type of accumulation. A named combiner has the usual
+    identity; a region's identity is given. Points that a kernel's guards keep out count as the identity, and a reduction
+    over no points is the identity.
+
+    `max` and `min` of floats are IEEE 754-2019 maximum and minimum: NaN if either is NaN, and +0 above -0.
+
+    Constraints:
+    - C1: exactly one of a named combiner and a region is there.
+    - C2: a named combiner takes one value; `and` and `or` an integer.
+    - C3: a region takes two arguments per value, of the values' types, and yields one per value.
+    - C4: a region's reduction has one identity per value, of its type.
+    - C5: a dim is one of the kernel's, named once, and at least one is named.
+
+    Examples:
+
+    ```mlir
+    %3 = norm.reduce add %2 over(%n) : f32
+    %max, %sum = norm.reduce %x, %one over(%n) identity [0xFF800000 : f32, 0.0 : f32] : f32, f32 combine {
+    ^bb0(%m0: f32, %s0: f32, %m1: f32, %s1: f32):
+      ...
+      norm.yield %m, %s : f32, f32
+    }
+    ```
+  }];
+  let arguments = (ins
+    OptionalAttr<Norm_ReduceKind>:$kind,
+    Variadic<Norm_Scalar>:$values,
+    Variadic<Index>:$dims,
+    OptionalAttr<ArrayAttr>:$identity
+  );
+  let results = (outs Variadic<Norm_Scalar>:$results);
+  let regions = (region MaxSizedRegion<1>:$combiner);
+  let assemblyFormat = [{
+    ($kind^)? $values `over` `(` $dims `)` (`identity` $identity^)? attr-dict `:` type($values)
+    (`combine` $combiner^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Norm_YieldOp : Norm_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ReduceOp"]>]> {
+  let summary = "Ends a combiner";
+  let arguments = (ins Variadic<Norm_Scalar>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+def Norm_CacheOp : Norm_Op<"cache", [Pure, SameOperandsAndResultType]> {
+  let summary = "Keeps a value between the phases of a kernel";
+  let description = [{
+    The result equals the operand, and says where the value lives from its first use, before a reduction, to the uses
+    after it. What the later uses need beyond the value itself is recomputed from it; a cached value is not merged with
+    the original again, so that a bf16 input stays 16 bits wide in between.
+
+    Example: `%1 = norm.cache %0 in register : bf16`
+  }];
+  let arguments = (ins Norm_Scalar:$value, Norm_CachePlace:$place);
+  let results = (outs Norm_Scalar:$result);
+  let assemblyFormat = "$value `in` $place attr-dict `:` type($value)";
+}
+
+#endif // NORM_OPS_TD

@@ -1,0 +1,394 @@
+//===- NormSyntax.cpp - assembly that ODS cannot describe ------------------===//
+//
+// Three things need a parser of their own: a signature that binds names (`%x: memref<...>`), a space whose extents
+// are affine expressions over `dim(%x, 0)`, and accesses written over the dims' names.
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/NormDialect.h"
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+
+//===----------------------------------------------------------------------===//
+// Affine expressions over dims and sizes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Names in scope while a space is parsed: buffers (whose sizes are the symbols) and dims.
+struct SpaceScope {
+  SmallVector<OpAsmParser::Argument> buffers;
+  SmallVector<OpAsmParser::Argument> dims;
+  /// Pairs (buffer, axis), one per affine symbol.
+  SmallVector<int64_t> sizes;
+
+  static std::optional<unsigned> find(ArrayRef<OpAsmParser::Argument> names,
+                                      const OpAsmParser::UnresolvedOperand &use) {
+    for (auto [i, name] : llvm::enumerate(names))
+      if (name.ssaName.name == use.name && name.ssaName.number == use.number)
+        return i;
+    return std::nullopt;
+  }
+
+  /// The symbol of `dim(buffer, axis)`.
+  unsigned symbolOf(int64_t buffer, int64_t axis) {
+    for (size_t i = 0; i < sizes.size(); i += 2)
+      if (sizes[i] == buffer && sizes[i + 1] == axis)
+        return i / 2;
+    sizes.append({buffer, axis});
+    return sizes.size() / 2 - 1;
+  }
+};
+
+/// Recursive descent over `+ -`, then `* floordiv ceildiv mod`, then a literal, a dim, `dim(%x, 0)` or parentheses.
+class SpaceExprParser {
+public:
+  SpaceExprParser(OpAsmParser &parser, SpaceScope &scope) : parser(parser), scope(scope) {}
+
+  ParseResult parse(AffineExpr &result) {
+    if (parseProduct(result))
+      return failure();
+    while (true) {
+      AffineExpr rhs;
+      if (succeeded(parser.parseOptionalPlus())) {
+        if (parseProduct(rhs))
+          return failure();
+        result = result + rhs;
+      } else if (succeeded(parser.parseOptionalMinus())) {
+        if (parseProduct(rhs))
+          return failure();
+        result = result - rhs;
+      } else {
+        return success();
+      }
+    }
+  }
+
+private:
+  ParseResult parseProduct(AffineExpr &result) {
+    if (parseLeaf(result))
+      return failure();
+    while (true) {
+      SMLoc loc = parser.getCurrentLocation();
+      AffineExprKind kind;
+      if (succeeded(parser.parseOptionalStar()))
+        kind = AffineExprKind::Mul;
+      else if (succeeded(parser.parseOptionalKeyword("floordiv")))
+        kind = AffineExprKind::FloorDiv;
+      else if (succeeded(parser.parseOptionalKeyword("ceildiv")))
+        kind = AffineExprKind::CeilDiv;
+      else if (succeeded(parser.parseOptionalKeyword("mod")))
+        kind = AffineExprKind::Mod;
+      else
+        return success();
+      AffineExpr rhs;
+      if (parseLeaf(rhs))
+        return failure();
+      bool byDim = !rhs.isSymbolicOrConstant();
+      if (kind == AffineExprKind::Mul ? byDim && !result.isSymbolicOrConstant() : byDim)
+        return parser.emitError(loc, "expected an affine expression: one side must hold no dim");
+      if (auto divisor = dyn_cast<AffineConstantExpr>(rhs);
+          divisor && divisor.getValue() <= 0 && kind != AffineExprKind::Mul)
+        return parser.emitError(loc, "expected a positive divisor, got ") << divisor.getValue();
+      result = getAffineBinaryOpExpr(kind, result, rhs);
+    }
+  }
+
+  ParseResult parseLeaf(AffineExpr &result) {
+    MLIRContext *context = parser.getContext();
+    SMLoc loc = parser.getCurrentLocation();
+    if (succeeded(parser.parseOptionalLParen()))
+      return failure(parse(result) || parser.parseRParen());
+    if (succeeded(parser.parseOptionalKeyword("dim"))) {
+      OpAsmParser::UnresolvedOperand buffer;
+      int64_t axis;
+      if (parser.parseLParen() || parser.parseOperand(buffer) || parser.parseComma() || parser.parseInteger(axis) ||
+          parser.parseRParen())
+        return failure();
+      std::optional<unsigned> index = SpaceScope::find(scope.buffers, buffer);
+      if (!index)
+        return parser.emitError(buffer.location, "expected a buffer of this op, got ") << buffer.name;
+      result = getAffineSymbolExpr(scope.symbolOf(*index, axis), context);
+      return success();
+    }
+    int64_t literal;
+    if (OptionalParseResult parsed = parser.parseOptionalInteger(literal); parsed.has_value()) {
+      if (failed(*parsed))
+        return failure();
+      result = getAffineConstantExpr(literal, context);
+      return success();
+    }
+    OpAsmParser::UnresolvedOperand dim;
+    if (OptionalParseResult parsed = parser.parseOptionalOperand(dim); parsed.has_value()) {
+      if (failed(*parsed))
+        return failure();
+      std::optional<unsigned> index = SpaceScope::find(scope.dims, dim);
+      if (!index)
+        return parser.emitError(dim.location, "expected a dim of this op, got ") << dim.name;
+      result = getAffineDimExpr(*index, context);
+      return success();
+    }
+    return parser.emitError(loc, "expected an integer, a dim, dim(buffer, axis) or a parenthesis");
+  }
+
+  OpAsmParser &parser;
+  SpaceScope &scope;
+};
+
+/// Prints `expr` with the names of `dims` and `dim(buffer, axis)` for symbols, as SpaceExprParser reads it.
+void printSpaceExpr(OpAsmPrinter &p, AffineExpr expr, ValueRange buffers, ValueRange dims, ArrayRef<int64_t> sizes,
+                    bool parenthesize = false) {
+  switch (expr.getKind()) {
+  case AffineExprKind::Constant:
+    p << cast<AffineConstantExpr>(expr).getValue();
+    return;
+  case AffineExprKind::DimId:
+    p << dims[cast<AffineDimExpr>(expr).getPosition()];
+    return;
+  case AffineExprKind::SymbolId: {
+    unsigned symbol = cast<AffineSymbolExpr>(expr).getPosition();
+    p << "dim(" << buffers[sizes[2 * symbol]] << ", " << sizes[2 * symbol + 1] << ")";
+    return;
+  }
+  default:
+    break;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  StringRef token = " + ";
+  switch (expr.getKind()) {
+  case AffineExprKind::Mul: token = " * "; break;
+  case AffineExprKind::FloorDiv: token = " floordiv "; break;
+  case AffineExprKind::CeilDiv: token = " ceildiv "; break;
+  case AffineExprKind::Mod: token = " mod "; break;
+  default: break;
+  }
+  if (parenthesize)
+    p << "(";
+  bool isSum = expr.getKind() == AffineExprKind::Add;
+  printSpaceExpr(p, binary.getLHS(), buffers, dims, sizes, !isSum);
+  p << token;
+  printSpaceExpr(p, binary.getRHS(), buffers, dims, sizes, !isSum);
+  if (parenthesize)
+    p << ")";
+}
+
+/// `space(%m = expr (: role)?, ...)`, adding the dims to `scope`.
+ParseResult parseSpace(OpAsmParser &parser, SpaceScope &scope, SmallVectorImpl<AffineExpr> &extents,
+                       SmallVectorImpl<int32_t> *roles) {
+  SmallVector<OpAsmParser::Argument> dims;
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseDim = [&]() -> ParseResult {
+    OpAsmParser::Argument &dim = dims.emplace_back();
+    if (parser.parseArgument(dim) || parser.parseEqual() ||
+        SpaceExprParser(parser, scope).parse(extents.emplace_back()))
+      return failure();
+    dim.type = parser.getBuilder().getIndexType();
+    if (!roles || failed(parser.parseOptionalColon()))
+      return success();
+    StringRef keyword;
+    SMLoc roleLoc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    std::optional<DimRole> role = symbolizeDimRole(keyword);
+    if (!role)
+      return parser.emitError(roleLoc, "expected grid, cluster, loop or tile, got ") << keyword;
+    roles->push_back(static_cast<int32_t>(*role));
+    return success();
+  };
+  if (parser.parseKeyword("space") ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseDim, " in space"))
+    return failure();
+  if (roles && !roles->empty() && roles->size() != dims.size())
+    return parser.emitError(loc, "expected a role for each dim or for none");
+  scope.dims = std::move(dims);
+  return success();
+}
+
+void printSpace(OpAsmPrinter &p, AffineMap extents, ValueRange buffers, ValueRange dims, ArrayRef<int64_t> sizes,
+                std::optional<ArrayRef<int32_t>> roles) {
+  p << " space(";
+  llvm::interleaveComma(llvm::seq<size_t>(0, dims.size()), p, [&](size_t i) {
+    p << dims[i] << " = ";
+    printSpaceExpr(p, extents.getResult(i), buffers, dims, sizes);
+    if (roles)
+      p << " : " << stringifyDimRole(static_cast<DimRole>((*roles)[i]));
+  });
+  p << ")";
+}
+
+/// The body, with buffers and dims as its block's arguments.
+ParseResult parseBody(OpAsmParser &parser, SpaceScope &scope, Region &body) {
+  SmallVector<OpAsmParser::Argument> arguments = scope.buffers;
+  llvm::append_range(arguments, scope.dims);
+  if (parser.parseRegion(body, arguments))
+    return failure();
+  if (body.empty())
+    body.emplaceBlock();
+  return success();
+}
+
+AffineMap mapOver(MLIRContext *context, const SpaceScope &scope, unsigned numDims, ArrayRef<AffineExpr> results) {
+  return AffineMap::get(numDims, scope.sizes.size() / 2, results, context);
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// norm.compute
+//===----------------------------------------------------------------------===//
+
+ParseResult ComputeOp::parse(OpAsmParser &parser, OperationState &result) {
+  SpaceScope scope;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  auto parseInput = [&]() -> ParseResult {
+    OpAsmParser::Argument &name = scope.buffers.emplace_back();
+    return failure(parser.parseArgument(name) || parser.parseEqual() ||
+                   parser.parseOperand(operands.emplace_back()) || parser.parseColonType(name.type));
+  };
+  auto parseOutput = [&]() -> ParseResult {
+    return parser.parseArgument(scope.buffers.emplace_back(), /*allowType=*/true);
+  };
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseInput, " in inputs") || parser.parseArrow() ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOutput, " in results"))
+    return failure();
+  SmallVector<Type> types;
+  for (const OpAsmParser::Argument &buffer : scope.buffers)
+    types.push_back(buffer.type);
+  ArrayRef<Type> inputTypes = ArrayRef(types).take_front(operands.size());
+  result.addTypes(ArrayRef(types).drop_front(operands.size()));
+  SmallVector<AffineExpr> extents;
+  if (parser.resolveOperands(operands, inputTypes, loc, result.operands) ||
+      parseSpace(parser, scope, extents, /*roles=*/nullptr) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes) || parseBody(parser, scope, *result.addRegion()))
+    return failure();
+  Properties &properties = result.getOrAddProperties<Properties>();
+  properties.extents = AffineMapAttr::get(mapOver(parser.getContext(), scope, 0, extents));
+  properties.sizes = parser.getBuilder().getDenseI64ArrayAttr(scope.sizes);
+  return success();
+}
+
+void ComputeOp::print(OpAsmPrinter &p) {
+  Block &block = getBody().front();
+  size_t numInputs = getInputs().size(), numBuffers = numInputs + getNumResults();
+  ValueRange arguments = block.getArguments();
+  ValueRange buffers = arguments.take_front(numBuffers), dims = arguments.drop_front(numBuffers);
+  p << "(";
+  llvm::interleaveComma(llvm::seq<size_t>(0, numInputs), p, [&](size_t i) {
+    p << buffers[i] << " = " << getInputs()[i] << " : " << buffers[i].getType();
+  });
+  p << ") -> (";
+  llvm::interleaveComma(buffers.drop_front(numInputs), p, [&](Value output) { p << output << " : " << output.getType(); });
+  p << ")";
+  printSpace(p, getExtents(), buffers, dims, getSizes(), std::nullopt);
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"extents", "sizes"});
+  p << " ";
+  p.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// norm.kernel
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  SpaceScope scope;
+  Properties &properties = result.getOrAddProperties<Properties>();
+  auto parseBuffer = [&]() -> ParseResult {
+    return parser.parseArgument(scope.buffers.emplace_back(), /*allowType=*/true);
+  };
+  SmallVector<AffineExpr> extents, guards;
+  SmallVector<int32_t> roles;
+  auto parseGuard = [&]() -> ParseResult {
+    return failure(SpaceExprParser(parser, scope).parse(guards.emplace_back()) || parser.parseLess() ||
+                   SpaceExprParser(parser, scope).parse(guards.emplace_back()));
+  };
+  if (parser.parseSymbolName(properties.sym_name) ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseBuffer, " in buffers") ||
+      parseSpace(parser, scope, extents, &roles))
+    return failure();
+  bool hasGuards = succeeded(parser.parseOptionalKeyword("where"));
+  if (hasGuards && parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseGuard, " in where"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("align"))) {
+    SmallVector<int64_t> alignments;
+    auto parseAlignment = [&] { return parser.parseInteger(alignments.emplace_back()); };
+    if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseAlignment, " in align"))
+      return failure();
+    properties.alignments = parser.getBuilder().getDenseI64ArrayAttr(alignments);
+  }
+  if (succeeded(parser.parseOptionalKeyword("schedule"))) {
+    if (parser.parseLParen() || parser.parseAttribute(properties.schedule) || parser.parseRParen())
+      return failure();
+  }
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) || parseBody(parser, scope, *result.addRegion()))
+    return failure();
+  MLIRContext *context = parser.getContext();
+  properties.extents = AffineMapAttr::get(mapOver(context, scope, 0, extents));
+  if (hasGuards)
+    properties.guards = AffineMapAttr::get(mapOver(context, scope, extents.size(), guards));
+  if (!roles.empty())
+    properties.roles = parser.getBuilder().getDenseI32ArrayAttr(roles);
+  properties.sizes = parser.getBuilder().getDenseI64ArrayAttr(scope.sizes);
+  return success();
+}
+
+void KernelOp::print(OpAsmPrinter &p) {
+  Block &block = getBody().front();
+  size_t numBuffers = block.getNumArguments() - getExtents().getNumResults();
+  ValueRange arguments = block.getArguments();
+  ValueRange buffers = arguments.take_front(numBuffers), dims = arguments.drop_front(numBuffers);
+  p << " ";
+  p.printSymbolName(getSymName());
+  p << "(";
+  llvm::interleaveComma(buffers, p, [&](Value buffer) { p << buffer << ": " << buffer.getType(); });
+  p << ")";
+  printSpace(p, getExtents(), buffers, dims, getSizes(), getRoles());
+  if (std::optional<AffineMap> guards = getGuards()) {
+    p << " where(";
+    llvm::interleaveComma(llvm::seq<size_t>(0, guards->getNumResults() / 2), p, [&](size_t i) {
+      printSpaceExpr(p, guards->getResult(2 * i), buffers, dims, getSizes());
+      p << " < ";
+      printSpaceExpr(p, guards->getResult(2 * i + 1), buffers, dims, getSizes());
+    });
+    p << ")";
+  }
+  if (std::optional<ArrayRef<int64_t>> alignments = getAlignments()) {
+    p << " align(";
+    llvm::interleaveComma(*alignments, p);
+    p << ")";
+  }
+  if (getScheduleAttr())
+    p << " schedule(" << getScheduleAttr() << ")";
+  p.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {"sym_name", "extents", "sizes", "roles", "guards", "alignments", "schedule"});
+  p << " ";
+  p.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+/// `[%m, %g * 16 + %k]`.
+static ParseResult parseAccess(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &indices,
+                               AffineMapAttr &access) {
+  Attribute map;
+  NamedAttrList ignored;
+  if (parser.parseAffineMapOfSSAIds(indices, map, "access", ignored))
+    return failure();
+  access = cast<AffineMapAttr>(map);
+  return success();
+}
+
+static void printAccess(OpAsmPrinter &p, Operation *, ValueRange indices, AffineMapAttr access) {
+  p << "[";
+  p.printAffineMapOfSSAIds(access, indices);
+  p << "]";
+}
+
+#define GET_OP_CLASSES
+#include "norm/NormOps.cpp.inc"
