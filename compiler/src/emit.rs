@@ -1,0 +1,18 @@
+//! Code emission: one `gpu.module` in the LLVM and NVVM dialects becomes LLVM IR, PTX and a cubin.
+//!
+//! Everything happens in this process when NVIDIA's PTX compiler library is linked. LLVM's NVPTX backend ends
+//! the process on an intrinsic it cannot select, so [`gate::check`] goes first and refuses, with a location,
+//! what the target lacks.
+
+pub mod cubin;
+mod fatal;
+pub mod gate;
+pub mod llvm_ir;
+#[cfg(norma_nvptxcompiler)]
+mod nvptxcompiler;
+pub mod ptx;
+pub mod ptxas;
+mod resource_usage;
+
+pub use cubin::{Assembler, Cubin};
+pub use resource_usage::ResourceUsage;

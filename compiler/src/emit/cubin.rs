@@ -1,0 +1,74 @@
+//! From PTX to a cubin, by NVIDIA's PTX compiler library in this process or by a child `ptxas`.
+
+use std::path::Path;
+
+use super::ptxas::Ptxas;
+use super::resource_usage::{ResourceUsage, parse_log};
+use crate::error::Result;
+use crate::target::Target;
+
+/// An assembled module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cubin {
+    /// The ELF image.
+    pub bytes: Vec<u8>,
+    /// What each kernel uses, in the order of the PTX.
+    pub kernels: Vec<ResourceUsage>,
+    /// The assembler's verbose log.
+    pub log: String,
+}
+
+/// Something that assembles PTX. Both kinds give the same cubin for the same release.
+#[derive(Debug, Clone)]
+pub enum Assembler {
+    /// The library linked into this process.
+    #[cfg(norma_nvptxcompiler)]
+    InProcess,
+    /// A child process.
+    Ptxas(Ptxas),
+}
+
+impl Assembler {
+    /// Finds an assembler for a target: the given `ptxas`, else the one that `NORMA_PTXAS` names, else the
+    /// linked library, else a `ptxas` on `PATH` or in the set-up's folder.
+    ///
+    /// # Errors
+    ///
+    /// None is there, or the one asked for is too old for the target.
+    pub fn locate(explicit: Option<&Path>, target: &Target) -> Result<Self> {
+        if let Some(ptxas) = Ptxas::chosen(explicit, target)? {
+            return Ok(Self::Ptxas(ptxas));
+        }
+        #[cfg(norma_nvptxcompiler)]
+        return Ok(Self::InProcess);
+        #[cfg(not(norma_nvptxcompiler))]
+        return Ptxas::search(target).map(Self::Ptxas);
+    }
+
+    /// Assembles PTX for a target. `name` says in messages what is being assembled.
+    ///
+    /// # Errors
+    ///
+    /// What the assembler rejects, with its log as notes; or a `ptxas` that does not run.
+    pub fn assemble(&self, ptx: &str, name: &str, target: &Target) -> Result<Cubin> {
+        let (bytes, log) = match self {
+            #[cfg(norma_nvptxcompiler)]
+            Self::InProcess => super::nvptxcompiler::assemble(ptx, name, target)?,
+            Self::Ptxas(ptxas) => ptxas.assemble(ptx, name, target)?,
+        };
+        Ok(Cubin {
+            bytes,
+            kernels: parse_log(&log),
+            log,
+        })
+    }
+
+    /// What assembles, for reports.
+    pub fn describe(&self) -> String {
+        match self {
+            #[cfg(norma_nvptxcompiler)]
+            Self::InProcess => "libnvptxcompiler, in process".to_owned(),
+            Self::Ptxas(ptxas) => ptxas.describe(),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Refuses, before LLVM sees it, what a target or LLVM's NVPTX backend cannot select.
+//!
+//! The backend ends the process on such ops, so the check is closed: an op passes only if [`needs`] lists it.
+//! **Invariant:** no module that passes makes LLVM abort.
+
+mod needs;
+
+use std::ffi::CString;
+
+use melior::ir::operation::{OperationLike, WalkOrder, WalkResult};
+use melior::ir::{Location, OperationRef};
+
+use crate::error::{Error, Result};
+use crate::target::{Feature, Target};
+
+/// Whether something can be generated, and for which targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// For every target.
+    Nothing,
+    /// For the targets that have a feature.
+    Feature(Feature),
+    /// For none; the text says what to use instead.
+    Never(&'static str),
+}
+
+/// Checks every op of a module at the `nvvm` level, and reports each that the target cannot have.
+///
+/// # Errors
+///
+/// Any op was reported; the diagnostics say at which location, and which targets have the feature.
+pub fn check(module: OperationRef, target: &Target) -> Result<()> {
+    let mut refused = 0;
+    module.walk(WalkOrder::PreOrder, |op| {
+        for need in needs::of(op) {
+            if let Some(message) = objection(op, need, target) {
+                report(op.location(), &message);
+                refused += 1;
+            }
+        }
+        WalkResult::Advance
+    });
+    match refused {
+        0 => Ok(()),
+        _ => Err(Error::unsupported(format!(
+            "{refused} operations cannot be generated for {}",
+            target.name
+        ))
+        .diagnosed()),
+    }
+}
+
+/// What to tell about an op, if its need is not met.
+fn objection(op: OperationRef, need: Need, target: &Target) -> Option<String> {
+    let name = op.name();
+    let name = name.as_string_ref().as_str().unwrap_or("an op");
+    match need {
+        Need::Nothing => None,
+        Need::Feature(feature) if target.has(feature) => None,
+        Need::Feature(feature) => Some(format!(
+            "'{name}' needs {feature}, which {} lacks; supported on {}",
+            target.name,
+            Target::names_with(feature)
+        )),
+        Need::Never(instead) => Some(format!("'{name}' cannot be generated: {instead}")),
+    }
+}
+
+fn report(location: Location, message: &str) {
+    let message = CString::new(message).unwrap_or_default();
+    // SAFETY: the location is live and the message is NUL-terminated.
+    unsafe { mlir_sys::mlirEmitError(location.to_raw(), message.as_ptr()) };
+}

@@ -1,0 +1,250 @@
+//! The table of the gate: what each op of the `nvvm` level needs.
+//!
+//! Found by generating code for each op and target with LLVM 22.1; the tests of this crate do it again.
+
+use melior::ir::attribute::StringAttribute;
+use melior::ir::operation::OperationLike;
+use melior::ir::{Attribute, OperationRef, ValueLike};
+
+use super::Need;
+use super::Need::{Never, Nothing};
+use crate::target::Feature;
+
+const CP_ASYNC: Need = Need::Feature(Feature::CpAsync);
+const MBARRIER: Need = Need::Feature(Feature::Mbarrier);
+const TRANSACTIONS: Need = Need::Feature(Feature::MbarrierTransactions);
+const BULK: Need = Need::Feature(Feature::BulkCopy);
+const TMA: Need = Need::Feature(Feature::Tma);
+const CLUSTERS: Need = Need::Feature(Feature::Clusters);
+const CONVERT_F8: Need = Need::Feature(Feature::ConvertF8);
+const CONVERT_F4: Need = Need::Feature(Feature::ConvertF4);
+
+const UNLISTED: Need = Never("it is not among the operations this compiler generates code for");
+const FOREIGN: Need = Never("only the llvm and nvvm dialects reach code generation");
+const NO_LIBRARY: Need = Never("there is no device library; use an approximation of the nvvm intrinsics");
+const NOT_FAST: Need = Never("only its approximation exists; it needs fastmath<afn> and f32");
+
+/// Special registers and NVVM ops of every target, then those that need a feature. A name that ends in `.`
+/// stands for all that begin so.
+const NVVM: &[(&str, Need)] = &[
+    ("bar.warp.sync", Nothing),
+    ("barrier", Nothing),
+    ("barrier0", Nothing),
+    ("barrier.arrive", Nothing),
+    ("breakpoint", Nothing),
+    ("convert.float.to.tf32", Nothing),
+    ("exit", Nothing),
+    ("match.sync", Nothing),
+    ("memory.barrier", Nothing),
+    ("nanosleep", Nothing),
+    ("prmt", Nothing),
+    ("rcp.approx.ftz.f", Nothing),
+    ("read.ptx.sreg.cluster.", CLUSTERS),
+    ("read.ptx.sreg.clusterid.", CLUSTERS),
+    ("read.ptx.sreg.nclusterid.", CLUSTERS),
+    ("read.ptx.sreg.aggr.smem.size", CLUSTERS),
+    ("read.ptx.sreg.", Nothing),
+    ("shfl.sync", Nothing),
+    ("vote.sync", Nothing),
+    ("cp.async.shared.global", CP_ASYNC),
+    ("cp.async.commit.group", CP_ASYNC),
+    ("cp.async.wait.group", CP_ASYNC),
+    ("cp.async.mbarrier.arrive", MBARRIER),
+    ("mbarrier.init", MBARRIER),
+    ("mbarrier.inval", MBARRIER),
+    ("mbarrier.arrive", MBARRIER),
+    ("mbarrier.arrive.nocomplete", MBARRIER),
+    ("mbarrier.test.wait", MBARRIER),
+    ("mbarrier.arrive.expect_tx", TRANSACTIONS),
+    ("mbarrier.expect_tx", TRANSACTIONS),
+    ("mbarrier.complete_tx", TRANSACTIONS),
+    ("mbarrier.try_wait", TRANSACTIONS),
+    ("mbarrier.try_wait.parity", TRANSACTIONS),
+    ("fence.mbarrier.init", TRANSACTIONS),
+    ("fence.proxy", TRANSACTIONS),
+    ("cp.async.bulk.tensor.", TMA),
+    ("cp.async.bulk.", BULK),
+    ("cluster.", CLUSTERS),
+    ("fence.sc.cluster", CLUSTERS),
+    ("mapa", CLUSTERS),
+    ("elect.sync", Need::Feature(Feature::ElectSync)),
+    ("griddepcontrol", Need::Feature(Feature::DependentLaunch)),
+    ("setmaxregister", Need::Feature(Feature::SetMaxRegisters)),
+    ("convert.f16x2.to.f8x2", CONVERT_F8),
+    ("convert.bf16x2.to.f8x2", CONVERT_F4),
+    ("convert.f32x2.to.f6x2", CONVERT_F4),
+    ("convert.f32x2.to.f4x2", CONVERT_F4),
+    ("convert.f32x2.to.f16x2", Nothing),
+    ("convert.f32x2.to.bf16x2", Nothing),
+];
+
+/// Ops of the LLVM dialect that every target has.
+const LLVM: &str = "\
+    add addrspacecast alloca and ashr bitcast br call cond_br extractelement extractvalue fadd fcmp fdiv \
+    fmul fneg fpext fptosi fptoui fptrunc freeze fsub getelementptr icmp insertelement insertvalue \
+    inttoptr load lshr mlir.addressof mlir.constant mlir.global mlir.poison mlir.undef mlir.zero mul or \
+    ptrtoint return sdiv select sext shl shufflevector sitofp srem store sub switch trunc udiv uitofp \
+    unreachable urem xor zext";
+
+/// Intrinsic ops of the LLVM dialect, without their `intr.`, that every target has.
+const INTRINSICS: &str = "\
+    abs assume bitreverse bswap ceil copysign ctlz ctpop cttz expect fabs floor fma fmuladd fshl fshr \
+    lifetime.end lifetime.start maximum maxnum memcpy memset minimum minnum nearbyint rint roundeven \
+    sadd.with.overflow smax smin smul.with.overflow sqrt ssub.with.overflow trunc uadd.with.overflow \
+    umax umin umul.with.overflow usub.with.overflow vector.reduce.add vector.reduce.and \
+    vector.reduce.fadd vector.reduce.fmax vector.reduce.fmaximum vector.reduce.fmin \
+    vector.reduce.fminimum vector.reduce.fmul vector.reduce.mul vector.reduce.or vector.reduce.smax \
+    vector.reduce.smin vector.reduce.umax vector.reduce.umin vector.reduce.xor";
+
+/// Intrinsics of `llvm.call_intrinsic`. A name that ends in `.` stands for all that begin so.
+const CALLED: &[(&str, Need)] = &[
+    ("llvm.nvvm.add.rn.", Nothing),
+    ("llvm.nvvm.cos.approx.", Nothing),
+    ("llvm.nvvm.div.approx.", Nothing),
+    ("llvm.nvvm.ex2.approx.", Nothing),
+    ("llvm.nvvm.fma.rn.", Nothing),
+    ("llvm.nvvm.fmax.", Nothing),
+    ("llvm.nvvm.fmin.", Nothing),
+    ("llvm.nvvm.lg2.approx.", Nothing),
+    ("llvm.nvvm.mul.rn.", Nothing),
+    ("llvm.nvvm.prmt", Nothing),
+    ("llvm.nvvm.rcp.approx.", Nothing),
+    ("llvm.nvvm.rsqrt.approx.", Nothing),
+    ("llvm.nvvm.sin.approx.", Nothing),
+    ("llvm.nvvm.sqrt.approx.", Nothing),
+    ("llvm.nvvm.sqrt.rn.", Nothing),
+];
+
+/// Instructions of inline assembly. LLVM does not look at them; naming them here turns ptxas's complaint
+/// about a line of PTX into one about a line of the source.
+const INLINE: &[(&str, Need)] = &[
+    ("cp.async.bulk.tensor", TMA),
+    ("cp.async.bulk", BULK),
+    ("griddepcontrol", Need::Feature(Feature::DependentLaunch)),
+    ("setmaxnreg", Need::Feature(Feature::SetMaxRegisters)),
+    ("elect.sync", Need::Feature(Feature::ElectSync)),
+    ("mbarrier.try_wait", TRANSACTIONS),
+    ("st.async", CLUSTERS),
+    ("shared::cluster", CLUSTERS),
+    (".f32x2", Need::Feature(Feature::PackedF32)),
+    (".v8.b32", Need::Feature(Feature::WideAccess)),
+    (".v8.f32", Need::Feature(Feature::WideAccess)),
+    (".v4.b64", Need::Feature(Feature::WideAccess)),
+];
+
+/// What an op needs: its kind's need, then those of its attributes and types.
+pub(super) fn of(op: OperationRef) -> Vec<Need> {
+    let name = op.name();
+    let name = name.as_string_ref().as_str().unwrap_or_default();
+    let kind = match name.split_once('.') {
+        Some(("nvvm", name)) => of_nvvm(op, name),
+        Some(("llvm", name)) => of_llvm(op, name),
+        _ if matches!(name, "gpu.module" | "builtin.module" | "gpu.module_end") => Nothing,
+        _ => FOREIGN,
+    };
+    let mut needs = vec![kind];
+    if kind == Nothing && touches_cluster(op) {
+        needs.push(CLUSTERS);
+    }
+    needs
+}
+
+/// Whether a value of the op is a pointer to the cluster's shared memory, address space 7.
+fn touches_cluster(op: OperationRef) -> bool {
+    const POINTER: &str = "!llvm.ptr<7>";
+    op.operands().any(|value| value.r#type().to_string() == POINTER)
+        || op.results().any(|value| value.r#type().to_string() == POINTER)
+        || op.has_attribute("nvvm.cluster_dim")
+}
+
+fn of_nvvm(op: OperationRef, name: &str) -> Need {
+    match name {
+        "inline_ptx" => text(op, "ptxCode").map_or(UNLISTED, |code| of_assembly(&code)),
+        "redux.sync"
+            if op
+                .result(0)
+                .is_ok_and(|result| result.r#type().to_string() == "f32") =>
+        {
+            Need::Feature(Feature::ReduxF32)
+        }
+        "redux.sync" => Need::Feature(Feature::ReduxInteger),
+        "convert.f32x2.to.f8x2" => match attribute(op, "dstTy") {
+            Some(scale) if scale.contains("f8E8M0") => CONVERT_F4,
+            _ => CONVERT_F8,
+        },
+        "prefetch" if op.has_attribute("tensormap") => TMA,
+        "prefetch" => Nothing,
+        _ => look_up(NVVM, name),
+    }
+}
+
+fn of_llvm(op: OperationRef, name: &str) -> Need {
+    match name {
+        "func" => Nothing,
+        "inline_asm" => text(op, "asm_string").map_or(UNLISTED, |code| of_assembly(&code)),
+        "call_intrinsic" => text(op, "intrin").map_or(UNLISTED, |intrinsic| look_up(CALLED, &intrinsic)),
+        "atomicrmw" | "cmpxchg" | "fence" => of_scope(op),
+        _ => match name.strip_prefix("intr.") {
+            Some(intrinsic) => of_intrinsic(op, intrinsic),
+            None if listed(LLVM, name) => Nothing,
+            None => UNLISTED,
+        },
+    }
+}
+
+fn of_intrinsic(op: OperationRef, name: &str) -> Need {
+    match name {
+        "tanh" | "sin" | "cos" => match attribute(op, "fastmathFlags") {
+            Some(flags) if is_f32(op) && (flags.contains("afn") || flags.contains("<fast>")) => Nothing,
+            _ => NOT_FAST,
+        },
+        "exp2" if is_f32(op) => Nothing,
+        "exp" | "exp2" | "exp10" | "log" | "log2" | "log10" | "pow" | "powi" | "tan" | "asin" | "acos"
+        | "atan" | "atan2" | "sinh" | "cosh" | "round" => NO_LIBRARY,
+        _ if listed(INTRINSICS, name) => Nothing,
+        _ => UNLISTED,
+    }
+}
+
+/// The NVPTX backend aborts on scopes other than its own.
+fn of_scope(op: OperationRef) -> Need {
+    match text(op, "syncscope").as_deref() {
+        None | Some("" | "block" | "device" | "singlethread") => Nothing,
+        Some("cluster") => CLUSTERS,
+        Some(_) => Never("expected syncscope block, cluster, device or none"),
+    }
+}
+
+fn of_assembly(code: &str) -> Need {
+    INLINE
+        .iter()
+        .find(|(mnemonic, _)| code.contains(mnemonic))
+        .map_or(Nothing, |(_, need)| *need)
+}
+
+fn is_f32(op: OperationRef) -> bool {
+    op.result(0)
+        .is_ok_and(|result| result.r#type().to_string().trim_end_matches('>').ends_with("f32"))
+}
+
+fn look_up(table: &[(&str, Need)], name: &str) -> Need {
+    let entry = table
+        .iter()
+        .find(|(entry, _)| *entry == name || (entry.ends_with('.') && name.starts_with(entry)));
+    entry.map_or(UNLISTED, |(_, need)| *need)
+}
+
+fn listed(names: &str, name: &str) -> bool {
+    names.split(' ').any(|listed| listed == name)
+}
+
+fn text(op: OperationRef, name: &str) -> Option<String> {
+    let attribute = op.attribute(name).ok()?;
+    Some(StringAttribute::try_from(attribute).ok()?.value().to_owned())
+}
+
+fn attribute(op: OperationRef, name: &str) -> Option<String> {
+    op.attribute(name)
+        .ok()
+        .map(|attribute: Attribute| attribute.to_string())
+}

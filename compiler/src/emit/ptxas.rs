@@ -1,0 +1,206 @@
+//! A `ptxas` of the machine as a child process: finding one that is new enough, and running it.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::{Error, Result};
+use crate::target::Target;
+
+/// Where the set-up puts the toolchain, below the folder of the workspace.
+const SETUP: &str = ".toolchain/cuda-13.0.88/bin/ptxas";
+
+/// A CUDA release, major and minor.
+type Release = (u32, u32);
+
+/// A `ptxas` executable that has said its release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ptxas {
+    path: PathBuf,
+    release: Release,
+}
+
+impl Ptxas {
+    /// The `ptxas` that the caller or `NORMA_PTXAS` asks for, if either does.
+    ///
+    /// # Errors
+    ///
+    /// The one asked for is missing, does not run, or is too old for the target.
+    pub fn chosen(explicit: Option<&Path>, target: &Target) -> Result<Option<Self>> {
+        let chosen = explicit
+            .map(Path::to_owned)
+            .or_else(|| env::var_os("NORMA_PTXAS").map(PathBuf::from));
+        let Some(path) = chosen else { return Ok(None) };
+        let origin = if explicit.is_some() {
+            "asked for"
+        } else {
+            "named by NORMA_PTXAS"
+        };
+        if !path.is_file() {
+            return Err(
+                Error::user(format!("no ptxas at '{}', the path {origin}", path.display())).note(SET_UP),
+            );
+        }
+        let ptxas = Self::probe(&path).ok_or_else(|| {
+            Error::user(format!(
+                "'{}', the path {origin}, is no ptxas that runs",
+                path.display()
+            ))
+        })?;
+        let needed = target.cuda_release;
+        if ptxas.release < needed {
+            return Err(ptxas.too_old(target, needed));
+        }
+        Ok(Some(ptxas))
+    }
+
+    /// The first `ptxas` that is new enough, on `PATH` and then where the set-up puts one.
+    ///
+    /// # Errors
+    ///
+    /// There is none; the notes say where it was looked for and what each one's release is.
+    pub fn search(target: &Target) -> Result<Self> {
+        let needed = target.cuda_release;
+        let mut looked = vec![format!(
+            "looked on PATH, and for '{SETUP}' above the folder of this executable"
+        )];
+        for path in candidates() {
+            match Self::probe(&path) {
+                Some(ptxas) if ptxas.release >= needed => return Ok(ptxas),
+                Some(ptxas) => {
+                    looked.push(format!("'{}' is of CUDA {}", path.display(), show(ptxas.release)))
+                }
+                None => looked.push(format!("'{}' does not run", path.display())),
+            }
+        }
+        let error = Error::user(format!(
+            "no ptxas of CUDA {} or newer, which {} needs",
+            show(needed),
+            target.name
+        ));
+        Err(looked.into_iter().fold(error, Error::note).note(SET_UP))
+    }
+
+    /// Asks an executable for its release; nothing if it is no ptxas.
+    fn probe(path: &Path) -> Option<Self> {
+        let output = Command::new(path).arg("--version").output().ok()?;
+        let release = parse_release(&String::from_utf8_lossy(&output.stdout))?;
+        Some(Self {
+            path: path.to_owned(),
+            release,
+        })
+    }
+
+    fn too_old(&self, target: &Target, needed: Release) -> Error {
+        Error::user(format!(
+            "'{}' is of CUDA {}, and {} needs {} or newer",
+            self.path.display(),
+            show(self.release),
+            target.name,
+            show(needed)
+        ))
+        .note(SET_UP)
+    }
+
+    /// Assembles PTX; gives the cubin and the verbose log.
+    pub(super) fn assemble(&self, ptx: &str, name: &str, target: &Target) -> Result<(Vec<u8>, String)> {
+        let failed = |error: std::io::Error| {
+            Error::user(format!(
+                "cannot run '{}' on '{name}': {error}",
+                self.path.display()
+            ))
+        };
+        let folder = tempfile::tempdir().map_err(failed)?;
+        let input = folder.path().join("input.ptx");
+        let cubin = folder.path().join("output.cubin");
+        fs::write(&input, ptx).map_err(failed)?;
+        let output = Command::new(&self.path)
+            .args([
+                format!("--gpu-name={}", target.name).as_ref(),
+                OsStr::new("--verbose"),
+                "--output-file".as_ref(),
+            ])
+            .args([&cubin, &input])
+            .output()
+            .map_err(failed)?;
+        // ptxas logs on both streams, depending on the release.
+        let log = [output.stdout, output.stderr]
+            .map(|stream| String::from_utf8_lossy(&stream).into_owned())
+            .concat();
+        if !output.status.success() {
+            let error = Error::internal(format!(
+                "the PTX of '{name}' does not assemble for {}",
+                target.name
+            ));
+            return Err(log
+                .lines()
+                .filter(|line| !line.trim().is_empty())
+                .fold(error, Error::note));
+        }
+        Ok((fs::read(&cubin).map_err(failed)?, log))
+    }
+
+    pub(super) fn describe(&self) -> String {
+        format!("{} of CUDA {}", self.path.display(), show(self.release))
+    }
+}
+
+const SET_UP: &str =
+    "`cargo xtask setup` installs ptxas 13.0.88 into the workspace; --ptxas or NORMA_PTXAS name another";
+
+/// The files named ptxas on `PATH`, then those where the set-up puts one in a folder above this executable.
+fn candidates() -> Vec<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let on_path = env::split_paths(&path).map(|folder| folder.join("ptxas"));
+    let executable = env::current_exe().unwrap_or_default();
+    let set_up = executable.ancestors().skip(1).map(|folder| folder.join(SETUP));
+    on_path.chain(set_up).filter(|ptxas| ptxas.is_file()).collect()
+}
+
+/// Reads `release 13.0` out of what `ptxas --version` prints.
+fn parse_release(version: &str) -> Option<Release> {
+    let (_, rest) = version.split_once("release ")?;
+    let (major, rest) = rest.split_once('.')?;
+    let minor = rest.split(|digit: char| !digit.is_ascii_digit()).next()?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn show((major, minor): Release) -> String {
+    format!("{major}.{minor}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_release_is_read_from_the_version_text() {
+        let text =
+            "Cuda compilation tools, release 13.0, V13.0.88\nBuild cuda_13.0.r13.0/compiler.36424714_0\n";
+        assert_eq!(parse_release(text), Some((13, 0)));
+        assert_eq!(parse_release("GNU assembler 2.40"), None);
+    }
+
+    #[test]
+    fn a_missing_explicit_ptxas_is_a_users_error_that_names_the_set_up() {
+        let target = Target::parse("sm_90a").unwrap();
+        let error = Ptxas::chosen(Some(Path::new("/nowhere/ptxas")), target).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no ptxas at '/nowhere/ptxas', the path asked for"
+        );
+        assert!(error.notes()[0].contains("cargo xtask setup"));
+    }
+
+    #[test]
+    fn an_executable_that_is_no_ptxas_is_refused() {
+        let target = Target::parse("sm_90a").unwrap();
+        let error = Ptxas::chosen(Some(Path::new("/bin/true")), target).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "'/bin/true', the path asked for, is no ptxas that runs"
+        );
+    }
+}

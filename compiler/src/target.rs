@@ -1,0 +1,378 @@
+//! The one table of targets: what each `sm_` can do and how large it is.
+//!
+//! Limits per compute capability are from the CUDA C++ Programming Guide 13.0, "Technical Specifications per
+//! Compute Capability" and "Shared Memory"; which instruction needs which `sm_` is from the PTX ISA 9.0;
+//! sizes of a typical part are from NVIDIA's data sheets (A100 80GB SXM, L40S, H200 SXM, B200, B300, RTX
+//! 5090). Schedule selection may use a typical part's figures to compare candidates; correctness never
+//! depends on them.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// An instruction family that some targets lack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Feature {
+    /// `cp.async`, 4 to 16 bytes a thread.
+    CpAsync,
+    /// `mbarrier` objects and their plain arrive and test.
+    Mbarrier,
+    /// `redux.sync` on integers.
+    ReduxInteger,
+    /// Conversions to and from 8-bit floats.
+    ConvertF8,
+    /// `mbarrier` transaction counts and `try_wait`, and the fences that go with them.
+    MbarrierTransactions,
+    /// `cp.async.bulk` in one dimension.
+    BulkCopy,
+    /// `cp.async.bulk.tensor` and tensor maps.
+    Tma,
+    /// Clusters of CTAs and distributed shared memory.
+    Clusters,
+    /// `elect.sync`.
+    ElectSync,
+    /// `griddepcontrol`, programmatic dependent launch.
+    DependentLaunch,
+    /// `setmaxnreg`.
+    SetMaxRegisters,
+    /// `fma.rn.f32x2` and its kin.
+    PackedF32,
+    /// 256-bit global loads and stores.
+    WideAccess,
+    /// `redux.sync` on f32.
+    ReduxF32,
+    /// Conversions to 4- and 6-bit floats and to 8-bit scales.
+    ConvertF4,
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::CpAsync => "cp.async",
+            Self::Mbarrier => "mbarrier",
+            Self::ReduxInteger => "redux.sync on integers",
+            Self::ConvertF8 => "8-bit float conversions",
+            Self::MbarrierTransactions => "mbarrier transactions",
+            Self::BulkCopy => "bulk copies",
+            Self::Tma => "tensor copies",
+            Self::Clusters => "clusters",
+            Self::ElectSync => "elect.sync",
+            Self::DependentLaunch => "programmatic dependent launch",
+            Self::SetMaxRegisters => "setmaxnreg",
+            Self::PackedF32 => "packed f32 arithmetic",
+            Self::WideAccess => "256-bit loads and stores",
+            Self::ReduxF32 => "redux.sync on f32",
+            Self::ConvertF4 => "4- and 6-bit float and 8-bit scale conversions",
+        })
+    }
+}
+
+/// One row of the table.
+#[derive(Debug, PartialEq)]
+pub struct Target {
+    /// The name, as in `--target` and as LLVM and ptxas spell it.
+    pub name: &'static str,
+    /// The PTX ISA that is generated, as LLVM's feature string: the oldest that has all this target's
+    /// features.
+    pub ptx_feature: &'static str,
+    /// The CUDA release, major and minor, whose ptxas first reads that PTX ISA, by the PTX ISA's release
+    /// notes.
+    pub cuda_release: (u32, u32),
+    /// Registers of 32 bits of an SM.
+    pub registers_per_sm: u32,
+    /// The most registers of one thread.
+    pub registers_per_thread: u32,
+    /// The most threads of a CTA.
+    pub threads_per_cta: u32,
+    /// The most resident threads of an SM.
+    pub threads_per_sm: u32,
+    /// The most resident CTAs of an SM.
+    pub ctas_per_sm: u32,
+    /// The most shared memory of one CTA, in bytes, after opting in.
+    pub shared_per_cta: u32,
+    /// Shared memory of an SM, in bytes, at the largest carve-out; each resident CTA takes 1024 bytes of it
+    /// besides its own.
+    pub shared_per_sm: u32,
+    /// L1 cache and shared memory of an SM together, in bytes.
+    pub l1_and_shared: u32,
+    /// The most CTAs of a portable cluster; 1 where there are none.
+    pub cluster_size: u32,
+    /// The most CTAs of a cluster when the kernel opts in to a non-portable size.
+    pub cluster_size_non_portable: u32,
+    /// The typical part.
+    pub part: Part,
+    features: &'static [&'static [Feature]],
+}
+
+/// The part that the figures of schedule selection and of `--explain` stand for.
+#[derive(Debug, PartialEq)]
+pub struct Part {
+    /// Its name.
+    pub name: &'static str,
+    /// Its SMs.
+    pub sms: u32,
+    /// Its L2 cache, in bytes.
+    pub l2_bytes: u64,
+    /// The bandwidth of its memory by the data sheet, in bytes a second.
+    pub bandwidth: f64,
+    /// The part of that bandwidth that a large copy reaches: 4300 of 4800 GB/s measured on an H200, and the
+    /// same share assumed for the others.
+    pub copy_efficiency: f64,
+}
+
+const KIB: u32 = 1024;
+const MIB: u64 = 1024 * 1024;
+const H200_COPY_EFFICIENCY: f64 = 4300.0 / 4800.0;
+
+const AMPERE: &[Feature] = &[Feature::CpAsync, Feature::Mbarrier, Feature::ReduxInteger];
+const ADA: &[Feature] = &[Feature::ConvertF8];
+const HOPPER: &[Feature] = &[
+    Feature::MbarrierTransactions,
+    Feature::BulkCopy,
+    Feature::Tma,
+    Feature::Clusters,
+    Feature::ElectSync,
+    Feature::DependentLaunch,
+    Feature::SetMaxRegisters,
+];
+const BLACKWELL: &[Feature] = &[Feature::PackedF32, Feature::WideAccess, Feature::ConvertF4];
+const BLACKWELL_DATACENTRE: &[Feature] = &[Feature::ReduxF32];
+
+/// What all supported compute capabilities share.
+const COMMON: Target = Target {
+    name: "",
+    ptx_feature: "",
+    cuda_release: (0, 0),
+    registers_per_sm: 65536,
+    registers_per_thread: 255,
+    threads_per_cta: 1024,
+    threads_per_sm: 2048,
+    ctas_per_sm: 32,
+    shared_per_cta: 227 * KIB,
+    shared_per_sm: 228 * KIB,
+    l1_and_shared: 256 * KIB,
+    cluster_size: 8,
+    cluster_size_non_portable: 16,
+    part: Part {
+        name: "",
+        sms: 0,
+        l2_bytes: 0,
+        bandwidth: 0.0,
+        copy_efficiency: H200_COPY_EFFICIENCY,
+    },
+    features: &[],
+};
+
+/// Every supported target, oldest first.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "sm_80",
+        ptx_feature: "+ptx80",
+        cuda_release: (12, 0),
+        shared_per_cta: 163 * KIB,
+        shared_per_sm: 164 * KIB,
+        l1_and_shared: 192 * KIB,
+        cluster_size: 1,
+        cluster_size_non_portable: 1,
+        part: Part {
+            name: "A100 80GB SXM",
+            sms: 108,
+            l2_bytes: 40 * MIB,
+            bandwidth: 2.039e12,
+            ..COMMON.part
+        },
+        features: &[AMPERE],
+        ..COMMON
+    },
+    Target {
+        name: "sm_89",
+        ptx_feature: "+ptx81",
+        cuda_release: (12, 1),
+        threads_per_sm: 1536,
+        ctas_per_sm: 24,
+        shared_per_cta: 99 * KIB,
+        shared_per_sm: 100 * KIB,
+        l1_and_shared: 128 * KIB,
+        cluster_size: 1,
+        cluster_size_non_portable: 1,
+        part: Part {
+            name: "L40S",
+            sms: 142,
+            l2_bytes: 96 * MIB,
+            bandwidth: 0.864e12,
+            ..COMMON.part
+        },
+        features: &[AMPERE, ADA],
+        ..COMMON
+    },
+    Target {
+        name: "sm_90a",
+        // 8.6 is the first with bulk copies to `.shared::cta`.
+        ptx_feature: "+ptx86",
+        cuda_release: (12, 7),
+        part: Part {
+            name: "H200 SXM",
+            sms: 132,
+            l2_bytes: 50 * MIB,
+            bandwidth: 4.8e12,
+            ..COMMON.part
+        },
+        features: &[AMPERE, ADA, HOPPER],
+        ..COMMON
+    },
+    Target {
+        name: "sm_100a",
+        // 8.8 is the first with 256-bit global accesses.
+        ptx_feature: "+ptx88",
+        cuda_release: (12, 9),
+        part: Part {
+            name: "B200",
+            sms: 148,
+            l2_bytes: 126 * MIB,
+            bandwidth: 8.0e12,
+            ..COMMON.part
+        },
+        features: &[AMPERE, ADA, HOPPER, BLACKWELL, BLACKWELL_DATACENTRE],
+        ..COMMON
+    },
+    Target {
+        name: "sm_103a",
+        ptx_feature: "+ptx88",
+        cuda_release: (12, 9),
+        part: Part {
+            name: "B300",
+            sms: 148,
+            l2_bytes: 126 * MIB,
+            bandwidth: 8.0e12,
+            ..COMMON.part
+        },
+        features: &[AMPERE, ADA, HOPPER, BLACKWELL, BLACKWELL_DATACENTRE],
+        ..COMMON
+    },
+    Target {
+        name: "sm_120a",
+        ptx_feature: "+ptx88",
+        cuda_release: (12, 9),
+        threads_per_sm: 1536,
+        ctas_per_sm: 24,
+        shared_per_cta: 99 * KIB,
+        shared_per_sm: 100 * KIB,
+        l1_and_shared: 128 * KIB,
+        cluster_size_non_portable: 8,
+        part: Part {
+            name: "RTX 5090",
+            sms: 170,
+            l2_bytes: 96 * MIB,
+            bandwidth: 1.792e12,
+            ..COMMON.part
+        },
+        features: &[AMPERE, ADA, HOPPER, BLACKWELL],
+        ..COMMON
+    },
+];
+
+impl Target {
+    /// Finds a target by its name.
+    ///
+    /// # Errors
+    ///
+    /// An unknown name; the message lists those there are.
+    pub fn parse(name: &str) -> Result<&'static Self> {
+        TARGETS.iter().find(|target| target.name == name).ok_or_else(|| {
+            let hint = TARGETS
+                .iter()
+                .find(|target| target.name.strip_suffix('a') == Some(name));
+            let error = Error::unsupported(format!(
+                "unknown target '{name}', expected one of {}",
+                Self::names()
+            ));
+            match hint {
+                Some(target) => error.note(format!(
+                    "'{name}' lacks the architecture's own instructions; ask for '{}'",
+                    target.name
+                )),
+                None => error,
+            }
+        })
+    }
+
+    /// The names of all targets, for messages.
+    pub fn names() -> String {
+        TARGETS
+            .iter()
+            .map(|target| target.name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// Whether this target has a feature.
+    pub fn has(&self, feature: Feature) -> bool {
+        self.features
+            .iter()
+            .any(|generation| generation.contains(&feature))
+    }
+
+    /// The names of the targets that have a feature, for messages.
+    pub fn names_with(feature: Feature) -> String {
+        let names: Vec<_> = TARGETS
+            .iter()
+            .filter(|target| target.has(feature))
+            .map(|target| target.name)
+            .collect();
+        names.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_parses_to_its_own_row() {
+        for target in TARGETS {
+            assert_eq!(Target::parse(target.name), Ok(target));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let message = Target::parse("sm_70").unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "unknown target 'sm_70', expected one of sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a"
+        );
+    }
+
+    #[test]
+    fn a_plain_hopper_name_is_pointed_to_the_one_with_the_suffix() {
+        assert_eq!(
+            Target::parse("sm_90").unwrap_err().notes(),
+            ["'sm_90' lacks the architecture's own instructions; ask for 'sm_90a'"]
+        );
+    }
+
+    #[test]
+    fn a_cta_never_gets_more_shared_memory_than_its_sm_has() {
+        for target in TARGETS {
+            assert_eq!(
+                target.shared_per_cta + KIB,
+                target.shared_per_sm,
+                "{}",
+                target.name
+            );
+            assert!(target.shared_per_sm < target.l1_and_shared, "{}", target.name);
+        }
+    }
+
+    #[test]
+    fn only_targets_with_clusters_have_a_cluster_size() {
+        for target in TARGETS {
+            assert_eq!(
+                target.has(Feature::Clusters),
+                target.cluster_size > 1,
+                "{}",
+                target.name
+            );
+        }
+    }
+}
