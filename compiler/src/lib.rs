@@ -5,6 +5,7 @@
 
 pub mod emit;
 pub mod error;
+pub mod registry;
 pub mod target;
 
 pub use error::{Error, Kind, Result};

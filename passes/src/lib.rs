@@ -1,1 +1,21 @@
 //! Every pass of the compiler, one file each, declared in Passes.td.
+//!
+//! README.md says how a pass is written and added. `support` is what passes are written with; `table` is generated
+//! from Passes.td.
+
+pub mod support;
+
+mod convert_math_to_nvvm_approx;
+
+/// The passes of Passes.td: for each one a type with its options and statistics.
+pub mod table {
+    include!(concat!(env!("OUT_DIR"), "/table.rs"));
+
+    /// Adds every pass to MLIR's registry, once for a process: textual pipelines may name them from then on.
+    pub fn register_passes() {
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        ONCE.call_once(register_each);
+    }
+}
+
+pub use table::register_passes;

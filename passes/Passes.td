@@ -1,0 +1,74 @@
+//===- Passes.td - Every pass of Norma --------------------------*- tablegen -*-===//
+//
+// The one table of passes. `build.rs` reads it and generates, for each entry,
+// a Rust type with its options, statistics, documentation and registration,
+// which names `crate::<argument with underscores>::run`: an entry without its
+// file does not compile. README.md says how to add one.
+//
+//===----------------------------------------------------------------------===//
+
+include "mlir/Pass/PassBase.td"
+
+/// A pass written in Rust. `anchor` is an op's name ("gpu.module"), empty for
+/// any op; `dependentDialects` are namespaces ("llvm"). An option's type is one
+/// of int64_t, bool, std::string; a list option's is int64_t.
+class RustPass<string passArgument, string anchor = "">
+    : Pass<passArgument, anchor> {
+  string anchorOp = anchor;
+}
+
+//===----------------------------------------------------------------------===//
+// gpu, nvvm, llvm
+//===----------------------------------------------------------------------===//
+
+def ConvertMathToNVVMApprox
+    : RustPass<"convert-math-to-nvvm-approx", "gpu.module"> {
+  let summary = "Convert math ops on f32 to what the SM computes by itself";
+  let description = [{
+    `convert-gpu-to-nvvm` turns each math op into a call of CUDA's libdevice,
+    which the compiler does not link. This pass gets there first and picks
+    instructions: one of the special function unit (MUFU) where there is one,
+    an exact instruction where the op is exact anyway.
+
+    **Requires** nothing; ops of any level may stand around the math ops.
+
+    **Guarantees** that none of the ops below is left on `f32` or on a vector
+    of `f32`. Vectors are taken apart and put together again.
+
+    | op | becomes | error, by the PTX ISA unless said otherwise |
+    |---|---|---|
+    | `math.rsqrt` | `rsqrt.approx` | relative, below 2^-22.9 |
+    | `math.exp2` | `ex2.approx` | 2 ulp |
+    | `math.exp` | `ex2.approx(x * log2 e)` | 2 + floor(abs(1.173 x)) ulp, as CUDA's `__expf` |
+    | `math.log2` | `lg2.approx` | absolute 2^-22 for x in (0.5, 2), relative 2^-22 elsewhere |
+    | `math.log`, `math.log10` | `lg2.approx(x)`, scaled | as `lg2.approx`, and one rounding |
+    | `math.tanh` | `1 - 2 / (exp(2x) + 1)` | absolute, about 2^-22 (derived); relative is lost near 0 |
+    | `math.tanh`, `fast-tanh` | `tanh.approx` | relative, about 2^-11 |
+    | `math.sqrt` | `sqrt.rn` | correctly rounded |
+    | `math.absf`, `floor`, `ceil`, `trunc`, `roundeven`, `copysign` | LLVM's intrinsic | exact |
+
+    Left alone: other element types, scalable vectors, and every other math op
+    (`math.sin` among them, whose approximation is good for small arguments
+    only).
+
+    ```mlir
+    %1 = math.exp %0 : f32
+    ==>
+    %log2e = arith.constant 1.44269502 : f32
+    %scaled = arith.mulf %0, %log2e : f32
+    %1 = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%scaled) : (f32) -> f32
+    ```
+  }];
+  let options = [
+    Option<"flushDenormals", "flush-denormals", "bool", /*default=*/"true",
+           "Use the .ftz forms, which read and write a denormal as zero; the "
+           "others spend more instructions on scaling">,
+    Option<"fastTanh", "fast-tanh", "bool", /*default=*/"false",
+           "Use tanh.approx (sm_75 and later): one instruction, good to about "
+           "11 bits, which is enough for a bf16 result">,
+  ];
+  let statistics = [
+    Statistic<"numConverted", "num-converted", "Math ops converted">,
+  ];
+  let dependentDialects = ["arith", "llvm", "vector"];
+}

@@ -1,0 +1,120 @@
+//===- Diagnostics.cpp - Diagnostics with notes and source lines ------------===//
+//
+// Why this file exists: the C API's mlirEmitError knows no other severity and
+// no notes, and it has no source manager, without which a diagnostic cannot
+// show the line it points at.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir-c/Diagnostics.h"
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <memory>
+#include <string>
+
+using namespace mlir;
+
+extern "C" {
+
+struct NormaNote {
+  MlirLocation location;
+  MlirStringRef text;
+};
+
+/// Takes rendered text; called with whole diagnostics or parts of them.
+using NormaWrite = void (*)(MlirStringRef text, void *userData);
+
+} // extern "C"
+
+/// Emits a diagnostic through the context's handlers. `severity` is a value of
+/// MlirDiagnosticSeverity.
+extern "C" void normaEmit(MlirLocation location, int32_t severity,
+                          MlirStringRef text, const NormaNote *notes,
+                          intptr_t noteCount) {
+  DiagnosticSeverity kind = DiagnosticSeverity::Error;
+  switch (severity) {
+  case MlirDiagnosticWarning:
+    kind = DiagnosticSeverity::Warning;
+    break;
+  case MlirDiagnosticNote:
+    kind = DiagnosticSeverity::Note;
+    break;
+  case MlirDiagnosticRemark:
+    kind = DiagnosticSeverity::Remark;
+    break;
+  default:
+    break;
+  }
+  Location at = unwrap(location);
+  InFlightDiagnostic diagnostic =
+      at->getContext()->getDiagEngine().emit(at, kind);
+  diagnostic << unwrap(text);
+  for (const NormaNote &note : ArrayRef<NormaNote>(notes, noteCount))
+    diagnostic.attachNote(unwrap(note.location)) << unwrap(note.text);
+}
+
+namespace {
+
+/// An unbuffered stream into a Rust callback.
+class CallbackStream : public llvm::raw_ostream {
+public:
+  CallbackStream(NormaWrite write, void *userData)
+      : raw_ostream(/*unbuffered=*/true), write(write), userData(userData) {}
+
+private:
+  void write_impl(const char *data, size_t size) override {
+    write(wrap(StringRef(data, size)), userData);
+    position += size;
+  }
+  uint64_t current_pos() const override { return position; }
+
+  NormaWrite write;
+  void *userData;
+  uint64_t position = 0;
+};
+
+/// A source text and the handler that renders every diagnostic of its context
+/// against it. The members' order is the order of their dependence.
+struct Source {
+  Source(MLIRContext *context, StringRef text, StringRef name,
+         NormaWrite write, void *userData)
+      : stream(write, userData), handler(manager, context, stream) {
+    manager.AddNewSourceBuffer(
+        llvm::MemoryBuffer::getMemBufferCopy(text, name), llvm::SMLoc());
+  }
+
+  llvm::SourceMgr manager;
+  CallbackStream stream;
+  SourceMgrDiagnosticHandler handler;
+};
+
+} // namespace
+
+/// Installs the handler; it stays until normaSourceDestroy. `context` must
+/// outlive the result.
+extern "C" void *normaSourceCreate(MlirContext context, MlirStringRef text,
+                                   MlirStringRef name, NormaWrite write,
+                                   void *userData) {
+  return new Source(unwrap(context), unwrap(text), unwrap(name), write,
+                    userData);
+}
+
+/// Parses and verifies the source as a module; null where that fails, with the
+/// reasons already written.
+extern "C" MlirModule normaSourceParse(void *source, MlirContext context) {
+  ParserConfig config(unwrap(context));
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(
+      static_cast<Source *>(source)->manager, config);
+  return MlirModule{module.release().getOperation()};
+}
+
+extern "C" void normaSourceDestroy(void *source) {
+  delete static_cast<Source *>(source);
+}

@@ -1,0 +1,11 @@
+//! What passes are written with: the run context, diagnostics, walking, building, types, and the driver entry points.
+//! One topic a file; what melior already has is used as it is.
+
+pub mod builder;
+pub mod context;
+pub mod diagnostic;
+pub mod driver;
+pub mod guard;
+pub mod pass;
+pub mod types;
+pub mod walk;

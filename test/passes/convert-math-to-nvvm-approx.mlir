@@ -1,0 +1,117 @@
+// Each op of the table becomes its intrinsic; other types and ops are left alone.
+// RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-math-to-nvvm-approx))' | FileCheck %s
+// RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-math-to-nvvm-approx{flush-denormals=false fast-tanh=true}))' | FileCheck %s --check-prefix=OPTIONS
+
+// CHECK-LABEL: @exp
+// CHECK-SAME: %[[X:.*]]: f32
+// CHECK: %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[X]], %[[LOG2E]] : f32
+// CHECK: %[[EXP:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[SCALED]]) : (f32) -> f32
+// CHECK: return %[[EXP]]
+// OPTIONS-LABEL: @exp
+// OPTIONS: "llvm.nvvm.ex2.approx.f32"
+gpu.module @kernels {
+  func.func @exp(%x: f32) -> f32 {
+    %0 = math.exp %x : f32
+    return %0 : f32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @one_instruction
+// CHECK: "llvm.nvvm.rsqrt.approx.ftz.f"(%{{.*}}) : (f32) -> f32
+// CHECK: "llvm.nvvm.sqrt.rn.ftz.f"
+// CHECK: "llvm.nvvm.ex2.approx.ftz.f32"
+// CHECK: "llvm.nvvm.lg2.approx.ftz.f"
+// CHECK: llvm.intr.fabs
+// CHECK: llvm.intr.floor
+// CHECK: llvm.intr.ceil
+// CHECK: llvm.intr.trunc
+// CHECK: llvm.intr.roundeven
+// CHECK: llvm.intr.copysign
+// CHECK-NOT: math.
+// OPTIONS-LABEL: @one_instruction
+// OPTIONS: "llvm.nvvm.rsqrt.approx.f"
+gpu.module @kernels {
+  func.func @one_instruction(%x: f32) -> f32 {
+    %0 = math.rsqrt %x : f32
+    %1 = math.sqrt %0 : f32
+    %2 = math.exp2 %1 : f32
+    %3 = math.log2 %2 : f32
+    %4 = math.absf %3 : f32
+    %5 = math.floor %4 : f32
+    %6 = math.ceil %5 : f32
+    %7 = math.trunc %6 : f32
+    %8 = math.roundeven %7 : f32
+    %9 = math.copysign %8, %x : f32
+    return %9 : f32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @logarithms_scale_afterwards
+// CHECK: %[[LOG:.*]] = llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
+// CHECK: %[[LN2:.*]] = arith.constant 0.693147182 : f32
+// CHECK: arith.mulf %[[LOG]], %[[LN2]]
+// CHECK: "llvm.nvvm.lg2.approx.ftz.f"
+// CHECK: arith.constant 3.010300e-01 : f32
+gpu.module @kernels {
+  func.func @logarithms_scale_afterwards(%x: f32) -> (f32, f32) {
+    %0 = math.log %x : f32
+    %1 = math.log10 %x : f32
+    return %0, %1 : f32, f32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @tanh
+// CHECK: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
+// CHECK: %[[EXP:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+// CHECK: %[[SUM:.*]] = arith.addf %[[EXP]], %[[ONE]]
+// CHECK: %[[RCP:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[SUM]])
+// CHECK: %[[MINUS2:.*]] = arith.constant -2.000000e+00 : f32
+// CHECK: llvm.intr.fma(%[[RCP]], %[[MINUS2]], %[[ONE]])
+// OPTIONS-LABEL: @tanh
+// OPTIONS: llvm.intr.tanh({{.*}}) {fastmathFlags = #llvm.fastmath<afn>} : (f32) -> f32
+gpu.module @kernels {
+  func.func @tanh(%x: f32) -> f32 {
+    %0 = math.tanh %x : f32
+    return %0 : f32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @vectors_come_apart
+// CHECK-SAME: %[[V:.*]]: vector<2x1xf32>
+// CHECK: %[[E:.*]]:2 = vector.to_elements %[[V]] : vector<2x1xf32>
+// CHECK: %[[R0:.*]] = llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.ftz.f"(%[[E]]#0)
+// CHECK: %[[R1:.*]] = llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.ftz.f"(%[[E]]#1)
+// CHECK: vector.from_elements %[[R0]], %[[R1]] : vector<2x1xf32>
+gpu.module @kernels {
+  func.func @vectors_come_apart(%x: vector<2x1xf32>) -> vector<2x1xf32> {
+    %0 = math.rsqrt %x : vector<2x1xf32>
+    return %0 : vector<2x1xf32>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @other_types_and_ops_stay
+// CHECK: math.exp %{{.*}} : f64
+// CHECK: math.exp %{{.*}} : f16
+// CHECK: math.exp %{{.*}} : vector<[4]xf32>
+// CHECK: math.sin %{{.*}} : f32
+gpu.module @kernels {
+  func.func @other_types_and_ops_stay(%a: f64, %b: f16, %c: vector<[4]xf32>, %d: f32)
+      -> (f64, f16, vector<[4]xf32>, f32) {
+    %0 = math.exp %a : f64
+    %1 = math.exp %b : f16
+    %2 = math.exp %c : vector<[4]xf32>
+    %3 = math.sin %d : f32
+    return %0, %1, %2, %3 : f64, f16, vector<[4]xf32>, f32
+  }
+}
