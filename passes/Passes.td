@@ -21,7 +21,7 @@ class RustPass<string passArgument, string anchor = "">
 // gpu, nvvm, llvm
 //===----------------------------------------------------------------------===//
 
-def ConvertMathToNVVMApprox
+def ConvertMathToNvvmApprox
     : RustPass<"convert-math-to-nvvm-approx", "gpu.module"> {
   let summary = "Convert math ops on f32 to what the SM computes by itself";
   let description = [{

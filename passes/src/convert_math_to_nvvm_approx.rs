@@ -19,12 +19,12 @@ use crate::{
         pass::{PassContext, PassResult},
         types, walk,
     },
-    table::{ConvertMathToNVVMApprox, ConvertMathToNVVMApproxOptions, ConvertMathToNVVMApproxStatistic},
+    table::{ConvertMathToNvvmApprox, ConvertMathToNvvmApproxOptions, ConvertMathToNvvmApproxStatistic},
 };
 
 pub(crate) fn run<'c>(
     op: OperationRef<'c, '_>,
-    cx: &PassContext<'c, ConvertMathToNVVMApprox>,
+    cx: &PassContext<'c, ConvertMathToNvvmApprox>,
 ) -> PassResult<'c> {
     for math in walk::post_order(op) {
         let Some(function) = Function::of(math) else {
@@ -46,7 +46,7 @@ pub(crate) fn run<'c>(
             continue;
         };
         b.replace(math, &[result]);
-        cx.count(ConvertMathToNVVMApproxStatistic::NumConverted, 1);
+        cx.count(ConvertMathToNvvmApproxStatistic::NumConverted, 1);
     }
     Ok(())
 }
@@ -92,7 +92,7 @@ impl Function {
 struct Emitter<'b, 'c, 'a> {
     b: &'b Builder<'c, 'a>,
     f32: Type<'c>,
-    options: &'b ConvertMathToNVVMApproxOptions,
+    options: &'b ConvertMathToNvvmApproxOptions,
 }
 
 impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
