@@ -1,0 +1,201 @@
+//! Arrays over some dims of an iteration space: what the evaluator computes with.
+//!
+//! A float carries, beside its value, the *scale* at which a kernel's own arithmetic may err: the largest magnitude
+//! that took part in it, as far as later steps pass its rounding error on. `x - mean` near zero has the scale of `x`.
+//! `tolerance.rs` turns scales into bounds.
+
+use std::borrow::Cow;
+
+/// A value on a box of the iteration space, dense and row-major over the dims it varies over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// The dims of the space it varies over, ascending.
+    pub dims: Vec<usize>,
+    /// How many points of each.
+    pub extents: Vec<usize>,
+    /// One element per point.
+    pub data: Data,
+}
+
+/// The elements of a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// Floats of any width, held in f64.
+    Float {
+        /// The values.
+        values: Vec<f64>,
+        /// The magnitude at which each may err, at least the value's own.
+        scales: Vec<f64>,
+    },
+    /// Integers of any width and booleans (0 and 1).
+    Integer(Vec<i64>),
+}
+
+impl Data {
+    /// Floats that are exact as they stand: stored inputs and constants.
+    pub fn exact(values: Vec<f64>) -> Data {
+        let scales = values.iter().map(|value| value.abs()).collect();
+        Data::Float { values, scales }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Data::Float { values, .. } => values.len(),
+            Data::Integer(values) => values.len(),
+        }
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The elements at `offsets`, each of which is within the data.
+    pub(crate) fn gather(&self, offsets: &[i64]) -> Data {
+        match self {
+            Data::Float { values, scales } => Data::Float {
+                values: offsets.iter().map(|offset| values[*offset as usize]).collect(),
+                scales: offsets.iter().map(|offset| scales[*offset as usize]).collect(),
+            },
+            Data::Integer(values) => {
+                Data::Integer(offsets.iter().map(|offset| values[*offset as usize]).collect())
+            }
+        }
+    }
+
+    /// The elements before `middle`, and those from it on.
+    pub(crate) fn split(mut self, middle: usize) -> (Data, Data) {
+        let tail = match &mut self {
+            Data::Float { values, scales } => Data::Float {
+                values: values.split_off(middle),
+                scales: scales.split_off(middle),
+            },
+            Data::Integer(values) => Data::Integer(values.split_off(middle)),
+        };
+        (self, tail)
+    }
+
+    /// `self` followed by `tail`, which is of the same kind.
+    pub(crate) fn append(mut self, tail: Data) -> Data {
+        match (&mut self, tail) {
+            (
+                Data::Float { values, scales },
+                Data::Float {
+                    values: more,
+                    scales: more_scales,
+                },
+            ) => {
+                values.extend(more);
+                scales.extend(more_scales);
+            }
+            (Data::Integer(values), Data::Integer(more)) => values.extend(more),
+            (Data::Float { .. }, Data::Integer(_)) | (Data::Integer(_), Data::Float { .. }) => {
+                debug_assert!(false, "parts of one value are of one kind");
+            }
+        }
+        self
+    }
+}
+
+impl Grid {
+    /// A value that varies over no dim.
+    pub(crate) fn scalar(data: Data) -> Grid {
+        Grid {
+            dims: Vec::new(),
+            extents: Vec::new(),
+            data,
+        }
+    }
+
+    /// The elements repeated to vary over `dims`, which contain the grid's own.
+    pub(crate) fn broadcast(&self, dims: &[usize], extents: &[usize]) -> Cow<'_, Data> {
+        if self.dims == dims {
+            return Cow::Borrowed(&self.data);
+        }
+        let strides: Vec<i64> = dims.iter().map(|dim| self.stride(*dim)).collect();
+        Cow::Owned(self.data.gather(&offsets(0, extents, &strides)))
+    }
+
+    /// The elements in an order in which the dims of `major` vary slowest.
+    pub(crate) fn with_major(&self, major: &[usize]) -> Data {
+        let leading = |dim: &&usize| major.contains(dim);
+        let order = self
+            .dims
+            .iter()
+            .filter(leading)
+            .chain(self.dims.iter().filter(|dim| !leading(dim)));
+        let (extents, strides): (Vec<usize>, Vec<i64>) =
+            order.map(|dim| (self.extent(*dim), self.stride(*dim))).unzip();
+        self.data.gather(&offsets(0, &extents, &strides))
+    }
+
+    /// How many points of `dim` there are; 1 where the grid does not vary over it.
+    pub fn extent(&self, dim: usize) -> usize {
+        self.dims
+            .iter()
+            .position(|own| *own == dim)
+            .map_or(1, |index| self.extents[index])
+    }
+
+    fn stride(&self, dim: usize) -> i64 {
+        match self.dims.iter().position(|own| *own == dim) {
+            Some(index) => self.extents[index + 1..].iter().product::<usize>() as i64,
+            None => 0,
+        }
+    }
+}
+
+/// `base + sum(index * stride)` for every index within `extents`, row-major.
+pub fn offsets(base: i64, extents: &[usize], strides: &[i64]) -> Vec<i64> {
+    let mut found = vec![base];
+    for (extent, stride) in extents.iter().zip(strides) {
+        let outer = std::mem::take(&mut found);
+        found.reserve(outer.len() * extent);
+        for start in outer {
+            found.extend((0..*extent as i64).map(|index| start + index * stride));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_row_major() {
+        assert_eq!(offsets(5, &[2, 3], &[10, 1]), [5, 6, 7, 15, 16, 17]);
+        assert_eq!(offsets(5, &[], &[]), [5]);
+        assert!(offsets(5, &[2, 0], &[10, 1]).is_empty());
+    }
+
+    #[test]
+    fn broadcasting_repeats_along_missing_dims() {
+        let row = Grid {
+            dims: vec![1],
+            extents: vec![2],
+            data: Data::Integer(vec![7, 8]),
+        };
+        assert_eq!(*row.broadcast(&[0, 1], &[2, 2]), Data::Integer(vec![7, 8, 7, 8]));
+        let column = Grid {
+            dims: vec![0],
+            extents: vec![2],
+            data: Data::Integer(vec![7, 8]),
+        };
+        assert_eq!(
+            *column.broadcast(&[0, 1], &[2, 2]),
+            Data::Integer(vec![7, 7, 8, 8])
+        );
+    }
+
+    #[test]
+    fn major_dims_vary_slowest() {
+        let grid = Grid {
+            dims: vec![0, 1],
+            extents: vec![2, 3],
+            data: Data::Integer((0..6).collect()),
+        };
+        assert_eq!(grid.with_major(&[1]), Data::Integer(vec![0, 3, 1, 4, 2, 5]));
+    }
+}

@@ -1,0 +1,594 @@
+//! What `arith` and `math` operations compute, in f64, element by element.
+//!
+//! Only conversions and operations whose result is a narrow float (bf16, f16, fp8) round: those roundings are part of
+//! an op's definition, f32 arithmetic is not. Each operation also carries scales (see `grid.rs`) from its operands
+//! to its result: `|f(x)|`, or the operand's scale times `|f'(x)|` where that is larger. A comparison carries none, so
+//! the outcome of comparing computed values that are nearly equal is taken as it falls.
+
+use std::cmp::Ordering;
+
+use thiserror::Error;
+
+use crate::element::Element;
+use crate::grid::Data;
+use crate::program::Operation;
+
+/// Why an operation has no value.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum OperationError {
+    /// The name, or the predicate, is none that the evaluator knows.
+    #[error("the reference evaluator does not know '{0}'")]
+    Unknown(String),
+    /// The operands are of the wrong kind or number.
+    #[error("'{name}' does not take {count} operands of these types")]
+    Operands {
+        /// The operation.
+        name: String,
+        /// How many operands it was given.
+        count: usize,
+    },
+    /// An integer division by zero.
+    #[error("'{0}' divides by zero")]
+    DivideByZero(String),
+}
+
+/// A float with its scale.
+type Scaled = (f64, f64);
+
+/// Applies `operation` to operands of equal length, whose types are `types`.
+///
+/// # Errors
+/// An operation the evaluator does not know, operands it does not take, or an integer division by zero.
+pub fn apply(operation: &Operation, operands: &[&Data], types: &[Element]) -> Result<Data, OperationError> {
+    let widest = if types.contains(&Element::F64) {
+        Element::F64
+    } else {
+        Element::F32
+    };
+    apply_unrounded(operation, operands, types).map(|result| round_result(result, operation, widest))
+}
+
+/// [`apply`] without the rounding to the result's type: what a kernel's result, before it is stored, approximates.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_unrounded(
+    operation: &Operation,
+    operands: &[&Data],
+    types: &[Element],
+) -> Result<Data, OperationError> {
+    let name = operation.name.as_str();
+    let wrong = || OperationError::Operands {
+        name: name.to_owned(),
+        count: operands.len(),
+    };
+    let result = match (operands, types) {
+        ([Data::Float { values, scales }], _) => match (name, unary(name)) {
+            ("arith.extf" | "arith.truncf", _) => Data::Float {
+                values: values.clone(),
+                scales: scales.clone(),
+            },
+            ("arith.fptosi" | "arith.fptoui", _) => {
+                let convert = |value: &f64| operation.element.wrap_integer(value.trunc() as i64);
+                Data::Integer(values.iter().map(convert).collect())
+            }
+            (_, Some(function)) => zip(values.iter().zip(scales).map(|(x, s)| {
+                let (value, slope) = function(*x);
+                (value, value.abs().max(slope.abs() * s))
+            })),
+            _ => return Err(unknown_or(known_name(name), wrong, name)),
+        },
+        ([Data::Integer(values)], [from]) => {
+            let unsigned = |value: i64| match from.integer_bits() {
+                Some(bits) if bits < 64 => value & ((1 << bits) - 1),
+                _ => value,
+            };
+            // A true `i1` is -1 when read as signed.
+            let signed = |value: i64| if *from == Element::I1 { -value } else { value };
+            match name {
+                "arith.sitofp" => Data::exact(values.iter().map(|v| signed(*v) as f64).collect()),
+                "arith.uitofp" => Data::exact(values.iter().map(|v| unsigned(*v) as f64).collect()),
+                "arith.extsi" | "arith.index_cast" | "arith.trunci" => {
+                    let convert = |v: &i64| operation.element.wrap_integer(signed(*v));
+                    Data::Integer(values.iter().map(convert).collect())
+                }
+                "arith.extui" | "arith.index_castui" => {
+                    Data::Integer(values.iter().map(|v| unsigned(*v)).collect())
+                }
+                _ => return Err(unknown_or(known_name(name), wrong, name)),
+            }
+        }
+        (
+            [
+                Data::Float {
+                    values: a,
+                    scales: sa,
+                },
+                Data::Float {
+                    values: b,
+                    scales: sb,
+                },
+            ],
+            _,
+        ) => {
+            if name == "arith.cmpf" {
+                let holds = float_predicate(operation)?;
+                Data::Integer(
+                    a.iter()
+                        .zip(b)
+                        .map(|(a, b)| i64::from(holds(a.partial_cmp(b))))
+                        .collect(),
+                )
+            } else {
+                let function = binary(name).ok_or_else(|| unknown_or(known_name(name), wrong, name))?;
+                zip(a
+                    .iter()
+                    .zip(sa)
+                    .zip(b.iter().zip(sb))
+                    .map(|((a, sa), (b, sb))| function((*a, *sa), (*b, *sb))))
+            }
+        }
+        ([Data::Integer(a), Data::Integer(b)], _) => {
+            if name == "arith.cmpi" {
+                let holds = integer_predicate(operation)?;
+                Data::Integer(a.iter().zip(b).map(|(a, b)| i64::from(holds(*a, *b))).collect())
+            } else {
+                let function = integer(name).ok_or_else(|| unknown_or(known_name(name), wrong, name))?;
+                let combine = |(a, b): (&i64, &i64)| {
+                    let value =
+                        function(*a, *b).ok_or_else(|| OperationError::DivideByZero(name.to_owned()))?;
+                    Ok(operation.element.wrap_integer(value))
+                };
+                Data::Integer(a.iter().zip(b).map(combine).collect::<Result<_, _>>()?)
+            }
+        }
+        ([Data::Integer(condition), a, b], _) if name == "arith.select" => match (a, b) {
+            (
+                Data::Float {
+                    values: a,
+                    scales: sa,
+                },
+                Data::Float {
+                    values: b,
+                    scales: sb,
+                },
+            ) => {
+                let choose = |i: usize| {
+                    if condition[i] != 0 {
+                        (a[i], sa[i])
+                    } else {
+                        (b[i], sb[i])
+                    }
+                };
+                zip((0..condition.len()).map(choose))
+            }
+            (Data::Integer(a), Data::Integer(b)) => Data::Integer(
+                (0..condition.len())
+                    .map(|i| if condition[i] != 0 { a[i] } else { b[i] })
+                    .collect(),
+            ),
+            _ => return Err(wrong()),
+        },
+        (
+            [
+                Data::Float {
+                    values: a,
+                    scales: sa,
+                },
+                Data::Float {
+                    values: b,
+                    scales: sb,
+                },
+                Data::Float {
+                    values: c,
+                    scales: sc,
+                },
+            ],
+            _,
+        ) if name == "math.fma" => zip((0..a.len()).map(|i| {
+            let (_, product) = multiply((a[i], sa[i]), (b[i], sb[i]));
+            let value = a[i].mul_add(b[i], c[i]);
+            (value, value.abs().max(product).max(sc[i]))
+        })),
+        _ => return Err(unknown_or(known_name(name), wrong, name)),
+    };
+    Ok(result)
+}
+
+/// The sum of two partial sums, whose scale is the sum of the terms' magnitudes.
+pub(crate) fn add_terms((a, sa): Scaled, (b, sb): Scaled) -> Scaled {
+    (a + b, sa + sb)
+}
+
+/// A product: each factor's error is scaled by the other factor.
+pub(crate) fn multiply((a, sa): Scaled, (b, sb): Scaled) -> Scaled {
+    (a * b, (a * b).abs().max(sa * b.abs()).max(a.abs() * sb))
+}
+
+/// IEEE 754-2019 maximum: NaN if either is NaN, and +0 above -0.
+pub(crate) fn maximum(a: Scaled, b: Scaled) -> Scaled {
+    if a.0.is_nan() || b.0.is_nan() {
+        return (f64::NAN, 0.0);
+    }
+    let a_wins = a.0 > b.0 || (a.0 == b.0 && a.0.is_sign_positive());
+    if a_wins { a } else { b }
+}
+
+/// IEEE 754-2019 minimum: NaN if either is NaN, and -0 below +0.
+pub(crate) fn minimum(a: Scaled, b: Scaled) -> Scaled {
+    let (value, scale) = maximum((-a.0, a.1), (-b.0, b.1));
+    (-value, scale)
+}
+
+/// Combines floats element by element; both are equally long.
+pub(crate) fn zip_floats(a: &Data, b: &Data, combine: fn(Scaled, Scaled) -> Scaled) -> Option<Data> {
+    let (
+        Data::Float {
+            values: a,
+            scales: sa,
+        },
+        Data::Float {
+            values: b,
+            scales: sb,
+        },
+    ) = (a, b)
+    else {
+        return None;
+    };
+    let points = a.iter().zip(sa).zip(b.iter().zip(sb));
+    Some(zip(points.map(|((a, sa), (b, sb))| combine((*a, *sa), (*b, *sb)))))
+}
+
+fn zip(elements: impl Iterator<Item = Scaled>) -> Data {
+    let (values, scales) = elements.unzip();
+    Data::Float { values, scales }
+}
+
+/// Rounds to the result's type where the definition does: to narrow floats always, and to f32 in a `truncf`.
+///
+/// A kernel's value may lie across a rounding boundary from the oracle's. Where it can, being within a few ulp of the
+/// arithmetic at the value's scale, the narrow results differ by an ulp of the narrow type, and the new scale is the
+/// one at which four ulp of the arithmetic (the least that `tolerance.rs` ever allows) are that much. Elsewhere, and
+/// where the value is a number of the arithmetic and so was computed exactly, both round to the same number.
+fn round_result(data: Data, operation: &Operation, arithmetic: Element) -> Data {
+    /// How far, in ulp of the arithmetic at the value's scale, a kernel may be from the oracle before it rounds.
+    const SLACK: f64 = 8.0;
+    let element = operation.element;
+    let Data::Float {
+        mut values,
+        mut scales,
+    } = data
+    else {
+        return data;
+    };
+    if element.is_narrow_float() {
+        let limit = if operation.saturate {
+            element.largest_finite()
+        } else {
+            f64::INFINITY
+        };
+        let narrow = |x: f64| {
+            if x.is_nan() {
+                x
+            } else {
+                element.round(x.clamp(-limit, limit))
+            }
+        };
+        for (value, scale) in values.iter_mut().zip(&mut scales) {
+            let rounded = narrow(*value);
+            let slack = SLACK * arithmetic.ulp(*scale);
+            let ambiguous =
+                arithmetic.round(*value) != *value && narrow(*value - slack) != narrow(*value + slack);
+            *scale = rounded.abs();
+            if ambiguous {
+                *scale = scale.max(element.ulp(rounded) / (4.0 * arithmetic.ulp(1.0)));
+            }
+            *value = rounded;
+        }
+    } else if operation.name == "arith.truncf" {
+        values.iter_mut().for_each(|value| *value = element.round(*value));
+    }
+    Data::Float { values, scales }
+}
+
+/// A unary function's value and the derivative there.
+fn unary(name: &str) -> Option<fn(f64) -> (f64, f64)> {
+    Some(match name {
+        "arith.negf" => |x| (-x, 1.0),
+        "math.absf" => |x| (x.abs(), 1.0),
+        "math.sqrt" => |x| (x.sqrt(), 0.5 / x.sqrt()),
+        "math.rsqrt" => |x| (1.0 / x.sqrt(), 0.5 / (x * x.sqrt())),
+        "math.exp" => |x| (x.exp(), x.exp()),
+        "math.exp2" => |x| (x.exp2(), x.exp2() * std::f64::consts::LN_2),
+        "math.expm1" => |x| (x.exp_m1(), x.exp()),
+        "math.log" => |x| (x.ln(), 1.0 / x),
+        "math.log2" => |x| (x.log2(), std::f64::consts::LOG2_E / x),
+        "math.log1p" => |x| (x.ln_1p(), 1.0 / (1.0 + x)),
+        "math.tanh" => |x| (x.tanh(), 1.0 - x.tanh() * x.tanh()),
+        "math.erf" => |x| (libm::erf(x), std::f64::consts::FRAC_2_SQRT_PI * (-x * x).exp()),
+        "math.sin" => |x| (x.sin(), x.cos()),
+        "math.cos" => |x| (x.cos(), x.sin()),
+        _ => return None,
+    })
+}
+
+fn binary(name: &str) -> Option<fn(Scaled, Scaled) -> Scaled> {
+    Some(match name {
+        "arith.addf" => |a, b| (a.0 + b.0, (a.0 + b.0).abs().max(a.1).max(b.1)),
+        "arith.subf" => |a, b| (a.0 - b.0, (a.0 - b.0).abs().max(a.1).max(b.1)),
+        "arith.mulf" => multiply,
+        "arith.divf" => |a, b| {
+            let quotient = a.0 / b.0;
+            let divisor = b.0.abs();
+            (
+                quotient,
+                quotient
+                    .abs()
+                    .max(a.1 / divisor)
+                    .max(quotient.abs() * b.1 / divisor),
+            )
+        },
+        "arith.maximumf" => maximum,
+        "arith.minimumf" => minimum,
+        // The other operand where one is NaN (C's fmax and fmin).
+        "arith.maxnumf" => |a, b| {
+            if a.0.is_nan() {
+                b
+            } else if b.0.is_nan() {
+                a
+            } else {
+                maximum(a, b)
+            }
+        },
+        "arith.minnumf" => |a, b| {
+            if a.0.is_nan() {
+                b
+            } else if b.0.is_nan() {
+                a
+            } else {
+                minimum(a, b)
+            }
+        },
+        "math.powf" => |a, b| {
+            let power = a.0.powf(b.0);
+            let by_base = (b.0 * a.0.powf(b.0 - 1.0)).abs() * a.1;
+            let by_exponent = (power * a.0.abs().ln()).abs() * b.1;
+            (power, power.abs().max(by_base).max(by_exponent))
+        },
+        _ => return None,
+    })
+}
+
+/// `None` of the function's result means a division by zero.
+fn integer(name: &str) -> Option<fn(i64, i64) -> Option<i64>> {
+    Some(match name {
+        "arith.addi" => |a, b| Some(a.wrapping_add(b)),
+        "arith.subi" => |a, b| Some(a.wrapping_sub(b)),
+        "arith.muli" => |a, b| Some(a.wrapping_mul(b)),
+        "arith.divsi" => |a, b| (b != 0).then(|| a.wrapping_div(b)),
+        "arith.remsi" => |a, b| (b != 0).then(|| a.wrapping_rem(b)),
+        "arith.minsi" => |a, b| Some(a.min(b)),
+        "arith.maxsi" => |a, b| Some(a.max(b)),
+        "arith.andi" => |a, b| Some(a & b),
+        "arith.ori" => |a, b| Some(a | b),
+        "arith.xori" => |a, b| Some(a ^ b),
+        _ => return None,
+    })
+}
+
+fn float_predicate(operation: &Operation) -> Result<fn(Option<Ordering>) -> bool, OperationError> {
+    use Ordering::{Equal, Greater, Less};
+    let predicate = operation.predicate.as_deref().unwrap_or("");
+    // `None` is the order of operands of which one is NaN: it satisfies the predicates that start with `u`.
+    Ok(match predicate {
+        "false" => |_| false,
+        "oeq" => |order| order == Some(Equal),
+        "ogt" => |order| order == Some(Greater),
+        "oge" => |order| matches!(order, Some(Greater | Equal)),
+        "olt" => |order| order == Some(Less),
+        "ole" => |order| matches!(order, Some(Less | Equal)),
+        "one" => |order| matches!(order, Some(Less | Greater)),
+        "ord" => |order| order.is_some(),
+        "ueq" => |order| matches!(order, None | Some(Equal)),
+        "ugt" => |order| matches!(order, None | Some(Greater)),
+        "uge" => |order| matches!(order, None | Some(Greater | Equal)),
+        "ult" => |order| matches!(order, None | Some(Less)),
+        "ule" => |order| matches!(order, None | Some(Less | Equal)),
+        "une" => |order| order != Some(Equal),
+        "uno" => |order| order.is_none(),
+        "true" => |_| true,
+        _ => return Err(OperationError::Unknown(format!("arith.cmpf {predicate}"))),
+    })
+}
+
+fn integer_predicate(operation: &Operation) -> Result<fn(i64, i64) -> bool, OperationError> {
+    let predicate = operation.predicate.as_deref().unwrap_or("");
+    Ok(match predicate {
+        "eq" => |a, b| a == b,
+        "ne" => |a, b| a != b,
+        "slt" => |a, b| a < b,
+        "sle" => |a, b| a <= b,
+        "sgt" => |a, b| a > b,
+        "sge" => |a, b| a >= b,
+        "ult" => |a, b| (a as u64) < b as u64,
+        "ule" => |a, b| a as u64 <= b as u64,
+        "ugt" => |a, b| a as u64 > b as u64,
+        "uge" => |a, b| a as u64 >= b as u64,
+        _ => return Err(OperationError::Unknown(format!("arith.cmpi {predicate}"))),
+    })
+}
+
+/// Whether some operands exist that the operation would take.
+fn known_name(name: &str) -> bool {
+    const OTHERS: [&str; 14] = [
+        "arith.extf",
+        "arith.truncf",
+        "arith.fptosi",
+        "arith.fptoui",
+        "arith.sitofp",
+        "arith.uitofp",
+        "arith.extsi",
+        "arith.extui",
+        "arith.trunci",
+        "arith.index_cast",
+        "arith.index_castui",
+        "arith.cmpf",
+        "arith.cmpi",
+        "arith.select",
+    ];
+    unary(name).is_some()
+        || binary(name).is_some()
+        || integer(name).is_some()
+        || OTHERS.contains(&name)
+        || name == "math.fma"
+}
+
+fn unknown_or(known: bool, wrong: impl Fn() -> OperationError, name: &str) -> OperationError {
+    if known {
+        wrong()
+    } else {
+        OperationError::Unknown(name.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation(name: &str, element: Element) -> Operation {
+        Operation {
+            name: name.into(),
+            operands: vec![],
+            predicate: None,
+            saturate: false,
+            element,
+        }
+    }
+
+    fn float(name: &str, operands: &[f64]) -> f64 {
+        let data: Vec<Data> = operands.iter().map(|value| Data::exact(vec![*value])).collect();
+        let types = vec![Element::F32; data.len()];
+        match apply(
+            &operation(name, Element::F32),
+            &data.iter().collect::<Vec<_>>(),
+            &types,
+        )
+        .unwrap()
+        {
+            Data::Float { values, .. } => values[0],
+            Data::Integer(_) => f64::NAN,
+        }
+    }
+
+    fn scale(name: &str, operands: &[Scaled]) -> f64 {
+        let data: Vec<Data> = operands
+            .iter()
+            .map(|(value, scale)| Data::Float {
+                values: vec![*value],
+                scales: vec![*scale],
+            })
+            .collect();
+        let types = vec![Element::F32; data.len()];
+        match apply(
+            &operation(name, Element::F32),
+            &data.iter().collect::<Vec<_>>(),
+            &types,
+        )
+        .unwrap()
+        {
+            Data::Float { scales, .. } => scales[0],
+            Data::Integer(_) => f64::NAN,
+        }
+    }
+
+    #[test]
+    fn functions_agree_with_their_definitions() {
+        assert_eq!(float("math.rsqrt", &[4.0]), 0.5);
+        assert_eq!(float("math.exp2", &[10.0]), 1024.0);
+        assert!((float("math.erf", &[1.0]) - 0.842_700_792_949_714_9).abs() < 1e-15);
+        assert!((float("math.tanh", &[0.5]) - 0.462_117_157_260_009_76).abs() < 1e-15);
+        assert_eq!(float("math.fma", &[2.0, 3.0, 4.0]), 10.0);
+        assert_eq!(float("math.powf", &[2.0, 0.5]), 2.0f64.sqrt());
+    }
+
+    #[test]
+    fn maximum_propagates_nan_and_orders_zeros() {
+        assert!(float("arith.maximumf", &[1.0, f64::NAN]).is_nan());
+        assert!(float("arith.maximumf", &[-0.0, 0.0]).is_sign_positive());
+        assert!(float("arith.minimumf", &[0.0, -0.0]).is_sign_negative());
+        assert_eq!(float("arith.maxnumf", &[1.0, f64::NAN]), 1.0);
+        assert_eq!(float("arith.minnumf", &[f64::NAN, 1.0]), 1.0);
+    }
+
+    #[test]
+    fn cancellation_keeps_the_scale_of_the_terms() {
+        assert_eq!(scale("arith.subf", &[(1000.5, 1000.5), (1000.0, 1000.0)]), 1000.5);
+        assert_eq!(scale("arith.mulf", &[(0.5, 1000.5), (2.0, 2.0)]), 2001.0);
+        assert_eq!(scale("math.exp", &[(3.0, 3.0)]), 3.0 * 3.0f64.exp());
+    }
+
+    #[test]
+    fn narrow_results_round_and_wide_ones_do_not() {
+        let third = Data::exact(vec![1.0 / 3.0]);
+        let rounded = apply(
+            &operation("arith.truncf", Element::BF16),
+            &[&third],
+            &[Element::F32],
+        )
+        .unwrap();
+        assert!(matches!(rounded, Data::Float { values, .. } if values[0] == Element::BF16.round(1.0 / 3.0)));
+        assert_eq!(float("arith.divf", &[1.0, 3.0]), 1.0 / 3.0);
+    }
+
+    #[test]
+    fn saturating_conversion_stops_at_the_largest_number() {
+        let big = Data::exact(vec![1e6, -1e6]);
+        let mut narrow = operation("arith.truncf", Element::F8E4M3FN);
+        narrow.saturate = true;
+        let result = apply(&narrow, &[&big], &[Element::F32]).unwrap();
+        assert!(matches!(result, Data::Float { values, .. } if values == [448.0, -448.0]));
+    }
+
+    #[test]
+    fn integers_wrap_at_their_width() {
+        let (a, b) = (Data::Integer(vec![i64::from(i32::MAX)]), Data::Integer(vec![1]));
+        let types = [Element::I32; 2];
+        let sum = apply(&operation("arith.addi", Element::I32), &[&a, &b], &types).unwrap();
+        assert_eq!(sum, Data::Integer(vec![i64::from(i32::MIN)]));
+        let truth = Data::Integer(vec![1]);
+        let signed = apply(&operation("arith.extsi", Element::I32), &[&truth], &[Element::I1]).unwrap();
+        assert_eq!(signed, Data::Integer(vec![-1]));
+        let zero = Data::Integer(vec![0]);
+        assert_eq!(
+            apply(&operation("arith.divsi", Element::I32), &[&a, &zero], &types),
+            Err(OperationError::DivideByZero("arith.divsi".into()))
+        );
+    }
+
+    #[test]
+    fn unordered_predicates_hold_on_nan() {
+        let (a, b) = (Data::exact(vec![f64::NAN, 1.0]), Data::exact(vec![1.0, 2.0]));
+        let mut compare = operation("arith.cmpf", Element::I1);
+        for (predicate, expected) in [("olt", [0, 1]), ("ult", [1, 1]), ("uge", [1, 0]), ("one", [0, 1])] {
+            compare.predicate = Some(predicate.into());
+            let holds = apply(&compare, &[&a, &b], &[Element::F32; 2]).unwrap();
+            assert_eq!(holds, Data::Integer(expected.to_vec()), "{predicate}");
+        }
+    }
+
+    #[test]
+    fn unknown_operations_are_named() {
+        let x = Data::exact(vec![1.0]);
+        assert_eq!(
+            apply(&operation("math.gamma", Element::F32), &[&x], &[Element::F32]),
+            Err(OperationError::Unknown("math.gamma".into()))
+        );
+        assert_eq!(
+            apply(&operation("arith.addf", Element::F32), &[&x], &[Element::F32]),
+            Err(OperationError::Operands {
+                name: "arith.addf".into(),
+                count: 1
+            })
+        );
+    }
+}

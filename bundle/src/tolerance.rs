@@ -1,0 +1,163 @@
+//! How far a kernel's result may be from the oracle's.
+//!
+//! The oracle evaluates the definition in f64 on the same stored inputs, so all that differs is rounding:
+//!
+//! - A kernel computes in f32 (f64 for f64). A reduction of N terms is a tree: sequential in a thread over a bounded
+//!   number of terms, then pairwise, so an element passes through about log2(N) roundings in expectation and
+//!   2*log2(N) with slack for the sequential part; 4 more ulp cover the elementwise steps around it and the
+//!   approximations (`rsqrt.approx`, `ex2.approx` and the like are within 2 ulp). Each is an ulp *at the scale of the
+//!   terms*, which is larger than the result where terms cancel: `grid.rs` carries that scale.
+//! - A reduction over the rows of a gradient is walked sequentially by each CTA. The rounding errors of M sequential
+//!   additions are independent in sign, so they grow as sqrt(M): 4*sqrt(M) + 4 ulp.
+//! - Storing to a narrower type rounds once more. The kernel's f32 value may lie on the other side of a rounding
+//!   boundary, so the stored number may be a neighbour of the oracle's: 1 ulp of the type, beside what the f32
+//!   error itself amounts to there, which matters only where terms cancel.
+
+use crate::element::Element;
+
+/// How the reductions behind a value were ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Within a row: a tree over the row's terms.
+    Tree,
+    /// Over rows: sequential in each CTA, then over CTAs.
+    Sequential,
+}
+
+/// How many ulp, at the scale of the terms, a kernel's arithmetic may be off after a reduction of `terms` terms.
+pub fn arithmetic_ulps(terms: i64, order: Order) -> f64 {
+    let terms = terms.max(1) as f64;
+    match order {
+        Order::Tree => 2.0 * terms.log2() + 4.0,
+        Order::Sequential => 4.0 * terms.sqrt() + 4.0,
+    }
+}
+
+/// The largest allowed distance between a kernel's result of type `element` and the oracle's value rounded to it.
+/// `oracle` is the unrounded value, `scale` the magnitude of the terms behind it, `ulps` what [`arithmetic_ulps`]
+/// allows for its reductions. Zero for integers, which are exact.
+pub fn tolerance(element: Element, oracle: f64, scale: f64, ulps: f64) -> f64 {
+    if !element.is_float() {
+        return 0.0;
+    }
+    let arithmetic = if element == Element::F64 {
+        Element::F64
+    } else {
+        Element::F32
+    };
+    // An infinite scale (an operand overflowed, and a later step discarded it) says nothing about the result.
+    let magnitude = if scale.is_finite() {
+        scale.max(oracle.abs())
+    } else {
+        oracle.abs()
+    };
+    let computed = ulps * arithmetic.ulp(magnitude);
+    if element.is_narrow_float() {
+        // The rounded value may be in the binade above.
+        element.ulp(oracle).max(element.ulp(element.round(oracle))) + computed
+    } else {
+        computed
+    }
+}
+
+/// Whether `actual`, a number of type `element`, is close enough to the unrounded `oracle`.
+///
+/// NaN matches NaN alone, and an infinity itself; where the oracle is finite but rounds to an infinity, or is within
+/// the tolerance of doing so, both the infinity (NaN in a type without one) and the largest numbers are right.
+pub fn within(element: Element, actual: f64, oracle: f64, tolerance: f64) -> bool {
+    let expected = element.round(oracle);
+    if expected.is_finite() && actual.is_finite() {
+        // A stored number is a whole number of ulp away, so half an ulp of slack cannot let the next one pass.
+        return (actual - expected).abs() <= tolerance;
+    }
+    if oracle.is_nan() || oracle.is_infinite() {
+        return expected.to_bits() == actual.to_bits() || (expected.is_nan() && actual.is_nan());
+    }
+    let overflows = |value: f64| !element.round(value).is_finite();
+    let largest = element.largest_finite();
+    if actual.is_finite() {
+        actual.signum() == oracle.signum() && actual.abs() + tolerance >= largest
+    } else {
+        (actual.is_nan() || actual.signum() == oracle.signum())
+            && actual.is_nan() == element.round(f64::MAX).is_nan()
+            && overflows(oracle.abs() + tolerance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f32_errors_grow_with_the_logarithm_of_the_terms() {
+        let ulp = Element::F32.ulp(1.0);
+        assert_eq!(
+            tolerance(Element::F32, 1.0, 1.0, arithmetic_ulps(4096, Order::Tree)),
+            28.0 * ulp
+        );
+        assert_eq!(
+            tolerance(Element::F32, 1.0, 1.0, arithmetic_ulps(1, Order::Tree)),
+            4.0 * ulp
+        );
+        assert_eq!(
+            tolerance(Element::F32, 1.0, 1.0, arithmetic_ulps(10000, Order::Sequential)),
+            404.0 * ulp
+        );
+    }
+
+    #[test]
+    fn cancelled_results_are_measured_at_the_scale_of_the_terms() {
+        let bound = tolerance(Element::F32, 1e-3, 1024.0, arithmetic_ulps(4096, Order::Tree));
+        assert_eq!(bound, 28.0 * Element::F32.ulp(1024.0));
+    }
+
+    #[test]
+    fn a_narrow_result_may_be_a_neighbour_and_no_more() {
+        let check = |actual: f64, oracle: f64| {
+            within(
+                Element::BF16,
+                actual,
+                oracle,
+                tolerance(
+                    Element::BF16,
+                    oracle,
+                    oracle.abs(),
+                    arithmetic_ulps(4096, Order::Tree),
+                ),
+            )
+        };
+        let ulp = Element::BF16.ulp(1.0);
+        assert!(check(1.0 + ulp, 1.0 + 0.4 * ulp));
+        assert!(check(1.0 - ulp / 2.0, 1.0));
+        assert!(!check(1.0 + 2.0 * ulp, 1.0 + 0.4 * ulp));
+        assert!(!check(f64::NAN, 1.0));
+    }
+
+    #[test]
+    fn what_is_not_finite_matches_itself() {
+        assert!(within(Element::F32, f64::NAN, f64::NAN, 0.0));
+        assert!(within(Element::F32, f64::INFINITY, f64::INFINITY, 0.0));
+        assert!(!within(Element::F32, f64::NEG_INFINITY, f64::INFINITY, 0.0));
+        assert!(!within(Element::F32, 1.0, f64::INFINITY, 0.0));
+        assert!(!within(Element::F32, f64::INFINITY, f64::NAN, 0.0));
+    }
+
+    #[test]
+    fn results_may_overflow_only_next_to_the_limit() {
+        let ulp = Element::F16.ulp(65504.0);
+        assert!(within(Element::F16, 65504.0, 65520.5, ulp));
+        assert!(within(Element::F16, f64::INFINITY, 65519.5, ulp));
+        assert!(!within(Element::F16, f64::INFINITY, 60000.0, ulp));
+        assert!(!within(Element::F16, 60000.0, 70000.0, ulp));
+        assert!(within(Element::F8E4M3FN, f64::NAN, 465.0, 32.0));
+        assert!(!within(Element::F8E4M3FN, f64::NAN, 300.0, 32.0));
+    }
+
+    #[test]
+    fn integers_are_exact() {
+        assert_eq!(
+            tolerance(Element::I32, 5.0, 5.0, arithmetic_ulps(4096, Order::Tree)),
+            0.0
+        );
+    }
+}
