@@ -28,29 +28,44 @@ const PACKAGES: &[&str] = &[
     "libxml2-dev",
 ];
 
-/// One file of each thing that is needed, relative to LLVM's prefix: the check where no package manager can be asked.
+/// One file of each thing that is needed, below LLVM's prefix: the check where no package manager can be asked.
 const FILES: &[&str] = &[
     "bin/FileCheck",
     "bin/mlir-tblgen",
     "include/llvm-c/Core.h",
     "include/mlir-c/IR.h",
-    "lib/libLLVMCore.a",
-    "lib/libLLVMNVPTXCodeGen.a",
-    "lib/libMLIRCAPIIR.a",
 ];
+
+/// The same for static libraries, whose folder is `lib` or `lib64`.
+const LIBRARIES: &[&str] = &["libLLVMCore.a", "libLLVMNVPTXCodeGen.a", "libMLIRCAPIIR.a"];
 
 /// An installed LLVM with MLIR.
 pub struct Llvm {
     /// What `llvm-config --prefix` prints.
     pub prefix: PathBuf,
+    /// What `llvm-config --libdir` prints.
+    libraries: PathBuf,
     /// What `llvm-config --version` prints.
     pub version: Version,
 }
 
 impl Llvm {
-    /// A program of this LLVM.
+    /// A program of this LLVM; one that is packaged apart from it, as lit is on Fedora and macOS, is left to PATH.
     pub fn program(&self, name: &str) -> PathBuf {
-        self.prefix.join("bin").join(name)
+        let own = self.prefix.join("bin").join(name);
+        if own.is_file() { own } else { name.into() }
+    }
+
+    fn absent_files(&self) -> Vec<&'static str> {
+        let files = FILES
+            .iter()
+            .copied()
+            .filter(|file| !self.prefix.join(file).is_file());
+        let libraries = LIBRARIES
+            .iter()
+            .copied()
+            .filter(|file| !self.libraries.join(file).is_file());
+        files.chain(libraries).collect()
     }
 }
 
@@ -64,7 +79,7 @@ pub fn ensure() -> Result<(Llvm, bool), Failure> {
     if !by_packages {
         return found
             .ok_or_else(|| advice("there is no llvm-config of major version 22"))
-            .and_then(|llvm| match absent_files(&llvm.prefix).as_slice() {
+            .and_then(|llvm| match llvm.absent_files().as_slice() {
                 [] => Ok((llvm, false)),
                 absent => {
                     let prefix = llvm.prefix.display();
@@ -104,24 +119,22 @@ fn find() -> Option<Llvm> {
 /// Asks one llvm-config; none if it cannot be run or is of another major version.
 fn probe(config: &Path) -> Option<Llvm> {
     let version = Version::parse(&child::ask(Command::new(config).arg("--version")).ok()?)?;
-    let prefix = child::ask(Command::new(config).arg("--prefix")).ok()?;
-    (version.major == MAJOR).then(|| Llvm {
-        prefix: PathBuf::from(prefix.trim()),
+    let folder = |flag: &str| {
+        Some(PathBuf::from(
+            child::ask(Command::new(config).arg(flag)).ok()?.trim(),
+        ))
+    };
+    let llvm = Llvm {
+        prefix: folder("--prefix")?,
+        libraries: folder("--libdir")?,
         version,
-    })
+    };
+    (version.major == MAJOR).then_some(llvm)
 }
 
 /// Whether this LLVM came from the system's packages. Another one is its owner's: nothing is installed beside it.
 fn is_packaged(llvm: &Llvm) -> bool {
     llvm.prefix.starts_with("/usr/lib")
-}
-
-fn absent_files(prefix: &Path) -> Vec<&'static str> {
-    FILES
-        .iter()
-        .copied()
-        .filter(|file| !prefix.join(file).is_file())
-        .collect()
 }
 
 fn advice(what: &str) -> Failure {
@@ -137,27 +150,41 @@ mod tests {
 
     use super::*;
 
+    fn llvm(prefix: &Path) -> Llvm {
+        let version = Version {
+            major: MAJOR,
+            minor: 1,
+            patch: 8,
+        };
+        Llvm {
+            prefix: prefix.into(),
+            libraries: prefix.join("lib64"),
+            version,
+        }
+    }
+
     #[test]
     fn every_absent_file_is_named() {
         let prefix = tempfile::tempdir().unwrap();
-        fs::create_dir(prefix.path().join("bin")).unwrap();
-        fs::write(prefix.path().join("bin/FileCheck"), "").unwrap();
-        let absent = absent_files(prefix.path());
-        assert!(!absent.contains(&"bin/FileCheck"));
-        assert_eq!(absent.len(), FILES.len() - 1);
+        for file in ["bin/FileCheck", "lib64/libLLVMCore.a"] {
+            let path = prefix.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let absent = llvm(prefix.path()).absent_files();
+        assert!(!absent.contains(&"bin/FileCheck") && !absent.contains(&"libLLVMCore.a"));
+        assert_eq!(absent.len(), FILES.len() + LIBRARIES.len() - 2);
+    }
+
+    #[test]
+    fn a_program_packaged_apart_is_left_to_path() {
+        let prefix = tempfile::tempdir().unwrap();
+        assert_eq!(llvm(prefix.path()).program("lit"), Path::new("lit"));
     }
 
     #[test]
     fn an_own_build_is_left_alone() {
-        let llvm = |prefix: &str| Llvm {
-            prefix: prefix.into(),
-            version: Version {
-                major: 22,
-                minor: 1,
-                patch: 8,
-            },
-        };
-        assert!(is_packaged(&llvm("/usr/lib/llvm-22")));
-        assert!(!is_packaged(&llvm("/opt/llvm")));
+        assert!(is_packaged(&llvm(Path::new("/usr/lib/llvm-22"))));
+        assert!(!is_packaged(&llvm(Path::new("/opt/llvm"))));
     }
 }
