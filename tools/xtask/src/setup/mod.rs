@@ -17,6 +17,8 @@ mod llvm;
 mod version;
 mod wheels;
 
+pub use wheels::RELEASE as CUDA_RELEASE;
+
 /// What a user may say about the set-up.
 #[derive(clap::Args)]
 #[group(skip)]
@@ -43,12 +45,12 @@ impl Setup {
         cargo
     }
 
-    /// Sets the variables by which builds and tools find LLVM and NVIDIA's files.
+    /// Sets the variables by which builds and tools find LLVM, and a ptxas that the user named. The build finds libnvptxcompiler by itself in
+    /// `.toolchain/`; a variable for it would make cargo rebuild whenever a plain `cargo build` comes in between.
     pub fn prepare(&self, command: &mut Command) {
         command.env("MLIR_SYS_220_PREFIX", &self.llvm.prefix);
         command.env("TABLEGEN_220_PREFIX", &self.llvm.prefix);
-        if let Some(cuda) = &self.cuda {
-            command.env("NORMA_TOOLCHAIN", &cuda.folder);
+        if let Some(cuda) = self.cuda.as_ref().filter(|cuda| cuda.is_named) {
             command.env("NORMA_PTXAS", &cuda.ptxas);
         }
     }

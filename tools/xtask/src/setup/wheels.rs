@@ -6,7 +6,7 @@
 use std::env;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
 use super::version::Version;
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::progress::Step;
 
 /// The release the assembler is pinned to; it names the folder in `.toolchain/`.
-const RELEASE: &str = "13.0.88";
+pub const RELEASE: &str = "13.0.88";
 
 /// The oldest ptxas that knows every target of ours: sm_103 and `.version 9.0` came with it.
 const OLDEST: Version = Version {
@@ -84,8 +84,10 @@ const NVDISASM: Wheel = Wheel {
 pub struct Cuda {
     /// The folder with `lib/libnvptxcompiler_static.a` and its header.
     pub folder: PathBuf,
-    /// The assembler to start where the library is not linked.
+    /// An assembler, which the tests may start.
     pub ptxas: PathBuf,
+    /// Whether the user named it: then it is used even where the library is linked.
+    pub is_named: bool,
     /// That assembler's version.
     pub version: Version,
 }
@@ -98,15 +100,20 @@ pub fn ensure(named_ptxas: Option<&Path>) -> Result<(Option<Cuda>, bool), Failur
     let named = named_ptxas
         .map(PathBuf::from)
         .or_else(|| env::var_os("NORMA_PTXAS").map(PathBuf::from));
-    if let Some(ptxas) = &named {
-        refuse_unfit(ptxas)?;
-    }
+    let named = match named {
+        Some(ptxas) => {
+            refuse_unfit(&ptxas)?;
+            Some(path::absolute(&ptxas).map_err(Failure::file("find", &ptxas))?)
+        }
+        None => None,
+    };
     let Some(platform) = platform(env::consts::OS, env::consts::ARCH) else {
         return Ok((None, false));
     };
     let folder = toolchain().join(format!("cuda-{RELEASE}"));
 
     let on_machine = |program: &str| child::find(program).filter(|file| is_fit(file));
+    let is_named = named.is_some();
     let ptxas = named.or_else(|| on_machine("ptxas"));
     let mut wanted = vec![&LIBRARY];
     if ptxas.is_none() {

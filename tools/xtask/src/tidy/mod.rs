@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::workspace;
 
 mod constraints;
+mod cuda_release;
 mod passes;
 mod readme;
 mod rust_files;
@@ -38,6 +39,7 @@ const CHECKS: &[Check] = &[
     constraints::every_constraint_has_its_negative_test,
     rust_files::every_file_says_what_it_is,
     rust_files::no_grab_bags,
+    cuda_release::every_mention_is_of_the_pinned_release,
     readme::every_named_path_exists,
     readme::every_named_variable_is_read,
     skipped_tests::no_test_is_skipped_without_a_reason,
