@@ -133,6 +133,7 @@ pub fn ensure(named_ptxas: Option<&Path>) -> Result<(Option<Cuda>, bool), Failur
         Some(Cuda {
             folder,
             ptxas,
+            is_named,
             version,
         }),
         !wanted.is_empty(),
