@@ -3,10 +3,18 @@
 //! This crate knows no command line: tools turn their arguments into options of this crate, and its errors
 //! into exit codes.
 
+pub mod compile;
 pub mod emit;
 pub mod error;
+pub mod level;
+pub mod options;
+pub mod pipeline;
 pub mod registry;
+pub mod source;
 pub mod target;
+pub mod timing;
 
 pub use error::{Error, Kind, Result};
+pub use level::Level;
+pub use options::CompileOptions;
 pub use target::Target;

@@ -1,6 +1,7 @@
 //! Which dialects and passes the tools know.
 //!
-//! Each is registered by itself, not with MLIR's "everything": the drivers start in a few milliseconds and stay small.
+//! Each is registered by itself, not with MLIR's "everything": the drivers start in a few milliseconds and
+//! stay small.
 
 use std::{ffi::OsString, sync::Once};
 

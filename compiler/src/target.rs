@@ -163,6 +163,23 @@ const COMMON: Target = Target {
     features: &[],
 };
 
+/// Hopper, the target that is compiled for where none is named.
+pub const SM_90A: Target = Target {
+    name: "sm_90a",
+    // 8.6 is the first with bulk copies to `.shared::cta`.
+    ptx_feature: "+ptx86",
+    cuda_release: (12, 7),
+    part: Part {
+        name: "H200 SXM",
+        sms: 132,
+        l2_bytes: 50 * MIB,
+        bandwidth: 4.8e12,
+        ..COMMON.part
+    },
+    features: &[AMPERE, ADA, HOPPER],
+    ..COMMON
+};
+
 /// Every supported target, oldest first.
 pub const TARGETS: &[Target] = &[
     Target {
@@ -205,21 +222,7 @@ pub const TARGETS: &[Target] = &[
         features: &[AMPERE, ADA],
         ..COMMON
     },
-    Target {
-        name: "sm_90a",
-        // 8.6 is the first with bulk copies to `.shared::cta`.
-        ptx_feature: "+ptx86",
-        cuda_release: (12, 7),
-        part: Part {
-            name: "H200 SXM",
-            sms: 132,
-            l2_bytes: 50 * MIB,
-            bandwidth: 4.8e12,
-            ..COMMON.part
-        },
-        features: &[AMPERE, ADA, HOPPER],
-        ..COMMON
-    },
+    SM_90A,
     Target {
         name: "sm_100a",
         // 8.8 is the first with 256-bit global accesses.

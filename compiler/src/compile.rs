@@ -1,0 +1,225 @@
+//! One compilation: a source text, for one target, to the text of a level or to machine code.
+
+use melior::Context;
+use melior::ir::attribute::StringAttribute;
+use melior::ir::operation::OperationLike;
+use melior::ir::{BlockLike, Module, OperationRef};
+use melior::pass::PassManager;
+use norma_passes::support::context;
+
+use crate::emit::llvm_ir::LlvmContext;
+use crate::emit::{Assembler, Cubin, gate, ptx};
+use crate::error::{Error, Kind, Result};
+use crate::level::Level;
+use crate::options::CompileOptions;
+use crate::pipeline;
+use crate::registry;
+use crate::source::Source;
+use crate::timing::Timing;
+
+/// A text to compile.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// What diagnostics call it: a path, or `<stdin>`.
+    pub name: &'a str,
+    /// The text, of the level that [`CompileOptions::from`] says.
+    pub text: &'a str,
+}
+
+/// What a compilation gives besides its result.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Located diagnostics, rendered; errors among them only if the compilation failed.
+    pub diagnostics: String,
+    /// How long each stage took.
+    pub timing: Timing,
+}
+
+/// Lowers the input to a level and gives its text; machine code for [`Level::Cubin`].
+///
+/// # Errors
+///
+/// Wrong input, something unsupported, or a fault of the compiler; [`Outcome::diagnostics`] has what is
+/// located.
+pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Outcome) -> Result<Vec<u8>> {
+    if to < options.from {
+        return Err(Error::user(format!(
+            "the input is of level '{}', which is below '{to}'",
+            options.from
+        )));
+    }
+    if options.from.is_mlir() {
+        with_module(input, options, outcome, |module, timing| {
+            run_passes(module, options.from, to, options, timing)?;
+            if to.is_mlir() {
+                return Ok(format!("{}\n", module.as_operation()).into_bytes());
+            }
+            let modules = gpu_modules(module)?;
+            if to == Level::Cubin && modules.len() > 1 {
+                return Err(Error::user(format!(
+                    "expected one gpu.module for a cubin, got {}; a bundle takes several",
+                    modules.len()
+                )));
+            }
+            let mut bytes = Vec::new();
+            for module in modules {
+                let name = symbol(module)?;
+                let text = generate(Start::Module(module), &name, to.min(Level::Ptx), options, timing)?;
+                bytes.extend(match to {
+                    Level::Cubin => assemble(&text, &name, options, timing)?.bytes,
+                    _ => text.into_bytes(),
+                });
+            }
+            Ok(bytes)
+        })
+    } else {
+        lower_text(input, to, options, &mut outcome.timing)
+    }
+}
+
+/// Parses the input, runs `body` on it, and collects diagnostics of both.
+fn with_module<T>(
+    input: Input,
+    options: &CompileOptions,
+    outcome: &mut Outcome,
+    body: impl FnOnce(&mut Module, &mut Timing) -> Result<T>,
+) -> Result<T> {
+    let Outcome { diagnostics, timing } = outcome;
+    let context = timing.measure("start", || {
+        registry::register_passes();
+        // One module at a time: threads would cost more to start than they would save.
+        let context = Context::new_with_registry(&registry::dialects(), false);
+        context.load_all_available_dialects();
+        context
+    });
+    let source = Source::new(&context, input.name, input.text)
+        .ok_or_else(|| Error::internal("no handler for diagnostics"))?;
+    let result = (|| {
+        let mut module = timing.measure("parse", || source.parse()).ok_or_else(|| {
+            Error::user(format!(
+                "'{}' is not valid at level '{}'",
+                input.name, options.from
+            ))
+            .diagnosed()
+        })?;
+        options.from.check(&module)?;
+        body(&mut module, timing)
+    })();
+    diagnostics.push_str(&source.take_diagnostics());
+    result.map_err(
+        |error| match diagnostics.contains("error: internal compiler error") {
+            true if error.kind() != Kind::Internal => Error::internal(error.to_string()).diagnosed(),
+            _ => error,
+        },
+    )
+}
+
+fn run_passes(
+    module: &mut Module,
+    from: Level,
+    to: Level,
+    options: &CompileOptions,
+    timing: &mut Timing,
+) -> Result<()> {
+    let passes = pipeline::textual(from, to, options);
+    if passes.is_empty() {
+        return Ok(());
+    }
+    timing.measure("passes", || {
+        let manager = PassManager::new(context::of(module.as_operation().location()));
+        melior::utility::parse_pass_pipeline(
+            manager.as_operation_pass_manager(),
+            &format!("builtin.module({passes})"),
+        )
+        .map_err(|error| Error::internal("the pipeline does not parse").note(error.to_string()))?;
+        manager
+            .run(module)
+            .map_err(|_| Error::user(format!("the input cannot be lowered to level '{to}'")).diagnosed())
+    })
+}
+
+/// The modules to emit.
+fn gpu_modules<'c, 'a>(module: &'a Module<'c>) -> Result<Vec<OperationRef<'c, 'a>>> {
+    let mut modules = Vec::new();
+    let mut next = module.body().first_operation();
+    while let Some(op) = next {
+        if op.name().as_string_ref().as_str() == Ok("gpu.module") {
+            modules.push(op);
+        }
+        next = op.next_in_block();
+    }
+    match modules.is_empty() {
+        true => Err(Error::user(
+            "the input has no kernel: expected a norm op, a norm.kernel or a gpu.module",
+        )),
+        false => Ok(modules),
+    }
+}
+
+fn symbol(op: OperationRef) -> Result<String> {
+    let name = op
+        .attribute("sym_name")
+        .ok()
+        .and_then(|name| StringAttribute::try_from(name).ok());
+    Ok(name
+        .ok_or_else(|| Error::internal("a gpu.module has no name"))?
+        .value()
+        .to_owned())
+}
+
+/// What code is generated from.
+enum Start<'c, 'a> {
+    /// A `gpu.module` of level `nvvm`.
+    Module(OperationRef<'c, 'a>),
+    /// LLVM IR text.
+    LlvmText(&'a str),
+}
+
+/// Generates the text of level `llvm` or `ptx`.
+fn generate(
+    start: Start,
+    name: &str,
+    to: Level,
+    options: &CompileOptions,
+    timing: &mut Timing,
+) -> Result<String> {
+    let llvm = LlvmContext::new();
+    let machine = ptx::target_machine(options.target)?;
+    let module = timing.measure("translate", || match start {
+        Start::Module(module) => {
+            gate::check(module, options.target)?;
+            llvm.translate(module, name, &machine)
+        }
+        Start::LlvmText(text) => llvm.parse(text, name, &machine),
+    })?;
+    timing.measure("optimise", || llvm.optimize(&module, &machine))?;
+    match to {
+        Level::Llvm => Ok(module.print_to_string().to_string_lossy().into_owned()),
+        _ => timing.measure("ptx", || ptx::generate(&llvm, &module, &machine)),
+    }
+}
+
+fn assemble(ptx: &str, name: &str, options: &CompileOptions, timing: &mut Timing) -> Result<Cubin> {
+    timing.measure("assemble", || {
+        Assembler::locate(options.ptxas.as_deref(), options.target)?.assemble(ptx, name, options.target)
+    })
+}
+
+/// Takes LLVM IR or PTX text on.
+fn lower_text(input: Input, to: Level, options: &CompileOptions, timing: &mut Timing) -> Result<Vec<u8>> {
+    let ptx = match options.from {
+        Level::Ptx => input.text.to_owned(),
+        Level::Llvm => generate(
+            Start::LlvmText(input.text),
+            input.name,
+            to.min(Level::Ptx),
+            options,
+            timing,
+        )?,
+        level => return Err(Error::user(format!("level '{level}' cannot be resumed"))),
+    };
+    match to {
+        Level::Cubin => Ok(assemble(&ptx, input.name, options, timing)?.bytes),
+        _ => Ok(ptx.into_bytes()),
+    }
+}

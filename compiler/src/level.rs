@@ -1,0 +1,166 @@
+//! The named levels of the compiler, from what a user writes to what a GPU runs.
+//!
+//! Each can be printed with `--emit` and resumed with `--from`. A level says which dialects a module may hold
+//! there; [`Level::check`] holds a resumed module to it, so that a wrong `--from` is told as such and not by
+//! some pass.
+
+use std::fmt;
+use std::str::FromStr;
+
+use melior::ir::Module;
+use melior::ir::operation::{OperationLike, WalkOrder, WalkResult};
+use norma_passes::support::diagnostic::Diagnostic;
+
+use crate::error::{Error, Result};
+
+/// A level, in the order of lowering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Named ops on tensors.
+    Tensor,
+    /// Kernel form: iteration spaces and scalar programs, with a normalised space.
+    Kernel,
+    /// Kernel form with a schedule on each kernel.
+    Scheduled,
+    /// Kernel form with its dims spread over the machine.
+    Tiled,
+    /// One CTA's program on tiles.
+    Gl,
+    /// The same with layouts, shared memory and barriers settled.
+    GlLowered,
+    /// One thread's program in MLIR's LLVM and NVVM dialects.
+    Nvvm,
+    /// LLVM IR, optimised.
+    Llvm,
+    /// PTX.
+    Ptx,
+    /// Machine code.
+    Cubin,
+}
+
+impl Level {
+    /// Every level, in order.
+    pub const ALL: [Self; 10] = [
+        Self::Tensor,
+        Self::Kernel,
+        Self::Scheduled,
+        Self::Tiled,
+        Self::Gl,
+        Self::GlLowered,
+        Self::Nvvm,
+        Self::Llvm,
+        Self::Ptx,
+        Self::Cubin,
+    ];
+
+    /// The name, as in `--emit`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tensor => "tensor",
+            Self::Kernel => "kernel",
+            Self::Scheduled => "scheduled",
+            Self::Tiled => "tiled",
+            Self::Gl => "gl",
+            Self::GlLowered => "gl-lowered",
+            Self::Nvvm => "nvvm",
+            Self::Llvm => "llvm",
+            Self::Ptx => "ptx",
+            Self::Cubin => "cubin",
+        }
+    }
+
+    /// What the level holds, in one line.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Tensor => "named ops on tensors",
+            Self::Kernel => "iteration spaces and scalar programs",
+            Self::Scheduled => "kernels with their schedules",
+            Self::Tiled => "kernels with their dims spread over the machine",
+            Self::Gl => "one CTA's program on tiles",
+            Self::GlLowered => "the same with layouts, shared memory and barriers settled",
+            Self::Nvvm => "one thread's program in the LLVM and NVVM dialects",
+            Self::Llvm => "optimised LLVM IR",
+            Self::Ptx => "PTX",
+            Self::Cubin => "machine code",
+        }
+    }
+
+    /// Whether the level is an MLIR module.
+    pub fn is_mlir(self) -> bool {
+        self <= Self::Nvvm
+    }
+
+    /// The dialects that a module may hold at this level, besides `builtin`.
+    fn dialects(self) -> &'static [&'static str] {
+        match self {
+            Self::Tensor => &["affine", "arith", "func", "math", "memref", "norm", "tensor"],
+            Self::Kernel | Self::Scheduled | Self::Tiled => {
+                &["affine", "arith", "func", "math", "memref", "norm"]
+            }
+            Self::Gl | Self::GlLowered => &[
+                "affine", "arith", "func", "gl", "gpu", "math", "memref", "norm", "scf", "vector",
+            ],
+            Self::Nvvm => &["func", "gpu", "llvm", "memref", "norm", "nvvm"],
+            Self::Llvm | Self::Ptx | Self::Cubin => &[],
+        }
+    }
+
+    /// Checks that a module is of this level, and reports each op that is not.
+    ///
+    /// # Errors
+    ///
+    /// An op of a dialect that the level does not have.
+    pub fn check(self, module: &Module) -> Result<()> {
+        let mut foreign = 0;
+        module.as_operation().walk(WalkOrder::PreOrder, |op| {
+            let name = op.name();
+            let name = name.as_string_ref().as_str().unwrap_or_default();
+            let dialect = name.split('.').next().unwrap_or_default();
+            if dialect != "builtin" && !self.dialects().contains(&dialect) {
+                let message = format!(
+                    "'{name}' op is not of level '{self}', which has {}",
+                    self.dialects().join(", ")
+                );
+                Diagnostic::user(op.location(), message).emit(None);
+                foreign += 1;
+            }
+            WalkResult::Advance
+        });
+        match foreign {
+            0 => Ok(()),
+            _ => Err(Error::user(format!("the input is not of level '{self}'")).diagnosed()),
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl FromStr for Level {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|level| level.name() == name)
+            .ok_or_else(|| {
+                let names = Self::ALL.map(Self::name).join(", ");
+                Error::user(format!("unknown level '{name}', expected one of {names}"))
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_parses_to_its_own_level() {
+        for level in Level::ALL {
+            assert_eq!(level.name().parse(), Ok(level));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What a caller may ask of a compilation.
+
+use std::path::PathBuf;
+
+use crate::level::Level;
+use crate::target::Target;
+
+/// The options of one compilation, for one target.
+#[derive(Debug, Clone)]
+pub struct CompileOptions {
+    /// What to compile for.
+    pub target: &'static Target,
+    /// The level that the input is of.
+    pub from: Level,
+    /// A `#norm.schedule<...>` for every kernel, in place of the compiler's choice.
+    pub schedule: Option<String>,
+    /// The `ptxas` to assemble with, in place of the linked library or of the one that is found.
+    pub ptxas: Option<PathBuf>,
+}
+
+impl CompileOptions {
+    /// The defaults for a target: from named ops, all choices the compiler's.
+    pub fn new(target: &'static Target) -> Self {
+        Self {
+            target,
+            from: Level::Tensor,
+            schedule: None,
+            ptxas: None,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use norma_compiler::{Level, Target};
+
+/// Compiles norm functions ahead of time into a bundle: a manifest and one cubin per kernel module.
+///
+/// With --emit it prints one level of the compilation instead.
+#[derive(Debug, Parser)]
+#[command(version, after_help = after_help())]
+pub struct Args {
+    /// Files to compile; `-` is standard input.
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+
+    /// What to compile for; several, separated by commas, each give a folder of its own below DIR.
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = parse_target, default_value = "sm_90a")]
+    pub target: Vec<&'static Target>,
+
+    /// The folder of the bundle; with --emit, the file to write in place of standard output.
+    #[arg(short, long, value_name = "DIR", required_unless_present_any = ["emit", "explain", "json"])]
+    pub output: Option<PathBuf>,
+
+    /// Stop at a level and print it.
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
+    pub emit: Option<Level>,
+
+    /// The level of the inputs.
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level, default_value = "tensor")]
+    pub from: Level,
+
+    /// A `#norm.schedule<...>` for every kernel, in place of the compiler's choice.
+    #[arg(long, value_name = "ATTRIBUTE")]
+    pub schedule: Option<String>,
+
+    /// Tell of each kernel what was chosen, what it uses, and what it should reach.
+    #[arg(long)]
+    pub explain: bool,
+
+    /// Print how long each stage took.
+    #[arg(long)]
+    pub timing: bool,
+
+    /// Print the manifests, and with --timing the times, as JSON on standard output.
+    #[arg(long, conflicts_with = "emit")]
+    pub json: bool,
+
+    /// The ptxas to assemble with, in place of the linked library.
+    #[arg(long, value_name = "PATH")]
+    pub ptxas: Option<PathBuf>,
+}
+
+fn parse_target(name: &str) -> Result<&'static Target, String> {
+    Target::parse(name).map_err(|error| {
+        let notes = error.notes().iter().map(|note| format!("\n  {note}"));
+        notes.fold(error.to_string(), |text, note| text + &note)
+    })
+}
+
+fn parse_level(name: &str) -> Result<Level, String> {
+    name.parse()
+        .map_err(|error: norma_compiler::Error| error.to_string())
+}
+
+fn after_help() -> String {
+    let levels = Level::ALL
+        .map(|level| format!("  {:12}{}\n", level.name(), level.summary()))
+        .concat();
+    format!(
+        "Levels:\n{levels}\nTargets: {}\n\nExit status: 0 done, 1 the input or the machine is at fault, 2 the command line is \
+         wrong, 70 the compiler is at fault",
+        Target::names()
+    )
+}

@@ -1,0 +1,40 @@
+//! Reading the inputs.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use norma_compiler::{Error, Result};
+
+/// A text and what diagnostics call it.
+pub struct InputText {
+    /// The path, or `<stdin>`.
+    pub name: String,
+    /// The contents.
+    pub text: String,
+}
+
+impl InputText {
+    /// Reads a file, or standard input for `-`.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is not UTF-8.
+    pub fn read(path: &Path) -> Result<Self> {
+        let (name, bytes) = if path == Path::new("-") {
+            let mut bytes = Vec::new();
+            (
+                "<stdin>".to_owned(),
+                io::stdin().read_to_end(&mut bytes).map(|_| bytes),
+            )
+        } else {
+            (path.display().to_string(), fs::read(path))
+        };
+        let bytes = bytes.map_err(|error| Error::user(format!("cannot read '{name}': {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let offset = error.utf8_error().valid_up_to();
+            Error::user(format!("'{name}' is not text: byte {offset} is not UTF-8"))
+        })?;
+        Ok(Self { name, text })
+    }
+}
