@@ -6,6 +6,7 @@ pub mod context;
 pub mod diagnostic;
 pub mod driver;
 pub mod guard;
+pub mod linear_form;
 pub mod pass;
 pub mod types;
 pub mod walk;
