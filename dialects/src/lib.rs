@@ -1,1 +1,29 @@
 //! The norm and gl dialects: ODS, the little C++ MLIR needs, and typed Rust views.
+//!
+//! [`norm`] and [`gl`] hold what is generated from ODS: a view over each op, a wrapper for each attribute and type, an
+//! enum for each enum. [`register`] makes the dialects known to a context.
+
+pub mod gl;
+pub mod norm;
+mod slice;
+#[allow(dead_code, reason = "which parts the generated views call depends on the ODS")]
+mod view;
+
+use melior::dialect::{DialectHandle, DialectRegistry};
+pub use view::{ContextLike, affine_map, affine_map_attribute};
+
+unsafe extern "C" {
+    // `mlirGetDialectHandle__<name>__` is what MLIR_DEFINE_CAPI_DIALECT_REGISTRATION calls them (capi/Registration.cpp).
+    fn mlirGetDialectHandle__norm__() -> mlir_sys::MlirDialectHandle;
+    fn mlirGetDialectHandle__gl__() -> mlir_sys::MlirDialectHandle;
+}
+
+/// Adds both dialects to `registry`.
+pub fn register(registry: &DialectRegistry) {
+    // SAFETY: the handles are static data.
+    let handles = unsafe { [mlirGetDialectHandle__norm__(), mlirGetDialectHandle__gl__()] };
+    for handle in handles {
+        // SAFETY: the handle is valid, as above.
+        unsafe { DialectHandle::from_raw(handle) }.insert_dialect(registry);
+    }
+}

@@ -1,0 +1,255 @@
+//! What the generated op views are made of: operand groups, and attributes as Rust values.
+//!
+//! A view presumes an op that its verifier accepts. On another one accessors return errors or nothing, and never panic.
+
+use std::ops::Range;
+
+use melior::{
+    Context, ContextRef, Error,
+    ir::{
+        AffineMap, Attribute, AttributeLike, Identifier, Type, Value,
+        attribute::{
+            ArrayAttribute, BoolAttribute, DenseI32ArrayAttribute, DenseI64ArrayAttribute, FloatAttribute,
+            IntegerAttribute, TypeAttribute,
+        },
+        operation::{OperationBuilder, OperationLike, OperationRef},
+        r#type::IntegerType,
+    },
+};
+use mlir_sys::MlirStringRef;
+
+/// How many values an ODS operand or result stands for.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Arity {
+    /// Exactly one.
+    Single,
+    /// None or one.
+    Optional,
+    /// Any number.
+    Variadic,
+}
+
+/// A context, or melior's reference to one: what an operation, a location or a type gives as its context.
+///
+/// melior's `ContextRef::to_ref` does not serve: the reference it makes points to the `ContextRef`, not to the context.
+pub trait ContextLike<'c> {
+    /// The raw context.
+    fn to_raw_context(&self) -> mlir_sys::MlirContext;
+}
+
+impl<'c> ContextLike<'c> for &'c Context {
+    fn to_raw_context(&self) -> mlir_sys::MlirContext {
+        self.to_raw()
+    }
+}
+
+impl<'c> ContextLike<'c> for ContextRef<'c> {
+    fn to_raw_context(&self) -> mlir_sys::MlirContext {
+        // SAFETY: the reference is used while `self` is borrowed.
+        unsafe { self.to_ref() }.to_raw()
+    }
+}
+
+/// Whether `op` is the op called `name`.
+pub(crate) fn is_named(op: OperationRef, name: &str) -> bool {
+    op.name().as_string_ref().as_str() == Ok(name)
+}
+
+/// The operands that the ODS operand `index` stands for.
+pub(crate) fn operand_group<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    arities: &[Arity],
+    index: usize,
+    segmented: bool,
+) -> Vec<Value<'c, 'a>> {
+    let sizes = segmented.then(|| segment_sizes(op, "operandSegmentSizes"));
+    let range = group(arities, index, op.operand_count(), sizes.as_deref());
+    range.filter_map(|index| op.operand(index).ok()).collect()
+}
+
+/// The results that the ODS result `index` stands for.
+pub(crate) fn result_group<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    arities: &[Arity],
+    index: usize,
+    segmented: bool,
+) -> Vec<Value<'c, 'a>> {
+    let sizes = segmented.then(|| segment_sizes(op, "resultSegmentSizes"));
+    let range = group(arities, index, op.result_count(), sizes.as_deref());
+    range
+        .filter_map(|index| op.result(index).ok())
+        .map(Into::into)
+        .collect()
+}
+
+fn segment_sizes(op: OperationRef, name: &str) -> Vec<i32> {
+    op.attribute(name).and_then(dense_i32).unwrap_or_default()
+}
+
+/// Where group `index` lies among `total` values: `sizes` says so, or else at most one group varies and takes what the
+/// others leave.
+fn group(arities: &[Arity], index: usize, total: usize, sizes: Option<&[i32]>) -> Range<usize> {
+    let varying = (total + 1).saturating_sub(arities.len());
+    let size = |index: usize| match sizes {
+        Some(sizes) => sizes
+            .get(index)
+            .map_or(0, |size| usize::try_from(*size).unwrap_or(0)),
+        None if arities[index] == Arity::Single => 1,
+        None => varying,
+    };
+    let start: usize = (0..index).map(size).sum();
+    start..start + size(index)
+}
+
+/// Adds a segment-sizes attribute, which says where the groups of values lie.
+pub(crate) fn set_segments<'c>(
+    builder: OperationBuilder<'c>,
+    context: &'c Context,
+    name: &str,
+    sizes: &[usize],
+) -> OperationBuilder<'c> {
+    let sizes: Vec<i32> = sizes.iter().map(|size| *size as i32).collect();
+    let attribute = DenseI32ArrayAttribute::new(context, &sizes);
+    builder.add_attributes(&[(Identifier::new(context, name), attribute.into())])
+}
+
+/// The text of a raw string, which the context keeps.
+///
+/// melior's `StringRef::as_str` does this too, but indexes out of bounds on an empty string.
+///
+/// # Safety
+///
+/// The text must live for `'c`.
+pub(crate) unsafe fn str_from_raw<'c>(raw: MlirStringRef) -> Result<&'c str, Error> {
+    if raw.length == 0 {
+        return Ok("");
+    }
+    // SAFETY: a string reference points to `length` bytes; the caller promises their life.
+    let bytes = unsafe { std::slice::from_raw_parts(raw.data.cast::<u8>(), raw.length) };
+    std::str::from_utf8(bytes).map_err(Error::Utf8)
+}
+
+/// The value of an integer attribute.
+pub(crate) fn integer(attribute: Attribute) -> Result<i64, Error> {
+    IntegerAttribute::try_from(attribute).map(|attribute| attribute.value())
+}
+
+/// The value of a float attribute.
+pub(crate) fn float(attribute: Attribute) -> Result<f64, Error> {
+    FloatAttribute::try_from(attribute).map(|attribute| attribute.value())
+}
+
+/// The value of a boolean attribute.
+pub(crate) fn boolean(attribute: Attribute) -> Result<bool, Error> {
+    BoolAttribute::try_from(attribute).map(|attribute| attribute.value())
+}
+
+/// The text of a string attribute.
+pub(crate) fn string<'c>(attribute: Attribute<'c>) -> Result<&'c str, Error> {
+    if !attribute.is_string() {
+        return Err(Error::AttributeExpected("string", attribute.to_string()));
+    }
+    // SAFETY: it is a string attribute, whose text the context keeps.
+    unsafe { str_from_raw(mlir_sys::mlirStringAttrGetValue(attribute.to_raw())) }
+}
+
+/// The name in a flat symbol reference.
+pub(crate) fn symbol<'c>(attribute: Attribute<'c>) -> Result<&'c str, Error> {
+    if !attribute.is_flat_symbol_ref() {
+        return Err(Error::AttributeExpected("flat symbol ref", attribute.to_string()));
+    }
+    // SAFETY: it is a flat symbol reference, whose text the context keeps.
+    unsafe { str_from_raw(mlir_sys::mlirFlatSymbolRefAttrGetValue(attribute.to_raw())) }
+}
+
+/// The elements of a dense i64 array.
+pub(crate) fn dense_i64(attribute: Attribute) -> Result<Vec<i64>, Error> {
+    let array = DenseI64ArrayAttribute::try_from(attribute)?;
+    (0..array.len()).map(|index| array.element(index)).collect()
+}
+
+/// The elements of a dense i32 array.
+pub(crate) fn dense_i32(attribute: Attribute) -> Result<Vec<i32>, Error> {
+    let array = DenseI32ArrayAttribute::try_from(attribute)?;
+    (0..array.len()).map(|index| array.element(index)).collect()
+}
+
+/// The elements of an array attribute.
+pub(crate) fn array<'c>(attribute: Attribute<'c>) -> Result<Vec<Attribute<'c>>, Error> {
+    let array = ArrayAttribute::try_from(attribute)?;
+    (0..array.len()).map(|index| array.element(index)).collect()
+}
+
+/// The type in a type attribute.
+pub(crate) fn type_of<'c>(attribute: Attribute<'c>) -> Result<Type<'c>, Error> {
+    TypeAttribute::try_from(attribute).map(|attribute| attribute.value())
+}
+
+/// The map in an affine map attribute.
+pub fn affine_map<'c>(attribute: Attribute<'c>) -> Result<AffineMap<'c>, Error> {
+    if !attribute.is_affine_map() {
+        return Err(Error::AttributeExpected("affine map", attribute.to_string()));
+    }
+    // SAFETY: it is an affine map attribute.
+    Ok(unsafe { AffineMap::from_raw(mlir_sys::mlirAffineMapAttrGetValue(attribute.to_raw())) })
+}
+
+/// An attribute that holds `map`.
+pub fn affine_map_attribute<'c>(map: AffineMap<'c>) -> Attribute<'c> {
+    // SAFETY: the attribute lives as long as the context, as the map does.
+    unsafe { Attribute::from_raw(mlir_sys::mlirAffineMapAttrGet(map.to_raw())) }
+}
+
+/// A signless integer attribute of `bits` bits.
+pub(crate) fn integer_attribute<'c>(context: &'c Context, bits: u32, value: i64) -> Attribute<'c> {
+    IntegerAttribute::new(IntegerType::new(context, bits).into(), value).into()
+}
+
+/// An index attribute.
+pub(crate) fn index_attribute<'c>(context: &'c Context, value: i64) -> Attribute<'c> {
+    IntegerAttribute::new(Type::index(context), value).into()
+}
+
+/// An f64 attribute for 64 bits, an f32 attribute otherwise.
+pub(crate) fn float_attribute<'c>(context: &'c Context, bits: u32, value: f64) -> Attribute<'c> {
+    let ty = if bits == 64 {
+        Type::float64(context)
+    } else {
+        Type::float32(context)
+    };
+    FloatAttribute::new(context, ty, value).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GROUPS: &[Arity] = &[Arity::Single, Arity::Variadic, Arity::Single];
+
+    #[test]
+    fn the_varying_group_takes_what_the_others_leave() {
+        assert_eq!(group(GROUPS, 0, 5, None), 0..1);
+        assert_eq!(group(GROUPS, 1, 5, None), 1..4);
+        assert_eq!(group(GROUPS, 2, 5, None), 4..5);
+        assert_eq!(group(GROUPS, 1, 2, None), 1..1);
+    }
+
+    #[test]
+    fn segment_sizes_place_the_groups() {
+        let groups = &[Arity::Optional, Arity::Variadic, Arity::Optional];
+        assert_eq!(group(groups, 1, 3, Some(&[0, 2, 1])), 0..2);
+        assert_eq!(group(groups, 2, 3, Some(&[0, 2, 1])), 2..3);
+    }
+
+    #[test]
+    fn missing_segment_sizes_make_empty_groups() {
+        assert_eq!(group(GROUPS, 1, 5, Some(&[])), 0..0);
+    }
+
+    #[test]
+    fn an_empty_string_attribute_reads_as_empty() {
+        let context = Context::new();
+        let attribute = Attribute::parse(&context, "\"\"");
+        assert_eq!(attribute.map(string), Some(Ok("")));
+    }
+}

@@ -1,0 +1,169 @@
+//! The generated views, over ops that were parsed and ops that they built.
+
+use melior::{
+    Context,
+    dialect::DialectRegistry,
+    ir::{
+        Block, BlockLike, Location, Module, OperationRef, RegionLike, Type, ValueLike,
+        operation::OperationLike,
+    },
+    utility::register_all_dialects,
+};
+use norma_dialects::{
+    gl, norm,
+    norm::{CachePlace, ReduceKind, ReductionStrategy, ScheduleAttr},
+};
+
+const KERNEL: &str = "
+  norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) {
+    %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+    %1 = norm.reduce add %0 over(%n) : f32
+    norm.write %1, %y[%m] : memref<?xf32>
+  }";
+
+fn context() -> Context {
+    let registry = DialectRegistry::new();
+    register_all_dialects(&registry);
+    norma_dialects::register(&registry);
+    let context = Context::new();
+    context.append_dialect_registry(&registry);
+    context.load_all_available_dialects();
+    context
+}
+
+/// Every op of the module's first op's first block.
+fn body_of<'c, 'a>(kernel: norm::KernelOp<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
+    let mut ops = Vec::new();
+    let mut next = kernel
+        .body()
+        .unwrap()
+        .first_block()
+        .and_then(|block| block.first_operation());
+    while let Some(op) = next {
+        ops.push(op);
+        next = op.next_in_block();
+    }
+    ops
+}
+
+#[test]
+fn a_view_reads_operands_attributes_and_regions() {
+    let context = context();
+    let module = Module::parse(&context, KERNEL).unwrap();
+    let kernel = norm::KernelOp::from_op(module.body().first_operation().unwrap()).unwrap();
+    assert_eq!(kernel.sym_name(), Ok("sum"));
+    assert_eq!(kernel.sizes(), Ok(vec![0, 0]));
+    assert_eq!(kernel.extents().unwrap().result_count(), 2);
+    assert_eq!(kernel.schedule(), None);
+
+    let ops = body_of(kernel);
+    let read = norm::ReadOp::from_op(ops[0]).unwrap();
+    assert_eq!(read.indices().len(), 2);
+    let reduce = norm::ReduceOp::from_op(ops[1]).unwrap();
+    assert_eq!(reduce.kind(), Some(ReduceKind::Add));
+    assert_eq!(reduce.values(), vec![read.result().unwrap()]);
+    assert_eq!(reduce.dims(), read.indices()[1..]);
+    let write = norm::WriteOp::from_op(ops[2]).unwrap();
+    assert_eq!(write.value().unwrap(), reduce.results()[0]);
+}
+
+#[test]
+fn a_view_is_of_its_own_op_only() {
+    let context = context();
+    let module = Module::parse(&context, KERNEL).unwrap();
+    assert_eq!(
+        norm::ReadOp::from_op(module.body().first_operation().unwrap()),
+        None
+    );
+}
+
+#[test]
+fn a_builder_makes_ops_that_verify_and_infers_their_types() {
+    let context = context();
+    let location = Location::unknown(&context);
+    let f32 = Type::float32(&context);
+    let block = Block::new(&[(f32, location)]);
+    let value = block.argument(0).unwrap().into();
+    let cache = norm::CacheOp::build(location, value, CachePlace::Shared).unwrap();
+    assert!(cache.verify());
+    let cache = norm::CacheOp::from_op(block.append_operation(cache)).unwrap();
+    assert_eq!(cache.place(), Ok(CachePlace::Shared));
+    assert_eq!(cache.result().unwrap().r#type(), f32);
+}
+
+#[test]
+fn a_builder_sets_segment_sizes_and_leaves_defaults_to_the_op() {
+    let context = context();
+    let location = Location::unknown(&context);
+    let row = Type::parse(&context, "tensor<8x16xf32>").unwrap();
+    let bias = Type::parse(&context, "tensor<16xf32>").unwrap();
+    let block = Block::new(&[(row, location), (bias, location)]);
+    let (x, b) = (
+        block.argument(0).unwrap().into(),
+        block.argument(1).unwrap().into(),
+    );
+    let op = norm::RMSNormOp::build(location, x, None, Some(b), None, Some(1.0e-5), None, row, None).unwrap();
+    assert!(op.verify());
+    let op = norm::RMSNormOp::from_op(block.append_operation(op)).unwrap();
+    assert_eq!((op.weight(), op.bias(), op.axes()), (None, Some(b), Ok(1)));
+    assert!((op.eps().unwrap() - 1.0e-5).abs() < 1.0e-9);
+}
+
+#[test]
+fn attributes_round_trip_their_parameters() {
+    let context = context();
+    let schedule = ScheduleAttr::get(
+        &context,
+        2,
+        64,
+        8,
+        1024,
+        ReductionStrategy::LoopedPeeled,
+        1,
+        CachePlace::Register,
+        norm::CopyMechanism::Load,
+        1,
+        norm::GridKind::Flat,
+        0,
+        true,
+    );
+    let parsed =
+        ScheduleAttr::try_from(melior::ir::Attribute::parse(&context, &schedule.to_string()).unwrap());
+    assert_eq!(parsed, Ok(schedule));
+    assert_eq!(
+        (
+            schedule.rows_per_cta(),
+            schedule.threads_per_row(),
+            schedule.chunk()
+        ),
+        (2, 64, 1024)
+    );
+    assert_eq!(
+        (schedule.reduction(), schedule.dependent_launch()),
+        (ReductionStrategy::LoopedPeeled, true)
+    );
+
+    let blocked = gl::BlockedAttr::get(&context, &[1, 8], &[1, 32], &[1, 4], &[1, 0], &[]);
+    assert_eq!(
+        (blocked.size_per_thread(), blocked.ctas_per_cluster()),
+        (&[1, 8][..], &[][..])
+    );
+    let memory = gl::MemDescType::get(
+        &context,
+        &[4, 8],
+        Type::float32(&context),
+        gl::PlainAttr::get(&context, &[1, 0], 0).into(),
+    );
+    assert_eq!(
+        (memory.shape(), memory.element_type()),
+        (&[4, 8][..], Type::float32(&context))
+    );
+}
+
+#[test]
+fn bad_parameters_give_no_attribute() {
+    let context = context();
+    let location = Location::unknown(&context);
+    let blocked = gl::BlockedAttr::get_checked(location, &[1, 3], &[1, 32], &[1, 4], &[1, 0], &[]);
+    assert_eq!(blocked, None);
+}
