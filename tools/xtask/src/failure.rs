@@ -1,4 +1,4 @@
-//! Why a chore failed. Three kinds, because the reader does something different about each.
+//! Why a chore failed. The kinds differ in what the reader does about them.
 
 use std::io;
 use std::path::Path;
@@ -13,6 +13,9 @@ pub enum Failure {
     /// A check of the repository found something; what it found is already printed.
     #[error("{0}")]
     Check(String),
+    /// The chore failed, and its last line on stdout says so already.
+    #[error("reported above")]
+    Reported,
     /// A program could not be started or reported failure.
     #[error("`{command}` {what}")]
     Child {

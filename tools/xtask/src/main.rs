@@ -7,6 +7,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use failure::Failure;
+
 mod child;
 mod demo;
 mod docs;
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Reported) => ExitCode::FAILURE,
         Err(failure) => {
             eprintln!("error: {failure}");
             ExitCode::FAILURE

@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if tally.failed == 0 {
         Ok(())
     } else {
-        Err(Failure::Check("there are failing tests".to_owned()))
+        Err(Failure::Reported)
     }
 }
 
