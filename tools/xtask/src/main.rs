@@ -7,8 +7,6 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use failure::Failure;
-
 mod child;
 mod demo;
 mod docs;
@@ -59,7 +57,7 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Reported) => ExitCode::FAILURE,
+        Err(failure::Failure::Reported) => ExitCode::FAILURE,
         Err(failure) => {
             eprintln!("error: {failure}");
             ExitCode::FAILURE
