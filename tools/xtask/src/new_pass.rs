@@ -31,7 +31,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
          \n\
          next:   say in Passes.td what the pass requires and guarantees, with its options\n\
          \u{20}       write test/passes/{argument}.mlir before the code; cargo xtask test --filter {argument}\n\
-         \u{20}       give it its place in the pipeline, in compiler/src/\n\
+         \u{20}       give it its place in compiler/src/pipeline.rs\n\
          \u{20}       cargo xtask docs"
     );
     Ok(())

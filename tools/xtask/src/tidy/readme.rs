@@ -1,8 +1,11 @@
 //! What README names is there: paths and environment variables rot quietest.
 
+use std::collections::BTreeSet;
+
 use super::{Finding, Tree, pattern};
 
 const README: &str = "README.md";
+const PIPELINE: &str = "compiler/src/pipeline.rs";
 
 /// Folders that exist once something was built or installed.
 const GENERATED: &[&str] = &["target/", ".toolchain/"];
@@ -26,6 +29,29 @@ pub fn every_named_path_exists(tree: &Tree) -> Vec<Finding> {
         )
     })
     .collect()
+}
+
+/// Every pass in the picture of the levels is one that the pipeline runs.
+pub fn every_pictured_pass_is_in_the_pipeline(tree: &Tree) -> Vec<Finding> {
+    let text = tree.text(README).unwrap_or_default();
+    let pipeline = tree.text(PIPELINE).unwrap_or_default();
+    let run: BTreeSet<&str> = pattern(r"[a-z][a-z0-9-]+")
+        .find_iter(pipeline)
+        .map(|name| name.as_str())
+        .collect();
+    let pass = pattern(r"\b(?:norm|gl|convert)-[a-z0-9-]+");
+    let mut findings = Vec::new();
+    // A picture's arrow, with the passes that lead down it.
+    for arrow in pattern(r"(?m)^ +\|.*$").find_iter(text) {
+        let gone = pass
+            .find_iter(arrow.as_str())
+            .filter(|name| !run.contains(name.as_str()));
+        findings.extend(gone.map(|name| {
+            let what = format!("{PIPELINE} has no {}", name.as_str());
+            Finding::at(README, text, arrow.start() + name.start(), what)
+        }));
+    }
+    findings
 }
 
 /// Every `NORMA_*` variable is read by some program.
@@ -80,6 +106,17 @@ mod tests {
     fn commands_types_and_what_a_build_makes_are_no_paths() {
         let readme = "`cargo xtask test` `norm.kernel` `--emit=ptx` `target/demo` `/usr/lib/llvm-22` `passes/src/<arg>.rs` `ops.mlir`\n";
         assert!(every_named_path_exists(&Tree::of(&[(README, readme)])).is_empty());
+    }
+
+    #[test]
+    fn a_pictured_pass_that_the_pipeline_lacks_is_found() {
+        let readme = "kernel\n  |  norm-tile, norm-gone, and more\ngl\n";
+        let tree = Tree::of(&[(README, readme), (PIPELINE, "&[\"norm-tile{rows=$rows}\"]")]);
+        let found: Vec<_> = every_pictured_pass_is_in_the_pipeline(&tree)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(found, ["README.md:2: compiler/src/pipeline.rs has no norm-gone"]);
     }
 
     #[test]
