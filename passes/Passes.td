@@ -18,6 +18,53 @@ class RustPass<string passArgument, string anchor = "">
 }
 
 //===----------------------------------------------------------------------===//
+// norm: from named ops to one space per kernel
+//===----------------------------------------------------------------------===//
+
+def NormDecompose : RustPass<"norm-decompose"> {
+  let summary = "Replace named ops by the scalar programs that define them";
+  let description = [{
+    **Requires** nothing.
+
+    **Guarantees** that no named op of `norm` is left: each has become a
+    `norm.compute`, whose space has a dim for each axis of the op's first
+    operand. Operands are widened to f32 where they are read, all arithmetic
+    is f32, and each result is rounded once, where it is written. From here
+    on nothing says which op a program came from.
+
+    Leaves alone every other op. An op of `norm` that has no definition yet is
+    an error, which names those that have.
+
+    ```mlir
+    %y = norm.rms_norm %x weight(%w : tensor<64xf32>) {eps = 1.0e-5 : f32}
+         : tensor<?x64xbf16> -> tensor<?x64xbf16>
+    ==>
+    %y = norm.compute(%a = %x : tensor<?x64xbf16>, %g = %w : tensor<64xf32>) -> (%o : tensor<?x64xbf16>)
+        space(%m = dim(%a, 0), %n = 64) {
+      %0 = norm.read %a[%m, %n] : tensor<?x64xbf16>
+      %1 = arith.extf %0 : bf16 to f32
+      %2 = arith.mulf %1, %1 : f32
+      %3 = norm.reduce add %2 over(%n) : f32
+      %4 = arith.constant 1.562500e-02 : f32
+      %5 = arith.mulf %3, %4 : f32
+      %6 = arith.constant 9.99999974E-6 : f32
+      %7 = arith.addf %5, %6 : f32
+      %8 = math.rsqrt %7 : f32
+      %9 = arith.mulf %1, %8 : f32
+      %10 = norm.read %g[%n] : tensor<64xf32>
+      %11 = arith.mulf %9, %10 : f32
+      %12 = arith.truncf %11 : f32 to bf16
+      norm.write %12, %o[%m, %n] : tensor<?x64xbf16>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numDecomposed", "num-decomposed", "Named ops replaced">,
+  ];
+  let dependentDialects = ["norm", "arith", "math"];
+}
+
+//===----------------------------------------------------------------------===//
 // gpu, nvvm, llvm
 //===----------------------------------------------------------------------===//
 

@@ -33,6 +33,7 @@ pub fn dialects() -> DialectRegistry {
             mlirDialectHandleInsertDialect(handle, registry.to_raw());
         }
     }
+    norma_dialects::register(&registry);
     driver::register_upstream_extensions(&registry);
     registry
 }

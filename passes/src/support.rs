@@ -4,6 +4,7 @@
 pub mod builder;
 pub mod context;
 pub mod diagnostic;
+pub mod dialects;
 pub mod driver;
 pub mod guard;
 pub mod linear_form;

@@ -8,15 +8,16 @@ use std::marker::PhantomData;
 use melior::{
     Context, StringRef,
     ir::{
-        Attribute, AttributeLike, BlockLike, BlockRef, Identifier, Location, OperationRef, Region, Type,
-        TypeLike, Value, ValueLike,
+        Attribute, AttributeLike, BlockLike, BlockRef, Identifier, Location, Operation, OperationRef, Region,
+        Type, TypeLike, Value, ValueLike,
         attribute::{FloatAttribute, IntegerAttribute},
         operation::OperationLike,
     },
 };
 use mlir_sys::{
     MlirNamedAttribute, MlirRewriterBase, MlirType, MlirValue, mlirIRRewriterCreate, mlirIRRewriterDestroy,
-    mlirNamedAttributeGet, mlirOperationCreate, mlirOperationGetResult, mlirOperationStateAddAttributes,
+    mlirNamedAttributeGet, mlirOperationCreate, mlirOperationGetResult, mlirOperationRemoveAttributeByName,
+    mlirOperationSetAttributeByName, mlirOperationSetOperands, mlirOperationStateAddAttributes,
     mlirOperationStateAddOperands, mlirOperationStateAddOwnedRegions, mlirOperationStateAddResults,
     mlirOperationStateGet, mlirRewriterBaseEraseOp, mlirRewriterBaseInsert,
     mlirRewriterBaseReplaceAllUsesWith, mlirRewriterBaseReplaceOpWithValues,
@@ -174,6 +175,12 @@ impl<'c, 'a> Builder<'c, 'a> {
         }
     }
 
+    /// Inserts an op that has been built already, by a typed view's `build`, say.
+    pub fn insert(&self, op: Operation<'c>) -> OperationRef<'c, 'a> {
+        // SAFETY: the rewriter takes ownership of the op through the block it inserts into.
+        unsafe { OperationRef::from_raw(mlirRewriterBaseInsert(self.raw, op.into_raw())) }
+    }
+
     /// Builds an op of one result and gives that.
     pub fn value(&self, name: &str, operands: &[Value<'c, 'a>], result: Type<'c>) -> Value<'c, 'a> {
         self.value_with(name, operands, result, &[])
@@ -230,6 +237,27 @@ impl<'c, 'a> Builder<'c, 'a> {
     pub fn replace_all_uses(&self, from: Value<'c, 'a>, to: Value<'c, 'a>) {
         // SAFETY: both are alive.
         unsafe { mlirRewriterBaseReplaceAllUsesWith(self.raw, from.to_raw(), to.to_raw()) }
+    }
+
+    /// Sets an attribute of `op`, inherent or not.
+    pub fn set_attribute(&self, op: OperationRef<'c, 'a>, name: &str, attribute: Attribute<'c>) {
+        // SAFETY: both are alive; the name is copied.
+        unsafe {
+            mlirOperationSetAttributeByName(op.to_raw(), StringRef::new(name).to_raw(), attribute.to_raw());
+        }
+    }
+
+    /// Removes an attribute of `op`; says whether it had it.
+    pub fn remove_attribute(&self, op: OperationRef<'c, 'a>, name: &str) -> bool {
+        // SAFETY: the op is alive.
+        unsafe { mlirOperationRemoveAttributeByName(op.to_raw(), StringRef::new(name).to_raw()) }
+    }
+
+    /// Replaces the operands of `op`. One with variadic groups needs its `operandSegmentSizes` set besides.
+    pub fn set_operands(&self, op: OperationRef<'c, 'a>, operands: &[Value<'c, 'a>]) {
+        let operands = operands.iter().map(ValueLike::to_raw).collect::<Vec<MlirValue>>();
+        // SAFETY: all are alive, and the array outlives the call, which copies it.
+        unsafe { mlirOperationSetOperands(op.to_raw(), operands.len() as isize, operands.as_ptr()) }
     }
 
     /// Erases an op whose results have no uses left.
