@@ -1,9 +1,10 @@
 //! The norm and gl dialects: ODS, the little C++ MLIR needs, and typed Rust views.
 //!
 //! [`norm`] and [`gl`] hold what is generated from ODS: a view over each op, a wrapper for each attribute and type, an
-//! enum for each enum. [`register`] makes the dialects known to a context.
+//! enum for each enum. [`layout`] makes layouts of layout attributes. [`register`] makes the dialects known to a context.
 
 pub mod gl;
+pub mod layout;
 pub mod norm;
 mod slice;
 #[allow(dead_code, reason = "which parts the generated views call depends on the ODS")]
