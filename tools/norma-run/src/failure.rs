@@ -1,0 +1,42 @@
+//! What can end a run, and with which exit code.
+
+use norma_bundle::evaluate::ReferenceError;
+use norma_bundle::expression::EvaluateError;
+use norma_bundle::manifest::ManifestError;
+use thiserror::Error;
+
+use crate::driver::DriverError;
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The manifest cannot be used.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// The request does not fit the bundle: a size is missing, a stride breaks an assumption.
+    #[error("{0}")]
+    Request(String),
+    /// A size expression of the manifest has no value for the sizes asked for.
+    #[error(transparent)]
+    Size(#[from] EvaluateError),
+    /// The reference cannot be evaluated.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// The bundle has nothing for the device.
+    #[error("{0}")]
+    Target(String),
+    /// The driver or the device failed.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+}
+
+impl Failure {
+    /// 1 for what went wrong on the device, 2 for what was asked, 3 where there is no device to run on.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Driver(DriverError::NoDriver(_) | DriverError::NoDevice(_)) | Failure::Target(_) => 3,
+            Failure::Driver(DriverError::Call { .. }) => 1,
+            Failure::Manifest(_) | Failure::Request(_) | Failure::Size(_) | Failure::Reference(_) => 2,
+        }
+    }
+}

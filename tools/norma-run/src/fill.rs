@@ -1,0 +1,152 @@
+//! Generated inputs: reproducible from a seed, and fast enough for gigabytes.
+
+use norma_bundle::Element;
+
+use crate::options::Fill;
+
+/// A generator of 64 random bits at a time (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
+pub struct Random(u64);
+
+impl Random {
+    /// Starts a sequence; different seeds give unrelated ones.
+    pub fn new(seed: u64) -> Self {
+        Random(seed)
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`, which is positive. The bias is below 2^-32 for the bounds used here.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// A number in (0, 1].
+    fn unit(&mut self) -> f64 {
+        ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A standard normal number (Box and Muller 1958).
+    fn normal(&mut self) -> f64 {
+        let (radius, angle) = (
+            (-2.0 * self.unit().ln()).sqrt(),
+            std::f64::consts::TAU * self.unit(),
+        );
+        radius * angle.cos()
+    }
+}
+
+/// How many distinct numbers a tensor is drawn from: as many as 16 random bits choose between.
+const TABLE: usize = 1 << 16;
+/// One element in this many is special under [`Fill::Special`]: most rows have none, some a few.
+const SPECIAL_RATE: u64 = 1 << 13;
+/// Integers are drawn from 0 to this, so that they serve as labels of small class counts too.
+const INTEGER_BOUND: u64 = 64;
+
+/// `count` elements, little-endian.
+pub fn generate(element: Element, count: usize, fill: Fill, random: &mut Random) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(count * element.bytes());
+    let table: Vec<u64> = (0..TABLE).map(|_| pattern(element, fill, random)).collect();
+    let mut remaining = 0;
+    let mut bits = 0;
+    for _ in 0..count {
+        if remaining == 0 {
+            (bits, remaining) = (random.bits(), 4);
+        }
+        element.store(table[(bits & 0xffff) as usize], &mut bytes);
+        bits >>= 16;
+        remaining -= 1;
+    }
+    if fill == Fill::Special && element.is_float() {
+        scatter_specials(element, count, random, &mut bytes);
+    }
+    bytes
+}
+
+fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
+    if let Some(bits) = element.integer_bits() {
+        return if fill == Fill::Ones {
+            1
+        } else {
+            random.below(INTEGER_BOUND.min(1 << bits.min(32)))
+        };
+    }
+    element.encode_float(match fill {
+        Fill::Normal | Fill::Special => random.normal(),
+        Fill::Ones => 1.0,
+        Fill::Offset => 1000.0 + random.normal(),
+        Fill::Large => 1e4 * random.normal(),
+    })
+}
+
+fn scatter_specials(element: Element, count: usize, random: &mut Random, bytes: &mut [u8]) {
+    let specials = [
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        0.0,
+        -0.0,
+        element.ulp(0.0),
+        element.largest_finite(),
+    ];
+    let size = element.bytes();
+    let mut at = random.below(2 * SPECIAL_RATE) as usize;
+    while at < count {
+        let special = specials[random.below(specials.len() as u64) as usize];
+        let pattern = element.encode_float(special).to_le_bytes();
+        bytes[at * size..(at + 1) * size].copy_from_slice(&pattern[..size]);
+        at += 1 + random.below(2 * SPECIAL_RATE) as usize;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(element: Element, fill: Fill, count: usize) -> Vec<f64> {
+        let bytes = generate(element, count, fill, &mut Random::new(1));
+        assert_eq!(bytes.len(), count * element.bytes());
+        (0..count)
+            .map(|index| element.decode_float(element.load(&bytes, index).unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn normal_numbers_have_mean_0_and_variance_1() {
+        let numbers = values(Element::F32, Fill::Normal, 100_000);
+        let mean = numbers.iter().sum::<f64>() / 1e5;
+        let variance = numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 1e5;
+        assert!(
+            mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03,
+            "{mean} {variance}"
+        );
+    }
+
+    #[test]
+    fn a_seed_gives_one_sequence() {
+        let bytes = |seed| generate(Element::BF16, 100, Fill::Normal, &mut Random::new(seed));
+        assert_eq!(bytes(3), bytes(3));
+        assert_ne!(bytes(3), bytes(4));
+    }
+
+    #[test]
+    fn specials_are_rare_but_there() {
+        let numbers = values(Element::BF16, Fill::Special, 1 << 20);
+        let specials = numbers.iter().filter(|x| !x.is_finite()).count();
+        assert!((10..1000).contains(&specials), "{specials}");
+    }
+
+    #[test]
+    fn integers_stay_small() {
+        let bytes = generate(Element::I64, 1000, Fill::Normal, &mut Random::new(1));
+        assert!((0..1000).all(|index| Element::I64.load(&bytes, index).unwrap() < INTEGER_BOUND));
+        let truths = generate(Element::I1, 1000, Fill::Normal, &mut Random::new(1));
+        assert!(truths.iter().all(|truth| *truth <= 1) && truths.contains(&0) && truths.contains(&1));
+    }
+}

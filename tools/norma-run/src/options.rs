@@ -1,0 +1,147 @@
+//! The command line: what can be asked for, and how `NAME=VALUE` settings are read.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Parser, ValueEnum};
+
+/// Runs, checks and times a bundle on a GPU.
+///
+/// Loads BUNDLE/manifest.json and its cubins through the CUDA driver, runs a function on generated inputs, compares what it
+/// wrote with an f64 evaluation of the bundle's reference program, and times it with inputs that are not in the L2 cache.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXIT_CODES)]
+pub struct Options {
+    /// The bundle's directory; one with a directory per target serves the device's
+    pub bundle: PathBuf,
+    /// The function to run; the first where not given
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+    /// A size that the manifest leaves open, such as m=16384
+    #[arg(long = "size", value_name = "NAME=N")]
+    pub sizes: Vec<Setting<i64>>,
+    /// A stride that the manifest leaves open, in elements; dense where not given
+    #[arg(long = "stride", value_name = "NAME=N")]
+    pub strides: Vec<Setting<i64>>,
+    /// A scalar argument, such as eps=1e-5
+    #[arg(long = "scalar", value_name = "NAME=X")]
+    pub scalars: Vec<Setting<f64>>,
+    /// Check the results against the reference (what happens where nothing else is asked for)
+    #[arg(long, visible_alias = "verify")]
+    pub check: bool,
+    /// Measure the time of one call, with a cold L2 cache
+    #[arg(long)]
+    pub time: bool,
+    /// What the inputs hold
+    #[arg(long, value_enum, default_value_t = Fill::Normal)]
+    pub fill: Fill,
+    /// The seed of the inputs and of the sampled rows
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// How many rows to check where there are many; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub rows_checked: usize,
+    /// Write one JSON object instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Which GPU
+    #[arg(long, value_name = "ORDINAL", default_value_t = 0)]
+    pub device: u32,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 right, 1 wrong results or a failed launch, 2 a bad command line or bundle, \
+                          3 no CUDA driver or no GPU for this bundle";
+
+/// What the inputs hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Fill {
+    /// The standard normal distribution
+    Normal,
+    /// Ones
+    Ones,
+    /// 1000 plus the standard normal distribution: sums cancel
+    Offset,
+    /// The standard normal distribution times 10000
+    Large,
+    /// Normal, with scattered NaN, infinities, zeros of both signs and subnormals
+    Special,
+}
+
+/// `NAME=VALUE`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting<T> {
+    /// Before the first `=`.
+    pub name: String,
+    /// After it.
+    pub value: T,
+}
+
+impl<T: FromStr> FromStr for Setting<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| format!("expected NAME=VALUE, got '{text}'"))?;
+        let number = value
+            .parse()
+            .map_err(|_| format!("expected a number after '{name}=', got '{value}'"))?;
+        Ok(Setting {
+            name: name.to_owned(),
+            value: number,
+        })
+    }
+}
+
+/// Settings by name; of two with one name, the later.
+pub fn by_name<T: Clone>(settings: &[Setting<T>]) -> BTreeMap<String, T> {
+    settings
+        .iter()
+        .map(|setting| (setting.name.clone(), setting.value.clone()))
+        .collect()
+}
+
+impl Options {
+    /// Whether to check: when asked to, and when nothing else is asked for.
+    pub fn checks(&self) -> bool {
+        self.check || !self.time
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn settings_are_split_at_the_equals_sign() {
+        assert_eq!(
+            "m=16".parse::<Setting<i64>>().unwrap(),
+            Setting {
+                name: "m".into(),
+                value: 16
+            }
+        );
+        assert_eq!("eps=1e-5".parse::<Setting<f64>>().unwrap().value, 1e-5);
+        assert!(
+            "m".parse::<Setting<i64>>()
+                .unwrap_err()
+                .contains("expected NAME=VALUE")
+        );
+        assert!("m=x".parse::<Setting<i64>>().unwrap_err().contains("got 'x'"));
+    }
+
+    #[test]
+    fn checking_is_the_default() {
+        let options = |arguments: &[&str]| Options::parse_from([&["norma-run", "DIR"], arguments].concat());
+        assert!(options(&[]).checks());
+        assert!(!options(&["--time"]).checks());
+        assert!(options(&["--time", "--verify"]).checks());
+    }
+}

@@ -1,0 +1,332 @@
+//! A function with its sizes and strides bound, checked against what its kernels assume.
+//!
+//! Nothing here needs a device, so that a bad request is refused before one is looked for.
+
+use std::collections::BTreeMap;
+
+use norma_bundle::access::Layout;
+use norma_bundle::expression::Expression;
+use norma_bundle::manifest::{Function, Kernel, SymbolOf, Tensor};
+
+use crate::failure::Failure;
+
+/// The most elements a tensor may span where its kernels index in 32 bits.
+const MAX_32_BIT_SPAN: i64 = 1 << 31;
+
+/// A function and the tensors it will run on.
+#[derive(Debug)]
+pub struct Problem<'a> {
+    /// The function.
+    pub function: &'a Function,
+    /// The size symbols' values.
+    pub sizes: BTreeMap<String, i64>,
+    /// Each tensor's extents and strides, by name.
+    pub layouts: BTreeMap<String, Layout>,
+    /// The scalars the caller set, by name.
+    pub scalars: BTreeMap<String, f64>,
+}
+
+impl<'a> Problem<'a> {
+    /// Binds `sizes`, `strides` and `scalars`; strides that are not set are dense.
+    ///
+    /// # Errors
+    /// A name the function does not have, a size that is missing, or a tensor that breaks an assumption.
+    pub fn new(
+        function: &'a Function,
+        sizes: BTreeMap<String, i64>,
+        strides: BTreeMap<String, i64>,
+        scalars: BTreeMap<String, f64>,
+    ) -> Result<Self, Failure> {
+        let size_symbols: Vec<&str> = function.size_symbols().into_iter().collect();
+        let stride_symbols: Vec<&str> = function.stride_symbols().into_iter().collect();
+        let scalar_names: Vec<&str> = function
+            .named_scalars()
+            .into_iter()
+            .map(|(name, ..)| name)
+            .collect();
+        check_names(function, "size", sizes.keys(), &size_symbols)?;
+        check_names(function, "stride", strides.keys(), &stride_symbols)?;
+        check_names(function, "scalar", scalars.keys(), &scalar_names)?;
+        if let Some(name) = size_symbols.iter().find(|name| !sizes.contains_key(**name)) {
+            let message = format!(
+                "'{}' leaves size '{name}' open: pass --size {name}=N",
+                function.name
+            );
+            return Err(Failure::Request(message));
+        }
+        if let Some((name, value)) = sizes.iter().find(|(_, value)| **value < 0) {
+            return Err(Failure::Request(format!(
+                "expected size '{name}' to be at least 0, got {value}"
+            )));
+        }
+        let mut layouts = BTreeMap::new();
+        for tensor in function.tensors() {
+            let layout = layout_of(tensor, &sizes, &strides)?;
+            check_assumptions(tensor, &layout)?;
+            layouts.insert(tensor.name.clone(), layout);
+        }
+        if let Some(output) = function
+            .outputs
+            .iter()
+            .find(|output| overlaps(&layouts[&output.name]))
+        {
+            let message = format!("output '{}' overlaps itself with these strides", output.name);
+            return Err(Failure::Request(message));
+        }
+        Ok(Problem {
+            function,
+            sizes,
+            layouts,
+            scalars,
+        })
+    }
+
+    /// The elements from the first to the last of a tensor, holes included. `new` made sure that it fits.
+    pub fn span(&self, tensor: &str) -> usize {
+        self.layouts
+            .get(tensor)
+            .and_then(Layout::span)
+            .and_then(|span| usize::try_from(span).ok())
+            .unwrap_or(0)
+    }
+
+    /// The bytes that span takes.
+    pub fn span_bytes(&self, tensor: &Tensor) -> usize {
+        self.span(&tensor.name) * tensor.dtype.bytes()
+    }
+
+    /// The kernel's symbols with their values, read off the tensors.
+    pub fn kernel_symbols(&self, kernel: &Kernel) -> BTreeMap<String, i64> {
+        let value = |tensor: &str, dim: usize, of: SymbolOf| {
+            let layout = &self.layouts[tensor];
+            match of {
+                SymbolOf::Size => layout.shape[dim],
+                SymbolOf::Stride => layout.strides[dim],
+            }
+        };
+        let named = kernel.symbols.iter();
+        named
+            .map(|symbol| (symbol.name.clone(), value(&symbol.tensor, symbol.dim, symbol.of)))
+            .collect()
+    }
+}
+
+fn check_names<'n>(
+    function: &Function,
+    kind: &str,
+    mut given: impl Iterator<Item = &'n String>,
+    known: &[&str],
+) -> Result<(), Failure> {
+    match given.find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) if known.is_empty() => Err(Failure::Request(format!(
+            "'{}' has no {kind} to set, got '{name}'",
+            function.name
+        ))),
+        Some(name) => {
+            let known = known.join(", ");
+            Err(Failure::Request(format!(
+                "'{}' has {kind} {known}, got '{name}'",
+                function.name
+            )))
+        }
+    }
+}
+
+fn layout_of(
+    tensor: &Tensor,
+    sizes: &BTreeMap<String, i64>,
+    set: &BTreeMap<String, i64>,
+) -> Result<Layout, Failure> {
+    let size_of = |name: &str| sizes.get(name).copied();
+    let shape = tensor
+        .shape
+        .iter()
+        .map(|extent| extent.evaluate(&size_of))
+        .collect::<Result<Vec<_>, _>>()?;
+    if let Some(extent) = shape.iter().find(|extent| **extent < 0) {
+        let message = format!(
+            "expected extents of '{}' to be at least 0, got {extent}",
+            tensor.name
+        );
+        return Err(Failure::Request(message));
+    }
+    let too_large = || Failure::Request(format!("'{}' does not fit in 64-bit addresses", tensor.name));
+    let mut strides = vec![0i64; shape.len()];
+    // From the inside out: an open stride that is not set continues the dims within it.
+    let mut dense = 1i64;
+    for dim in (0..shape.len()).rev() {
+        strides[dim] = match &tensor.strides[dim] {
+            Expression::Symbol(name) if !sizes.contains_key(name) => match set.get(name) {
+                Some(stride) => *stride,
+                None => dense,
+            },
+            stride => stride.evaluate(&|name| size_of(name).or_else(|| set.get(name).copied()))?,
+        };
+        dense = strides[dim]
+            .checked_mul(shape[dim].max(1))
+            .ok_or_else(too_large)?;
+    }
+    if let Some(stride) = strides.iter().find(|stride| **stride < 0) {
+        let message = format!(
+            "expected strides of '{}' to be at least 0, got {stride}",
+            tensor.name
+        );
+        return Err(Failure::Request(message));
+    }
+    let layout = Layout { shape, strides };
+    let bytes = layout
+        .span()
+        .and_then(|span| span.checked_mul(tensor.dtype.bytes() as i64));
+    bytes.ok_or_else(too_large)?;
+    Ok(layout)
+}
+
+fn check_assumptions(tensor: &Tensor, layout: &Layout) -> Result<(), Failure> {
+    let name = &tensor.name;
+    for dim in 0..layout.shape.len() {
+        let checks = [
+            ("extent", layout.shape[dim], tensor.shape_multiple(dim)),
+            ("stride", layout.strides[dim], tensor.stride_multiple(dim)),
+        ];
+        for (what, value, multiple) in checks {
+            if !value.unsigned_abs().is_multiple_of(multiple) {
+                let message = format!(
+                    "the kernels assume that {what} {dim} of '{name}' is a multiple of {multiple}, got {value}"
+                );
+                return Err(Failure::Request(message));
+            }
+        }
+    }
+    let span = layout.span().unwrap_or(i64::MAX);
+    if tensor.index_bits == Some(32) && span > MAX_32_BIT_SPAN {
+        let message =
+            format!("the kernels index '{name}' in 32 bits, expected a span up to 2^31 elements, got {span}");
+        return Err(Failure::Request(message));
+    }
+    Ok(())
+}
+
+/// Whether two elements may share memory: some stride is shorter than what the tighter dims span.
+fn overlaps(layout: &Layout) -> bool {
+    let mut dims: Vec<(i64, i64)> = layout
+        .strides
+        .iter()
+        .copied()
+        .zip(layout.shape.iter().copied())
+        .filter(|(_, extent)| *extent > 1)
+        .collect();
+    dims.sort_unstable();
+    let mut span = 1;
+    dims.into_iter().any(|(stride, extent)| {
+        let short = stride < span;
+        span += (extent - 1) * stride;
+        short
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use norma_bundle::Manifest;
+
+    fn rms_norm() -> Manifest {
+        serde_json::from_str(include_str!("../../../bundle/testdata/rms_norm.json")).unwrap()
+    }
+
+    fn settings(pairs: &[(&str, i64)]) -> BTreeMap<String, i64> {
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value))
+            .collect()
+    }
+
+    fn refusal(sizes: &[(&str, i64)], strides: &[(&str, i64)]) -> String {
+        let manifest = rms_norm();
+        let problem = Problem::new(
+            &manifest.functions[0],
+            settings(sizes),
+            settings(strides),
+            BTreeMap::new(),
+        );
+        problem.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn open_strides_are_dense_unless_set() {
+        let manifest = rms_norm();
+        let function = &manifest.functions[0];
+        let layout = |strides| {
+            let problem = Problem::new(
+                function,
+                settings(&[("m", 3)]),
+                settings(strides),
+                BTreeMap::new(),
+            );
+            problem.unwrap().layouts["x"].clone()
+        };
+        assert_eq!(layout(&[]).strides, [4096, 1]);
+        assert_eq!(layout(&[("x_stride", 5000)]).strides, [5000, 1]);
+    }
+
+    #[test]
+    fn sizes_must_be_complete_and_known() {
+        assert_eq!(
+            refusal(&[], &[]),
+            "'rms_norm' leaves size 'm' open: pass --size m=N"
+        );
+        assert_eq!(
+            refusal(&[("m", 1), ("k", 1)], &[]),
+            "'rms_norm' has size m, got 'k'"
+        );
+        assert_eq!(
+            refusal(&[("m", -1)], &[]),
+            "expected size 'm' to be at least 0, got -1"
+        );
+        assert!(refusal(&[("m", i64::MAX)], &[]).contains("does not fit in 64-bit addresses"));
+    }
+
+    #[test]
+    fn tensors_that_break_an_assumption_are_refused() {
+        assert_eq!(
+            refusal(&[("m", 3)], &[("x_stride", 4100)]),
+            "the kernels assume that stride 0 of 'x' is a multiple of 8, got 4100"
+        );
+        let mut manifest = rms_norm();
+        manifest.functions[0].inputs[0].index_bits = Some(32);
+        let fits = |m| {
+            Problem::new(
+                &manifest.functions[0],
+                settings(&[("m", m)]),
+                BTreeMap::new(),
+                BTreeMap::new(),
+            )
+            .is_ok()
+        };
+        assert!(fits(1 << 19));
+        assert!(!fits((1 << 19) + 1));
+    }
+
+    #[test]
+    fn outputs_must_not_overlap_themselves() {
+        let layout = |shape: &[i64], strides: &[i64]| Layout {
+            shape: shape.to_vec(),
+            strides: strides.to_vec(),
+        };
+        assert!(overlaps(&layout(&[4, 8], &[7, 1])));
+        assert!(overlaps(&layout(&[4], &[0])));
+        assert!(!overlaps(&layout(&[4, 8], &[8, 1])));
+        assert!(!overlaps(&layout(&[4, 8], &[1, 4])));
+        assert!(!overlaps(&layout(&[1, 8], &[0, 1])));
+    }
+
+    #[test]
+    fn kernels_read_their_symbols_off_the_tensors() {
+        let manifest = rms_norm();
+        let function = &manifest.functions[0];
+        let strides = settings(&[("x_stride", 8192)]);
+        let problem = Problem::new(function, settings(&[("m", 3)]), strides, BTreeMap::new()).unwrap();
+        let symbols = problem.kernel_symbols(&function.kernels[0]);
+        assert_eq!(symbols, settings(&[("m", 3), ("x_stride", 8192)]));
+    }
+}

@@ -1,0 +1,84 @@
+//! What the tool says and how it exits, as far as that needs no GPU.
+
+#![expect(clippy::unwrap_used, reason = "every input here is fixed")]
+
+use std::fs;
+use std::process::Command;
+
+const MANIFEST: &str = include_str!("../../../bundle/testdata/rms_norm.json");
+
+/// The exit code and the error output of a run on a bundle with this manifest. The device does not exist anywhere.
+fn run(manifest: &str, arguments: &[&str]) -> (i32, String) {
+    let bundle = tempfile::tempdir().unwrap();
+    fs::write(bundle.path().join("manifest.json"), manifest).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_norma-run"))
+        .arg(bundle.path())
+        .args(["--device", "4096"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.stdout.is_empty());
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
+}
+
+#[test]
+fn without_a_gpu_it_says_so_and_exits_3() {
+    let (code, error) = run(MANIFEST, &["--size", "m=4"]);
+    assert_eq!(code, 3, "{error}");
+    assert!(error.starts_with("norma-run: error: no "), "{error}");
+}
+
+#[test]
+fn a_bad_command_line_exits_2() {
+    for (arguments, part) in [
+        (&["--sise", "m=4"][..], "unexpected argument '--sise'"),
+        (&["--size", "m"][..], "expected NAME=VALUE, got 'm'"),
+        (
+            &["--size", "m=four"][..],
+            "expected a number after 'm=', got 'four'",
+        ),
+        (&[][..], "leaves size 'm' open: pass --size m=N"),
+        (
+            &["--size", "m=4", "--stride", "x_stride=4097"][..],
+            "is a multiple of 8, got 4097",
+        ),
+        (
+            &["--size", "m=4", "--scalar", "epsilon=1"][..],
+            "'rms_norm' has scalar eps, got 'epsilon'",
+        ),
+        (
+            &["--size", "m=4", "--function", "softmax"][..],
+            "no function 'softmax', only rms_norm",
+        ),
+    ] {
+        let (code, error) = run(MANIFEST, arguments);
+        assert_eq!(code, 2, "{arguments:?}: {error}");
+        assert!(error.contains(part), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn a_bad_bundle_exits_2() {
+    for (manifest, part) in [
+        (
+            MANIFEST.replace("ceildiv(m, 2)", "ceildiv(m, )"),
+            "column 12: expected a number, a name or '('",
+        ),
+        (
+            MANIFEST.replace("\"dtype\": \"bf16\"", "\"dtype\": \"bf17\""),
+            "unknown variant `bf17`",
+        ),
+        (
+            MANIFEST.replace("\"manifest_version\": 1", "\"manifest_version\": 2"),
+            "expected 1, got 2",
+        ),
+        (MANIFEST[..400].to_owned(), "is no manifest: EOF"),
+    ] {
+        let (code, error) = run(&manifest, &["--size", "m=4"]);
+        assert_eq!(code, 2, "{error}");
+        assert!(error.contains(part), "{error}");
+    }
+}
