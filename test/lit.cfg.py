@@ -1,6 +1,6 @@
 """How lit runs the tests in this folder.
 
-`cargo xtask test` passes four parameters; by hand, `lit test` or `lit test/passes/norm-tile.mlir` takes the defaults:
+`cargo xtask test` passes four parameters; by hand, `lit-22 test` or `lit-22 test/passes/norm-tile.mlir` takes the defaults:
 
   -Dtools=DIR    the folder of the tools under test                    target/debug
   -Dllvm=DIR     LLVM's prefix: FileCheck, not, split-file             what llvm-config-22 says
