@@ -39,8 +39,7 @@ pub struct Tensors(BTreeMap<String, Buffer>);
 /// One call: kernels, parameters and the memory they refer to.
 pub struct Call<'l> {
     kernels: Vec<(&'l LoadedKernel<'l>, Vec<Parameter>)>,
-    /// Kept alive for the kernels.
-    _workspaces: BTreeMap<String, Buffer>,
+    workspaces: BTreeMap<String, Buffer>,
 }
 
 impl<'a> Loaded<'a> {
@@ -106,10 +105,7 @@ impl<'a> Loaded<'a> {
                 .collect::<Result<Vec<_>, _>>()?;
             kernels.push((loaded, parameters));
         }
-        Ok(Call {
-            kernels,
-            _workspaces: workspaces,
-        })
+        Ok(Call { kernels, workspaces })
     }
 
     fn parameter(
@@ -204,6 +200,20 @@ impl Call<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The workspaces that the kernels did not leave zero, as the next call expects them.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn dirty_workspaces(&self) -> Result<Vec<String>, DriverError> {
+        let mut dirty = Vec::new();
+        for (name, buffer) in &self.workspaces {
+            if buffer.read()?.iter().any(|byte| *byte != 0) {
+                dirty.push(name.clone());
+            }
+        }
+        Ok(dirty)
     }
 }
 

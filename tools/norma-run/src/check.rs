@@ -38,6 +38,8 @@ pub struct Check {
     pub stray_writes: Vec<String>,
     /// Outputs that still hold what they were filled with somewhere.
     pub unwritten: Vec<String>,
+    /// Workspaces that the kernels did not leave zero.
+    pub dirty_workspaces: Vec<String>,
 }
 
 /// How an output compares with the reference.
@@ -99,6 +101,7 @@ pub fn check(
 
     let mut found = Check {
         deterministic: images == again,
+        dirty_workspaces: call.dirty_workspaces()?,
         ..Check::default()
     };
     for input in &problem.function.inputs {
@@ -134,6 +137,7 @@ pub fn check(
     found.passed = found.deterministic
         && found.stray_writes.is_empty()
         && found.unwritten.is_empty()
+        && found.dirty_workspaces.is_empty()
         && found.outputs.iter().all(|output| output.wrong == 0);
     Ok(found)
 }

@@ -5,6 +5,7 @@
 //! current; each object holds the library open and the context retained for as long as it lives.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::mem::offset_of;
 use std::ptr;
 use std::rc::Rc;
 
@@ -60,7 +61,12 @@ struct LaunchConfig {
     attribute_count: c_uint,
 }
 
-const _: () = assert!(size_of::<LaunchAttribute>() == 72 && size_of::<LaunchConfig>() == 56);
+// What a C compiler makes of cuda.h on a 64-bit machine.
+const _: () = {
+    assert!(size_of::<LaunchAttribute>() == 72 && offset_of!(LaunchAttribute, value) == 8);
+    assert!(size_of::<LaunchConfig>() == 56 && offset_of!(LaunchConfig, stream) == 32);
+    assert!(offset_of!(LaunchConfig, attributes) == 40 && offset_of!(LaunchConfig, attribute_count) == 48);
+};
 
 /// `CUtensorMap`: 128 opaque bytes, which a kernel takes by value.
 #[repr(C, align(128))]

@@ -110,6 +110,9 @@ impl fmt::Display for Check {
         for tensor in &self.unwritten {
             writeln!(f, "  '{tensor}' was not written everywhere")?;
         }
+        for workspace in &self.dirty_workspaces {
+            writeln!(f, "  workspace '{workspace}' was not left zero")?;
+        }
         Ok(())
     }
 }
@@ -139,6 +142,7 @@ mod tests {
             deterministic: true,
             stray_writes: vec!["x".into()],
             unwritten: vec![],
+            dirty_workspaces: vec![],
         };
         let timing = Timing {
             microseconds: 60.0,
