@@ -64,6 +64,54 @@ def NormDecompose : RustPass<"norm-decompose"> {
   let dependentDialects = ["norm", "arith", "math"];
 }
 
+def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
+  let summary = "Outline programs into kernels and give tensors buffers";
+  let description = [{
+    **Requires** functions whose bodies are `norm.compute` and `func.return`
+    alone: a compute reads arguments of the function, and each of its results
+    is one result of the function. Attributes of arguments and results say
+    what their buffers are like:
+
+    | attribute | meaning | default |
+    |---|---|---|
+    | `norm.name` | the name in the bundle: an identifier, once in a function | `arg<i>`, `result<i>` |
+    | `norm.buffer` | the memref, with its strides | contiguous |
+    | `norm.align` | bytes: the base address and every dynamic stride are multiples of it | 16 |
+
+    **Guarantees** that each compute is a `norm.kernel` with one alignment per
+    buffer, launched where the compute stood. Arguments are memrefs, and
+    results have become arguments behind them, marked `norm.output`.
+
+    Leaves alone functions that launch kernels already. Everything else in a
+    function is an error that says what is supported; nothing is changed then.
+
+    ```mlir
+    func.func @double(%x: tensor<?xf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.name = "y"}) {
+      %y = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>) space(%n = dim(%a, 0)) {
+        %0 = norm.read %a[%n] : tensor<?xf32>
+        %1 = arith.addf %0, %0 : f32
+        norm.write %1, %o[%n] : tensor<?xf32>
+      }
+      return %y : tensor<?xf32>
+    }
+    ==>
+    func.func @double(%x: memref<?xf32> {norm.name = "x"}, %y: memref<?xf32> {norm.name = "y", norm.output}) {
+      norm.launch @double_0(%x, %y) : memref<?xf32>, memref<?xf32>
+      return
+    }
+    norm.kernel @double_0(%a: memref<?xf32>, %o: memref<?xf32>) space(%n = dim(%a, 0)) align(16, 16) {
+      %0 = norm.read %a[%n] : memref<?xf32>
+      %1 = arith.addf %0, %0 : f32
+      norm.write %1, %o[%n] : memref<?xf32>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numKernels", "num-kernels", "Kernels formed">,
+  ];
+  let dependentDialects = ["norm", "func", "memref"];
+}
+
 //===----------------------------------------------------------------------===//
 // gpu, nvvm, llvm
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@ pub mod support;
 
 mod convert_math_to_nvvm_approx;
 mod norm_decompose;
+mod norm_form_kernels;
 
 /// The passes of Passes.td: for each one a type with its options and statistics.
 pub mod table {

@@ -7,12 +7,13 @@ use melior::{
     ir::{Attribute, AttributeLike, Type, TypeLike, attribute::StridedLayoutAttribute},
 };
 use mlir_sys::{
-    mlirAttributeGetNull, mlirLocationUnknownGet, mlirMemRefTypeGetChecked, mlirMemRefTypeGetLayout,
-    mlirMemRefTypeGetMemorySpace, mlirMemRefTypeGetStridesAndOffset, mlirRankedTensorTypeGetChecked,
-    mlirRankedTensorTypeGetEncoding, mlirShapedTypeGetDimSize, mlirShapedTypeGetDynamicSize,
-    mlirShapedTypeGetElementType, mlirShapedTypeGetRank, mlirShapedTypeHasRank, mlirShapedTypeIsDynamicDim,
-    mlirTypeGetContext, mlirTypeIsAMemRef, mlirTypeIsARankedTensor, mlirTypeIsAShaped, mlirTypeIsAVector,
-    mlirVectorTypeGetChecked, mlirVectorTypeIsScalable,
+    mlirAttributeGetNull, mlirFloatTypeGetWidth, mlirIntegerTypeGetWidth, mlirLocationUnknownGet,
+    mlirMemRefTypeGetChecked, mlirMemRefTypeGetLayout, mlirMemRefTypeGetMemorySpace,
+    mlirMemRefTypeGetStridesAndOffset, mlirRankedTensorTypeGetChecked, mlirRankedTensorTypeGetEncoding,
+    mlirShapedTypeGetDimSize, mlirShapedTypeGetDynamicSize, mlirShapedTypeGetElementType,
+    mlirShapedTypeGetRank, mlirShapedTypeHasRank, mlirShapedTypeIsDynamicDim, mlirTypeGetContext,
+    mlirTypeIsAFloat, mlirTypeIsAInteger, mlirTypeIsAMemRef, mlirTypeIsARankedTensor, mlirTypeIsAShaped,
+    mlirTypeIsAVector, mlirVectorTypeGetChecked, mlirVectorTypeIsScalable,
 };
 
 /// The dims of a ranked tensor, memref or fixed-size vector; `None` within for a dynamic dim.
@@ -52,6 +53,22 @@ pub fn element(ty: Type<'_>) -> Type<'_> {
             ty
         }
     }
+}
+
+/// The bytes that an element of type `ty` takes in memory, for integers and floats.
+pub fn element_bytes(ty: Type<'_>) -> Option<i64> {
+    let raw = ty.to_raw();
+    // SAFETY: each width is asked of the kind of type it is for.
+    let bits = unsafe {
+        if mlirTypeIsAFloat(raw) {
+            mlirFloatTypeGetWidth(raw)
+        } else if mlirTypeIsAInteger(raw) {
+            mlirIntegerTypeGetWidth(raw)
+        } else {
+            return None;
+        }
+    };
+    Some(i64::from(bits.div_ceil(8)))
 }
 
 /// Whether `ty` is a ranked tensor.
@@ -237,6 +254,16 @@ mod tests {
             plain.and_then(strides_and_offset),
             Some((vec![Some(8), Some(1)], Some(0)))
         );
+    }
+
+    #[test]
+    fn an_element_takes_whole_bytes() {
+        let context = Context::new();
+        let bytes = |text| Type::parse(&context, text).and_then(element_bytes);
+        assert_eq!(bytes("bf16"), Some(2));
+        assert_eq!(bytes("i1"), Some(1));
+        assert_eq!(bytes("f64"), Some(8));
+        assert_eq!(bytes("index"), None);
     }
 
     #[test]
