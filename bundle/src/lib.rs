@@ -4,6 +4,7 @@
 //! same types, and a launcher stays small. `README.md` describes the format.
 
 pub mod access;
+mod combine;
 pub mod element;
 pub mod evaluate;
 pub mod expression;

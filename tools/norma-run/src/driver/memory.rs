@@ -1,0 +1,103 @@
+//! Device memory.
+
+use std::rc::Rc;
+
+use super::api::Address;
+use super::{Context, Device, DriverError};
+
+/// An allocation of device memory.
+pub struct Buffer {
+    context: Rc<Context>,
+    address: Address,
+    bytes: usize,
+}
+
+impl Buffer {
+    /// The device address of the first byte.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Sets every byte, before anything launched later runs.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn fill(&self, value: u8) -> Result<(), DriverError> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        let api = &self.context.api;
+        // SAFETY: the range is this allocation.
+        api.check("cuMemsetD8", unsafe {
+            (api.fill)(self.address, value, self.bytes)
+        })?;
+        // A memset on the default stream is not ordered with other streams by itself.
+        // SAFETY: the context is current on this thread.
+        api.check("cuCtxSynchronize", unsafe { (api.synchronize)() })
+    }
+
+    /// Copies `data` to `offset`; it must fit.
+    ///
+    /// # Errors
+    /// What the driver says, or that the data do not fit.
+    pub fn write(&self, offset: usize, data: &[u8]) -> Result<(), DriverError> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        if offset.checked_add(data.len()).is_none_or(|end| end > self.bytes) {
+            return Err(DriverError::Call {
+                call: "cuMemcpyHtoD",
+                name: "CUDA_ERROR_INVALID_VALUE".to_owned(),
+                text: format!("{} bytes do not fit at {offset} of {}", data.len(), self.bytes),
+            });
+        }
+        let api = &self.context.api;
+        // SAFETY: both ranges are valid for the whole length, as checked above; the call returns when it has copied.
+        let copied = unsafe { (api.copy_in)(self.address + offset as u64, data.as_ptr().cast(), data.len()) };
+        api.check("cuMemcpyHtoD", copied)
+    }
+
+    /// Copies the whole buffer to the host.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn read(&self) -> Result<Vec<u8>, DriverError> {
+        let mut data = vec![0; self.bytes];
+        if self.bytes > 0 {
+            let api = &self.context.api;
+            // SAFETY: both ranges are `self.bytes` long; the call returns when it has copied.
+            let copied = unsafe { (api.copy_out)(data.as_mut_ptr().cast(), self.address, self.bytes) };
+            api.check("cuMemcpyDtoH", copied)?;
+        }
+        Ok(data)
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: the allocation is this buffer's own; freeing waits for work that uses it.
+        unsafe { (self.context.api.free)(self.address) };
+    }
+}
+
+impl Device {
+    /// Allocates `bytes` of device memory, aligned to at least 256 bytes, each byte set to `value`.
+    ///
+    /// # Errors
+    /// Out of memory, or what the driver says.
+    pub fn allocate(&self, bytes: usize, value: u8) -> Result<Buffer, DriverError> {
+        let api = &self.context.api;
+        let mut address = 0;
+        // SAFETY: the out-pointer is valid for the call. The driver refuses a size of zero.
+        api.check("cuMemAlloc", unsafe {
+            (api.allocate)(&mut address, bytes.max(1))
+        })?;
+        let buffer = Buffer {
+            context: Rc::clone(&self.context),
+            address,
+            bytes,
+        };
+        buffer.fill(value)?;
+        Ok(buffer)
+    }
+}
