@@ -113,6 +113,115 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
 }
 
 //===----------------------------------------------------------------------===//
+// norm: schedules, applied
+//===----------------------------------------------------------------------===//
+
+def NormTile : RustPass<"norm-tile"> {
+  let summary = "Split the dims of kernels as their schedules say";
+  let description = [{
+    **Requires** a schedule on each kernel, and that all reductions of a
+    kernel range over the same one dim.
+
+    **Guarantees** that each kernel has roles. The innermost kept dim `m` has
+    become `%b` (grid) and `%r` (tile, `rows_per_cta` points), the reduced dim
+    `n` has become `%c` (loop) and `%t` (tile, `chunk` points), and the other
+    kept dims are spread over the grid as they are; the order is kept dims,
+    `%b`, `%r`, `%c`, `%t`. A kernel that keeps no dim gets a `%b` of extent 1.
+    A guard stands where an extent is not known to be a multiple of the split.
+    A dim used as a value is computed from the new ones.
+
+    Leaves alone kernels that have roles, and what is inside them. Refuses what
+    no pass applies yet: clusters, persistent grids, stages, producer warps,
+    dependent launch, copies other than loads.
+
+    ```mlir
+    norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+        schedule(#norm.schedule<rows_per_cta = 2, chunk = 64>) {
+      %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%n) : f32
+      norm.write %1, %y[%m] : memref<?xf32>
+    }
+    ==>
+    norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
+        space(%b = dim(%x, 0) ceildiv 2 : grid, %r = 2 : tile, %c = 1 : loop, %t = 64 : tile)
+        where(%b * 2 + %r < dim(%x, 0)) schedule(#norm.schedule<rows_per_cta = 2, chunk = 64>) {
+      %0 = norm.read %x[%b * 2 + %r, %c * 64 + %t] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%c, %t) : f32
+      norm.write %1, %y[%b * 2 + %r] : memref<?xf32>
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numTiled", "num-tiled", "Kernels tiled">];
+  let dependentDialects = ["arith"];
+}
+
+def NormPersistentReduction : RustPass<"norm-persistent-reduction"> {
+  let summary = "Remove the loops of reductions whose row one chunk covers";
+  let description = [{
+    **Requires** kernels with schedules and roles, as `norm-tile` leaves them.
+
+    **Guarantees** that no reduction ranges over a loop dim: the row is
+    resident as a whole. Each loop dim that a reduction ranged over had extent
+    1 and is gone, with 0 in its place. A schedule whose chunk does not cover
+    the row is an error, and so are other strategies than `persistent`.
+
+    Leaves alone loop dims that no reduction ranges over.
+
+    ```mlir
+    norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
+        space(%b = dim(%x, 0) : grid, %r = 1 : tile, %c = 1 : loop, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
+      %0 = norm.read %x[%b + %r, %c * 64 + %t] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%c, %t) : f32
+      norm.write %1, %y[%b + %r] : memref<?xf32>
+    }
+    ==>
+    norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
+        space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
+      %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%t) : f32
+      norm.write %1, %y[%b + %r] : memref<?xf32>
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numLoops", "num-loops", "Loop dims removed">];
+  let dependentDialects = ["arith"];
+}
+
+def NormCacheInputs : RustPass<"norm-cache-inputs"> {
+  let summary = "Cache reused inputs and compute again what hangs on them";
+  let description = [{
+    **Requires** a schedule on each kernel.
+
+    **Guarantees**, where the schedule says `cache = register`, that each read
+    which contributes to a reduction and is needed again behind it has a
+    `norm.cache` right behind it, and that what the later phase needs is
+    computed from the cached value right before the phase's first use. No other
+    value that varies over the reduced dim lives from one phase to the next,
+    save those that contribute to no reduction. A phase's cache is made from
+    that of the phase before.
+
+    Leaves alone kernels with `cache = none`, and reads that are cached already.
+    Refuses the other places.
+
+    ```mlir
+    %0 = norm.read %x[%b + %r, %t] : memref<?x64xbf16>
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = norm.reduce max %1 over(%t) : f32
+    %3 = arith.subf %1, %2 : f32
+    ==>
+    %0 = norm.read %x[%b + %r, %t] : memref<?x64xbf16>
+    %c = norm.cache %0 in register : bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = norm.reduce max %1 over(%t) : f32
+    %a = arith.extf %c : bf16 to f32
+    %3 = arith.subf %a, %2 : f32
+    ```
+  }];
+  let statistics = [Statistic<"numCached", "num-cached", "Reads cached">];
+  let dependentDialects = ["norm"];
+}
+
+//===----------------------------------------------------------------------===//
 // gpu, nvvm, llvm
 //===----------------------------------------------------------------------===//
 

@@ -6,8 +6,11 @@
 pub mod support;
 
 mod convert_math_to_nvvm_approx;
+mod norm_cache_inputs;
 mod norm_decompose;
 mod norm_form_kernels;
+mod norm_persistent_reduction;
+mod norm_tile;
 
 /// The passes of Passes.td: for each one a type with its options and statistics.
 pub mod table {

@@ -9,5 +9,8 @@ pub mod driver;
 pub mod guard;
 pub mod linear_form;
 pub mod pass;
+pub mod reduced_dim;
+pub mod space;
+pub mod space_rewrite;
 pub mod types;
 pub mod walk;

@@ -1,0 +1,111 @@
+// A read that a reduction and its readers share is cached, and what hangs on it is computed again in each phase.
+// RUN: norma-opt %s --split-input-file --norm-cache-inputs | FileCheck %s
+// RUN: norma-opt %s --split-input-file --norm-cache-inputs --norm-cache-inputs | FileCheck %s
+
+// CHECK: norm.kernel @centred(
+// CHECK-NEXT: %[[V0:.*]] = norm.read
+// CHECK-NEXT: %[[C:.*]] = norm.cache %[[V0]] in register : bf16
+// CHECK-NEXT: %[[V1:.*]] = arith.extf %[[V0]]
+// CHECK-NEXT: %[[V2:.*]] = norm.reduce max %[[V1]]
+// CHECK-NEXT: %[[A:.*]] = arith.extf %[[C]]
+// CHECK-NEXT: %[[V3:.*]] = arith.subf %[[A]], %[[V2]]
+// CHECK-NEXT: norm.write %[[V3]]
+norm.kernel @centred(%x: memref<?x64xbf16>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
+  %0 = norm.read %x[%b + %r, %t] : memref<?x64xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce max %1 over(%t) : f32
+  %3 = arith.subf %1, %2 : f32
+  norm.write %3, %y[%b + %r, %t] : memref<?x64xf32>
+}
+
+// -----
+
+// Each phase has its own cache and its own clones: nothing that varies over the row crosses a reduction but the input.
+// What only later phases need goes from the first one.
+// CHECK: norm.kernel @softmax(
+// CHECK-NEXT: %[[X:.*]] = norm.read
+// CHECK-NEXT: %[[C1:.*]] = norm.cache %[[X]] in register
+// CHECK-NEXT: %[[C2:.*]] = norm.cache %[[C1]] in register
+// CHECK-NEXT: %[[X0:.*]] = arith.extf %[[X]]
+// CHECK-NEXT: %[[MAX:.*]] = norm.reduce max %[[X0]]
+// CHECK-NEXT: %[[X1:.*]] = arith.extf %[[C1]]
+// CHECK-NEXT: %[[D1:.*]] = arith.subf %[[X1]], %[[MAX]]
+// CHECK-NEXT: %[[E1:.*]] = math.exp %[[D1]]
+// CHECK-NEXT: %[[SUM:.*]] = norm.reduce add %[[E1]]
+// CHECK-NEXT: %[[X2:.*]] = arith.extf %[[C2]]
+// CHECK-NEXT: %[[D2:.*]] = arith.subf %[[X2]], %[[MAX]]
+// CHECK-NEXT: %[[E2:.*]] = math.exp %[[D2]]
+// CHECK-NEXT: %[[Y:.*]] = arith.divf %[[E2]], %[[SUM]]
+// CHECK-NEXT: norm.write %[[Y]]
+norm.kernel @softmax(%x: memref<?x64xbf16>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
+  %0 = norm.read %x[%b + %r, %t] : memref<?x64xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce max %1 over(%t) : f32
+  %3 = arith.subf %1, %2 : f32
+  %4 = math.exp %3 : f32
+  %5 = norm.reduce add %4 over(%t) : f32
+  %6 = arith.divf %4, %5 : f32
+  norm.write %6, %y[%b + %r, %t] : memref<?x64xf32>
+}
+
+// -----
+
+// A weight that contributes to no reduction is read once and not cached, and neither is a value of the whole row.
+// CHECK: norm.kernel @scaled(
+// CHECK: %[[X:.*]] = norm.read %arg0
+// CHECK-NEXT: norm.cache %[[X]] in register
+// CHECK-NOT: norm.cache
+// CHECK: norm.read %arg1
+// CHECK-NOT: norm.cache
+// CHECK: norm.read %arg2
+// CHECK-NOT: norm.cache
+norm.kernel @scaled(%x: memref<?x64xf32>, %s: memref<?xf32>, %w: memref<64xf32>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
+  %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
+  %1 = norm.read %s[%b + %r] : memref<?xf32>
+  %2 = arith.mulf %0, %1 : f32
+  %3 = norm.reduce add %2 over(%t) : f32
+  %4 = norm.read %w[%t] : memref<64xf32>
+  %5 = arith.mulf %0, %4 : f32
+  %6 = arith.mulf %3, %1 : f32
+  %7 = arith.mulf %5, %6 : f32
+  norm.write %7, %y[%b + %r, %t] : memref<?x64xf32>
+}
+
+// -----
+
+// Two inputs summed are cached each; an original without a use in the first phase goes.
+// CHECK: norm.kernel @sum_of_two(
+// CHECK-COUNT-2: norm.cache
+// CHECK-NOT: norm.cache
+// CHECK: norm.reduce
+// CHECK: arith.addf
+// CHECK: arith.subf
+// CHECK: arith.negf
+// CHECK-NOT: arith.negf
+// CHECK: norm.write
+norm.kernel @sum_of_two(%x: memref<?x64xf32>, %z: memref<?x64xf32>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
+  %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
+  %1 = norm.read %z[%b + %r, %t] : memref<?x64xf32>
+  %2 = arith.addf %0, %1 : f32
+  %3 = arith.negf %0 : f32
+  %4 = norm.reduce add %2 over(%t) : f32
+  %5 = arith.subf %2, %4 : f32
+  %6 = arith.mulf %5, %3 : f32
+  norm.write %6, %y[%b + %r, %t] : memref<?x64xf32>
+}
+
+// -----
+
+// CHECK: norm.kernel @uncached(
+// CHECK-NOT: norm.cache
+norm.kernel @uncached(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64, cache = none>) {
+  %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
+  %1 = norm.reduce max %0 over(%t) : f32
+  %2 = arith.subf %0, %1 : f32
+  norm.write %2, %y[%b + %r, %t] : memref<?x64xf32>
+}
