@@ -112,6 +112,59 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
   let dependentDialects = ["norm", "func", "memref"];
 }
 
+def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
+  let summary = "Merge the dims of kernels that are one dim to every access";
+  let description = [{
+    **Requires** kernels that have not been tiled.
+
+    **Guarantees** that two adjacent dims are merged if
+    - every access that uses either has the two as the coordinates of two
+      adjacent axes, and the buffer's layout allows those to be one axis: it
+      is contiguous, or the outer stride is the inner size times the inner
+      stride, all static;
+    - every reduction is over both or neither;
+    - nothing computes with their coordinates;
+    - a read is known to use the whole of the inner axis.
+
+    The kernel's buffers are collapsed accordingly, its extents are over the
+    axes that are left, and launches pass `memref.collapse_shape`s of what
+    they passed.
+
+    Leaves alone kernels whose dims have roles, and dims that stay apart for
+    one of the reasons above: those are legal, and later passes take them as
+    they are.
+
+    ```mlir
+    func.func @negate(%x: memref<?x?x8xf32>, %y: memref<?x?x8xf32>) {
+      norm.launch @negate_0(%x, %y) : memref<?x?x8xf32>, memref<?x?x8xf32>
+      return
+    }
+    norm.kernel @negate_0(%x: memref<?x?x8xf32>, %y: memref<?x?x8xf32>)
+        space(%a = dim(%x, 0), %b = dim(%x, 1), %c = 8) {
+      %0 = norm.read %x[%a, %b, %c] : memref<?x?x8xf32>
+      %1 = arith.negf %0 : f32
+      norm.write %1, %y[%a, %b, %c] : memref<?x?x8xf32>
+    }
+    ==>
+    func.func @negate(%x: memref<?x?x8xf32>, %y: memref<?x?x8xf32>) {
+      %0 = memref.collapse_shape %x [[0, 1, 2]] : memref<?x?x8xf32> into memref<?xf32>
+      %1 = memref.collapse_shape %y [[0, 1, 2]] : memref<?x?x8xf32> into memref<?xf32>
+      norm.launch @negate_0(%0, %1) : memref<?xf32>, memref<?xf32>
+      return
+    }
+    norm.kernel @negate_0(%x: memref<?xf32>, %y: memref<?xf32>) space(%a = dim(%x, 0)) {
+      %0 = norm.read %x[%a] : memref<?xf32>
+      %1 = arith.negf %0 : f32
+      norm.write %1, %y[%a] : memref<?xf32>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numMerged", "num-merged", "Dims merged into their neighbours">,
+  ];
+  let dependentDialects = ["norm", "memref"];
+}
+
 //===----------------------------------------------------------------------===//
 // norm: schedules, applied
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@ mod convert_math_to_nvvm_approx;
 mod norm_cache_inputs;
 mod norm_decompose;
 mod norm_form_kernels;
+mod norm_normalize_space;
 mod norm_persistent_reduction;
 mod norm_tile;
 

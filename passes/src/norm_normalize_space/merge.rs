@@ -1,0 +1,251 @@
+//! Which adjacent dims of a space are one dim, decided on a copy of what the kernel says about them.
+//!
+//! Dims `p` and `q`, adjacent in this order, are one if every access that uses either has them as the plain
+//! coordinates of two adjacent axes that can be joined, every reduction has both or neither, and nothing else asks for
+//! their coordinates. The joined coordinate is `p * size(q's axis) + q`, so that size must be q's extent: a read could
+//! otherwise be of a part of its buffer. A write needs no proof, as it covers its buffer.
+
+use std::collections::BTreeSet;
+
+use melior::{
+    Context,
+    ir::{AffineExpr, AffineMap},
+};
+
+use super::buffer::Buffer;
+
+/// One read or write.
+#[derive(Clone, Debug)]
+pub(super) struct Access<'c> {
+    pub(super) buffer: usize,
+    pub(super) is_write: bool,
+    /// One coordinate for each axis, over the dims that the kernel began with.
+    pub(super) coordinates: Vec<AffineExpr<'c>>,
+}
+
+/// A kernel's space. A dim keeps its first number; one that has been merged into the dim before it is in `dims` no more.
+#[derive(Clone, Debug)]
+pub(super) struct Mergeable<'c> {
+    pub(super) context: &'c Context,
+    pub(super) dims: Vec<usize>,
+    /// By dim, over `sizes`.
+    pub(super) extents: Vec<AffineExpr<'c>>,
+    /// The buffer and axis that each symbol of the extents stands for. Symbols that joined axes leave behind are unused.
+    pub(super) sizes: Vec<(usize, usize)>,
+    pub(super) buffers: Vec<Buffer<'c>>,
+    pub(super) accesses: Vec<Access<'c>>,
+    /// The dims that each reduction removes.
+    pub(super) reductions: Vec<BTreeSet<usize>>,
+    /// Dims whose coordinates are used as values.
+    pub(super) values: BTreeSet<usize>,
+}
+
+/// What becomes of the buffers when two dims are merged: the axis, by buffer, that is joined with the next one.
+type Joined = Vec<Option<usize>>;
+
+impl<'c> Mergeable<'c> {
+    /// Merges what can be merged; says how many dims are gone.
+    pub(super) fn merge_all(&mut self) -> u64 {
+        let before = self.dims.len();
+        let mut position = 0;
+        while position + 1 < self.dims.len() {
+            match self.merge(self.dims[position], self.dims[position + 1]) {
+                Some(()) => {
+                    self.dims.remove(position + 1);
+                }
+                None => position += 1,
+            }
+        }
+        (before - self.dims.len()) as u64
+    }
+
+    /// Merges `q` into `p`, its neighbour before it; `None` if they are not one dim, and nothing is changed.
+    fn merge(&mut self, p: usize, q: usize) -> Option<()> {
+        let split = |dims: &BTreeSet<usize>| dims.contains(&p) != dims.contains(&q);
+        if self.values.contains(&p) || self.values.contains(&q) || self.reductions.iter().any(split) {
+            return None;
+        }
+        let joined = self.joined_axes(p, q)?;
+        if self
+            .accesses
+            .iter()
+            .any(|access| !access.is_write && self.leaves_gaps(access, q, &joined))
+        {
+            return None;
+        }
+        let loses_its_size =
+            |dim: &usize| ![p, q].contains(dim) && self.names_joined(self.extents[*dim], &joined);
+        if self.dims.iter().any(loses_its_size) {
+            return None;
+        }
+        let extent = self.merged_extent(p, q, &joined)?;
+
+        self.extents[p] = match extent {
+            Extent::Known(extent) => AffineExpr::constant(self.context, extent),
+            Extent::Size(buffer, axis) => {
+                self.sizes.push((buffer, axis));
+                AffineExpr::symbol(self.context, self.sizes.len() - 1)
+            }
+        };
+        for (buffer, axis) in joined
+            .iter()
+            .enumerate()
+            .filter_map(|(buffer, axis)| Some((buffer, (*axis)?)))
+        {
+            self.buffers[buffer].join(axis);
+            for size in self
+                .sizes
+                .iter_mut()
+                .filter(|size| size.0 == buffer && size.1 > axis)
+            {
+                size.1 -= 1;
+            }
+        }
+        for access in &mut self.accesses {
+            if let Some(axis) = joined[access.buffer] {
+                access.coordinates.remove(axis + 1);
+            }
+        }
+        Some(())
+    }
+
+    /// The axes that `p` and `q` are the coordinates of; `None` if an access has the two in another way, or uses a
+    /// buffer in more than one way.
+    fn joined_axes(&self, p: usize, q: usize) -> Option<Joined> {
+        let mut joined: Vec<Option<Option<usize>>> = vec![None; self.buffers.len()];
+        for access in &self.accesses {
+            let is_used = |axis: &usize| {
+                let coordinate = access.coordinates[*axis];
+                coordinate.is_function_of_dim(p) || coordinate.is_function_of_dim(q)
+            };
+            let is_plain = |axis: usize, dim: usize| {
+                let coordinate = access.coordinates[axis];
+                coordinate.is_dim() && coordinate.dim_position() == dim
+            };
+            let axes = (0..access.coordinates.len()).filter(is_used).collect::<Vec<_>>();
+            let axis = match axes[..] {
+                [] => None,
+                [outer, inner] if inner == outer + 1 && is_plain(outer, p) && is_plain(inner, q) => {
+                    Some(outer)
+                }
+                _ => return None,
+            };
+            if axis.is_some_and(|axis| !self.buffers[access.buffer].can_join(axis)) {
+                return None;
+            }
+            if *joined[access.buffer].get_or_insert(axis) != axis {
+                return None;
+            }
+        }
+        Some(joined.into_iter().map(Option::flatten).collect())
+    }
+
+    /// Whether the access may use less than the whole of the axis that `q` is the coordinate of.
+    fn leaves_gaps(&self, access: &Access<'c>, q: usize, joined: &Joined) -> bool {
+        joined[access.buffer].is_some_and(|axis| !self.is_size_of(self.extents[q], access.buffer, axis + 1))
+    }
+
+    fn is_size_of(&self, extent: AffineExpr<'c>, buffer: usize, axis: usize) -> bool {
+        if extent.is_constant() {
+            self.buffers[buffer].shape[axis] == Some(extent.constant_value())
+        } else {
+            extent.is_symbol() && self.sizes[extent.symbol_position()] == (buffer, axis)
+        }
+    }
+
+    /// Whether the expression is over the size of an axis that is joined with another.
+    fn names_joined(&self, expression: AffineExpr<'c>, joined: &Joined) -> bool {
+        symbols(expression).into_iter().any(|symbol| {
+            let (buffer, axis) = self.sizes[symbol];
+            joined[buffer].is_some_and(|outer| axis == outer || axis == outer + 1)
+        })
+    }
+
+    /// The product of two extents, if it is a number or the size of an axis to be.
+    fn merged_extent(&self, p: usize, q: usize, joined: &Joined) -> Option<Extent> {
+        let (outer, inner) = (self.extents[p], self.extents[q]);
+        if outer.is_constant() && inner.is_constant() {
+            let product = outer.constant_value().checked_mul(inner.constant_value())?;
+            return Some(Extent::Known(product));
+        }
+        let covers = |access: &&Access<'c>| {
+            joined[access.buffer].is_some_and(|axis| {
+                access.is_write
+                    || self.is_size_of(outer, access.buffer, axis)
+                        && self.is_size_of(inner, access.buffer, axis + 1)
+            })
+        };
+        let buffer = self
+            .accesses
+            .iter()
+            .filter(covers)
+            .map(|access| access.buffer)
+            .min()?;
+        Some(Extent::Size(buffer, joined[buffer]?))
+    }
+
+    /// The extents of the dims that are left, and the sizes that they are over.
+    pub(super) fn extents(&self) -> (AffineMap<'c>, Vec<i64>) {
+        let mut used = Vec::<(usize, usize)>::new();
+        let extents = self
+            .dims
+            .iter()
+            .map(|dim| {
+                replace_symbols(self.extents[*dim], &mut |symbol| {
+                    let size = self.sizes[symbol];
+                    let position = used.iter().position(|other| *other == size).unwrap_or_else(|| {
+                        used.push(size);
+                        used.len() - 1
+                    });
+                    AffineExpr::symbol(self.context, position)
+                })
+            })
+            .collect::<Vec<_>>();
+        let map = AffineMap::new(self.context, 0, used.len(), &extents);
+        let sizes = used
+            .iter()
+            .flat_map(|(buffer, axis)| [*buffer as i64, *axis as i64]);
+        (map, sizes.collect())
+    }
+}
+
+enum Extent {
+    Known(i64),
+    /// Of a buffer's axis.
+    Size(usize, usize),
+}
+
+fn symbols(expression: AffineExpr<'_>) -> BTreeSet<usize> {
+    if expression.is_symbol() {
+        [expression.symbol_position()].into()
+    } else if expression.is_binary() {
+        &symbols(expression.lhs()) | &symbols(expression.rhs())
+    } else {
+        BTreeSet::new()
+    }
+}
+
+fn replace_symbols<'c>(
+    expression: AffineExpr<'c>,
+    replacement: &mut impl FnMut(usize) -> AffineExpr<'c>,
+) -> AffineExpr<'c> {
+    if expression.is_symbol() {
+        return replacement(expression.symbol_position());
+    }
+    if !expression.is_binary() {
+        return expression;
+    }
+    let lhs = replace_symbols(expression.lhs(), replacement);
+    let rhs = replace_symbols(expression.rhs(), replacement);
+    if expression.is_add() {
+        lhs + rhs
+    } else if expression.is_mul() {
+        lhs * rhs
+    } else if expression.is_mod() {
+        AffineExpr::modulo(lhs, rhs)
+    } else if expression.is_floor_div() {
+        AffineExpr::floor_div(lhs, rhs)
+    } else {
+        AffineExpr::ceil_div(lhs, rhs)
+    }
+}

@@ -1,0 +1,189 @@
+// Adjacent dims that are one to every access, reduction and buffer become one.
+// RUN: norma-opt %s --split-input-file --norm-normalize-space | FileCheck %s
+
+// CHECK-LABEL: func.func @negate(
+// CHECK-SAME: %[[X:.*]]: memref<?x?x8xf32>, %[[Y:.*]]: memref<?x?x8xf32>
+// CHECK: %[[CX:.*]] = memref.collapse_shape %[[X]] {{\[}}[0, 1, 2]] : memref<?x?x8xf32> into memref<?xf32>
+// CHECK: %[[CY:.*]] = memref.collapse_shape %[[Y]] {{\[}}[0, 1, 2]] : memref<?x?x8xf32> into memref<?xf32>
+// CHECK: norm.launch @negate_0(%[[CX]], %[[CY]]) : memref<?xf32>, memref<?xf32>
+// CHECK: norm.kernel @negate_0(%[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>) space(%[[A:.*]] = dim(%[[X]], 0))
+// CHECK-NEXT: norm.read %[[X]] [%[[A]]] : memref<?xf32>
+// CHECK-NEXT: arith.negf
+// CHECK-NEXT: norm.write %{{.*}}, %[[Y]] [%[[A]]] : memref<?xf32>
+func.func @negate(%x: memref<?x?x8xf32>, %y: memref<?x?x8xf32>) {
+  norm.launch @negate_0(%x, %y) : memref<?x?x8xf32>, memref<?x?x8xf32>
+  return
+}
+norm.kernel @negate_0(%x: memref<?x?x8xf32>, %y: memref<?x?x8xf32>)
+    space(%a = dim(%x, 0), %b = dim(%x, 1), %c = 8) {
+  %0 = norm.read %x[%a, %b, %c] : memref<?x?x8xf32>
+  %1 = arith.negf %0 : f32
+  norm.write %1, %y[%a, %b, %c] : memref<?x?x8xf32>
+}
+
+// -----
+
+// Kept dims merge with kept ones and reduced with reduced ones; every buffer that has them is collapsed, one that has
+// neither is not.
+// CHECK-LABEL: func.func @rows(
+// CHECK: memref.collapse_shape %{{.*}} {{\[}}[0, 1], [2, 3]] : memref<?x?x4x64xbf16> into memref<?x256xbf16>
+// CHECK: memref.collapse_shape %{{.*}} {{\[}}[0, 1]] : memref<4x64xf32> into memref<256xf32>
+// CHECK: memref.collapse_shape %{{.*}} {{\[}}[0, 1], [2, 3]]
+// CHECK: memref.collapse_shape %{{.*}} {{\[}}[0, 1]] : memref<?x?xf32> into memref<?xf32>
+// CHECK: norm.launch @rows_0(%{{.*}}, %{{.*}}, %arg2, %{{.*}}, %{{.*}}) : memref<?x256xbf16>, memref<256xf32>, memref<f32>, memref<?x256xbf16>, memref<?xf32>
+// CHECK: norm.kernel @rows_0(%[[X:.*]]: memref<?x256xbf16>, %[[W:.*]]: memref<256xf32>, %[[S:.*]]: memref<f32>, %[[Y:.*]]: memref<?x256xbf16>, %[[R:.*]]: memref<?xf32>)
+// CHECK-SAME: space(%[[M:.*]] = dim(%[[X]], 0), %[[N:.*]] = 256) align(16, 16, 4, 16, 16)
+// CHECK: norm.read %[[X]] [%[[M]], %[[N]]] : memref<?x256xbf16>
+// CHECK: norm.reduce add %{{.*}} over(%[[N]]) : f32
+// CHECK: norm.write %{{.*}}, %[[R]] [%[[M]]] : memref<?xf32>
+// CHECK: norm.read %[[W]] [%[[N]]] : memref<256xf32>
+// CHECK: norm.read %[[S]] [] : memref<f32>
+// CHECK: norm.write %{{.*}}, %[[Y]] [%[[M]], %[[N]]]
+func.func @rows(%x: memref<?x?x4x64xbf16>, %w: memref<4x64xf32>, %s: memref<f32>, %y: memref<?x?x4x64xbf16>,
+                %r: memref<?x?xf32>) {
+  norm.launch @rows_0(%x, %w, %s, %y, %r) : memref<?x?x4x64xbf16>, memref<4x64xf32>, memref<f32>,
+      memref<?x?x4x64xbf16>, memref<?x?xf32>
+  return
+}
+norm.kernel @rows_0(%x: memref<?x?x4x64xbf16>, %w: memref<4x64xf32>, %s: memref<f32>, %y: memref<?x?x4x64xbf16>,
+                    %r: memref<?x?xf32>)
+    space(%a = dim(%x, 0), %b = dim(%x, 1), %c = 4, %d = 64) align(16, 16, 4, 16, 16) {
+  %0 = norm.read %x[%a, %b, %c, %d] : memref<?x?x4x64xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce add %1 over(%c, %d) : f32
+  norm.write %2, %r[%a, %b] : memref<?x?xf32>
+  %3 = norm.read %w[%c, %d] : memref<4x64xf32>
+  %4 = norm.read %s[] : memref<f32>
+  %5 = arith.mulf %3, %4 : f32
+  %6 = arith.mulf %2, %5 : f32
+  %7 = arith.truncf %6 : f32 to bf16
+  norm.write %7, %y[%a, %b, %c, %d] : memref<?x?x4x64xbf16>
+}
+
+// -----
+
+// Static strides allow it where the outer one is the inner size times the inner stride, and where an axis has one
+// element; the stride that is left is the inner one. Rank 4 in the middle: 2 * 3 rows of 5.
+// CHECK-LABEL: func.func @strided(
+// CHECK: memref.collapse_shape %{{.*}} {{\[}}[0, 1, 2], [3]] : memref<2x1x3x5xf32, strided<[24, 99, 8, 1]>> into memref<6x5xf32, strided<[8, 1]>>
+// CHECK: memref.collapse_shape %{{.*}} {{\[}}[0, 1, 2], [3]] : memref<2x1x3x5xf32> into memref<6x5xf32>
+// CHECK: norm.kernel @strided_0({{.*}}) space(%[[M:.*]] = 6, %[[N:.*]] = 5)
+func.func @strided(%x: memref<2x1x3x5xf32, strided<[24, 99, 8, 1]>>, %y: memref<2x1x3x5xf32>) {
+  norm.launch @strided_0(%x, %y) : memref<2x1x3x5xf32, strided<[24, 99, 8, 1]>>, memref<2x1x3x5xf32>
+  return
+}
+norm.kernel @strided_0(%x: memref<2x1x3x5xf32, strided<[24, 99, 8, 1]>>, %y: memref<2x1x3x5xf32>)
+    space(%a = 2, %b = 1, %c = 3, %d = 5) {
+  %0 = norm.read %x[%a, %b, %c, %d] : memref<2x1x3x5xf32, strided<[24, 99, 8, 1]>>
+  norm.write %0, %y[%a, %b, %c, %d] : memref<2x1x3x5xf32>
+}
+
+// -----
+
+// Rows that are further apart than they are long stay apart from their columns, and so do dynamic strides.
+// CHECK-LABEL: norm.kernel @apart_by_strides(
+// CHECK-SAME: space(%{{.*}} = dim(%{{.*}}, 0), %{{.*}} = 3, %{{.*}} = 5)
+norm.kernel @apart_by_strides(%x: memref<?x3x5xf32, strided<[?, 8, 1]>>, %y: memref<?x3x5xf32>)
+    space(%a = dim(%x, 0), %b = 3, %c = 5) {
+  %0 = norm.read %x[%a, %b, %c] : memref<?x3x5xf32, strided<[?, 8, 1]>>
+  norm.write %0, %y[%a, %b, %c] : memref<?x3x5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: norm.kernel @apart_by_transposition(
+// CHECK-SAME: space(%{{.*}} = 3, %{{.*}} = 5)
+norm.kernel @apart_by_transposition(%x: memref<3x5xf32>, %y: memref<5x3xf32>) space(%a = 3, %b = 5) {
+  %0 = norm.read %x[%a, %b] : memref<3x5xf32>
+  norm.write %0, %y[%b, %a] : memref<5x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: norm.kernel @apart_by_broadcast(
+// CHECK-SAME: space(%{{.*}} = 3, %{{.*}} = 5)
+norm.kernel @apart_by_broadcast(%x: memref<3x5xf32>, %w: memref<5xf32>, %y: memref<3x5xf32>) space(%a = 3, %b = 5) {
+  %0 = norm.read %x[%a, %b] : memref<3x5xf32>
+  %1 = norm.read %w[%b] : memref<5xf32>
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%a, %b] : memref<3x5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: norm.kernel @apart_by_reduction(
+// CHECK-SAME: space(%{{.*}} = 3, %{{.*}} = 5)
+norm.kernel @apart_by_reduction(%x: memref<3x5xf32>, %y: memref<3x5xf32>) space(%a = 3, %b = 5) {
+  %0 = norm.read %x[%a, %b] : memref<3x5xf32>
+  %1 = norm.reduce max %0 over(%b) : f32
+  %2 = arith.subf %0, %1 : f32
+  norm.write %2, %y[%a, %b] : memref<3x5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: norm.kernel @apart_by_use_as_value(
+// CHECK-SAME: space(%{{.*}} = 3, %{{.*}} = 5)
+norm.kernel @apart_by_use_as_value(%y: memref<3x5xi64>) space(%a = 3, %b = 5) {
+  %0 = arith.index_cast %b : index to i64
+  norm.write %0, %y[%a, %b] : memref<3x5xi64>
+}
+
+// -----
+
+// The read is of the first 5 of 8 columns, so rows are not end to end.
+// CHECK-LABEL: norm.kernel @apart_by_part(
+// CHECK-SAME: space(%{{.*}} = 3, %{{.*}} = 5)
+norm.kernel @apart_by_part(%x: memref<3x8xf32>, %y: memref<3x5xf32>) space(%a = 3, %b = 5) {
+  %0 = norm.read %x[%a, %b] : memref<3x8xf32>
+  norm.write %0, %y[%a, %b] : memref<3x5xf32>
+}
+
+// -----
+
+// Nothing says that the two inputs are of one size.
+// CHECK-LABEL: norm.kernel @apart_by_unknown_size(
+// CHECK-SAME: space(%{{.*}} = dim(%{{.*}}, 0), %{{.*}} = dim(%{{.*}}, 1))
+norm.kernel @apart_by_unknown_size(%x: memref<?x?xf32>, %z: memref<?x?xf32>, %y: memref<?x?xf32>)
+    space(%a = dim(%x, 0), %b = dim(%x, 1)) {
+  %0 = norm.read %x[%a, %b] : memref<?x?xf32>
+  %1 = norm.read %z[%a, %b] : memref<?x?xf32>
+  %2 = arith.addf %0, %1 : f32
+  norm.write %2, %y[%a, %b] : memref<?x?xf32>
+}
+
+// -----
+
+// One buffer read in two ways cannot be collapsed.
+// CHECK-LABEL: norm.kernel @apart_by_second_read(
+// CHECK-SAME: space(%{{.*}} = 4, %{{.*}} = 8)
+norm.kernel @apart_by_second_read(%x: memref<4x8xf32>, %y: memref<4x8xf32>) space(%a = 4, %b = 8) {
+  %0 = norm.read %x[%a, %b] : memref<4x8xf32>
+  %1 = norm.read %x[%a, 0] : memref<4x8xf32>
+  %2 = arith.subf %0, %1 : f32
+  norm.write %2, %y[%a, %b] : memref<4x8xf32>
+}
+
+// -----
+
+// The axes behind joined ones move up, and with them the sizes and affine coordinates that are over them.
+// CHECK-LABEL: norm.kernel @affine(
+// CHECK-SAME: %[[X:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?x?x4xf32>)
+// CHECK-SAME: space(%[[M:.*]] = dim(%[[X]], 0), %[[Q:.*]] = dim(%[[X]], 1) floordiv 4, %[[J:.*]] = 4)
+// CHECK: norm.read %[[X]] [%[[M]], %[[Q]] * 4 + %[[J]]] : memref<?x?xf32>
+// CHECK: norm.write %{{.*}}, %[[Y]] [%[[M]], %[[Q]], %[[J]]] : memref<?x?x4xf32>
+norm.kernel @affine(%x: memref<?x?x?xf32>, %y: memref<?x?x?x4xf32>)
+    space(%a = dim(%x, 0), %b = dim(%x, 1), %q = dim(%x, 2) floordiv 4, %j = 4) {
+  %0 = norm.read %x[%a, %b, %q * 4 + %j] : memref<?x?x?xf32>
+  norm.write %0, %y[%a, %b, %q, %j] : memref<?x?x?x4xf32>
+}
+
+// -----
+
+// Tiled kernels are left alone.
+// CHECK-LABEL: norm.kernel @tiled(
+// CHECK-SAME: space(%{{.*}} = 3 : grid, %{{.*}} = 4 : tile)
+norm.kernel @tiled(%x: memref<3x4xf32>, %y: memref<3x4xf32>) space(%a = 3 : grid, %b = 4 : tile) {
+  %0 = norm.read %x[%a, %b] : memref<3x4xf32>
+  norm.write %0, %y[%a, %b] : memref<3x4xf32>
+}
