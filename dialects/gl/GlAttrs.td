@@ -69,6 +69,7 @@ def Gl_LinearAttr : Gl_Attr<"Linear", "linear", [DeclareAttrInterfaceMethods<Ver
     Constraints:
     - C1: every basis has one coordinate per axis, none negative.
     - C2: there are five lane bases.
+    - C3: on a tile, no basis lies outside of it, and together they reach every element.
 
     Example: `#gl.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [0, 0]], warp = [[4, 0]], block = []>`
   }];

@@ -7,6 +7,7 @@
 
 #include "gl/GlDialect.h"
 
+#include "capi/LayoutCheck.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -36,7 +37,7 @@ static LogicalResult verifyTileShape(ArrayRef<int64_t> shape, Attribute layout, 
   for (int64_t extent : shape)
     if (extent < 1 || !llvm::isPowerOf2_64(extent))
       return emitError() << "expected a tile whose extents are powers of two, got " << extent;
-  return success();
+  return checkLayout(layout, shape, emitError); // linear_c3
 }
 
 LogicalResult BlockedAttr::verify(EmitError emitError, ArrayRef<int64_t> sizePerThread,

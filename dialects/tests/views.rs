@@ -31,13 +31,13 @@ fn context() -> Context {
     context
 }
 
-/// Every op of the module's first op's first block.
+/// The ops of the kernel's block.
 fn body_of<'c, 'a>(kernel: norm::KernelOp<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
     let mut ops = Vec::new();
     let mut next = kernel
         .body()
-        .unwrap()
-        .first_block()
+        .ok()
+        .and_then(|body| body.first_block())
         .and_then(|block| block.first_operation());
     while let Some(op) = next {
         ops.push(op);

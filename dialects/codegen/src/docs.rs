@@ -34,8 +34,8 @@ fn sentence(summary: &str) -> String {
     text
 }
 
-/// A description without the indentation ODS gives it; a code block without a language is marked as text, or rustdoc
-/// would compile it.
+/// A description without the indentation ODS gives it. Code without a language, fenced or indented, is marked as text,
+/// or rustdoc would compile it.
 fn markdown(description: &str) -> String {
     let lines: Vec<&str> = description.lines().collect();
     let indent = lines
@@ -44,18 +44,29 @@ fn markdown(description: &str) -> String {
         .map(|line| line.len() - line.trim_start().len())
         .min()
         .unwrap_or(0);
-    let mut in_block = false;
-    let mut out = Vec::new();
+    let mut out: Vec<String> = Vec::new();
+    let (mut fenced, mut indented) = (false, false);
     for line in lines {
         let line = line.get(indent..).unwrap_or("").trim_end();
-        if line.trim_start().starts_with("```") {
-            in_block = !in_block;
-            if in_block && line.trim() == "```" {
-                out.push(format!(" {line}text"));
-                continue;
-            }
+        let fence = line.trim_start().starts_with("```");
+        if indented && !line.is_empty() && !line.starts_with("    ") {
+            out.push(" ```".to_owned());
+            indented = false;
         }
-        out.push(format!(" {line}"));
+        let after_blank = out.last().is_none_or(|line| line.trim().is_empty());
+        if !fenced && !indented && after_blank && line.starts_with("    ") {
+            out.push(" ```text".to_owned());
+            indented = true;
+        }
+        if fence && !fenced && line.trim() == "```" {
+            out.push(format!(" {line}text"));
+        } else {
+            out.push(format!(" {line}"));
+        }
+        fenced ^= fence;
+    }
+    if indented {
+        out.push(" ```".to_owned());
     }
     out.join("\n").trim().to_owned()
 }
@@ -72,6 +83,14 @@ mod tests {
     #[test]
     fn descriptions_lose_their_common_indentation() {
         assert_eq!(markdown("\n    One.\n\n      two\n  "), "One.\n \n   two");
+    }
+
+    #[test]
+    fn indented_code_is_not_a_doctest() {
+        assert_eq!(
+            markdown("a\n\n    x = 1\nb"),
+            "a\n \n ```text\n     x = 1\n ```\n b"
+        );
     }
 
     #[test]

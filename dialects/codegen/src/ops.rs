@@ -70,6 +70,7 @@ fn values(groups: &[Group], segmented: bool, one: &Ident) -> TokenStream {
         .collect();
     let group_of = format_ident!("{one}_group");
     let not_found = format_ident!("{}NotFound", names::pascal(&one.to_string()));
+    let into = (one == "result").then(|| quote!(.map(Into::into)));
     let accessors = groups.iter().enumerate().filter_map(|(index, group)| {
         if group.name.is_empty() && groups.len() != 1 {
             return None;
@@ -93,7 +94,7 @@ fn values(groups: &[Group], segmented: bool, one: &Ident) -> TokenStream {
                 quote! {
                     #doc
                     pub fn #name(self) -> Result<::melior::ir::Value<'c, 'a>, ::melior::Error> {
-                        ::melior::ir::operation::OperationLike::#one(&self.0, #index).map(Into::into)
+                        ::melior::ir::operation::OperationLike::#one(&self.0, #index) #into
                     }
                 }
             }
@@ -137,11 +138,12 @@ fn region((index, group): (usize, &Group)) -> Option<TokenStream> {
     let name = accessor(&group.name);
     let summary = &group.summary;
     Some(if group.arity == Arity::Variadic {
+        let skip = (index > 0).then(|| quote!(.skip(#index)));
         let doc = docs::attribute(&format!("The regions `{}`: {summary}", group.name), "", "");
         quote! {
             #doc
             pub fn #name(self) -> Vec<::melior::ir::RegionRef<'c, 'a>> {
-                ::melior::ir::operation::OperationLike::regions(&self.0).skip(#index).collect()
+                ::melior::ir::operation::OperationLike::regions(&self.0)#skip.collect()
             }
         }
     } else {

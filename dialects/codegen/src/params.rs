@@ -191,10 +191,9 @@ impl Param {
     /// The accessor's return type and its value, given the getter's result; the value stands in an `unsafe` block.
     pub fn receive(&self, raw: TokenStream) -> (TokenStream, TokenStream) {
         match &self.kind {
-            ParamKind::Scalar(Element::Str) => (
-                quote!(Result<&'c str, ::melior::Error>),
-                Element::Str.lift(raw),
-            ),
+            ParamKind::Scalar(Element::Str) => {
+                (quote!(Result<&'c str, ::melior::Error>), Element::Str.lift(raw))
+            }
             ParamKind::Scalar(element) => (element.rust(), element.lift(raw)),
             ParamKind::Slice(element) if element.is_plain() => {
                 let element = element.rust();

@@ -1,0 +1,450 @@
+// One case for each numbered constraint of gl, named as in the verifier.
+// RUN: norma-opt %s --split-input-file --verify-diagnostics
+
+func.func @blocked_c1() attributes {
+  // expected-error @+1 {{expected powers of two, got 3}}
+  a = #gl.blocked<size_per_thread = [1, 3], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>
+} { return }
+
+// -----
+
+func.func @blocked_c1_rank() attributes {
+  // expected-error @+1 {{expected one entry per axis in every parameter, got 1, 2, 2, 2}}
+  a = #gl.blocked<size_per_thread = [1], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>
+} { return }
+
+// -----
+
+func.func @blocked_c1_order() attributes {
+  // expected-error @+1 {{expected order to be a permutation of 2 axes, got axis 1}}
+  a = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 1]>
+} { return }
+
+// -----
+
+func.func @blocked_c2() attributes {
+  // expected-error @+1 {{expected 32 threads per warp, got 16}}
+  a = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 16], warps_per_cta = [1, 4], order = [1, 0]>
+} { return }
+
+// -----
+
+func.func @slice_c1() attributes {
+  // expected-error @+1 {{expected a distributed layout (blocked, slice or linear) as parent, got #gl.plain<order = [0]>}}
+  a = #gl.slice<axis = 0, parent = #gl.plain<order = [0]>>
+} { return }
+
+// -----
+
+func.func @slice_c1_axis() attributes {
+  // expected-error @+1 {{got 1}}
+  a = #gl.slice<axis = 1, parent = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [4], order = [0]>>
+} { return }
+
+// -----
+
+func.func @linear_c1() attributes {
+  // expected-error @+1 {{expected bases of one coordinate per axis, got array<i64: 0, 1>}}
+  a = #gl.linear<register = [[0, 1]], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
+} { return }
+
+// -----
+
+func.func @linear_c2() attributes {
+  // expected-error @+1 {{expected five lane bases, got 1}}
+  a = #gl.linear<register = [], lane = [[1]], warp = [], block = []>
+} { return }
+
+// -----
+
+#layout = #gl.linear<register = [], lane = [[1], [2], [4], [8], [8]], warp = [], block = []>
+// expected-error @+1 {{expected the bases to reach every element (rank 5), got rank 4}}
+func.func private @linear_c3(tensor<32xf32, #layout>)
+
+// -----
+
+#layout = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
+// expected-error @+1 {{expected lane basis 4 to lie in [0, 16) along axis 0, got 16}}
+func.func private @linear_c3_outside(tensor<16xf32, #layout>)
+
+// -----
+
+// expected-error @+1 {{expected a shared-memory layout (plain or swizzled), got}}
+func.func private @memdesc_c1(!gl.memdesc<4xf32, #gl.cache<>>)
+
+// -----
+
+// expected-error @+1 {{expected a layout of 1 axes, got #gl.plain<order = [1, 0]>}}
+func.func private @memdesc_c1_rank(!gl.memdesc<4xf32, #gl.plain<order = [1, 0]>>)
+
+// -----
+
+// expected-error @+1 {{expected extents that are powers of two, got 3}}
+func.func private @memdesc_c2(!gl.memdesc<3xf32, #gl.plain<order = [0]>>)
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @load_c1(%x: memref<4x32xf32>) {
+  // expected-error @+1 {{expected an access of 0 indices and 1 axes to 2 coordinates}}
+  %t = gl.load %x at affine_map<(n) -> (n)>() : memref<4x32xf32> -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @load_c2(%x: memref<32xf16>) {
+  // expected-error @+1 {{expected elements of 'memref<32xf16>', got 'f32'}}
+  %t = gl.load %x at affine_map<(n) -> (n)>() : memref<32xf16> -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @load_c3(%x: memref<32xf32>, %n: index) {
+  // expected-error @+1 {{expected pairs of guards over 1 dims and 1 limits}}
+  %t = gl.load %x at affine_map<(n) -> (n)>() where affine_map<(n) -> (n, 32)>[%n] : memref<32xf32> -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @load_c4(%x: memref<32xf32>, %zero: f16) {
+  // expected-error @+1 {{expected other to be of type 'f32', got 'f16'}}
+  %t = gl.load %x at affine_map<(n) -> (n)>() other %zero : f16 : memref<32xf32> -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @load_c5(%x: memref<32xf32>) {
+  // expected-error @+1 {{expected vector to be a power of two, got 3}}
+  %t = gl.load %x at affine_map<(n) -> (n)>() vector 3 : memref<32xf32> -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @store_c1(%t: tensor<32xf32, #layout>, %x: memref<4x32xf32>) {
+  // expected-error @+1 {{expected an access of 0 indices and 1 axes to 2 coordinates}}
+  gl.store %t, %x at affine_map<(n) -> (n)>() : tensor<32xf32, #layout>, memref<4x32xf32>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @store_c2(%t: tensor<32xf32, #layout>, %x: memref<32xf16>) {
+  // expected-error @+1 {{expected elements of 'memref<32xf16>', got 'f32'}}
+  gl.store %t, %x at affine_map<(n) -> (n)>() : tensor<32xf32, #layout>, memref<32xf16>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @store_c3(%t: tensor<32xf32, #layout>, %x: memref<32xf32>, %n: index) {
+  // expected-error @+1 {{expected pairs of guards over 1 dims and 1 limits}}
+  gl.store %t, %x at affine_map<(n) -> (n)>() where affine_map<(n)[s0] -> (n)>[%n] : tensor<32xf32, #layout>, memref<32xf32>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @store_c4(%t: tensor<32xf32, #layout>, %x: memref<32xf32>) {
+  // expected-error @+1 {{expected vector to be a power of two, got 0}}
+  gl.store %t, %x at affine_map<(n) -> (n)>() vector 0 : tensor<32xf32, #layout>, memref<32xf32>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @coordinates_c1() {
+  // expected-error @+1 {{expected one expression over 1 dims and a tile of index}}
+  %c = gl.coordinates affine_map<(n) -> (n)>() : tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @mask_c1() {
+  // expected-error @+1 {{expected a tile of i1, got}}
+  %m = gl.mask affine_map<(n) -> (n, 32)>()[] : tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @mask_c1_guards() {
+  // expected-error @+1 {{expected pairs of guards over 1 dims and 0 limits}}
+  %m = gl.mask affine_map<(n) -> (n)>()[] : tensor<32xi1, #layout>
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @broadcast_c1(%s: tensor<2xf32, #gl.slice<axis = 0, parent = #row>>) {
+  // expected-error @+1 {{along axis 1, got}}
+  %b = gl.broadcast %s axis 1 : tensor<2xf32, #gl.slice<axis = 0, parent = #row>> -> tensor<2x32xf32, #row>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @convert_layout_c1(%a: tensor<32xf32, #layout>) {
+  // expected-error @+1 {{expected the shape and elements of}}
+  %b = gl.convert_layout %a : tensor<32xf32, #layout> -> tensor<64xf32, #layout>
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @reduce_c1(%x: tensor<2x32xf32, #row>) {
+  // expected-error @+1 {{got 2}}
+  %s = gl.reduce %x axis 2 : (tensor<2x32xf32, #row>) -> tensor<2xf32, #gl.slice<axis = 1, parent = #row>> combine {
+  ^bb0(%a: f32, %b: f32):
+    gl.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @reduce_c2(%x: tensor<2x32xf32, #row>) {
+  // expected-error @+1 {{along axis 1, got}}
+  %s = gl.reduce %x axis 1 : (tensor<2x32xf32, #row>) -> tensor<32xf32, #gl.slice<axis = 0, parent = #row>> combine {
+  ^bb0(%a: f32, %b: f32):
+    gl.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @reduce_c3(%x: tensor<2x32xf32, #row>) {
+  // expected-error @+1 {{expected a combiner of two scalars per tile that yields one, got 'f32'}}
+  %s = gl.reduce %x axis 1 : (tensor<2x32xf32, #row>) -> tensor<2xf32, #gl.slice<axis = 1, parent = #row>> combine {
+  ^bb0(%a: f32):
+    gl.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @warp_reduce_c1(%x: tensor<2x32xf32, #row>, %y: tensor<4x32xf32, #row>) {
+  // expected-error @+1 {{expected tiles of one shape and layout}}
+  %s, %t = gl.warp_reduce %x, %y axis 1 : (tensor<2x32xf32, #row>, tensor<4x32xf32, #row>)
+      -> tensor<2x1xf32, #row>, tensor<2x1xf32, #row> combine {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32):
+    gl.yield %a, %b : f32, f32
+  }
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @warp_reduce_c2(%x: tensor<2x32xf32, #row>) {
+  // expected-error @+1 {{but along axis 1, got}}
+  %s = gl.warp_reduce %x axis 1 : (tensor<2x32xf32, #row>) -> tensor<4x1xf32, #row> combine {
+  ^bb0(%a: f32, %b: f32):
+    gl.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @warp_reduce_c3(%x: tensor<2x32xf32, #row>) {
+  // expected-error @+1 {{expected a combiner of two scalars per tile that yields one}}
+  %s = gl.warp_reduce %x axis 1 : (tensor<2x32xf32, #row>) -> tensor<2x1xf32, #row> combine {
+  ^bb0(%a: f32, %b: f32):
+    gl.yield %a, %b : f32, f32
+  }
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @local_store_c1(%t: tensor<32xf32, #layout>, %m: !gl.memdesc<64xf32, #gl.plain<order = [0]>>) {
+  // expected-error @+1 {{expected a tile of the shape and elements of}}
+  gl.local_store %t, %m : tensor<32xf32, #layout>, !gl.memdesc<64xf32, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @local_load_c1(%m: !gl.memdesc<32xf16, #gl.plain<order = [0]>>) {
+  // expected-error @+1 {{expected a tile of the shape and elements of}}
+  %t = gl.local_load %m : !gl.memdesc<32xf16, #gl.plain<order = [0]>> -> tensor<32xf32, #layout>
+  return
+}
+
+// -----
+
+func.func @memdesc_index_c1(%m: !gl.memdesc<4x32xf32, #gl.plain<order = [1, 0]>>, %i: index) {
+  // expected-error @+1 {{expected a stage of}}
+  %s = gl.memdesc_index %m[%i] : !gl.memdesc<4x32xf32, #gl.plain<order = [1, 0]>> -> !gl.memdesc<64xf32, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+func.func @barrier_c1() {
+  // expected-error @+1 {{expected id and threads together}}
+  gl.barrier id 1
+  return
+}
+
+// -----
+
+func.func @barrier_c1_id() {
+  // expected-error @+1 {{expected an id from 1 to 15, got 16}}
+  gl.barrier id 16 threads 128
+  return
+}
+
+// -----
+
+func.func @barrier_c1_threads() {
+  // expected-error @+1 {{expected a multiple of 32 threads up to 1024, got 33}}
+  gl.barrier id 1 threads 33
+  return
+}
+
+// -----
+
+func.func @mbarrier_init_c1(%b: !gl.mbarrier<1>) {
+  // expected-error @+1 {{expected at least one arrival, got 0}}
+  gl.mbarrier_init %b, 0 : !gl.mbarrier<1>
+  return
+}
+
+// -----
+
+func.func @mbarrier_expect_c1(%b: !gl.mbarrier<1>, %i: index) {
+  // expected-error @+1 {{expected a positive multiple of 16 bytes, got 24}}
+  gl.mbarrier_expect %b[%i], 24 : !gl.mbarrier<1>
+  return
+}
+
+// -----
+
+func.func @async_copy_c1(%x: memref<4x32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>) {
+  // expected-error @+1 {{expected an access of 0 indices and 1 axes to 2 coordinates}}
+  gl.async_copy %x at affine_map<(n) -> (n)>(), %m : memref<4x32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+func.func @async_copy_c2(%x: memref<32xf16>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>) {
+  // expected-error @+1 {{expected elements of 'memref<32xf16>', got 'f32'}}
+  gl.async_copy %x at affine_map<(n) -> (n)>(), %m : memref<32xf16>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+func.func @async_copy_c3(%x: memref<32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %n: index) {
+  // expected-error @+1 {{expected pairs of guards over 1 dims and 1 limits}}
+  gl.async_copy %x at affine_map<(n) -> (n)>() where affine_map<(n) -> (n, 8)>[%n], %m
+      : memref<32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+func.func @bulk_load_c1(%x: memref<4x32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %b: !gl.mbarrier<1>, %i: index) {
+  // expected-error @+1 {{expected an access of 1 indices and 0 axes to 2 coordinates}}
+  gl.bulk_load %x at affine_map<(n) -> (n)>(%i), %m, %b[%i] : memref<4x32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>, !gl.mbarrier<1>
+  return
+}
+
+// -----
+
+func.func @bulk_load_c2(%x: memref<32xf16>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %b: !gl.mbarrier<1>, %i: index) {
+  // expected-error @+1 {{expected elements of 'memref<32xf16>', got 'f32'}}
+  gl.bulk_load %x at affine_map<(n) -> (n)>(%i), %m, %b[%i] : memref<32xf16>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>, !gl.mbarrier<1>
+  return
+}
+
+// -----
+
+func.func @bulk_store_c1(%x: memref<4x32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %i: index) {
+  // expected-error @+1 {{expected an access of 1 indices and 0 axes to 2 coordinates}}
+  gl.bulk_store %m, %x at affine_map<(n) -> (n)>(%i) : !gl.memdesc<32xf32, #gl.plain<order = [0]>>, memref<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @bulk_store_c2(%x: memref<32xf16>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %i: index) {
+  // expected-error @+1 {{expected elements of 'memref<32xf16>', got 'f32'}}
+  gl.bulk_store %m, %x at affine_map<(n) -> (n)>(%i) : !gl.memdesc<32xf32, #gl.plain<order = [0]>>, memref<32xf16>
+  return
+}
+
+// -----
+
+func.func @tensor_load_c1(%map: !gl.tensor_map<memref<?x64xf32>, box = [1, 32]>, %m: !gl.memdesc<1x32xf32, #gl.plain<order = [1, 0]>>, %b: !gl.mbarrier<1>, %i: index) {
+  // expected-error @+1 {{expected 2 coordinates and memory for a box of}}
+  gl.tensor_load %map[%i], %m, %b[%i] : !gl.tensor_map<memref<?x64xf32>, box = [1, 32]>, !gl.memdesc<1x32xf32, #gl.plain<order = [1, 0]>>, !gl.mbarrier<1>
+  return
+}
+
+// -----
+
+func.func @tensor_store_c1(%map: !gl.tensor_map<memref<?x64xf32>, box = [1, 32]>, %m: !gl.memdesc<1x64xf32, #gl.plain<order = [1, 0]>>, %i: index) {
+  // expected-error @+1 {{expected 2 coordinates and memory for a box of}}
+  gl.tensor_store %m, %map[%i, %i] : !gl.memdesc<1x64xf32, #gl.plain<order = [1, 0]>>, !gl.tensor_map<memref<?x64xf32>, box = [1, 32]>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @remote_store_c1(%t: tensor<32xf16, #layout>, %m: !gl.memdesc<32xf16, #gl.plain<order = [0]>>, %b: !gl.mbarrier<1>, %i: index) {
+  // expected-error @+1 {{expected elements of 4 or 8 bytes, got 'f16'}}
+  gl.remote_store %t, %m, %b[%i] to %i : tensor<32xf16, #layout>, !gl.memdesc<32xf16, #gl.plain<order = [0]>>, !gl.mbarrier<1>
+  return
+}
+
+// -----
+
+func.func @warp_specialize_c1() {
+  // expected-error @+1 {{expected warps and registers for each of 1 partitions, got 2 and 1}}
+  gl.warp_specialize warps [4, 4] registers [24] {
+    gl.barrier id 1 threads 128
+  }
+  return
+}
+
+// -----
+
+func.func @warp_specialize_c2() {
+  // expected-error @+1 {{expected registers to be a multiple of 8 from 24 to 240, got 25}}
+  gl.warp_specialize warps [4] registers [25] {
+    gl.barrier id 1 threads 128
+  }
+  return
+}

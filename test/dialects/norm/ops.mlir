@@ -1,0 +1,110 @@
+// Every op and attribute of norm parses, prints and parses again to the same.
+// RUN: norma-opt %s | norma-opt | FileCheck %s
+// RUN: norma-opt %s --mlir-print-op-generic | norma-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @rms_norm
+func.func @rms_norm(%x: tensor<?x4096xbf16>, %w: tensor<4096xf32>, %b: tensor<4096xf16>) {
+  // CHECK: norm.rms_norm %{{.*}} : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
+  %0 = norm.rms_norm %x : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
+  // CHECK: norm.rms_norm %{{.*}} weight(%{{.*}} : tensor<4096xf32>) bias(%{{.*}} : tensor<4096xf16>)
+  // CHECK-SAME: {eps = {{.*}} : f32, weight_offset = 1.000000e+00 : f32}
+  // CHECK-SAME: : tensor<?x4096xbf16> -> tensor<?x4096xf32>, tensor<?xf32>
+  %1, %rstd = norm.rms_norm %x weight(%w : tensor<4096xf32>) bias(%b : tensor<4096xf16>)
+      {eps = 1.0e-5 : f32, weight_offset = 1.0 : f32}
+      : tensor<?x4096xbf16> -> tensor<?x4096xf32>, tensor<?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @several_axes
+func.func @several_axes(%x: tensor<2x3x4xf32>) {
+  // CHECK: norm.rms_norm %{{.*}} {axes = 2 : i64} : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
+  %0 = norm.rms_norm %x {axes = 2} : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @compute
+// CHECK-SAME: %[[X:.*]]: tensor<?x64xf32>
+func.func @compute(%x: tensor<?x64xf32>) -> tensor<?xf32> {
+  // CHECK: norm.compute(%[[A:.*]] = %[[X]] : tensor<?x64xf32>) -> (%[[O:.*]] : tensor<?xf32>)
+  // CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[N:.*]] = 64)
+  %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+    // CHECK: norm.read %[[A]][%[[M]], %[[N]]] : tensor<?x64xf32>
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    // CHECK: norm.reduce add %{{.*}} over(%[[N]]) : f32
+    %1 = norm.reduce add %0 over(%n) : f32
+    // CHECK: norm.write %{{.*}}, %[[O]][%[[M]]] : tensor<?xf32>
+    norm.write %1, %o[%m] : tensor<?xf32>
+  }
+  return %s : tensor<?xf32>
+}
+
+// A dim's index is a value like any other.
+// CHECK-LABEL: norm.kernel @positions
+norm.kernel @positions(%y: memref<8xindex>) space(%n = 8) {
+  // CHECK: norm.write %[[N:.*]], %{{.*}}[%[[N]]] : memref<8xindex>
+  norm.write %n, %y[%n] : memref<8xindex>
+}
+
+// Extents, roles, guards, alignments and a schedule.
+// CHECK-LABEL: norm.kernel @tiled
+// CHECK-SAME: (%[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?xf32>)
+// CHECK-SAME: space(%[[B:.*]] = dim(%[[X]], 0) ceildiv 2 : grid, %[[R:.*]] = 2 : tile, %{{.*}} = 1 : loop, %[[T:.*]] = 64 : tile)
+// CHECK-SAME: where(%[[B]] * 2 + %[[R]] < dim(%[[X]], 0))
+// CHECK-SAME: align(16, 4)
+// CHECK-SAME: schedule(#norm.schedule<rows_per_cta = 2, {{.*}}vector = 4, chunk = 64, reduction = looped_peeled{{.*}}>)
+norm.kernel @tiled(%x: memref<?x64xf32>, %y: memref<?xf32>)
+    space(%b = dim(%x, 0) ceildiv 2 : grid, %r = 2 : tile, %c = 1 : loop, %t = 64 : tile)
+    where(%b * 2 + %r < dim(%x, 0))
+    align(16, 4)
+    schedule(#norm.schedule<rows_per_cta = 2, threads_per_row = 32, vector = 4, chunk = 64, reduction = looped_peeled,
+                            cluster = 2, cache = shared, copy = bulk, stages = 3, grid = persistent,
+                            producer_warps = 1, dependent_launch = true>) {
+  // CHECK: norm.read %[[X]][%[[B]] * 2 + %[[R]], %[[T]]] : memref<?x64xf32>
+  %0 = norm.read %x[%b * 2 + %r, %t] : memref<?x64xf32>
+  // CHECK: norm.cache %{{.*}} in register : f32
+  %1 = norm.cache %0 in register : f32
+  // CHECK: norm.reduce max %{{.*}} over(%{{.*}}, %[[T]]) : f32
+  %2 = norm.reduce max %1 over(%c, %t) : f32
+  norm.write %2, %y[%b * 2 + %r] : memref<?xf32>
+}
+
+// Affine expressions keep their grouping.
+// CHECK-LABEL: norm.kernel @expressions
+norm.kernel @expressions(%x: memref<?xf32>, %y: memref<?xf32>) space(%q = dim(%x, 0) floordiv 32, %j = 32) {
+  // CHECK: norm.read %{{.*}}[(%[[Q:.*]] * 32 + %[[J:.*]]) mod 7 + %[[J]] floordiv 4]
+  %0 = norm.read %x[(%q * 32 + %j) mod 7 + %j floordiv 4] : memref<?xf32>
+  norm.write %0, %y[%q * 32 + %j] : memref<?xf32>
+}
+
+// A combiner of two values, with its identity.
+// CHECK-LABEL: norm.kernel @online_softmax
+norm.kernel @online_softmax(%x: memref<?x50257xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 50257) {
+  %0 = norm.read %x[%m, %n] : memref<?x50257xf32>
+  %one = arith.constant 1.0 : f32
+  // CHECK: norm.reduce %{{.*}}, %{{.*}} over(%{{.*}}) identity [0xFF800000 : f32, 0.000000e+00 : f32] : f32, f32 combine {
+  %max, %sum = norm.reduce %0, %one over(%n) identity [0xFF800000 : f32, 0.0 : f32] : f32, f32 combine {
+  // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32):
+  ^bb0(%m0: f32, %s0: f32, %m1: f32, %s1: f32):
+    %m2 = arith.maximumf %m0, %m1 : f32
+    %s2 = arith.addf %s0, %s1 : f32
+    // CHECK: norm.yield %{{.*}}, %{{.*}} : f32, f32
+    norm.yield %m2, %s2 : f32, f32
+  }
+  norm.write %sum, %y[%m] : memref<?xf32>
+}
+
+// CHECK-LABEL: func.func @launch
+func.func @launch(%x: memref<?x64xf32>, %y: memref<?xf32>) {
+  // CHECK: norm.launch @tiled(%{{.*}}, %{{.*}}) : memref<?x64xf32>, memref<?xf32>
+  norm.launch @tiled(%x, %y) : memref<?x64xf32>, memref<?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @attributes
+func.func @attributes() attributes {
+  // The defaults are those of the ODS, and are not printed.
+  // CHECK-SAME: a = #norm.schedule<>
+  a = #norm.schedule<>
+} {
+  return
+}
