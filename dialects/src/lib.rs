@@ -5,6 +5,7 @@
 
 pub mod gl;
 pub mod layout;
+mod layout_check;
 pub mod norm;
 mod slice;
 #[allow(dead_code, reason = "which parts the generated views call depends on the ODS")]

@@ -12,7 +12,15 @@
 #swizzled = #gl.swizzled<vec = 8, per_phase = 1, max_phase = 8, order = [1, 0]>
 #ring = #gl.plain<order = [2, 1, 0]>
 
-// CHECK-LABEL: func.func @layouts
+// CHECK-DAG: #[[CTAS:map[0-9]*]] = affine_map<()[s0] -> (s0 ceildiv 2)>
+// CHECK-DAG: #[[TRAFFIC:map[0-9]*]] = affine_map<()[s0] -> (s0 * 256, s0 * 256)>
+// CHECK-DAG: #[[ROWS:map[0-9]*]] = affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>
+// CHECK-DAG: #[[ROW_GUARD:map[0-9]*]] = affine_map<(d0, d1, d2)[s0] -> (d0 * 2 + d1, s0)>
+// CHECK-DAG: #[[COLUMN:map[0-9]*]] = affine_map<(d0, d1, d2) -> (d2)>
+// CHECK-DAG: #[[COPY:map[0-9]*]] = affine_map<(d0, d1, d2) -> (d0 + d1, d2)>
+// CHECK-DAG: #[[CHUNK:map[0-9]*]] = affine_map<(d0, d1) -> (d0, d1)>
+
+// CHECK-LABEL: func.func private @layouts
 // CHECK-SAME: tensor<2x1024xf32, #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>>
 // CHECK-SAME: tensor<2x2048xf32, #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0], ctas_per_cluster = [1, 2]>>
 // CHECK-SAME: tensor<2xf32, #gl.slice<axis = 1, parent = #gl.blocked<{{.*}}>>>
@@ -28,7 +36,7 @@ func.func private @layouts(tensor<2x1024xf32, #row>, tensor<2x2048xf32, #cluster
 func.func private @memories(!gl.memdesc<4x1024xbf16, #plain>, !gl.memdesc<4x1024xbf16, #padded>, !gl.memdesc<32x64xf16, #swizzled>, !gl.mbarrier<3>, !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>)
 
 // CHECK-LABEL: func.func private @launched
-// CHECK-SAME: gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0 ceildiv 2)>, traffic = affine_map<()[s0] -> (s0 * 256, s0 * 256)>,
+// CHECK-SAME: gl.launch = #gl.launch<grid = #[[CTAS]], traffic = #[[TRAFFIC]],
 // CHECK-SAME: sizes = [0, 0], alignments = [16, 16], cluster = 2, carveout = 50, dependent_launch = true>
 // CHECK-SAME: gl.params = [#gl.param<pointer 0>, #gl.param<size 0, 1>, #gl.param<stride 1, 1>]
 func.func private @launched() attributes {
@@ -39,16 +47,16 @@ func.func private @launched() attributes {
 
 // CHECK-LABEL: func.func @global_memory
 func.func @global_memory(%x: memref<?x4096xbf16>, %y: memref<?x4096xbf16>, %b: index, %rows: index, %zero: bf16) {
-  // CHECK: gl.load %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{.*}})
-  // CHECK-SAME: where affine_map<(d0, d1, d2)[s0] -> (d0 * 2 + d1, s0)>[%{{.*}}] other %{{.*}} : bf16
+  // CHECK: gl.load %{{.*}} at #[[ROWS]](%{{.*}})
+  // CHECK-SAME: where #[[ROW_GUARD]][%{{.*}}] other %{{.*}} : bf16
   // CHECK-SAME: cache <l1 = evict_last, l2 = evict_first> vector 8 : memref<?x4096xbf16> -> tensor<2x4096xbf16, {{.*}}>
   %t = gl.load %x at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b)
        where affine_map<(b, r, n)[s0] -> (b * 2 + r, s0)>[%rows] other %zero : bf16
        cache <l1 = evict_last, l2 = evict_first> vector 8
        : memref<?x4096xbf16> -> tensor<2x4096xbf16, #row>
-  // CHECK: gl.load %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{.*}}) : memref
+  // CHECK: gl.load %{{.*}} at #[[ROWS]](%{{.*}}) : memref
   %u = gl.load %x at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b) : memref<?x4096xbf16> -> tensor<2x4096xbf16, #row>
-  // CHECK: gl.store %{{.*}}, %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{.*}})
+  // CHECK: gl.store %{{.*}}, %{{.*}} at #[[ROWS]](%{{.*}})
   // CHECK-SAME: where {{.*}} cache <l1 = no_allocate> vector 8 : tensor<2x4096xbf16, {{.*}}>, memref<?x4096xbf16>
   gl.store %t, %y at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b)
        where affine_map<(b, r, n)[s0] -> (b * 2 + r, s0)>[%rows] cache <l1 = no_allocate> vector 8
@@ -58,9 +66,9 @@ func.func @global_memory(%x: memref<?x4096xbf16>, %y: memref<?x4096xbf16>, %b: i
 
 // CHECK-LABEL: func.func @tiles
 func.func @tiles(%x: tensor<2x1024xf32, #row>, %s: tensor<2xf32, #kept>, %b: index, %rows: index) {
-  // CHECK: gl.coordinates affine_map<(d0, d1, d2) -> (d2)>(%{{.*}}) : tensor<2x1024xindex, {{.*}}>
+  // CHECK: gl.coordinates #[[COLUMN]](%{{.*}}) : tensor<2x1024xindex, {{.*}}>
   %c = gl.coordinates affine_map<(b, r, n) -> (n)>(%b) : tensor<2x1024xindex, #row>
-  // CHECK: gl.mask affine_map<(d0, d1, d2)[s0] -> (d0 * 2 + d1, s0)>(%{{.*}})[%{{.*}}] : tensor<2x1024xi1, {{.*}}>
+  // CHECK: gl.mask #[[ROW_GUARD]](%{{.*}}) [%{{.*}}] : tensor<2x1024xi1, {{.*}}>
   %m = gl.mask affine_map<(b, r, n)[s0] -> (b * 2 + r, s0)>(%b)[%rows] : tensor<2x1024xi1, #row>
   // CHECK: gl.broadcast %{{.*}} axis 1 : tensor<2xf32, #gl.slice<{{.*}}>> -> tensor<2x1024xf32, {{.*}}>
   %d = gl.broadcast %s axis 1 : tensor<2xf32, #kept> -> tensor<2x1024xf32, #row>
@@ -92,14 +100,14 @@ func.func @reductions(%x: tensor<1x1024xf32, #row>) {
 
 // CHECK-LABEL: func.func @shared_memory
 func.func @shared_memory(%t: tensor<1x4xf32, #partial>, %stage: index) {
-  // CHECK: gl.local_alloc {offset = 16 : i64} : !gl.memdesc<1x4xf32, {{.*}}>
+  // CHECK: gl.local_alloc {offset = 16 : i64} : <1x4xf32, {{.*}}>
   %m = gl.local_alloc {offset = 16 : i64} : !gl.memdesc<1x4xf32, #plain>
-  // CHECK: gl.local_store %{{.*}}, %{{.*}} : tensor<1x4xf32, {{.*}}>, !gl.memdesc<1x4xf32, {{.*}}>
+  // CHECK: gl.local_store %{{.*}}, %{{.*}} : tensor<1x4xf32, {{.*}}>, <1x4xf32, {{.*}}>
   gl.local_store %t, %m : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #plain>
-  // CHECK: gl.local_load %{{.*}} : !gl.memdesc<1x4xf32, {{.*}}> -> tensor<1x4xf32, {{.*}}>
+  // CHECK: gl.local_load %{{.*}} : <1x4xf32, {{.*}}> -> tensor<1x4xf32, {{.*}}>
   %u = gl.local_load %m : !gl.memdesc<1x4xf32, #plain> -> tensor<1x4xf32, #partial>
   %r = gl.local_alloc : !gl.memdesc<4x1x1024xbf16, #ring>
-  // CHECK: gl.memdesc_index %{{.*}}[%{{.*}}] : !gl.memdesc<4x1x1024xbf16, {{.*}}> -> !gl.memdesc<1x1024xbf16, {{.*}}>
+  // CHECK: gl.memdesc_index %{{.*}}[%{{.*}}] : <4x1x1024xbf16, {{.*}}> -> <1x1024xbf16, {{.*}}>
   %s = gl.memdesc_index %r[%stage] : !gl.memdesc<4x1x1024xbf16, #ring> -> !gl.memdesc<1x1024xbf16, #plain>
   return
 }
@@ -114,32 +122,32 @@ func.func @barriers(%stage: index, %parity: i1) {
   gl.fence_async
   // CHECK: gl.fence_mbarrier_init
   gl.fence_mbarrier_init
-  // CHECK: gl.mbarrier_alloc : !gl.mbarrier<3>
+  // CHECK: gl.mbarrier_alloc : <3>
   %full = gl.mbarrier_alloc : !gl.mbarrier<3>
-  // CHECK: gl.mbarrier_init %{{.*}}, 1 : !gl.mbarrier<3>
+  // CHECK: gl.mbarrier_init %{{.*}}, 1 : <3>
   gl.mbarrier_init %full, 1 : !gl.mbarrier<3>
-  // CHECK: gl.mbarrier_arrive %{{.*}}[%{{.*}}] : !gl.mbarrier<3>
+  // CHECK: gl.mbarrier_arrive %{{.*}}[%{{.*}}] : <3>
   gl.mbarrier_arrive %full[%stage] : !gl.mbarrier<3>
-  // CHECK: gl.mbarrier_expect %{{.*}}[%{{.*}}], 2048 : !gl.mbarrier<3>
+  // CHECK: gl.mbarrier_expect %{{.*}}[%{{.*}}], 2048 : <3>
   gl.mbarrier_expect %full[%stage], 2048 : !gl.mbarrier<3>
-  // CHECK: gl.mbarrier_wait %{{.*}}[%{{.*}}], %{{.*}} : !gl.mbarrier<3>
+  // CHECK: gl.mbarrier_wait %{{.*}}[%{{.*}}], %{{.*}} : <3>
   gl.mbarrier_wait %full[%stage], %parity : !gl.mbarrier<3>
   return
 }
 
 // CHECK-LABEL: func.func @copies
 func.func @copies(%x: memref<?x8192xbf16>, %s: !gl.memdesc<1x1024xbf16, #plain>, %full: !gl.mbarrier<3>, %stage: index, %m: index, %rows: index) {
-  // CHECK: gl.async_copy %{{.*}} at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%{{.*}}) where {{.*}}[%{{.*}}], %{{.*}} cache <l1 = no_allocate> : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, {{.*}}>
+  // CHECK: gl.async_copy %{{.*}} at #[[COPY]](%{{.*}}) where {{.*}}[%{{.*}}], %{{.*}} cache <l1 = no_allocate> : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>
   gl.async_copy %x at affine_map<(b, r, n) -> (b + r, n)>(%m) where affine_map<(b, r, n)[s0] -> (b, s0)>[%rows], %s
       cache <l1 = no_allocate> : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>
   // CHECK: gl.async_commit
   gl.async_commit
   // CHECK: gl.async_wait 1
   gl.async_wait 1
-  // CHECK: gl.bulk_load %{{.*}} at affine_map<(d0, d1) -> (d0, d1)>(%{{.*}}, %{{.*}}), %{{.*}}, %{{.*}}[%{{.*}}] cache <l2 = evict_first> : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, {{.*}}>, !gl.mbarrier<3>
+  // CHECK: gl.bulk_load %{{.*}} at #[[CHUNK]](%{{.*}}, %{{.*}}), %{{.*}}, %{{.*}}[%{{.*}}] cache <l2 = evict_first> : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>, <3>
   gl.bulk_load %x at affine_map<(m, c) -> (m, c)>(%m, %m), %s, %full[%stage] cache <l2 = evict_first>
       : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>, !gl.mbarrier<3>
-  // CHECK: gl.bulk_store %{{.*}}, %{{.*}} at affine_map<(d0, d1) -> (d0, d1)>(%{{.*}}, %{{.*}}) : !gl.memdesc<1x1024xbf16, {{.*}}>, memref<?x8192xbf16>
+  // CHECK: gl.bulk_store %{{.*}}, %{{.*}} at #[[CHUNK]](%{{.*}}, %{{.*}}) : <1x1024xbf16, {{.*}}>, memref<?x8192xbf16>
   gl.bulk_store %s, %x at affine_map<(m, c) -> (m, c)>(%m, %m) : !gl.memdesc<1x1024xbf16, #plain>, memref<?x8192xbf16>
   // CHECK: gl.bulk_commit
   gl.bulk_commit
@@ -152,9 +160,9 @@ func.func @copies(%x: memref<?x8192xbf16>, %s: !gl.memdesc<1x1024xbf16, #plain>,
 
 // CHECK-LABEL: func.func @tensor_copies
 func.func @tensor_copies(%map: !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>, %s: !gl.memdesc<1x256xbf16, #plain>, %full: !gl.mbarrier<3>, %i: index) {
-  // CHECK: gl.tensor_load %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}, %{{.*}}[%{{.*}}] : !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>, !gl.memdesc<1x256xbf16, {{.*}}>, !gl.mbarrier<3>
+  // CHECK: gl.tensor_load %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}, %{{.*}}[%{{.*}}] : <memref<?x8192xbf16>, box = [1, 256]>, <1x256xbf16, {{.*}}>, <3>
   gl.tensor_load %map[%i, %i], %s, %full[%i] : !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>, !gl.memdesc<1x256xbf16, #plain>, !gl.mbarrier<3>
-  // CHECK: gl.tensor_store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : !gl.memdesc<1x256xbf16, {{.*}}>, !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>
+  // CHECK: gl.tensor_store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : <1x256xbf16, {{.*}}>, <memref<?x8192xbf16>, box = [1, 256]>
   gl.tensor_store %s, %map[%i, %i] : !gl.memdesc<1x256xbf16, #plain>, !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>
   return
 }
@@ -167,7 +175,7 @@ func.func @clusters(%p: tensor<1x4xf32, #partial>, %m: !gl.memdesc<1x4xf32, #pla
   gl.cluster_arrive relaxed
   // CHECK: gl.cluster_wait
   gl.cluster_wait
-  // CHECK: gl.remote_store %{{.*}}, %{{.*}}, %{{.*}}[%{{.*}}] to %[[RANK]] : tensor<1x4xf32, {{.*}}>, !gl.memdesc<1x4xf32, {{.*}}>, !gl.mbarrier<1>
+  // CHECK: gl.remote_store %{{.*}}, %{{.*}}, %{{.*}}[%{{.*}}] to %[[RANK]] : tensor<1x4xf32, {{.*}}>, <1x4xf32, {{.*}}>, <1>
   gl.remote_store %p, %m, %bar[%zero] to %rank : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #plain>, !gl.mbarrier<1>
   return
 }
