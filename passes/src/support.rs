@@ -3,6 +3,7 @@
 
 pub mod builder;
 pub mod context;
+pub mod conversion;
 pub mod diagnostic;
 pub mod dialects;
 pub mod driver;

@@ -149,6 +149,17 @@ pub enum PassError<'c> {
     Internal(String),
 }
 
+impl<'c> PassError<'c> {
+    /// Emits what has not been emitted yet. An internal error without a place of its own gets `location`.
+    pub(crate) fn emit(self, location: Location<'c>, pass: &str) {
+        match self {
+            Self::Diagnosed(diagnostic) => diagnostic.emit(Some(pass)),
+            Self::Internal(message) => Diagnostic::internal(location, message).emit(Some(pass)),
+            Self::Reported => {}
+        }
+    }
+}
+
 impl<'c> From<Diagnostic<'c>> for PassError<'c> {
     fn from(diagnostic: Diagnostic<'c>) -> Self {
         Self::Diagnosed(diagnostic)
@@ -280,14 +291,11 @@ unsafe extern "C" fn run_adapter<P: Pass>(
             },
         )
     });
-    let diagnostic = match result {
+    match result {
         Ok(Ok(())) => return true,
-        Ok(Err(PassError::Reported)) => return false,
-        Ok(Err(PassError::Diagnosed(diagnostic))) => diagnostic,
-        Ok(Err(PassError::Internal(message))) => Diagnostic::internal(location, message),
-        Err(panic) => Diagnostic::internal(location, panic),
-    };
-    diagnostic.emit(Some(P::ARGUMENT));
+        Ok(Err(error)) => error.emit(location, P::ARGUMENT),
+        Err(panic) => PassError::Internal(panic).emit(location, P::ARGUMENT),
+    }
     false
 }
 

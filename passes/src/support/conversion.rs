@@ -1,0 +1,721 @@
+//! Dialect conversion: type rules, legality and patterns as Rust closures.
+//!
+//! ```text
+//! let mut conversion = Conversion::new(cx);
+//! conversion.type_rule(|ty| tile_to_vector(ty));              // None: not this rule's business
+//! conversion.illegal_dialect("gl");
+//! conversion.pattern("gl.load", |op, operands, b| { ...; b.replace(op, &[value]); Ok(()) });
+//! conversion.signature("func.func");
+//! conversion.apply_full(op)
+//! ```
+//!
+//! Types convert 1:1. Where a converted and an unconverted value meet, MLIR inserts `builtin.unrealized_conversion_cast`;
+//! a full conversion fails if one of an illegal type has to stay. A pattern may fail at any point: what it did is undone.
+//!
+//! A pattern that does not match says why, and the reason is printed if the conversion fails on that op. A pattern that
+//! finds an error ends the conversion. A panic in any closure does the same, as an internal error.
+
+use std::{
+    cell::{Cell, RefCell},
+    ffi::c_void,
+    fmt,
+    ops::Deref,
+    ptr,
+    rc::Rc,
+};
+
+use melior::{
+    Context, StringRef,
+    ir::{
+        Location, OperationRef, RegionLike, RegionRef, Type, TypeLike, Value, ValueLike,
+        operation::OperationLike,
+    },
+};
+use mlir_sys::{
+    MlirContext, MlirOperation, MlirRegion, MlirRewriterBase, MlirStringRef, MlirType, MlirValue,
+    mlirLocationUnknownGet, mlirRewriterBaseFinalizeOpModification, mlirRewriterBaseStartOpModification,
+    mlirTypeGetContext,
+};
+
+use super::{
+    builder::Builder,
+    diagnostic::{Diagnostic, Severity, emit},
+    guard,
+    pass::{Pass, PassContext, PassError, PassResult},
+};
+
+type TypeRule<'c, 'p> = dyn Fn(Type<'c>) -> Option<Type<'c>> + 'p;
+type Legality<'c, 'p> = dyn for<'a> Fn(OperationRef<'c, 'a>) -> bool + 'p;
+type Pattern<'c, 'p> = dyn for<'a> Fn(
+        OperationRef<'c, 'a>,
+        &[Value<'c, 'a>],
+        &ConversionBuilder<'c, 'a>,
+    ) -> Result<(), Rejection<'c>>
+    + 'p;
+
+/// Why a pattern did not rewrite an op.
+#[derive(Debug)]
+pub enum Rejection<'c> {
+    /// The pattern is not for this op; another one may be. Holds the reason.
+    NoMatch(String),
+    /// The op cannot be converted at all.
+    Failed(PassError<'c>),
+}
+
+impl From<&str> for Rejection<'_> {
+    fn from(reason: &str) -> Self {
+        Self::NoMatch(reason.to_owned())
+    }
+}
+
+impl From<String> for Rejection<'_> {
+    fn from(reason: String) -> Self {
+        Self::NoMatch(reason)
+    }
+}
+
+impl<'c> From<Diagnostic<'c>> for Rejection<'c> {
+    fn from(diagnostic: Diagnostic<'c>) -> Self {
+        Self::Failed(diagnostic.into())
+    }
+}
+
+impl<'c> From<PassError<'c>> for Rejection<'c> {
+    fn from(error: PassError<'c>) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<melior::Error> for Rejection<'_> {
+    fn from(error: melior::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// A dialect conversion that is being put together. `'p` is what its closures may borrow.
+pub struct Conversion<'c, 'p> {
+    raw: *mut c_void,
+    state: Rc<State<'c>>,
+    // Closures that MLIR holds pointers to; boxed once more so that the pointers are thin.
+    type_rules: Vec<Box<Callback<'c, TypeRule<'c, 'p>>>>,
+    legalities: Vec<Box<Callback<'c, Legality<'c, 'p>>>>,
+    patterns: Vec<Box<Callback<'c, Pattern<'c, 'p>>>>,
+}
+
+struct Callback<'c, F: ?Sized> {
+    closure: Box<F>,
+    state: Rc<State<'c>>,
+    conversion: *mut c_void,
+}
+
+/// What closures leave behind for `apply`.
+struct State<'c> {
+    pass: &'static str,
+    /// An error has been emitted, so that every further callback declines.
+    failed: Cell<bool>,
+    /// The latest reason for which a pattern did not match.
+    mismatch: RefCell<Option<(Location<'c>, String)>>,
+}
+
+impl<'c> State<'c> {
+    fn fail(&self, location: Location<'c>, error: PassError<'c>) {
+        if !self.failed.replace(true) {
+            error.emit(location, self.pass);
+        }
+    }
+}
+
+impl<'c, 'p> Conversion<'c, 'p> {
+    /// Starts a conversion in which nothing is illegal and every type stays.
+    pub fn new<P: Pass>(cx: &PassContext<'c, P>) -> Self {
+        Self::in_pass(cx.context(), P::ARGUMENT)
+    }
+
+    fn in_pass(context: &'c Context, pass: &'static str) -> Self {
+        let state = State {
+            pass,
+            failed: Cell::new(false),
+            mismatch: RefCell::new(None),
+        };
+        Self {
+            // SAFETY: the context is alive for 'c, and `drop` destroys the result.
+            raw: unsafe { normaConversionCreate(context.to_raw()) },
+            state: Rc::new(state),
+            type_rules: Vec::new(),
+            legalities: Vec::new(),
+            patterns: Vec::new(),
+        }
+    }
+
+    /// Adds a type rule. It gives the converted type, the same type to say that it is legal, or `None` where it does not
+    /// concern the type. Later rules are asked first.
+    pub fn type_rule(&mut self, rule: impl Fn(Type<'c>) -> Option<Type<'c>> + 'p) -> &mut Self {
+        unsafe extern "C" fn call<'c, 'p>(ty: MlirType, callback: *mut c_void) -> MlirType {
+            // SAFETY: `callback` was made from this type below and lives as long as the conversion.
+            let callback = unsafe { &*callback.cast::<Callback<'c, TypeRule<'c, 'p>>>() };
+            // SAFETY: MLIR passes a live type.
+            let ty = unsafe { Type::from_raw(ty) };
+            let converted = guard::catch(|| (callback.closure)(ty)).unwrap_or_else(|panic| {
+                // SAFETY: the type keeps its context alive.
+                let location =
+                    unsafe { Location::from_raw(mlirLocationUnknownGet(mlirTypeGetContext(ty.to_raw()))) };
+                callback.state.fail(location, PassError::Internal(panic));
+                None
+            });
+            converted.map_or(MlirType { ptr: ptr::null() }, |ty| ty.to_raw())
+        }
+        let callback = self.callback(Box::new(rule) as Box<TypeRule<'c, 'p>>);
+        // SAFETY: the callback's box does not move and outlives the conversion's use of it.
+        unsafe { normaConversionAddTypeRule(self.raw, call, pointer(&callback)) };
+        self.type_rules.push(callback);
+        self
+    }
+
+    /// Every op of the dialect is legal, unless its op rule says otherwise.
+    pub fn legal_dialect(&mut self, name: &str) -> &mut Self {
+        // SAFETY: the name outlives the call, which copies it.
+        unsafe { normaConversionSetDialect(self.raw, StringRef::new(name).to_raw(), true) };
+        self
+    }
+
+    /// Every op of the dialect must go, unless its op rule says otherwise.
+    pub fn illegal_dialect(&mut self, name: &str) -> &mut Self {
+        // SAFETY: the name outlives the call, which copies it.
+        unsafe { normaConversionSetDialect(self.raw, StringRef::new(name).to_raw(), false) };
+        self
+    }
+
+    /// The op is legal.
+    pub fn legal_op(&mut self, name: &str) -> &mut Self {
+        // SAFETY: the name outlives the call.
+        unsafe { normaConversionSetOp(self.raw, StringRef::new(name).to_raw(), true) };
+        self
+    }
+
+    /// The op must go.
+    pub fn illegal_op(&mut self, name: &str) -> &mut Self {
+        // SAFETY: the name outlives the call.
+        unsafe { normaConversionSetOp(self.raw, StringRef::new(name).to_raw(), false) };
+        self
+    }
+
+    /// The op is legal when `legality` says so.
+    pub fn legal_op_if(
+        &mut self,
+        name: &str,
+        legality: impl for<'a> Fn(OperationRef<'c, 'a>) -> bool + 'p,
+    ) -> &mut Self {
+        let callback = self.callback(Box::new(legality) as Box<Legality<'c, 'p>>);
+        // SAFETY: the callback's box does not move and outlives the conversion's use of it.
+        unsafe {
+            normaConversionSetDynamicOp(
+                self.raw,
+                StringRef::new(name).to_raw(),
+                is_legal,
+                pointer(&callback),
+            );
+        }
+        self.legalities.push(callback);
+        self
+    }
+
+    /// An op of the dialect is legal when `legality` says so.
+    pub fn legal_dialect_if(
+        &mut self,
+        name: &str,
+        legality: impl for<'a> Fn(OperationRef<'c, 'a>) -> bool + 'p,
+    ) -> &mut Self {
+        let callback = self.callback(Box::new(legality) as Box<Legality<'c, 'p>>);
+        // SAFETY: the callback's box does not move and outlives the conversion's use of it.
+        unsafe {
+            normaConversionSetDynamicDialect(
+                self.raw,
+                StringRef::new(name).to_raw(),
+                is_legal,
+                pointer(&callback),
+            );
+        }
+        self.legalities.push(callback);
+        self
+    }
+
+    /// An op that no rule names is legal when the types of its operands, results and block arguments are.
+    pub fn legal_by_types(&mut self) -> &mut Self {
+        // SAFETY: the conversion is alive.
+        unsafe { normaConversionSetUnknownByTypes(self.raw) };
+        self
+    }
+
+    /// Adds a pattern for one op name. It gets the op, its operands with converted types, and a builder before the op.
+    pub fn pattern(
+        &mut self,
+        root: &str,
+        pattern: impl for<'a> Fn(
+            OperationRef<'c, 'a>,
+            &[Value<'c, 'a>],
+            &ConversionBuilder<'c, 'a>,
+        ) -> Result<(), Rejection<'c>>
+        + 'p,
+    ) -> &mut Self {
+        unsafe extern "C" fn call<'c, 'p>(
+            op: MlirOperation,
+            operands: *const MlirValue,
+            operand_count: isize,
+            base: MlirRewriterBase,
+            rewriter: *mut c_void,
+            callback: *mut c_void,
+        ) -> bool {
+            // SAFETY: `callback` was made from this type below and lives as long as the conversion; the other arguments
+            // are alive for the call.
+            let (callback, op, operands) = unsafe {
+                let op: OperationRef<'c, '_> = OperationRef::from_raw(op);
+                let operands = (0..operand_count)
+                    .map(|index| Value::from_raw(*operands.offset(index)))
+                    .collect::<Vec<_>>();
+                (&*callback.cast::<Callback<'c, Pattern<'c, 'p>>>(), op, operands)
+            };
+            let state = &callback.state;
+            if state.failed.get() {
+                return false;
+            }
+            let location = op.location();
+            let result = guard::catch(|| {
+                // SAFETY: the rewriter is alive for the call.
+                let builder = unsafe { Builder::over(base, location) };
+                let conversion = callback.conversion;
+                (callback.closure)(
+                    op,
+                    &operands,
+                    &ConversionBuilder {
+                        builder,
+                        rewriter,
+                        conversion,
+                    },
+                )
+            });
+            match result {
+                Ok(Ok(())) => return true,
+                Ok(Err(Rejection::NoMatch(reason))) => {
+                    state.mismatch.replace(Some((location, reason)));
+                }
+                Ok(Err(Rejection::Failed(error))) => state.fail(location, error),
+                Err(panic) => state.fail(location, PassError::Internal(panic)),
+            }
+            false
+        }
+        let callback = self.callback(Box::new(pattern) as Box<Pattern<'c, 'p>>);
+        // SAFETY: the callback's box does not move and outlives the conversion's use of it.
+        unsafe {
+            normaConversionAddPattern(
+                self.raw,
+                StringRef::new(root).to_raw(),
+                1,
+                call,
+                pointer(&callback),
+            );
+        }
+        self.patterns.push(callback);
+        self
+    }
+
+    /// Converts the signatures of one kind of function (`func.func`, `gpu.func`, `llvm.func`).
+    pub fn signature(&mut self, function: &str) -> &mut Self {
+        // SAFETY: the name outlives the call.
+        unsafe { normaConversionAddSignature(self.raw, StringRef::new(function).to_raw()) };
+        self
+    }
+
+    /// Converts `func.return`, `func.call` and the operands of branches.
+    pub fn calls(&mut self) -> &mut Self {
+        // SAFETY: the conversion is alive.
+        unsafe { normaConversionAddCalls(self.raw) };
+        self
+    }
+
+    /// Converts the types that `scf` ops carry; they stay `scf` ops.
+    pub fn structured_control_flow(&mut self) -> &mut Self {
+        // SAFETY: the conversion is alive.
+        unsafe { normaConversionAddStructured(self.raw) };
+        self
+    }
+
+    /// Converts what is illegal in `op`; ops that no rule names may stay.
+    ///
+    /// # Errors
+    ///
+    /// [`PassError::Reported`] if an illegal op stays.
+    pub fn apply_partial(self, op: OperationRef<'c, '_>) -> PassResult<'c> {
+        self.apply(op, false)
+    }
+
+    /// Converts `op` until everything in it is legal by a rule.
+    ///
+    /// # Errors
+    ///
+    /// [`PassError::Reported`] if an op stays that no rule makes legal.
+    pub fn apply_full(self, op: OperationRef<'c, '_>) -> PassResult<'c> {
+        self.apply(op, true)
+    }
+
+    fn apply(self, op: OperationRef<'c, '_>, full: bool) -> PassResult<'c> {
+        // SAFETY: the op and the conversion with its callbacks are alive.
+        let success = unsafe { normaConversionApply(self.raw, op.to_raw(), full) };
+        if success && !self.state.failed.get() {
+            return Ok(());
+        }
+        if let Some((location, reason)) = self.state.mismatch.take()
+            && !self.state.failed.get()
+        {
+            emit(
+                location,
+                Severity::Note,
+                &format!("the last pattern tried does not apply: {reason}"),
+                &[],
+            );
+        }
+        Err(PassError::Reported)
+    }
+
+    fn callback<F: ?Sized>(&self, closure: Box<F>) -> Box<Callback<'c, F>> {
+        Box::new(Callback {
+            closure,
+            state: Rc::clone(&self.state),
+            conversion: self.raw,
+        })
+    }
+}
+
+impl Drop for Conversion<'_, '_> {
+    fn drop(&mut self) {
+        // SAFETY: `new` created it, and the callbacks are dropped after this.
+        unsafe { normaConversionDestroy(self.raw) }
+    }
+}
+
+impl fmt::Debug for Conversion<'_, '_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Conversion({} patterns)", self.patterns.len())
+    }
+}
+
+fn pointer<F: ?Sized>(callback: &Callback<'_, F>) -> *mut c_void {
+    (&raw const *callback).cast_mut().cast()
+}
+
+unsafe extern "C" fn is_legal<'c, 'p>(op: MlirOperation, callback: *mut c_void) -> bool {
+    // SAFETY: `callback` was made from this type and lives as long as the conversion; MLIR passes a live op.
+    let (callback, op): (_, OperationRef<'c, '_>) = unsafe {
+        (
+            &*callback.cast::<Callback<'c, Legality<'c, 'p>>>(),
+            OperationRef::from_raw(op),
+        )
+    };
+    guard::catch(|| (callback.closure)(op)).unwrap_or_else(|panic| {
+        callback.state.fail(op.location(), PassError::Internal(panic));
+        true
+    })
+}
+
+/// The builder that a conversion pattern gets: a [`Builder`] that knows the type rules.
+#[derive(Debug)]
+pub struct ConversionBuilder<'c, 'a> {
+    builder: Builder<'c, 'a>,
+    rewriter: *mut c_void,
+    conversion: *mut c_void,
+}
+
+impl<'c, 'a> ConversionBuilder<'c, 'a> {
+    /// What a type converts to.
+    ///
+    /// # Errors
+    ///
+    /// A mismatch that names the type, if no rule takes it.
+    pub fn convert_type(&self, ty: Type<'c>) -> Result<Type<'c>, Rejection<'c>> {
+        // SAFETY: the conversion is running, so it is alive.
+        let converted =
+            unsafe { Type::from_option_raw(normaConversionConvertType(self.conversion, ty.to_raw())) };
+        converted.ok_or_else(|| Rejection::NoMatch(format!("type {ty} has no conversion")))
+    }
+
+    /// Converts the argument types of every block of a region.
+    ///
+    /// # Errors
+    ///
+    /// A mismatch if a type does not convert.
+    pub fn convert_region(&self, region: RegionRef<'c, 'a>) -> Result<(), Rejection<'c>> {
+        // SAFETY: the rewriter, the conversion and the region are alive.
+        let success = unsafe { normaRewriterConvertRegion(self.rewriter, self.conversion, region.to_raw()) };
+        if success {
+            Ok(())
+        } else {
+            Err("a block argument's type has no conversion".into())
+        }
+    }
+
+    /// Replaces `op` by the same op on converted operands, with converted result types and its regions moved over.
+    ///
+    /// # Errors
+    ///
+    /// A mismatch if a result type does not convert.
+    pub fn retype(
+        &self,
+        op: OperationRef<'c, 'a>,
+        operands: &[Value<'c, 'a>],
+    ) -> Result<OperationRef<'c, 'a>, Rejection<'c>> {
+        let operands = operands.iter().map(ValueLike::to_raw).collect::<Vec<_>>();
+        // SAFETY: the rewriter, the conversion, the op and the operands are alive.
+        let built = unsafe {
+            OperationRef::from_option_raw(normaRewriterRetype(
+                self.rewriter,
+                self.conversion,
+                op.to_raw(),
+                operands.len() as isize,
+                operands.as_ptr(),
+            ))
+        };
+        built.ok_or_else(|| "a result type has no conversion".into())
+    }
+
+    /// Changes an op in place: attributes, say. `change` must leave its operands and results alone.
+    pub fn modify(&self, op: OperationRef<'c, 'a>, change: impl FnOnce(OperationRef<'c, 'a>)) {
+        // SAFETY: the rewriter and the op are alive.
+        unsafe { mlirRewriterBaseStartOpModification(self.to_raw(), op.to_raw()) };
+        change(op);
+        // SAFETY: as above.
+        unsafe { mlirRewriterBaseFinalizeOpModification(self.to_raw(), op.to_raw()) };
+    }
+
+    /// The context.
+    pub fn context(&self) -> &'c Context {
+        self.builder.context()
+    }
+}
+
+impl<'c, 'a> Deref for ConversionBuilder<'c, 'a> {
+    type Target = Builder<'c, 'a>;
+
+    fn deref(&self) -> &Builder<'c, 'a> {
+        &self.builder
+    }
+}
+
+type RawTypeRule = unsafe extern "C" fn(MlirType, *mut c_void) -> MlirType;
+type RawLegality = unsafe extern "C" fn(MlirOperation, *mut c_void) -> bool;
+type RawPattern = unsafe extern "C" fn(
+    MlirOperation,
+    *const MlirValue,
+    isize,
+    MlirRewriterBase,
+    *mut c_void,
+    *mut c_void,
+) -> bool;
+
+unsafe extern "C" {
+    fn normaConversionCreate(context: MlirContext) -> *mut c_void;
+    fn normaConversionDestroy(conversion: *mut c_void);
+    fn normaConversionAddTypeRule(conversion: *mut c_void, rule: RawTypeRule, callback: *mut c_void);
+    fn normaConversionSetDialect(conversion: *mut c_void, name: MlirStringRef, legal: bool);
+    fn normaConversionSetOp(conversion: *mut c_void, name: MlirStringRef, legal: bool);
+    fn normaConversionSetDynamicOp(
+        conversion: *mut c_void,
+        name: MlirStringRef,
+        legality: RawLegality,
+        callback: *mut c_void,
+    );
+    fn normaConversionSetDynamicDialect(
+        conversion: *mut c_void,
+        name: MlirStringRef,
+        legality: RawLegality,
+        callback: *mut c_void,
+    );
+    fn normaConversionSetUnknownByTypes(conversion: *mut c_void);
+    fn normaConversionAddPattern(
+        conversion: *mut c_void,
+        root: MlirStringRef,
+        benefit: u16,
+        pattern: RawPattern,
+        callback: *mut c_void,
+    );
+    fn normaConversionAddSignature(conversion: *mut c_void, function: MlirStringRef);
+    fn normaConversionAddCalls(conversion: *mut c_void);
+    fn normaConversionAddStructured(conversion: *mut c_void);
+    fn normaConversionApply(conversion: *mut c_void, op: MlirOperation, full: bool) -> bool;
+    fn normaConversionConvertType(conversion: *mut c_void, ty: MlirType) -> MlirType;
+    fn normaRewriterConvertRegion(rewriter: *mut c_void, conversion: *mut c_void, region: MlirRegion)
+    -> bool;
+    fn normaRewriterRetype(
+        rewriter: *mut c_void,
+        conversion: *mut c_void,
+        op: MlirOperation,
+        operand_count: isize,
+        operands: *const MlirValue,
+    ) -> MlirOperation;
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use melior::{
+        Context,
+        dialect::{DialectHandle, DialectRegistry},
+        ir::{Module, Type, ValueLike, operation::OperationLike, r#type::IntegerType},
+    };
+
+    use super::Conversion;
+    use crate::support::{diagnostic::Diagnostic, pass::PassError};
+
+    fn context() -> Context {
+        let registry = DialectRegistry::new();
+        for handle in [
+            DialectHandle::arith(),
+            DialectHandle::func(),
+            DialectHandle::scf(),
+        ] {
+            handle.insert_dialect(&registry);
+        }
+        let context = Context::new();
+        context.append_dialect_registry(&registry);
+        context.load_all_available_dialects();
+        context
+    }
+
+    /// The messages of all diagnostics emitted from now on.
+    fn diagnostics(context: &Context) -> Arc<Mutex<Vec<String>>> {
+        let messages = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&messages);
+        context.attach_diagnostic_handler(move |diagnostic| {
+            sink.lock().unwrap().push(diagnostic.to_string());
+            true
+        });
+        messages
+    }
+
+    const LOOP: &str = "
+        func.func @f(%n: index, %x: i32) -> i32 {
+          %0 = arith.constant 0 : index
+          %1 = arith.constant 1 : index
+          %2 = scf.for %i = %0 to %n step %1 iter_args(%acc = %x) -> (i32) {
+            %3 = arith.muli %acc, %acc : i32
+            scf.yield %3 : i32
+          }
+          %4 = func.call @f(%n, %2) : (index, i32) -> i32
+          return %4 : i32
+        }";
+
+    /// i32 stands for a type that must go, i64 for what it becomes.
+    fn with_widened_i32(context: &Context) -> Conversion<'_, '_> {
+        let i32 = Type::from(IntegerType::new(context, 32));
+        let i64 = Type::from(IntegerType::new(context, 64));
+        let mut conversion = Conversion::in_pass(context, "widen");
+        conversion
+            .type_rule(move |ty| (ty == i32).then_some(i64))
+            .signature("func.func")
+            .calls()
+            .structured_control_flow()
+            .legal_by_types();
+        conversion
+    }
+
+    #[test]
+    fn signatures_loops_and_calls_follow_the_type_rules() {
+        let context = context();
+        let module = Module::parse(&context, LOOP).unwrap();
+        let mut conversion = with_widened_i32(&context);
+        conversion.pattern("arith.muli", |op, operands, b| b.retype(op, operands).map(|_| ()));
+        conversion.apply_full(module.as_operation()).unwrap();
+        let text = module.as_operation().to_string();
+        assert!(!text.contains("i32") && !text.contains("unrealized"), "{text}");
+        assert!(text.contains("iter_args(%arg3 = %arg1) -> (i64)"), "{text}");
+        assert!(module.as_operation().verify());
+    }
+
+    const MULTIPLY: &str = "func.func @f(%x: i32) -> i32 {
+        %0 = arith.muli %x, %x : i32
+        return %0 : i32
+      }";
+
+    #[test]
+    fn a_pattern_builds_on_converted_operands() {
+        let context = context();
+        let module = Module::parse(&context, MULTIPLY).unwrap();
+        let mut conversion = with_widened_i32(&context);
+        conversion.pattern("arith.muli", |op, operands, b| {
+            let ty = b.convert_type(op.result(0)?.r#type())?;
+            assert_eq!(operands[0].r#type(), ty);
+            let sum = b.value("arith.addi", operands, ty);
+            b.replace(op, &[sum]);
+            Ok(())
+        });
+        conversion.apply_full(module.as_operation()).unwrap();
+        assert!(
+            module
+                .as_operation()
+                .to_string()
+                .contains("arith.addi %arg0, %arg0 : i64")
+        );
+    }
+
+    #[test]
+    fn a_failed_conversion_tells_the_last_mismatch() {
+        let context = context();
+        let messages = diagnostics(&context);
+        let module = Module::parse(&context, MULTIPLY).unwrap();
+        let mut conversion = with_widened_i32(&context);
+        conversion
+            .illegal_op("arith.muli")
+            .pattern("arith.muli", |_, _, _| Err("expected a constant".into()));
+        assert!(matches!(
+            conversion.apply_partial(module.as_operation()),
+            Err(PassError::Reported)
+        ));
+        let messages = messages.lock().unwrap();
+        assert!(
+            messages[0].contains("failed to legalize operation 'arith.muli'"),
+            "{messages:?}"
+        );
+        assert_eq!(
+            messages[1],
+            "the last pattern tried does not apply: expected a constant"
+        );
+    }
+
+    #[test]
+    fn an_error_in_a_pattern_is_told_once_and_first() {
+        let context = context();
+        let messages = diagnostics(&context);
+        let module = Module::parse(&context, MULTIPLY).unwrap();
+        let mut conversion = with_widened_i32(&context);
+        conversion
+            .illegal_op("arith.muli")
+            .pattern("arith.muli", |op, _, _| {
+                Err(Diagnostic::unsupported(op.location(), "products").into())
+            });
+        assert!(conversion.apply_partial(module.as_operation()).is_err());
+        assert_eq!(messages.lock().unwrap()[0], "unsupported: products");
+    }
+
+    #[test]
+    fn a_panic_in_any_closure_is_an_internal_error() {
+        let context = context();
+        let messages = diagnostics(&context);
+        let module = Module::parse(&context, MULTIPLY).unwrap();
+        let mut conversion = with_widened_i32(&context);
+        conversion.pattern("arith.muli", |_, _, _| panic!("no layout"));
+        assert!(conversion.apply_partial(module.as_operation()).is_err());
+        let module = Module::parse(&context, MULTIPLY).unwrap();
+        let mut conversion = with_widened_i32(&context);
+        conversion.legal_op_if("arith.muli", |_| panic!("no legality"));
+        assert!(conversion.apply_partial(module.as_operation()).is_err());
+        let messages = messages.lock().unwrap();
+        let count = |text: &str| {
+            let start = format!("internal compiler error in pass 'widen': {text}");
+            messages
+                .iter()
+                .filter(|message| message.starts_with(&start))
+                .count()
+        };
+        assert_eq!((count("no layout"), count("no legality")), (1, 1), "{messages:?}");
+    }
+}
