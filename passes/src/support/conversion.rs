@@ -96,11 +96,13 @@ impl From<melior::Error> for Rejection<'_> {
 pub struct Conversion<'c, 'p> {
     raw: *mut c_void,
     state: Rc<State<'c>>,
-    // Closures that MLIR holds pointers to; boxed once more so that the pointers are thin.
-    type_rules: Vec<Box<Callback<'c, TypeRule<'c, 'p>>>>,
-    legalities: Vec<Box<Callback<'c, Legality<'c, 'p>>>>,
-    patterns: Vec<Box<Callback<'c, Pattern<'c, 'p>>>>,
+    // MLIR holds pointers to the callbacks, so each is boxed and does not move when its list grows.
+    type_rules: Vec<Boxed<'c, TypeRule<'c, 'p>>>,
+    legalities: Vec<Boxed<'c, Legality<'c, 'p>>>,
+    patterns: Vec<Boxed<'c, Pattern<'c, 'p>>>,
 }
+
+type Boxed<'c, F> = Box<Callback<'c, F>>;
 
 struct Callback<'c, F: ?Sized> {
     closure: Box<F>,
@@ -150,9 +152,9 @@ impl<'c, 'p> Conversion<'c, 'p> {
     /// Adds a type rule. It gives the converted type, the same type to say that it is legal, or `None` where it does not
     /// concern the type. Later rules are asked first.
     pub fn type_rule(&mut self, rule: impl Fn(Type<'c>) -> Option<Type<'c>> + 'p) -> &mut Self {
-        unsafe extern "C" fn call<'c, 'p>(ty: MlirType, callback: *mut c_void) -> MlirType {
+        unsafe extern "C" fn call(ty: MlirType, callback: *mut c_void) -> MlirType {
             // SAFETY: `callback` was made from this type below and lives as long as the conversion.
-            let callback = unsafe { &*callback.cast::<Callback<'c, TypeRule<'c, 'p>>>() };
+            let callback = unsafe { &*callback.cast::<Callback<'_, TypeRule<'_, '_>>>() };
             // SAFETY: MLIR passes a live type.
             let ty = unsafe { Type::from_raw(ty) };
             let converted = guard::catch(|| (callback.closure)(ty)).unwrap_or_else(|panic| {
@@ -257,7 +259,7 @@ impl<'c, 'p> Conversion<'c, 'p> {
         ) -> Result<(), Rejection<'c>>
         + 'p,
     ) -> &mut Self {
-        unsafe extern "C" fn call<'c, 'p>(
+        unsafe extern "C" fn call(
             op: MlirOperation,
             operands: *const MlirValue,
             operand_count: isize,
@@ -268,11 +270,11 @@ impl<'c, 'p> Conversion<'c, 'p> {
             // SAFETY: `callback` was made from this type below and lives as long as the conversion; the other arguments
             // are alive for the call.
             let (callback, op, operands) = unsafe {
-                let op: OperationRef<'c, '_> = OperationRef::from_raw(op);
+                let op: OperationRef<'_, '_> = OperationRef::from_raw(op);
                 let operands = (0..operand_count)
                     .map(|index| Value::from_raw(*operands.offset(index)))
                     .collect::<Vec<_>>();
-                (&*callback.cast::<Callback<'c, Pattern<'c, 'p>>>(), op, operands)
+                (&*callback.cast::<Callback<'_, Pattern<'_, '_>>>(), op, operands)
             };
             let state = &callback.state;
             if state.failed.get() {
@@ -376,7 +378,7 @@ impl<'c, 'p> Conversion<'c, 'p> {
         Err(PassError::Reported)
     }
 
-    fn callback<F: ?Sized>(&self, closure: Box<F>) -> Box<Callback<'c, F>> {
+    fn callback<F: ?Sized>(&self, closure: Box<F>) -> Boxed<'c, F> {
         Box::new(Callback {
             closure,
             state: Rc::clone(&self.state),
@@ -402,11 +404,11 @@ fn pointer<F: ?Sized>(callback: &Callback<'_, F>) -> *mut c_void {
     (&raw const *callback).cast_mut().cast()
 }
 
-unsafe extern "C" fn is_legal<'c, 'p>(op: MlirOperation, callback: *mut c_void) -> bool {
+unsafe extern "C" fn is_legal(op: MlirOperation, callback: *mut c_void) -> bool {
     // SAFETY: `callback` was made from this type and lives as long as the conversion; MLIR passes a live op.
-    let (callback, op): (_, OperationRef<'c, '_>) = unsafe {
+    let (callback, op): (_, OperationRef<'_, '_>) = unsafe {
         (
-            &*callback.cast::<Callback<'c, Legality<'c, 'p>>>(),
+            &*callback.cast::<Callback<'_, Legality<'_, '_>>>(),
             OperationRef::from_raw(op),
         )
     };
