@@ -6,6 +6,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{BlockLike, Module, OperationRef};
 use melior::pass::PassManager;
 use norma_passes::support::context;
+use norma_passes::support::source::Source;
 
 use crate::emit::llvm_ir::LlvmContext;
 use crate::emit::{Assembler, Cubin, gate, ptx};
@@ -14,7 +15,6 @@ use crate::level::Level;
 use crate::options::CompileOptions;
 use crate::pipeline;
 use crate::registry;
-use crate::source::Source;
 use crate::timing::Timing;
 
 /// A text to compile.
@@ -92,8 +92,7 @@ fn with_module<T>(
         context.load_all_available_dialects();
         context
     });
-    let source = Source::new(&context, input.name, input.text)
-        .ok_or_else(|| Error::internal("no handler for diagnostics"))?;
+    let source = Source::new(&context, input.name, input.text);
     let result = (|| {
         let mut module = timing.measure("parse", || source.parse()).ok_or_else(|| {
             Error::user(format!(

@@ -10,7 +10,6 @@ pub mod level;
 pub mod options;
 pub mod pipeline;
 pub mod registry;
-pub mod source;
 pub mod target;
 pub mod timing;
 

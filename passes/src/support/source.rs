@@ -4,69 +4,75 @@
 //! line and a caret, whichever pass emits it, as long as its location goes back to the text. A compile keeps it from
 //! parsing to the last pass.
 
-use std::{ffi::c_void, fmt};
+use std::{
+    ffi::c_void,
+    fmt, mem,
+    sync::{Mutex, PoisonError},
+};
 
 use melior::{Context, StringRef, ir::Module};
 use mlir_sys::{MlirContext, MlirModule, MlirStringRef};
 
-use super::guard;
-
-type Sink<'s> = Box<dyn FnMut(&str) + Send + 's>;
-
 /// A source text that is attached to a context, until it is dropped.
-pub struct Source<'c, 's> {
+pub struct Source<'c> {
     raw: *mut c_void,
     context: &'c Context,
-    /// Where rendered diagnostics go; boxed twice so that the pointer to it is thin and stays.
-    _sink: Box<Sink<'s>>,
+    /// Boxed, because the handler holds its address; locked, because passes emit from several threads.
+    rendered: Box<Mutex<String>>,
 }
 
-impl<'c, 's> Source<'c, 's> {
-    /// Attaches `text`, which diagnostics call `name`. Rendered diagnostics come to `sink` in pieces, one at a time
-    /// and whole diagnostics in a row, but from the threads that passes run on.
-    pub fn attach(context: &'c Context, text: &str, name: &str, sink: impl FnMut(&str) + Send + 's) -> Self {
-        unsafe extern "C" fn write(text: MlirStringRef, sink: *mut c_void) {
-            // SAFETY: `sink` is the box below, which outlives the handler; MLIR holds a lock around each diagnostic.
-            let (sink, text) = unsafe {
+impl<'c> Source<'c> {
+    /// Attaches `text`, which diagnostics call `name`.
+    pub fn new(context: &'c Context, name: &str, text: &str) -> Self {
+        unsafe extern "C" fn append(text: MlirStringRef, rendered: *mut c_void) {
+            // SAFETY: `rendered` is the box below, which outlives the handler; MLIR's text is alive for the call.
+            let (rendered, text) = unsafe {
                 let bytes = std::slice::from_raw_parts(text.data.cast::<u8>(), text.length);
-                (&mut *sink.cast::<Sink<'_>>(), String::from_utf8_lossy(bytes))
+                (&*rendered.cast::<Mutex<String>>(), String::from_utf8_lossy(bytes))
             };
-            // A sink that panics loses its text; there is no diagnostic left to make of that.
-            let _lost = guard::catch(|| sink(&text));
+            rendered
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push_str(&text);
         }
-        let mut sink: Box<Sink<'s>> = Box::new(Box::new(sink));
-        // SAFETY: the texts outlive the call, which copies them; context and sink outlive the result.
+        let rendered = Box::new(Mutex::new(String::new()));
+        // SAFETY: the texts outlive the call, which copies them; context and box outlive the result.
         let raw = unsafe {
             normaSourceCreate(
                 context.to_raw(),
                 StringRef::new(text).to_raw(),
                 StringRef::new(name).to_raw(),
-                write,
-                (&raw mut *sink).cast(),
+                append,
+                (&raw const *rendered).cast_mut().cast(),
             )
         };
         Self {
             raw,
             context,
-            _sink: sink,
+            rendered,
         }
     }
 
-    /// Parses and verifies the text as a module. `None` if it is none; the reasons have gone to the sink.
+    /// Parses and verifies the text as a module. `None` if it is none; the diagnostics say why.
     pub fn parse(&self) -> Option<Module<'c>> {
         // SAFETY: source and context are alive; the module's ownership passes to the result.
         unsafe { Module::from_option_raw(normaSourceParse(self.raw, self.context.to_raw())) }
     }
+
+    /// The diagnostics so far, rendered; each is given once.
+    pub fn take_diagnostics(&self) -> String {
+        mem::take(&mut *self.rendered.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
-impl Drop for Source<'_, '_> {
+impl Drop for Source<'_> {
     fn drop(&mut self) {
-        // SAFETY: `attach` created it; the sink is dropped after this.
+        // SAFETY: `attach` created it; the box is dropped after this.
         unsafe { normaSourceDestroy(self.raw) }
     }
 }
 
-impl fmt::Debug for Source<'_, '_> {
+impl fmt::Debug for Source<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Source")
     }
@@ -78,7 +84,7 @@ unsafe extern "C" {
         text: MlirStringRef,
         name: MlirStringRef,
         write: unsafe extern "C" fn(MlirStringRef, *mut c_void),
-        sink: *mut c_void,
+        rendered: *mut c_void,
     ) -> *mut c_void;
     fn normaSourceParse(source: *mut c_void, context: MlirContext) -> MlirModule;
     fn normaSourceDestroy(source: *mut c_void);
@@ -86,8 +92,6 @@ unsafe extern "C" {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use melior::{Context, ir::operation::OperationLike};
 
     use super::Source;
@@ -96,41 +100,28 @@ mod tests {
     #[test]
     fn a_syntax_error_shows_its_line_and_a_caret() {
         let context = Context::new();
-        let output = Mutex::new(String::new());
-        let source = Source::attach(&context, "module {\n  oops\n}\n", "input.mlir", |text| {
-            if let Ok(mut output) = output.lock() {
-                output.push_str(text);
-            }
-        });
+        let source = Source::new(&context, "input.mlir", "module {\n  oops\n}\n");
         assert!(source.parse().is_none());
-        drop(source);
-        let output = output.into_inner().unwrap_or_default();
-        assert!(output.starts_with("input.mlir:2:3: error: "), "{output}");
-        assert!(output.contains("\n  oops\n  ^\n"), "{output}");
+        let text = source.take_diagnostics();
+        assert!(text.starts_with("input.mlir:2:3: error: "), "{text}");
+        assert!(text.contains("\n  oops\n  ^\n"), "{text}");
+        assert_eq!(source.take_diagnostics(), "");
     }
 
     #[test]
-    fn a_later_diagnostic_points_into_the_source_while_it_is_attached() {
+    fn a_later_diagnostic_points_into_the_source() {
         let context = Context::new();
-        let output = Mutex::new(String::new());
-        let source = Source::attach(&context, "\nmodule @kernels {}\n", "input.mlir", |text| {
-            if let Ok(mut output) = output.lock() {
-                output.push_str(text);
-            }
-        });
+        let source = Source::new(&context, "input.mlir", "\nmodule @kernels {}\n");
         let Some(module) = source.parse() else {
             unreachable!("the text is valid")
         };
         let location = module.as_operation().location();
-        let diagnostic = || Diagnostic::user(location, "expected a kernel").note(location, "in here");
-        diagnostic().emit(None);
-        drop(source);
-        context.attach_diagnostic_handler(|_| true);
-        diagnostic().emit(None);
+        Diagnostic::user(location, "expected a kernel")
+            .note(location, "in here")
+            .emit(None);
         // A note at the headline's place does not repeat the line.
-        let output = output.into_inner().unwrap_or_default();
         assert_eq!(
-            output,
+            source.take_diagnostics(),
             "input.mlir:2:1: error: expected a kernel\nmodule @kernels {}\n^\n\
              input.mlir:2:1: note: in here\n"
         );
