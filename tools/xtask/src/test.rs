@@ -118,9 +118,11 @@ fn result_line(line: &str) -> Option<Tally> {
     })
 }
 
+/// Builds the programs that lit starts. `--all-targets`, as `cargo test` does: libraries that the tests' dependencies
+/// change the features of are then not compiled again.
 fn build_tools(setup: &Setup) -> Result<bool, Failure> {
     let mut cargo = setup.cargo();
-    cargo.args(["build", "--workspace"]);
+    cargo.args(["build", "--workspace", "--all-targets"]);
     let status = cargo.status().map_err(|error| Failure::start(&cargo, &error))?;
     Ok(status.success())
 }
