@@ -1,8 +1,8 @@
 //! A verifier's check is numbered, and the number names its negative test.
 //!
 //! `// rms_norm_c3` beside the check in `dialects/norm/` (the comment may go on after the number) answers to a function
-//! `@rms_norm_c3` in `test/dialects/norm/invalid.mlir`; a second case of it is `@rms_norm_c3_rank`. Several checks may
-//! serve one constraint.
+//! `@rms_norm_c3` in `test/dialects/norm/invalid.mlir`; a second case of it is `@rms_norm_c3_rank`, and in generic form the name is a `sym_name`. Several checks may
+//! serve one constraint, and one check several: `// read_c1, read_c2`.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,18 @@ type Places<'a> = BTreeMap<(&'a str, &'a str), (&'a str, usize)>;
 /// Both directions: a constraint without its test, and a test of a constraint that is gone.
 pub fn every_constraint_has_its_negative_test(tree: &Tree) -> Vec<Finding> {
     let is_source = |path: &str| path.ends_with(".cpp") || path.ends_with(".rs");
-    let checked = places(tree, "dialects/", r"//[/!]?\s*(\w+_c\d+)\b", is_source);
-    let tested = places(tree, "test/dialects/", r"@(\w+?_c\d+)(?:_\w+)?\b", |path| {
-        path.ends_with("/invalid.mlir")
-    });
+    let checked = places(
+        tree,
+        "dialects/",
+        r"//[/!]?\s*(\w+_c\d+(?:,\s*\w+_c\d+)*)",
+        is_source,
+    );
+    let tested = places(
+        tree,
+        "test/dialects/",
+        r#"(?:@|sym_name = ")(\w+?_c\d+)(?:_\w+)?\b"#,
+        |path| path.ends_with("/invalid.mlir"),
+    );
     let mut findings = Vec::new();
     let mut find = |(path, offset): (&str, usize), text: String| {
         findings.push(Finding::at(
@@ -50,10 +58,10 @@ fn places<'a>(tree: &'a Tree, root: &str, text_pattern: &str, is_wanted: fn(&str
         let Some((dialect, _)) = path.strip_prefix(root).and_then(|rest| rest.split_once('/')) else {
             continue;
         };
-        for name in named.captures_iter(text).filter_map(|capture| capture.get(1)) {
-            places
-                .entry((dialect, name.as_str()))
-                .or_insert((path, name.start()));
+        for names in named.captures_iter(text).filter_map(|capture| capture.get(1)) {
+            for name in names.as_str().split(',').map(str::trim) {
+                places.entry((dialect, name)).or_insert((path, names.start()));
+            }
         }
     }
     places
