@@ -37,7 +37,7 @@ function(norma_add_kernels name)
     if(bundle IN_LIST bundles)
       message(FATAL_ERROR "norma_add_kernels(${name}): two sources are called ${stem}")
     endif()
-    # normac renames a finished bundle into place, so the manifest's time is that of the whole bundle.
+    # A bundle without its manifest is none, so the manifest stands for the whole folder.
     add_custom_command(
       OUTPUT "${bundle}/manifest.json"
       COMMAND "${NORMA_NORMAC}" "${path}" --target "${targets}" ${ARG_OPTIONS} -o "${bundle}"

@@ -8,7 +8,7 @@
   -Dscratch=DIR  where tests write their temporary files (%t)          target/debug/lit
 
 A test is a .mlir or .test file with RUN lines; the tools and LLVM's programs are on its PATH. Folders called Inputs
-hold what tests read. `REQUIRES:` knows three features, each named for what the machine has: gpu, ptxas, nvdisasm.
+hold what tests read. `REQUIRES:` knows four features, each named for what the machine has: cmake, gpu, ptxas, nvdisasm.
 """
 
 import ctypes
@@ -67,5 +67,7 @@ if has_gpu():
     config.available_features.add("gpu")
 if "NORMA_PTXAS" in os.environ or shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+if shutil.which("cmake"):
+    config.available_features.add("cmake")
 if shutil.which("nvdisasm", path=config.environment["PATH"]):
     config.available_features.add("nvdisasm")
