@@ -14,6 +14,7 @@ mod norm_persistent_reduction;
 mod norm_tile;
 
 /// The passes of Passes.td: for each one a type with its options and statistics.
+#[allow(clippy::derivable_impls, reason = "generated alike for every pass, also where each default is its type's")]
 pub mod table {
     include!(concat!(env!("OUT_DIR"), "/table.rs"));
 
