@@ -1,8 +1,8 @@
 //! A verifier's check is numbered, and the number names its negative test.
 //!
 //! `// rms_norm_c3` beside the check in `dialects/norm/` (the comment may go on after the number) answers to a function
-//! `@rms_norm_c3` in `test/dialects/norm/invalid.mlir`; a second case of it is `@rms_norm_c3_rank`, and in generic form the name is a `sym_name`. Several checks may
-//! serve one constraint, and one check several: `// read_c1, read_c2`.
+//! `@rms_norm_c3` in `test/dialects/norm/invalid.mlir`; a second case of it is `@rms_norm_c3_rank`, and in generic form
+//! the name is a `sym_name`. Several checks may serve one constraint, and one check several: `// read_c1, read_c2`.
 
 use std::collections::BTreeMap;
 
