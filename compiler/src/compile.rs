@@ -8,6 +8,7 @@ use melior::pass::PassManager;
 use norma_passes::support::context;
 use norma_passes::support::source::Source;
 
+use crate::bundle::{self, Bundle, Emitted, KernelForm};
 use crate::emit::llvm_ir::LlvmContext;
 use crate::emit::{Assembler, Cubin, gate, ptx};
 use crate::error::{Error, Kind, Result};
@@ -75,6 +76,40 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
     } else {
         lower_text(input, to, options, &mut outcome.timing)
     }
+}
+
+/// Compiles the input to a bundle for the target, in memory.
+///
+/// # Errors
+///
+/// As [`lower`]; also an input of a level that has no host functions any more.
+pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle> {
+    if !options.from.is_mlir() {
+        return Err(Error::user(format!(
+            "a bundle needs the host functions, which level '{}' does not have; ask for a level with --emit",
+            options.from
+        )));
+    }
+    with_module(input, options, outcome, |module, timing| {
+        let kernel_level = options.from.max(Level::Kernel);
+        run_passes(module, options.from, kernel_level, options, timing)?;
+        let mut forms = timing.measure("reference", || KernelForm::collect(module));
+        let scheduled = kernel_level.max(Level::Scheduled);
+        run_passes(module, kernel_level, scheduled, options, timing)?;
+        KernelForm::add_schedules(&mut forms, module);
+        run_passes(module, scheduled, Level::Nvvm, options, timing)?;
+
+        let mut emitted = Vec::new();
+        for gpu_module in gpu_modules(module)? {
+            let name = symbol(gpu_module)?;
+            let ptx = generate(Start::Module(gpu_module), &name, Level::Ptx, options, timing)?;
+            let cubin = assemble(&ptx, &name, options, timing)?;
+            emitted.push(Emitted { module: name, cubin });
+        }
+        timing.measure("manifest", || {
+            bundle::assemble(module, &forms, &emitted, options.target)
+        })
+    })
 }
 
 /// Parses the input, runs `body` on it, and collects diagnostics of both.
@@ -218,7 +253,9 @@ fn lower_text(input: Input, to: Level, options: &CompileOptions, timing: &mut Ti
         level => return Err(Error::user(format!("level '{level}' cannot be resumed"))),
     };
     match to {
-        Level::Cubin => Ok(assemble(&ptx, input.name, options, timing)?.bytes),
+        Level::Cubin => Ok(assemble(&ptx, input.name, options, timing)
+            .map_err(Error::of_user)?
+            .bytes),
         _ => Ok(ptx.into_bytes()),
     }
 }

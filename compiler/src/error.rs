@@ -61,6 +61,13 @@ impl Error {
         self
     }
 
+    /// Lays the error at the user's door: what failed is text that the user wrote, not the compiler.
+    #[must_use]
+    pub fn of_user(mut self) -> Self {
+        self.kind = Kind::User;
+        self
+    }
+
     /// Marks the cause as already reported through the context's diagnostic handler.
     #[must_use]
     pub fn diagnosed(mut self) -> Self {

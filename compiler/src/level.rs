@@ -8,8 +8,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use melior::ir::Module;
-use melior::ir::operation::{OperationLike, WalkOrder, WalkResult};
+use melior::ir::operation::OperationLike;
 use norma_passes::support::diagnostic::Diagnostic;
+use norma_passes::support::walk;
 
 use crate::error::{Error, Result};
 
@@ -105,31 +106,25 @@ impl Level {
         }
     }
 
-    /// Checks that a module is of this level, and reports each op that is not.
+    /// Checks that a module is of this level, and reports the first op that is not.
     ///
     /// # Errors
     ///
     /// An op of a dialect that the level does not have.
     pub fn check(self, module: &Module) -> Result<()> {
-        let mut foreign = 0;
-        module.as_operation().walk(WalkOrder::PreOrder, |op| {
+        for op in walk::pre_order(module.as_operation()) {
             let name = op.name();
             let name = name.as_string_ref().as_str().unwrap_or_default();
             let dialect = name.split('.').next().unwrap_or_default();
             if dialect != "builtin" && !self.dialects().contains(&dialect) {
-                let message = format!(
-                    "'{name}' op is not of level '{self}', which has {}",
-                    self.dialects().join(", ")
-                );
+                let dialects = self.dialects().join(", ");
+                let message =
+                    format!("'{name}' op is not of level '{self}', which has the dialects {dialects}");
                 Diagnostic::user(op.location(), message).emit(None);
-                foreign += 1;
+                return Err(Error::user(format!("the input is not of level '{self}'")).diagnosed());
             }
-            WalkResult::Advance
-        });
-        match foreign {
-            0 => Ok(()),
-            _ => Err(Error::user(format!("the input is not of level '{self}'")).diagnosed()),
         }
+        Ok(())
     }
 }
 

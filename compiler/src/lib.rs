@@ -3,6 +3,7 @@
 //! This crate knows no command line: tools turn their arguments into options of this crate, and its errors
 //! into exit codes.
 
+pub mod bundle;
 pub mod compile;
 pub mod emit;
 pub mod error;

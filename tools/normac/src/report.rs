@@ -1,9 +1,11 @@
-//! What is printed about errors and times.
+//! What is printed about errors, times and manifests.
 
 use std::process::ExitCode;
 
+use norma_bundle::Manifest;
 use norma_compiler::timing::Timing;
-use norma_compiler::{Error, Kind};
+use norma_compiler::{Error, Kind, Result};
+use serde_json::{Map, Value, json};
 
 /// The exit status of an error of the compiler's own, `EX_SOFTWARE` of sysexits.h.
 const EXIT_INTERNAL: u8 = 70;
@@ -36,4 +38,23 @@ pub fn timing(timing: &Timing) {
         eprintln!("{stage:12}{:9.2} ms", time.as_secs_f64() * 1e3);
     }
     eprintln!("{:12}{:9.2} ms", "total", total * 1e3);
+}
+
+/// Manifests, and times in milliseconds if there are any, as one JSON object.
+///
+/// # Errors
+///
+/// Only if serialization itself fails.
+pub fn json(manifests: &[&Manifest], timing: Option<&Timing>) -> Result<String> {
+    let mut report = json!({ "manifests": manifests });
+    if let Some(timing) = timing {
+        let stages = timing.stages().iter();
+        let stages: Map<String, Value> = stages
+            .map(|(stage, time)| ((*stage).to_owned(), json!(time.as_secs_f64() * 1e3)))
+            .collect();
+        report["timing_ms"] = Value::Object(stages);
+    }
+    serde_json::to_string_pretty(&report)
+        .map(|text| text + "\n")
+        .map_err(|error| Error::internal(error.to_string()))
 }

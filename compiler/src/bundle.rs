@@ -1,0 +1,130 @@
+//! From a lowered module to a bundle: the manifest and the cubins, first in memory and then in a folder.
+//!
+//! The host functions say which buffers each kernel gets ([`host`]), `gl.launch` and `gl.params` on a kernel
+//! say how it is launched ([`kernel`]), and the kernel form, kept from before it was lowered, gives the
+//! schedule and the reference program ([`kernel_form`]).
+
+mod affine;
+mod host;
+mod kernel;
+mod kernel_form;
+mod sizes;
+mod write;
+
+use melior::ir::Module;
+use norma_bundle::Manifest;
+use norma_bundle::manifest::{Function, MANIFEST_VERSION};
+
+use crate::emit::Cubin;
+use crate::error::{Error, Result};
+use crate::target::Target;
+
+pub use kernel_form::KernelForm;
+
+/// A bundle for one target, in memory.
+#[derive(Debug, Clone)]
+pub struct Bundle {
+    /// What a launcher needs to know.
+    pub manifest: Manifest,
+    /// File names and contents.
+    pub cubins: Vec<(String, Vec<u8>)>,
+}
+
+/// A `gpu.module` after code emission.
+#[derive(Debug, Clone)]
+pub struct Emitted {
+    /// The module's name.
+    pub module: String,
+    /// Its machine code.
+    pub cubin: Cubin,
+}
+
+impl Bundle {
+    /// Adds the functions of another input.
+    ///
+    /// # Errors
+    ///
+    /// Both have a function or a module of one name.
+    pub fn merge(&mut self, other: Self) -> Result<()> {
+        let names = |bundle: &Self| -> Vec<String> {
+            let functions = bundle
+                .manifest
+                .functions
+                .iter()
+                .map(|function| function.name.clone());
+            functions
+                .chain(bundle.cubins.iter().map(|(name, _)| name.clone()))
+                .collect()
+        };
+        let known = names(self);
+        if let Some(name) = names(&other).into_iter().find(|name| known.contains(name)) {
+            return Err(Error::user(format!(
+                "two inputs define '{name}', and a bundle needs distinct names"
+            )));
+        }
+        self.manifest.functions.extend(other.manifest.functions);
+        self.cubins.extend(other.cubins);
+        Ok(())
+    }
+}
+
+/// Puts a bundle together from a module at level `nvvm`, the machine code of its `gpu.module`s, and the
+/// kernel forms they came from.
+///
+/// # Errors
+///
+/// A host function that a manifest cannot describe, or a kernel without its launch attributes.
+pub fn assemble(
+    module: &Module,
+    forms: &[KernelForm],
+    emitted: &[Emitted],
+    target: &Target,
+) -> Result<Bundle> {
+    let mut functions = Vec::new();
+    for host in host::functions(module)? {
+        let sizes = sizes::name_sizes(&host, forms);
+        let kernels = host
+            .launches
+            .iter()
+            .map(|launch| kernel::describe(module, &host, launch, &sizes, forms, emitted, target))
+            .collect::<Result<Vec<_>>>()?;
+        let (outputs, inputs) = sizes::tensors(&host, &sizes, module)?
+            .into_iter()
+            .partition(|tensor| {
+                host.arguments
+                    .iter()
+                    .any(|argument| argument.is_output && argument.name == tensor.name)
+            });
+        functions.push(Function {
+            name: host.name.clone(),
+            inputs,
+            outputs,
+            reference: kernel_form::reference(&host, &sizes, forms),
+            kernels,
+        });
+    }
+    if functions.is_empty() {
+        return Err(Error::user(
+            "the input has no function that launches a kernel, and a bundle needs one",
+        ));
+    }
+    let manifest = Manifest {
+        manifest_version: MANIFEST_VERSION,
+        producer: concat!("norma ", env!("CARGO_PKG_VERSION")).to_owned(),
+        target: target.name.to_owned(),
+        functions,
+    };
+    manifest
+        .validate()
+        .map_err(|error| Error::internal(error.to_string()))?;
+    let cubins = emitted
+        .iter()
+        .map(|emitted| (file_name(&emitted.module, target), emitted.cubin.bytes.clone()))
+        .collect();
+    Ok(Bundle { manifest, cubins })
+}
+
+/// The name of a module's cubin in a bundle.
+fn file_name(module: &str, target: &Target) -> String {
+    format!("{module}.{}.cubin", target.name)
+}

@@ -1,0 +1,41 @@
+// The command line: help, wrong flags (exit status 2), an output that cannot be written, a missing ptxas (1).
+// RUN: normac --help | FileCheck %s --check-prefix=HELP
+// HELP:     Usage: normac [OPTIONS] <INPUT>...
+// HELP:     --target
+// HELP:     Levels:
+// HELP:       tensor
+// HELP:     Targets: sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a
+// HELP:     Exit status:
+
+// RUN: bash -c 'normac %s --no-such-flag; test $? = 2' 2>&1 | FileCheck %s --check-prefix=FLAG
+// FLAG: error: unexpected argument '--no-such-flag' found
+// RUN: bash -c 'normac -o %t; test $? = 2' 2>&1 | FileCheck %s --check-prefix=NO-INPUT
+// NO-INPUT: error: the following required arguments were not provided
+// RUN: bash -c 'normac %s; test $? = 2' 2>&1 | FileCheck %s --check-prefix=NO-OUTPUT
+// NO-OUTPUT: --output <DIR>
+// RUN: bash -c 'normac %s --target=sm_70 -o %t; test $? = 2' 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: unknown target 'sm_70', expected one of sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a
+// RUN: bash -c 'normac %s --target=sm_90 -o %t; test $? = 2' 2>&1 | FileCheck %s --check-prefix=SUFFIX
+// SUFFIX: ask for 'sm_90a'
+// RUN: bash -c 'normac %s --emit=assembly; test $? = 2' 2>&1 | FileCheck %s --check-prefix=LEVEL
+// LEVEL: unknown level 'assembly', expected one of tensor, kernel
+
+// A folder that cannot be made, because a file is in its way.
+// RUN: rm -rf %t && touch %t
+// RUN: bash -c 'normac %S/bundle.mlir --from=nvvm -o %t/bundle; test $? = 1' 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
+// RUN: bash -c 'normac %S/bundle.mlir --from=nvvm -o %t; test $? = 1' 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
+// UNWRITABLE: error: cannot write the bundle to '{{.*}}command-line.mlir.tmp
+
+// RUN: rm -rf %t
+// RUN: bash -c 'normac %S/bundle.mlir --from=nvvm --ptxas=/nowhere/ptxas -o %t; test $? = 1' 2>&1 | FileCheck %s --check-prefix=PTXAS
+// PTXAS:      error: no ptxas at '/nowhere/ptxas', the path asked for
+// PTXAS-NEXT: note: `cargo xtask setup` installs ptxas
+// RUN: bash -c 'NORMA_PTXAS=/nowhere/ptxas normac %S/bundle.mlir --from=nvvm -o %t; test $? = 1' 2>&1 | FileCheck %s --check-prefix=VARIABLE
+// VARIABLE: error: no ptxas at '/nowhere/ptxas', the path named by NORMA_PTXAS
+// RUN: not ls %t
+
+// Standard input, and a level on standard output or in a file.
+// RUN: normac - --from=nvvm --emit=ptx < %S/bundle.mlir | FileCheck %s --check-prefix=PTX
+// RUN: normac - --from=nvvm --emit=ptx -o %t < %S/bundle.mlir && FileCheck %s --check-prefix=PTX --input-file=%t
+// PTX: .target sm_90a
+// PTX: .visible .entry double(

@@ -1,0 +1,136 @@
+//! Runs the compiler over every input and target.
+
+use std::fs;
+use std::io::{self, Write};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use norma_bundle::manifest::directory_for;
+use norma_compiler::bundle::Bundle;
+use norma_compiler::compile::{self, Input, Outcome};
+use norma_compiler::timing::Timing;
+use norma_compiler::{CompileOptions, Error, Level, Result, Target};
+
+use crate::args::Args;
+use crate::explain::explain;
+use crate::input::InputText;
+use crate::report;
+
+/// Prints a level of each input, for each target.
+///
+/// # Errors
+///
+/// As the compiler; or the output cannot be written.
+pub fn emit(args: &Args, inputs: &[InputText], level: Level) -> Result<()> {
+    let mut bytes = Vec::new();
+    let timing = for_each(args, inputs, |input, options, outcome| {
+        bytes.extend(compile::lower(input, level, options, outcome)?);
+        Ok(())
+    })?;
+    match &args.output {
+        Some(path) => fs::write(path, bytes)
+            .map_err(|error| Error::user(format!("cannot write '{}': {error}", path.display())))?,
+        None => to_stdout(&bytes)?,
+    }
+    if args.timing {
+        report::timing(&timing);
+    }
+    Ok(())
+}
+
+/// Compiles all inputs to one bundle for each target; writes them once all have compiled.
+///
+/// # Errors
+///
+/// As the compiler; or a bundle cannot be written.
+pub fn bundles(args: &Args, inputs: &[InputText]) -> Result<()> {
+    let mut bundles: Vec<(&'static Target, Bundle)> = Vec::new();
+    let timing = for_each(args, inputs, |input, options, outcome| {
+        let bundle = compile::bundle(input, options, outcome)?;
+        match bundles.iter_mut().find(|(target, _)| *target == options.target) {
+            Some((_, earlier)) => earlier.merge(bundle)?,
+            None => bundles.push((options.target, bundle)),
+        }
+        Ok(())
+    })?;
+    if let Some(root) = &args.output {
+        for (target, bundle) in &bundles {
+            bundle.write(&directory_for(root, target.name, bundles.len()))?;
+        }
+    }
+    if args.json {
+        let manifests: Vec<_> = bundles.iter().map(|(_, bundle)| &bundle.manifest).collect();
+        to_stdout(report::json(&manifests, args.timing.then_some(&timing))?.as_bytes())?;
+    }
+    if args.explain {
+        let text: String = bundles
+            .iter()
+            .map(|(target, bundle)| explain(&bundle.manifest, target))
+            .collect();
+        // With --json standard output is JSON alone.
+        if args.json {
+            eprint!("{text}")
+        } else {
+            to_stdout(text.as_bytes())?
+        }
+    }
+    if args.timing && !args.json {
+        report::timing(&timing);
+    }
+    Ok(())
+}
+
+/// Runs `compile` for each input and target, with its diagnostics printed and its progress shown.
+fn for_each(
+    args: &Args,
+    inputs: &[InputText],
+    mut compile: impl FnMut(Input, &CompileOptions, &mut Outcome) -> Result<()>,
+) -> Result<Timing> {
+    let progress = progress(args.target.len() * inputs.len());
+    let mut timing = Timing::default();
+    for target in &args.target {
+        let options = CompileOptions {
+            from: args.from,
+            schedule: args.schedule.clone(),
+            ptxas: args.ptxas.clone(),
+            ..CompileOptions::new(target)
+        };
+        for input in inputs {
+            progress.set_message(format!("{} for {}", input.name, target.name));
+            let mut outcome = Outcome::default();
+            let result = compile(
+                Input {
+                    name: &input.name,
+                    text: &input.text,
+                },
+                &options,
+                &mut outcome,
+            );
+            progress.suspend(|| eprint!("{}", outcome.diagnostics));
+            timing.merge(&outcome.timing);
+            result?;
+            progress.inc(1);
+        }
+    }
+    progress.finish_and_clear();
+    Ok(timing)
+}
+
+/// A bar on a terminal; nothing elsewhere, and nothing for a single compilation, which is over at once.
+fn progress(steps: usize) -> ProgressBar {
+    if steps < 2 {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(steps as u64);
+    match ProgressStyle::with_template("{pos}/{len} {msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn to_stdout(bytes: &[u8]) -> Result<()> {
+    let mut output = io::stdout().lock();
+    output
+        .write_all(bytes)
+        .and_then(|()| output.flush())
+        .map_err(|error| Error::user(format!("cannot write to standard output: {error}")))
+}

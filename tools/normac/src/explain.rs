@@ -1,0 +1,104 @@
+//! What `--explain` prints of a bundle: of each kernel its schedule, what it uses, and what it should reach.
+
+use std::fmt::Write;
+
+use norma_bundle::manifest::Kernel;
+use norma_bundle::{Expression, Manifest};
+use norma_compiler::Target;
+
+/// The text for all kernels of a bundle.
+pub fn explain(manifest: &Manifest, target: &Target) -> String {
+    let mut text = String::new();
+    for function in &manifest.functions {
+        for kernel in &function.kernels {
+            let mut line = |what: &str, value: String| {
+                // Writing to a string does not fail.
+                let _ = writeln!(text, "  {what:12}{value}");
+            };
+            line(
+                "kernel",
+                format!("{} of {}, for {}", kernel.symbol, function.name, target.name),
+            );
+            line(
+                "schedule",
+                kernel
+                    .schedule
+                    .clone()
+                    .unwrap_or_else(|| "none recorded".to_owned()),
+            );
+            line("launch", launch(kernel));
+            line("registers", registers(kernel, target));
+            line("shared", shared(kernel, target));
+            line(
+                "traffic",
+                format!(
+                    "reads {} bytes, writes {}",
+                    kernel.bytes_read, kernel.bytes_written
+                ),
+            );
+            line("roof", roof(kernel, target));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn launch(kernel: &Kernel) -> String {
+    let [x, y, z] = &kernel.grid;
+    let [bx, by, bz] = kernel.block;
+    let [cx, cy, cz] = kernel.cluster;
+    format!("grid {x} x {y} x {z}, block {bx} x {by} x {bz}, cluster {cx} x {cy} x {cz}")
+}
+
+fn registers(kernel: &Kernel, target: &Target) -> String {
+    let Some(registers) = kernel.registers else {
+        return "unknown".to_owned();
+    };
+    let threads: u32 = kernel.block.iter().product();
+    // The hardware gives a warp registers in units of 256.
+    let warps = threads.div_ceil(32).max(1);
+    let per_cta = (registers * 32).next_multiple_of(256).max(256) * warps;
+    let resident = (target.registers_per_sm / per_cta).min(target.threads_per_sm / (warps * 32));
+    format!(
+        "{registers} a thread, {} bytes spilled; {} CTAs fit an SM by registers and threads",
+        kernel.spill_bytes.unwrap_or(0),
+        resident.min(target.ctas_per_sm)
+    )
+}
+
+fn shared(kernel: &Kernel, target: &Target) -> String {
+    format!(
+        "{} bytes static, {} dynamic, of {}",
+        kernel.static_shared_bytes.unwrap_or(0),
+        kernel.shared_bytes,
+        target.shared_per_cta
+    )
+}
+
+/// The time that moving the bytes takes at the rate that a copy reaches.
+fn roof(kernel: &Kernel, target: &Target) -> String {
+    let rate = target.part.bandwidth * target.part.copy_efficiency;
+    let on = format!(
+        "at the {:.0} GB/s that a copy reaches on {}",
+        rate / 1e9,
+        target.part.name
+    );
+    let bytes = |size: i64| -> Option<f64> {
+        let total = |expression: &Expression| expression.evaluate(&|_| Some(size)).ok();
+        Some((total(&kernel.bytes_read)? + total(&kernel.bytes_written)?) as f64)
+    };
+    let (read, written) = (kernel.bytes_read.symbols(), kernel.bytes_written.symbols());
+    let names: Vec<_> = read.union(&written).copied().collect();
+    match names.as_slice() {
+        [] => bytes(0).map(|bytes| format!("{:.2} us {on}", bytes / rate * 1e6)),
+        [name] => bytes(2).zip(bytes(1)).map(|(two, one)| {
+            let row = two - one;
+            format!(
+                "{row} bytes and {:.3} ns for each of {name}, {on}",
+                row / rate * 1e9
+            )
+        }),
+        _ => None,
+    }
+    .unwrap_or_else(|| format!("bytes / {:.0} GB/s, {on}", rate / 1e9))
+}
