@@ -134,7 +134,8 @@ fn generate_pass(code: &mut String, table: &Value, name: &str, pass: &Value) -> 
     writeln!(code, "}}\n")?;
     writeln!(
         code,
-        "impl Default for {name}Options {{\n    fn default() -> Self {{\n        Self {{"
+        "#[allow(clippy::derivable_impls, reason = \"defaults are the table's, whatever they are\")]\n\
+         impl Default for {name}Options {{\n    fn default() -> Self {{\n        Self {{"
     )?;
     for option in &options {
         writeln!(code, "            {}: {},", option.field, option.rust_default()?)?;
