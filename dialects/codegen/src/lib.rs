@@ -14,6 +14,7 @@ mod names;
 mod ods;
 mod ops;
 mod params;
+mod reader;
 mod types;
 
 use std::collections::BTreeSet;
@@ -65,7 +66,7 @@ pub struct Generated {
 /// `records` is the parsed output of `llvm-tblgen --dump-json`. `op_declarations` is the text of `-gen-op-decls`: whether an
 /// op infers its result types is mlir-tblgen's decision, read from there rather than decided again.
 pub fn generate(dialect: &str, records: &Value, op_declarations: &str) -> Result<Generated, Error> {
-    let dialect = ods::read(dialect, records, &ops_inferring_types(op_declarations))?;
+    let dialect = reader::read(dialect, records, &ops_inferring_types(op_declarations))?;
     let enums: Vec<TokenStream> = dialect.enums.iter().map(enums::rust).collect();
     let attrs: Vec<TokenStream> = dialect
         .attrs
