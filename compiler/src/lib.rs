@@ -10,7 +10,6 @@ pub mod error;
 pub mod level;
 pub mod options;
 pub mod pipeline;
-pub mod reference;
 pub mod registry;
 pub mod target;
 pub mod timing;
