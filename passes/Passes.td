@@ -275,6 +275,159 @@ def NormCacheInputs : RustPass<"norm-cache-inputs"> {
 }
 
 //===----------------------------------------------------------------------===//
+// gl
+//===----------------------------------------------------------------------===//
+
+def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
+  let summary = "Remove conversions between layouts where that is free";
+  let description = [{
+    A conversion costs shuffles or a round trip through shared memory; an elementwise op costs the same in any layout.
+
+    **Requires** nothing.
+
+    **Guarantees** that no `gl.convert_layout` converts to its operand's type, from another conversion, or from a splat
+    (a constant or `tensor.splat`), and that none follows an elementwise op that nothing else uses where converting the
+    op's operands would leave fewer.
+
+    **Leaves alone** every other conversion, also one that only renames a layout.
+
+    ```mlir
+    %0 = gl.convert_layout %a : tensor<64xf32, #wide> -> tensor<64xf32, #narrow>
+    %1 = arith.mulf %0, %0 : tensor<64xf32, #narrow>
+    %2 = gl.convert_layout %1 : tensor<64xf32, #narrow> -> tensor<64xf32, #wide>
+    ==>
+    %2 = arith.mulf %a, %a : tensor<64xf32, #wide>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numRewritten", "num-rewritten", "Conversions removed or moved">,
+  ];
+  let dependentDialects = ["arith", "gl", "tensor"];
+}
+
+def GlExpandReductions : RustPass<"gl-expand-reductions"> {
+  let summary = "Expand reductions that cross warps into exchanges through shared memory";
+  let description = [{
+    Each warp reduces its part, stores one partial per result to shared memory, and every thread reads all partials of
+    its results and combines them in registers.
+
+    **Requires** layouts that split the reduced axis into registers, lanes, warps and CTAs; an axis spread over the CTAs
+    of a cluster is not supported.
+
+    **Guarantees** that every `gl.reduce` stays within a warp, and that each conversion added moves no data between
+    threads. Barriers are left to `gl-insert-barriers`.
+
+    **Leaves alone** reductions that stay within a warp.
+
+    ```mlir
+    %s = gl.reduce %x axis 1 : (tensor<1x2048xf32, #rows>) -> tensor<1xf32, #gl.slice<axis = 1, parent = #rows>> combine {...}
+    ==>
+    %p = gl.warp_reduce %x axis 1 : (tensor<1x2048xf32, #rows>) -> tensor<1x4xf32, #partial> combine {...}
+    %m = gl.local_alloc : !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
+    gl.local_store %p, %m : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
+    %g = gl.local_load %m : !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>> -> tensor<1x4xf32, #gathered>
+    %r = gl.reduce %g axis 1 : (tensor<1x4xf32, #gathered>) -> tensor<1xf32, #gl.slice<axis = 1, parent = #gathered>> combine {...}
+    %s = gl.convert_layout %r : tensor<1xf32, #gl.slice<axis = 1, parent = #gathered>> -> tensor<1xf32, #gl.slice<axis = 1, parent = #rows>>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numExpanded", "num-expanded", "Reductions expanded">,
+  ];
+  let dependentDialects = ["gl"];
+}
+
+def GlAllocateShared : RustPass<"gl-allocate-shared"> {
+  let summary = "Allocate shared memory by liveness";
+  let description = [{
+    First fit, in program order, over the intervals in which allocations live. Offsets are multiples of 16 bytes, of 128
+    where the copy engine works on the memory, and of 8 for mbarriers.
+
+    **Requires** structured control flow, and memory that no region's argument or result stands for.
+
+    **Guarantees** that every `gl.local_alloc` and `gl.mbarrier_alloc` in a `gpu.func` has an `offset`, that those which
+    live at once do not overlap, and that `gl.shared_bytes` on the function is the end of the last.
+
+    ```mlir
+    gpu.func @kernel() kernel {
+      %m = gl.local_alloc : !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
+      ...
+    ==>
+    gpu.func @kernel() kernel attributes {gl.shared_bytes = 16 : i64} {
+      %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
+      ...
+    ```
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", /*default=*/"232448",
+           "Bytes that a CTA may use; the default is what sm_90 allows, 227 KiB">,
+    Option<"shareFrom", "share-from", "int64_t", /*default=*/"1024",
+           "Bytes from which on an allocation may share its place with another that is dead; sharing costs a barrier, "
+           "which is not worth a few partials of a reduction">,
+  ];
+  let statistics = [
+    Statistic<"numAllocated", "num-allocated", "Allocations placed">,
+  ];
+  let dependentDialects = ["gl"];
+}
+
+def GlInsertBarriers : RustPass<"gl-insert-barriers"> {
+  let summary = "Insert barriers between conflicting accesses to shared memory";
+  let description = [{
+    A dataflow analysis over structured control flow keeps the accesses that no barrier has ordered yet; where one of
+    them conflicts with an op (they overlap and one writes), a `gl.barrier` goes before the op. Around a loop the
+    analysis iterates to a fixpoint, which finds hazards across the back edge.
+
+    **Requires** offsets (`gl-allocate-shared`), structured control flow, and no `gl.local_load` or `gl.local_store` in
+    partitions of `gl.warp_specialize`.
+
+    **Guarantees** a barrier of all threads on every path between two conflicting accesses, between the wait for an
+    asynchronous copy and conflicting accesses after it, and between the initialisation of mbarriers and their use.
+
+    **Leaves alone** the proxy fences that asynchronous copies need, accesses of other CTAs, and barriers that are
+    there already, needed or not. A CTA of one warp gets the same barriers as any other.
+
+    ```mlir
+    gl.local_store %p, %m : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
+    %g = gl.local_load %m : !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>> -> tensor<1x4xf32, #gathered>
+    ==>
+    gl.local_store %p, %m : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
+    gl.barrier
+    %g = gl.local_load %m : !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>> -> tensor<1x4xf32, #gathered>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numInserted", "num-inserted", "Barriers inserted">,
+  ];
+  let dependentDialects = ["gl"];
+}
+
+def GlVectorizeAccess : RustPass<"gl-vectorize-access"> {
+  let summary = "Choose how many elements one load or store moves";
+  let description = [{
+    The largest power of two of elements, up to 16 bytes, such that in every thread consecutive registers hold
+    consecutive elements in memory, addresses are multiples of the vector, and guards have one value over each vector.
+    What is known of addresses: static strides and coefficients, and that a buffer's base and dynamic strides are
+    multiples of its entry in `alignments` of the kernel's `gl.launch`.
+
+    **Requires** nothing. Where a vector stays shorter than the layout would allow, a remark says why.
+
+    **Guarantees** that every `gl.load` and `gl.store` has `vector`.
+
+    **Leaves alone** those that have it already.
+
+    ```mlir
+    %t = gl.load %x at affine_map<(b, r, n) -> (b, n)>(%b) : memref<?x2048xbf16> -> tensor<1x2048xbf16, #rows>
+    ==>
+    %t = gl.load %x at affine_map<(b, r, n) -> (b, n)>(%b) vector 8 : memref<?x2048xbf16> -> tensor<1x2048xbf16, #rows>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numVectorized", "num-vectorized", "Accesses of more than one element">,
+  ];
+  let dependentDialects = ["gl"];
+}
+
+//===----------------------------------------------------------------------===//
 // gpu, nvvm, llvm
 //===----------------------------------------------------------------------===//
 

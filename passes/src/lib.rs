@@ -6,6 +6,11 @@
 pub mod support;
 
 mod convert_math_to_nvvm_approx;
+mod gl_allocate_shared;
+mod gl_expand_reductions;
+mod gl_insert_barriers;
+mod gl_optimize_layouts;
+mod gl_vectorize_access;
 mod norm_cache_inputs;
 mod norm_decompose;
 mod norm_form_kernels;

@@ -1,5 +1,5 @@
-//! What passes are written with: the run context, diagnostics, walking, building, conversion, types, affine maps, and
-//! the driver entry points. One topic a file; what melior already has is used as it is.
+//! What passes are written with: the run context, diagnostics, walking, building, conversion, types, affine maps,
+//! shared memory, and the driver entry points. One topic a file; what melior already has is used as it is.
 
 pub mod affine;
 pub mod builder;
@@ -12,6 +12,7 @@ pub mod guard;
 pub mod linear_form;
 pub mod pass;
 pub mod reduced_dim;
+pub mod shared_memory;
 pub mod source;
 pub mod space;
 pub mod space_rewrite;

@@ -1,0 +1,163 @@
+// A barrier stands between conflicting accesses to overlapping bytes, and nowhere else.
+// RUN: norma-opt %s --allow-unregistered-dialect --split-input-file --gl-insert-barriers | FileCheck %s
+
+// CHECK-LABEL: gpu.func @example
+// CHECK-NOT: gl.barrier
+// CHECK: gl.local_store
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load
+// CHECK-NOT: gl.barrier
+#partial = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[1], [2]], block = []>
+#gathered = #gl.linear<register = [[1], [2]], lane = [[0], [0], [0], [0], [0]], warp = [[0], [0]], block = []>
+!memory = !gl.memdesc<4xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @example(%p: tensor<4xf32, #partial>) kernel {
+    %m = gl.local_alloc {offset = 0 : i64} : !memory
+    gl.local_store %p, %m : tensor<4xf32, #partial>, !memory
+    %g = gl.local_load %m : !memory -> tensor<4xf32, #gathered>
+    %again = gl.local_load %m : !memory -> tensor<4xf32, #gathered>
+    "test.use"(%g, %again) : (tensor<4xf32, #gathered>, tensor<4xf32, #gathered>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Bytes count, not descriptors: %b and %c share, %a lies apart. A barrier that is there is enough.
+// CHECK-LABEL: gpu.func @overlap
+// CHECK: gl.local_store %{{.*}}, %[[A:.*]] :
+// CHECK-NEXT: gl.local_store %{{.*}}, %[[B:.*]] :
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_store %{{.*}}, %[[C:.*]] :
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load
+// CHECK-NEXT: gl.local_load
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_store %{{.*}}, %[[B]] :
+#partial = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[1], [2]], block = []>
+!memory = !gl.memdesc<4xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @overlap(%p: tensor<4xf32, #partial>) kernel {
+    %a = gl.local_alloc {offset = 0 : i64} : !memory
+    %b = gl.local_alloc {offset = 16 : i64} : !memory
+    %c = gl.local_alloc {offset = 24 : i64} : !memory
+    gl.local_store %p, %a : tensor<4xf32, #partial>, !memory
+    gl.local_store %p, %b : tensor<4xf32, #partial>, !memory
+    gl.local_store %p, %c : tensor<4xf32, #partial>, !memory
+    gl.barrier
+    %0 = gl.local_load %a : !memory -> tensor<4xf32, #partial>
+    %1 = gl.local_load %c : !memory -> tensor<4xf32, #partial>
+    gl.local_store %p, %b : tensor<4xf32, #partial>, !memory
+    "test.use"(%0, %1) : (tensor<4xf32, #partial>, tensor<4xf32, #partial>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// The next iteration's store must not overtake this one's load.
+// CHECK-LABEL: gpu.func @back_edge
+// CHECK: scf.for
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_store
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load
+// CHECK-NOT: gl.barrier
+#partial = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[1], [2]], block = []>
+!memory = !gl.memdesc<4xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @back_edge(%p: tensor<4xf32, #partial>, %n: index) kernel {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %m = gl.local_alloc {offset = 0 : i64} : !memory
+    scf.for %i = %zero to %n step %one {
+      gl.local_store %p, %m : tensor<4xf32, #partial>, !memory
+      %g = gl.local_load %m : !memory -> tensor<4xf32, #partial>
+      "test.use"(%g) : (tensor<4xf32, #partial>) -> ()
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Only one branch writes, so a load after the branches has to wait; a branch's own barrier does not speak for the other.
+// CHECK-LABEL: gpu.func @branches
+// CHECK: gl.local_store
+// CHECK: scf.if
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load
+// CHECK: }
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load
+#partial = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[1], [2]], block = []>
+!memory = !gl.memdesc<4xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @branches(%p: tensor<4xf32, #partial>, %c: i1) kernel {
+    %m = gl.local_alloc {offset = 0 : i64} : !memory
+    gl.local_store %p, %m : tensor<4xf32, #partial>, !memory
+    scf.if %c {
+      %0 = gl.local_load %m : !memory -> tensor<4xf32, #partial>
+      "test.use"(%0) : (tensor<4xf32, #partial>) -> ()
+    }
+    %1 = gl.local_load %m : !memory -> tensor<4xf32, #partial>
+    "test.use"(%1) : (tensor<4xf32, #partial>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// A barrier before the wait orders nothing; the one after it does.
+// CHECK-LABEL: gpu.func @async_copy
+// CHECK: gl.async_copy
+// CHECK-NEXT: gl.async_commit
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.async_wait 0
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load
+#wide = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]], block = []>
+!memory = !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @async_copy(%x: memref<32xf32>) kernel {
+    %m = gl.local_alloc {offset = 0 : i64} : !memory
+    gl.async_copy %x at affine_map<(d0) -> (d0)>(), %m : memref<32xf32>, !memory
+    gl.async_commit
+    gl.barrier
+    gl.async_wait 0
+    %g = gl.local_load %m : !memory -> tensor<32xf32, #wide>
+    "test.use"(%g) : (tensor<32xf32, #wide>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Mbarriers are initialised before any use; what arrives at one needs no barrier.
+// CHECK-LABEL: gpu.func @mbarriers
+// CHECK: gl.mbarrier_init
+// CHECK-NEXT: gl.fence_mbarrier_init
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.mbarrier_expect
+// CHECK-NEXT: gl.bulk_load
+// CHECK-NEXT: gl.mbarrier_wait
+// CHECK-NEXT: gl.local_load
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.bulk_load
+#wide = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]], block = []>
+!memory = !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @mbarriers(%x: memref<64xf32>, %zero: index, %parity: i1) kernel {
+    %bars = gl.mbarrier_alloc {offset = 0 : i64} : !gl.mbarrier<1>
+    %m = gl.local_alloc {offset = 128 : i64} : !memory
+    gl.mbarrier_init %bars, 1 : !gl.mbarrier<1>
+    gl.fence_mbarrier_init
+    gl.mbarrier_expect %bars[%zero], 128 : !gl.mbarrier<1>
+    gl.bulk_load %x at affine_map<(d0) -> (d0)>(%zero), %m, %bars[%zero] : memref<64xf32>, !memory, !gl.mbarrier<1>
+    gl.mbarrier_wait %bars[%zero], %parity : !gl.mbarrier<1>
+    %g = gl.local_load %m : !memory -> tensor<32xf32, #wide>
+    gl.bulk_load %x at affine_map<(d0) -> (d0 + 32)>(%zero), %m, %bars[%zero] : memref<64xf32>, !memory, !gl.mbarrier<1>
+    "test.use"(%g) : (tensor<32xf32, #wide>) -> ()
+    gpu.return
+  }
+}

@@ -1,0 +1,108 @@
+// Vectors are as wide as layout, alignment and guards allow.
+// RUN: norma-opt %s --allow-unregistered-dialect --split-input-file --gl-vectorize-access | FileCheck %s
+
+// CHECK-LABEL: gpu.func @example
+// CHECK: gl.load {{.*}} vector 8 :
+// CHECK: gl.store {{.*}} vector 8 :
+#rows = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 8], order = [1, 0]>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>
+gpu.module @kernels {
+  gpu.func @example(%x: memref<?x2048xbf16>, %y: memref<?x2048xbf16, strided<[?, 1]>>) kernel attributes {gl.launch = #launch} {
+    %b = gpu.block_id x
+    %t = gl.load %x at affine_map<(b, r, n) -> (b, n)>(%b) : memref<?x2048xbf16> -> tensor<1x2048xbf16, #rows>
+    gl.store %t, %y at affine_map<(b, r, n) -> (b, n)>(%b) : tensor<1x2048xbf16, #rows>, memref<?x2048xbf16, strided<[?, 1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// 4-byte elements, a base aligned to 8 bytes, rows of 6 elements, an offset, and a layout of short runs.
+// CHECK-LABEL: gpu.func @address
+// CHECK: gl.load %{{.*}} vector 4 : memref<?x2048xf32>
+// CHECK: gl.load %{{.*}} vector 2 : memref<?x2046xf32>
+// CHECK: gl.load %{{.*}} vector 2 : memref<2048xf32>
+// CHECK: gl.load %{{.*}} vector 1 : memref<2048xf32, strided<[1], offset: 3>>
+// CHECK: gl.load %{{.*}} vector 1 : memref<2048x?xf32, strided<[1, ?]>>
+// CHECK: gl.load %{{.*}} vector 4 : memref<?x2048xf32> -> tensor<2048x1xf32
+#rows = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 8], order = [1, 0]>
+#columns = #gl.blocked<size_per_thread = [4, 1], threads_per_warp = [32, 1], warps_per_cta = [8, 1], order = [0, 1]>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16, 8, 16, 16]>
+gpu.module @kernels {
+  gpu.func @address(%a: memref<?x2048xf32>, %b: memref<?x2046xf32>, %c: memref<2048xf32>,
+                    %d: memref<2048xf32, strided<[1], offset: 3>>, %e: memref<2048x?xf32, strided<[1, ?]>>)
+      kernel attributes {gl.launch = #launch} {
+    %i = gpu.block_id x
+    %0 = gl.load %a at affine_map<(b, r, n) -> (b, n)>(%i) : memref<?x2048xf32> -> tensor<1x2048xf32, #rows>
+    %1 = gl.load %b at affine_map<(b, r, n) -> (b, n)>(%i) : memref<?x2046xf32> -> tensor<1x2048xf32, #rows>
+    %2 = gl.load %c at affine_map<(r, n) -> (n)>() : memref<2048xf32> -> tensor<1x2048xf32, #rows>
+    %3 = gl.load %d at affine_map<(r, n) -> (n)>() : memref<2048xf32, strided<[1], offset: 3>> -> tensor<1x2048xf32, #rows>
+    %4 = gl.load %e at affine_map<(b, r, n) -> (b, n)>(%i) : memref<2048x?xf32, strided<[1, ?]>> -> tensor<1x2048xf32, #rows>
+    %5 = gl.load %a at affine_map<(b, n, r) -> (b, n)>(%i) : memref<?x2048xf32> -> tensor<2048x1xf32, #columns>
+    gpu.return
+  }
+}
+
+// -----
+
+// A tile that starts at an arbitrary column is not aligned; one at a multiple of a chunk is, by the map or by the value.
+// CHECK-LABEL: gpu.func @indices
+// CHECK: gl.load %{{.*}} vector 1 :
+// CHECK: gl.load %{{.*}} vector 8 :
+// CHECK: gl.load %{{.*}} vector 4 :
+#rows = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16]>
+gpu.module @kernels {
+  gpu.func @indices(%x: memref<?xbf16>) kernel attributes {gl.launch = #launch} {
+    %i = gpu.block_id x
+    %four = arith.constant 4 : index
+    %j = arith.muli %i, %four : index
+    %0 = gl.load %x at affine_map<(b, n) -> (b + n)>(%i) : memref<?xbf16> -> tensor<256xbf16, #rows>
+    %1 = gl.load %x at affine_map<(b, n) -> (b * 256 + n)>(%i) : memref<?xbf16> -> tensor<256xbf16, #rows>
+    %2 = gl.load %x at affine_map<(b, n) -> (b + n)>(%j) : memref<?xbf16> -> tensor<256xbf16, #rows>
+    gpu.return
+  }
+}
+
+// -----
+
+// A guard over rows is the same for a vector along a row; a static bound splits vectors where it is no multiple of
+// them; a dynamic bound does unless it is a row's length, which alignment is promised for.
+// CHECK-LABEL: gpu.func @guards
+// CHECK: gl.load %{{.*}} where {{.*}} vector 8 :
+// CHECK: gl.load %{{.*}} where {{.*}} vector 4 :
+// CHECK: gl.load %{{.*}} where {{.*}} vector 1 :
+// CHECK: gl.load %{{.*}} where {{.*}} vector 8 :
+#rows = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 8], order = [1, 0]>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>
+gpu.module @kernels {
+  gpu.func @guards(%x: memref<?x4000xbf16>, %y: memref<?x?xbf16>, %limit: index) kernel attributes {gl.launch = #launch} {
+    %i = gpu.block_id x
+    %one = arith.constant 1 : index
+    %columns = memref.dim %y, %one : memref<?x?xbf16>
+    %0 = gl.load %x at affine_map<(b, r, n) -> (b + r, n)>(%i) where affine_map<(b, r, n)[s0] -> (b + r, s0)>[%limit]
+       : memref<?x4000xbf16> -> tensor<1x2048xbf16, #rows>
+    %1 = gl.load %x at affine_map<(b, r, n) -> (b, n)>(%i) where affine_map<(b, r, n) -> (b * 2048 + n, 3996)>[]
+       : memref<?x4000xbf16> -> tensor<1x2048xbf16, #rows>
+    %2 = gl.load %y at affine_map<(b, r, n) -> (b, n)>(%i) where affine_map<(b, r, n)[s0] -> (n, s0)>[%limit]
+       : memref<?x?xbf16> -> tensor<1x2048xbf16, #rows>
+    %3 = gl.load %y at affine_map<(b, r, n) -> (b, n)>(%i) where affine_map<(b, r, n)[s0] -> (n, s0)>[%columns]
+       : memref<?x?xbf16> -> tensor<1x2048xbf16, #rows>
+    gpu.return
+  }
+}
+
+// -----
+
+// Without a promise only the elements' own alignment is known; a vector that is there stays.
+// CHECK-LABEL: gpu.func @unknown
+// CHECK: gl.load %{{.*}} vector 1 :
+// CHECK: gl.load %{{.*}} vector 2 :
+#rows = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+gpu.module @kernels {
+  gpu.func @unknown(%x: memref<256xbf16>) kernel {
+    %0 = gl.load %x at affine_map<(n) -> (n)>() : memref<256xbf16> -> tensor<256xbf16, #rows>
+    %1 = gl.load %x at affine_map<(n) -> (n)>() vector 2 : memref<256xbf16> -> tensor<256xbf16, #rows>
+    gpu.return
+  }
+}
