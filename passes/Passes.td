@@ -169,6 +169,46 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
 // norm: schedules, applied
 //===----------------------------------------------------------------------===//
 
+def NormSelectSchedule : RustPass<"norm-select-schedule"> {
+  let summary = "Give kernels schedules, by a cost model or as the user says";
+  let description = [{
+    **Requires** kernels without roles, whose reductions range over one dim of
+    static extent.
+
+    **Guarantees** that each kernel has a schedule. Where the user gives none,
+    every schedule that holds a whole row in registers is judged by what the
+    kernel's structure says (extents, strides, alignments, bytes per element)
+    and what the target is (registers, threads, SMs, bandwidth), and the one
+    that is expected to fall least short of a copy's speed is taken.
+    docs/schedule.md says why, with the measurements behind it.
+
+    Leaves alone kernels that have a schedule. Refuses rows that the registers
+    of one CTA do not hold.
+
+    ```mlir
+    norm.kernel @max(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096) align(16, 16) {
+      ...
+    }
+    ==>
+    norm.kernel @max(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096) align(16, 16)
+        schedule(#norm.schedule<threads_per_row = 256, vector = 8, chunk = 4096>) {
+      ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"",
+           "The target whose facts the model uses; the default is the one it was fitted to">,
+    Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
+           "The schedule of kernels that have none, as the attribute or the parameters in its brackets; empty for the "
+           "cost model's">,
+    Option<"explain", "explain", "bool", /*default=*/"false",
+           "Say in a remark on each kernel what was chosen, why, and what came next">,
+  ];
+  let statistics = [Statistic<"numScheduled", "num-scheduled", "Kernels given a schedule">];
+  let dependentDialects = ["norm"];
+}
+
 def NormTile : RustPass<"norm-tile"> {
   let summary = "Split the dims of kernels as their schedules say";
   let description = [{

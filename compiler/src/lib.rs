@@ -11,8 +11,9 @@ pub mod level;
 pub mod options;
 pub mod pipeline;
 pub mod registry;
-pub mod target;
 pub mod timing;
+
+pub use norma_targets as target;
 
 pub use error::{Error, Kind, Result};
 pub use level::Level;

@@ -16,6 +16,7 @@ mod norm_decompose;
 mod norm_form_kernels;
 mod norm_normalize_space;
 mod norm_persistent_reduction;
+mod norm_select_schedule;
 mod norm_tile;
 
 /// The passes of Passes.td: for each one a type with its options and statistics.

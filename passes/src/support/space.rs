@@ -307,6 +307,12 @@ impl<'c, 'a> Space<'c, 'a> {
             .collect()
     }
 
+    /// Positions of all reads that contribute to a reduction.
+    pub fn contributing_reads(&self) -> BTreeSet<usize> {
+        let values = self.reductions().into_iter().flat_map(ReduceOp::values);
+        self.joined(values).reads
+    }
+
     /// The fewest bytes that the kernel must move, over its sizes: what each distinct access touches, once. A
     /// product of several sizes is semi-affine.
     ///

@@ -54,8 +54,8 @@ pub struct Args {
 
 fn parse_target(name: &str) -> Result<&'static Target, String> {
     Target::parse(name).map_err(|error| {
-        let notes = error.notes().iter().map(|note| format!("\n  {note}"));
-        notes.fold(error.to_string(), |text, note| text + &note)
+        let hint = error.hint().map(|hint| format!("\n  {hint}"));
+        error.to_string() + &hint.unwrap_or_default()
     })
 }
 

@@ -8,8 +8,6 @@
 
 use std::fmt;
 
-use crate::error::{Error, Result};
-
 /// An instruction family that some targets lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Feature {
@@ -274,29 +272,42 @@ pub const TARGETS: &[Target] = &[
     },
 ];
 
+/// A target's name that the table lacks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown target '{name}', expected one of {}", Target::names())]
+pub struct UnknownTarget {
+    name: String,
+    meant: Option<&'static str>,
+}
+
+impl UnknownTarget {
+    /// What to ask for instead, where a name is nearly right.
+    pub fn hint(&self) -> Option<String> {
+        let meant = self.meant?;
+        let name = &self.name;
+        Some(format!(
+            "'{name}' lacks the architecture's own instructions; ask for '{meant}'"
+        ))
+    }
+}
+
 impl Target {
     /// Finds a target by its name.
     ///
     /// # Errors
     ///
     /// An unknown name; the message lists those there are.
-    pub fn parse(name: &str) -> Result<&'static Self> {
-        TARGETS.iter().find(|target| target.name == name).ok_or_else(|| {
-            let hint = TARGETS
-                .iter()
-                .find(|target| target.name.strip_suffix('a') == Some(name));
-            let error = Error::unsupported(format!(
-                "unknown target '{name}', expected one of {}",
-                Self::names()
-            ));
-            match hint {
-                Some(target) => error.note(format!(
-                    "'{name}' lacks the architecture's own instructions; ask for '{}'",
-                    target.name
-                )),
-                None => error,
-            }
-        })
+    pub fn parse(name: &str) -> Result<&'static Self, UnknownTarget> {
+        TARGETS
+            .iter()
+            .find(|target| target.name == name)
+            .ok_or_else(|| UnknownTarget {
+                name: name.to_owned(),
+                meant: TARGETS
+                    .iter()
+                    .find(|target| target.name.strip_suffix('a') == Some(name))
+                    .map(|target| target.name),
+            })
     }
 
     /// The names of all targets, for messages.
@@ -349,8 +360,8 @@ mod tests {
     #[test]
     fn a_plain_hopper_name_is_pointed_to_the_one_with_the_suffix() {
         assert_eq!(
-            Target::parse("sm_90").unwrap_err().notes(),
-            ["'sm_90' lacks the architecture's own instructions; ask for 'sm_90a'"]
+            Target::parse("sm_90").unwrap_err().hint().as_deref(),
+            Some("'sm_90' lacks the architecture's own instructions; ask for 'sm_90a'")
         );
     }
 
