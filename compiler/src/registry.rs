@@ -9,6 +9,8 @@ use melior::dialect::DialectRegistry;
 use mlir_sys::*;
 use norma_passes::support::driver;
 
+use crate::pipeline;
+
 /// A registry of every dialect that a module may hold between input and PTX.
 pub fn dialects() -> DialectRegistry {
     let registry = DialectRegistry::new();
@@ -70,9 +72,10 @@ pub fn register_passes() {
     });
 }
 
-/// norma-opt's main: mlir-opt over what this file registers.
+/// norma-opt's main: mlir-opt over what this file registers, and the pipelines that normac runs.
 pub fn opt_main(arguments: impl Iterator<Item = OsString>) -> u8 {
     register_passes();
+    pipeline::register();
     exit_code(driver::opt_main(
         arguments,
         "Norma modular optimizer driver",
