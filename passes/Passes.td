@@ -314,6 +314,48 @@ def NormCacheInputs : RustPass<"norm-cache-inputs"> {
   let dependentDialects = ["norm"];
 }
 
+def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
+  let summary = "Convert scheduled kernels to one CTA's program on tiles";
+  let description = [{
+    Grid dims become the CTA's place in the grid, tile dims the axes of tiles. A
+    value that varies over all tile dims is a tile in the kernel's layout, one
+    that varies over fewer a tile in a slice of it, one that varies over none a
+    scalar. Where a guard keeps points out, loads give zero, stores do nothing
+    and reductions see their identity.
+
+    **Requires:** kernels are tiled (`norm-tile`), have a schedule, and reduce
+    over tile dims alone (`norm-persistent-reduction`).
+
+    **Guarantees:** each `norm.kernel` has become a `gpu.func` of the same name
+    in a `gpu.module` of its own, with `gl.num_warps`, `gl.launch` and the
+    schedule; launches name it.
+
+    **Leaves alone:** host functions and everything else in the module.
+
+    ```mlir
+    norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
+        space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile)
+        schedule(#norm.schedule<vector = 2, chunk = 64>) {
+      %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%t) : f32
+      norm.write %1, %y[%b + %r] : memref<?xf32>
+    }
+    ==>
+    gpu.module @sum {
+      gpu.func @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) kernel attributes {gl.num_warps = 1, ...} {
+        %b = gpu.block_id x
+        %0 = gl.load %x at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%b)
+           : memref<?x64xf32> -> tensor<1x64xf32, #gl.blocked<...>>
+        %1 = gl.reduce %0 axis 1 : ... combine { arith.addf }
+        gl.store %1, %y at affine_map<(d0, d1) -> (d0 + d1)>(%b) : ...
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["arith", "gl", "gpu", "memref", "tensor"];
+}
+
 //===----------------------------------------------------------------------===//
 // gl
 //===----------------------------------------------------------------------===//
@@ -521,4 +563,40 @@ def ConvertMathToNvvmApprox
     Statistic<"numConverted", "num-converted", "Math ops converted">,
   ];
   let dependentDialects = ["arith", "llvm", "vector"];
+}
+
+def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
+  let summary = "Lower one CTA's program on tiles to one thread's program";
+  let description = [{
+    A tile becomes a vector of the registers that its layout gives a thread;
+    `index` becomes `i64`; a buffer becomes a pointer parameter, and the sizes
+    and strides that the kernel needs become `i64` parameters, listed in
+    `gl.params`. Addresses are 64-bit where a buffer may be that large and
+    32-bit within a tile; what distinguishes a thread's registers is a constant
+    offset.
+
+    **Requires:** kernels are `gpu.func` with `gl.num_warps` and `gl.launch`;
+    reductions stay within a warp (`gl-expand-reductions`), shared memory has
+    offsets (`gl-allocate-shared`) and barriers (`gl-insert-barriers`).
+
+    **Guarantees:** kernels are `llvm.func` with `nvvm.kernel`; no op of `gl`,
+    `gpu`, `tensor` or `memref` and no tile is left in them.
+
+    **Leaves alone:** `arith`, `math` and `vector` ops on scalars and vectors,
+    which upstream's conversions lower; host functions.
+
+    Not lowered yet, each with a diagnostic that says so: asynchronous copies,
+    mbarriers, clusters, warp specialisation, control flow, conversions of
+    layouts that move data between threads.
+
+    ```mlir
+    %t = gl.load %x at affine_map<(b, n) -> (b, n)>(%b) vector 8
+       : memref<?x256xbf16> -> tensor<1x256xbf16, #gl.blocked<...>>
+    ==>
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    ...
+    %t = llvm.load %p {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+    ```
+  }];
+  let dependentDialects = ["arith", "llvm", "nvvm", "vector"];
 }

@@ -1,7 +1,6 @@
 //! One compilation: a source text, for one target, to the text of a level or to machine code.
 
 use melior::Context;
-use melior::ir::attribute::StringAttribute;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockLike, Module, OperationRef};
 use melior::pass::PassManager;
@@ -191,14 +190,10 @@ fn gpu_modules<'c, 'a>(module: &'a Module<'c>) -> Result<Vec<OperationRef<'c, 'a
 }
 
 fn symbol(op: OperationRef) -> Result<String> {
-    let name = op
-        .attribute("sym_name")
-        .ok()
-        .and_then(|name| StringAttribute::try_from(name).ok());
-    Ok(name
-        .ok_or_else(|| Error::internal("a gpu.module has no name"))?
-        .value()
-        .to_owned())
+    op.attribute("sym_name")
+        .and_then(norma_dialects::string)
+        .map(str::to_owned)
+        .map_err(|_| Error::internal("a gpu.module has no name"))
 }
 
 /// What code is generated from.

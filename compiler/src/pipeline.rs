@@ -52,14 +52,14 @@ const STEPS: &[Step] = &[
     Step {
         to: Level::Nvvm,
         passes: &[
-            "convert-gl-to-nvvm",
-            "convert-math-to-nvvm-approx",
+            "gpu.module(convert-gl-to-nvvm)",
+            "gpu.module(convert-math-to-nvvm-approx)",
             "canonicalize",
             "cse",
             "gpu.module(convert-scf-to-cf)",
             "gpu.module(convert-vector-to-llvm)",
             "gpu.module(convert-arith-to-llvm)",
-            "gpu.module(convert-cf-to-llvm)",
+            "convert-cf-to-llvm",
             "gpu.module(convert-nvvm-to-llvm)",
             "reconcile-unrealized-casts",
             "canonicalize",

@@ -126,7 +126,9 @@ def Gl_EvictionPolicy : I32EnumAttr<"EvictionPolicy", "what a cache does with a 
 
 def Gl_CacheAttr : Gl_Attr<"Cache", "cache"> {
   let summary = "Cache hints of an access";
-  let description = "Example: `#gl.cache<l1 = evict_last, l2 = evict_first>`";
+  let description = [{
+    Example, on an access: `cache <l1 = evict_last, l2 = evict_first>`
+  }];
   let parameters = (ins
     DefaultValuedParameter<"::mlir::gl::EvictionPolicy", "::mlir::gl::EvictionPolicy::Normal">:$l1,
     DefaultValuedParameter<"::mlir::gl::EvictionPolicy", "::mlir::gl::EvictionPolicy::Normal">:$l2
@@ -159,16 +161,15 @@ def Gl_LaunchAttr : Gl_Attr<"Launch", "launch"> {
   let parameters = (ins
     "::mlir::AffineMapAttr":$grid,
     "::mlir::AffineMapAttr":$traffic,
-    OptionalArrayRefParameter<"int64_t">:$sizes,
-    OptionalArrayRefParameter<"int64_t">:$alignments,
+    ArrayRefParameter<"int64_t">:$sizes,
+    ArrayRefParameter<"int64_t">:$alignments,
     DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"int64_t", "-1">:$carveout,
     DefaultValuedParameter<"bool", "false">:$dependent_launch
   );
   let assemblyFormat = [{
-    `<` `grid` `=` $grid `,` `traffic` `=` $traffic (`,` `sizes` `=` `[` $sizes^ `]`)?
-    (`,` `alignments` `=` `[` $alignments^ `]`)? (`,` `cluster` `=` $cluster^)? (`,` `carveout` `=` $carveout^)?
-    (`,` `dependent_launch` `=` $dependent_launch^)? `>`
+    `<` `grid` `=` $grid `,` `traffic` `=` $traffic `,` `sizes` `=` custom<Integers>($sizes) `,`
+    `alignments` `=` custom<Integers>($alignments) (`,` struct($cluster, $carveout, $dependent_launch)^)? `>`
   }];
 }
 

@@ -1,7 +1,7 @@
 //===- GlDialect.cpp - registration of the gl dialect ----------------------===//
 //
-// C++ because a dialect's classes are, with the two pieces of assembly that ODS cannot describe: lists of bases and
-// a memdesc's shape.
+// C++ because a dialect's classes are, with the pieces of assembly that ODS cannot describe: lists, bases, a memdesc's
+// shape, and the short names that layouts are printed under.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +41,18 @@ static void printBases(AsmPrinter &p, ArrayAttr bases) {
   p << "]";
 }
 
+/// `[16, 4]`, and `[]` for none.
+static ParseResult parseIntegers(AsmParser &parser, SmallVector<int64_t> &integers) {
+  auto parseInteger = [&] { return parser.parseInteger(integers.emplace_back()); };
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseInteger, " in list");
+}
+
+static void printIntegers(AsmPrinter &p, ArrayRef<int64_t> integers) {
+  p << "[";
+  llvm::interleaveComma(integers, p);
+  p << "]";
+}
+
 /// `4x1024xbf16`.
 static ParseResult parseShapeAndType(AsmParser &parser, SmallVector<int64_t> &shape, Type &type) {
   SmallVector<int64_t> extents;
@@ -70,7 +82,25 @@ static void printShapeAndType(AsmPrinter &p, ArrayRef<int64_t> shape, Type type)
 #define GET_OP_CLASSES
 #include "gl/GlOps.cpp.inc"
 
+namespace {
+/// Prints a layout once, as `#blocked`, and each tile with that name.
+struct LayoutAliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
+    if (isa<BlockedAttr>(attr))
+      os << "blocked";
+    else if (isa<LinearAttr>(attr))
+      os << "linear";
+    else
+      return AliasResult::NoAlias;
+    return AliasResult::FinalAlias;
+  }
+};
+} // namespace
+
 void GlDialect::initialize() {
+  addInterfaces<LayoutAliases>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "gl/GlAttrs.cpp.inc"

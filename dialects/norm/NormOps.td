@@ -197,7 +197,7 @@ def Norm_ReadOp : Norm_Op<"read", [Pure,
   }];
   let arguments = (ins Norm_Buffer:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
   let results = (outs Norm_Scalar:$result);
-  let assemblyFormat = "$buffer custom<Access>($indices, $access) attr-dict `:` type($buffer)";
+  let assemblyFormat = "$buffer `` custom<Access>($indices, $access) attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
@@ -217,7 +217,7 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
     Example: `norm.write %8, %y[%m, %n] : memref<?x4096xbf16>`
   }];
   let arguments = (ins Norm_Scalar:$value, Norm_Buffer:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
-  let assemblyFormat = "$value `,` $buffer custom<Access>($indices, $access) attr-dict `:` type($buffer)";
+  let assemblyFormat = "$value `,` $buffer `` custom<Access>($indices, $access) attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 

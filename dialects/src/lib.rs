@@ -12,7 +12,7 @@ mod slice;
 mod view;
 
 use melior::dialect::{DialectHandle, DialectRegistry};
-pub use view::{ContextLike, affine_map, affine_map_attribute};
+pub use view::{ContextLike, affine_map, affine_map_attribute, string, symbol};
 
 unsafe extern "C" {
     // `mlirGetDialectHandle__<name>__` is what MLIR_DEFINE_CAPI_DIALECT_REGISTRATION calls them (capi/Registration.cpp).

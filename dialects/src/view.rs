@@ -145,7 +145,7 @@ pub(crate) fn boolean(attribute: Attribute) -> Result<bool, Error> {
 }
 
 /// The text of a string attribute.
-pub(crate) fn string<'c>(attribute: Attribute<'c>) -> Result<&'c str, Error> {
+pub fn string<'c>(attribute: Attribute<'c>) -> Result<&'c str, Error> {
     if !attribute.is_string() {
         return Err(Error::AttributeExpected("string", attribute.to_string()));
     }
@@ -154,7 +154,7 @@ pub(crate) fn string<'c>(attribute: Attribute<'c>) -> Result<&'c str, Error> {
 }
 
 /// The name in a flat symbol reference.
-pub(crate) fn symbol<'c>(attribute: Attribute<'c>) -> Result<&'c str, Error> {
+pub fn symbol<'c>(attribute: Attribute<'c>) -> Result<&'c str, Error> {
     if !attribute.is_flat_symbol_ref() {
         return Err(Error::AttributeExpected("flat symbol ref", attribute.to_string()));
     }

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 using namespace mlir;
@@ -238,10 +239,16 @@ extern "C" void normaConversionAddStructured(void *conversion) {
 }
 
 /// Runs the conversion, once: the patterns are used up. A failure has been
-/// reported by the framework as a diagnostic at the op that stayed illegal.
+/// reported by the framework as a diagnostic at the op that stayed illegal,
+/// unless `*diagnosed`: then a pattern has said more than that.
 extern "C" bool normaConversionApply(void *conversion, MlirOperation op,
-                                     bool full) {
+                                     bool full, const bool *diagnosed) {
   Conversion &to = get(conversion);
+  ScopedDiagnosticHandler drop(
+      unwrap(op)->getContext(), [&](Diagnostic &diagnostic) {
+        return success(*diagnosed && StringRef(diagnostic.str())
+                                         .starts_with("failed to legalize"));
+      });
   FrozenRewritePatternSet patterns(std::move(to.patterns));
   if (full)
     return succeeded(applyFullConversion(unwrap(op), to.target, patterns));

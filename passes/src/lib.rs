@@ -5,7 +5,9 @@
 
 pub mod support;
 
+mod convert_gl_to_nvvm;
 mod convert_math_to_nvvm_approx;
+mod convert_norm_to_gl;
 mod gl_allocate_shared;
 mod gl_expand_reductions;
 mod gl_insert_barriers;
@@ -20,7 +22,10 @@ mod norm_select_schedule;
 mod norm_tile;
 
 /// The passes of Passes.td: for each one a type with its options and statistics.
-#[allow(clippy::derivable_impls, reason = "generated alike for every pass, also where each default is its type's")]
+#[allow(
+    clippy::derivable_impls,
+    reason = "generated alike for every pass, also where each default is its type's"
+)]
 pub mod table {
     include!(concat!(env!("OUT_DIR"), "/table.rs"));
 

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use buffer::Buffer;
 use melior::ir::{
     AffineExpr, AffineMap, BlockLike, OperationRef, RegionLike, Value, ValueLike,
-    attribute::{DenseI32ArrayAttribute, DenseI64ArrayAttribute, FlatSymbolRefAttribute},
+    attribute::{DenseI32ArrayAttribute, DenseI64ArrayAttribute},
     operation::OperationLike,
 };
 use merge::{Access, Mergeable};
@@ -119,9 +119,9 @@ fn dims_used_as_values(space: &Space<'_, '_>) -> BTreeSet<usize> {
 }
 
 fn is_launch_of<'c>(launch: LaunchOp<'c, '_>, kernel: KernelOp<'c, '_>) -> Result<bool, PassError<'c>> {
-    let callee = FlatSymbolRefAttribute::try_from(launch.callee()?);
+    let callee = norma_dialects::symbol(launch.callee()?);
     let name = kernel.sym_name()?;
-    Ok(callee.is_ok_and(|callee| callee.value() == name))
+    Ok(callee.is_ok_and(|callee| callee == name))
 }
 
 /// Passes the kernel what its buffers have become.

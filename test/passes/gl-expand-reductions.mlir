@@ -1,5 +1,5 @@
 // A reduction across warps goes through shared memory; one within a warp stays.
-// RUN: norma-opt %s --allow-unregistered-dialect --split-input-file --gl-expand-reductions | FileCheck %s
+// RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-expand-reductions | FileCheck %s
 
 // CHECK-LABEL: gpu.func @example
 // CHECK-SAME: (%[[X:.*]]: tensor<1x2048xf32, #[[ROWS:.*]]>)

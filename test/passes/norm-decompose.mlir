@@ -5,7 +5,7 @@
 // CHECK-SAME: %[[X:.*]]: tensor<?x64xbf16>, %[[W:.*]]: tensor<64xf32>
 // CHECK: %[[RESULT:.*]] = norm.compute(%[[A:.*]] = %[[X]] : tensor<?x64xbf16>, %[[G:.*]] = %[[W]] : tensor<64xf32>)
 // CHECK-SAME: -> (%[[O:.*]] : tensor<?x64xbf16>) space(%[[M:.*]] = dim(%[[A]], 0), %[[N:.*]] = 64)
-// CHECK-NEXT: %[[V0:.*]] = norm.read %[[A]] [%[[M]], %[[N]]]
+// CHECK-NEXT: %[[V0:.*]] = norm.read %[[A]][%[[M]], %[[N]]]
 // CHECK-NEXT: %[[V1:.*]] = arith.extf %[[V0]] : bf16 to f32
 // CHECK-NEXT: %[[V2:.*]] = arith.mulf %[[V1]], %[[V1]] : f32
 // CHECK-NEXT: %[[V3:.*]] = norm.reduce add %[[V2]] over(%[[N]]) : f32
@@ -15,10 +15,10 @@
 // CHECK-NEXT: %[[V7:.*]] = arith.addf %[[V5]], %[[EPS]] : f32
 // CHECK-NEXT: %[[V8:.*]] = math.rsqrt %[[V7]] : f32
 // CHECK-NEXT: %[[V9:.*]] = arith.mulf %[[V1]], %[[V8]] : f32
-// CHECK-NEXT: %[[V10:.*]] = norm.read %[[G]] [%[[N]]] : tensor<64xf32>
+// CHECK-NEXT: %[[V10:.*]] = norm.read %[[G]][%[[N]]] : tensor<64xf32>
 // CHECK-NEXT: %[[V11:.*]] = arith.mulf %[[V9]], %[[V10]] : f32
 // CHECK-NEXT: %[[V12:.*]] = arith.truncf %[[V11]] : f32 to bf16
-// CHECK-NEXT: norm.write %[[V12]], %[[O]] [%[[M]], %[[N]]]
+// CHECK-NEXT: norm.write %[[V12]], %[[O]][%[[M]], %[[N]]]
 // CHECK-NEXT: }
 // CHECK-NEXT: return %[[RESULT]]
 func.func @rows(%x: tensor<?x64xbf16>, %w: tensor<64xf32>) -> tensor<?x64xbf16> {
@@ -33,9 +33,9 @@ func.func @rows(%x: tensor<?x64xbf16>, %w: tensor<64xf32>) -> tensor<?x64xbf16> 
 // CHECK: norm.compute({{.*}} : tensor<64xf32>) -> (%[[O:.*]] : tensor<64xf32>, %[[R:.*]] : tensor<f32>) space(%[[N:.*]] = 64)
 // CHECK-NOT: arith.extf
 // CHECK: %[[RSTD:.*]] = math.rsqrt
-// CHECK-NEXT: norm.write %[[RSTD]], %[[R]] [] : tensor<f32>
+// CHECK-NEXT: norm.write %[[RSTD]], %[[R]][] : tensor<f32>
 // CHECK-NOT: arith.truncf
-// CHECK: norm.write %{{.*}}, %[[O]] [%[[N]]] : tensor<64xf32>
+// CHECK: norm.write %{{.*}}, %[[O]][%[[N]]] : tensor<64xf32>
 func.func @one_row(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<f32>) {
   %y, %rstd = norm.rms_norm %x : tensor<64xf32> -> tensor<64xf32>, tensor<f32>
   return %y, %rstd : tensor<64xf32>, tensor<f32>
@@ -50,17 +50,17 @@ func.func @one_row(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<f32>) {
 // CHECK-SAME: space(%[[D0:.*]] = dim(%[[A]], 0), %[[D1:.*]] = dim(%[[A]], 1), %[[D2:.*]] = 4, %[[D3:.*]] = 64)
 // CHECK: norm.reduce add %{{.*}} over(%[[D2]], %[[D3]]) : f32
 // CHECK: arith.constant 3.906250e-03 : f32
-// CHECK: norm.write %{{.*}}, %[[R]] [%[[D0]], %[[D1]]] : tensor<?x?xf32>
+// CHECK: norm.write %{{.*}}, %[[R]][%[[D0]], %[[D1]]] : tensor<?x?xf32>
 // CHECK: %[[SCALED:.*]] = arith.mulf
-// CHECK: %[[W:.*]] = norm.read %[[G]] [%[[D2]], %[[D3]]] : tensor<4x64xf16>
+// CHECK: %[[W:.*]] = norm.read %[[G]][%[[D2]], %[[D3]]] : tensor<4x64xf16>
 // CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[W]] : f16 to f32
 // CHECK-NEXT: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
 // CHECK-NEXT: %[[OFFSET:.*]] = arith.addf %[[WIDE]], %[[ONE]] : f32
 // CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %[[SCALED]], %[[OFFSET]] : f32
-// CHECK-NEXT: %[[BIAS:.*]] = norm.read %[[B]] [%[[D2]], %[[D3]]] : tensor<4x64xf32>
+// CHECK-NEXT: %[[BIAS:.*]] = norm.read %[[B]][%[[D2]], %[[D3]]] : tensor<4x64xf32>
 // CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[PRODUCT]], %[[BIAS]] : f32
 // CHECK-NEXT: %[[Y:.*]] = arith.truncf %[[SUM]] : f32 to f16
-// CHECK-NEXT: norm.write %[[Y]], %[[O]] [%[[D0]], %[[D1]], %[[D2]], %[[D3]]]
+// CHECK-NEXT: norm.write %[[Y]], %[[O]][%[[D0]], %[[D1]], %[[D2]], %[[D3]]]
 func.func @mixed(%x: tensor<?x?x4x64xbf16>, %w: tensor<4x64xf16>, %b: tensor<4x64xf32>)
     -> (tensor<?x?x4x64xf16>, tensor<?x?xf32>) {
   %y, %rstd = norm.rms_norm %x weight(%w : tensor<4x64xf16>) bias(%b : tensor<4x64xf32>)

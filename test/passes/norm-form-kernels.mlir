@@ -7,9 +7,9 @@
 // CHECK-NEXT: return
 // CHECK: norm.kernel @double_0(%[[A:.*]]: memref<?xf32>, %[[O:.*]]: memref<?xf32>)
 // CHECK-SAME: space(%[[N:.*]] = dim(%[[A]], 0)) align(16, 16)
-// CHECK-NEXT: %[[V0:.*]] = norm.read %[[A]] [%[[N]]] : memref<?xf32>
+// CHECK-NEXT: %[[V0:.*]] = norm.read %[[A]][%[[N]]] : memref<?xf32>
 // CHECK-NEXT: %[[V1:.*]] = arith.addf %[[V0]], %[[V0]] : f32
-// CHECK-NEXT: norm.write %[[V1]], %[[O]] [%[[N]]] : memref<?xf32>
+// CHECK-NEXT: norm.write %[[V1]], %[[O]][%[[N]]] : memref<?xf32>
 func.func @double(%x: tensor<?xf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.name = "y"}) {
   %y = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>) space(%n = dim(%a, 0)) {
     %0 = norm.read %a[%n] : tensor<?xf32>
@@ -55,8 +55,8 @@ func.func @described(%x: tensor<?x8xbf16> {norm.name = "x", norm.align = 4 : i64
 // CHECK-NEXT: norm.launch @two_2(%[[X]], %[[R0]])
 // CHECK-NEXT: return
 // CHECK: norm.kernel @two_0
-// CHECK: norm.write %{{.*}}, %{{.*}} [%{{.*}}] : memref<4xf32>
-// CHECK: norm.write %{{.*}}, %{{.*}} [] : memref<f32>
+// CHECK: norm.write %{{.*}}, %{{.*}}[%{{.*}}] : memref<4xf32>
+// CHECK: norm.write %{{.*}}, %{{.*}}[] : memref<f32>
 // CHECK: norm.kernel @two_2
 func.func @two(%x: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>) {
   %y, %s = norm.compute(%a = %x : tensor<4xf32>) -> (%o : tensor<4xf32>, %t : tensor<f32>) space(%n = 4) {

@@ -7,9 +7,9 @@
 // CHECK: %[[CY:.*]] = memref.collapse_shape %[[Y]] {{\[}}[0, 1, 2]] : memref<?x?x8xf32> into memref<?xf32>
 // CHECK: norm.launch @negate_0(%[[CX]], %[[CY]]) : memref<?xf32>, memref<?xf32>
 // CHECK: norm.kernel @negate_0(%[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>) space(%[[A:.*]] = dim(%[[X]], 0))
-// CHECK-NEXT: norm.read %[[X]] [%[[A]]] : memref<?xf32>
+// CHECK-NEXT: norm.read %[[X]][%[[A]]] : memref<?xf32>
 // CHECK-NEXT: arith.negf
-// CHECK-NEXT: norm.write %{{.*}}, %[[Y]] [%[[A]]] : memref<?xf32>
+// CHECK-NEXT: norm.write %{{.*}}, %[[Y]][%[[A]]] : memref<?xf32>
 func.func @negate(%x: memref<?x?x8xf32>, %y: memref<?x?x8xf32>) {
   norm.launch @negate_0(%x, %y) : memref<?x?x8xf32>, memref<?x?x8xf32>
   return
@@ -33,12 +33,12 @@ norm.kernel @negate_0(%x: memref<?x?x8xf32>, %y: memref<?x?x8xf32>)
 // CHECK: norm.launch @rows_0(%{{.*}}, %{{.*}}, %arg2, %{{.*}}, %{{.*}}) : memref<?x256xbf16>, memref<256xf32>, memref<f32>, memref<?x256xbf16>, memref<?xf32>
 // CHECK: norm.kernel @rows_0(%[[X:.*]]: memref<?x256xbf16>, %[[W:.*]]: memref<256xf32>, %[[S:.*]]: memref<f32>, %[[Y:.*]]: memref<?x256xbf16>, %[[R:.*]]: memref<?xf32>)
 // CHECK-SAME: space(%[[M:.*]] = dim(%[[X]], 0), %[[N:.*]] = 256) align(16, 16, 4, 16, 16)
-// CHECK: norm.read %[[X]] [%[[M]], %[[N]]] : memref<?x256xbf16>
+// CHECK: norm.read %[[X]][%[[M]], %[[N]]] : memref<?x256xbf16>
 // CHECK: norm.reduce add %{{.*}} over(%[[N]]) : f32
-// CHECK: norm.write %{{.*}}, %[[R]] [%[[M]]] : memref<?xf32>
-// CHECK: norm.read %[[W]] [%[[N]]] : memref<256xf32>
-// CHECK: norm.read %[[S]] [] : memref<f32>
-// CHECK: norm.write %{{.*}}, %[[Y]] [%[[M]], %[[N]]]
+// CHECK: norm.write %{{.*}}, %[[R]][%[[M]]] : memref<?xf32>
+// CHECK: norm.read %[[W]][%[[N]]] : memref<256xf32>
+// CHECK: norm.read %[[S]][] : memref<f32>
+// CHECK: norm.write %{{.*}}, %[[Y]][%[[M]], %[[N]]]
 func.func @rows(%x: memref<?x?x4x64xbf16>, %w: memref<4x64xf32>, %s: memref<f32>, %y: memref<?x?x4x64xbf16>,
                 %r: memref<?x?xf32>) {
   norm.launch @rows_0(%x, %w, %s, %y, %r) : memref<?x?x4x64xbf16>, memref<4x64xf32>, memref<f32>,
@@ -170,8 +170,8 @@ norm.kernel @apart_by_second_read(%x: memref<4x8xf32>, %y: memref<4x8xf32>) spac
 // CHECK-LABEL: norm.kernel @affine(
 // CHECK-SAME: %[[X:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?x?x4xf32>)
 // CHECK-SAME: space(%[[M:.*]] = dim(%[[X]], 0), %[[Q:.*]] = dim(%[[X]], 1) floordiv 4, %[[J:.*]] = 4)
-// CHECK: norm.read %[[X]] [%[[M]], %[[Q]] * 4 + %[[J]]] : memref<?x?xf32>
-// CHECK: norm.write %{{.*}}, %[[Y]] [%[[M]], %[[Q]], %[[J]]] : memref<?x?x4xf32>
+// CHECK: norm.read %[[X]][%[[M]], %[[Q]] * 4 + %[[J]]] : memref<?x?xf32>
+// CHECK: norm.write %{{.*}}, %[[Y]][%[[M]], %[[Q]], %[[J]]] : memref<?x?x4xf32>
 norm.kernel @affine(%x: memref<?x?x?xf32>, %y: memref<?x?x?x4xf32>)
     space(%a = dim(%x, 0), %b = dim(%x, 1), %q = dim(%x, 2) floordiv 4, %j = 4) {
   %0 = norm.read %x[%a, %b, %q * 4 + %j] : memref<?x?x?xf32>

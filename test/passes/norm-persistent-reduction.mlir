@@ -3,9 +3,9 @@
 
 // CHECK: norm.kernel @sum(%[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?xf32>)
 // CHECK-SAME: space(%[[B:.*]] = dim(%[[X]], 0) : grid, %[[R:.*]] = 1 : tile, %[[T:.*]] = 64 : tile) schedule
-// CHECK-NEXT: %[[V:.*]] = norm.read %[[X]] [%[[B]] + %[[R]], %[[T]]]
+// CHECK-NEXT: %[[V:.*]] = norm.read %[[X]][%[[B]] + %[[R]], %[[T]]]
 // CHECK-NEXT: %[[S:.*]] = norm.reduce add %[[V]] over(%[[T]]) : f32
-// CHECK-NEXT: norm.write %[[S]], %[[Y]] [%[[B]] + %[[R]]]
+// CHECK-NEXT: norm.write %[[S]], %[[Y]][%[[B]] + %[[R]]]
 norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
     space(%b = dim(%x, 0) : grid, %r = 1 : tile, %c = 1 : loop, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
   %0 = norm.read %x[%b + %r, %c * 64 + %t] : memref<?x64xf32>

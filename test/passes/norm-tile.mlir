@@ -4,9 +4,9 @@
 // CHECK: norm.kernel @sum(%[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?xf32>)
 // CHECK-SAME: space(%[[B:.*]] = dim(%[[X]], 0) ceildiv 2 : grid, %[[R:.*]] = 2 : tile, %[[C:.*]] = 1 : loop, %[[T:.*]] = 64 : tile)
 // CHECK-SAME: where(%[[B]] * 2 + %[[R]] < dim(%[[X]], 0)) schedule(#norm.schedule<rows_per_cta = 2, chunk = 64>)
-// CHECK-NEXT: %[[V:.*]] = norm.read %[[X]] [%[[B]] * 2 + %[[R]], %[[C]] * 64 + %[[T]]]
+// CHECK-NEXT: %[[V:.*]] = norm.read %[[X]][%[[B]] * 2 + %[[R]], %[[C]] * 64 + %[[T]]]
 // CHECK-NEXT: %[[S:.*]] = norm.reduce add %[[V]] over(%[[C]], %[[T]]) : f32
-// CHECK-NEXT: norm.write %[[S]], %[[Y]] [%[[B]] * 2 + %[[R]]]
+// CHECK-NEXT: norm.write %[[S]], %[[Y]][%[[B]] * 2 + %[[R]]]
 norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<rows_per_cta = 2, chunk = 64>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -20,7 +20,7 @@ norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0),
 // CHECK: norm.kernel @tail(
 // CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[R:.*]] = 1 : tile, %[[C:.*]] = 3 : loop, %[[T:.*]] = 2048 : tile)
 // CHECK-SAME: where(%[[C]] * 2048 + %[[T]] < 4100) schedule
-// CHECK-NEXT: norm.read %{{.*}} [%[[B]] + %[[R]], %[[C]] * 2048 + %[[T]]]
+// CHECK-NEXT: norm.read %{{.*}}[%[[B]] + %[[R]], %[[C]] * 2048 + %[[T]]]
 norm.kernel @tail(%x: memref<?x4100xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 4100)
     schedule(#norm.schedule<chunk = 2048>) {
   %0 = norm.read %x[%m, %n] : memref<?x4100xf32>
@@ -36,7 +36,7 @@ norm.kernel @tail(%x: memref<?x4100xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
 // CHECK-SAME: space(%[[P:.*]] = 3 : grid, %[[B:.*]] = 2 : grid, %[[R:.*]] = 4 : tile, %[[C:.*]] = 1 : loop, %[[T:.*]] = 16 : tile)
 // CHECK-NOT: where
 // CHECK-SAME: {
-// CHECK-NEXT: norm.read %{{.*}} [%[[P]], %[[C]] * 16 + %[[T]], %[[B]] * 4 + %[[R]]]
+// CHECK-NEXT: norm.read %{{.*}}[%[[P]], %[[C]] * 16 + %[[T]], %[[B]] * 4 + %[[R]]]
 // CHECK-NEXT: norm.reduce add %{{.*}} over(%[[C]], %[[T]])
 norm.kernel @middle(%x: memref<3x16x8xf32>, %y: memref<3x8xf32>) space(%p = 3, %n = 16, %m = 8)
     schedule(#norm.schedule<rows_per_cta = 4, chunk = 16>) {
@@ -70,8 +70,8 @@ norm.kernel @one_row(%x: memref<100xf32>, %y: memref<100xf32>) space(%n = 100)
 // Affine accesses are composed, and a dim that an access does not use is not among its indices.
 // CHECK: norm.kernel @composed(
 // CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[R:.*]] = 1 : tile, %[[C:.*]] = 1 : loop, %[[T:.*]] = 32 : tile)
-// CHECK-NEXT: norm.read %{{.*}} [%[[B]] + %[[R]], (%[[C]] * 32 + %[[T]]) * 2 + 1]
-// CHECK-NEXT: norm.read %{{.*}} [%[[C]] * 32 + %[[T]]]
+// CHECK-NEXT: norm.read %{{.*}}[%[[B]] + %[[R]], (%[[C]] * 32 + %[[T]]) * 2 + 1]
+// CHECK-NEXT: norm.read %{{.*}}[%[[C]] * 32 + %[[T]]]
 norm.kernel @composed(%x: memref<?x64xf32>, %w: memref<32xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 32)
     schedule(#norm.schedule<chunk = 32>) {
   %0 = norm.read %x[%m, %n * 2 + 1] : memref<?x64xf32>

@@ -1,6 +1,6 @@
 //! The host functions: their tensors, and which of them each kernel gets.
 
-use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute, StringAttribute};
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
 use melior::ir::block::BlockArgument;
 use melior::ir::operation::{OperationLike, OperationResult};
 use melior::ir::{
@@ -219,5 +219,5 @@ fn integers(attribute: Attribute) -> Option<Vec<Vec<usize>>> {
 }
 
 fn text(attribute: Option<Attribute>) -> Option<String> {
-    Some(StringAttribute::try_from(attribute?).ok()?.value().to_owned())
+    norma_dialects::string(attribute?).ok().map(str::to_owned)
 }

@@ -1,6 +1,6 @@
 //! A kernel's entry in the manifest: its launch, its parameters, and what it uses.
 
-use melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute, IntegerAttribute, StringAttribute};
+use melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, Module, OperationRef};
 use norma_bundle::Expression;
@@ -187,12 +187,9 @@ fn function<'c, 'a>(module: &'a Module<'c>, launch: &Launch) -> Result<Operation
 }
 
 fn symbol_of(op: OperationRef) -> Option<String> {
-    Some(
-        StringAttribute::try_from(op.attribute("sym_name").ok()?)
-            .ok()?
-            .value()
-            .to_owned(),
-    )
+    norma_dialects::string(op.attribute("sym_name").ok()?)
+        .ok()
+        .map(str::to_owned)
 }
 
 fn launch_attribute<'c>(op: OperationRef<'c, '_>) -> Result<LaunchAttr<'c>> {

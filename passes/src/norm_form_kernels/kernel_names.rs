@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use melior::ir::{OperationRef, attribute::StringAttribute, operation::OperationLike};
+use melior::ir::{OperationRef, operation::OperationLike};
 
 use crate::support::walk;
 
@@ -36,6 +36,7 @@ impl KernelNames {
 
 /// The name of an op that is a symbol; an unnamed one has none.
 fn symbol(op: OperationRef<'_, '_>) -> Option<String> {
-    let name = StringAttribute::try_from(op.attribute("sym_name").ok()?).ok()?;
-    Some(name.value().to_owned())
+    norma_dialects::string(op.attribute("sym_name").ok()?)
+        .ok()
+        .map(str::to_owned)
 }

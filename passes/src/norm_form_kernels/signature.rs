@@ -168,11 +168,10 @@ impl<'c> Place<'c> {
     }
 
     fn name(&self, value: Attribute<'c>) -> Result<String, PassError<'c>> {
-        let name = StringAttribute::try_from(value).ok();
-        let name = name
-            .filter(|_| value.to_string() != "\"\"")
-            .map(|name| name.value().to_owned());
-        name.filter(|name| is_identifier(name))
+        norma_dialects::string(value)
+            .ok()
+            .filter(|name| is_identifier(name))
+            .map(str::to_owned)
             .ok_or_else(|| self.wrong(format!("expected norm.name to be an identifier, got {value}")))
     }
 

@@ -360,8 +360,9 @@ impl<'c, 'p> Conversion<'c, 'p> {
     }
 
     fn apply(self, op: OperationRef<'c, '_>, full: bool) -> PassResult<'c> {
-        // SAFETY: the op and the conversion with its callbacks are alive.
-        let success = unsafe { normaConversionApply(self.raw, op.to_raw(), full) };
+        // SAFETY: the op, the conversion with its callbacks, and the flag are alive.
+        let success =
+            unsafe { normaConversionApply(self.raw, op.to_raw(), full, self.state.failed.as_ptr()) };
         if success && !self.state.failed.get() {
             return Ok(());
         }
@@ -541,7 +542,12 @@ unsafe extern "C" {
     fn normaConversionAddSignature(conversion: *mut c_void, function: MlirStringRef);
     fn normaConversionAddCalls(conversion: *mut c_void);
     fn normaConversionAddStructured(conversion: *mut c_void);
-    fn normaConversionApply(conversion: *mut c_void, op: MlirOperation, full: bool) -> bool;
+    fn normaConversionApply(
+        conversion: *mut c_void,
+        op: MlirOperation,
+        full: bool,
+        diagnosed: *const bool,
+    ) -> bool;
     fn normaConversionConvertType(conversion: *mut c_void, ty: MlirType) -> MlirType;
     fn normaRewriterConvertRegion(rewriter: *mut c_void, conversion: *mut c_void, region: MlirRegion)
     -> bool;

@@ -33,6 +33,33 @@ pub fn shape(ty: Type<'_>) -> Option<Vec<Option<i64>>> {
     }
 }
 
+/// The width of an integer or float type in bits.
+pub fn bit_width(ty: Type<'_>) -> Option<usize> {
+    let raw = ty.to_raw();
+    // SAFETY: the type is alive, and each width is asked of the kind of type it is for.
+    unsafe {
+        if mlirTypeIsAFloat(raw) {
+            Some(mlirFloatTypeGetWidth(raw) as usize)
+        } else if mlirTypeIsAInteger(raw) {
+            Some(mlirIntegerTypeGetWidth(raw) as usize)
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether `ty` is `index`.
+pub fn is_index(ty: Type<'_>) -> bool {
+    // SAFETY: the type is alive by its lifetime.
+    unsafe { mlir_sys::mlirTypeIsAIndex(ty.to_raw()) }
+}
+
+/// Whether `ty` is a float of any format.
+pub fn is_float(ty: Type<'_>) -> bool {
+    // SAFETY: the type is alive by its lifetime.
+    unsafe { mlirTypeIsAFloat(ty.to_raw()) }
+}
+
 /// The dims of a shaped type all of whose dims are static.
 pub fn static_shape(ty: Type<'_>) -> Option<Vec<i64>> {
     shape(ty)?.into_iter().collect()
@@ -57,18 +84,7 @@ pub fn element(ty: Type<'_>) -> Type<'_> {
 
 /// The bytes that an element of type `ty` takes in memory, for integers and floats.
 pub fn element_bytes(ty: Type<'_>) -> Option<i64> {
-    let raw = ty.to_raw();
-    // SAFETY: each width is asked of the kind of type it is for.
-    let bits = unsafe {
-        if mlirTypeIsAFloat(raw) {
-            mlirFloatTypeGetWidth(raw)
-        } else if mlirTypeIsAInteger(raw) {
-            mlirIntegerTypeGetWidth(raw)
-        } else {
-            return None;
-        }
-    };
-    Some(i64::from(bits.div_ceil(8)))
+    bit_width(ty).map(|bits| bits.div_ceil(8) as i64)
 }
 
 /// Whether `ty` is a ranked tensor.

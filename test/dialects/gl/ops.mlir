@@ -1,6 +1,6 @@
 // Every op, attribute and type of gl parses, prints and parses again to the same.
-// RUN: norma-opt %s | norma-opt | FileCheck %s
-// RUN: norma-opt %s --mlir-print-op-generic | norma-opt | FileCheck %s
+// RUN: norma-opt %s | norma-opt --mlir-print-local-scope | FileCheck %s
+// RUN: norma-opt %s --mlir-print-op-generic | norma-opt --mlir-print-local-scope | FileCheck %s
 
 #row = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>
 #cluster = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0], ctas_per_cluster = [1, 2]>
@@ -12,13 +12,6 @@
 #swizzled = #gl.swizzled<vec = 8, per_phase = 1, max_phase = 8, order = [1, 0]>
 #ring = #gl.plain<order = [2, 1, 0]>
 
-// CHECK-DAG: #[[CTAS:map[0-9]*]] = affine_map<()[s0] -> (s0 ceildiv 2)>
-// CHECK-DAG: #[[TRAFFIC:map[0-9]*]] = affine_map<()[s0] -> (s0 * 256, s0 * 256)>
-// CHECK-DAG: #[[ROWS:map[0-9]*]] = affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>
-// CHECK-DAG: #[[ROW_GUARD:map[0-9]*]] = affine_map<(d0, d1, d2)[s0] -> (d0 * 2 + d1, s0)>
-// CHECK-DAG: #[[COLUMN:map[0-9]*]] = affine_map<(d0, d1, d2) -> (d2)>
-// CHECK-DAG: #[[COPY:map[0-9]*]] = affine_map<(d0, d1, d2) -> (d0 + d1, d2)>
-// CHECK-DAG: #[[CHUNK:map[0-9]*]] = affine_map<(d0, d1) -> (d0, d1)>
 
 // CHECK-LABEL: func.func private @layouts
 // CHECK-SAME: tensor<2x1024xf32, #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>>
@@ -36,7 +29,7 @@ func.func private @layouts(tensor<2x1024xf32, #row>, tensor<2x2048xf32, #cluster
 func.func private @memories(!gl.memdesc<4x1024xbf16, #plain>, !gl.memdesc<4x1024xbf16, #padded>, !gl.memdesc<32x64xf16, #swizzled>, !gl.mbarrier<3>, !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>)
 
 // CHECK-LABEL: func.func private @launched
-// CHECK-SAME: gl.launch = #gl.launch<grid = #[[CTAS]], traffic = #[[TRAFFIC]],
+// CHECK-SAME: gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0 ceildiv 2)>, traffic = affine_map<()[s0] -> (s0 * 256, s0 * 256)>,
 // CHECK-SAME: sizes = [0, 0], alignments = [16, 16], cluster = 2, carveout = 50, dependent_launch = true>
 // CHECK-SAME: gl.params = [#gl.param<pointer 0>, #gl.param<size 0, 1>, #gl.param<stride 1, 1>]
 func.func private @launched() attributes {
@@ -47,16 +40,16 @@ func.func private @launched() attributes {
 
 // CHECK-LABEL: func.func @global_memory
 func.func @global_memory(%x: memref<?x4096xbf16>, %y: memref<?x4096xbf16>, %b: index, %rows: index, %zero: bf16) {
-  // CHECK: gl.load %{{.*}} at #[[ROWS]](%{{.*}})
-  // CHECK-SAME: where #[[ROW_GUARD]][%{{.*}}] other %{{.*}} : bf16
+  // CHECK: gl.load %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{[^)]*}})
+  // CHECK-SAME: where affine_map<(d0, d1, d2)[s0] -> (d0 * 2 + d1, s0)>[%{{.*}}] other %{{.*}} : bf16
   // CHECK-SAME: cache <l1 = evict_last, l2 = evict_first> vector 8 : memref<?x4096xbf16> -> tensor<2x4096xbf16, {{.*}}>
   %t = gl.load %x at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b)
        where affine_map<(b, r, n)[s0] -> (b * 2 + r, s0)>[%rows] other %zero : bf16
        cache <l1 = evict_last, l2 = evict_first> vector 8
        : memref<?x4096xbf16> -> tensor<2x4096xbf16, #row>
-  // CHECK: gl.load %{{.*}} at #[[ROWS]](%{{.*}}) : memref
+  // CHECK: gl.load %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{[^)]*}}) : memref
   %u = gl.load %x at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b) : memref<?x4096xbf16> -> tensor<2x4096xbf16, #row>
-  // CHECK: gl.store %{{.*}}, %{{.*}} at #[[ROWS]](%{{.*}})
+  // CHECK: gl.store %{{.*}}, %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{[^)]*}})
   // CHECK-SAME: where {{.*}} cache <l1 = no_allocate> vector 8 : tensor<2x4096xbf16, {{.*}}>, memref<?x4096xbf16>
   gl.store %t, %y at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b)
        where affine_map<(b, r, n)[s0] -> (b * 2 + r, s0)>[%rows] cache <l1 = no_allocate> vector 8
@@ -66,9 +59,9 @@ func.func @global_memory(%x: memref<?x4096xbf16>, %y: memref<?x4096xbf16>, %b: i
 
 // CHECK-LABEL: func.func @tiles
 func.func @tiles(%x: tensor<2x1024xf32, #row>, %s: tensor<2xf32, #kept>, %b: index, %rows: index) {
-  // CHECK: gl.coordinates #[[COLUMN]](%{{.*}}) : tensor<2x1024xindex, {{.*}}>
+  // CHECK: gl.coordinates affine_map<(d0, d1, d2) -> (d2)>(%{{[^)]*}}) : tensor<2x1024xindex, {{.*}}>
   %c = gl.coordinates affine_map<(b, r, n) -> (n)>(%b) : tensor<2x1024xindex, #row>
-  // CHECK: gl.mask #[[ROW_GUARD]](%{{.*}}) [%{{.*}}] : tensor<2x1024xi1, {{.*}}>
+  // CHECK: gl.mask affine_map<(d0, d1, d2)[s0] -> (d0 * 2 + d1, s0)>(%{{[^)]*}}) [%{{.*}}] : tensor<2x1024xi1, {{.*}}>
   %m = gl.mask affine_map<(b, r, n)[s0] -> (b * 2 + r, s0)>(%b)[%rows] : tensor<2x1024xi1, #row>
   // CHECK: gl.broadcast %{{.*}} axis 1 : tensor<2xf32, #gl.slice<{{.*}}>> -> tensor<2x1024xf32, {{.*}}>
   %d = gl.broadcast %s axis 1 : tensor<2xf32, #kept> -> tensor<2x1024xf32, #row>
@@ -137,17 +130,17 @@ func.func @barriers(%stage: index, %parity: i1) {
 
 // CHECK-LABEL: func.func @copies
 func.func @copies(%x: memref<?x8192xbf16>, %s: !gl.memdesc<1x1024xbf16, #plain>, %full: !gl.mbarrier<3>, %stage: index, %m: index, %rows: index) {
-  // CHECK: gl.async_copy %{{.*}} at #[[COPY]](%{{.*}}) where {{.*}}[%{{.*}}], %{{.*}} cache <l1 = no_allocate> : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>
+  // CHECK: gl.async_copy %{{.*}} at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%{{[^)]*}}) where {{.*}}[%{{.*}}], %{{.*}} cache <l1 = no_allocate> : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>
   gl.async_copy %x at affine_map<(b, r, n) -> (b + r, n)>(%m) where affine_map<(b, r, n)[s0] -> (b, s0)>[%rows], %s
       cache <l1 = no_allocate> : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>
   // CHECK: gl.async_commit
   gl.async_commit
   // CHECK: gl.async_wait 1
   gl.async_wait 1
-  // CHECK: gl.bulk_load %{{.*}} at #[[CHUNK]](%{{.*}}, %{{.*}}), %{{.*}}, %{{.*}}[%{{.*}}] cache <l2 = evict_first> : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>, <3>
+  // CHECK: gl.bulk_load %{{.*}} at affine_map<(d0, d1) -> (d0, d1)>(%{{.*}}, %{{.*}}), %{{.*}}, %{{.*}}[%{{.*}}] cache <l2 = evict_first> : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>, <3>
   gl.bulk_load %x at affine_map<(m, c) -> (m, c)>(%m, %m), %s, %full[%stage] cache <l2 = evict_first>
       : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>, !gl.mbarrier<3>
-  // CHECK: gl.bulk_store %{{.*}}, %{{.*}} at #[[CHUNK]](%{{.*}}, %{{.*}}) : <1x1024xbf16, {{.*}}>, memref<?x8192xbf16>
+  // CHECK: gl.bulk_store %{{.*}}, %{{.*}} at affine_map<(d0, d1) -> (d0, d1)>(%{{.*}}, %{{.*}}) : <1x1024xbf16, {{.*}}>, memref<?x8192xbf16>
   gl.bulk_store %s, %x at affine_map<(m, c) -> (m, c)>(%m, %m) : !gl.memdesc<1x1024xbf16, #plain>, memref<?x8192xbf16>
   // CHECK: gl.bulk_commit
   gl.bulk_commit

@@ -28,11 +28,11 @@ func.func @compute(%x: tensor<?x64xf32>) -> tensor<?xf32> {
   // CHECK: norm.compute(%[[A:.*]] = %[[X]] : tensor<?x64xf32>) -> (%[[O:.*]] : tensor<?xf32>)
   // CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[N:.*]] = 64)
   %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
-    // CHECK: norm.read %[[A]] [%[[M]], %[[N]]] : tensor<?x64xf32>
+    // CHECK: norm.read %[[A]][%[[M]], %[[N]]] : tensor<?x64xf32>
     %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
     // CHECK: norm.reduce add %{{.*}} over(%[[N]]) : f32
     %1 = norm.reduce add %0 over(%n) : f32
-    // CHECK: norm.write %{{.*}}, %[[O]] [%[[M]]] : tensor<?xf32>
+    // CHECK: norm.write %{{.*}}, %[[O]][%[[M]]] : tensor<?xf32>
     norm.write %1, %o[%m] : tensor<?xf32>
   }
   return %s : tensor<?xf32>
@@ -41,7 +41,7 @@ func.func @compute(%x: tensor<?x64xf32>) -> tensor<?xf32> {
 // A dim's index is a value like any other.
 // CHECK-LABEL: norm.kernel @positions
 norm.kernel @positions(%y: memref<8xindex>) space(%n = 8) {
-  // CHECK: norm.write %[[N:.*]], %{{.*}} [%[[N]]] : memref<8xindex>
+  // CHECK: norm.write %[[N:.*]], %{{.*}}[%[[N]]] : memref<8xindex>
   norm.write %n, %y[%n] : memref<8xindex>
 }
 
@@ -59,7 +59,7 @@ norm.kernel @tiled(%x: memref<?x64xf32>, %y: memref<?xf32>)
     schedule(#norm.schedule<rows_per_cta = 2, threads_per_row = 32, vector = 4, chunk = 64, reduction = looped_peeled,
                             cluster = 2, cache = shared, copy = bulk, stages = 3, grid = persistent,
                             producer_warps = 1, dependent_launch = true>) {
-  // CHECK: norm.read %[[X]] [%[[B]] * 2 + %[[R]], %[[T]]] : memref<?x64xf32>
+  // CHECK: norm.read %[[X]][%[[B]] * 2 + %[[R]], %[[T]]] : memref<?x64xf32>
   %0 = norm.read %x[%b * 2 + %r, %t] : memref<?x64xf32>
   // CHECK: norm.cache %{{.*}} in register : f32
   %1 = norm.cache %0 in register : f32
@@ -71,7 +71,7 @@ norm.kernel @tiled(%x: memref<?x64xf32>, %y: memref<?xf32>)
 // Affine expressions keep their grouping.
 // CHECK-LABEL: norm.kernel @expressions
 norm.kernel @expressions(%x: memref<?xf32>, %y: memref<?xf32>) space(%q = dim(%x, 0) floordiv 32, %j = 32) {
-  // CHECK: norm.read %{{.*}} [(%[[Q:.*]] * 32 + %[[J:.*]]) mod 7 + %[[J]] floordiv 4]
+  // CHECK: norm.read %{{.*}}[(%[[Q:.*]] * 32 + %[[J:.*]]) mod 7 + %[[J]] floordiv 4]
   %0 = norm.read %x[(%q * 32 + %j) mod 7 + %j floordiv 4] : memref<?xf32>
   norm.write %0, %y[%q * 32 + %j] : memref<?xf32>
 }

@@ -2,7 +2,6 @@
 //!
 //! Found by generating code for each op and target with LLVM 22.1; the tests of this crate do it again.
 
-use melior::ir::attribute::StringAttribute;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, ValueLike};
 
@@ -240,7 +239,7 @@ fn listed(names: &str, name: &str) -> bool {
 
 fn text(op: OperationRef, name: &str) -> Option<String> {
     let attribute = op.attribute(name).ok()?;
-    Some(StringAttribute::try_from(attribute).ok()?.value().to_owned())
+    norma_dialects::string(attribute).ok().map(str::to_owned)
 }
 
 fn attribute(op: OperationRef, name: &str) -> Option<String> {

@@ -1,0 +1,62 @@
+// RUN: norma-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(convert-gl-to-nvvm))'
+
+#b = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 2], order = [1, 0]>
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = [4, 4]>
+
+gpu.module @m {
+  gpu.func @crosses_warps(%x: memref<1x64xf32>, %y: memref<1xf32>) kernel attributes {gl.num_warps = 2 : i64, gl.launch = #launch} {
+    %0 = gl.load %x at affine_map<(a, b) -> (a, b)>() : memref<1x64xf32> -> tensor<1x64xf32, #b>
+    // expected-error@+1 {{expected a reduction within a warp}}
+    %1 = gl.reduce %0 axis 1 : (tensor<1x64xf32, #b>) -> tensor<1xf32, #gl.slice<axis = 1, parent = #b>> combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      gl.yield %s : f32
+    }
+    gl.store %1, %y at affine_map<(a) -> (a)>() : tensor<1xf32, #gl.slice<axis = 1, parent = #b>>, memref<1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = []>
+
+gpu.module @m {
+  gpu.func @not_lowered_yet() kernel attributes {gl.num_warps = 2 : i64, gl.launch = #launch} {
+    // expected-error@+1 {{unsupported: expected an op that is lowered to NVVM}}
+    gl.async_commit
+    gpu.return
+  }
+}
+
+// -----
+
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = []>
+
+gpu.module @m {
+  gpu.func @no_offset() kernel attributes {gl.num_warps = 2 : i64, gl.launch = #launch} {
+    // expected-error@+1 {{expected shared memory with an offset; run gl-allocate-shared first}}
+    %0 = gl.local_alloc : !gl.memdesc<4xf32, #gl.plain<order = [0]>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{expected a kernel with gl.launch}}
+  gpu.func @no_launch() kernel attributes {gl.num_warps = 2 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = []>
+
+gpu.module @m {
+  // expected-error@+1 {{unsupported: expected kernel arguments to be memrefs, got f32}}
+  gpu.func @scalar(%x: f32) kernel attributes {gl.num_warps = 2 : i64, gl.launch = #launch} {
+    gpu.return
+  }
+}

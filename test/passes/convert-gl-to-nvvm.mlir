@@ -1,0 +1,144 @@
+// RUN: norma-opt %s --split-input-file --mlir-print-local-scope --pass-pipeline='builtin.module(gpu.module(convert-gl-to-nvvm),canonicalize,cse)' | FileCheck %s
+//
+// Tiles become vectors of a thread's registers.
+
+#b = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 2], order = [1, 0]>
+
+// An access that nothing guards is one LLVM load per vector, at a constant distance; consecutive lanes and warps are one
+// multiple of the thread id.
+// CHECK-LABEL: llvm.func @copy(%arg0: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %arg1: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias})
+// CHECK-SAME: gl.params = [#gl.param<pointer 0>, #gl.param<pointer 1>]
+// CHECK-SAME: nvvm.reqntid = array<i32: 64, 1, 1>
+// CHECK: %[[ROW:.*]] = llvm.getelementptr %arg0[{{.*}}] : (!llvm.ptr<1>, i64)
+// CHECK: %[[P:.*]] = llvm.getelementptr %[[ROW]]
+// CHECK: llvm.load %[[P]] {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// CHECK: %[[Q:.*]] = llvm.getelementptr %[[P]][512]
+// CHECK: llvm.load %[[Q]] {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// CHECK: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xbf16>, !llvm.ptr<1>
+gpu.module @m {
+  gpu.func @copy(%x: memref<?x1024xbf16>, %y: memref<?x1024xbf16>) kernel attributes {gl.num_warps = 2 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>} {
+    %r = gpu.block_id x
+    %0 = gl.load %x at affine_map<(r, a, b) -> (r + a, b)>(%r) vector 8 : memref<?x1024xbf16> -> tensor<1x1024xbf16, #b>
+    gl.store %0, %y at affine_map<(r, a, b) -> (r + a, b)>(%r) vector 8 : tensor<1x1024xbf16, #b>, memref<?x1024xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+#b = #gl.blocked<size_per_thread = [1, 4], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+
+// A guard over the tile's axes alone is decided at compile time where it can be: the first vector is whole, the second
+// partly there, the third and fourth never. A guard over a dynamic size is a comparison in 64 bits.
+// CHECK-LABEL: llvm.func @guarded
+// CHECK-SAME: %[[M:arg[0-9]+]]: i64
+// CHECK-SAME: #gl.param<size 0>]
+// CHECK-DAG: %[[ROWS:.*]] = arith.cmpi slt, %{{.*}}, %c0_i64 : i64
+// CHECK-DAG: %[[COLUMNS:.*]] = arith.cmpi slt, %{{.*}}, %c72_i32 : i32
+// CHECK: %[[BOTH:.*]] = arith.andi %[[ROWS]], %[[COLUMNS]]
+// CHECK: llvm.inline_asm has_side_effects "{{.*}}@$5 ld.global.v4.b32 {$0, $1, $2, $3}, [$4];", {{.*}}, %[[ROWS]] :
+// CHECK: llvm.inline_asm {{.*}} %[[BOTH]] :
+// CHECK-NOT: ld.global
+// CHECK: llvm.inline_asm has_side_effects "@$5 st.global.v4.b32 [$4], {$0, $1, $2, $3};"
+// CHECK: st.global
+// CHECK-NOT: st.global
+gpu.module @m {
+  gpu.func @guarded(%x: memref<?x200xf32>, %y: memref<?x200xf32>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>} {
+    %r = gpu.block_id x
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %m = memref.dim %x, %c0 : memref<?x200xf32>
+    %0 = gl.load %x at affine_map<(r, a, b) -> (r + a, b)>(%r) where affine_map<(r, a, b)[s0] -> (r + a, s0, b, 200)>[%m] other %zero : f32 vector 4 : memref<?x200xf32> -> tensor<1x512xf32, #b>
+    gl.store %0, %y at affine_map<(r, a, b) -> (r + a, b)>(%r) where affine_map<(r, a, b)[s0] -> (r + a, s0, b, 200)>[%m] vector 4 : tensor<1x512xf32, #b>, memref<?x200xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#b = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [4, 8], warps_per_cta = [1, 1], order = [1, 0]>
+#rows = #gl.slice<axis = 1, parent = #b>
+
+// Rows that share a warp are reduced by shuffles over the lanes of a row; one lane of each row stores the result.
+// CHECK-LABEL: llvm.func @rows
+// CHECK: arith.addf
+// CHECK-DAG: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c1_i32
+// CHECK-DAG: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c2_i32
+// CHECK-DAG: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c4_i32
+// CHECK-NOT: nvvm.shfl
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK: st.global.b32 {{.*}}, %[[FIRST]] :
+gpu.module @m {
+  gpu.func @rows(%x: memref<4x16xf32>, %y: memref<4xf32>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = [4, 4]>} {
+    %0 = gl.load %x at affine_map<(a, b) -> (a, b)>() : memref<4x16xf32> -> tensor<4x16xf32, #b>
+    %1 = gl.reduce %0 axis 1 : (tensor<4x16xf32, #b>) -> tensor<4xf32, #rows> combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      gl.yield %s : f32
+    }
+    gl.store %1, %y at affine_map<(a) -> (a)>() : tensor<4xf32, #rows>, memref<4xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#b = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>
+#partial = #gl.linear<register = [], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 1], [0, 2]], block = []>
+#gathered = #gl.linear<register = [[0, 1], [0, 2]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 0], [0, 0]], block = []>
+
+// One partial per warp goes through shared memory: one lane writes it, every thread reads all of them as a vector.
+// CHECK-LABEL: llvm.mlir.global internal @crossing_shared()
+// CHECK-SAME: addr_space = 3
+// CHECK-SAME: !llvm.array<16 x i8>
+// CHECK: llvm.func @crossing
+// CHECK-COUNT-5: nvvm.shfl.sync
+// CHECK: llvm.inline_asm has_side_effects "@$1 st.shared.b32 [$0], $2;"
+// CHECK: nvvm.barrier
+// CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+gpu.module @m {
+  gpu.func @crossing(%x: memref<128xf32>, %y: memref<1xf32>) kernel attributes {gl.num_warps = 4 : i64, gl.shared_bytes = 16 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (512, 4)>, sizes = [], alignments = [4, 4]>} {
+    %0 = gl.load %x at affine_map<(a, b) -> (b)>() : memref<128xf32> -> tensor<1x128xf32, #b>
+    %1 = gl.warp_reduce %0 axis 1 : (tensor<1x128xf32, #b>) -> tensor<1x4xf32, #partial> combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      gl.yield %s : f32
+    }
+    %2 = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
+    gl.local_store %1, %2 : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
+    gl.barrier
+    %3 = gl.local_load %2 : !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>> -> tensor<1x4xf32, #gathered>
+    %4 = gl.reduce %3 axis 1 : (tensor<1x4xf32, #gathered>) -> tensor<1xf32, #gl.slice<axis = 1, parent = #gathered>> combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      gl.yield %s : f32
+    }
+    gl.store %4, %y at affine_map<(a) -> (a)>() : tensor<1xf32, #gl.slice<axis = 1, parent = #gathered>>, memref<1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#b = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+
+// A stride that is known at launch is a parameter.
+// CHECK-LABEL: llvm.func @strided
+// CHECK-SAME: %[[STRIDE:arg[0-9]+]]: i64
+// CHECK-SAME: #gl.param<stride 0>]
+// CHECK: arith.muli %{{.*}}, %[[STRIDE]] : i64
+gpu.module @m {
+  gpu.func @strided(%x: memref<?x32xf32, strided<[?, 1]>>, %y: memref<?x32xf32>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [4, 4]>} {
+    %r = gpu.block_id x
+    %0 = gl.load %x at affine_map<(r, a, b) -> (r + a, b)>(%r) : memref<?x32xf32, strided<[?, 1]>> -> tensor<1x32xf32, #b>
+    gl.store %0, %y at affine_map<(r, a, b) -> (r + a, b)>(%r) cache <l1 = evict_first, l2 = evict_last> : tensor<1x32xf32, #b>, memref<?x32xf32>
+    gpu.return
+  }
+}
+
+// CHECK: createpolicy.fractional.L2::evict_last.b64 policy, 1.0; st.global.L1::evict_first.L2::cache_hint.b32 [$1], $0, policy;

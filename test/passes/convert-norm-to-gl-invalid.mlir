@@ -1,0 +1,57 @@
+// RUN: norma-opt %s --split-input-file --verify-diagnostics --convert-norm-to-gl
+
+// expected-error@+1 {{expected a tiled kernel; run norm-tile first}}
+norm.kernel @untiled(%x: memref<8x32xf32>, %y: memref<8xf32>) space(%m = 8, %n = 32) {
+  %0 = norm.read %x[%m, %n] : memref<8x32xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected a kernel with a schedule; run norm-select-schedule first}}
+norm.kernel @unscheduled(%x: memref<8x32xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %r = 1 : tile, %t = 32 : tile) {
+  %0 = norm.read %x[%b + %r, %t] : memref<8x32xf32>
+  %1 = norm.reduce add %0 over(%t) : f32
+  norm.write %1, %y[%b + %r] : memref<8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{unsupported: expected dims spread over the grid and tiles alone, got a loop dim}}
+norm.kernel @looped(%x: memref<8x64xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %r = 1 : tile, %c = 2 : loop, %t = 32 : tile)
+    schedule(#norm.schedule<chunk = 32>) {
+  %0 = norm.read %x[%b + %r, %c * 32 + %t] : memref<8x64xf32>
+  %1 = norm.reduce add %0 over(%c, %t) : f32
+  norm.write %1, %y[%b + %r] : memref<8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected tile dims whose extents are powers of two, got 48}}
+norm.kernel @ragged(%x: memref<8x48xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %r = 1 : tile, %t = 48 : tile)
+    schedule(#norm.schedule<chunk = 64>) {
+  %0 = norm.read %x[%b + %r, %t] : memref<8x48xf32>
+  %1 = norm.reduce add %0 over(%t) : f32
+  norm.write %1, %y[%b + %r] : memref<8xf32>
+}
+
+// -----
+
+norm.kernel @over_grid(%x: memref<8x32xf32>, %y: memref<32xf32>) space(%b = 8 : grid, %r = 1 : tile, %t = 32 : tile)
+    schedule(#norm.schedule<chunk = 32>) {
+  %0 = norm.read %x[%b + %r, %t] : memref<8x32xf32>
+  // expected-error@+1 {{unsupported: expected reductions over dims that a CTA holds whole, got dim 0}}
+  %1 = norm.reduce add %0 over(%b, %r) : f32
+  norm.write %1, %y[%t] : memref<32xf32>
+}
+
+// -----
+
+norm.kernel @shared(%x: memref<8x32xf32>, %y: memref<8x32xf32>) space(%b = 8 : grid, %r = 1 : tile, %t = 32 : tile)
+    schedule(#norm.schedule<chunk = 32>) {
+  %0 = norm.read %x[%b + %r, %t] : memref<8x32xf32>
+  // expected-error@+1 {{unsupported: expected a value cached in registers, got shared}}
+  %1 = norm.cache %0 in shared : f32
+  norm.write %1, %y[%b + %r, %t] : memref<8x32xf32>
+}
