@@ -116,7 +116,7 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
 
     `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`, `loop`, `tile`); `where` then
     keeps the points that the split added at the edges out of the space: at a point where a guard fails nothing is
-    read or written, and reductions see the combiner's identity.
+    read or written, and reductions see the combiner's identity. A guard concerns the accesses that use all of its dims.
 
     Attributes, for `n` dims and `s` sizes:
     - `extents`: `()[s] -> (n results)`; `sizes`: pairs (buffer, axis), one per symbol.

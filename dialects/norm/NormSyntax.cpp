@@ -139,6 +139,17 @@ private:
   SpaceScope &scope;
 };
 
+/// What is subtracted where `expr` is added: `e` of `e * -1`, and the literal of a negative one.
+AffineExpr negated(AffineExpr expr) {
+  if (auto literal = dyn_cast<AffineConstantExpr>(expr))
+    return literal.getValue() < 0 ? -expr : AffineExpr();
+  auto product = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!product || product.getKind() != AffineExprKind::Mul)
+    return {};
+  auto factor = dyn_cast<AffineConstantExpr>(product.getRHS());
+  return factor && factor.getValue() == -1 ? product.getLHS() : AffineExpr();
+}
+
 /// Prints `expr` with the names of `dims` and `dim(buffer, axis)` for symbols, as SpaceExprParser reads it.
 void printSpaceExpr(OpAsmPrinter &p, AffineExpr expr, ValueRange buffers, ValueRange dims, ArrayRef<int64_t> sizes,
                     bool parenthesize = false) {
@@ -170,8 +181,13 @@ void printSpaceExpr(OpAsmPrinter &p, AffineExpr expr, ValueRange buffers, ValueR
     p << "(";
   bool isSum = expr.getKind() == AffineExprKind::Add;
   printSpaceExpr(p, binary.getLHS(), buffers, dims, sizes, !isSum);
-  p << token;
-  printSpaceExpr(p, binary.getRHS(), buffers, dims, sizes, !isSum);
+  if (AffineExpr subtrahend = isSum ? negated(binary.getRHS()) : AffineExpr()) {
+    p << " - ";
+    printSpaceExpr(p, subtrahend, buffers, dims, sizes, subtrahend.getKind() == AffineExprKind::Add);
+  } else {
+    p << token;
+    printSpaceExpr(p, binary.getRHS(), buffers, dims, sizes, !isSum);
+  }
   if (parenthesize)
     p << ")";
 }
