@@ -32,7 +32,7 @@ def NormDecompose : RustPass<"norm-decompose"> {
     is f32, and each result is rounded once, where it is written. From here
     on nothing says which op a program came from.
 
-    Leaves alone every other op. An op of `norm` that has no definition yet is
+    **Leaves alone** every other op. An op of `norm` that has no definition yet is
     an error, which names those that have.
 
     ```mlir
@@ -82,7 +82,7 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
     buffer, launched where the compute stood. Arguments are memrefs, and
     results have become arguments behind them, marked `norm.output`.
 
-    Leaves alone functions that launch kernels already. Everything else in a
+    **Leaves alone** functions that launch kernels already. Everything else in a
     function is an error that says what is supported; nothing is changed then.
 
     ```mlir
@@ -130,7 +130,7 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
     axes that are left, and launches pass `memref.collapse_shape`s of what
     they passed.
 
-    Leaves alone kernels whose dims have roles, and dims that stay apart for
+    **Leaves alone** kernels whose dims have roles, and dims that stay apart for
     one of the reasons above: those are legal, and later passes take them as
     they are.
 
@@ -182,7 +182,7 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
     that is expected to fall least short of a copy's speed is taken.
     docs/schedule.md says why, with the measurements behind it.
 
-    Leaves alone kernels that have a schedule. Refuses rows that the registers
+    **Leaves alone** kernels that have a schedule. Refuses rows that the registers
     of one CTA do not hold.
 
     ```mlir
@@ -223,7 +223,7 @@ def NormTile : RustPass<"norm-tile"> {
     A guard stands where an extent is not known to be a multiple of the split.
     A dim used as a value is computed from the new ones.
 
-    Leaves alone kernels that have roles, and what is inside them. Refuses what
+    **Leaves alone** kernels that have roles, and what is inside them. Refuses what
     no pass applies yet: clusters, persistent grids, stages, producer warps,
     dependent launch, copies other than loads.
 
@@ -258,7 +258,7 @@ def NormPersistentReduction : RustPass<"norm-persistent-reduction"> {
     1 and is gone, with 0 in its place. A schedule whose chunk does not cover
     the row is an error, and so are other strategies than `persistent`.
 
-    Leaves alone loop dims that no reduction ranges over.
+    **Leaves alone** loop dims that no reduction ranges over.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
@@ -293,7 +293,7 @@ def NormCacheInputs : RustPass<"norm-cache-inputs"> {
     save those that contribute to no reduction. A phase's cache is made from
     that of the phase before.
 
-    Leaves alone kernels with `cache = none`, and reads that are cached already.
+    **Leaves alone** kernels with `cache = none`, and reads that are cached already.
     Refuses the other places.
 
     ```mlir
@@ -323,14 +323,14 @@ def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
     scalar. Where a guard keeps points out, loads give zero, stores do nothing
     and reductions see their identity.
 
-    **Requires:** kernels are tiled (`norm-tile`), have a schedule, and reduce
-    over tile dims alone (`norm-persistent-reduction`).
+    **Requires** kernels that are tiled (`norm-tile`), have a schedule, and
+    reduce over tile dims alone (`norm-persistent-reduction`).
 
-    **Guarantees:** each `norm.kernel` has become a `gpu.func` of the same name
+    **Guarantees** that each `norm.kernel` has become a `gpu.func` of the same name
     in a `gpu.module` of its own, with `gl.num_warps`, `gl.launch` and the
     schedule; launches name it.
 
-    **Leaves alone:** host functions and everything else in the module.
+    **Leaves alone** host functions and everything else in the module.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
@@ -428,6 +428,8 @@ def GlAllocateShared : RustPass<"gl-allocate-shared"> {
 
     **Guarantees** that every `gl.local_alloc` and `gl.mbarrier_alloc` in a `gpu.func` has an `offset`, that those which
     live at once do not overlap, and that `gl.shared_bytes` on the function is the end of the last.
+
+    **Leaves alone** every other op; an offset that is there already is replaced.
 
     ```mlir
     gpu.func @kernel() kernel {
@@ -539,7 +541,7 @@ def ConvertMathToNvvmApprox
     | `math.sqrt` | `sqrt.rn` | correctly rounded |
     | `math.absf`, `floor`, `ceil`, `trunc`, `roundeven`, `copysign` | LLVM's intrinsic | exact |
 
-    Left alone: other element types, scalable vectors, and every other math op
+    **Leaves alone** other element types, scalable vectors, and every other math op
     (`math.sin` among them, whose approximation is good for small arguments
     only).
 
@@ -575,14 +577,15 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     32-bit within a tile; what distinguishes a thread's registers is a constant
     offset.
 
-    **Requires:** kernels are `gpu.func` with `gl.num_warps` and `gl.launch`;
-    reductions stay within a warp (`gl-expand-reductions`), shared memory has
-    offsets (`gl-allocate-shared`) and barriers (`gl-insert-barriers`).
+    **Requires** kernels that are `gpu.func` with `gl.num_warps` and
+    `gl.launch`, reductions within a warp (`gl-expand-reductions`), and shared
+    memory with offsets (`gl-allocate-shared`) and barriers
+    (`gl-insert-barriers`).
 
-    **Guarantees:** kernels are `llvm.func` with `nvvm.kernel`; no op of `gl`,
+    **Guarantees** that kernels are `llvm.func` with `nvvm.kernel`; no op of `gl`,
     `gpu`, `tensor` or `memref` and no tile is left in them.
 
-    **Leaves alone:** `arith`, `math` and `vector` ops on scalars and vectors,
+    **Leaves alone** `arith`, `math` and `vector` ops on scalars and vectors,
     which upstream's conversions lower; host functions.
 
     Not lowered yet, each with a diagnostic that says so: asynchronous copies,
