@@ -1,8 +1,10 @@
 //! The norm and gl dialects: ODS, the little C++ MLIR needs, and typed Rust views.
 //!
 //! [`norm`] and [`gl`] hold what is generated from ODS: a view over each op, a wrapper for each attribute and type, an
-//! enum for each enum. [`layout`] makes layouts of layout attributes. [`register`] makes the dialects known to a context.
+//! enum for each enum. [`attributes`] names the attributes that ODS does not know. [`layout`] makes layouts of layout
+//! attributes. [`register`] makes the dialects known to a context.
 
+pub mod attributes;
 pub mod gl;
 pub mod layout;
 mod layout_check;
@@ -12,7 +14,9 @@ mod slice;
 mod view;
 
 use melior::dialect::{DialectHandle, DialectRegistry};
-pub use view::{ContextLike, affine_map, affine_map_attribute, string, symbol};
+pub use view::{
+    ContextLike, affine_map, affine_map_attribute, integer, op_name, string, symbol, symbol_name,
+};
 
 unsafe extern "C" {
     // `mlirGetDialectHandle__<name>__` is what MLIR_DEFINE_CAPI_DIALECT_REGISTRATION calls them (capi/Registration.cpp).

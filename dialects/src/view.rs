@@ -52,7 +52,23 @@ impl<'c> ContextLike<'c> for ContextRef<'c> {
 
 /// Whether `op` is the op called `name`.
 pub(crate) fn is_named(op: OperationRef, name: &str) -> bool {
-    op.name().as_string_ref().as_str() == Ok(name)
+    op_name(op) == name
+}
+
+/// The full name of an op (`arith.addf`); empty where it is not UTF-8.
+pub fn op_name<'c>(op: OperationRef<'c, '_>) -> &'c str {
+    // SAFETY: the op is alive, and the context keeps the names of ops.
+    unsafe {
+        str_from_raw(mlir_sys::mlirIdentifierStr(mlir_sys::mlirOperationGetName(
+            op.to_raw(),
+        )))
+    }
+    .unwrap_or_default()
+}
+
+/// The name of an op that is a symbol; an unnamed one has none.
+pub fn symbol_name<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
+    op.attribute("sym_name").and_then(string).ok()
 }
 
 /// The operands that the ODS operand `index` stands for.
@@ -130,7 +146,7 @@ pub(crate) unsafe fn str_from_raw<'c>(raw: MlirStringRef) -> Result<&'c str, Err
 }
 
 /// The value of an integer attribute.
-pub(crate) fn integer(attribute: Attribute) -> Result<i64, Error> {
+pub fn integer(attribute: Attribute) -> Result<i64, Error> {
     IntegerAttribute::try_from(attribute).map(|attribute| attribute.value())
 }
 

@@ -111,16 +111,16 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
         conversion.pattern(name, pattern);
     }
     for name in elementwise_names(module) {
-        conversion.pattern(&name, elementwise::elementwise);
+        conversion.pattern(name, elementwise::elementwise);
     }
     conversion.apply_partial(module)
 }
 
 /// The ops of arith and math in use, which all lower the same way.
-fn elementwise_names(module: OperationRef<'_, '_>) -> BTreeSet<String> {
+fn elementwise_names<'c>(module: OperationRef<'c, '_>) -> BTreeSet<&'c str> {
     walk::pre_order(module)
         .into_iter()
-        .filter_map(|op| op.name().as_string_ref().as_str().ok().map(str::to_owned))
+        .map(norma_dialects::op_name)
         .filter(|name| name.starts_with("arith.") || name.starts_with("math."))
         .filter(|name| PATTERNS.iter().all(|(special, _)| special != name))
         .collect()
@@ -129,10 +129,7 @@ fn elementwise_names(module: OperationRef<'_, '_>) -> BTreeSet<String> {
 /// A diagnostic of its own for each op that is declared but not lowered yet.
 fn reject_unsupported<'c>(kernel: OperationRef<'c, '_>) -> Result<(), Diagnostic<'c>> {
     for op in walk::pre_order(kernel) {
-        let name = op.name();
-        let Ok(name) = name.as_string_ref().as_str() else {
-            continue;
-        };
+        let name = norma_dialects::op_name(op);
         let lowered = PATTERNS.iter().any(|(known, _)| *known == name) || name == "gl.yield";
         let foreign = ["scf.", "cf."].iter().any(|dialect| name.starts_with(dialect));
         if (name.starts_with("gl.") && !lowered) || foreign {

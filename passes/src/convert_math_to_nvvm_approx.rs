@@ -68,7 +68,7 @@ enum Function {
 
 impl Function {
     fn of(op: OperationRef<'_, '_>) -> Option<Self> {
-        Some(match op.name().as_string_ref().as_str().ok()? {
+        Some(match norma_dialects::op_name(op) {
             "math.rsqrt" => Self::Rsqrt,
             "math.sqrt" => Self::Sqrt,
             "math.exp2" => Self::Exp2,

@@ -16,7 +16,10 @@ use melior::ir::{
     operation::OperationLike,
     r#type::{FunctionType, IntegerType},
 };
-use norma_dialects::norm::{KernelOp, LaunchOp};
+use norma_dialects::{
+    attributes,
+    norm::{KernelOp, LaunchOp},
+};
 
 use crate::{
     support::{
@@ -74,9 +77,9 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
             TypeAttribute::new(FunctionType::new(context, &types, &[]).into()).into(),
         ),
         ("gpu.kernel", Attribute::unit(context)),
-        ("gl.num_warps", warps.into()),
-        ("gl.launch", launch.into()),
-        ("norm.schedule", schedule.into()),
+        (attributes::kernel::NUM_WARPS, warps.into()),
+        (attributes::kernel::LAUNCH, launch.into()),
+        (attributes::kernel::SCHEDULE, schedule.into()),
     ];
 
     let mut b = Builder::before(op);
@@ -90,17 +93,9 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
         &[("sym_name", module_name.into())],
         vec![outer],
     );
-    let body = module
-        .region(0)?
-        .first_block()
-        .ok_or_else(|| Diagnostic::internal(location, "a module without a block"))?;
-    b.move_to_end(body);
+    b.move_to_end(walk::entry_block(module)?);
     let function = b.op_with("gpu.func", &[], &[], &attributes, vec![region]);
-    let entry = function
-        .region(0)?
-        .first_block()
-        .ok_or_else(|| Diagnostic::internal(location, "a function without a block"))?;
-    body::translate(kernel, &space, &tiles, entry)?;
+    body::translate(kernel, &space, &tiles, walk::entry_block(function)?)?;
     b.erase(op);
     Ok(())
 }

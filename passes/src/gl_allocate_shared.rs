@@ -17,7 +17,10 @@ use melior::{
         attribute::IntegerAttribute, operation::OperationLike, r#type::IntegerType,
     },
 };
-use norma_dialects::gl::{MBarrierType, WarpSpecializeOp};
+use norma_dialects::{
+    attributes::kernel,
+    gl::{MBarrierType, WarpSpecializeOp},
+};
 
 use crate::{
     support::{
@@ -70,7 +73,8 @@ fn allocate<'c>(
     for (allocation, &offset) in allocations.iter().zip(&offsets) {
         b.set_attribute(allocation.op, "offset", i64_attribute(cx.context(), offset));
     }
-    b.set_attribute(function, "gl.shared_bytes", i64_attribute(cx.context(), total));
+    let total = i64_attribute(cx.context(), total);
+    b.set_attribute(function, kernel::SHARED_BYTES, total);
     cx.count(GlAllocateSharedStatistic::NumAllocated, allocations.len() as u64);
     Ok(())
 }

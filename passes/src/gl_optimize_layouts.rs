@@ -10,7 +10,7 @@ use melior::ir::{
     Attribute, AttributeLike, OperationRef, Type, TypeLike, Value, ValueLike,
     operation::{OperationLike, OperationResult},
 };
-use norma_dialects::gl::ConvertLayoutOp;
+use norma_dialects::{gl::ConvertLayoutOp, op_name};
 
 use crate::{
     support::{
@@ -170,24 +170,13 @@ fn hoist<'c: 'a, 'a>(
             }
         });
     }
-    let attributes = op
-        .attributes()
-        .map(|(name, attribute)| (name.as_string_ref().as_str().map(str::to_owned), attribute))
-        .collect::<Vec<_>>();
-    let attributes = attributes
-        .iter()
-        .filter_map(|(name, attribute)| Some((name.as_deref().ok()?, *attribute)))
-        .collect::<Vec<_>>();
-    let name = op.name();
-    let name = name.as_string_ref().as_str().map_err(melior::Error::Utf8)?;
-    Ok(b.value_with(name, &converted, wanted, &attributes))
+    Ok(b.rebuild(op, &converted, &[wanted]).result(0)?.into())
 }
 
 /// The op that makes `value`, if it is an `arith` or `math` op on tiles of one layout.
 fn elementwise<'c, 'a>(value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
     let op = defining(value)?;
-    let name = op.name();
-    let name = name.as_string_ref().as_str().ok()?;
+    let name = op_name(op);
     let in_layout = |operand: Value<'c, 'a>| {
         types::encoding(operand.r#type()).is_some()
             && types::encoding(operand.r#type()) == types::encoding(value.r#type())
@@ -229,8 +218,7 @@ fn erase_unused<'c, 'a>(b: &Builder<'c, 'a>, value: Value<'c, 'a>) {
         return;
     };
     let is_ours = ConvertLayoutOp::from_op(op).is_some() || {
-        let name = op.name();
-        let name = name.as_string_ref().as_str().unwrap_or_default();
+        let name = op_name(op);
         name.starts_with("arith.") || name.starts_with("math.") || name == "tensor.splat"
     };
     if !is_ours || uses(value) > 0 || op.result_count() != 1 {

@@ -18,9 +18,9 @@ use melior::ir::{
     r#type::IntegerType,
 };
 use norma_dialects::{
-    affine_map,
+    attributes,
     gl::{LaunchAttr, LoadOp, StoreOp},
-    layout,
+    layout, op_name,
 };
 use norma_layout::LinearLayout;
 
@@ -262,14 +262,14 @@ fn divisor(value: Value<'_, '_>) -> i64 {
         return 1;
     };
     let operand = |index| op.operand(index).map_or(1, |operand| divisor(operand));
-    match op.name().as_string_ref().as_str() {
-        Ok("arith.constant") => op
+    match op_name(op) {
+        "arith.constant" => op
             .attribute("value")
             .and_then(IntegerAttribute::try_from)
             .map_or(1, |constant| gcd(0, constant.value())),
-        Ok("arith.muli") => operand(0).checked_mul(operand(1)).unwrap_or(1),
-        Ok("arith.addi" | "arith.subi") => gcd(operand(0), operand(1)),
-        Ok("memref.dim") => row_length_divisor(op).unwrap_or(1),
+        "arith.muli" => operand(0).checked_mul(operand(1)).unwrap_or(1),
+        "arith.addi" | "arith.subi" => gcd(operand(0), operand(1)),
+        "memref.dim" => row_length_divisor(op).unwrap_or(1),
         _ => 1,
     }
 }
@@ -286,9 +286,8 @@ fn row_length_divisor(dim: OperationRef<'_, '_>) -> Option<i64> {
     let axis = usize::try_from(IntegerAttribute::try_from(axis).ok()?.value()).ok()?;
     let ty = buffer.r#type();
     let rank = types::shape(ty)?.len();
-    let is_contiguous = affine_map(types::layout(ty)?).is_ok_and(|map| map.is_identity());
     let bytes = types::element_bytes(types::element(ty))?;
-    (is_contiguous && rank >= 2 && axis + 1 == rank).then(|| alignment(buffer) / bytes)
+    (types::is_contiguous(ty) && rank >= 2 && axis + 1 == rank).then(|| alignment(buffer) / bytes)
 }
 
 /// Bytes that divide the buffer's base address and dynamic strides: the kernel's launch says so for its parameters; of
@@ -301,7 +300,7 @@ fn alignment(buffer: Value<'_, '_>) -> i64 {
 fn promised_alignment(buffer: Value<'_, '_>) -> Option<i64> {
     let argument = BlockArgument::try_from(buffer).ok()?;
     let kernel = argument.owner().parent_operation()?;
-    let launch: Attribute<'_> = kernel.attribute("gl.launch").ok()?;
+    let launch: Attribute<'_> = kernel.attribute(attributes::kernel::LAUNCH).ok()?;
     let alignments = LaunchAttr::from_attribute(launch)?.alignments();
     alignments.get(argument.argument_number()).copied()
 }

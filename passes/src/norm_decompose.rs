@@ -41,8 +41,7 @@ const KERNEL_FORM: [&str; 8] = [
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormDecompose>) -> PassResult<'c> {
     for named in walk::post_order(op) {
-        let name = named.name();
-        let name = name.as_string_ref().as_str().unwrap_or_default();
+        let name = norma_dialects::op_name(named);
         if let Some((_, decompose)) = DECOMPOSITIONS.iter().find(|(known, _)| *known == name) {
             decompose(named)?;
             cx.count(NormDecomposeStatistic::NumDecomposed, 1);

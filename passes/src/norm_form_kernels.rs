@@ -77,7 +77,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
             } else {
                 let message = format!(
                     "'{}' outside of norm.compute; supported: norm.compute and what norm-decompose makes one of",
-                    op.name().as_string_ref().as_str().unwrap_or_default()
+                    norma_dialects::op_name(op)
                 );
                 return Err(Diagnostic::unsupported(op.location(), message).into());
             }

@@ -1,8 +1,9 @@
-//! What passes are written with: the run context, diagnostics, walking, building, conversion, types, affine maps,
-//! shared memory, and the driver entry points. One topic a file; what melior already has is used as it is.
+//! What passes are written with: the run context, diagnostics, walking, building, conversion, types,
+//! spaces, combiners, shared memory, and the driver entry points. One topic a file; what melior already has is used as
+//! it is.
 
-pub mod affine;
 pub mod builder;
+pub mod combiner;
 pub mod context;
 pub mod conversion;
 pub mod diagnostic;

@@ -36,7 +36,7 @@ pub(super) fn elementwise<'c, 'a>(
     }
     let result = op.result(0)?.r#type();
     let element = types::element(result);
-    if element.to_string().starts_with("f8") {
+    if types::is_float8(element) {
         return Err(e
             .unsupported(format!(
                 "expected elements of f16, bf16, f32, f64 or integers in arithmetic, got {element}"
@@ -44,19 +44,11 @@ pub(super) fn elementwise<'c, 'a>(
             .into());
     }
     let ty = convert(&e, result);
-    let name = op.name();
-    let value = match name.as_string_ref().as_str().map_err(|error| e.internal(error))? {
+    let value = match norma_dialects::op_name(op) {
         "arith.constant" => constant(&e, op.attribute("value")?, ty)?,
         name @ ("arith.index_cast" | "arith.index_castui") => index_cast(&e, name, operands[0], ty),
         "arith.extf" if is_widening_of_bf16(operands[0].r#type(), ty) => widen_bf16(&e, operands[0], ty)?,
-        name => {
-            let attributes = op.attributes().collect::<Vec<_>>();
-            let attributes = attributes
-                .iter()
-                .filter_map(|(name, attribute)| Some((name.as_string_ref().as_str().ok()?, *attribute)))
-                .collect::<Vec<(&str, Attribute<'c>)>>();
-            b.value_with(name, operands, ty, &attributes)
-        }
+        _ => b.rebuild(op, operands, &[ty]).result(0)?.into(),
     };
     b.replace(op, &[value]);
     Ok(())
@@ -106,7 +98,7 @@ fn index_cast<'c, 'a>(e: &Emit<'_, 'c, 'a>, name: &str, value: Value<'c, 'a>, ty
 
 fn is_widening_of_bf16(from: Type<'_>, to: Type<'_>) -> bool {
     let pairs = types::vector_shape(from).is_some_and(|shape| shape.iter().product::<i64>() % 2 == 0);
-    pairs && types::element(from).to_string() == "bf16" && types::element(to).to_string() == "f32"
+    pairs && types::is_bf16(types::element(from)) && types::is_f32(types::element(to))
 }
 
 /// Element 2i is the low half of word i, element 2i + 1 the high half.

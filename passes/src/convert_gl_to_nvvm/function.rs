@@ -14,28 +14,30 @@ use melior::ir::{
 use mlir_sys::{
     mlirBlockAddArgument, mlirBlockEraseArgument, mlirRegionTakeBody, mlirValueReplaceAllUsesOfWith,
 };
-use norma_dialects::gl::{LaunchAttr, ParamAttr, ParamKind};
+use norma_dialects::{
+    attributes::kernel as attribute,
+    gl::{LaunchAttr, ParamAttr, ParamKind},
+};
 
 use crate::support::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types, walk};
-
-use super::params;
 
 /// Shared memory that a kernel may declare statically, in bytes; more is allocated at launch.
 /// CUDA C++ Programming Guide, technical specifications per compute capability.
 const STATIC_SHARED_LIMIT: i64 = 48 * 1024;
 
 /// Attributes that a kernel keeps for the bundle.
-const KEPT: [&str; 2] = ["gl.launch", "norm.schedule"];
+const KEPT: [&str; 2] = [attribute::LAUNCH, attribute::SCHEDULE];
 
 /// Replaces a `gpu.func` by an `llvm.func` whose body still works on memrefs.
 pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
     let location = kernel.location();
     let context = context::of(location);
-    let name = norma_dialects::string(kernel.attribute("sym_name")?)?.to_owned();
-    let warps = integer(kernel, "gl.num_warps")
+    let name = norma_dialects::symbol_name(kernel)
+        .ok_or_else(|| Diagnostic::user(location, "expected a kernel with a name"))?;
+    let warps = integer(kernel, attribute::NUM_WARPS)
         .ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.num_warps"))?;
     let launch = kernel
-        .attribute("gl.launch")
+        .attribute(attribute::LAUNCH)
         .ok()
         .and_then(LaunchAttr::from_attribute)
         .ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.launch"))?;
@@ -69,7 +71,7 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
     let params = params.into_iter().map(Into::into).collect::<Vec<Attribute<'c>>>();
     let threads = DenseI32ArrayAttribute::new(context, &[(warps * 32) as i32, 1, 1]);
     let mut attributes: Vec<(&str, Attribute<'c>)> = vec![
-        ("sym_name", StringAttribute::new(context, &name).into()),
+        ("sym_name", StringAttribute::new(context, name).into()),
         ("function_type", TypeAttribute::new(function_type).into()),
         ("linkage", parse("#llvm.linkage<external>")?),
         ("CConv", parse("#llvm.cconv<ccc>")?),
@@ -77,35 +79,31 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
         ("gpu.kernel", Attribute::unit(context)),
         ("nvvm.kernel", Attribute::unit(context)),
         ("nvvm.reqntid", threads.into()),
-        (params::ATTRIBUTE, ArrayAttribute::new(context, &params).into()),
+        (attribute::PARAMS, ArrayAttribute::new(context, &params).into()),
     ];
     attributes.extend(
         KEPT.iter()
             .filter_map(|name| Some((*name, kernel.attribute(name).ok()?))),
     );
 
-    let shared = integer(kernel, "gl.shared_bytes").unwrap_or(0);
+    let shared = integer(kernel, attribute::SHARED_BYTES).unwrap_or(0);
     let dynamic = if shared > STATIC_SHARED_LIMIT { shared } else { 0 };
     if dynamic > 0 {
         attributes.push((
-            "gl.dynamic_shared",
+            attribute::DYNAMIC_SHARED,
             IntegerAttribute::new(i64_type, dynamic).into(),
         ));
     }
 
     let b = Builder::before(kernel);
     if shared > 0 {
-        shared_memory(&b, &name, shared, dynamic > 0)?;
+        shared_memory(&b, name, shared, dynamic > 0)?;
     }
     let region = Region::new();
     // SAFETY: both regions are alive; the body moves from one to the other.
     unsafe { mlirRegionTakeBody(region.to_raw(), kernel.region(0)?.to_raw()) };
     let function = b.op_with("llvm.func", &[], &[], &attributes, vec![region]);
-    let block = function
-        .region(0)?
-        .first_block()
-        .ok_or_else(|| Diagnostic::internal(location, "the body has gone"))?;
-    replace_arguments(block, &param_types, location)?;
+    replace_arguments(walk::entry_block(function)?, &param_types, location)?;
     b.erase(kernel);
     Ok(())
 }
@@ -115,19 +113,8 @@ pub(super) fn shared_symbol(kernel: &str) -> String {
     format!("{kernel}_shared")
 }
 
-/// The function around an op.
-pub(super) fn enclosing<'c, 'a>(op: OperationRef<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
-    let mut current = Some(op);
-    while let Some(op) = current.filter(|op| !walk::has_name(*op, "llvm.func")) {
-        current = op.parent_operation();
-    }
-    current
-}
-
 fn integer(op: OperationRef<'_, '_>, name: &str) -> Option<i64> {
-    IntegerAttribute::try_from(op.attribute(name).ok()?)
-        .ok()
-        .map(|attribute| attribute.value())
+    op.attribute(name).and_then(norma_dialects::integer).ok()
 }
 
 /// One pointer for each buffer, then the dynamic sizes that `memref.dim` or an inner extent asks for, then strides.
@@ -151,7 +138,7 @@ fn parameters<'c>(
         }
         pointers.push(ParamAttr::get(context, ParamKind::Pointer, buffer, 0));
         let shape = types::shape(ty).unwrap_or_default();
-        if params::is_contiguous(ty) {
+        if types::is_contiguous(ty) {
             let inner = (1..shape.len()).filter(|axis| shape[*axis].is_none());
             sizes.extend(inner.map(|axis| (buffer, axis as i64)));
         } else if let Some((all, _)) = types::strides_and_offset(ty) {

@@ -1,16 +1,19 @@
 //! What a kernel's parameters say of its buffers: `gl.params` on the lowered function, read back by the patterns.
 
 use melior::ir::{
-    Attribute, BlockLike, OperationRef, RegionLike, attribute::ArrayAttribute, operation::OperationLike,
+    Attribute, BlockLike, OperationRef, Type, ValueLike,
+    attribute::ArrayAttribute,
+    block::BlockArgument,
+    operation::{OperationLike, OperationResult},
 };
-use norma_dialects::gl::{ParamAttr, ParamKind};
+use norma_dialects::{
+    attributes::kernel,
+    gl::{ParamAttr, ParamKind},
+};
 
-use crate::support::{diagnostic::Diagnostic, types};
+use crate::support::{diagnostic::Diagnostic, types, walk};
 
 use super::emit::{Emit, Value};
-
-/// Name of the attribute on the function: an array of `#gl.param`, one per parameter.
-pub(super) const ATTRIBUTE: &str = "gl.params";
 
 /// A stride in elements.
 #[derive(Clone, Copy)]
@@ -27,7 +30,7 @@ pub(super) struct Buffer<'c, 'a> {
     pub index: i64,
     function: OperationRef<'c, 'a>,
     params: Vec<ParamAttr<'c>>,
-    ty: melior::ir::Type<'c>,
+    ty: Type<'c>,
 }
 
 impl<'c, 'a> Buffer<'c, 'a> {
@@ -41,9 +44,8 @@ impl<'c, 'a> Buffer<'c, 'a> {
         op: OperationRef<'c, 'a>,
         memref: Value<'c, 'a>,
     ) -> Result<Self, Diagnostic<'c>> {
-        use melior::ir::ValueLike;
-        let function =
-            enclosing_function(op).ok_or_else(|| e.internal("expected an llvm.func around the op"))?;
+        let function = walk::enclosing(op, "llvm.func")
+            .ok_or_else(|| e.internal("expected an llvm.func around the op"))?;
         let params = params_of(function);
         let position =
             pointer_position(memref).ok_or_else(|| e.internal("expected a buffer of the kernel"))?;
@@ -76,7 +78,7 @@ impl<'c, 'a> Buffer<'c, 'a> {
             return Err(e.unsupported(format!("expected a buffer without offset, got {}", self.ty)));
         }
         let shape = types::shape(self.ty).unwrap_or_default();
-        let contiguous = is_contiguous(self.ty);
+        let contiguous = types::is_contiguous(self.ty);
         (0..strides.len())
             .map(|axis| match strides[axis] {
                 Some(stride) => Ok(Stride::Static(stride)),
@@ -107,14 +109,9 @@ impl<'c, 'a> Buffer<'c, 'a> {
     }
 }
 
-/// Whether the memref has no layout of its own: rows follow each other, whatever their number.
-pub(super) fn is_contiguous(ty: melior::ir::Type<'_>) -> bool {
-    !ty.to_string().contains("strided<")
-}
-
 fn params_of<'c>(function: OperationRef<'c, '_>) -> Vec<ParamAttr<'c>> {
     function
-        .attribute(ATTRIBUTE)
+        .attribute(kernel::PARAMS)
         .and_then(ArrayAttribute::try_from)
         .map(|array| {
             (0..array.len())
@@ -125,31 +122,13 @@ fn params_of<'c>(function: OperationRef<'c, '_>) -> Vec<ParamAttr<'c>> {
         .unwrap_or_default()
 }
 
-fn enclosing_function<'c, 'a>(op: OperationRef<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
-    let mut current = Some(op);
-    while let Some(op) = current {
-        if op.name().as_string_ref().as_str() == Ok("llvm.func") {
-            return Some(op);
-        }
-        current = op.parent_operation();
-    }
-    None
-}
-
 /// The parameter that a memref views through `builtin.unrealized_conversion_cast`.
 fn pointer_position(memref: Value<'_, '_>) -> Option<usize> {
-    let cast = melior::ir::operation::OperationResult::try_from(memref)
-        .ok()?
-        .owner();
-    let pointer = cast.operand(0).ok()?;
-    Some(
-        melior::ir::block::BlockArgument::try_from(pointer)
-            .ok()?
-            .argument_number(),
-    )
+    let cast = OperationResult::try_from(memref).ok()?.owner();
+    let pointer = BlockArgument::try_from(cast.operand(0).ok()?).ok()?;
+    Some(pointer.argument_number())
 }
 
 fn argument<'c, 'a>(function: OperationRef<'c, 'a>, position: usize) -> Option<Value<'c, 'a>> {
-    let block = function.region(0).ok()?.first_block()?;
-    Some(block.argument(position).ok()?.into())
+    Some(walk::entry_block(function).ok()?.argument(position).ok()?.into())
 }

@@ -4,16 +4,15 @@
 //! addition can still fuse with it; the chains and then the lanes are combined pairwise. What an axis spreads over warps
 //! has been taken apart by `gl-expand-reductions`.
 
-use melior::ir::{
-    Attribute, BlockLike, BlockRef, OperationRef, RegionLike, ValueLike, operation::OperationLike,
-};
+use melior::ir::{Attribute, BlockRef, OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{ReduceOp, WarpReduceOp};
 use norma_layout::{HardwareDim, LinearLayout, ReductionPlan};
 
 use crate::support::{
+    combiner,
     conversion::{ConversionBuilder, Rejection},
     diagnostic::Diagnostic,
-    types,
+    types, walk,
 };
 
 use super::{
@@ -90,7 +89,7 @@ fn lower<'c, 'a>(
     plan: &ReductionPlan,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
-    let block = op.region(0)?.first_block().ok_or("expected a combiner")?;
+    let block = walk::entry_block(op)?;
     let combiner = Combiner { e: &e, block };
     let tiles = operands
         .iter()
@@ -145,56 +144,13 @@ impl<'c, 'a> Combiner<'_, '_, 'c, 'a> {
             .ok_or_else(|| self.e.internal("expected a register"))
     }
 
-    /// Inlines the region.
     fn apply(
         &self,
         lhs: &[Value<'c, 'a>],
         rhs: &[Value<'c, 'a>],
     ) -> Result<Vec<Value<'c, 'a>>, Diagnostic<'c>> {
-        let internal = |error: melior::Error| self.e.internal(error);
-        let mut map: Vec<(Value<'c, 'a>, Value<'c, 'a>)> = Vec::new();
-        for (index, value) in lhs.iter().chain(rhs).enumerate() {
-            map.push((self.block.argument(index).map_err(internal)?.into(), *value));
-        }
-        let find = |map: &[(Value<'c, 'a>, Value<'c, 'a>)], value: Value<'c, 'a>| {
-            // What the region does not define comes from outside it and stays.
-            map.iter()
-                .find(|(from, _)| *from == value)
-                .map_or(value, |(_, to)| *to)
-        };
-        let mut next = self.block.first_operation();
-        while let Some(op) = next {
-            let operands = op
-                .operands()
-                .map(|operand| find(&map, operand))
-                .collect::<Vec<_>>();
-            next = op.next_in_block();
-            if next.is_none() {
-                return Ok(operands);
-            }
-            if op.region_count() != 0 {
-                return Err(Diagnostic::unsupported(
-                    op.location(),
-                    "expected a combiner of ops without regions",
-                ));
-            }
-            let types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
-            let attributes = op.attributes().collect::<Vec<_>>();
-            let attributes = attributes
-                .iter()
-                .filter_map(|(name, attribute)| Some((name.as_string_ref().as_str().ok()?, *attribute)))
-                .collect::<Vec<(&str, Attribute<'c>)>>();
-            let name = op.name();
-            let name = name
-                .as_string_ref()
-                .as_str()
-                .map_err(|error| self.e.internal(error))?;
-            let clone = self.e.b.op_with(name, &operands, &types, &attributes, Vec::new());
-            for (index, result) in op.results().enumerate() {
-                map.push((result.into(), clone.result(index).map_err(internal)?.into()));
-            }
-        }
-        Err(self.e.internal("expected a combiner that ends in gl.yield"))
+        // What the region does not define comes from outside of the reduction and stays.
+        combiner::inline(self.e.b, self.block, &[lhs, rhs].concat(), Some)
     }
 }
 

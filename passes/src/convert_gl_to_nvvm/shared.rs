@@ -14,6 +14,7 @@ use norma_layout::LinearLayout;
 use crate::support::{
     conversion::{ConversionBuilder, Rejection},
     diagnostic::Diagnostic,
+    walk,
 };
 
 use super::{
@@ -39,8 +40,9 @@ pub(super) fn local_alloc<'c, 'a>(
                 "expected shared memory with an offset; run gl-allocate-shared first",
             )
         })?;
-    let kernel = function::enclosing(op).ok_or_else(|| e.internal("expected an llvm.func around the op"))?;
-    let name = norma_dialects::string(kernel.attribute("sym_name")?)?;
+    let name = walk::enclosing(op, "llvm.func")
+        .and_then(norma_dialects::symbol_name)
+        .ok_or_else(|| e.internal("expected a named llvm.func around the op"))?;
     let symbol = FlatSymbolRefAttribute::new(b.context(), &function::shared_symbol(name));
     let base = b.value_with(
         "llvm.mlir.addressof",

@@ -37,7 +37,7 @@ impl<'c> Tile<'c> {
 pub(super) fn llvm_element<'c>(element: Type<'c>, int: impl Fn(u32) -> Type<'c>) -> Type<'c> {
     if types::is_index(element) {
         int(64)
-    } else if element.to_string().starts_with("f8") {
+    } else if types::is_float8(element) {
         int(8)
     } else {
         element

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use melior::ir::{OperationRef, operation::OperationLike};
+use melior::ir::OperationRef;
+use norma_dialects::symbol_name;
 
 use crate::support::walk;
 
@@ -15,9 +16,13 @@ pub(super) struct KernelNames {
 
 impl KernelNames {
     pub(super) fn new(module: OperationRef<'_, '_>, function: OperationRef<'_, '_>) -> Self {
-        let taken = walk::pre_order(module).into_iter().filter_map(symbol).collect();
+        let taken = walk::pre_order(module)
+            .into_iter()
+            .filter_map(symbol_name)
+            .map(str::to_owned)
+            .collect();
         Self {
-            function: symbol(function).unwrap_or_default(),
+            function: symbol_name(function).unwrap_or_default().to_owned(),
             next: 0,
             taken,
         }
@@ -32,11 +37,4 @@ impl KernelNames {
             }
         }
     }
-}
-
-/// The name of an op that is a symbol; an unnamed one has none.
-fn symbol(op: OperationRef<'_, '_>) -> Option<String> {
-    norma_dialects::string(op.attribute("sym_name").ok()?)
-        .ok()
-        .map(str::to_owned)
 }

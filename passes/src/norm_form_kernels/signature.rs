@@ -16,6 +16,8 @@ use melior::{
     },
 };
 
+use norma_dialects::attributes::tensor;
+
 use crate::support::{diagnostic::Diagnostic, pass::PassError, types};
 
 /// The alignment that is presumed where none is given: what one 128-bit access needs.
@@ -37,9 +39,9 @@ impl<'c> Tensor<'c> {
     pub(super) fn attributes(&self, context: &'c Context, is_output: bool) -> Attribute<'c> {
         let mut attributes = self.others.clone();
         let name = StringAttribute::new(context, &self.name);
-        attributes.push((Identifier::new(context, "norm.name"), name.into()));
+        attributes.push((Identifier::new(context, tensor::NAME), name.into()));
         if is_output {
-            attributes.push((Identifier::new(context, "norm.output"), Attribute::unit(context)));
+            attributes.push((Identifier::new(context, tensor::OUTPUT), Attribute::unit(context)));
         }
         DictionaryAttribute::new(context, &attributes).into()
     }
@@ -148,9 +150,9 @@ impl<'c> Place<'c> {
         for index in 0..attributes.len() {
             let (key, value) = attributes.element(index)?;
             match key.as_string_ref().as_str().unwrap_or_default() {
-                "norm.name" => tensor.name = self.name(value)?,
-                "norm.buffer" => tensor.buffer = self.buffer(value)?,
-                "norm.align" => tensor.alignment = self.alignment(value)?,
+                tensor::NAME => tensor.name = self.name(value)?,
+                tensor::BUFFER => tensor.buffer = self.buffer(value)?,
+                tensor::ALIGN => tensor.alignment = self.alignment(value)?,
                 own if own.starts_with("norm.") => {
                     return Err(self.wrong(format!(
                         "expected norm.name, norm.buffer or norm.align, got {own}"

@@ -16,14 +16,16 @@ use melior::{
 };
 use mlir_sys::{
     MlirNamedAttribute, MlirRewriterBase, MlirType, MlirValue, mlirIRRewriterCreate, mlirIRRewriterDestroy,
-    mlirNamedAttributeGet, mlirOperationCreate, mlirOperationGetResult, mlirOperationRemoveAttributeByName,
-    mlirOperationSetAttributeByName, mlirOperationSetOperands, mlirOperationStateAddAttributes,
-    mlirOperationStateAddOperands, mlirOperationStateAddOwnedRegions, mlirOperationStateAddResults,
-    mlirOperationStateGet, mlirRewriterBaseEraseOp, mlirRewriterBaseInsert,
-    mlirRewriterBaseReplaceAllUsesWith, mlirRewriterBaseReplaceOpWithValues,
-    mlirRewriterBaseSetInsertionPointAfter, mlirRewriterBaseSetInsertionPointBefore,
-    mlirRewriterBaseSetInsertionPointToEnd, mlirRewriterBaseSetInsertionPointToStart,
+    mlirNamedAttributeGet, mlirOperationCreate, mlirOperationGetAttribute, mlirOperationGetNumAttributes,
+    mlirOperationGetResult, mlirOperationRemoveAttributeByName, mlirOperationSetAttributeByName,
+    mlirOperationSetOperands, mlirOperationStateAddAttributes, mlirOperationStateAddOperands,
+    mlirOperationStateAddOwnedRegions, mlirOperationStateAddResults, mlirOperationStateGet,
+    mlirRewriterBaseEraseOp, mlirRewriterBaseInsert, mlirRewriterBaseReplaceAllUsesWith,
+    mlirRewriterBaseReplaceOpWithValues, mlirRewriterBaseSetInsertionPointAfter,
+    mlirRewriterBaseSetInsertionPointBefore, mlirRewriterBaseSetInsertionPointToEnd,
+    mlirRewriterBaseSetInsertionPointToStart,
 };
+use norma_dialects::op_name;
 
 use super::context;
 
@@ -153,15 +155,42 @@ impl<'c, 'a> Builder<'c, 'a> {
         attributes: &[(&str, Attribute<'c>)],
         regions: Vec<Region<'c>>,
     ) -> OperationRef<'c, 'a> {
-        let operands = operands.iter().map(ValueLike::to_raw).collect::<Vec<_>>();
-        let results = results.iter().map(TypeLike::to_raw).collect::<Vec<MlirType>>();
         let attributes = attributes
             .iter()
             // SAFETY: identifier and attribute are alive by their lifetimes.
             .map(|(name, attribute)| unsafe {
                 mlirNamedAttributeGet(Identifier::new(self.context, name).to_raw(), attribute.to_raw())
             })
-            .collect::<Vec<MlirNamedAttribute>>();
+            .collect::<Vec<_>>();
+        self.create(name, operands, results, &attributes, regions)
+    }
+
+    /// Builds an op without regions again, on other operands and with other result types.
+    pub fn rebuild(
+        &self,
+        op: OperationRef<'c, '_>,
+        operands: &[Value<'c, 'a>],
+        results: &[Type<'c>],
+    ) -> OperationRef<'c, 'a> {
+        // SAFETY: the op is alive, and only attributes that it has are asked for.
+        let attributes = unsafe {
+            (0..mlirOperationGetNumAttributes(op.to_raw()))
+                .map(|index| mlirOperationGetAttribute(op.to_raw(), index))
+                .collect::<Vec<_>>()
+        };
+        self.create(op_name(op), operands, results, &attributes, Vec::new())
+    }
+
+    fn create(
+        &self,
+        name: &str,
+        operands: &[Value<'c, 'a>],
+        results: &[Type<'c>],
+        attributes: &[MlirNamedAttribute],
+        regions: Vec<Region<'c>>,
+    ) -> OperationRef<'c, 'a> {
+        let operands = operands.iter().map(ValueLike::to_raw).collect::<Vec<_>>();
+        let results = results.iter().map(TypeLike::to_raw).collect::<Vec<MlirType>>();
         let regions = regions.into_iter().map(Region::into_raw).collect::<Vec<_>>();
         // SAFETY: the arrays outlive the calls, which copy them; the regions' ownership passes to the op. Without
         // type inference creation cannot fail. The rewriter owns the op through the block it inserts into.

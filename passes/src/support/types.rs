@@ -60,6 +60,23 @@ pub fn is_float(ty: Type<'_>) -> bool {
     unsafe { mlirTypeIsAFloat(ty.to_raw()) }
 }
 
+/// Whether `ty` is a float of 8 bits, of whichever format: LLVM has none of them.
+pub fn is_float8(ty: Type<'_>) -> bool {
+    is_float(ty) && bit_width(ty) == Some(8)
+}
+
+/// Whether `ty` is `bf16`.
+pub fn is_bf16(ty: Type<'_>) -> bool {
+    // SAFETY: the type is alive by its lifetime.
+    unsafe { mlir_sys::mlirTypeIsABF16(ty.to_raw()) }
+}
+
+/// Whether `ty` is `f32`.
+pub fn is_f32(ty: Type<'_>) -> bool {
+    // SAFETY: the type is alive by its lifetime.
+    unsafe { mlir_sys::mlirTypeIsAF32(ty.to_raw()) }
+}
+
 /// The dims of a shaped type all of whose dims are static.
 pub fn static_shape(ty: Type<'_>) -> Option<Vec<i64>> {
     shape(ty)?.into_iter().collect()
@@ -130,6 +147,13 @@ pub fn layout(ty: Type<'_>) -> Option<Attribute<'_>> {
     }
     // SAFETY: the type is a memref; the attribute lives in the same context.
     unsafe { Attribute::from_option_raw(mlirMemRefTypeGetLayout(ty.to_raw())) }
+}
+
+/// Whether `ty` is a memref without a layout of its own: rows follow each other, whatever their number.
+pub fn is_contiguous(ty: Type<'_>) -> bool {
+    layout(ty)
+        .and_then(|layout| norma_dialects::affine_map(layout).ok())
+        .is_some_and(|map| map.is_identity())
 }
 
 /// The strides and the offset of a memref in elements, where its layout has such; `None` within for dynamic ones.
@@ -270,6 +294,27 @@ mod tests {
             plain.and_then(strides_and_offset),
             Some((vec![Some(8), Some(1)], Some(0)))
         );
+    }
+
+    #[test]
+    fn a_memref_is_contiguous_by_its_layout() {
+        let context = Context::new();
+        let is_contiguous = |text| Type::parse(&context, text).map(is_contiguous);
+        assert_eq!(is_contiguous("memref<?x?xf32>"), Some(true));
+        assert_eq!(is_contiguous("memref<?x8xf32, strided<[8, 1]>>"), Some(false));
+        assert_eq!(is_contiguous("f32"), Some(false));
+    }
+
+    #[test]
+    fn float_formats_are_told_apart() {
+        let context = Context::new();
+        let ty = |text| Type::parse(&context, text);
+        assert_eq!(ty("f8E4M3FN").map(is_float8), Some(true));
+        assert_eq!(ty("f8E8M0FNU").map(is_float8), Some(true));
+        assert_eq!(ty("i8").map(is_float8), Some(false));
+        assert_eq!(ty("f16").map(is_bf16), Some(false));
+        assert_eq!(ty("bf16").map(is_bf16), Some(true));
+        assert_eq!(ty("f32").map(is_f32), Some(true));
     }
 
     #[test]

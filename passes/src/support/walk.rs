@@ -1,15 +1,17 @@
-//! Collecting nested ops.
+//! Collecting nested ops, and finding enclosing ones.
 //!
 //! melior's `walk` gives ops of an unnameable lifetime, so they cannot be kept. These functions collect first, which
 //! also makes it safe to rewrite while going through the result, as long as no collected op is erased before its turn.
 
 use std::ffi::c_void;
 
-use melior::ir::{OperationRef, operation::OperationLike};
+use melior::ir::{BlockLike, BlockRef, OperationRef, RegionLike, operation::OperationLike};
 use mlir_sys::{
     MlirOperation, MlirWalkOrder, MlirWalkOrder_MlirWalkPostOrder, MlirWalkOrder_MlirWalkPreOrder,
     MlirWalkResult, MlirWalkResult_MlirWalkResultAdvance, mlirOperationWalk,
 };
+
+use super::diagnostic::Diagnostic;
 
 /// `root` and everything nested in it, each op before what it contains.
 pub fn pre_order<'c, 'a>(root: OperationRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
@@ -30,7 +32,32 @@ pub fn named<'c, 'a>(root: OperationRef<'c, 'a>, name: &str) -> Vec<OperationRef
 
 /// Whether an op has the full name given (`"arith.addf"`).
 pub fn has_name(op: OperationRef<'_, '_>, name: &str) -> bool {
-    op.name().as_string_ref().as_str() == Ok(name)
+    norma_dialects::op_name(op) == name
+}
+
+/// The ops of a block, without those nested in them, in order.
+pub fn in_block<'c, 'a>(block: BlockRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
+    std::iter::successors(block.first_operation(), |op| op.next_in_block()).collect()
+}
+
+/// The first block of an op's first region.
+///
+/// # Errors
+///
+/// Internal: the op has no region, or an empty one.
+pub fn entry_block<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<BlockRef<'c, 'a>, Diagnostic<'c>> {
+    op.region(0)
+        .ok()
+        .and_then(|region| region.first_block())
+        .ok_or_else(|| {
+            let name = norma_dialects::op_name(op);
+            Diagnostic::internal(op.location(), format!("expected {name} to have a body"))
+        })
+}
+
+/// The innermost op of one name that is `op` or contains it.
+pub fn enclosing<'c, 'a>(op: OperationRef<'c, 'a>, name: &str) -> Option<OperationRef<'c, 'a>> {
+    std::iter::successors(Some(op), |op| op.parent_operation()).find(|op| has_name(*op, name))
 }
 
 fn collect<'c, 'a>(root: OperationRef<'c, 'a>, order: MlirWalkOrder) -> Vec<OperationRef<'c, 'a>> {
@@ -52,15 +79,30 @@ fn collect<'c, 'a>(root: OperationRef<'c, 'a>, order: MlirWalkOrder) -> Vec<Oper
 mod tests {
     use melior::{
         Context,
-        ir::{Module, operation::OperationLike},
+        ir::{BlockLike, Module, OperationRef},
     };
+    use norma_dialects::op_name;
 
-    use super::{named, post_order, pre_order};
+    use super::{enclosing, entry_block, in_block, named, post_order, pre_order};
 
-    fn names(ops: &[melior::ir::OperationRef<'_, '_>]) -> Vec<String> {
-        ops.iter()
-            .filter_map(|op| op.name().as_string_ref().as_str().ok().map(str::to_owned))
-            .collect()
+    fn names<'c>(ops: &[OperationRef<'c, '_>]) -> Vec<&'c str> {
+        ops.iter().map(|op| op_name(*op)).collect()
+    }
+
+    #[test]
+    fn an_op_encloses_itself() {
+        let context = Context::new();
+        let Some(module) = Module::parse(&context, "module { module @inner {} }") else {
+            unreachable!("the text is valid")
+        };
+        let root = module.as_operation();
+        let Some(inner) = module.body().first_operation() else {
+            unreachable!("the module has an op")
+        };
+        assert_eq!(enclosing(inner, "builtin.module"), Some(inner));
+        assert_eq!(enclosing(inner, "func.func"), None);
+        assert_eq!(entry_block(root).ok(), Some(module.body()));
+        assert_eq!(in_block(module.body()), [inner]);
     }
 
     #[test]

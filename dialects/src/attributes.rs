@@ -1,0 +1,32 @@
+//! Names of the discardable attributes that passes and the compiler agree on.
+//!
+//! What they mean is written down with the dialect that each belongs to: dialects/gl/README.md and
+//! dialects/norm/README.md.
+
+/// Attributes of a kernel that has become a function.
+pub mod kernel {
+    /// How the host launches it, a `#gl.launch`.
+    pub const LAUNCH: &str = "gl.launch";
+    /// What its parameters hold, an array of `#gl.param`.
+    pub const PARAMS: &str = "gl.params";
+    /// Warps of a CTA, an i64.
+    pub const NUM_WARPS: &str = "gl.num_warps";
+    /// Bytes of shared memory that its allocations take, an i64.
+    pub const SHARED_BYTES: &str = "gl.shared_bytes";
+    /// Bytes of shared memory that a launch has to ask for, an i64; absent for none.
+    pub const DYNAMIC_SHARED: &str = "gl.dynamic_shared";
+    /// The `#norm.schedule` that it was made by.
+    pub const SCHEDULE: &str = "norm.schedule";
+}
+
+/// Attributes of a host function's arguments and results.
+pub mod tensor {
+    /// The tensor's name in the bundle, a string.
+    pub const NAME: &str = "norm.name";
+    /// Marks an argument that kernels write.
+    pub const OUTPUT: &str = "norm.output";
+    /// The memref that holds a tensor, with its strides, a type.
+    pub const BUFFER: &str = "norm.buffer";
+    /// Bytes that the base address and every dynamic stride are multiples of, an i64.
+    pub const ALIGN: &str = "norm.align";
+}
