@@ -38,8 +38,14 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let root = workspace::root();
     for page in pages(&root)? {
         let path = root.join(&page.output);
-        fs::write(&path, generate(&page, &root, &setup)?).map_err(Failure::file("write", &path))?;
-        println!("wrote {}", page.output.display());
+        let text = generate(&page, &root, &setup)?;
+        // A page lies among sources that the build watches: to touch one that is current would compile C++ again.
+        if fs::read_to_string(&path).is_ok_and(|committed| committed == text) {
+            println!("current {}", page.output.display());
+            continue;
+        }
+        fs::write(&path, text).map_err(Failure::file("write", &path))?;
+        println!("wrote   {}", page.output.display());
     }
     Ok(())
 }
