@@ -2,20 +2,24 @@
 //!
 //! Grid dims become the CTA's place in the grid, tile dims the axes of tiles. A value that varies over all tile dims is a
 //! tile in the kernel's layout; one that varies over fewer is a tile in a slice of it; one that varies over none is a
-//! scalar. `space` answers what dims mean, `tiles` gives types and moves values between sets of dims, `body` translates
+//! scalar. `placement` says where dims lie, `tiles` gives types and moves values between sets of dims, `body` translates
 //! ops, `launch` says how the host launches the result.
 
 mod body;
 mod launch;
-mod space;
+mod placement;
 mod tiles;
 
-use melior::ir::{
-    Attribute, Block, OperationRef, Region, RegionLike, Type,
-    attribute::{IntegerAttribute, StringAttribute, TypeAttribute},
-    operation::OperationLike,
-    r#type::{FunctionType, IntegerType},
+use melior::{
+    StringRef,
+    ir::{
+        Attribute, AttributeLike, Block, Location, OperationRef, Region, RegionLike, Type, ValueLike,
+        attribute::{FlatSymbolRefAttribute, IntegerAttribute, StringAttribute, TypeAttribute},
+        operation::OperationLike,
+        r#type::{FunctionType, IntegerType},
+    },
 };
+use mlir_sys::mlirSymbolRefAttrGet;
 use norma_dialects::{
     attributes,
     norm::{KernelOp, LaunchOp},
@@ -24,14 +28,16 @@ use norma_dialects::{
 use crate::{
     support::{
         builder::Builder,
+        context,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
+        space::Space,
         walk,
     },
     table::ConvertNormToGl,
 };
 
-use space::Space;
+use placement::Placement;
 use tiles::Tiles;
 
 pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, ConvertNormToGl>) -> PassResult<'c> {
@@ -47,68 +53,65 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
 
 fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
     let location = op.location();
+    let context = context::of(location);
     let kernel =
         KernelOp::from_op(op).ok_or_else(|| Diagnostic::internal(location, "expected norm.kernel"))?;
-    let name = kernel.sym_name()?;
     let space = Space::of(kernel)?;
+    let placement = Placement::of(&space)?;
     let schedule = kernel.schedule().ok_or_else(|| {
-        Diagnostic::user(
-            location,
-            "expected a kernel with a schedule; run norm-select-schedule first",
-        )
+        let message = "expected a kernel with a schedule; run norm-select-schedule first";
+        Diagnostic::user(location, message)
     })?;
-    let context = crate::support::context::of(location);
-    let tiles = Tiles::new(&space, schedule)?;
+    let tiles = Tiles::new(&placement, schedule, location)?;
 
-    let buffers = space
-        .buffers()
+    let types = space
+        .buffers
         .iter()
-        .map(|(ty, location)| (*ty, *location))
+        .map(|buffer| buffer.r#type())
         .collect::<Vec<_>>();
-    let types = buffers.iter().map(|(ty, _)| *ty).collect::<Vec<Type<'c>>>();
-    let region = Region::new();
-    region.append_block(Block::new(&buffers));
-    let launch = launch::attribute(kernel, &space)?;
+    let function_type = TypeAttribute::new(FunctionType::new(context, &types, &[]).into());
+    let name = StringAttribute::new(context, kernel.sym_name()?).into();
     let warps = IntegerAttribute::new(IntegerType::new(context, 64).into(), tiles.num_warps());
-    let attributes: [(&str, Attribute<'c>); 6] = [
-        ("sym_name", StringAttribute::new(context, name).into()),
-        (
-            "function_type",
-            TypeAttribute::new(FunctionType::new(context, &types, &[]).into()).into(),
-        ),
+    let launch = launch::attribute(&space, &placement)?;
+    let attributes = [
+        ("sym_name", name),
+        ("function_type", function_type.into()),
         ("gpu.kernel", Attribute::unit(context)),
         (attributes::kernel::NUM_WARPS, warps.into()),
         (attributes::kernel::LAUNCH, launch.into()),
         (attributes::kernel::SCHEDULE, schedule.into()),
     ];
+    let arguments = types.into_iter().map(|ty| (ty, location)).collect::<Vec<_>>();
 
     let mut b = Builder::before(op);
-    let outer = Region::new();
-    outer.append_block(Block::new(&[]));
-    let module_name = StringAttribute::new(context, name);
-    let module = b.op_with(
-        "gpu.module",
-        &[],
-        &[],
-        &[("sym_name", module_name.into())],
-        vec![outer],
-    );
+    let module = b.op_with("gpu.module", &[], &[], &[("sym_name", name)], vec![region(&[])]);
     b.move_to_end(walk::entry_block(module)?);
-    let function = b.op_with("gpu.func", &[], &[], &attributes, vec![region]);
-    body::translate(kernel, &space, &tiles, walk::entry_block(function)?)?;
+    let function = b.op_with("gpu.func", &[], &[], &attributes, vec![region(&arguments)]);
+    body::translate(&space, &placement, &tiles, walk::entry_block(function)?)?;
     b.erase(op);
     Ok(())
 }
 
-/// Points launches at the functions that kernels have become.
+/// A region of one block.
+fn region<'c>(arguments: &[(Type<'c>, Location<'c>)]) -> Region<'c> {
+    let region = Region::new();
+    region.append_block(Block::new(arguments));
+    region
+}
+
+/// Points launches at the functions that kernels have become, each in a module of its name.
 fn retarget<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, ConvertNormToGl>) -> PassResult<'c> {
     for launch in walk::named(module, LaunchOp::NAME) {
-        let callee = launch.attribute("callee")?;
-        let Ok(name) = norma_dialects::symbol(callee) else {
+        let Ok(name) = norma_dialects::symbol(launch.attribute("callee")?) else {
             continue;
         };
-        let nested = Attribute::parse(cx.context(), &format!("@\"{name}\"::@\"{name}\""))
-            .ok_or_else(|| Diagnostic::internal(launch.location(), format!("no symbol {name}")))?;
+        let function = FlatSymbolRefAttribute::new(cx.context(), name).to_raw();
+        let module_name = StringRef::new(name).to_raw();
+        // SAFETY: context, name and reference are alive, and the call copies the one reference it is told of.
+        let nested = unsafe {
+            let nested = mlirSymbolRefAttrGet(cx.context().to_raw(), module_name, 1, &function);
+            Attribute::from_raw(nested)
+        };
         Builder::before(launch).set_attribute(launch, "callee", nested);
     }
     Ok(())

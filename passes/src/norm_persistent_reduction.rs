@@ -28,7 +28,8 @@ pub(crate) fn run<'c>(
         .filter_map(KernelOp::from_op)
     {
         let location = kernel.op().location();
-        let (Some(roles), Some(schedule)) = (kernel.roles(), kernel.schedule()) else {
+        let space = Space::of(kernel)?;
+        let (Some(roles), Some(schedule)) = (&space.roles, kernel.schedule()) else {
             let message = "expected a kernel with a schedule and roles, as norm-tile leaves it";
             return Err(Diagnostic::user(location, message).into());
         };
@@ -39,14 +40,9 @@ pub(crate) fn run<'c>(
             );
             return Err(Diagnostic::unsupported(location, message).into());
         }
-        let roles = roles
-            .into_iter()
-            .filter_map(|role| u32::try_from(role).ok().and_then(DimRole::from_u32))
-            .collect::<Vec<_>>();
-        let space = Space::of(kernel)?;
-        let loops = looped_dims(&space, &roles)?;
+        let loops = looped_dims(&space, roles)?;
         if !loops.is_empty() {
-            replace_space(&space, &without(&space, &roles, &loops))?;
+            replace_space(&space, &without(&space, roles, &loops))?;
             cx.count(NormPersistentReductionStatistic::NumLoops, loops.len() as u64);
         }
     }

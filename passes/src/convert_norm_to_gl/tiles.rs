@@ -1,17 +1,14 @@
 //! Types of tiles, and values on their way from one set of tile dims to a larger one.
 
-use melior::ir::{Attribute, Location, Type, attribute::IntegerAttribute, r#type::IntegerType};
+use melior::ir::{Attribute, Location, Type, Value};
 use norma_dialects::{
-    gl::{BlockedAttr, SliceAttr},
+    gl::{BlockedAttr, BroadcastOp, SliceAttr},
     norm::ScheduleAttr,
 };
 
-use crate::support::{builder::Builder, context, diagnostic::Diagnostic, types};
+use crate::support::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types};
 
-use super::space::Space;
-
-/// A set of tile dims, as bits.
-pub(super) type Axes = u32;
+use super::placement::{Axes, Placement};
 
 /// Lanes of a warp.
 const WARP_SIZE: i64 = 32;
@@ -27,9 +24,12 @@ pub(super) struct Tiles<'c> {
 impl<'c> Tiles<'c> {
     /// The layout that the schedule asks for: along the last tile dim, `threads_per_row` threads with `vector` elements
     /// each, and as many rows beside each other as the CTA has threads for.
-    pub fn new(space: &Space<'c, '_>, schedule: ScheduleAttr<'c>) -> Result<Self, Diagnostic<'c>> {
-        let location = space.location();
-        let shape = space.tile_shape().to_vec();
+    pub fn new(
+        placement: &Placement,
+        schedule: ScheduleAttr<'c>,
+        location: Location<'c>,
+    ) -> Result<Self, Diagnostic<'c>> {
+        let shape = placement.tile_shape().to_vec();
         let last = shape.len() - 1;
         let rows = schedule.rows_per_cta();
         let per_row = schedule.threads_per_row();
@@ -98,19 +98,24 @@ impl<'c> Tiles<'c> {
     }
 
     /// `value`, which varies over `from`, as a value that varies over `to`.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported if slices cannot be undone in the order they nest in.
     pub fn widen<'a>(
         &self,
         b: &Builder<'c, 'a>,
-        value: melior::ir::Value<'c, 'a>,
+        value: Value<'c, 'a>,
         element: Type<'c>,
         from: Axes,
         to: Axes,
-    ) -> Result<melior::ir::Value<'c, 'a>, Diagnostic<'c>> {
+    ) -> Result<Value<'c, 'a>, PassError<'c>>
+    where
+        'c: 'a,
+    {
         if from & !to != 0 {
-            return Err(Diagnostic::internal(
-                b.location(),
-                "a value cannot lose the dims it varies over",
-            ));
+            let message = "a value cannot lose the dims it varies over";
+            return Err(Diagnostic::internal(b.location(), message).into());
         }
         if from == 0 && to != 0 {
             return Ok(b.value("tensor.splat", &[value], self.ty(element, to)?));
@@ -120,20 +125,13 @@ impl<'c> Tiles<'c> {
             // The outermost slice is along the lowest axis that is missing.
             let lowest = (!from & self.all()).trailing_zeros();
             if to >> lowest & 1 == 0 {
-                return Err(Diagnostic::unsupported(
-                    b.location(),
-                    "expected values to be broadcast along the first of the dims that they lack",
-                ));
+                let message = "expected values to be broadcast along the first of the dims that they lack";
+                return Err(Diagnostic::unsupported(b.location(), message).into());
             }
-            let position = (from & ((1 << lowest) - 1)).count_ones();
+            let axis = Self::position(from, lowest as usize) as i64;
             from |= 1 << lowest;
-            let axis = IntegerAttribute::new(IntegerType::new(b.context(), 64).into(), i64::from(position));
-            value = b.value_with(
-                "gl.broadcast",
-                &[value],
-                self.ty(element, from)?,
-                &[("axis", axis.into())],
-            );
+            let broadcast = BroadcastOp::build(b.location(), value, axis, self.ty(element, from)?)?;
+            value = b.insert(broadcast).result(0)?.into();
         }
         Ok(value)
     }

@@ -9,8 +9,7 @@ use super::{builder::Builder, diagnostic::Diagnostic, walk};
 ///
 /// # Errors
 ///
-/// Unsupported: a value from outside that nothing stands for, or an op with regions. Internal: a combiner that does not
-/// end in a yield.
+/// Unsupported: an op with regions. Internal: a value from outside that nothing stands for, or no yield at the end.
 pub fn inline<'c: 'a + 'r, 'a, 'r>(
     b: &Builder<'c, 'r>,
     combiner: BlockRef<'c, 'a>,
@@ -39,7 +38,7 @@ pub fn inline<'c: 'a + 'r, 'a, 'r>(
             .collect::<Option<Vec<_>>>()
             .ok_or_else(|| {
                 let message = "expected a combiner that uses its own values alone";
-                Diagnostic::unsupported(op.location(), message)
+                Diagnostic::internal(op.location(), message)
             })
     };
     for op in ops {

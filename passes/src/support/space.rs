@@ -9,13 +9,13 @@ use std::collections::{BTreeSet, HashMap};
 use melior::{
     Error,
     ir::{
-        AffineExpr, AffineMap, BlockLike, OperationRef, RegionLike, TypeLike, Value, ValueLike,
+        AffineExpr, AffineMap, BlockLike, Location, OperationRef, RegionLike, Value, ValueLike,
         operation::OperationLike,
     },
 };
-use norma_dialects::norm::{CacheOp, KernelOp, ReadOp, ReduceOp, WriteOp};
+use norma_dialects::norm::{CacheOp, DimRole, KernelOp, ReadOp, ReduceOp, WriteOp};
 
-use super::{context, linear_form::LinearForm, types};
+use super::{context, linear_form::LinearForm, types, walk};
 
 /// Positions of dims in a kernel's space.
 pub type DimSet = BTreeSet<usize>;
@@ -31,6 +31,12 @@ pub struct Space<'c, 'a> {
     pub dims: Vec<Value<'c, 'a>>,
     /// The extent of each dim, over the kernel's sizes.
     pub extents: Vec<AffineExpr<'c>>,
+    /// What each dim is spread over, once the kernel is tiled.
+    pub roles: Option<Vec<DimRole>>,
+    /// Guards `lhs < rhs`, over the dims and sizes.
+    pub guards: Vec<[AffineExpr<'c>; 2]>,
+    /// The sizes, as (buffer, axis).
+    pub sizes: Vec<(usize, usize)>,
     /// The ops of the body, in order.
     pub ops: Vec<OperationRef<'c, 'a>>,
     facts: HashMap<usize, Facts>,
@@ -67,10 +73,8 @@ impl<'c, 'a> Space<'c, 'a> {
     ///
     /// The kernel is not one that its verifier accepts.
     pub fn of(kernel: KernelOp<'c, 'a>) -> Result<Self, Error> {
-        let extents = kernel.extents()?;
-        let extents = (0..extents.result_count())
-            .map(|dim| extents.result(dim))
-            .collect::<Result<Vec<_>, _>>()?;
+        let extents = results(kernel.extents()?)?;
+        let guards = kernel.guards().map(results).transpose()?.unwrap_or_default();
         let block = kernel
             .body()?
             .first_block()
@@ -84,6 +88,13 @@ impl<'c, 'a> Space<'c, 'a> {
             buffers: arguments,
             dims,
             extents,
+            roles: kernel.roles().map(decode).transpose()?,
+            guards: guards.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect(),
+            sizes: kernel
+                .sizes()?
+                .chunks_exact(2)
+                .map(|pair| (pair[0] as usize, pair[1] as usize))
+                .collect(),
             ops: Vec::new(),
             facts: HashMap::new(),
             definitions: HashMap::new(),
@@ -95,12 +106,15 @@ impl<'c, 'a> Space<'c, 'a> {
             };
             space.facts.insert(key(*dim), facts);
         }
-        let mut next = block.first_operation();
-        while let Some(op) = next {
+        for op in walk::in_block(block) {
             space.add(op)?;
-            next = op.next_in_block();
         }
         Ok(space)
+    }
+
+    /// Where the kernel stands in the source.
+    pub fn location(&self) -> Location<'c> {
+        self.kernel.op().location()
     }
 
     /// Derives what is known of an op's results from its operands.
@@ -313,30 +327,68 @@ impl<'c, 'a> Space<'c, 'a> {
         self.joined(values).reads
     }
 
-    /// The fewest bytes that the kernel must move, over its sizes: what each distinct access touches, once. A
-    /// product of several sizes is semi-affine.
+    /// The fewest bytes that the kernel must move, over its sizes: what each distinct access reaches, once, since a second
+    /// one to the same elements hits a cache or a register. Tiling does not change it. A product of several sizes is
+    /// semi-affine.
     ///
     /// # Errors
     ///
     /// See [`Self::access`].
-    pub fn traffic_bytes(&self) -> Result<AffineExpr<'c>, Error> {
-        let context = context::of(self.kernel.op().location());
+    pub fn traffic(&self) -> Result<Traffic<'c>, Error> {
+        let zero = AffineExpr::constant(context::of(self.location()), 0);
+        let mut traffic = Traffic {
+            read: zero,
+            written: zero,
+        };
         let mut counted: Vec<Access<'c, 'a>> = Vec::new();
-        let mut total = AffineExpr::constant(context, 0);
         for access in self.accesses()? {
-            if counted
-                .iter()
-                .any(|other| other.buffer == access.buffer && other.coordinates == access.coordinates)
-            {
+            let is_same = |other: &Access<'c, 'a>| {
+                (other.is_write, other.buffer) == (access.is_write, access.buffer)
+                    && other.coordinates == access.coordinates
+            };
+            if counted.iter().any(is_same) {
                 continue;
             }
-            let bytes = AffineExpr::constant(context, access.element_bytes());
-            let elements = access.dims().into_iter().map(|dim| self.extents[dim]);
-            total = total + elements.fold(bytes, |product, extent| extent * product);
+            let direction = if access.is_write {
+                &mut traffic.written
+            } else {
+                &mut traffic.read
+            };
+            *direction = *direction + self.bytes_reached(&access);
             counted.push(access);
         }
-        Ok(total)
+        Ok(traffic)
     }
+
+    /// The bytes of the part of a buffer that an access covers, from its first element on.
+    fn bytes_reached(&self, access: &Access<'c, 'a>) -> AffineExpr<'c> {
+        let context = context::of(self.location());
+        let last = self
+            .extents
+            .iter()
+            .map(|extent| *extent + AffineExpr::constant(context, -1))
+            .collect::<Vec<_>>();
+        let last = AffineMap::new(context, 0, self.sizes.len(), &last);
+        let bytes = AffineExpr::constant(context, access.element_bytes());
+        access.coordinates.iter().fold(bytes, |bytes, coordinate| {
+            // A guard over the coordinate says where it ends; without one it goes to the last point of the dims.
+            let guard = self.guards.iter().find(|[lhs, _]| lhs == coordinate);
+            bytes
+                * guard.map_or_else(
+                    || coordinate.compose(last) + AffineExpr::constant(context, 1),
+                    |[_, limit]| *limit,
+                )
+        })
+    }
+}
+
+/// See [`Space::traffic`]; in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Traffic<'c> {
+    /// What reads move.
+    pub read: AffineExpr<'c>,
+    /// What writes move.
+    pub written: AffineExpr<'c>,
 }
 
 /// One read or write: a buffer at affine functions of the kernel's dims.
@@ -367,20 +419,9 @@ impl Access<'_, '_> {
             .collect()
     }
 
-    /// Bytes of one element, of a type of whole bytes.
+    /// Bytes of one element; an index becomes i64.
     pub fn element_bytes(&self) -> i64 {
-        let ty = self.value.r#type();
-        // SAFETY: each width is asked of a type of its kind.
-        let bits = unsafe {
-            if mlir_sys::mlirTypeIsAFloat(ty.to_raw()) {
-                mlir_sys::mlirFloatTypeGetWidth(ty.to_raw())
-            } else if mlir_sys::mlirTypeIsAInteger(ty.to_raw()) {
-                mlir_sys::mlirIntegerTypeGetWidth(ty.to_raw())
-            } else {
-                64
-            }
-        };
-        i64::from(bits.div_ceil(8))
+        types::element_bytes(self.value.r#type()).unwrap_or(8)
     }
 
     /// By how many elements the address moves with one step along each dim and where it starts, in elements; `None`
@@ -419,7 +460,81 @@ pub struct Strides {
     pub offset: Option<i64>,
 }
 
+fn results<'c>(map: AffineMap<'c>) -> Result<Vec<AffineExpr<'c>>, Error> {
+    (0..map.result_count()).map(|index| map.result(index)).collect()
+}
+
+fn decode(roles: Vec<i32>) -> Result<Vec<DimRole>, Error> {
+    let decode = |role: i32| u32::try_from(role).ok().and_then(DimRole::from_u32);
+    roles
+        .into_iter()
+        .map(|role| decode(role).ok_or_else(|| Error::AttributeExpected("role of a dim", role.to_string())))
+        .collect()
+}
+
 /// Identifies a value while its op is alive; melior's values compare but do not hash.
 pub fn key(value: Value<'_, '_>) -> usize {
     value.to_raw().ptr as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use melior::{
+        Context,
+        dialect::{DialectHandle, DialectRegistry},
+        ir::Module,
+    };
+    use norma_dialects::norm::KernelOp;
+
+    use super::Space;
+    use crate::support::walk;
+
+    /// (read, written) of the first kernel in `text`.
+    fn traffic(text: &str) -> Option<(String, String)> {
+        let registry = DialectRegistry::new();
+        norma_dialects::register(&registry);
+        DialectHandle::arith().insert_dialect(&registry);
+        let context = Context::new();
+        context.append_dialect_registry(&registry);
+        context.load_all_available_dialects();
+        let module = Module::parse(&context, text)?;
+        let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
+        let traffic = Space::of(KernelOp::from_op(kernel)?).ok()?.traffic().ok()?;
+        Some((traffic.read.to_string(), traffic.written.to_string()))
+    }
+
+    #[test]
+    fn tiling_changes_no_traffic() {
+        let whole = traffic(
+            "norm.kernel @k(%x: memref<?x11xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 11) {
+               %0 = norm.read %x[%m, %n] : memref<?x11xf32>
+               %1 = norm.reduce add %0 over(%n) : f32
+               norm.write %1, %y[%m] : memref<?xf32>
+             }",
+        );
+        let tiled = traffic(
+            "norm.kernel @k(%x: memref<?x11xf32>, %y: memref<?xf32>)
+                 space(%b = dim(%x, 0) ceildiv 8 : grid, %r = 8 : tile, %t = 16 : tile)
+                 where(%b * 8 + %r < dim(%x, 0), %t < 11) {
+               %0 = norm.read %x[%b * 8 + %r, %t] : memref<?x11xf32>
+               %1 = norm.reduce add %0 over(%t) : f32
+               norm.write %1, %y[%b * 8 + %r] : memref<?xf32>
+             }",
+        );
+        assert_eq!(whole, Some(("s0 * 44".to_owned(), "s0 * 4".to_owned())));
+        assert_eq!(tiled, whole);
+    }
+
+    #[test]
+    fn the_same_elements_are_moved_once() {
+        let moved = traffic(
+            "norm.kernel @k(%x: memref<8x4xf32>, %y: memref<8x4xf32>) space(%m = 8, %n = 4) {
+               %0 = norm.read %x[%m, %n] : memref<8x4xf32>
+               %1 = norm.read %x[%m, %n] : memref<8x4xf32>
+               %2 = norm.read %x[%m, 0] : memref<8x4xf32>
+               norm.write %0, %y[%m, %n] : memref<8x4xf32>
+             }",
+        );
+        assert_eq!(moved, Some(("160".to_owned(), "128".to_owned())));
+    }
 }
