@@ -149,10 +149,10 @@ def Gl_ConvertLayoutOp : Gl_Op<"convert_layout", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Gl_ReduceOp : Gl_Op<"reduce", [Pure]> {
+def Gl_ReduceOp : Gl_Op<"reduce", [Pure, IsolatedFromAbove]> {
   let summary = "Combines tiles along an axis, as far as their layout spreads it";
   let description = [{
-    The combiner is a region over two tuples of scalars, as `norm.reduce`'s. Registers are combined first, then lanes by
+    The combiner is a region over two tuples of scalars, as `norm.reduce`'s, and uses no values from outside. Registers are combined first, then lanes by
     shuffles. Warps and CTAs are combined through shared memory, which `gl-expand-reductions` makes explicit.
     Every thread that the axis was spread over ends up with the result.
 
@@ -180,7 +180,7 @@ def Gl_ReduceOp : Gl_Op<"reduce", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Gl_WarpReduceOp : Gl_Op<"warp_reduce", [Pure]> {
+def Gl_WarpReduceOp : Gl_Op<"warp_reduce", [Pure, IsolatedFromAbove]> {
   let summary = "Combines tiles along an axis within each warp";
   let description = [{
     As `gl.reduce`, but stops at the warp: the axis stays, with one element for each warp that it was spread over. First
@@ -272,7 +272,7 @@ def Gl_MemDescIndexOp : Gl_Op<"memdesc_index", [Pure]> {
     Constraints:
     - C1: the result has the memory's shape without its first axis, and its elements.
 
-    Example: `%s = gl.memdesc_index %ring[%stage] : !gl.memdesc<4x1x1024xbf16, #ring> -> !gl.memdesc<1x1024xbf16, #stage>`
+    Example: `%s = gl.memdesc_index %ring[%stage] : !gl.memdesc<3x1x1024xbf16, #ring> -> !gl.memdesc<1x1024xbf16, #stage>`
   }];
   let arguments = (ins Gl_MemDescType:$memory, Index:$index);
   let results = (outs Gl_MemDescType:$stage);
@@ -344,14 +344,12 @@ def Gl_MBarrierArriveOp : Gl_Op<"mbarrier_arrive", [MemoryEffects<[MemRead, MemW
 def Gl_MBarrierExpectOp : Gl_Op<"mbarrier_expect", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Arrives at an mbarrier and expects bytes from asynchronous copies";
   let description = [{
-    Constraints:
-    - C1: `bytes` is positive and a multiple of 16.
+    `bytes` is a multiple of 16; it is a value, as the last copy of a row may be shorter than the others.
 
-    Example: `gl.mbarrier_expect %full[%stage], 2048 : !gl.mbarrier<3>`
+    Example: `gl.mbarrier_expect %full[%stage], %bytes : !gl.mbarrier<3>`
   }];
-  let arguments = (ins Gl_MBarrierType:$barriers, Index:$index, I64Attr:$bytes);
+  let arguments = (ins Gl_MBarrierType:$barriers, Index:$index, Index:$bytes);
   let assemblyFormat = "$barriers `[` $index `]` `,` $bytes attr-dict `:` type($barriers)";
-  let hasVerifier = 1;
 }
 
 def Gl_MBarrierWaitOp : Gl_Op<"mbarrier_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -401,33 +399,35 @@ def Gl_AsyncWaitOp : Gl_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$pending attr-dict";
 }
 
-def Gl_BulkLoadOp : Gl_Op<"bulk_load", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Gl_BulkLoadOp : Gl_Op<"bulk_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Copies contiguous bytes from global to shared memory by the copy engine";
   let description = [{
-    `cp.async.bulk`: one thread issues it, and `bytes` arrive at the mbarrier. Address and size are multiples of 16.
+    `cp.async.bulk`: one thread issues it, and its bytes arrive at the mbarrier. Address and size are multiples of 16
+    bytes. With `count`, only so many elements are copied, from the memory's first: the tail of a row.
 
     Constraints:
     - C1: `access` maps the indices to one coordinate per axis of the buffer.
     - C2: the memory's elements are the buffer's.
 
-    Example: `gl.bulk_load %x at affine_map<(m, c) -> (m, c)>(%m, %c), %s, %full[%stage] : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>, !gl.mbarrier<3>`
+    Example: `gl.bulk_load %x at affine_map<(m, c) -> (m, c)>(%m, %c), %s, %full[%stage] count %n : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>, !gl.mbarrier<3>`
   }];
   let arguments = (ins
     AnyMemRef:$buffer, Variadic<Index>:$indices, Gl_MemDescType:$memory, Gl_MBarrierType:$barriers, Index:$index,
-    AffineMapAttr:$access, OptionalAttr<Gl_CacheAttr>:$cache
+    Optional<Index>:$count, AffineMapAttr:$access, OptionalAttr<Gl_CacheAttr>:$cache
   );
   let assemblyFormat = [{
-    $buffer `at` $access `(` $indices `)` `,` $memory `,` $barriers `[` $index `]` (`cache` $cache^)? attr-dict
+    $buffer `at` $access `(` $indices `)` `,` $memory `,` $barriers `[` $index `]` (`count` $count^)?
+    (`cache` $cache^)? attr-dict
     `:` type($buffer) `,` type($memory) `,` type($barriers)
   }];
   let hasVerifier = 1;
 }
 
-def Gl_BulkStoreOp : Gl_Op<"bulk_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Gl_BulkStoreOp : Gl_Op<"bulk_store", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Copies contiguous bytes from shared to global memory by the copy engine";
   let description = [{
     Needs `gl.fence_async` and a barrier after the writes to shared memory. Belongs to the bulk group that the next
-    `gl.bulk_commit` closes.
+    `gl.bulk_commit` closes. `count` is that of `gl.bulk_load`.
 
     Constraints:
     - C1: `access` maps the indices to one coordinate per axis of the buffer.
@@ -435,9 +435,11 @@ def Gl_BulkStoreOp : Gl_Op<"bulk_store", [MemoryEffects<[MemRead, MemWrite]>]> {
 
     Example: `gl.bulk_store %s, %y at affine_map<(m, c) -> (m, c)>(%m, %c) : !gl.memdesc<1x1024xbf16, #plain>, memref<?x8192xbf16>`
   }];
-  let arguments = (ins Gl_MemDescType:$memory, AnyMemRef:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
+  let arguments = (ins
+    Gl_MemDescType:$memory, AnyMemRef:$buffer, Variadic<Index>:$indices, Optional<Index>:$count, AffineMapAttr:$access
+  );
   let assemblyFormat = [{
-    $memory `,` $buffer `at` $access `(` $indices `)` attr-dict `:` type($memory) `,` type($buffer)
+    $memory `,` $buffer `at` $access `(` $indices `)` (`count` $count^)? attr-dict `:` type($memory) `,` type($buffer)
   }];
   let hasVerifier = 1;
 }
@@ -538,7 +540,8 @@ def Gl_RemoteStoreOp : Gl_Op<"remote_store", [MemoryEffects<[MemRead, MemWrite]>
 def Gl_WarpSpecializeOp : Gl_Op<"warp_specialize", [RecursiveMemoryEffects, NoTerminator, SingleBlock]> {
   let summary = "Runs each region on warps of its own";
   let description = [{
-    The CTA's warps are dealt to the regions in order. `registers` are what a thread of each may use; whole warpgroups of
+    The CTA's warps are dealt to the regions in order, and in a region the warps of a layout, barriers' threads and "one
+    thread" are the region's own. `registers` are what a thread of each may use; whole warpgroups of
     four warps give up or take registers together. The op ends when every region has.
 
     Constraints:

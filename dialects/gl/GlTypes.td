@@ -16,7 +16,7 @@ def Gl_MemDescType : Gl_Type<"MemDesc", "memdesc"> {
   let description = [{
     Constraints:
     - C1: the layout is a shared-memory layout of as many axes as the shape.
-    - C2: extents are powers of two.
+    - C2: extents are powers of two, but for the first axis if it is the slowest of several: the stages of a ring.
 
     Example: `!gl.memdesc<4x1024xbf16, #gl.plain<order = [1, 0]>>`
   }];

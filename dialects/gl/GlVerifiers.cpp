@@ -115,9 +115,11 @@ LogicalResult MemDescType::verify(EmitError emitError, ArrayRef<int64_t> shape, 
     return emitError() << "expected a shared-memory layout (plain or swizzled), got " << layout;
   if (order.size() != shape.size()) // memdesc_c1
     return emitError() << "expected a layout of " << shape.size() << " axes, got " << layout;
-  for (int64_t extent : shape)
-    if (extent < 1 || !llvm::isPowerOf2_64(extent)) // memdesc_c2
-      return emitError() << "expected extents that are powers of two, got " << extent;
+  bool isRing = shape.size() > 1 && order.back() == 0;
+  for (auto [axis, extent] : llvm::enumerate(shape))
+    if (extent < 1 || (!llvm::isPowerOf2_64(extent) && !(isRing && axis == 0))) // memdesc_c2
+      return emitError() << "expected extents that are powers of two, but for a first axis that is the slowest, got "
+                         << extent;
   return success();
 }
 
@@ -376,12 +378,6 @@ LogicalResult BarrierOp::verify() {
 LogicalResult MBarrierInitOp::verify() {
   if (getArrivals() < 1) // mbarrier_init_c1
     return emitOpError() << "expected at least one arrival, got " << getArrivals();
-  return success();
-}
-
-LogicalResult MBarrierExpectOp::verify() {
-  if (getBytes() < 16 || getBytes() % 16 != 0) // mbarrier_expect_c1
-    return emitOpError() << "expected a positive multiple of 16 bytes, got " << getBytes();
   return success();
 }
 

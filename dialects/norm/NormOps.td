@@ -221,12 +221,13 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
   let hasVerifier = 1;
 }
 
-def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments,
+def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedFromAbove,
     RangedTypesMatchWith<"results have the types of the values", "values", "results", "$_self">]> {
   let summary = "Combines values over dims";
   let description = [{
     The combiner is a named one, or a region over two tuples of values: the first half of the block's arguments is one
-    side, the second half the other. It must be associative and commutative up to rounding: the elements may be combined
+    side, the second half the other. It uses no values from outside, not even constants, so that it can be moved as it
+    is to wherever two partial results meet. It must be associative and commutative up to rounding: the elements may be combined
     in any binary tree, in any order. The type of the value is the type of accumulation. A named combiner has the usual
     identity; a region's identity is given. Points that a kernel's guards keep out count as the identity, and a reduction
     over no points is the identity.

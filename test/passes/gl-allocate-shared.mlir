@@ -101,3 +101,22 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A ring of three stages takes three times a stage: 848 bytes are 3 * 2 * (64 + 8) elements less the last gap.
+// CHECK-LABEL: gpu.func @ring
+// CHECK: gl.local_alloc {offset = 0 : i64}
+// CHECK: gl.mbarrier_alloc {offset = 848 : i64}
+!ring = !gl.memdesc<3x2x64xbf16, #gl.plain<order = [2, 1, 0], padding = 8>>
+!stage = !gl.memdesc<2x64xbf16, #gl.plain<order = [1, 0], padding = 8>>
+gpu.module @kernels {
+  gpu.func @ring(%x: memref<?x64xbf16>, %i: index) kernel {
+    %ring = gl.local_alloc : !ring
+    %full = gl.mbarrier_alloc : !gl.mbarrier<3>
+    gl.mbarrier_init %full, 1 : !gl.mbarrier<3>
+    %stage = gl.memdesc_index %ring[%i] : !ring -> !stage
+    gl.async_copy %x at affine_map<(i, r, n) -> (i + r, n)>(%i), %stage : memref<?x64xbf16>, !stage
+    gpu.return
+  }
+}

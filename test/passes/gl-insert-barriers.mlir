@@ -147,12 +147,12 @@ gpu.module @kernels {
 #wide = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]], block = []>
 !memory = !gl.memdesc<32xf32, #gl.plain<order = [0]>>
 gpu.module @kernels {
-  gpu.func @mbarriers(%x: memref<64xf32>, %zero: index, %parity: i1) kernel {
+  gpu.func @mbarriers(%x: memref<64xf32>, %zero: index, %bytes: index, %parity: i1) kernel {
     %bars = gl.mbarrier_alloc {offset = 0 : i64} : !gl.mbarrier<1>
     %m = gl.local_alloc {offset = 128 : i64} : !memory
     gl.mbarrier_init %bars, 1 : !gl.mbarrier<1>
     gl.fence_mbarrier_init
-    gl.mbarrier_expect %bars[%zero], 128 : !gl.mbarrier<1>
+    gl.mbarrier_expect %bars[%zero], %bytes : !gl.mbarrier<1>
     gl.bulk_load %x at affine_map<(d0) -> (d0)>(%zero), %m, %bars[%zero] : memref<64xf32>, !memory, !gl.mbarrier<1>
     gl.mbarrier_wait %bars[%zero], %parity : !gl.mbarrier<1>
     %g = gl.local_load %m : !memory -> tensor<32xf32, #wide>

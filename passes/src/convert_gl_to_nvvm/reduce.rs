@@ -149,8 +149,7 @@ impl<'c, 'a> Combiner<'_, '_, 'c, 'a> {
         lhs: &[Value<'c, 'a>],
         rhs: &[Value<'c, 'a>],
     ) -> Result<Vec<Value<'c, 'a>>, Diagnostic<'c>> {
-        // What the region does not define comes from outside of the reduction and stays.
-        combiner::inline(self.e.b, self.block, &[lhs, rhs].concat(), Some)
+        combiner::inline(self.e.b, self.block, &[lhs, rhs].concat())
     }
 }
 

@@ -5,16 +5,15 @@ use melior::ir::{BlockLike, BlockRef, OperationRef, Value, ValueLike, operation:
 use super::{builder::Builder, diagnostic::Diagnostic, walk};
 
 /// Copies the ops of a combiner to where `b` inserts, with `arguments` for its arguments, and gives what it yields.
-/// `outside` says what stands for a value that the combiner does not define.
+/// Combiners are isolated from above, so they use no values but their own.
 ///
 /// # Errors
 ///
-/// Unsupported: an op with regions. Internal: a value from outside that nothing stands for, or no yield at the end.
+/// Unsupported: an op with regions. Internal: a value from outside, or no yield at the end.
 pub fn inline<'c: 'a + 'r, 'a, 'r>(
     b: &Builder<'c, 'r>,
     combiner: BlockRef<'c, 'a>,
     arguments: &[Value<'c, 'r>],
-    outside: impl Fn(Value<'c, 'a>) -> Option<Value<'c, 'r>>,
 ) -> Result<Vec<Value<'c, 'r>>, Diagnostic<'c>> {
     let internal = |error: melior::Error| Diagnostic::internal(b.location(), error);
     let mut copies: Vec<(Value<'c, 'a>, Value<'c, 'r>)> = Vec::new();
@@ -31,7 +30,7 @@ pub fn inline<'c: 'a + 'r, 'a, 'r>(
     let operands_of = |op: OperationRef<'c, 'a>, copies: &[(Value<'c, 'a>, Value<'c, 'r>)]| {
         let copy_of = |value| {
             let copy = copies.iter().find(|(original, _)| *original == value);
-            copy.map_or_else(|| outside(value), |(_, copy)| Some(*copy))
+            copy.map(|(_, copy)| *copy)
         };
         op.operands()
             .map(copy_of)

@@ -13,7 +13,7 @@ use norma_dialects::{
         MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp, MemDescIndexOp,
         MemDescType, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
     },
-    layout,
+    layout::{self, EncodingError},
 };
 
 use super::{diagnostic::Diagnostic, types};
@@ -158,8 +158,11 @@ pub fn bytes<'c>(memory: Type<'c>, location: Location<'c>) -> Result<i64, Diagno
     if let Some(barriers) = MBarrierType::from_type(memory) {
         return Ok(barriers.count() * MBARRIER_BYTES);
     }
-    let layout = layout::of_memory(memory).map_err(|error| Diagnostic::user(location, error))?;
-    let element = MemDescType::from_type(memory).map_or(memory, MemDescType::element_type);
+    let memory = MemDescType::from_type(memory).ok_or_else(|| {
+        Diagnostic::internal(location, format!("expected memory or mbarriers, got {memory}"))
+    })?;
+    let elements = elements(memory).map_err(|error| Diagnostic::user(location, error))?;
+    let element = memory.element_type();
     // An index becomes i64.
     let element_bytes = if element.is_index() {
         Some(8)
@@ -172,5 +175,19 @@ pub fn bytes<'c>(memory: Type<'c>, location: Location<'c>) -> Result<i64, Diagno
             format!("expected elements of integer, index or float type, got {element}"),
         )
     })?;
-    Ok(layout.size() * element_bytes)
+    Ok(elements * element_bytes)
+}
+
+/// The elements that a memory takes, gaps included. The number of stages of a ring, which is its slowest axis, need not
+/// be a power of two as a layout's extents are: every stage after the first adds what the second does.
+fn elements(memory: MemDescType<'_>) -> Result<i64, EncodingError> {
+    let size = |shape: &[i64]| layout::shared(memory.layout(), shape).map(|layout| layout.size());
+    let shape = memory.shape();
+    match shape.split_first() {
+        Some((&stages, stage)) if stages.count_ones() > 1 => {
+            let of = |stages: i64| size(&[&[stages], stage].concat());
+            Ok(of(1)? + (stages - 1) * (of(2)? - of(1)?))
+        }
+        _ => size(shape),
+    }
 }

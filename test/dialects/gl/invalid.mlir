@@ -79,8 +79,13 @@ func.func private @memdesc_c1_rank(!gl.memdesc<4xf32, #gl.plain<order = [1, 0]>>
 
 // -----
 
-// expected-error @+1 {{expected extents that are powers of two, got 3}}
+// expected-error @+1 {{expected extents that are powers of two, but for a first axis that is the slowest, got 3}}
 func.func private @memdesc_c2(!gl.memdesc<3xf32, #gl.plain<order = [0]>>)
+
+// -----
+
+// expected-error @+1 {{expected extents that are powers of two, but for a first axis that is the slowest, got 3}}
+func.func private @memdesc_c2_fastest(!gl.memdesc<3x4xf32, #gl.plain<order = [0, 1]>>)
 
 // -----
 
@@ -336,14 +341,6 @@ func.func @barrier_c1_threads() {
 func.func @mbarrier_init_c1(%b: !gl.mbarrier<1>) {
   // expected-error @+1 {{expected at least one arrival, got 0}}
   gl.mbarrier_init %b, 0 : !gl.mbarrier<1>
-  return
-}
-
-// -----
-
-func.func @mbarrier_expect_c1(%b: !gl.mbarrier<1>, %i: index) {
-  // expected-error @+1 {{expected a positive multiple of 16 bytes, got 24}}
-  gl.mbarrier_expect %b[%i], 24 : !gl.mbarrier<1>
   return
 }
 

@@ -12,7 +12,6 @@
 #swizzled = #gl.swizzled<vec = 8, per_phase = 1, max_phase = 8, order = [1, 0]>
 #ring = #gl.plain<order = [2, 1, 0]>
 
-
 // CHECK-LABEL: func.func private @layouts
 // CHECK-SAME: tensor<2x1024xf32, #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>>
 // CHECK-SAME: tensor<2x2048xf32, #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0], ctas_per_cluster = [1, 2]>>
@@ -99,9 +98,9 @@ func.func @shared_memory(%t: tensor<1x4xf32, #partial>, %stage: index) {
   gl.local_store %t, %m : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #plain>
   // CHECK: gl.local_load %{{.*}} : <1x4xf32, {{.*}}> -> tensor<1x4xf32, {{.*}}>
   %u = gl.local_load %m : !gl.memdesc<1x4xf32, #plain> -> tensor<1x4xf32, #partial>
-  %r = gl.local_alloc : !gl.memdesc<4x1x1024xbf16, #ring>
-  // CHECK: gl.memdesc_index %{{.*}}[%{{.*}}] : <4x1x1024xbf16, {{.*}}> -> <1x1024xbf16, {{.*}}>
-  %s = gl.memdesc_index %r[%stage] : !gl.memdesc<4x1x1024xbf16, #ring> -> !gl.memdesc<1x1024xbf16, #plain>
+  %r = gl.local_alloc : !gl.memdesc<3x1x1024xbf16, #ring>
+  // CHECK: gl.memdesc_index %{{.*}}[%{{.*}}] : <3x1x1024xbf16, {{.*}}> -> <1x1024xbf16, {{.*}}>
+  %s = gl.memdesc_index %r[%stage] : !gl.memdesc<3x1x1024xbf16, #ring> -> !gl.memdesc<1x1024xbf16, #plain>
   return
 }
 
@@ -121,8 +120,8 @@ func.func @barriers(%stage: index, %parity: i1) {
   gl.mbarrier_init %full, 1 : !gl.mbarrier<3>
   // CHECK: gl.mbarrier_arrive %{{.*}}[%{{.*}}] : <3>
   gl.mbarrier_arrive %full[%stage] : !gl.mbarrier<3>
-  // CHECK: gl.mbarrier_expect %{{.*}}[%{{.*}}], 2048 : <3>
-  gl.mbarrier_expect %full[%stage], 2048 : !gl.mbarrier<3>
+  // CHECK: gl.mbarrier_expect %{{.*}}[%{{.*}}], %{{.*}} : <3>
+  gl.mbarrier_expect %full[%stage], %stage : !gl.mbarrier<3>
   // CHECK: gl.mbarrier_wait %{{.*}}[%{{.*}}], %{{.*}} : <3>
   gl.mbarrier_wait %full[%stage], %parity : !gl.mbarrier<3>
   return
@@ -140,8 +139,13 @@ func.func @copies(%x: memref<?x8192xbf16>, %s: !gl.memdesc<1x1024xbf16, #plain>,
   // CHECK: gl.bulk_load %{{.*}} at affine_map<(d0, d1) -> (d0, d1)>(%{{.*}}, %{{.*}}), %{{.*}}, %{{.*}}[%{{.*}}] cache <l2 = evict_first> : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>, <3>
   gl.bulk_load %x at affine_map<(m, c) -> (m, c)>(%m, %m), %s, %full[%stage] cache <l2 = evict_first>
       : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>, !gl.mbarrier<3>
+  // CHECK: gl.bulk_load {{.*}} count %{{.*}} : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>, <3>
+  gl.bulk_load %x at affine_map<(m, c) -> (m, c)>(%m, %m), %s, %full[%stage] count %rows
+      : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>, !gl.mbarrier<3>
   // CHECK: gl.bulk_store %{{.*}}, %{{.*}} at affine_map<(d0, d1) -> (d0, d1)>(%{{.*}}, %{{.*}}) : <1x1024xbf16, {{.*}}>, memref<?x8192xbf16>
   gl.bulk_store %s, %x at affine_map<(m, c) -> (m, c)>(%m, %m) : !gl.memdesc<1x1024xbf16, #plain>, memref<?x8192xbf16>
+  // CHECK: gl.bulk_store {{.*}} count %{{.*}} : <1x1024xbf16, {{.*}}>, memref<?x8192xbf16>
+  gl.bulk_store %s, %x at affine_map<(m, c) -> (m, c)>(%m, %m) count %rows : !gl.memdesc<1x1024xbf16, #plain>, memref<?x8192xbf16>
   // CHECK: gl.bulk_commit
   gl.bulk_commit
   // CHECK: gl.bulk_wait 1 read

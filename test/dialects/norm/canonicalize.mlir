@@ -50,3 +50,21 @@ norm.kernel @reductions(%x: memref<8x8xf32>, %y: memref<8xf32>) space(%m = 8, %n
   %5 = arith.addf %4, %3 : f32
   norm.write %5, %y[%m] : memref<8xf32>
 }
+
+// A combiner keeps its constants, also those that stand outside of it too: it is moved as a whole later.
+// CHECK-LABEL: norm.kernel @combiner
+norm.kernel @combiner(%x: memref<8xf32>, %y: memref<f32>) space(%n = 8) {
+  %one = arith.constant 1.0 : f32
+  %0 = norm.read %x[%n] : memref<8xf32>
+  %1 = arith.addf %0, %one : f32
+  // CHECK: norm.reduce
+  %2 = norm.reduce %1 over(%n) identity [1.0 : f32] : f32 combine {
+  ^bb0(%a: f32, %b: f32):
+    // CHECK: arith.constant 1.000000e+00 : f32
+    %unit = arith.constant 1.0 : f32
+    %c = arith.maximumf %a, %b : f32
+    %d = arith.maximumf %c, %unit : f32
+    norm.yield %d : f32
+  }
+  norm.write %2, %y[] : memref<f32>
+}

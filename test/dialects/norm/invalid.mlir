@@ -260,3 +260,15 @@ norm.kernel @reduce_c5(%x: memref<4xf32>) space(%n = 4) {
   // expected-error @+1 {{expected dims of the space, each once, got}}
   %1 = norm.reduce add %0 over(%n, %n) : f32
 }
+
+// -----
+
+norm.kernel @reduce_isolated(%x: memref<4xf32>) space(%n = 4) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  // expected-note @+1 {{required by region isolation constraints}}
+  %1 = norm.reduce %0 over(%n) identity [0.0 : f32] : f32 combine {
+  ^bb0(%a: f32, %b: f32):
+    // expected-error @+1 {{using value defined outside the region}}
+    norm.yield %0 : f32
+  }
+}

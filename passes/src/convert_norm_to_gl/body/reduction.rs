@@ -174,7 +174,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             }
             None => {
                 let source = walk::entry_block(reduce.op())?;
-                combiner::inline(&b, source, &arguments, |_| None)?
+                combiner::inline(&b, source, &arguments)?
             }
         };
         b.op(YieldOp::NAME, &yielded, &[]);
