@@ -2,10 +2,11 @@
 
 use melior::Context;
 use melior::ir::operation::OperationLike;
-use melior::ir::{BlockLike, Module, OperationRef};
+use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
 use norma_passes::support::context;
 use norma_passes::support::source::Source;
+use norma_passes::support::walk;
 
 use crate::bundle::{self, Bundle, Emitted, KernelForm};
 use crate::emit::llvm_ir::LlvmContext;
@@ -173,14 +174,8 @@ fn run_passes(
 
 /// The modules to emit.
 fn gpu_modules<'c, 'a>(module: &'a Module<'c>) -> Result<Vec<OperationRef<'c, 'a>>> {
-    let mut modules = Vec::new();
-    let mut next = module.body().first_operation();
-    while let Some(op) = next {
-        if op.name().as_string_ref().as_str() == Ok("gpu.module") {
-            modules.push(op);
-        }
-        next = op.next_in_block();
-    }
+    let mut modules = walk::in_block(module.body());
+    modules.retain(|op| walk::has_name(*op, "gpu.module"));
     match modules.is_empty() {
         true => Err(Error::user(
             "the input has no kernel: expected a norm op, a norm.kernel or a gpu.module",
@@ -190,10 +185,9 @@ fn gpu_modules<'c, 'a>(module: &'a Module<'c>) -> Result<Vec<OperationRef<'c, 'a
 }
 
 fn symbol(op: OperationRef) -> Result<String> {
-    op.attribute("sym_name")
-        .and_then(norma_dialects::string)
-        .map(str::to_owned)
-        .map_err(|_| Error::internal("a gpu.module has no name"))
+    let name = norma_dialects::symbol_name(op);
+    name.map(str::to_owned)
+        .ok_or_else(|| Error::internal("a gpu.module has no name"))
 }
 
 /// What code is generated from.

@@ -113,8 +113,7 @@ impl Level {
     /// An op of a dialect that the level does not have.
     pub fn check(self, module: &Module) -> Result<()> {
         for op in walk::pre_order(module.as_operation()) {
-            let name = op.name();
-            let name = name.as_string_ref().as_str().unwrap_or_default();
+            let name = norma_dialects::op_name(op);
             let dialect = name.split('.').next().unwrap_or_default();
             if dialect != "builtin" && !self.dialects().contains(&dialect) {
                 let dialects = self.dialects().join(", ");

@@ -15,7 +15,7 @@ mod view;
 
 use melior::dialect::{DialectHandle, DialectRegistry};
 pub use view::{
-    ContextLike, affine_map, affine_map_attribute, integer, op_name, string, symbol, symbol_name,
+    ContextLike, affine_map, affine_map_attribute, integer, op_name, string, symbol, symbol_name, symbol_path,
 };
 
 unsafe extern "C" {

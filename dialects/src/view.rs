@@ -178,6 +178,23 @@ pub fn symbol<'c>(attribute: Attribute<'c>) -> Result<&'c str, Error> {
     unsafe { str_from_raw(mlir_sys::mlirFlatSymbolRefAttrGetValue(attribute.to_raw())) }
 }
 
+/// The names in a symbol reference, outermost first.
+pub fn symbol_path<'c>(attribute: Attribute<'c>) -> Result<Vec<&'c str>, Error> {
+    if !attribute.is_symbol_ref() {
+        return Err(Error::AttributeExpected("symbol ref", attribute.to_string()));
+    }
+    let raw = attribute.to_raw();
+    // SAFETY: it is a symbol reference, whose texts the context keeps and whose nested references are flat ones.
+    unsafe {
+        let mut path = vec![str_from_raw(mlir_sys::mlirSymbolRefAttrGetRootReference(raw))?];
+        for index in 0..mlir_sys::mlirSymbolRefAttrGetNumNestedReferences(raw) {
+            let nested = mlir_sys::mlirSymbolRefAttrGetNestedReference(raw, index);
+            path.push(symbol(Attribute::from_raw(nested))?);
+        }
+        Ok(path)
+    }
+}
+
 /// The elements of a dense i64 array.
 pub(crate) fn dense_i64(attribute: Attribute) -> Result<Vec<i64>, Error> {
     let array = DenseI64ArrayAttribute::try_from(attribute)?;
@@ -260,6 +277,14 @@ mod tests {
     #[test]
     fn missing_segment_sizes_make_empty_groups() {
         assert_eq!(group(GROUPS, 1, 5, Some(&[])), 0..0);
+    }
+
+    #[test]
+    fn a_symbol_path_is_read_whatever_its_names_are() {
+        let context = Context::new();
+        let path = |text| Attribute::parse(&context, text).map(symbol_path);
+        assert_eq!(path("@kernel"), Some(Ok(vec!["kernel"])));
+        assert_eq!(path("@\"a::b\"::@c"), Some(Ok(vec!["a::b", "c"])));
     }
 
     #[test]

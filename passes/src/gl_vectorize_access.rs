@@ -23,6 +23,7 @@ use norma_dialects::{
     layout, op_name,
 };
 use norma_layout::LinearLayout;
+use norma_targets::ACCESS_BYTES;
 
 use crate::{
     support::{
@@ -34,9 +35,6 @@ use crate::{
     },
     table::{GlVectorizeAccess, GlVectorizeAccessStatistic},
 };
-
-/// The widest load or store of sm_90 in bytes.
-const WIDEST: i64 = 16;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlVectorizeAccess>) -> PassResult<'c> {
     for op in walk::pre_order(op) {
@@ -129,7 +127,7 @@ impl<'c, 'a> Access<'c, 'a> {
         let mut best = (1, Some("no axis of the tile is contiguous in memory".to_owned()));
         for axis in (0..layout.rank()).filter(|&axis| address.is_contiguous(axis, bytes)) {
             let run = layout.contiguous_elements(&[axis]) as i64;
-            let possible = run.min(WIDEST / bytes).max(1);
+            let possible = run.min(ACCESS_BYTES / bytes).max(1);
             let aligned = possible
                 .min(power_of_two_in(address.divisor_but(axis)) / bytes)
                 .max(1);
@@ -313,9 +311,9 @@ fn gcd(a: i64, b: i64) -> i64 {
     a
 }
 
-/// The largest power of two that divides `value`, which is at most [`WIDEST`].
+/// The largest power of two that divides `value`, which is at most [`ACCESS_BYTES`].
 fn power_of_two_in(value: i64) -> i64 {
-    1 << value.trailing_zeros().min(WIDEST.trailing_zeros())
+    1 << value.trailing_zeros().min(ACCESS_BYTES.trailing_zeros())
 }
 
 #[cfg(test)]

@@ -118,6 +118,11 @@ pub struct Part {
     pub copy_efficiency: f64,
 }
 
+/// Threads of a warp, on every target.
+pub const WARP_SIZE: i64 = 32;
+/// Bytes of the widest access of one thread that every target has; see [`Feature::WideAccess`] for more.
+pub const ACCESS_BYTES: i64 = 16;
+
 const KIB: u32 = 1024;
 const MIB: u64 = 1024 * 1024;
 const H200_COPY_EFFICIENCY: f64 = 4300.0 / 4800.0;

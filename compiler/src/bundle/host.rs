@@ -1,13 +1,13 @@
 //! The host functions: their tensors, and which of them each kernel gets.
 
-use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute};
 use melior::ir::block::BlockArgument;
 use melior::ir::operation::{OperationLike, OperationResult};
-use melior::ir::{
-    Attribute, AttributeLike, BlockLike, Location, Module, OperationRef, RegionLike, Type, Value, ValueLike,
-};
+use melior::ir::{Attribute, BlockLike, Location, Module, OperationRef, RegionLike, Type, Value, ValueLike};
 use norma_bundle::Element;
+use norma_dialects::attributes::tensor;
 use norma_dialects::norm::LaunchOp;
+use norma_dialects::symbol_name;
 use norma_passes::support::diagnostic::Diagnostic;
 use norma_passes::support::{types, walk};
 
@@ -93,7 +93,7 @@ fn function(op: OperationRef) -> Result<Option<HostFunction>> {
         })
         .collect::<Result<_>>()?;
     Ok(Some(HostFunction {
-        name: text(op.attribute("sym_name").ok()).unwrap_or_default(),
+        name: symbol_name(op).unwrap_or_default().to_owned(),
         arguments,
         launches,
     }))
@@ -113,9 +113,9 @@ fn argument(
         Diagnostic::unsupported(location, message).emit(None);
         return Err(Error::unsupported("the function's type").diagnosed());
     };
-    let strides = match types::layout(ty) {
-        Some(layout) if !layout.is_affine_map() => types::strides_and_offset(ty),
-        _ => None,
+    let strides = match types::is_contiguous(ty) {
+        true => None,
+        false => types::strides_and_offset(ty),
     };
     if strides.as_ref().is_some_and(|(_, offset)| *offset != Some(0)) {
         let message = format!("a bundle cannot pass argument {index} of type {ty}: its offset is not 0");
@@ -123,27 +123,25 @@ fn argument(
         return Err(Error::unsupported("the function's type").diagnosed());
     }
     Ok(HostArgument {
-        name: text(attribute("norm.name")).unwrap_or_else(|| format!("arg{index}")),
-        is_output: attribute("norm.output").is_some(),
+        name: attribute(tensor::NAME)
+            .and_then(|name| norma_dialects::string(name).ok())
+            .map_or_else(|| format!("arg{index}"), str::to_owned),
+        is_output: attribute(tensor::OUTPUT).is_some(),
         element,
         shape,
         strides: strides.map(|(strides, _)| strides),
-        align: attribute("norm.align")
-            .and_then(|align| IntegerAttribute::try_from(align).ok())
-            .and_then(|align| u64::try_from(align.value()).ok()),
+        align: attribute(tensor::ALIGN)
+            .and_then(|align| norma_dialects::integer(align).ok())
+            .and_then(|align| u64::try_from(align).ok()),
     })
 }
 
 fn launch(launch: LaunchOp) -> Result<Launch> {
-    let callee = launch
-        .callee()
-        .map_err(|error| Error::internal(error.to_string()))?
-        .to_string();
     // `@module::@kernel`, or `@kernel` alone before `convert-norm-to-gl`.
-    let mut path: Vec<_> = callee
-        .split("::")
-        .map(|name| name.trim_start_matches('@').trim_matches('"'))
-        .collect();
+    let mut path = launch
+        .callee()
+        .and_then(norma_dialects::symbol_path)
+        .map_err(|error| Error::internal(error.to_string()))?;
     let kernel = path.pop().unwrap_or_default().to_owned();
     let buffers = launch
         .buffers()
@@ -205,19 +203,8 @@ fn integers(attribute: Attribute) -> Option<Vec<Vec<usize>>> {
         .map(|index| {
             let inner = ArrayAttribute::try_from(outer.element(index).ok()?).ok()?;
             (0..inner.len())
-                .map(|index| {
-                    usize::try_from(
-                        IntegerAttribute::try_from(inner.element(index).ok()?)
-                            .ok()?
-                            .value(),
-                    )
-                    .ok()
-                })
+                .map(|index| usize::try_from(norma_dialects::integer(inner.element(index).ok()?).ok()?).ok())
                 .collect()
         })
         .collect()
-}
-
-fn text(attribute: Option<Attribute>) -> Option<String> {
-    norma_dialects::string(attribute?).ok().map(str::to_owned)
 }

@@ -1,11 +1,13 @@
 //! A kernel's entry in the manifest: its launch, its parameters, and what it uses.
 
-use melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute, IntegerAttribute};
+use melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, Module, OperationRef};
 use norma_bundle::Expression;
 use norma_bundle::manifest::{Argument, Kernel, ScalarType, ScalarValue, Symbol};
+use norma_dialects::attributes::kernel;
 use norma_dialects::gl::{LaunchAttr, ParamAttr, ParamKind};
+use norma_dialects::symbol_name;
 use norma_passes::support::diagnostic::Diagnostic;
 use norma_passes::support::walk;
 
@@ -16,13 +18,7 @@ use super::{Emitted, affine, file_name};
 use crate::error::{Error, Result};
 use crate::target::Target;
 
-/// The launch attributes of a lowered kernel.
-const LAUNCH: &str = "gl.launch";
-/// The list of what its parameters hold.
-const PARAMS: &str = "gl.params";
-/// Its dynamic shared memory in bytes, if it has any.
-const DYNAMIC_SHARED: &str = "gl.dynamic_shared";
-/// Its threads along x, y and z.
+/// The threads of a lowered kernel along x, y and z.
 const THREADS: &str = "nvvm.reqntid";
 
 /// What the base address and dynamic strides of each buffer of a launch are multiples of, in bytes.
@@ -99,7 +95,7 @@ pub(super) fn describe(
         grid: [grid, one.clone(), one],
         block: threads(op)?,
         cluster: [u32::try_from(attribute.cluster()).unwrap_or(1), 1, 1],
-        shared_bytes: Expression::Integer(integer(op, DYNAMIC_SHARED).unwrap_or(0)),
+        shared_bytes: Expression::Integer(integer(op, kernel::DYNAMIC_SHARED).unwrap_or(0)),
         shared_carveout: u32::try_from(attribute.carveout()).ok(),
         programmatic_dependent_launch: attribute.dependent_launch(),
         args,
@@ -117,7 +113,7 @@ pub(super) fn describe(
 /// What each parameter holds, by `gl.params`.
 fn arguments(op: OperationRef, host: &HostFunction, launch: &Launch, sizes: &Sizes) -> Result<Vec<Argument>> {
     let list = op
-        .attribute(PARAMS)
+        .attribute(kernel::PARAMS)
         .ok()
         .and_then(|list| ArrayAttribute::try_from(list).ok());
     let list = list.ok_or_else(|| broken(op, "a lowered kernel needs gl.params"))?;
@@ -175,8 +171,8 @@ fn function<'c, 'a>(module: &'a Module<'c>, launch: &Launch) -> Result<Operation
     walk::named(module.as_operation(), "llvm.func")
         .into_iter()
         .find(|op| {
-            symbol_of(*op).as_deref() == Some(&launch.kernel)
-                && op.parent_operation().and_then(symbol_of) == launch.module
+            symbol_name(*op) == Some(&launch.kernel)
+                && op.parent_operation().and_then(symbol_name) == launch.module.as_deref()
         })
         .ok_or_else(|| {
             Error::user(format!(
@@ -186,14 +182,11 @@ fn function<'c, 'a>(module: &'a Module<'c>, launch: &Launch) -> Result<Operation
         })
 }
 
-fn symbol_of(op: OperationRef) -> Option<String> {
-    norma_dialects::string(op.attribute("sym_name").ok()?)
-        .ok()
-        .map(str::to_owned)
-}
-
 fn launch_attribute<'c>(op: OperationRef<'c, '_>) -> Result<LaunchAttr<'c>> {
-    let attribute = op.attribute(LAUNCH).ok().and_then(LaunchAttr::from_attribute);
+    let attribute = op
+        .attribute(kernel::LAUNCH)
+        .ok()
+        .and_then(LaunchAttr::from_attribute);
     attribute.ok_or_else(|| broken(op, "a lowered kernel needs gl.launch"))
 }
 
@@ -214,7 +207,7 @@ fn threads(op: OperationRef) -> Result<[u32; 3]> {
 }
 
 fn integer(op: OperationRef, name: &str) -> Option<i64> {
-    Some(IntegerAttribute::try_from(op.attribute(name).ok()?).ok()?.value())
+    op.attribute(name).and_then(norma_dialects::integer).ok()
 }
 
 /// Reports a kernel that a pass, or whoever wrote this level by hand, left without what a manifest needs.

@@ -15,7 +15,9 @@ use melior::ir::{
 };
 use norma_bundle::program::{Combiner, Number, Operation, Program, Region, Step, Value, dim_of_symbol};
 use norma_bundle::{Element, Expression};
-use norma_dialects::norm::{KernelOp, ReadOp, ReduceKind, ReduceOp, WriteOp};
+use norma_dialects::norm::{CacheOp, KernelOp, ReadOp, ReduceKind, ReduceOp, WriteOp, YieldOp};
+use norma_dialects::op_name;
+use norma_passes::support::space::key;
 use norma_passes::support::{types, walk};
 
 use super::affine::{self, substitute};
@@ -264,9 +266,9 @@ impl Reader {
                     .collect::<Option<_>>()?,
             };
             self.define(step, &reduce.results());
-        } else if name(op) == "norm.cache" {
-            let value = self.value(op.operand(0).ok()?)?;
-            self.values.insert(key(op.result(0).ok()?.into()), value);
+        } else if let Some(cache) = CacheOp::from_op(op) {
+            let value = self.value(cache.value().ok()?)?;
+            self.values.insert(key(cache.result().ok()?), value);
         } else {
             let operands = op
                 .operands()
@@ -329,7 +331,7 @@ impl Reader {
 /// An `arith` or `math` op, or a constant.
 fn scalar_step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
     let element = element(op.result(0).ok()?.r#type())?;
-    let name = name(op);
+    let name = op_name(op);
     if name == "arith.constant" {
         return Some(Step::Constant {
             value: number(op.attribute("value").ok()?)?,
@@ -342,13 +344,13 @@ fn scalar_step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
     {
         return None;
     }
-    let predicate = match name.as_str() {
+    let predicate = match name {
         "arith.cmpf" => Some(predicate(op, FLOAT_PREDICATES)?),
         "arith.cmpi" => Some(predicate(op, INTEGER_PREDICATES)?),
         _ => None,
     };
     Some(Step::Op(Operation {
-        name,
+        name: name.to_owned(),
         operands,
         predicate,
         saturate: false,
@@ -378,7 +380,7 @@ fn region(region: RegionRef, identity: &[Attribute]) -> Option<Region> {
     }
     let mut next = block.first_operation();
     while let Some(op) = next {
-        if name(op) == "norm.yield" {
+        if op_name(op) == YieldOp::NAME {
             return Some(Region {
                 identities: identity
                     .iter()
@@ -431,15 +433,6 @@ fn element(ty: Type) -> Option<Element> {
         "index" => Some(Element::I64),
         name => Element::from_name(name),
     }
-}
-
-fn name(op: OperationRef) -> String {
-    op.name().as_string_ref().as_str().unwrap_or_default().to_owned()
-}
-
-/// What tells one value from another.
-fn key(value: IrValue) -> usize {
-    value.to_raw().ptr.addr()
 }
 
 fn dim_symbol(dim: usize) -> Expression {

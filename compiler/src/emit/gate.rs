@@ -5,10 +5,10 @@
 
 mod needs;
 
-use std::ffi::CString;
-
-use melior::ir::operation::{OperationLike, WalkOrder, WalkResult};
-use melior::ir::{Location, OperationRef};
+use melior::ir::OperationRef;
+use melior::ir::operation::OperationLike;
+use norma_passes::support::diagnostic::{self, Severity};
+use norma_passes::support::walk;
 
 use crate::error::{Error, Result};
 use crate::target::{Feature, Target};
@@ -31,15 +31,14 @@ enum Need {
 /// Any op was reported; the diagnostics say at which location, and which targets have the feature.
 pub fn check(module: OperationRef, target: &Target) -> Result<()> {
     let mut refused = 0;
-    module.walk(WalkOrder::PreOrder, |op| {
+    for op in walk::pre_order(module) {
         for need in needs::of(op) {
             if let Some(message) = objection(op, need, target) {
-                report(op.location(), &message);
+                diagnostic::emit(op.location(), Severity::Error, &message, &[]);
                 refused += 1;
             }
         }
-        WalkResult::Advance
-    });
+    }
     match refused {
         0 => Ok(()),
         _ => Err(Error::unsupported(format!(
@@ -52,8 +51,7 @@ pub fn check(module: OperationRef, target: &Target) -> Result<()> {
 
 /// What to tell about an op, if its need is not met.
 fn objection(op: OperationRef, need: Need, target: &Target) -> Option<String> {
-    let name = op.name();
-    let name = name.as_string_ref().as_str().unwrap_or("an op");
+    let name = norma_dialects::op_name(op);
     match need {
         Need::Nothing => None,
         Need::Feature(feature) if target.has(feature) => None,
@@ -64,10 +62,4 @@ fn objection(op: OperationRef, need: Need, target: &Target) -> Option<String> {
         )),
         Need::Never(instead) => Some(format!("'{name}' cannot be generated: {instead}")),
     }
-}
-
-fn report(location: Location, message: &str) {
-    let message = CString::new(message).unwrap_or_default();
-    // SAFETY: the location is live and the message is NUL-terminated.
-    unsafe { mlir_sys::mlirEmitError(location.to_raw(), message.as_ptr()) };
 }

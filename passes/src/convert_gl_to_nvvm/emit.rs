@@ -5,7 +5,7 @@ use std::fmt::Display;
 use melior::{
     dialect::llvm,
     ir::{
-        Attribute, OperationRef, Type,
+        Attribute, OperationRef, Type, ValueLike,
         attribute::{
             ArrayAttribute, DenseI32ArrayAttribute, DenseI64ArrayAttribute, IntegerAttribute,
             StringAttribute, TypeAttribute,
@@ -13,6 +13,7 @@ use melior::{
         r#type::IntegerType,
     },
 };
+use norma_targets::WARP_SIZE;
 
 use crate::support::{builder::Builder, diagnostic::Diagnostic, types};
 
@@ -89,7 +90,6 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
     }
 
     fn binary(&self, name: &str, lhs: Value<'c, 'a>, rhs: Value<'c, 'a>) -> Value<'c, 'a> {
-        use melior::ir::ValueLike;
         self.b.value(name, &[lhs, rhs], lhs.r#type())
     }
 
@@ -131,7 +131,6 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
 
     /// `value * factor`, in the value's type.
     pub fn scale(&self, value: Value<'c, 'a>, factor: i64) -> Value<'c, 'a> {
-        use melior::ir::ValueLike;
         match factor {
             1 => value,
             _ => self.muli(value, self.b.integer(value.r#type(), factor)),
@@ -145,11 +144,11 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
     }
 
     pub fn lane_id(&self) -> Value<'c, 'a> {
-        self.andi(self.thread_id(), self.i32(31))
+        self.andi(self.thread_id(), self.i32(WARP_SIZE - 1))
     }
 
     pub fn warp_id(&self) -> Value<'c, 'a> {
-        self.shrui(self.thread_id(), self.i32(5))
+        self.shrui(self.thread_id(), self.i32(WARP_SIZE.ilog2().into()))
     }
 
     // Pointers.
@@ -175,7 +174,6 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
     }
 
     fn gep(&self, operands: &[Value<'c, 'a>], element: Type<'c>, constant: i32) -> Value<'c, 'a> {
-        use melior::ir::ValueLike;
         let context = self.b.context();
         self.b.value_with(
             "llvm.getelementptr",
@@ -213,7 +211,6 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
     // Vectors.
 
     pub fn bitcast(&self, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
-        use melior::ir::ValueLike;
         if value.r#type() == ty {
             return value;
         }
@@ -222,7 +219,6 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
 
     /// The elements of a vector.
     pub fn elements(&self, vector: Value<'c, 'a>) -> Result<Vec<Value<'c, 'a>>, melior::Error> {
-        use melior::ir::ValueLike;
         let ty = vector.r#type();
         let count = types::vector_shape(ty).map_or(0, |shape| shape.iter().product::<i64>()) as usize;
         let op = self
@@ -233,14 +229,12 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
 
     /// A vector of `elements`, of which there is at least one.
     pub fn pack(&self, elements: &[Value<'c, 'a>]) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-        use melior::ir::ValueLike;
         let ty = self.vector_of(elements.len(), elements[0].r#type())?;
         Ok(self.b.value("vector.from_elements", elements, ty))
     }
 
     /// A vector of `count` copies of a scalar.
     pub fn splat(&self, scalar: Value<'c, 'a>, count: usize) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-        use melior::ir::ValueLike;
         let ty = self.vector_of(count, scalar.r#type())?;
         Ok(self.b.value("vector.broadcast", &[scalar], ty))
     }
@@ -252,7 +246,6 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
         first: usize,
         count: usize,
     ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-        use melior::ir::ValueLike;
         let ty = vector.r#type();
         if types::vector_shape(ty).as_deref() == Some(&[count as i64]) {
             return Ok(vector);
@@ -272,7 +265,6 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
 
     /// `vector` with `part` in place of the elements from `first` on.
     pub fn insert(&self, part: Value<'c, 'a>, vector: Value<'c, 'a>, first: usize) -> Value<'c, 'a> {
-        use melior::ir::ValueLike;
         if part.r#type() == vector.r#type() {
             return part;
         }
@@ -289,7 +281,6 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
 
     /// Element `picks[i]` of `vector` as element i.
     pub fn shuffle(&self, vector: Value<'c, 'a>, picks: &[usize]) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-        use melior::ir::ValueLike;
         let ty = vector.r#type();
         let count = types::vector_shape(ty).map_or(0, |shape| shape.iter().product::<i64>()) as usize;
         if picks.iter().copied().eq(0..count) {

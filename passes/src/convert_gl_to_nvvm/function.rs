@@ -18,6 +18,7 @@ use norma_dialects::{
     attributes::kernel as attribute,
     gl::{LaunchAttr, ParamAttr, ParamKind},
 };
+use norma_targets::WARP_SIZE;
 
 use crate::support::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types, walk};
 
@@ -69,7 +70,7 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
         .map(|text| parse(&text))
         .collect::<Result<Vec<_>, _>>()?;
     let params = params.into_iter().map(Into::into).collect::<Vec<Attribute<'c>>>();
-    let threads = DenseI32ArrayAttribute::new(context, &[(warps * 32) as i32, 1, 1]);
+    let threads = DenseI32ArrayAttribute::new(context, &[(warps * WARP_SIZE) as i32, 1, 1]);
     let mut attributes: Vec<(&str, Attribute<'c>)> = vec![
         ("sym_name", StringAttribute::new(context, name).into()),
         ("function_type", TypeAttribute::new(function_type).into()),

@@ -10,6 +10,7 @@ use norma_dialects::{
     layout,
 };
 use norma_layout::LinearLayout;
+use norma_targets::ACCESS_BYTES;
 
 use crate::support::{
     conversion::{ConversionBuilder, Rejection},
@@ -22,9 +23,6 @@ use super::{
     function, threads,
     tile::{self, Tile},
 };
-
-/// The widest access, in bytes.
-const WIDEST: usize = 16;
 
 /// Lowers `gl.local_alloc` to an address in the kernel's shared memory.
 pub(super) fn local_alloc<'c, 'a>(
@@ -155,7 +153,9 @@ impl<'c, 'a> Places<'c, 'a> {
         let offsets: LinearLayout = tile.layout.compose(&offsets).map_err(|error| e.internal(error))?;
         let coordinates = threads::along(e, &offsets, 0)?;
         let element_bytes = tile::element_bytes(e, tile.element)?;
-        let count = offsets.contiguous_elements(&[0]).min(WIDEST / element_bytes);
+        let count = offsets
+            .contiguous_elements(&[0])
+            .min(ACCESS_BYTES as usize / element_bytes);
         let base = match coordinates.thread {
             None => base,
             Some(thread) => e.element_pointer(base, tile.element, e.widen(thread)),

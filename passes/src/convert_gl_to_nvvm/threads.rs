@@ -4,13 +4,11 @@
 //! disjoint bits along each axis, so that exclusive or is addition.
 
 use norma_layout::{HardwareDim, LinearLayout, StridedTerm};
+use norma_targets::WARP_SIZE;
 
 use crate::support::diagnostic::Diagnostic;
 
 use super::emit::{Emit, Value};
-
-/// Lanes of a warp.
-const WARP_SIZE: i64 = 32;
 
 /// What a thread's registers hold along one axis of a tile.
 pub(super) struct AxisCoordinates<'c, 'a> {

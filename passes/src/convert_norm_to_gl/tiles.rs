@@ -5,13 +5,11 @@ use norma_dialects::{
     gl::{BlockedAttr, BroadcastOp, SliceAttr},
     norm::ScheduleAttr,
 };
+use norma_targets::WARP_SIZE;
 
 use crate::support::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types};
 
 use super::placement::{Axes, Placement};
-
-/// Lanes of a warp.
-const WARP_SIZE: i64 = 32;
 
 /// The kernel's layout and what follows from it.
 pub(super) struct Tiles<'c> {

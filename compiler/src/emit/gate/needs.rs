@@ -4,6 +4,7 @@
 
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, ValueLike};
+use norma_passes::support::types;
 
 use super::Need;
 use super::Need::{Never, Nothing};
@@ -133,8 +134,7 @@ const INLINE: &[(&str, Need)] = &[
 
 /// What an op needs: its kind's need, then those of its attributes and types.
 pub(super) fn of(op: OperationRef) -> Vec<Need> {
-    let name = op.name();
-    let name = name.as_string_ref().as_str().unwrap_or_default();
+    let name = norma_dialects::op_name(op);
     let kind = match name.split_once('.') {
         Some(("nvvm", name)) => of_nvvm(op, name),
         Some(("llvm", name)) => of_llvm(op, name),
@@ -158,7 +158,7 @@ fn touches_cluster(op: OperationRef) -> bool {
 
 fn of_nvvm(op: OperationRef, name: &str) -> Need {
     match name {
-        "inline_ptx" => text(op, "ptxCode").map_or(UNLISTED, |code| of_assembly(&code)),
+        "inline_ptx" => text(op, "ptxCode").map_or(UNLISTED, of_assembly),
         "redux.sync"
             if op
                 .result(0)
@@ -180,8 +180,8 @@ fn of_nvvm(op: OperationRef, name: &str) -> Need {
 fn of_llvm(op: OperationRef, name: &str) -> Need {
     match name {
         "func" => Nothing,
-        "inline_asm" => text(op, "asm_string").map_or(UNLISTED, |code| of_assembly(&code)),
-        "call_intrinsic" => text(op, "intrin").map_or(UNLISTED, |intrinsic| look_up(CALLED, &intrinsic)),
+        "inline_asm" => text(op, "asm_string").map_or(UNLISTED, of_assembly),
+        "call_intrinsic" => text(op, "intrin").map_or(UNLISTED, |intrinsic| look_up(CALLED, intrinsic)),
         "atomicrmw" | "cmpxchg" | "fence" => of_scope(op),
         _ => match name.strip_prefix("intr.") {
             Some(intrinsic) => of_intrinsic(op, intrinsic),
@@ -207,7 +207,7 @@ fn of_intrinsic(op: OperationRef, name: &str) -> Need {
 
 /// The NVPTX backend aborts on scopes other than its own.
 fn of_scope(op: OperationRef) -> Need {
-    match text(op, "syncscope").as_deref() {
+    match text(op, "syncscope") {
         None | Some("" | "block" | "device" | "singlethread") => Nothing,
         Some("cluster") => CLUSTERS,
         Some(_) => Never("expected syncscope block, cluster, device or none"),
@@ -223,7 +223,7 @@ fn of_assembly(code: &str) -> Need {
 
 fn is_f32(op: OperationRef) -> bool {
     op.result(0)
-        .is_ok_and(|result| result.r#type().to_string().trim_end_matches('>').ends_with("f32"))
+        .is_ok_and(|result| types::is_f32(types::element(result.r#type())))
 }
 
 fn look_up(table: &[(&str, Need)], name: &str) -> Need {
@@ -237,9 +237,8 @@ fn listed(names: &str, name: &str) -> bool {
     names.split(' ').any(|listed| listed == name)
 }
 
-fn text(op: OperationRef, name: &str) -> Option<String> {
-    let attribute = op.attribute(name).ok()?;
-    norma_dialects::string(attribute).ok().map(str::to_owned)
+fn text<'c>(op: OperationRef<'c, '_>, name: &str) -> Option<&'c str> {
+    op.attribute(name).and_then(norma_dialects::string).ok()
 }
 
 fn attribute(op: OperationRef, name: &str) -> Option<String> {
