@@ -21,12 +21,16 @@ const OUTPUT: &str = "target/demo";
 /// If any of these steps fails, or the bundle lacks what its contract promises.
 pub fn run(options: &setup::Options) -> Result<(), Failure> {
     let setup = setup::run(options)?;
-    eprintln!("demo: building normac (the first time, this compiles everything)");
-    child::run(setup.cargo().args(["build", "--package", "normac"]))?;
+    eprintln!("demo: building normac and norma-run (the first time, a few minutes)");
+    child::run(
+        setup
+            .cargo()
+            .args(["build", "--package", "normac", "--package", "norma-run"]),
+    )?;
 
     let root = workspace::root();
-    let normac = workspace::built_programs()?.join("normac");
-    let mut compile = Command::new(normac);
+    let built = workspace::built_programs()?;
+    let mut compile = Command::new(built.join("normac"));
     compile
         .current_dir(&root)
         .args([INPUT, "--target", TARGET, "-o", OUTPUT]);
@@ -40,7 +44,20 @@ pub fn run(options: &setup::Options) -> Result<(), Failure> {
     let manifest: Value = serde_json::from_str(&text)
         .map_err(|error| Failure::Check(format!("{} is not JSON: {error}", path.display())))?;
     print!("{}", describe(&manifest, &bundle));
+    print!("{}", next_steps(built.strip_prefix(&root).unwrap_or(&built)));
     Ok(())
+}
+
+/// What a newcomer may do with what the demo left behind.
+fn next_steps(built: &Path) -> String {
+    let built = built.display();
+    format!(
+        "\nnext, from the repository's root:\n\
+         \u{20} {built}/normac {INPUT} --emit=kernel              the kernel before any schedule; gl, nvvm and ptx also\n\
+         \u{20} {built}/norma-run {OUTPUT} --size m=16384 --time  checks it and times it, where there is a GPU\n\
+         \n\
+         {OUTPUT}/manifest.json says how to launch the kernel; README, \"A kernel of your own\", how to go on\n"
+    )
 }
 
 /// What a reader wants to know of each kernel. A field that is absent shows as `?`: the manifest is normac's affair.

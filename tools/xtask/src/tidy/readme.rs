@@ -77,6 +77,28 @@ pub fn every_named_variable_is_read(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
+/// Every MLIR listing stands in a file of `examples/`, which the tests compile.
+pub fn every_kernel_shown_is_an_example(tree: &Tree) -> Vec<Finding> {
+    let text = tree.text(README).unwrap_or_default();
+    let is_example = |listing: &str| {
+        tree.files()
+            .any(|(path, source)| path.starts_with("examples/") && source.contains(listing))
+    };
+    let listings = pattern(r"(?s)```mlir\n(.*?)```");
+    let shown = listings.captures_iter(text).filter_map(|capture| capture.get(1));
+    shown
+        .filter(|listing| !is_example(listing.as_str()))
+        .map(|listing| {
+            Finding::at(
+                README,
+                text,
+                listing.start(),
+                "no file of examples/ has this listing",
+            )
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +139,17 @@ mod tests {
             .map(ToString::to_string)
             .collect();
         assert_eq!(found, ["README.md:2: compiler/src/pipeline.rs has no norm-gone"]);
+    }
+
+    #[test]
+    fn a_listing_that_differs_from_its_example_is_found() {
+        let readme = "```mlir\nfunc.func @a()\n```\n```mlir\nfunc.func @b()\n```\n";
+        let tree = Tree::of(&[(README, readme), ("examples/a.mlir", "// A.\n\nfunc.func @a()\n")]);
+        let found: Vec<_> = every_kernel_shown_is_an_example(&tree)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(found, ["README.md:5: no file of examples/ has this listing"]);
     }
 
     #[test]
