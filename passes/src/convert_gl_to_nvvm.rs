@@ -15,6 +15,7 @@ mod reshape;
 mod shared;
 mod threads;
 mod tile;
+mod words;
 
 use std::collections::BTreeSet;
 

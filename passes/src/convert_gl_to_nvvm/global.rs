@@ -7,6 +7,7 @@
 use melior::ir::{OperationRef, Type, ValueLike};
 use norma_dialects::gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp};
 use norma_layout::LinearLayout;
+use norma_targets::ACCESS_BYTES;
 
 use crate::support::{
     conversion::{ConversionBuilder, Rejection},
@@ -18,10 +19,8 @@ use super::{
     emit::{Emit, Value, result as result_of},
     params::Buffer,
     threads, tile,
+    words::Words,
 };
-
-/// The widest access, in bytes.
-const WIDEST: usize = 16;
 
 /// Lowers `gl.load`.
 pub(super) fn load<'c, 'a>(
@@ -105,6 +104,7 @@ struct Vector<'c> {
     count: usize,
     registers: usize,
     bytes: usize,
+    words: Words,
     ty: Type<'c>,
 }
 
@@ -118,32 +118,22 @@ impl<'c> Vector<'c> {
         let count = vector.unwrap_or(1) as usize;
         let registers = layout.num_registers();
         let bytes = count * tile::element_bytes(e, element)?;
-        if count > registers || !bytes.is_power_of_two() || bytes > WIDEST {
-            return Err(e.unsupported(format!(
-                "expected a vector of at most {WIDEST} bytes and {registers} elements, got {count} x {element}"
-            )));
-        }
+        let words = Words::of(bytes).filter(|_| count <= registers).ok_or_else(|| {
+            e.unsupported(format!(
+                "expected a vector of at most {ACCESS_BYTES} bytes and {registers} elements, got {count} x {element}"
+            ))
+        })?;
         Ok(Self {
             count,
             registers,
             bytes,
+            words,
             ty: e.vector_of(count, element)?,
         })
     }
 
     fn first_registers(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         (0..self.registers).step_by(self.count)
-    }
-
-    /// How PTX moves it: (number of words, bits of each, suffix, constraint).
-    fn words(&self) -> (usize, u32, &'static str, &'static str) {
-        match self.bytes {
-            1 => (1, 8, "b8", "h"),
-            2 => (1, 16, "b16", "h"),
-            4 => (1, 32, "b32", "r"),
-            8 => (2, 32, "v2.b32", "r"),
-            _ => (4, 32, "v4.b32", "r"),
-        }
     }
 
     fn load_ptx<'a>(
@@ -154,11 +144,15 @@ impl<'c> Vector<'c> {
         cache: Option<CacheAttr<'c>>,
         other: Option<Value<'c, 'a>>,
     ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-        let (words, bits, suffix, constraint) = self.words();
-        // PTX has no 8-bit registers; a byte travels in the low half of a 16-bit one.
-        let word = e.int(bits.max(16));
+        let Words {
+            count: words,
+            suffix,
+            constraint,
+            ..
+        } = self.words;
+        let word = e.int(self.words.register_bits());
         let hints = Hints::of(cache);
-        let list = list(0, words);
+        let list = self.words.list(0);
         let address = words;
         let mut text = String::new();
         let mut operands = vec![pointer];
@@ -213,19 +207,14 @@ impl<'c> Vector<'c> {
         predicate: Predicate<'c, 'a>,
         cache: Option<CacheAttr<'c>>,
     ) -> Result<(), Diagnostic<'c>> {
-        let (words, bits, suffix, constraint) = self.words();
+        let Words {
+            count: words,
+            suffix,
+            constraint,
+            ..
+        } = self.words;
         let hints = Hints::of(cache);
-        let mut operands = if words == 1 {
-            let word = e.bitcast(part, e.int(bits));
-            vec![if bits == 8 {
-                e.b.value("arith.extui", &[word], e.int(16))
-            } else {
-                word
-            }]
-        } else {
-            let packed = e.bitcast(part, e.vector_of(words, e.int(32))?);
-            e.elements(packed).map_err(|error| e.internal(error))?
-        };
+        let mut operands = self.words.split(e, part)?;
         let mut constraints = format!("{}l", format!("{constraint},").repeat(words));
         operands.push(pointer);
         let mut text = String::new();
@@ -237,21 +226,12 @@ impl<'c> Vector<'c> {
         text += &format!(
             "st.global{}.{suffix} [${words}], {}{};",
             hints.modifiers,
-            list(0, words),
+            self.words.list(0),
             hints.policy_operand()
         );
         e.inline_ptx(&hints.wrap(&text), &constraints, &operands, None, true);
         Ok(())
     }
-}
-
-/// `$0` or `{$0, $1, ...}`.
-fn list(first: usize, count: usize) -> String {
-    let names = (first..first + count)
-        .map(|index| format!("${index}"))
-        .collect::<Vec<_>>()
-        .join(", ");
-    if count == 1 { names } else { format!("{{{names}}}") }
 }
 
 /// Cache hints as PTX spells them.

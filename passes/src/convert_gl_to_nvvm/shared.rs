@@ -22,6 +22,7 @@ use super::{
     emit::{Emit, Value},
     function, threads,
     tile::{self, Tile},
+    words::Words,
 };
 
 /// Lowers `gl.local_alloc` to an address in the kernel's shared memory.
@@ -186,39 +187,15 @@ fn store_if<'c, 'a>(
     pointer: Value<'c, 'a>,
     bytes: usize,
 ) -> Result<(), Diagnostic<'c>> {
+    let words = Words::of(bytes).ok_or_else(|| e.internal(format!("no access of {bytes} bytes")))?;
     let address = e.b.value("llvm.ptrtoint", &[pointer], e.int(32));
     let mut operands = vec![address, predicate];
-    let (suffix, values) = match bytes {
-        1 | 2 => {
-            let word = e.bitcast(part, e.int(8 * bytes as u32));
-            let word = if bytes == 1 {
-                e.b.value("arith.extui", &[word], e.int(16))
-            } else {
-                word
-            };
-            (if bytes == 1 { "b8" } else { "b16" }, vec![word])
-        }
-        4 => ("b32", vec![e.bitcast(part, e.int(32))]),
-        _ => {
-            let packed = e.bitcast(part, e.vector_of(bytes / 4, e.int(32))?);
-            let words = e.elements(packed).map_err(|error| e.internal(error))?;
-            (if bytes == 8 { "v2.b32" } else { "v4.b32" }, words)
-        }
-    };
-    let constraint = if bytes < 4 { "h" } else { "r" };
-    let names = (0..values.len())
-        .map(|index| format!("${}", index + 2))
-        .collect::<Vec<_>>();
-    let list = if names.len() == 1 {
-        names[0].clone()
-    } else {
-        format!("{{{}}}", names.join(", "))
-    };
-    let constraints = format!("r,b{},~{{memory}}", format!(",{constraint}").repeat(values.len()));
-    operands.extend(values);
+    operands.extend(words.split(e, part)?);
+    let (suffix, list) = (words.suffix, words.list(2));
+    let constraints = format!(",{}", words.constraint).repeat(words.count);
     e.inline_ptx(
         &format!("@$1 st.shared.{suffix} [$0], {list};"),
-        &constraints,
+        &format!("r,b{constraints},~{{memory}}"),
         &operands,
         None,
         true,

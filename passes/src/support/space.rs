@@ -4,6 +4,9 @@
 //! any reduction and one more than that of the reduced values behind a reduction: phase p can start when every
 //! reduction of the phases before it has its result.
 
+mod access;
+mod traffic;
+
 use std::collections::{BTreeSet, HashMap};
 
 use melior::{
@@ -13,9 +16,12 @@ use melior::{
         operation::OperationLike,
     },
 };
-use norma_dialects::norm::{CacheOp, DimRole, KernelOp, ReadOp, ReduceOp, WriteOp};
+use norma_dialects::norm::{CacheOp, DimRole, KernelOp, ReadOp, ReduceOp};
 
-use super::{context, linear_form::LinearForm, types, walk};
+use super::walk;
+
+pub use access::{Access, Strides};
+pub use traffic::Traffic;
 
 /// Positions of dims in a kernel's space.
 pub type DimSet = BTreeSet<usize>;
@@ -197,78 +203,6 @@ impl<'c, 'a> Space<'c, 'a> {
             .collect()
     }
 
-    /// Every read and write of the body.
-    ///
-    /// # Errors
-    ///
-    /// See [`Self::access`].
-    pub fn accesses(&self) -> Result<Vec<Access<'c, 'a>>, Error> {
-        self.ops
-            .iter()
-            .filter_map(|op| self.access(*op).transpose())
-            .collect()
-    }
-
-    /// The access that an op is, if it is one.
-    ///
-    /// # Errors
-    ///
-    /// The op is not one that its verifier accepts.
-    pub fn access(&self, op: OperationRef<'c, 'a>) -> Result<Option<Access<'c, 'a>>, Error> {
-        let (value, buffer_value, indices, access, is_write) = if let Some(read) = ReadOp::from_op(op) {
-            (
-                read.result()?,
-                read.buffer()?,
-                read.indices(),
-                read.access()?,
-                false,
-            )
-        } else if let Some(write) = WriteOp::from_op(op) {
-            (
-                write.value()?,
-                write.buffer()?,
-                write.indices(),
-                write.access()?,
-                true,
-            )
-        } else {
-            return Ok(None);
-        };
-        let not_in_space = || Error::BlockArgumentExpected(op.to_string());
-        let buffer = self
-            .buffers
-            .iter()
-            .position(|buffer| *buffer == buffer_value)
-            .ok_or_else(not_in_space)?;
-        let context = context::of(op.location());
-        let dims = indices
-            .into_iter()
-            .map(|index| {
-                self.dim_position(index)
-                    .map(|position| AffineExpr::dim(context, position))
-            })
-            .collect::<Option<Vec<_>>>()
-            .ok_or_else(not_in_space)?;
-        let dim_count = self.dims.len();
-        let into_space = AffineMap::new(context, dim_count, 0, &dims);
-        let coordinates = (0..access.result_count())
-            .map(|axis| {
-                access
-                    .result(axis)
-                    .map(|coordinate| coordinate.compose(into_space))
-            })
-            .collect::<Result<_, _>>()?;
-        Ok(Some(Access {
-            op,
-            buffer,
-            is_write,
-            coordinates,
-            value,
-            buffer_value,
-            dim_count,
-        }))
-    }
-
     /// The position of the op that a value is a result of; `None` for a buffer or a dim.
     pub fn definition(&self, value: Value<'c, 'a>) -> Option<usize> {
         self.definitions.get(&key(value)).copied()
@@ -326,138 +260,6 @@ impl<'c, 'a> Space<'c, 'a> {
         let values = self.reductions().into_iter().flat_map(ReduceOp::values);
         self.joined(values).reads
     }
-
-    /// The fewest bytes that the kernel must move, over its sizes: what each distinct access reaches, once, since a second
-    /// one to the same elements hits a cache or a register. Tiling does not change it. A product of several sizes is
-    /// semi-affine.
-    ///
-    /// # Errors
-    ///
-    /// See [`Self::access`].
-    pub fn traffic(&self) -> Result<Traffic<'c>, Error> {
-        let zero = AffineExpr::constant(context::of(self.location()), 0);
-        let mut traffic = Traffic {
-            read: zero,
-            written: zero,
-        };
-        let mut counted: Vec<Access<'c, 'a>> = Vec::new();
-        for access in self.accesses()? {
-            let is_same = |other: &Access<'c, 'a>| {
-                (other.is_write, other.buffer) == (access.is_write, access.buffer)
-                    && other.coordinates == access.coordinates
-            };
-            if counted.iter().any(is_same) {
-                continue;
-            }
-            let direction = if access.is_write {
-                &mut traffic.written
-            } else {
-                &mut traffic.read
-            };
-            *direction = *direction + self.bytes_reached(&access);
-            counted.push(access);
-        }
-        Ok(traffic)
-    }
-
-    /// The bytes of the part of a buffer that an access covers, from its first element on.
-    fn bytes_reached(&self, access: &Access<'c, 'a>) -> AffineExpr<'c> {
-        let context = context::of(self.location());
-        let last = self
-            .extents
-            .iter()
-            .map(|extent| *extent + AffineExpr::constant(context, -1))
-            .collect::<Vec<_>>();
-        let last = AffineMap::new(context, 0, self.sizes.len(), &last);
-        let bytes = AffineExpr::constant(context, access.element_bytes());
-        access.coordinates.iter().fold(bytes, |bytes, coordinate| {
-            // A guard over the coordinate says where it ends; without one it goes to the last point of the dims.
-            let guard = self.guards.iter().find(|[lhs, _]| lhs == coordinate);
-            bytes
-                * guard.map_or_else(
-                    || coordinate.compose(last) + AffineExpr::constant(context, 1),
-                    |[_, limit]| *limit,
-                )
-        })
-    }
-}
-
-/// See [`Space::traffic`]; in bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Traffic<'c> {
-    /// What reads move.
-    pub read: AffineExpr<'c>,
-    /// What writes move.
-    pub written: AffineExpr<'c>,
-}
-
-/// One read or write: a buffer at affine functions of the kernel's dims.
-#[derive(Clone, Debug)]
-pub struct Access<'c, 'a> {
-    /// The `norm.read` or `norm.write`.
-    pub op: OperationRef<'c, 'a>,
-    /// The position of the buffer among the kernel's.
-    pub buffer: usize,
-    /// Whether it writes.
-    pub is_write: bool,
-    /// One coordinate for each axis, over all dims of the kernel.
-    pub coordinates: Vec<AffineExpr<'c>>,
-    value: Value<'c, 'a>,
-    buffer_value: Value<'c, 'a>,
-    dim_count: usize,
-}
-
-impl Access<'_, '_> {
-    /// The dims that the access uses.
-    pub fn dims(&self) -> DimSet {
-        (0..self.dim_count)
-            .filter(|dim| {
-                self.coordinates
-                    .iter()
-                    .any(|coordinate| coordinate.is_function_of_dim(*dim))
-            })
-            .collect()
-    }
-
-    /// Bytes of one element; an index becomes i64.
-    pub fn element_bytes(&self) -> i64 {
-        types::element_bytes(self.value.r#type()).unwrap_or(8)
-    }
-
-    /// By how many elements the address moves with one step along each dim and where it starts, in elements; `None`
-    /// within for what is not known before the run. `None` where a coordinate is no sum of dims.
-    pub fn strides(&self) -> Option<Strides> {
-        let (axes, offset) = types::strides_and_offset(self.buffer_value.r#type())?;
-        let mut strides = Strides {
-            dims: vec![Some(0); self.dim_count],
-            offset,
-        };
-        for (coordinate, stride) in self.coordinates.iter().zip(axes) {
-            let form = LinearForm::of(*coordinate, self.dim_count, 0)?;
-            let scaled = |factor: i64| {
-                if factor == 0 {
-                    Some(0)
-                } else {
-                    stride?.checked_mul(factor)
-                }
-            };
-            let sum = |a: Option<i64>, b: Option<i64>| a?.checked_add(b?);
-            for (dim, factor) in form.dims.into_iter().enumerate() {
-                strides.dims[dim] = sum(strides.dims[dim], scaled(factor));
-            }
-            strides.offset = sum(strides.offset, scaled(form.constant));
-        }
-        Some(strides)
-    }
-}
-
-/// See [`Access::strides`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Strides {
-    /// Elements for one step along each dim of the kernel.
-    pub dims: Vec<Option<i64>>,
-    /// Elements from the buffer's base to the element at the origin.
-    pub offset: Option<i64>,
 }
 
 fn results<'c>(map: AffineMap<'c>) -> Result<Vec<AffineExpr<'c>>, Error> {
@@ -475,66 +277,4 @@ fn decode(roles: Vec<i32>) -> Result<Vec<DimRole>, Error> {
 /// Identifies a value while its op is alive; melior's values compare but do not hash.
 pub fn key(value: Value<'_, '_>) -> usize {
     value.to_raw().ptr as usize
-}
-
-#[cfg(test)]
-mod tests {
-    use melior::{
-        Context,
-        dialect::{DialectHandle, DialectRegistry},
-        ir::Module,
-    };
-    use norma_dialects::norm::KernelOp;
-
-    use super::Space;
-    use crate::support::walk;
-
-    /// (read, written) of the first kernel in `text`.
-    fn traffic(text: &str) -> Option<(String, String)> {
-        let registry = DialectRegistry::new();
-        norma_dialects::register(&registry);
-        DialectHandle::arith().insert_dialect(&registry);
-        let context = Context::new();
-        context.append_dialect_registry(&registry);
-        context.load_all_available_dialects();
-        let module = Module::parse(&context, text)?;
-        let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
-        let traffic = Space::of(KernelOp::from_op(kernel)?).ok()?.traffic().ok()?;
-        Some((traffic.read.to_string(), traffic.written.to_string()))
-    }
-
-    #[test]
-    fn tiling_changes_no_traffic() {
-        let whole = traffic(
-            "norm.kernel @k(%x: memref<?x11xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 11) {
-               %0 = norm.read %x[%m, %n] : memref<?x11xf32>
-               %1 = norm.reduce add %0 over(%n) : f32
-               norm.write %1, %y[%m] : memref<?xf32>
-             }",
-        );
-        let tiled = traffic(
-            "norm.kernel @k(%x: memref<?x11xf32>, %y: memref<?xf32>)
-                 space(%b = dim(%x, 0) ceildiv 8 : grid, %r = 8 : tile, %t = 16 : tile)
-                 where(%b * 8 + %r < dim(%x, 0), %t < 11) {
-               %0 = norm.read %x[%b * 8 + %r, %t] : memref<?x11xf32>
-               %1 = norm.reduce add %0 over(%t) : f32
-               norm.write %1, %y[%b * 8 + %r] : memref<?xf32>
-             }",
-        );
-        assert_eq!(whole, Some(("s0 * 44".to_owned(), "s0 * 4".to_owned())));
-        assert_eq!(tiled, whole);
-    }
-
-    #[test]
-    fn the_same_elements_are_moved_once() {
-        let moved = traffic(
-            "norm.kernel @k(%x: memref<8x4xf32>, %y: memref<8x4xf32>) space(%m = 8, %n = 4) {
-               %0 = norm.read %x[%m, %n] : memref<8x4xf32>
-               %1 = norm.read %x[%m, %n] : memref<8x4xf32>
-               %2 = norm.read %x[%m, 0] : memref<8x4xf32>
-               norm.write %0, %y[%m, %n] : memref<8x4xf32>
-             }",
-        );
-        assert_eq!(moved, Some(("160".to_owned(), "128".to_owned())));
-    }
 }
