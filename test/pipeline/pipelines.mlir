@@ -1,0 +1,67 @@
+// The pipeline as registered, pass by pass: each level's is the one before it and a few passes more.
+// RUN: norma-opt %s --norma-to-kernel --dump-pass-pipeline -o %t 2>&1 | FileCheck %s --check-prefixes=ALL,KERNEL
+// RUN: norma-opt %s --norma-to-scheduled --dump-pass-pipeline -o %t 2>&1 | FileCheck %s --check-prefixes=ALL,SCHEDULED
+// RUN: norma-opt %s --norma-to-tiled --dump-pass-pipeline -o %t 2>&1 | FileCheck %s --check-prefixes=ALL,TILED
+// RUN: norma-opt %s --norma-to-gl --dump-pass-pipeline -o %t 2>&1 | FileCheck %s --check-prefixes=ALL,GL
+// RUN: norma-opt %s --norma-to-gl-lowered --dump-pass-pipeline -o %t 2>&1 | FileCheck %s --check-prefixes=ALL,GL-LOWERED
+// RUN: norma-opt %s --norma-to-nvvm --dump-pass-pipeline -o %t 2>&1 | FileCheck %s --check-prefixes=ALL,NVVM
+// RUN: norma-opt --help | FileCheck %s --check-prefix=HELP
+
+// HELP:     --norma-to-gl {{ *}}- Lower named ops to level 'gl': one CTA's program on tiles
+// HELP:     --norma-to-gl-lowered
+// HELP:     --norma-to-kernel
+// HELP:     --norma-to-nvvm
+// HELP:     --norma-to-scheduled
+// HELP:     --norma-to-tiled
+
+// ALL:           builtin.module(
+// ALL-NEXT:        norm-decompose
+// ALL-NEXT:        norm-form-kernels
+// ALL-NEXT:        norm-normalize-space
+// ALL-NEXT:        canonicalize
+// ALL-NEXT:        cse
+// KERNEL-NEXT:   {{^\)}}
+
+// SCHEDULED:       norm-select-schedule{{.*}} target=sm_90a}
+// SCHEDULED-NEXT: {{^\)}}
+
+// TILED:           norm-select-schedule
+// TILED-NEXT:      norm-tile
+// TILED-NEXT:      norm-persistent-reduction
+// TILED-NEXT:      norm-cache-inputs
+// TILED-NEXT:    {{^\)}}
+
+// GL:              norm-cache-inputs
+// GL-NEXT:         convert-norm-to-gl
+// GL-NEXT:         canonicalize
+// GL-NEXT:         cse
+// GL-NEXT:       {{^\)}}
+
+// GL-LOWERED:      convert-norm-to-gl
+// GL-LOWERED-NEXT: canonicalize
+// GL-LOWERED-NEXT: cse
+// GL-LOWERED-NEXT: gl-optimize-layouts
+// GL-LOWERED-NEXT: gl-expand-reductions
+// GL-LOWERED-NEXT: gl-allocate-shared
+// GL-LOWERED-NEXT: gl-insert-barriers
+// GL-LOWERED-NEXT: gl-vectorize-access
+// GL-LOWERED-NEXT: {{^\)}}
+
+// NVVM:            gl-vectorize-access
+// NVVM-NEXT:       gpu.module(
+// NVVM-NEXT:         convert-gl-to-nvvm
+// NVVM-NEXT:       )
+// NVVM-NEXT:       gpu.module(
+// NVVM-NEXT:         convert-math-to-nvvm-approx
+// NVVM:            canonicalize
+// NVVM-NEXT:       cse
+// NVVM-NEXT:       gpu.module(
+// NVVM-NEXT:         convert-scf-to-cf
+// NVVM:              convert-vector-to-llvm
+// NVVM:              convert-arith-to-llvm
+// NVVM:            convert-cf-to-llvm
+// NVVM:              convert-nvvm-to-llvm
+// NVVM:            reconcile-unrealized-casts
+// NVVM-NEXT:       canonicalize
+// NVVM-NEXT:       cse
+// NVVM-NEXT:     {{^\)}}

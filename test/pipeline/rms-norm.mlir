@@ -1,0 +1,65 @@
+// RMSNorm at every level: what each has decided, and what it has not.
+// RUN: normac %examples/rms_norm.mlir --emit=kernel | FileCheck %s --check-prefix=KERNEL
+// RUN: normac %examples/rms_norm.mlir --emit=scheduled | FileCheck %s --check-prefix=SCHEDULED
+// RUN: normac %examples/rms_norm.mlir --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: normac %examples/rms_norm.mlir --emit=gl | FileCheck %s --check-prefix=GL
+// RUN: normac %examples/rms_norm.mlir --emit=gl-lowered | FileCheck %s --check-prefix=GL-LOWERED
+// RUN: normac %examples/rms_norm.mlir --emit=nvvm | FileCheck %s --check-prefix=NVVM
+
+// A space of rows and columns and a scalar program over it, without the named op and without a schedule.
+// KERNEL-NOT:  norm.rms_norm
+// KERNEL:      func.func @rms_norm({{.*}} {norm.name = "y", norm.output})
+// KERNEL:      norm.launch @rms_norm_0
+// KERNEL:      norm.kernel @rms_norm_0({{.*}}) space(%[[M:.*]] = dim(%[[X:.*]], 0), %[[N:.*]] = 4096)
+// KERNEL-NOT:  schedule
+// KERNEL:      norm.read %[[X]][%[[M]], %[[N]]] : memref<?x4096xbf16>
+// KERNEL:      norm.reduce add %{{.*}} over(%[[N]]) : f32
+// KERNEL:      math.rsqrt
+// KERNEL:      norm.write %{{.*}}[%[[M]], %[[N]]] : memref<?x4096xbf16>
+
+// The same with a schedule: the row is resident, and an access moves 16 bytes.
+// SCHEDULED:     norm.kernel @rms_norm_0({{.*}}) space(%{{.*}} = dim(%{{.*}}, 0), %{{.*}} = 4096)
+// SCHEDULED-SAME: schedule(#norm.schedule<{{.*}}vector = 8, chunk = 4096>)
+
+// Dims are spread over grid and tile; the chunks' loop has gone; x is kept as bf16 and widened again after the reduction.
+// TILED:      space(%[[B:.*]] = dim(%[[X:.*]], 0) : grid, %[[R:.*]] = 1 : tile, %[[T:.*]] = 4096 : tile)
+// TILED-NOT:  where
+// TILED:      %[[READ:.*]] = norm.read %[[X]][%[[B]] + %[[R]], %[[T]]]
+// TILED-NEXT: %[[KEPT:.*]] = norm.cache %[[READ]] in register : bf16
+// TILED:      arith.extf %[[READ]] : bf16 to f32
+// TILED:      norm.reduce add %{{.*}} over(%[[T]]) : f32
+// TILED:      arith.extf %[[KEPT]] : bf16 to f32
+
+// Tiles with layouts; the reduction is still one op.
+// GL:         gpu.func @rms_norm_0({{.*}}) kernel attributes {gl.launch = #gl.launch<{{.*}}>, gl.num_warps = 8 : i64
+// GL:         gpu.block_id
+// GL:         gl.load %{{.*}} : memref<?x4096xbf16> -> tensor<1x4096xbf16, #[[LAYOUT:.*]]>
+// GL:         gl.optimization_barrier %{{.*}} : tensor<1x4096xbf16, #[[LAYOUT]]>
+// GL-COUNT-1: gl.reduce
+// GL-NOT:     gl.reduce
+// GL-NOT:     gl.local_alloc
+// GL:         gl.store
+
+// Access width, shared memory and barrier are settled; the reduction is within warps, and then over what they leave.
+// GL-LOWERED:      gl.shared_bytes = 32 : i64
+// GL-LOWERED:      gl.load %{{.*}} vector 8 :
+// GL-LOWERED:      gl.warp_reduce {{.*}} -> tensor<1x8xf32
+// GL-LOWERED:      gl.local_alloc {offset = 0 : i64}
+// GL-LOWERED-NEXT: gl.local_store
+// GL-LOWERED-NEXT: gl.barrier
+// GL-LOWERED-NEXT: gl.local_load
+// GL-LOWERED-NEXT: gl.reduce
+// GL-LOWERED-NOT:  gl.barrier
+// GL-LOWERED:      gl.store %{{.*}} vector 8 :
+
+// One thread's program: an access of 16 bytes, five shuffles, one barrier, and nothing left of gl, arith or f64.
+// NVVM:          llvm.func @rms_norm_0({{.*}}) attributes {{.*}}gl.params = [#gl.param<pointer 0>, #gl.param<pointer 1>, #gl.param<pointer 2>]
+// NVVM-SAME:     nvvm.reqntid = array<i32: 256
+// NVVM-NOT:      arith.
+// NVVM-NOT:      f64
+// NVVM:          llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// NVVM-COUNT-5:  nvvm.shfl.sync
+// NVVM-NOT:      nvvm.shfl.sync
+// NVVM:          nvvm.barrier
+// NVVM-NOT:      nvvm.barrier
+// NVVM:          llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xbf16>, !llvm.ptr<1>

@@ -1,0 +1,42 @@
+// What ptxas makes of it, for each of the three element types: 128-bit accesses, one barrier, nothing in local memory, at
+// most 64 registers a thread (a quarter of a multiprocessor's for 256 threads).
+// REQUIRES: ptxas, nvdisasm
+// RUN: rm -rf %t && normac %s --target=sm_90a -o %t
+// RUN: nvdisasm %t/bf16_0.sm_90a.cubin > %t/bf16.sass && nvdisasm %t/f16_0.sm_90a.cubin > %t/f16.sass && nvdisasm %t/f32_0.sm_90a.cubin > %t/f32.sass
+// RUN: FileCheck %s --input-file=%t/bf16.sass
+// RUN: FileCheck %s --input-file=%t/f16.sass
+// RUN: FileCheck %s --input-file=%t/f32.sass
+// RUN: FileCheck %s --input-file=%t/bf16.sass --check-prefix=NOWHERE
+// RUN: FileCheck %s --input-file=%t/f16.sass --check-prefix=NOWHERE
+// RUN: FileCheck %s --input-file=%t/f32.sass --check-prefix=NOWHERE
+// RUN: FileCheck %s --input-file=%t/manifest.json --check-prefix=MANIFEST
+// RUN: FileCheck %s --input-file=%t/manifest.json --check-prefix=SPILLS
+
+// CHECK:     LDG.E.128
+// CHECK:     BAR.SYNC
+// CHECK-NOT: BAR.SYNC
+// CHECK:     STG.E.128
+// CHECK:     EXIT
+
+// NOWHERE-NOT: {{(LDL|STL)}}
+// NOWHERE-NOT: {{(LDG|STG)\.E(\.CONSTANT)?[ ;]}}
+// NOWHERE-NOT: {{(LDG|STG)\.E\.(U16|64)}}
+// NOWHERE-NOT: {{ (DADD|DMUL|DFMA) }}
+
+// MANIFEST-COUNT-3: "registers": {{([1-9]|[1-5][0-9]|6[0-4])}},
+// SPILLS-NOT:       "spill_bytes": {{[1-9]}}
+
+func.func @bf16(%x: tensor<?x4096xbf16>, %w: tensor<4096xbf16>) -> tensor<?x4096xbf16> {
+  %y = norm.rms_norm %x weight(%w : tensor<4096xbf16>) : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
+  return %y : tensor<?x4096xbf16>
+}
+
+func.func @f16(%x: tensor<?x8192xf16>, %w: tensor<8192xf16>) -> tensor<?x8192xf16> {
+  %y = norm.rms_norm %x weight(%w : tensor<8192xf16>) : tensor<?x8192xf16> -> tensor<?x8192xf16>
+  return %y : tensor<?x8192xf16>
+}
+
+func.func @f32(%x: tensor<?x4096xf32>, %w: tensor<4096xf32>) -> tensor<?x4096xf32> {
+  %y = norm.rms_norm %x weight(%w : tensor<4096xf32>) : tensor<?x4096xf32> -> tensor<?x4096xf32>
+  return %y : tensor<?x4096xf32>
+}
