@@ -49,6 +49,7 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
             options.from
         )));
     }
+    check_schedule(options)?;
     if options.from.is_mlir() {
         with_module(input, options, outcome, |module, timing| {
             run_passes(module, options.from, to, options, timing)?;
@@ -90,6 +91,7 @@ pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> 
             options.from
         )));
     }
+    check_schedule(options)?;
     with_module(input, options, outcome, |module, timing| {
         let kernel_level = options.from.max(Level::Kernel);
         run_passes(module, options.from, kernel_level, options, timing)?;
@@ -127,7 +129,7 @@ fn with_module<T>(
         context.load_all_available_dialects();
         context
     });
-    let source = Source::new(&context, input.name, input.text);
+    let source = Source::new(&context, input.name, input.text, options.explain);
     let result = (|| {
         let mut module = timing.measure("parse", || source.parse()).ok_or_else(|| {
             Error::user(format!(
@@ -146,6 +148,27 @@ fn with_module<T>(
             _ => error,
         },
     )
+}
+
+/// Refuses a schedule that is no text of one, or that no pass would look at.
+fn check_schedule(options: &CompileOptions) -> Result<()> {
+    let Some(schedule) = &options.schedule else {
+        return Ok(());
+    };
+    if options.from >= Level::Scheduled {
+        return Err(Error::user(format!(
+            "a schedule is given to kernels of levels before '{}', and the input is of level '{}'",
+            Level::Scheduled,
+            options.from
+        )));
+    }
+    // Braces would end the option that carries the schedule to its pass.
+    match schedule.contains(['{', '}']) {
+        true => Err(Error::user(format!(
+            "expected a schedule without braces, got '{schedule}'"
+        ))),
+        false => Ok(()),
+    }
 }
 
 fn run_passes(

@@ -9,8 +9,8 @@ use crate::level::Level;
 use crate::options::CompileOptions;
 use crate::target::SM_90A;
 
-/// The passes that lead to a level from the one before it. `$target` and `$schedule` stand for the options'
-/// values.
+/// The passes that lead to a level from the one before it. `$target`, `$schedule` and `$explain`
+/// stand for the options' values.
 struct Step {
     to: Level,
     passes: &'static [&'static str],
@@ -29,7 +29,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         to: Level::Scheduled,
-        passes: &["norm-select-schedule{target=$target schedule=$schedule}"],
+        passes: &["norm-select-schedule{target=$target schedule=$schedule explain=$explain}"],
     },
     Step {
         to: Level::Tiled,
@@ -102,6 +102,10 @@ fn fill_in(pass: &str, options: &CompileOptions) -> String {
     let pass = match schedule {
         Some(schedule) => pass.replace("$schedule", &schedule),
         None => pass.replace(" schedule=$schedule", ""),
+    };
+    let pass = match options.explain {
+        true => pass.replace("$explain", "true"),
+        false => pass.replace(" explain=$explain", ""),
     };
     pass.replace("$target", options.target.name)
 }

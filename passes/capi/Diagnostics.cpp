@@ -83,9 +83,13 @@ private:
 /// A source text and the handler that renders every diagnostic of its context
 /// against it. The members' order is the order of their dependence.
 struct Source {
-  Source(MLIRContext *context, StringRef text, StringRef name,
+  Source(MLIRContext *context, StringRef text, StringRef name, bool remarks,
          NormaWrite write, void *userData)
-      : stream(write, userData), handler(manager, context, stream) {
+      : stream(write, userData), handler(manager, context, stream),
+        quiet(context, [=](Diagnostic &diagnostic) {
+          return success(!remarks && diagnostic.getSeverity() ==
+                                         DiagnosticSeverity::Remark);
+        }) {
     manager.AddNewSourceBuffer(
         llvm::MemoryBuffer::getMemBufferCopy(text, name), llvm::SMLoc());
   }
@@ -93,17 +97,19 @@ struct Source {
   llvm::SourceMgr manager;
   CallbackStream stream;
   SourceMgrDiagnosticHandler handler;
+  /// Installed last and so asked first: keeps remarks from the handler above.
+  ScopedDiagnosticHandler quiet;
 };
 
 } // namespace
 
-/// Installs the handler; it stays until normaSourceDestroy. `context` must
-/// outlive the result.
+/// Installs the handler; it stays until normaSourceDestroy. Remarks are
+/// rendered if `remarks`. `context` must outlive the result.
 extern "C" void *normaSourceCreate(MlirContext context, MlirStringRef text,
-                                   MlirStringRef name, NormaWrite write,
-                                   void *userData) {
-  return new Source(unwrap(context), unwrap(text), unwrap(name), write,
-                    userData);
+                                   MlirStringRef name, bool remarks,
+                                   NormaWrite write, void *userData) {
+  return new Source(unwrap(context), unwrap(text), unwrap(name), remarks,
+                    write, userData);
 }
 
 /// Parses and verifies the source as a module; null where that fails, with the

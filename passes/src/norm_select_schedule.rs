@@ -11,7 +11,7 @@ use melior::ir::{Attribute, AttributeLike, Location, OperationRef, operation::Op
 use norma_dialects::norm::{CachePlace, CopyMechanism, GridKind, KernelOp, ReductionStrategy, ScheduleAttr};
 use norma_targets::Target;
 
-use self::cost::{Candidate, Cost, ELEMENTS_PER_THREAD, ranked};
+use self::cost::{Candidate, Cost, longest, ranked};
 use crate::{
     support::{
         builder::Builder,
@@ -84,9 +84,11 @@ fn choose<'c>(
     let ranked = ranked(&row, target);
     let Some((best, _)) = ranked.first() else {
         let message = format!(
-            "a row of {} elements, expected one that the registers of a CTA hold: at most {} elements",
+            "a row of {} elements in accesses of {} bytes, expected one that the registers of a CTA hold: at most {} \
+             elements",
             row.extent,
-            u64::from(target.threads_per_cta) * ELEMENTS_PER_THREAD
+            row.vector * row.element_bytes,
+            longest(&row, target)
         );
         return Err(Diagnostic::unsupported(location, message).into());
     };

@@ -41,6 +41,10 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormTile>) 
     Ok(())
 }
 
+/// The most elements of a row that one thread may hold: twice what its registers could hold of the narrowest type, and
+/// all that is unrolled into one thread's program.
+const ELEMENTS_PER_THREAD: i64 = 512;
+
 /// Refuses what no pass applies yet. The strategy and the cache are for the passes that apply them.
 fn check_schedule<'c>(kernel: KernelOp<'c, '_>, schedule: ScheduleAttr<'c>) -> Result<(), Diagnostic<'c>> {
     let message = if schedule.cluster() != 1 {
@@ -58,6 +62,17 @@ fn check_schedule<'c>(kernel: KernelOp<'c, '_>, schedule: ScheduleAttr<'c>) -> R
         )
     } else if schedule.dependent_launch() {
         "dependent_launch = true, expected dependent_launch = false".to_owned()
+    } else if schedule
+        .vector()
+        .max(schedule.chunk() / schedule.threads_per_row())
+        > ELEMENTS_PER_THREAD
+    {
+        format!(
+            "{} elements of a row per thread, expected at most {ELEMENTS_PER_THREAD}",
+            schedule
+                .vector()
+                .max(schedule.chunk() / schedule.threads_per_row())
+        )
     } else {
         return Ok(());
     };

@@ -89,3 +89,18 @@ norm.kernel @two_grid_dims(%x: memref<?x3x32xf32, strided<[512, 64, 1]>>, %y: me
   %1 = norm.reduce add %0 over(%t) : f32
   norm.write %1, %y[%a, %b + %r] : memref<?x3xf32>
 }
+
+// -----
+
+// A space that is one row is reduced in every row's place of the tile, and written from the one that the guard leaves.
+// CHECK-LABEL: gpu.func @one_row(
+// CHECK: %[[X:.*]] = gl.load %{{.*}} : memref<8xf32> -> tensor<8xf32, #gl.slice<axis = 0,
+// CHECK: %[[WIDE:.*]] = gl.broadcast %[[X]] axis 0
+// CHECK: %[[SUM:.*]] = gl.reduce %[[WIDE]] axis 1 : (tensor<4x8xf32,
+// CHECK: gl.store %[[SUM]], %{{.*}} at affine_map<(d0, d1) -> ()>(%{{.*}}) where affine_map<(d0, d1) -> (d0 * 4 + d1, 1)>[] : tensor<4xf32,
+norm.kernel @one_row(%x: memref<8xf32>, %y: memref<f32>) space(%b = 1 : grid, %r = 4 : tile, %t = 8 : tile)
+    where(%b * 4 + %r < 1) schedule(#norm.schedule<rows_per_cta = 4, threads_per_row = 8, chunk = 8>) {
+  %0 = norm.read %x[%t] : memref<8xf32>
+  %1 = norm.reduce add %0 over(%t) : f32
+  norm.write %1, %y[] : memref<f32>
+}

@@ -220,3 +220,36 @@ func.func @below_element(%x: tensor<4xf32> {norm.align = 2 : i64}) -> tensor<4xf
   }
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @below {{expected a result whose elements lie apart, got memref<4x8xf32, strided<[4, 1]>> for result 0}}
+func.func @overlapping(%x: tensor<4x8xf32>) -> (tensor<4x8xf32> {norm.buffer = memref<4x8xf32, strided<[4, 1]>>}) {
+  %y = norm.compute(%a = %x : tensor<4x8xf32>) -> (%o : tensor<4x8xf32>) space(%m = 4, %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<4x8xf32>
+    norm.write %0, %o[%m, %n] : tensor<4x8xf32>
+  }
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+// expected-error @below {{expected a buffer of less than 2^63 bytes, got memref<4x8xf32, strided<[4611686018427387904, 1]>> for argument 0}}
+func.func @endless(%x: tensor<4x8xf32> {norm.buffer = memref<4x8xf32, strided<[4611686018427387904, 1]>>}) -> (tensor<4x8xf32>) {
+  %y = norm.compute(%a = %x : tensor<4x8xf32>) -> (%o : tensor<4x8xf32>) space(%m = 4, %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<4x8xf32>
+    norm.write %0, %o[%m, %n] : tensor<4x8xf32>
+  }
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+// expected-error @below {{expected norm.align to be at most 2^32, got 8589934592 : i64 for argument 0}}
+func.func @over_aligned(%x: tensor<4x8xf32> {norm.align = 8589934592 : i64}) -> (tensor<4x8xf32>) {
+  %y = norm.compute(%a = %x : tensor<4x8xf32>) -> (%o : tensor<4x8xf32>) space(%m = 4, %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<4x8xf32>
+    norm.write %0, %o[%m, %n] : tensor<4x8xf32>
+  }
+  return %y : tensor<4x8xf32>
+}

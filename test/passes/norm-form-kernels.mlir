@@ -91,3 +91,17 @@ norm.kernel @formed_0(%x: memref<4xf32>, %y: memref<4xf32>) space(%n = 4) {
   %0 = norm.read %x[%n] : memref<4xf32>
   norm.write %0, %y[%n] : memref<4xf32>
 }
+
+// -----
+
+// A kernel's name is an identifier, whatever the function's is.
+// CHECK: norm.kernel @row_sum_0(
+// CHECK-NOT: norm.kernel
+func.func @row.sum(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %y = norm.compute(%a = %x : tensor<4x8xf32>) -> (%o : tensor<4xf32>) space(%m = 4, %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<4x8xf32>
+    %1 = norm.reduce add %0 over(%n) : f32
+    norm.write %1, %o[%m] : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}

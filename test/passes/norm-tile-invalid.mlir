@@ -92,3 +92,13 @@ norm.kernel @both_ways(%x: memref<8x16xf32>, %y: memref<8xf32>, %z: memref<16xf3
   norm.write %1, %y[%m] : memref<8xf32>
   norm.write %2, %z[%n] : memref<16xf32>
 }
+
+// -----
+
+// expected-error @+1 {{unsupported: 4096 elements of a row per thread, expected at most 512}}
+norm.kernel @unrolled(%x: memref<8x4096xf32>, %y: memref<8xf32>) space(%m = 8, %n = 4096)
+    schedule(#norm.schedule<threads_per_row = 1, rows_per_cta = 32, chunk = 4096>) {
+  %0 = norm.read %x[%m, %n] : memref<8x4096xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<8xf32>
+}

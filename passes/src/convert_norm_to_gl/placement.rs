@@ -2,7 +2,10 @@
 
 use norma_dialects::norm::DimRole;
 
-use crate::support::{diagnostic::Diagnostic, space::Space};
+use crate::support::{
+    diagnostic::Diagnostic,
+    space::{DimSet, Space},
+};
 
 /// A set of tile dims, as bits.
 pub(super) type Axes = u32;
@@ -72,6 +75,15 @@ impl Placement {
     /// The positions of the grid dims in the space.
     pub fn grid(&self) -> impl DoubleEndedIterator<Item = usize> {
         (0..self.places.len()).filter(|dim| self.places[*dim] == Place::Grid)
+    }
+
+    /// The dims of the space that a tile over `axes` can depend on: those of its axes, and the grid's.
+    pub fn dims_over(&self, axes: Axes) -> DimSet {
+        let reaches = |dim: &usize| match self.places[*dim] {
+            Place::Tile(position) => axes >> position & 1 == 1,
+            Place::Grid => true,
+        };
+        (0..self.places.len()).filter(reaches).collect()
     }
 
     /// The extents of the tile dims.

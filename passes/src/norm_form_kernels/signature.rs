@@ -22,6 +22,8 @@ use crate::support::{diagnostic::Diagnostic, pass::PassError, types};
 
 /// The alignment that is presumed where none is given: what one 128-bit access needs.
 const DEFAULT_ALIGNMENT: i64 = 16;
+/// The largest alignment, in bytes, that LLVM IR can say of a pointer.
+const LARGEST_ALIGNMENT: i64 = 1 << 32;
 
 /// A tensor of the function and the buffer that holds it.
 pub(super) struct Tensor<'c> {
@@ -101,6 +103,13 @@ pub(super) fn read<'c>(
             );
             return Err(Diagnostic::user(location, message).into());
         }
+        if overlaps(output.buffer) {
+            let message = format!(
+                "expected a result whose elements lie apart, got {} for result {index}",
+                output.buffer
+            );
+            return Err(Diagnostic::user(location, message).into());
+        }
     }
     Ok((inputs, outputs))
 }
@@ -144,6 +153,7 @@ impl<'c> Place<'c> {
             others: Vec::new(),
         };
         let Some(attributes) = attributes else {
+            self.check_span(tensor.buffer)?;
             return Ok(tensor);
         };
         let attributes = DictionaryAttribute::try_from(attributes)?;
@@ -161,7 +171,27 @@ impl<'c> Place<'c> {
                 _ => tensor.others.push((key, value)),
             }
         }
+        self.check_span(tensor.buffer)?;
         Ok(tensor)
+    }
+
+    /// Refuses a buffer whose static extents and strides alone lead past the last address, or have more elements.
+    fn check_span(&self, buffer: Type<'c>) -> Result<(), PassError<'c>> {
+        let bytes = types::element_bytes(types::element(buffer)).unwrap_or(1);
+        let measure = |(count, end): (i64, i64), (extent, stride): (Option<i64>, Option<i64>)| {
+            let (extent, stride) = (extent.unwrap_or(1).max(1), stride.unwrap_or(1));
+            Some((
+                count.checked_mul(extent)?,
+                end.checked_add(extent.checked_mul(stride)?.checked_mul(bytes)?)?,
+            ))
+        };
+        match extents_and_strides(buffer)
+            .into_iter()
+            .try_fold((bytes, 0), measure)
+        {
+            Some(_) => Ok(()),
+            None => Err(self.wrong(format!("expected a buffer of less than 2^63 bytes, got {buffer}"))),
+        }
     }
 
     fn contiguous(&self) -> Result<Type<'c>, PassError<'c>> {
@@ -209,6 +239,9 @@ impl<'c> Place<'c> {
         let Some(bytes) = bytes.filter(|bytes| *bytes > 0 && bytes & (bytes - 1) == 0) else {
             return Err(self.wrong(format!("expected norm.align to be a power of two, got {value}")));
         };
+        if bytes > LARGEST_ALIGNMENT {
+            return Err(self.wrong(format!("expected norm.align to be at most 2^32, got {value}")));
+        }
         let element = types::element(self.ty);
         if types::element_bytes(element).is_some_and(|element| bytes < element) {
             return Err(self.wrong(format!(
@@ -217,6 +250,30 @@ impl<'c> Place<'c> {
         }
         Ok(bytes)
     }
+}
+
+/// The extent and the stride of each dim, outermost first; `None` where only the run knows.
+fn extents_and_strides(buffer: Type<'_>) -> Vec<(Option<i64>, Option<i64>)> {
+    let shape = types::shape(buffer).unwrap_or_default();
+    let strides = types::strides_and_offset(buffer).map(|(strides, _)| strides);
+    shape.into_iter().zip(strides.unwrap_or_default()).collect()
+}
+
+/// Whether two elements of a buffer have one address as far as is static: a dim's stride is shorter than what the dims
+/// of shorter strides span. A dim of dynamic extent is taken to have two points.
+fn overlaps(buffer: Type<'_>) -> bool {
+    let dims = extents_and_strides(buffer).into_iter();
+    let mut dims = dims
+        .map(|(extent, stride)| (stride.unwrap_or(i64::MAX), extent.unwrap_or(2)))
+        .filter(|(stride, extent)| *extent > 1 && *stride != i64::MAX)
+        .collect::<Vec<_>>();
+    dims.sort_unstable();
+    let mut span = 1_i64;
+    dims.into_iter().any(|(stride, extent)| {
+        let is_short = stride < span;
+        span = span.saturating_add((extent - 1).saturating_mul(stride));
+        is_short
+    })
 }
 
 fn is_identifier(name: &str) -> bool {

@@ -8,7 +8,7 @@ use norma_targets::{SM_90A, Target};
 
 /// The most elements of a row that one thread may hold: beyond 64 f32 registers of row, occupancy falls to one CTA of 512
 /// threads for each SM and spilling is near.
-pub(super) const ELEMENTS_PER_THREAD: u64 = 64;
+const ELEMENTS_PER_THREAD: u64 = 64;
 /// The fewest threads of a CTA, one warp.
 const WARP: u64 = 32;
 /// DRAM is read and written in sectors of 32 bytes.
@@ -195,11 +195,30 @@ pub(super) fn ranked(row: &Row, target: &Target) -> Vec<(Candidate, Cost)> {
     ranked
 }
 
+/// The most elements that a row like `row` may have for a CTA's registers to hold it.
+pub(super) fn longest(row: &Row, target: &Target) -> u64 {
+    let fits = |vectors: u64| {
+        let extent = vectors * row.vector;
+        let row = Row {
+            extent,
+            ..row.clone()
+        };
+        !ranked(&row, target).is_empty()
+    };
+    // Halving, as longer rows take no fewer registers.
+    let (mut fitting, mut too_long) = (0, u64::from(target.threads_per_cta) * ELEMENTS_PER_THREAD + 1);
+    while too_long - fitting > 1 {
+        let middle = fitting.midpoint(too_long);
+        *(if fits(middle) { &mut fitting } else { &mut too_long }) = middle;
+    }
+    fitting * row.vector
+}
+
 #[cfg(test)]
 mod tests {
     use norma_targets::{SM_90A, TARGETS};
 
-    use super::{Candidate, Contiguous, ELEMENTS_PER_THREAD, Row, ranked};
+    use super::{Candidate, Contiguous, ELEMENTS_PER_THREAD, Row, longest, ranked};
 
     /// A contiguous row that one input of `bytes` per element makes up, as in RMSNorm.
     fn row(extent: u64, bytes: u64) -> Row {
@@ -307,5 +326,19 @@ mod tests {
     #[test]
     fn a_row_beyond_the_registers_has_no_candidate() {
         assert_eq!(best(&row(131_072, 2)), None);
+    }
+
+    #[test]
+    fn the_longest_row_has_a_candidate_and_a_longer_one_has_none() {
+        for (extent, bytes) in [(131_072, 2), (131_072, 4), (50_257, 2), (70_001, 4)] {
+            let row = row(extent, bytes);
+            let longest = longest(&row, &SM_90A);
+            let with = |extent| Row {
+                extent,
+                ..row.clone()
+            };
+            assert!(best(&with(longest)).is_some());
+            assert_eq!(best(&with(longest + row.vector)), None);
+        }
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn of<'c>(space: &Space<'c, '_>) -> Result<Row, PassError<'c>> {
                 .is_constant()
                 .then(|| extent.constant_value().max(1) as u64)
         })
-        .product();
+        .try_fold(1_u64, |rows, extent| Some(rows.saturating_mul(extent?)));
 
     let reused = space.reused_reads();
     let contributing = space.contributing_reads();

@@ -22,8 +22,8 @@ pub struct Source<'c> {
 }
 
 impl<'c> Source<'c> {
-    /// Attaches `text`, which diagnostics call `name`.
-    pub fn new(context: &'c Context, name: &str, text: &str) -> Self {
+    /// Attaches `text`, which diagnostics call `name`. Remarks are rendered only where they are asked for.
+    pub fn new(context: &'c Context, name: &str, text: &str, remarks: bool) -> Self {
         unsafe extern "C" fn append(text: MlirStringRef, rendered: *mut c_void) {
             // SAFETY: `rendered` is the box below, which outlives the handler; MLIR's text is alive for the call.
             let (rendered, text) = unsafe {
@@ -42,6 +42,7 @@ impl<'c> Source<'c> {
                 context.to_raw(),
                 StringRef::new(text).to_raw(),
                 StringRef::new(name).to_raw(),
+                remarks,
                 append,
                 (&raw const *rendered).cast_mut().cast(),
             )
@@ -83,6 +84,7 @@ unsafe extern "C" {
         context: MlirContext,
         text: MlirStringRef,
         name: MlirStringRef,
+        remarks: bool,
         write: unsafe extern "C" fn(MlirStringRef, *mut c_void),
         rendered: *mut c_void,
     ) -> *mut c_void;
@@ -100,7 +102,7 @@ mod tests {
     #[test]
     fn a_syntax_error_shows_its_line_and_a_caret() {
         let context = Context::new();
-        let source = Source::new(&context, "input.mlir", "module {\n  oops\n}\n");
+        let source = Source::new(&context, "input.mlir", "module {\n  oops\n}\n", false);
         assert!(source.parse().is_none());
         let text = source.take_diagnostics();
         assert!(text.starts_with("input.mlir:2:3: error: "), "{text}");
@@ -111,7 +113,7 @@ mod tests {
     #[test]
     fn a_later_diagnostic_points_into_the_source() {
         let context = Context::new();
-        let source = Source::new(&context, "input.mlir", "\nmodule @kernels {}\n");
+        let source = Source::new(&context, "input.mlir", "\nmodule @kernels {}\n", false);
         let Some(module) = source.parse() else {
             unreachable!("the text is valid")
         };

@@ -34,6 +34,12 @@
 // VARIABLE: error: no ptxas at '/nowhere/ptxas', the path named by NORMA_PTXAS
 // RUN: not ls %t
 
+// A schedule that could not be looked at.
+// RUN: bash -c 'normac %S/bundle.mlir --emit=nvvm --schedule="}" ; test $? = 1' 2>&1 | FileCheck %s --check-prefix=BRACES
+// BRACES: error: expected a schedule without braces, got '}'
+// RUN: bash -c 'normac %S/bundle.mlir --from=nvvm --emit=ptx --schedule="chunk = 64" ; test $? = 1' 2>&1 | FileCheck %s --check-prefix=TOO-LATE
+// TOO-LATE: error: a schedule is given to kernels of levels before 'scheduled', and the input is of level 'nvvm'
+
 // Standard input, and a level on standard output or in a file.
 // RUN: normac - --from=nvvm --emit=ptx < %S/bundle.mlir | FileCheck %s --check-prefix=PTX
 // RUN: normac - --from=nvvm --emit=ptx -o %t < %S/bundle.mlir && FileCheck %s --check-prefix=PTX --input-file=%t

@@ -91,6 +91,7 @@ fn for_each(
         let options = CompileOptions {
             from: args.from,
             schedule: args.schedule.clone(),
+            explain: args.explain,
             ptxas: args.ptxas.clone(),
             ..CompileOptions::new(target)
         };

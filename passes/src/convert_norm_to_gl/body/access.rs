@@ -39,8 +39,8 @@ pub(super) struct Local<'c, 'a> {
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     pub(super) fn read(&mut self, read: ReadOp<'c, 'a>) -> Result<(), PassError<'c>> {
         let access = self.access(self.space.access(read.op())?)?;
-        let axes = self.tile_axes(&access)?;
-        let local = self.localize_access(&access, axes)?;
+        let axes = self.tile_axes(&access, 0)?;
+        let local = self.localize_access(&access, &access.dims(), axes)?;
         let result = read.result()?;
         let element = result.r#type();
         let other = local.guards.map(|_| self.zero(element));
@@ -69,9 +69,14 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     pub(super) fn write(&mut self, write: WriteOp<'c, 'a>) -> Result<(), PassError<'c>> {
         let value = self.value(write.value()?)?;
         let access = self.access(self.space.access(write.op())?)?;
-        let axes = self.tile_axes(&access)?;
+        let axes = self.tile_axes(&access, value.axes)?;
         let tile = self.widen(value, axes)?;
-        let local = self.localize_access(&access, axes)?;
+        let mut dims = access.dims();
+        if axes != self.placement.axes(&dims) {
+            // The value is the same along the other axes, and the guards over them leave one point.
+            dims = self.placement.dims_over(axes);
+        }
+        let local = self.localize_access(&access, &dims, axes)?;
         self.b.insert(StoreOp::build(
             self.b.location(),
             tile,
@@ -90,9 +95,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(access.ok_or_else(|| self.internal("expected a read or a write"))?)
     }
 
-    /// The tile dims that an access varies over.
-    fn tile_axes(&self, access: &Access<'c, 'a>) -> Result<Axes, PassError<'c>> {
-        match self.placement.axes(&access.dims()) {
+    /// The tile dims that an access or the value that it moves varies over.
+    fn tile_axes(&self, access: &Access<'c, 'a>, of_value: Axes) -> Result<Axes, PassError<'c>> {
+        match self.placement.axes(&access.dims()) | of_value {
             0 => {
                 let kind = if access.is_write { "write" } else { "read" };
                 let message =
@@ -106,9 +111,10 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     fn localize_access(
         &mut self,
         access: &Access<'c, 'a>,
+        dims: &DimSet,
         axes: Axes,
     ) -> Result<Local<'c, 'a>, PassError<'c>> {
-        let guards = self.guards_over(&access.dims())?;
+        let guards = self.guards_over(dims)?;
         self.localize(&access.coordinates, &guards, axes)
     }
 

@@ -36,8 +36,13 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .collect::<Result<Vec<_>, _>>()?;
         let mut axes = operands.iter().fold(reduced, |axes, operand| axes | operand.axes);
         if axes == reduced {
-            let message = "expected a reduction that leaves a tile dim, got one over all of them";
-            return Err(self.unsupported(message).into());
+            // A space that is one row has a row's place in the CTA all the same: what has no row is the same in each.
+            let tile_dims = 0..self.placement.tile_shape().len();
+            let Some(row) = tile_dims.into_iter().find(|dim| reduced >> dim & 1 == 0) else {
+                let message = "expected a reduction that leaves a tile dim, got one over all of them";
+                return Err(self.unsupported(message).into());
+            };
+            axes |= 1 << row;
         }
         let mut tiles = Vec::with_capacity(operands.len());
         for (position, operand) in operands.iter().enumerate() {
@@ -87,13 +92,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         position: usize,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
         let axes = operand.axes;
-        let over = (0..self.space.dims.len())
-            .filter(|dim| match self.placement.place(*dim) {
-                Place::Tile(position) => axes >> position & 1 == 1,
-                Place::Grid => true,
-            })
-            .collect();
-        let mut guards = self.guards_over(&over)?;
+        let mut guards = self.guards_over(&self.placement.dims_over(axes))?;
         guards.retain(|guard| {
             let concerns = |dim: &usize| guard.iter().any(|side| side.is_function_of_dim(*dim));
             reduced.iter().any(concerns)
