@@ -1,34 +1,51 @@
-//! What README names is there: paths and environment variables rot quietest.
+//! What READMEs and docs name is there: paths and environment variables rot quietest.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::{Finding, Tree, pattern};
 
 const README: &str = "README.md";
 const PIPELINE: &str = "compiler/src/pipeline.rs";
 
-/// Folders that exist once something was built or installed.
-const GENERATED: &[&str] = &["target/", ".toolchain/"];
+/// Folders that exist once something was built or installed, and the name for one that a command writes.
+const GENERATED: &[&str] = &["target/", ".toolchain/", "DIR/"];
 
-/// Every path in backquotes, and every link into the repository, is in the tree. A word in backquotes is a path if it
-/// has a slash and no wildcard.
+/// Every path in backquotes, and every link into the repository, of a README or a page of `docs/` is in the tree: from
+/// the root, from the page's folder, or from one above it. A word in backquotes is a path if it has a slash and no
+/// wildcard.
 pub fn every_named_path_exists(tree: &Tree) -> Vec<Finding> {
-    let text = tree.text(README).unwrap_or_default();
-    let quoted = pattern(r"`([\w.-]+/[\w./-]*)`|\]\(([\w./-]+)\)");
-    let named = quoted
-        .captures_iter(text)
-        .filter_map(|capture| capture.get(1).or(capture.get(2)));
-    let is_generated = |name: &str| GENERATED.iter().any(|folder| name.starts_with(folder));
-    let gone = named.filter(|name| !is_generated(name.as_str()) && !tree.has(name.as_str()));
-    gone.map(|name| {
-        Finding::at(
-            README,
-            text,
-            name.start(),
-            format!("there is no {}", name.as_str()),
-        )
-    })
-    .collect()
+    let quoted = pattern(r"`([\w.][\w.-]*/[\w./-]*)`|\]\(([\w./-]+)\)");
+    let is_page =
+        |path: &str| path.ends_with("README.md") || path.starts_with("docs/") && path.ends_with(".md");
+    let mut findings = Vec::new();
+    for (page, text) in tree.files().filter(|(path, _)| is_page(path)) {
+        let folders: Vec<&Path> = Path::new(page).ancestors().skip(1).collect();
+        let is_there = |name: &str| {
+            GENERATED.iter().any(|folder| name.starts_with(folder))
+                || folders.iter().any(|folder| tree.has(&joined(folder, name)))
+        };
+        let named = quoted
+            .captures_iter(text)
+            .filter_map(|capture| capture.get(1).or(capture.get(2)));
+        findings.extend(named.filter(|name| !is_there(name.as_str())).map(|name| {
+            let what = format!("there is no {}", name.as_str());
+            Finding::at(page, text, name.start(), what)
+        }));
+    }
+    findings
+}
+
+/// A path below a folder of the tree, with `..` resolved.
+fn joined(folder: &Path, name: &str) -> String {
+    let mut path = folder.to_path_buf();
+    for part in name.split('/') {
+        match part {
+            ".." => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    path.to_string_lossy().into_owned()
 }
 
 /// Every pass in the picture of the levels is one that the pipeline runs.
@@ -122,6 +139,23 @@ mod tests {
                 "README.md:3: there is no passes/gone.rs"
             ]
         );
+    }
+
+    #[test]
+    fn a_page_names_paths_from_the_root_or_from_folders_around_it() {
+        let page = "`src/slice.rs` `gl/GlOps.td` `layout/src/linear.rs` [passes](../../passes/Passes.md) `src/gone.rs`\n";
+        let tree = Tree::of(&[
+            ("dialects/gl/README.md", page),
+            ("dialects/gl/GlOps.td", ""),
+            ("dialects/src/slice.rs", ""),
+            ("layout/src/linear.rs", ""),
+            ("passes/Passes.md", ""),
+        ]);
+        let found: Vec<_> = every_named_path_exists(&tree)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(found, ["dialects/gl/README.md:1: there is no src/gone.rs"]);
     }
 
     #[test]
