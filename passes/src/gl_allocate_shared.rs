@@ -10,13 +10,7 @@
 
 use std::collections::HashMap;
 
-use melior::{
-    Context,
-    ir::{
-        Attribute, BlockLike, Location, OperationRef, RegionLike, Type, ValueLike,
-        attribute::IntegerAttribute, operation::OperationLike, r#type::IntegerType,
-    },
-};
+use melior::ir::{BlockLike, Location, OperationRef, RegionLike, ValueLike, operation::OperationLike};
 use norma_dialects::{
     attributes::kernel,
     gl::{MBarrierType, WarpSpecializeOp},
@@ -71,9 +65,9 @@ fn allocate<'c>(
     }
     let b = Builder::before(function);
     for (allocation, &offset) in allocations.iter().zip(&offsets) {
-        b.set_attribute(allocation.op, "offset", i64_attribute(cx.context(), offset));
+        b.set_attribute(allocation.op, "offset", b.i64_attribute(offset));
     }
-    let total = i64_attribute(cx.context(), total);
+    let total = b.i64_attribute(total);
     b.set_attribute(function, kernel::SHARED_BYTES, total);
     cx.count(GlAllocateSharedStatistic::NumAllocated, allocations.len() as u64);
     Ok(())
@@ -266,11 +260,6 @@ fn too_large<'c>(
             Diagnostic::unsupported(function.location(), message),
             |diagnostic, (location, text)| diagnostic.note(location, text),
         )
-}
-
-fn i64_attribute(context: &Context, value: i64) -> Attribute<'_> {
-    let i64_type: Type<'_> = IntegerType::new(context, 64).into();
-    IntegerAttribute::new(i64_type, value).into()
 }
 
 #[cfg(test)]

@@ -166,10 +166,8 @@ impl Inserter {
             )
             .into());
         }
-        let mut next = block.first_operation();
-        while let Some(op) = next {
+        for op in walk::in_block(block) {
             state = self.op(op, state)?;
-            next = op.next_in_block();
         }
         Ok(state)
     }

@@ -15,7 +15,6 @@ use melior::ir::{
     attribute::IntegerAttribute,
     block::BlockArgument,
     operation::{OperationLike, OperationResult},
-    r#type::IntegerType,
 };
 use norma_dialects::{
     attributes,
@@ -46,8 +45,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlVectorize
         if let Some(reason) = why_not_more {
             cx.remark(op.location(), format!("vector of {vector}: {reason}"));
         }
-        let vector_attribute = IntegerAttribute::new(IntegerType::new(cx.context(), 64).into(), vector);
-        Builder::before(op).set_attribute(op, "vector", vector_attribute.into());
+        let b = Builder::before(op);
+        b.set_attribute(op, "vector", b.i64_attribute(vector));
         if vector > 1 {
             cx.count(GlVectorizeAccessStatistic::NumVectorized, 1);
         }

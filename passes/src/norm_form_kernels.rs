@@ -65,9 +65,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
         }
         let mut computes = Vec::new();
         let mut end = None;
-        let mut next = body.first_operation();
-        while let Some(op) = next {
-            next = op.next_in_block();
+        for op in walk::in_block(body) {
             if let Some(compute) = ComputeOp::from_op(op) {
                 computes.push(compute);
             } else if LaunchOp::from_op(op).is_some() {

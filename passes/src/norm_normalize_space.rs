@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use buffer::Buffer;
 use melior::ir::{
-    AffineExpr, AffineMap, BlockLike, OperationRef, RegionLike, Value, ValueLike,
+    AffineExpr, AffineMap, BlockLike, OperationRef, Value, ValueLike,
     attribute::{DenseI32ArrayAttribute, DenseI64ArrayAttribute},
     operation::OperationLike,
 };
@@ -173,8 +173,7 @@ fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c
         "sizes",
         DenseI64ArrayAttribute::new(b.context(), &sizes).into(),
     );
-    let block = space.kernel.body()?.first_block();
-    let block = block.ok_or_else(|| PassError::Internal("expected a kernel with a body".to_owned()))?;
+    let block = walk::entry_block(kernel)?;
     for dim in (0..space.dims.len())
         .rev()
         .filter(|dim| !merged.dims.contains(dim))

@@ -97,8 +97,9 @@ fn index_cast<'c, 'a>(e: &Emit<'_, 'c, 'a>, name: &str, value: Value<'c, 'a>, ty
 }
 
 fn is_widening_of_bf16(from: Type<'_>, to: Type<'_>) -> bool {
-    let pairs = types::vector_shape(from).is_some_and(|shape| shape.iter().product::<i64>() % 2 == 0);
-    pairs && types::is_bf16(types::element(from)) && types::is_f32(types::element(to))
+    types::vector_len(from).is_multiple_of(2)
+        && types::is_bf16(types::element(from))
+        && types::is_f32(types::element(to))
 }
 
 /// Element 2i is the low half of word i, element 2i + 1 the high half.
@@ -107,7 +108,7 @@ fn widen_bf16<'c, 'a>(
     value: Value<'c, 'a>,
     ty: Type<'c>,
 ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-    let count = types::vector_shape(ty).map_or(0, |shape| shape.iter().product::<i64>()) as usize;
+    let count = types::vector_len(ty);
     let words_ty = e.vector_of(count / 2, e.int(32))?;
     let words = e
         .elements(e.bitcast(value, words_ty))

@@ -220,7 +220,7 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
     /// The elements of a vector.
     pub fn elements(&self, vector: Value<'c, 'a>) -> Result<Vec<Value<'c, 'a>>, melior::Error> {
         let ty = vector.r#type();
-        let count = types::vector_shape(ty).map_or(0, |shape| shape.iter().product::<i64>()) as usize;
+        let count = types::vector_len(ty);
         let op = self
             .b
             .op("vector.to_elements", &[vector], &vec![types::element(ty); count]);
@@ -282,7 +282,7 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
     /// Element `picks[i]` of `vector` as element i.
     pub fn shuffle(&self, vector: Value<'c, 'a>, picks: &[usize]) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
         let ty = vector.r#type();
-        let count = types::vector_shape(ty).map_or(0, |shape| shape.iter().product::<i64>()) as usize;
+        let count = types::vector_len(ty);
         if picks.iter().copied().eq(0..count) {
             return Ok(vector);
         }

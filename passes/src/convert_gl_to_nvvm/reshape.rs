@@ -110,7 +110,7 @@ pub(super) fn optimization_barrier<'c, 'a>(
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let ty = operands[0].r#type();
-    let count = types::vector_shape(ty).map_or(0, |shape| shape.iter().product::<i64>()) as usize;
+    let count = types::vector_len(ty);
     let bytes = count * super::tile::element_bytes(&e, types::element(ty))?;
     // 32-bit words where the vector has whole ones; PTX has registers of 16, 32 and 64 bits.
     let (bits, constraint) = if bytes.is_multiple_of(4) {

@@ -8,7 +8,7 @@ use melior::ir::{
 };
 use norma_dialects::norm::{ComputeOp, ReadOp, ReduceKind, ReduceOp, WriteOp};
 
-use crate::support::{builder::Builder, pass::PassError, types};
+use crate::support::{builder::Builder, pass::PassError, types, walk};
 
 /// Writes the body of a `norm.compute`.
 pub(super) struct Program<'c, 'a> {
@@ -62,10 +62,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         let compute = ComputeOp::build(location, inputs, extents, &sizes, &results, body)?;
         let compute = outer.insert(compute);
 
-        let block = compute
-            .region(0)?
-            .first_block()
-            .ok_or_else(|| PassError::Internal("the block just built is gone".to_owned()))?;
+        let block = walk::entry_block(compute)?;
         let mut arguments = (0..arguments.len())
             .map(|index| block.argument(index).map(Value::from))
             .collect::<Result<Vec<_>, _>>()?;

@@ -12,6 +12,7 @@ use melior::{
         Type, TypeLike, Value, ValueLike,
         attribute::{FloatAttribute, IntegerAttribute},
         operation::OperationLike,
+        r#type::IntegerType,
     },
 };
 use mlir_sys::{
@@ -226,6 +227,11 @@ impl<'c, 'a> Builder<'c, 'a> {
         let op = self.op_with(name, operands, &[result], attributes, Vec::new());
         // SAFETY: the op has been built with one result.
         unsafe { Value::from_raw(mlirOperationGetResult(op.to_raw(), 0)) }
+    }
+
+    /// A 64-bit integer attribute.
+    pub fn i64_attribute(&self, value: i64) -> Attribute<'c> {
+        IntegerAttribute::new(IntegerType::new(self.context, 64).into(), value).into()
     }
 
     /// `arith.constant` of an integer or index type.

@@ -87,6 +87,11 @@ pub fn vector_shape(ty: Type<'_>) -> Option<Vec<i64>> {
     is_vector(ty).then(|| static_shape(ty)).flatten()
 }
 
+/// The number of elements of a fixed-size vector; 1 for any other type.
+pub fn vector_len(ty: Type<'_>) -> usize {
+    vector_shape(ty).map_or(1, |shape| shape.iter().product::<i64>() as usize)
+}
+
 /// A shaped type's element type; any other type itself.
 pub fn element(ty: Type<'_>) -> Type<'_> {
     // SAFETY: the element is asked of a shaped type only, and lives in the same context.
@@ -335,5 +340,6 @@ mod tests {
         assert_eq!(shape(f32), None);
         assert_eq!(vector(&[2, 4], f32).and_then(vector_shape), Some(vec![2, 4]));
         assert_eq!(vector(&[2, 4], f32).map(element), Some(f32));
+        assert_eq!(vector(&[2, 4], f32).map(vector_len), Some(8));
     }
 }
