@@ -314,6 +314,38 @@ def NormCacheInputs : RustPass<"norm-cache-inputs"> {
   let dependentDialects = ["norm"];
 }
 
+def NormHoistReads : RustPass<"norm-hoist-reads"> {
+  let summary = "Issue reads before anything waits for one";
+  let description = [{
+    Moves every read of a kernel whose schedule has `early_reads` to the start of
+    the kernel, so that what a later phase needs (a weight) is under way while
+    the first reduction waits.
+
+    **Requires** nothing.
+
+    **Guarantees** that in such a kernel no other op stands before a read.
+
+    **Leaves alone** the order of the reads among themselves, and kernels whose
+    schedule does not ask for it.
+
+    ```mlir
+    %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
+    %1 = norm.reduce add %0 over(%t) : f32
+    %2 = norm.read %w[%t] : memref<64xf32>
+    %3 = arith.mulf %1, %2 : f32
+    ==>
+    %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
+    %2 = norm.read %w[%t] : memref<64xf32>
+    %1 = norm.reduce add %0 over(%t) : f32
+    %3 = arith.mulf %1, %2 : f32
+    ```
+  }];
+  let statistics = [
+    Statistic<"numHoisted", "num-hoisted", "Reads moved">,
+  ];
+  let dependentDialects = ["norm"];
+}
+
 def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
   let summary = "Convert scheduled kernels to one CTA's program on tiles";
   let description = [{

@@ -33,7 +33,12 @@ const STEPS: &[Step] = &[
     },
     Step {
         to: Level::Tiled,
-        passes: &["norm-tile", "norm-persistent-reduction", "norm-cache-inputs"],
+        passes: &[
+            "norm-tile",
+            "norm-persistent-reduction",
+            "norm-cache-inputs",
+            "norm-hoist-reads",
+        ],
     },
     Step {
         to: Level::Gl,

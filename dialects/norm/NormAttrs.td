@@ -69,6 +69,13 @@ def Norm_GridKind : I32EnumAttr<"GridKind", "one CTA per tile, or CTAs that walk
   let cppNamespace = "::mlir::norm";
 }
 
+def Norm_Eviction : I32EnumAttr<"Eviction", "what accesses to global memory leave in the caches", [
+    I32EnumAttrCase<"Normal", 0, "normal">,
+    I32EnumAttrCase<"Streaming", 1, "streaming">
+  ]> {
+  let cppNamespace = "::mlir::norm";
+}
+
 def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
   let mnemonic = "schedule";
   let summary = "How a kernel's iteration space is spread over the machine";
@@ -90,11 +97,17 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     | `grid` | | `flat`: one CTA per tile; `persistent`: as many CTAs as fit, each walks tiles |
     | `producer_warps` | warps | warps that only copy (warp specialisation); 0 for none |
     | `dependent_launch` | | programmatic dependent launch: start before the previous kernel has ended |
+    | `rows_per_thread` | rows | rows of which each thread holds a part; a power of two, divides `rows_per_cta` |
+    | `eviction` | | `streaming`: what one CTA alone touches leaves the caches first, what all share stays |
+    | `early_reads` | | reads that only later phases need are issued before the first reduction as well |
+    | `min_ctas_per_sm` | CTAs | bounds registers so that an SM holds as many; 0 for no bound |
 
     Constraints:
     - C1: `rows_per_cta`, `threads_per_row`, `vector`, `chunk` and `cluster` are powers of two.
-    - C2: `rows_per_cta * threads_per_row`, and with it the CTA, is at most 1024 threads; `cluster` at most 16.
-    - C3: `stages` is at least 1 and `producer_warps` at least 0.
+    - C2: a CTA has at most 1024 threads, `threads_per_row` for each of `rows_per_cta / rows_per_thread` rows; `cluster`
+      is at most 16.
+    - C3: `stages` is at least 1; `producer_warps` and `min_ctas_per_sm` are at least 0.
+    - C4: `rows_per_thread` is a power of two and at most `rows_per_cta`.
 
     Example, two rows of up to 1024 elements per CTA, 64 threads and 16-byte accesses each:
 
@@ -114,7 +127,11 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     DefaultValuedParameter<"int64_t", "1">:$stages,
     DefaultValuedParameter<"::mlir::norm::GridKind", "::mlir::norm::GridKind::Flat">:$grid,
     DefaultValuedParameter<"int64_t", "0">:$producer_warps,
-    DefaultValuedParameter<"bool", "false">:$dependent_launch
+    DefaultValuedParameter<"bool", "false">:$dependent_launch,
+    DefaultValuedParameter<"int64_t", "1">:$rows_per_thread,
+    DefaultValuedParameter<"::mlir::norm::Eviction", "::mlir::norm::Eviction::Normal">:$eviction,
+    DefaultValuedParameter<"bool", "false">:$early_reads,
+    DefaultValuedParameter<"int64_t", "0">:$min_ctas_per_sm
   );
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

@@ -20,7 +20,8 @@ using namespace mlir::norm;
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rowsPerCta,
                                    int64_t threadsPerRow, int64_t vector, int64_t chunk, ReductionStrategy,
                                    int64_t cluster, CachePlace, CopyMechanism, int64_t stages, GridKind,
-                                   int64_t producerWarps, bool) {
+                                   int64_t producerWarps, bool, int64_t rowsPerThread, Eviction, bool,
+                                   int64_t minCtasPerSm) {
   std::pair<StringRef, int64_t> powers[] = {{"rows_per_cta", rowsPerCta},
                                             {"threads_per_row", threadsPerRow},
                                             {"vector", vector},
@@ -29,13 +30,16 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   for (auto [name, value] : powers)
     if (value < 1 || !llvm::isPowerOf2_64(value)) // schedule_c1
       return emitError() << "expected " << name << " to be a power of two, got " << value;
-  if (threadsPerRow > 1024 || rowsPerCta > 1024 || rowsPerCta * threadsPerRow > 1024) // schedule_c2
-    return emitError() << "expected at most 1024 threads in a CTA, got " << rowsPerCta << " rows of " << threadsPerRow;
+  if (rowsPerThread < 1 || !llvm::isPowerOf2_64(rowsPerThread) || rowsPerThread > rowsPerCta) // schedule_c4
+    return emitError() << "expected rows_per_thread to be a power of two up to rows_per_cta, got " << rowsPerThread;
+  int64_t rowsAtATime = rowsPerCta / rowsPerThread;
+  if (threadsPerRow > 1024 || rowsAtATime > 1024 || rowsAtATime * threadsPerRow > 1024) // schedule_c2
+    return emitError() << "expected at most 1024 threads in a CTA, got " << rowsAtATime << " rows of " << threadsPerRow;
   if (cluster > 16) // schedule_c2
     return emitError() << "expected a cluster of at most 16 CTAs, got " << cluster;
-  if (stages < 1 || producerWarps < 0) // schedule_c3
-    return emitError() << "expected at least one stage and no negative number of producer warps, got " << stages
-                       << " and " << producerWarps;
+  if (stages < 1 || producerWarps < 0 || minCtasPerSm < 0) // schedule_c3
+    return emitError() << "expected at least one stage and no negative number of producer warps or CTAs, got " << stages
+                       << ", " << producerWarps << " and " << minCtasPerSm;
   return success();
 }
 

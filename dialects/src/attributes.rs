@@ -11,6 +11,8 @@ pub mod kernel {
     pub const PARAMS: &str = "gl.params";
     /// Warps of a CTA, an i64.
     pub const NUM_WARPS: &str = "gl.num_warps";
+    /// CTAs that an SM is to hold at least, an i64; absent where registers are not bounded.
+    pub const MIN_CTAS_PER_SM: &str = "gl.min_ctas_per_sm";
     /// Bytes of shared memory that its allocations take, an i64.
     pub const SHARED_BYTES: &str = "gl.shared_bytes";
     /// Bytes of shared memory that a launch has to ask for, an i64; absent for none.

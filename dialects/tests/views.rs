@@ -126,6 +126,10 @@ fn attributes_round_trip_their_parameters() {
         norm::GridKind::Flat,
         0,
         true,
+        1,
+        norm::Eviction::Normal,
+        false,
+        0,
     );
     let parsed =
         ScheduleAttr::try_from(melior::ir::Attribute::parse(&context, &schedule.to_string()).unwrap());

@@ -73,7 +73,7 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
     let name = StringAttribute::new(context, kernel.sym_name()?).into();
     let warps = IntegerAttribute::new(IntegerType::new(context, 64).into(), tiles.num_warps());
     let launch = launch::attribute(&space, &placement)?;
-    let attributes = [
+    let mut attributes = vec![
         ("sym_name", name),
         ("function_type", function_type.into()),
         ("gpu.kernel", Attribute::unit(context)),
@@ -81,6 +81,10 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
         (attributes::kernel::LAUNCH, launch.into()),
         (attributes::kernel::SCHEDULE, schedule.into()),
     ];
+    if schedule.min_ctas_per_sm() > 0 {
+        let bound = IntegerAttribute::new(IntegerType::new(context, 64).into(), schedule.min_ctas_per_sm());
+        attributes.push((attributes::kernel::MIN_CTAS_PER_SM, bound.into()));
+    }
     let arguments = types.into_iter().map(|ty| (ty, location)).collect::<Vec<_>>();
 
     let mut b = Builder::before(op);

@@ -16,6 +16,7 @@ mod gl_vectorize_access;
 mod norm_cache_inputs;
 mod norm_decompose;
 mod norm_form_kernels;
+mod norm_hoist_reads;
 mod norm_normalize_space;
 mod norm_persistent_reduction;
 mod norm_select_schedule;

@@ -8,7 +8,9 @@ mod cost;
 mod row;
 
 use melior::ir::{Attribute, AttributeLike, Location, OperationRef, operation::OperationLike};
-use norma_dialects::norm::{CachePlace, CopyMechanism, GridKind, KernelOp, ReductionStrategy, ScheduleAttr};
+use norma_dialects::norm::{
+    CachePlace, CopyMechanism, Eviction, GridKind, KernelOp, ReductionStrategy, ScheduleAttr,
+};
 use norma_targets::Target;
 
 use self::cost::{Candidate, Cost, longest, ranked};
@@ -82,7 +84,7 @@ fn choose<'c>(
     let location = kernel.op().location();
     let row = row::of(&Space::of(kernel)?)?;
     let ranked = ranked(&row, target);
-    let Some((best, _)) = ranked.first() else {
+    let Some((best, cost)) = ranked.first() else {
         let message = format!(
             "a row of {} elements in accesses of {} bytes, expected one that the registers of a CTA hold: at most {} \
              elements",
@@ -109,6 +111,19 @@ fn choose<'c>(
         GridKind::Flat,
         0,
         false,
+        1,
+        if best.streaming {
+            Eviction::Streaming
+        } else {
+            Eviction::Normal
+        },
+        best.early_reads,
+        // Without a bound ptxas takes registers for a few instructions' gain and halves the CTAs on an SM.
+        if best.early_reads && best.crosses_warps() {
+            cost.resident as i64
+        } else {
+            0
+        },
     );
     let schedule = schedule.ok_or(PassError::Reported)?;
     // SAFETY: the attribute lives in the context of the location.

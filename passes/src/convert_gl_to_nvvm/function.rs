@@ -87,6 +87,11 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
             .filter_map(|name| Some((*name, kernel.attribute(name).ok()?))),
     );
 
+    if let Some(bound) = integer(kernel, attribute::MIN_CTAS_PER_SM) {
+        let bound = IntegerAttribute::new(IntegerType::new(context, 32).into(), bound);
+        attributes.push(("nvvm.minctasm", bound.into()));
+    }
+
     let shared = integer(kernel, attribute::SHARED_BYTES).unwrap_or(0);
     let dynamic = if shared > STATIC_SHARED_LIMIT { shared } else { 0 };
     if dynamic > 0 {

@@ -21,7 +21,7 @@ pub(super) struct Tiles<'c> {
 
 impl<'c> Tiles<'c> {
     /// The layout that the schedule asks for: along the last tile dim, `threads_per_row` threads with `vector` elements
-    /// each, and as many rows beside each other as the CTA has threads for.
+    /// each, and as many rows beside each other as the CTA has threads for; further rows repeat the layout in registers.
     pub fn new(
         placement: &Placement,
         schedule: ScheduleAttr<'c>,
@@ -29,7 +29,7 @@ impl<'c> Tiles<'c> {
     ) -> Result<Self, Diagnostic<'c>> {
         let shape = placement.tile_shape().to_vec();
         let last = shape.len() - 1;
-        let rows = schedule.rows_per_cta();
+        let rows = schedule.rows_per_cta() / schedule.rows_per_thread();
         let per_row = schedule.threads_per_row();
         let num_warps = (rows * per_row / WARP_SIZE).max(1);
         let lanes = per_row.min(WARP_SIZE);

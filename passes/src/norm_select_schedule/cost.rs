@@ -25,10 +25,23 @@ const SERIAL_LOADS: f64 = 1.2;
 /// A CTA alone on its SM, whose barriers nothing covers; n CTAs lose an n-th. At 16384 columns, CTAs of 1024 threads
 /// reach 3665 to 3956 GB/s, smaller ones 4230.
 const LONE_CTA: f64 = 7.2;
+/// The same where a row stays within a warp: no barrier, but a CTA gives its registers back only when its last warp ends.
+const LONE_CTA_OF_WARPS: f64 = 3.6;
 /// Launching a CTA, for each thread: fits CTAs of 128 and 256 threads for short rows.
 const LAUNCH: f64 = 80.0;
-/// Lanes that hold no element of the row, if all did.
-const DEAD_LANES: f64 = 9.6;
+/// Bytes that a CTA must read lest launching CTAs be what takes the time: rows of 512 columns in CTAs of one row each, 1
+/// KB, reach 3150 GB/s, that is 0.65 ns for each CTA.
+const LAUNCH_BYTES: f64 = 1300.0;
+/// Lanes that hold no element of the row, if all did, in a CTA of 512 threads; with the cube of the threads. Rows of 7168
+/// columns reach 4015 GB/s with 512 threads and 4154 with 256, of 8192 columns 4098 and 4044.
+const DEAD_LANES: f64 = 37.0;
+/// Rows of one CTA that wait at one barrier. Two rows of 256 threads lose half a per cent, and guards cost more.
+const SHARED_BARRIER: f64 = 1.0;
+/// SMs that fill up with new CTAs while others run dry, for one of so many waves; nothing where one wave holds all. 32768
+/// rows of 128 columns reach 3060 GB/s in one wave, 2909 in 1.3 and 2904 in 1.9.
+const WAVES: f64 = 8.0;
+/// Rows that the choice is made for where only the run knows: as many as the shortest rows were measured with.
+const NOMINAL_ROWS: u64 = 32768;
 /// Each doubling of the number of accesses, less one: rows of 4095 columns, read 2 bytes at a time, reach 3019 GB/s, rows
 /// of 4096 columns 4130.
 const NARROW_ACCESSES: f64 = 3.6;
@@ -36,10 +49,13 @@ const NARROW_ACCESSES: f64 = 3.6;
 const PARTIAL_SECTORS: f64 = 30.0;
 /// SMs without a CTA, if all were.
 const IDLE_SMS: f64 = 100.0;
-/// Registers of a kernel besides the row: addresses, the reduction, the second phase.
+/// Registers of a kernel besides the row and what is read early: addresses, the reduction, the second phase. ptxas takes
+/// 32, 40, 48 and 63 for 1, 2, 3 and 4 vectors of bf16 row and weight.
 const BASE_REGISTERS: u64 = 24;
 /// Registers are handed out to a warp in units of 8 for each thread.
 const REGISTER_UNIT: u64 = 8;
+/// An SM's registers and warps are dealt to four sub-partitions.
+const SUB_PARTITIONS: u64 = 4;
 
 /// Along what an input's neighbouring addresses lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +83,8 @@ pub(super) struct Row {
     pub streamed_bytes: u64,
     /// Bytes of an element of each reused input.
     pub cached: Vec<u64>,
+    /// Bytes of an element of each other input along the row, which may be read early.
+    pub late: Vec<u64>,
     /// How that input lies in memory.
     pub contiguous: Contiguous,
 }
@@ -78,13 +96,31 @@ pub(super) struct Candidate {
     pub threads_per_row: u64,
     pub vector: u64,
     pub chunk: u64,
+    /// Hints for the caches, which pay where each access moves whole sectors: `streaming` loses 5 to 10% at 4095, 5125
+    /// and 769 columns, whose sectors several accesses share, and gains up to 1% elsewhere, 5% at 128 columns.
+    pub streaming: bool,
+    /// Issue the reads of later phases early: gains 1 to 2% from 1024 to 7168 columns. Needs the hints, without which
+    /// ptxas moves the loads back behind the barrier.
+    pub early_reads: bool,
+}
+
+impl Candidate {
+    /// Threads of a CTA.
+    pub(super) fn threads(&self) -> u64 {
+        self.threads_per_row * self.rows_per_cta
+    }
+
+    /// Whether threads of several warps share a row.
+    pub(super) fn crosses_warps(&self) -> bool {
+        self.threads_per_row > WARP
+    }
 }
 
 /// The expected cost of a candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cost {
     /// Each loss by name, in per cent of the copy roof.
-    pub losses: [(&'static str, f64); 8],
+    pub losses: [(&'static str, f64); 10],
     /// Registers of a thread.
     pub registers: u64,
     /// CTAs that an SM holds at a time.
@@ -102,6 +138,7 @@ impl Cost {
 pub(super) fn candidates(row: &Row, target: &Target) -> Vec<Candidate> {
     let chunk = row.extent.next_power_of_two();
     let threads = u64::from(target.threads_per_cta);
+    let whole_accesses = (row.vector * row.element_bytes) as f64 >= ACCESS;
     let powers = |most: u64| (0..=most.ilog2()).map(|power| 1_u64 << power);
     powers(threads)
         .filter(|per_row| per_row * row.vector <= chunk && chunk <= per_row * ELEMENTS_PER_THREAD)
@@ -112,13 +149,15 @@ pub(super) fn candidates(row: &Row, target: &Target) -> Vec<Candidate> {
             threads_per_row,
             vector: row.vector,
             chunk,
+            streaming: whole_accesses,
+            early_reads: whole_accesses,
         })
         .collect()
 }
 
 /// Judges a candidate; `None` if an SM cannot hold one CTA of it.
 pub(super) fn cost(row: &Row, candidate: Candidate, target: &Target) -> Option<Cost> {
-    let threads = candidate.threads_per_row * candidate.rows_per_cta;
+    let threads = candidate.threads();
     let step = candidate.threads_per_row * candidate.vector;
     // Registers that are dead in every thread fold away; in a group that is live at all, each thread has its registers.
     let groups = row.extent.div_ceil(step);
@@ -130,9 +169,14 @@ pub(super) fn cost(row: &Row, candidate: Candidate, target: &Target) -> Option<C
         .iter()
         .map(|bytes| elements * if candidate.vector * bytes < 4 { 4 } else { *bytes } / 4)
         .sum::<u64>();
-    let registers = (BASE_REGISTERS + cached + candidate.vector).next_multiple_of(REGISTER_UNIT);
+    let early = if candidate.early_reads {
+        row.late.iter().map(|bytes| elements * bytes / 4).sum()
+    } else {
+        candidate.vector
+    };
+    let registers = (BASE_REGISTERS + cached + early).next_multiple_of(REGISTER_UNIT);
     let resident = (u64::from(target.threads_per_sm) / threads)
-        .min(u64::from(target.registers_per_sm) / (registers * threads))
+        .min(warps_by_registers(registers, target) / threads.div_ceil(WARP))
         .min(u64::from(target.ctas_per_sm));
     if resident == 0 || registers > u64::from(target.registers_per_thread) {
         return None;
@@ -143,16 +187,36 @@ pub(super) fn cost(row: &Row, candidate: Candidate, target: &Target) -> Option<C
     let needed = BYTES_IN_FLIGHT * bandwidth_per_sm(target) / bandwidth_per_sm(&SM_90A);
     let serial = (elements * row.streamed_bytes) as f64 / ACCESS - 1.0;
     let live_lanes = row.extent as f64 / (groups * step) as f64;
-    let ctas = row.rows.map(|rows| rows.div_ceil(candidate.rows_per_cta));
+    let crosses_warps = candidate.crosses_warps();
+    let lone_cta = if crosses_warps {
+        LONE_CTA
+    } else {
+        LONE_CTA_OF_WARPS
+    };
+    let cta_bytes = (row.extent * row.streamed_bytes * candidate.rows_per_cta) as f64;
+    let shares_barrier = crosses_warps && candidate.rows_per_cta > 1;
     let sms = f64::from(target.part.sms);
-    let busy_sms = ctas.map_or(1.0, |ctas| (ctas as f64 / sms).min(1.0));
+    let ctas = |rows: u64| rows.div_ceil(candidate.rows_per_cta) as f64;
+    let busy_sms = row.rows.map_or(1.0, |rows| (ctas(rows) / sms).min(1.0));
+    let waves = ctas(row.rows.unwrap_or(NOMINAL_ROWS)) / (resident as f64 * sms);
     Some(Cost {
         losses: [
             ("loads in flight", LOADS_IN_FLIGHT * needed / in_flight),
             ("loads in a row", SERIAL_LOADS * serial.max(0.0)),
-            ("barriers", LONE_CTA / resident as f64),
-            ("CTA launches", LAUNCH / threads as f64),
-            ("dead lanes", DEAD_LANES * (1.0 - live_lanes)),
+            ("barriers", lone_cta / resident as f64),
+            (
+                "shared barriers",
+                if shares_barrier { SHARED_BARRIER } else { 0.0 },
+            ),
+            ("waves", WAVES * (waves - 1.0).clamp(0.0, 1.0) / waves),
+            (
+                "CTA launches",
+                LAUNCH / threads as f64 + 100.0 * (1.0 - cta_bytes / LAUNCH_BYTES).max(0.0) * waves.min(1.0),
+            ),
+            (
+                "dead lanes",
+                DEAD_LANES * (threads as f64 / 512.0).powi(3) * (1.0 - live_lanes),
+            ),
             (
                 "narrow accesses",
                 NARROW_ACCESSES * (ACCESS / access_bytes as f64 - 1.0),
@@ -166,6 +230,12 @@ pub(super) fn cost(row: &Row, candidate: Candidate, target: &Target) -> Option<C
         registers,
         resident,
     })
+}
+
+/// The warps that an SM has registers for.
+fn warps_by_registers(registers: u64, target: &Target) -> u64 {
+    let of_partition = u64::from(target.registers_per_sm) / SUB_PARTITIONS;
+    of_partition / (registers * WARP) * SUB_PARTITIONS
 }
 
 /// The share of a sector's bytes that one access of a warp uses.
@@ -231,6 +301,7 @@ mod tests {
             element_bytes: bytes,
             streamed_bytes: bytes,
             cached: vec![bytes],
+            late: vec![bytes],
             contiguous: Contiguous::Row,
         }
     }
@@ -248,7 +319,8 @@ mod tests {
 
     #[test]
     fn the_measured_winners_are_chosen() {
-        assert_eq!(shape(1024), Some((2, 64, 2)));
+        assert_eq!(shape(1024), Some((1, 128, 1)));
+        assert_eq!(shape(2048), Some((1, 128, 2)));
         assert_eq!(shape(4096), Some((1, 256, 2)));
         assert_eq!(shape(8192), Some((1, 512, 2)));
         assert_eq!(shape(16384), Some((1, 512, 4)));
@@ -256,16 +328,16 @@ mod tests {
 
     #[test]
     fn short_rows_are_packed_into_ctas_of_128_threads() {
-        assert_eq!(shape(128), Some((16, 8, 2)));
-        assert_eq!(shape(256), Some((8, 16, 2)));
+        assert_eq!(shape(128), Some((32, 4, 4)));
+        assert_eq!(shape(256), Some((8, 32, 1)));
         assert_eq!(shape(512), Some((4, 32, 2)));
     }
 
     #[test]
     fn rows_between_powers_of_two_leave_few_lanes_dead() {
-        assert_eq!(shape(5120), Some((1, 128, 5)));
+        assert_eq!(shape(5120), Some((1, 256, 3)));
         assert_eq!(shape(6144), Some((1, 256, 3)));
-        assert_eq!(shape(7168), Some((1, 512, 2)));
+        assert_eq!(shape(7168), Some((1, 256, 4)));
     }
 
     #[test]

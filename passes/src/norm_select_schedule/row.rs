@@ -74,6 +74,11 @@ pub(super) fn of<'c>(space: &Space<'c, '_>) -> Result<Row, PassError<'c>> {
             .filter(|input| is_among(input, &reused))
             .map(|input| input.bytes)
             .collect(),
+        late: accesses
+            .iter()
+            .filter(|input| !input.is_write && !is_among(input, &reused) && !is_among(input, &contributing))
+            .map(|input| input.bytes)
+            .collect(),
         contiguous: lead.contiguous,
     })
 }

@@ -23,8 +23,15 @@ func.func @schedule_c2_cluster() attributes {
 // -----
 
 func.func @schedule_c3() attributes {
-  // expected-error @+1 {{expected at least one stage and no negative number of producer warps, got 0 and 0}}
+  // expected-error @+1 {{expected at least one stage and no negative number of producer warps or CTAs, got 0, 0 and 0}}
   a = #norm.schedule<stages = 0>
+} { return }
+
+// -----
+
+func.func @schedule_c4() attributes {
+  // expected-error @+1 {{expected rows_per_thread to be a power of two up to rows_per_cta, got 4}}
+  a = #norm.schedule<rows_per_cta = 2, rows_per_thread = 4>
 } { return }
 
 // -----

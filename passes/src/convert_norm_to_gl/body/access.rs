@@ -5,8 +5,8 @@
 
 use melior::ir::{AffineExpr, AffineMap, BlockLike, Type, Value, ValueLike};
 use norma_dialects::{
-    gl::{LoadOp, StoreOp},
-    norm::{ReadOp, WriteOp},
+    gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp},
+    norm::{Eviction, ReadOp, WriteOp},
 };
 
 use crate::support::{
@@ -52,7 +52,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             other,
             local.access,
             local.guards,
-            None,
+            self.cache_hints(&access),
             None,
             self.tiles.ty(element, axes)?,
         )?;
@@ -85,7 +85,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             &local.limits,
             local.access,
             local.guards,
-            None,
+            self.cache_hints(&access),
             None,
         )?);
         Ok(())
@@ -208,6 +208,26 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             indices,
             limits,
         })
+    }
+
+    /// The hints that the schedule wants: no other CTA touches what an access over all grid dims does, and every CTA
+    /// touches what an access over none of them does.
+    fn cache_hints(&self, access: &Access<'c, 'a>) -> Option<CacheAttr<'c>> {
+        if self.space.kernel.schedule()?.eviction() != Eviction::Streaming {
+            return None;
+        }
+        let dims = access.dims();
+        let (mut used, mut all) = (0, 0);
+        for dim in self.placement.grid() {
+            all += 1;
+            used += usize::from(dims.contains(&dim));
+        }
+        let (l1, l2) = match used {
+            used if used == all => (EvictionPolicy::NoAllocate, EvictionPolicy::First),
+            0 => (EvictionPolicy::Last, EvictionPolicy::Last),
+            _ => return None,
+        };
+        Some(CacheAttr::get(self.b.context(), l1, l2))
     }
 
     fn zero(&self, element: Type<'c>) -> Value<'c, 'a> {
