@@ -104,3 +104,23 @@ norm.kernel @one_row(%x: memref<8xf32>, %y: memref<f32>) space(%b = 1 : grid, %r
   %1 = norm.reduce add %0 over(%t) : f32
   norm.write %1, %y[] : memref<f32>
 }
+
+// -----
+// Streaming: what one CTA alone touches leaves the caches first, what all share stays. Rows of one thread repeat the
+// layout of fewer warps.
+
+// CHECK-LABEL: gpu.func @streaming
+// CHECK-SAME: gl.min_ctas_per_sm = 4 : i64
+// CHECK-SAME: gl.num_warps = 2
+// CHECK: gl.load %arg0 {{.*}} cache <l1 = no_allocate, l2 = evict_first>
+// CHECK-SAME: tensor<4x64xf32, #gl.blocked<size_per_thread = [1, 2], threads_per_warp = [1, 32], warps_per_cta = [2, 1], order = [1, 0]>>
+// CHECK: gl.load %arg1 {{.*}} cache <l1 = evict_last, l2 = evict_last>
+// CHECK: gl.store {{.*}} cache <l1 = no_allocate, l2 = evict_first>
+norm.kernel @streaming(%x: memref<8x64xf32>, %w: memref<64xf32>, %y: memref<8x64xf32>)
+    space(%b = 2 : grid, %r = 4 : tile, %t = 64 : tile)
+    schedule(#norm.schedule<rows_per_cta = 4, vector = 2, chunk = 64, rows_per_thread = 2, eviction = streaming, min_ctas_per_sm = 4>) {
+  %0 = norm.read %x[%b * 4 + %r, %t] : memref<8x64xf32>
+  %1 = norm.read %w[%t] : memref<64xf32>
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%b * 4 + %r, %t] : memref<8x64xf32>
+}

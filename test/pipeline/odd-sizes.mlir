@@ -35,8 +35,8 @@ func.func @four(%x: tensor<?x4100xbf16>, %w: tensor<4100xbf16>) -> tensor<?x4100
 // GL-LABEL: gpu.func @eight_0
 // GL:       gl.load %{{.*}} where {{.*}} vector 8 :
 // PTX-LABEL: .visible .entry eight_0(
-// PTX:       @%p{{[0-9]+}} ld.global{{(\.nc)?}}.v4.b32
-// PTX:       @%p{{[0-9]+}} st.global.v4.b32
+// PTX:       @%p{{[0-9]+}} ld.global{{[^ ]*}}.v4.b32
+// PTX:       @%p{{[0-9]+}} st.global{{[^ ]*}}.v4.b32
 func.func @eight(%x: tensor<?x4104xbf16>, %w: tensor<4104xbf16>) -> tensor<?x4104xbf16> {
   %y = norm.rms_norm %x weight(%w : tensor<4104xbf16>) : tensor<?x4104xbf16> -> tensor<?x4104xbf16>
   return %y : tensor<?x4104xbf16>

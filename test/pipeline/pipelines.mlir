@@ -29,9 +29,10 @@
 // TILED-NEXT:      norm-tile
 // TILED-NEXT:      norm-persistent-reduction
 // TILED-NEXT:      norm-cache-inputs
+// TILED-NEXT:      norm-hoist-reads
 // TILED-NEXT:    {{^\)}}
 
-// GL:              norm-cache-inputs
+// GL:              norm-hoist-reads
 // GL-NEXT:         convert-norm-to-gl
 // GL-NEXT:         canonicalize
 // GL-NEXT:         cse

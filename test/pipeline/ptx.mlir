@@ -1,5 +1,5 @@
-// What RMSNorm's PTX must show where speed is the point: every access to global memory moves 16 bytes and reads go the
-// read-only way, one barrier, f32 arithmetic throughout, and no local memory.
+// What RMSNorm's PTX must show where speed is the point: every access to global memory moves 16 bytes, the weight's
+// reads are under way before the reduction, one barrier, f32 arithmetic throughout, and no local memory.
 // RUN: normac %examples/rms_norm.mlir --emit=ptx > %t
 // RUN: FileCheck %s --input-file=%t
 // RUN: FileCheck %s --input-file=%t --check-prefix=BARRIERS
@@ -8,13 +8,14 @@
 // CHECK:         .target sm_90a
 // CHECK:         .visible .entry rms_norm_0(
 // CHECK:         .reqntid 256
-// CHECK-COUNT-2: ld.global.nc.v4.b32
+// CHECK-COUNT-2: ld.global.L1::no_allocate.L2::cache_hint.v4.b32
+// CHECK-COUNT-2: ld.global.L1::evict_last.L2::cache_hint.v4.b32
 // CHECK-COUNT-5: shfl.sync.bfly.b32
 // CHECK:         bar.sync
 // CHECK:         rsqrt.approx.ftz.f32
-// CHECK-COUNT-2: ld.global.nc.v4.b32
+// CHECK-NOT:     ld.global
 // CHECK:         cvt.rn.bf16x2.f32
-// CHECK-COUNT-2: st.global.v4.b32
+// CHECK-COUNT-2: st.global.L1::no_allocate.L2::cache_hint.v4.b32
 // CHECK:         ret;
 
 // BARRIERS-COUNT-1: bar.sync
@@ -22,5 +23,5 @@
 
 // NOWHERE-NOT: .local
 // NOWHERE-NOT: f64
-// NOWHERE-NOT: {{(ld|st)\.global(\.nc)?\.(b|v2)}}
+// NOWHERE-NOT: {{((ld|st)\.global(\.nc)?|cache_hint)\.(b|v2)}}
 // NOWHERE-NOT: ld.global.v4

@@ -19,19 +19,19 @@
 
 // The same with a schedule: the row is resident, and an access moves 16 bytes.
 // SCHEDULED:     norm.kernel @rms_norm_0({{.*}}) space(%{{.*}} = dim(%{{.*}}, 0), %{{.*}} = 4096)
-// SCHEDULED-SAME: schedule(#norm.schedule<{{.*}}vector = 8, chunk = 4096>)
+// SCHEDULED-SAME: schedule(#norm.schedule<{{.*}}vector = 8, chunk = 4096, eviction = streaming, early_reads = true,
 
 // Dims are spread over grid and tile; the chunks' loop has gone; x is kept as bf16 and widened again after the reduction.
 // TILED:      space(%[[B:.*]] = dim(%[[X:.*]], 0) : grid, %[[R:.*]] = 1 : tile, %[[T:.*]] = 4096 : tile)
 // TILED-NOT:  where
 // TILED:      %[[READ:.*]] = norm.read %[[X]][%[[B]] + %[[R]], %[[T]]]
-// TILED-NEXT: %[[KEPT:.*]] = norm.cache %[[READ]] in register : bf16
+// TILED:      %[[KEPT:.*]] = norm.cache %[[READ]] in register : bf16
 // TILED:      arith.extf %[[READ]] : bf16 to f32
 // TILED:      norm.reduce add %{{.*}} over(%[[T]]) : f32
 // TILED:      arith.extf %[[KEPT]] : bf16 to f32
 
 // Tiles with layouts; the reduction is still one op.
-// GL:         gpu.func @rms_norm_0({{.*}}) kernel attributes {gl.launch = #gl.launch<{{.*}}>, gl.num_warps = 8 : i64
+// GL:         gpu.func @rms_norm_0({{.*}}) kernel attributes {gl.launch = #gl.launch<{{.*}}>, gl.min_ctas_per_sm = 6 : i64, gl.num_warps = 8 : i64
 // GL:         gpu.block_id
 // GL:         gl.load %{{.*}} : memref<?x4096xbf16> -> tensor<1x4096xbf16, #[[LAYOUT:.*]]>
 // GL:         gl.optimization_barrier %{{.*}} : tensor<1x4096xbf16, #[[LAYOUT]]>
@@ -57,9 +57,9 @@
 // NVVM-SAME:     nvvm.reqntid = array<i32: 256
 // NVVM-NOT:      arith.
 // NVVM-NOT:      f64
-// NVVM:          llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// NVVM:          llvm.inline_asm has_side_effects "{{.*}}ld.global.L1::no_allocate.L2::cache_hint.v4.b32
 // NVVM-COUNT-5:  nvvm.shfl.sync
 // NVVM-NOT:      nvvm.shfl.sync
 // NVVM:          nvvm.barrier
 // NVVM-NOT:      nvvm.barrier
-// NVVM:          llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xbf16>, !llvm.ptr<1>
+// NVVM:          llvm.inline_asm has_side_effects "{{.*}}st.global.L1::no_allocate.L2::cache_hint.v4.b32

@@ -12,15 +12,15 @@
 // RUN: FileCheck %s --input-file=%t/manifest.json --check-prefix=MANIFEST
 // RUN: FileCheck %s --input-file=%t/manifest.json --check-prefix=SPILLS
 
-// CHECK:     LDG.E.128
+// CHECK:     LDG.E{{[A-Z0-9.]*}}.128
 // CHECK:     BAR.SYNC
 // CHECK-NOT: BAR.SYNC
-// CHECK:     STG.E.128
+// CHECK:     STG.E{{[A-Z0-9.]*}}.128
 // CHECK:     EXIT
 
 // NOWHERE-NOT: {{(LDL|STL)}}
 // NOWHERE-NOT: {{(LDG|STG)\.E(\.CONSTANT)?[ ;]}}
-// NOWHERE-NOT: {{(LDG|STG)\.E\.(U16|64)}}
+// NOWHERE-NOT: {{(LDG|STG)\.E[A-Z0-9.]*\.(U16|64)}}
 // NOWHERE-NOT: {{ (DADD|DMUL|DFMA) }}
 
 // MANIFEST-COUNT-3: "registers": {{([1-9]|[1-5][0-9]|6[0-4])}},

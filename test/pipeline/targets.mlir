@@ -8,5 +8,5 @@
 
 // CHECK: .target [[TARGET]]{{$}}
 // CHECK: .visible .entry rms_norm_0(
-// CHECK: ld.global.nc.v4.b32
-// CHECK: st.global.v4.b32
+// CHECK: ld.global{{[^ ]*}}.v4.b32
+// CHECK: st.global{{[^ ]*}}.v4.b32

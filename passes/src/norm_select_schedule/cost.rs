@@ -164,17 +164,23 @@ pub(super) fn cost(row: &Row, candidate: Candidate, target: &Target) -> Option<C
     let elements = groups * candidate.vector;
     let access_bytes = candidate.vector * row.element_bytes;
 
-    let cached = row
+    let held = |bytes: &u64| {
+        // Two elements share a register only where one access moves both.
+        let bytes = if candidate.vector * bytes < 4 { 4 } else { *bytes };
+        elements * bytes / 4
+    };
+    let row_registers = row
         .cached
         .iter()
-        .map(|bytes| elements * if candidate.vector * bytes < 4 { 4 } else { *bytes } / 4)
-        .sum::<u64>();
+        .map(held)
+        .sum::<u64>()
+        .max(held(&row.streamed_bytes));
     let early = if candidate.early_reads {
-        row.late.iter().map(|bytes| elements * bytes / 4).sum()
+        row.late.iter().map(held).sum()
     } else {
         candidate.vector
     };
-    let registers = (BASE_REGISTERS + cached + early).next_multiple_of(REGISTER_UNIT);
+    let registers = (BASE_REGISTERS + row_registers + early).next_multiple_of(REGISTER_UNIT);
     let resident = (u64::from(target.threads_per_sm) / threads)
         .min(warps_by_registers(registers, target) / threads.div_ceil(WARP))
         .min(u64::from(target.ctas_per_sm));
@@ -327,10 +333,10 @@ mod tests {
     }
 
     #[test]
-    fn short_rows_are_packed_into_ctas_of_128_threads() {
+    fn short_rows_are_packed_into_ctas_of_128_or_256_threads() {
         assert_eq!(shape(128), Some((32, 4, 4)));
         assert_eq!(shape(256), Some((8, 32, 1)));
-        assert_eq!(shape(512), Some((4, 32, 2)));
+        assert_eq!(shape(512), Some((8, 32, 2)));
     }
 
     #[test]
