@@ -571,7 +571,7 @@ def ConvertMathToNvvmApprox
     | `math.tanh` | `1 - 2 / (exp(2x) + 1)` | absolute, about 2^-22 (derived); relative is lost near 0 |
     | `math.tanh`, `fast-tanh` | `tanh.approx` | relative, about 2^-11 |
     | `math.sqrt` | `sqrt.rn` | correctly rounded |
-    | `math.absf`, `floor`, `ceil`, `trunc`, `roundeven`, `copysign` | LLVM's intrinsic | exact |
+    | `math.absf`, `floor`, `ceil`, `trunc`, `roundeven`, `copysign`, `fma` | LLVM's intrinsic | exact, or rounded once |
 
     **Leaves alone** other element types, scalable vectors, and every other math op
     (`math.sin` among them, whose approximation is good for small arguments

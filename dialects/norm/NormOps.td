@@ -122,7 +122,8 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     - `extents`: `()[s] -> (n results)`; `sizes`: pairs (buffer, axis), one per symbol.
     - `roles`: one `DimRole` per dim, once tiled.
     - `guards`: `(n)[s] -> (lhs0, rhs0, lhs1, rhs1, ...)`, each pair meaning `lhs < rhs`.
-    - `alignments`: bytes, one per buffer: the base address and every dynamic stride are multiples of it.
+    - `alignments`: bytes, one per buffer: the base address and every dynamic stride are multiples of it. Without them an
+      element's own size is all that is known, and accesses move single elements.
     - `schedule`: how to spread the space over the machine.
 
     Constraints:

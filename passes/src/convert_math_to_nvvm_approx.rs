@@ -83,6 +83,7 @@ impl Function {
             "math.trunc" => Self::Exact("llvm.intr.trunc"),
             "math.roundeven" => Self::Exact("llvm.intr.roundeven"),
             "math.copysign" => Self::Exact("llvm.intr.copysign"),
+            "math.fma" => Self::Exact("llvm.intr.fma"),
             _ => return None,
         })
     }

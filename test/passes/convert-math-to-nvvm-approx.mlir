@@ -30,6 +30,7 @@ gpu.module @kernels {
 // CHECK: llvm.intr.trunc
 // CHECK: llvm.intr.roundeven
 // CHECK: llvm.intr.copysign
+// CHECK: llvm.intr.fma(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, f32, f32) -> f32
 // CHECK-NOT: math.
 // OPTIONS-LABEL: @one_instruction
 // OPTIONS: "llvm.nvvm.rsqrt.approx.f"
@@ -45,7 +46,8 @@ gpu.module @kernels {
     %7 = math.trunc %6 : f32
     %8 = math.roundeven %7 : f32
     %9 = math.copysign %8, %x : f32
-    return %9 : f32
+    %10 = math.fma %9, %8, %x : f32
+    return %10 : f32
   }
 }
 
