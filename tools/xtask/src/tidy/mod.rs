@@ -42,7 +42,7 @@ const CHECKS: &[Check] = &[
     cuda_release::every_mention_is_of_the_pinned_release,
     readme::every_named_path_exists,
     readme::every_named_variable_is_read,
-    readme::every_pictured_pass_is_in_the_pipeline,
+    readme::the_picture_has_the_pipelines_passes,
     readme::every_kernel_shown_is_an_example,
     skipped_tests::no_test_is_skipped_without_a_reason,
 ];

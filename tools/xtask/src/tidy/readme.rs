@@ -1,12 +1,13 @@
 //! What READMEs and docs name is there: paths and environment variables rot quietest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::{Finding, Tree, pattern};
 
 const README: &str = "README.md";
 const PIPELINE: &str = "compiler/src/pipeline.rs";
+const TABLE: &str = "passes/Passes.td";
 
 /// Folders that exist once something was built or installed, and the name for one that a command writes.
 const GENERATED: &[&str] = &["target/", ".toolchain/", "DIR/"];
@@ -48,26 +49,36 @@ fn joined(folder: &Path, name: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Every pass in the picture of the levels is one that the pipeline runs.
-pub fn every_pictured_pass_is_in_the_pipeline(tree: &Tree) -> Vec<Finding> {
+/// The picture of the levels and the pipeline have the same passes of ours.
+pub fn the_picture_has_the_pipelines_passes(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(README).unwrap_or_default();
     let pipeline = tree.text(PIPELINE).unwrap_or_default();
-    let run: BTreeSet<&str> = pattern(r"[a-z][a-z0-9-]+")
-        .find_iter(pipeline)
-        .map(|name| name.as_str())
-        .collect();
+    let table = tree.text(TABLE).unwrap_or_default();
     let pass = pattern(r"\b(?:norm|gl|convert)-[a-z0-9-]+");
+    let mut run: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in pass.find_iter(pipeline) {
+        run.entry(name.as_str()).or_insert(name.start());
+    }
+    let mut pictured = BTreeSet::new();
     let mut findings = Vec::new();
     // A picture's arrow, with the passes that lead down it.
     for arrow in pattern(r"(?m)^ +\|.*$").find_iter(text) {
-        let gone = pass
-            .find_iter(arrow.as_str())
-            .filter(|name| !run.contains(name.as_str()));
-        findings.extend(gone.map(|name| {
-            let what = format!("{PIPELINE} has no {}", name.as_str());
-            Finding::at(README, text, arrow.start() + name.start(), what)
-        }));
+        for name in pass.find_iter(arrow.as_str()) {
+            pictured.insert(name.as_str());
+            if !run.contains_key(name.as_str()) {
+                let what = format!("{PIPELINE} has no {}", name.as_str());
+                findings.push(Finding::at(README, text, arrow.start() + name.start(), what));
+            }
+        }
     }
+    let is_ours = |name: &str| table.contains(&format!("\"{name}\""));
+    let missing = run
+        .iter()
+        .filter(|(name, _)| is_ours(name) && !pictured.contains(*name));
+    findings.extend(missing.map(|(name, offset)| {
+        let what = format!("the picture of the levels in {README} has no {name}");
+        Finding::at(PIPELINE, pipeline, *offset, what)
+    }));
     findings
 }
 
@@ -165,14 +176,27 @@ mod tests {
     }
 
     #[test]
-    fn a_pictured_pass_that_the_pipeline_lacks_is_found() {
+    fn a_pass_that_picture_or_pipeline_lacks_is_found() {
         let readme = "kernel\n  |  norm-tile, norm-gone, and more\ngl\n";
-        let tree = Tree::of(&[(README, readme), (PIPELINE, "&[\"norm-tile{rows=$rows}\"]")]);
-        let found: Vec<_> = every_pictured_pass_is_in_the_pipeline(&tree)
+        let tree = Tree::of(&[
+            (README, readme),
+            (
+                PIPELINE,
+                "&[\"norm-tile{rows=$rows}\",\n\"norm-hoist\", \"convert-of-mlir\"]",
+            ),
+            (TABLE, "RustPass<\"norm-tile\"> RustPass<\"norm-hoist\">"),
+        ]);
+        let found: Vec<_> = the_picture_has_the_pipelines_passes(&tree)
             .iter()
             .map(ToString::to_string)
             .collect();
-        assert_eq!(found, ["README.md:2: compiler/src/pipeline.rs has no norm-gone"]);
+        assert_eq!(
+            found,
+            [
+                "README.md:2: compiler/src/pipeline.rs has no norm-gone",
+                "compiler/src/pipeline.rs:2: the picture of the levels in README.md has no norm-hoist",
+            ]
+        );
     }
 
     #[test]
