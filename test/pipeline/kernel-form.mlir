@@ -16,9 +16,9 @@
 // GL:        arith.constant 1.000000e+00 : f32
 // GL:        gl.yield %{{.*}}, %{{.*}}, %{{.*}} : f32, f32, f32
 // PTX-LABEL: .visible .entry layer_norm_welford(
-// PTX:       ld.global.nc.v4.b32
+// PTX:       ld.global{{[^ ]*}}.v4.b32
 // PTX:       bar.sync
-// PTX:       st.global.v4.b32
+// PTX:       st.global{{[^ ]*}}.v4.b32
 func.func @layer_norm_host(%x: memref<?x8192xbf16> {norm.name = "x"}, %g: memref<8192xbf16> {norm.name = "g"}, %b: memref<8192xbf16> {norm.name = "b"}, %y: memref<?x8192xbf16> {norm.name = "y", norm.output}) {
   norm.launch @layer_norm_welford(%x, %g, %b, %y) : memref<?x8192xbf16>, memref<8192xbf16>, memref<8192xbf16>, memref<?x8192xbf16>
   return
@@ -64,7 +64,7 @@ norm.kernel @layer_norm_welford(%x: memref<?x8192xbf16>, %g: memref<8192xbf16>, 
 // GL:        gl.coordinates
 // GL:        arith.cmpi eq
 // PTX-LABEL: .visible .entry cross_entropy(
-// PTX:       ld.global.nc.v4.b32
+// PTX:       ld.global{{[^ ]*}}.v4.b32
 // PTX:       ex2.approx.ftz.f32
 // PTX:       lg2.approx.ftz.f32
 func.func @cross_entropy_host(%x: memref<?x32000xbf16> {norm.name = "x"}, %labels: memref<?xi64> {norm.name = "labels"}, %loss: memref<?xf32> {norm.name = "loss", norm.output}) {
@@ -94,8 +94,8 @@ norm.kernel @cross_entropy(%x: memref<?x32000xbf16>, %labels: memref<?xi64>, %lo
 // GL-LABEL:      gpu.func @qk_norm_rotate_half(
 // GL-COUNT-2:    gl.store
 // PTX-LABEL:     .visible .entry qk_norm_rotate_half(
-// PTX:           ld.global{{(.nc)?}}.v4.b32
-// PTX:           st.global.v4.b32
+// PTX:           ld.global{{[^ ]*}}.v4.b32
+// PTX:           st.global{{[^ ]*}}.v4.b32
 func.func @qk_norm_rotate_half_host(%x: memref<?x32x128xbf16> {norm.name = "x"}, %w: memref<128xbf16> {norm.name = "w"}, %cos: memref<?x64xf32> {norm.name = "cos"}, %sin: memref<?x64xf32> {norm.name = "sin"}, %y: memref<?x32x128xbf16> {norm.name = "y", norm.output}) {
   norm.launch @qk_norm_rotate_half(%x, %w, %cos, %sin, %y) : memref<?x32x128xbf16>, memref<128xbf16>, memref<?x64xf32>, memref<?x64xf32>, memref<?x32x128xbf16>
   return

@@ -42,7 +42,7 @@ impl<'c, 'a> Space<'c, 'a> {
         Ok(traffic)
     }
 
-    /// The bytes of the part of a buffer that an access covers, from its first element on.
+    /// The bytes of the part of a buffer that an access covers, from the element it has at the dims' origin on.
     fn bytes_reached(&self, access: &Access<'c, 'a>) -> AffineExpr<'c> {
         let context = context::of(self.location());
         let last = self
@@ -51,15 +51,17 @@ impl<'c, 'a> Space<'c, 'a> {
             .map(|extent| *extent + AffineExpr::constant(context, -1))
             .collect::<Vec<_>>();
         let last = AffineMap::new(context, 0, self.sizes.len(), &last);
+        let zeros = vec![AffineExpr::constant(context, 0); self.extents.len()];
+        let first = AffineMap::new(context, 0, self.sizes.len(), &zeros);
         let bytes = AffineExpr::constant(context, access.element_bytes());
         access.coordinates.iter().fold(bytes, |bytes, coordinate| {
             // A guard over the coordinate says where it ends; without one it goes to the last point of the dims.
             let guard = self.guards.iter().find(|[lhs, _]| lhs == coordinate);
-            bytes
-                * guard.map_or_else(
-                    || coordinate.compose(last) + AffineExpr::constant(context, 1),
-                    |[_, limit]| *limit,
-                )
+            let end = guard.map_or_else(
+                || coordinate.compose(last) + AffineExpr::constant(context, 1),
+                |[_, limit]| *limit,
+            );
+            bytes * (end + coordinate.compose(first) * AffineExpr::constant(context, -1))
         })
     }
 }
@@ -131,5 +133,18 @@ mod tests {
              }",
         );
         assert_eq!(moved, Some(("160".to_owned(), "128".to_owned())));
+    }
+
+    #[test]
+    fn an_access_moves_nothing_before_its_first_element() {
+        let halves = traffic(
+            "norm.kernel @k(%x: memref<8x4xf32>, %y: memref<8x4xf32>) space(%m = 8, %j = 2) {
+               %0 = norm.read %x[%m, %j] : memref<8x4xf32>
+               %1 = norm.read %x[%m, %j + 2] : memref<8x4xf32>
+               norm.write %0, %y[%m, %j] : memref<8x4xf32>
+               norm.write %1, %y[%m, %j + 2] : memref<8x4xf32>
+             }",
+        );
+        assert_eq!(halves, Some(("128".to_owned(), "128".to_owned())));
     }
 }
