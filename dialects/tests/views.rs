@@ -1,5 +1,7 @@
 //! The generated views, over ops that were parsed and ops that they built.
 
+use std::sync::mpsc::channel;
+
 use melior::{
     Context,
     dialect::DialectRegistry,
@@ -165,9 +167,12 @@ fn attributes_round_trip_their_parameters() {
 }
 
 #[test]
-fn bad_parameters_give_no_attribute() {
+fn bad_parameters_give_no_attribute_and_say_why() {
     let context = context();
+    let (said, hear) = channel();
+    context.attach_diagnostic_handler(move |diagnostic| said.send(diagnostic.to_string()).is_ok());
     let location = Location::unknown(&context);
     let blocked = gl::BlockedAttr::get_checked(location, &[1, 3], &[1, 32], &[1, 4], &[1, 0], &[]);
     assert_eq!(blocked, None);
+    assert_eq!(hear.try_recv().unwrap(), "expected powers of two, got 3");
 }
