@@ -53,10 +53,12 @@ fn next_steps(built: &Path) -> String {
     let built = built.display();
     format!(
         "\nnext, from the repository's root:\n\
-         \u{20} {built}/normac {INPUT} --emit=kernel              the kernel before any schedule; gl, nvvm and ptx also\n\
-         \u{20} {built}/norma-run {OUTPUT} --size m=16384 --time  checks it and times it, where there is a GPU\n\
+         \u{20} {built}/normac {INPUT} --emit=kernel\n\
+         \u{20}     shows the kernel before any schedule; other levels are gl, nvvm and ptx\n\
+         \u{20} {built}/norma-run {OUTPUT} --size m=16384 --check --time\n\
+         \u{20}     checks and times it, on a machine with a GPU\n\
          \n\
-         {OUTPUT}/manifest.json says how to launch the kernel; README, \"A kernel of your own\", how to go on\n"
+         {OUTPUT}/manifest.json says how to launch the kernel; README, \"A kernel of your own\", how to write one\n"
     )
 }
 
