@@ -212,7 +212,9 @@ def Gl_OptimizationBarrierOp : Gl_Op<"optimization_barrier", [SameOperandsAndRes
   let summary = "Passes a tile on so that nothing is merged across it";
   let description = [{
     The result equals the operand, but what is computed from it is not merged with what was computed from the operand: a
-    bf16 tile that is needed again after a reduction stays 16 bits wide in registers and is widened a second time.
+    bf16 tile that is needed again after a reduction stays 16 bits wide in registers and is widened a second time. It holds
+    up to PTX: ptxas may still widen once, where it has registers to spare. (Forcing the second widening by byte
+    permutations saved 8 registers at 4096 columns on sm_90a, and cost 0 to 8% of the speed.)
 
     Example: `%1 = gl.optimization_barrier %0 : tensor<1x4096xbf16, #blocked>`
   }];

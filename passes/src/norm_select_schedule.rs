@@ -118,8 +118,7 @@ fn choose<'c>(
             Eviction::Normal
         },
         best.early_reads,
-        // Without a bound ptxas takes registers for a few instructions' gain and halves the CTAs on an SM.
-        if best.early_reads && best.crosses_warps() {
+        if cost::bounds_registers(&row, *best) {
             cost.resident as i64
         } else {
             0

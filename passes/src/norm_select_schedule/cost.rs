@@ -261,6 +261,14 @@ fn bandwidth_per_sm(target: &Target) -> f64 {
     target.part.bandwidth * target.part.copy_efficiency / f64::from(target.part.sms)
 }
 
+/// Whether to bound a kernel's registers by what the model expects. With up to three accesses per thread ptxas takes
+/// registers for a few instructions' gain and halves the CTAs on an SM; with more, the row leaves it no choice, and a bound
+/// that is a little too low spills.
+pub(super) fn bounds_registers(row: &Row, candidate: Candidate) -> bool {
+    let accesses = row.extent.div_ceil(candidate.threads_per_row * candidate.vector);
+    candidate.early_reads && candidate.crosses_warps() && accesses <= 3
+}
+
 /// The candidates with their costs, cheapest first; equal ones keep their order.
 pub(super) fn ranked(row: &Row, target: &Target) -> Vec<(Candidate, Cost)> {
     let mut ranked = candidates(row, target)
