@@ -4,17 +4,17 @@
 //! memory-bound row reduction; docs/schedule.md has the figures and what is left out. Only differences between candidates
 //! for the same kernel mean anything.
 
-use norma_targets::{SM_90A, Target};
+use norma_targets::{ACCESS_BYTES, SM_90A, Target, WARP_SIZE};
 
 /// The most elements of a row that one thread may hold: beyond 64 f32 registers of row, occupancy falls to one CTA of 512
 /// threads for each SM and spilling is near.
 const ELEMENTS_PER_THREAD: u64 = 64;
 /// The fewest threads of a CTA, one warp.
-const WARP: u64 = 32;
+const WARP: u64 = WARP_SIZE as u64;
 /// DRAM is read and written in sectors of 32 bytes.
 const SECTOR: f64 = 32.0;
 /// The widest access of one thread, in bytes.
-const ACCESS: f64 = 16.0;
+const ACCESS: f64 = ACCESS_BYTES as f64;
 /// One 16-byte access by each of an SM's 2048 threads: with these bytes in flight a copy on an H200 loses what
 /// `LOADS_IN_FLIGHT` says.
 const BYTES_IN_FLIGHT: f64 = 2048.0 * ACCESS;

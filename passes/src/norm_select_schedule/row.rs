@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use melior::ir::operation::OperationLike;
 
+use norma_targets::ACCESS_BYTES;
+
 use super::cost::{Contiguous, Row};
 use crate::support::{
     diagnostic::Diagnostic,
@@ -11,9 +13,6 @@ use crate::support::{
     reduced_dim::reduced_dim,
     space::{Access, Space, Strides},
 };
-
-/// The widest access of one thread, in bytes.
-const ACCESS_BYTES: i64 = 16;
 
 /// The row of a kernel.
 pub(super) fn of<'c>(space: &Space<'c, '_>) -> Result<Row, PassError<'c>> {
