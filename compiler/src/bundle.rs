@@ -80,15 +80,16 @@ pub fn assemble(
     emitted: &[Emitted],
     target: &Target,
 ) -> Result<Bundle> {
+    let lowered = kernel::Kernels::of(module);
     let mut functions = Vec::new();
     for host in host::functions(module)? {
         let sizes = sizes::name_sizes(&host, forms);
         let kernels = host
             .launches
             .iter()
-            .map(|launch| kernel::describe(module, &host, launch, &sizes, forms, emitted, target))
+            .map(|launch| kernel::describe(&lowered, &host, launch, &sizes, forms, emitted, target))
             .collect::<Result<Vec<_>>>()?;
-        let (outputs, inputs) = sizes::tensors(&host, &sizes, module)?
+        let (outputs, inputs) = sizes::tensors(&host, &sizes, &lowered)?
             .into_iter()
             .partition(|tensor| {
                 host.arguments

@@ -110,10 +110,15 @@ impl Level {
     ///
     /// # Errors
     ///
-    /// An op of a dialect that the level does not have.
+    /// An op of a dialect that the level does not have, or a module in the module.
     pub fn check(self, module: &Module) -> Result<()> {
         for op in walk::pre_order(module.as_operation()) {
             let name = norma_dialects::op_name(op);
+            if name == "builtin.module" && op.parent_operation().is_some() {
+                let message = "a module in a module; supported: functions of one module";
+                Diagnostic::unsupported(op.location(), message).emit(None);
+                return Err(Error::unsupported("the input has modules in a module").diagnosed());
+            }
             let dialect = name.split('.').next().unwrap_or_default();
             if dialect != "builtin" && !self.dialects().contains(&dialect) {
                 let dialects = self.dialects().join(", ");

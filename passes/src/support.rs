@@ -11,6 +11,7 @@ pub mod dialects;
 pub mod driver;
 pub mod guard;
 pub mod linear_form;
+mod nesting;
 pub mod pass;
 pub mod reduced_dim;
 pub mod shared_memory;

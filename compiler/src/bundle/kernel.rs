@@ -1,5 +1,7 @@
 //! A kernel's entry in the manifest: its launch, its parameters, and what it uses.
 
+use std::collections::HashMap;
+
 use melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, Module, OperationRef};
@@ -22,8 +24,8 @@ use crate::target::Target;
 const THREADS: &str = "nvvm.reqntid";
 
 /// What the base address and dynamic strides of each buffer of a launch are multiples of, in bytes.
-pub(super) fn alignments(module: &Module, launch: &Launch) -> Result<Vec<u64>> {
-    let attribute = launch_attribute(function(module, launch)?)?;
+pub(super) fn alignments(kernels: &Kernels, launch: &Launch) -> Result<Vec<u64>> {
+    let attribute = launch_attribute(kernels.find(launch)?)?;
     Ok(attribute
         .alignments()
         .iter()
@@ -33,7 +35,7 @@ pub(super) fn alignments(module: &Module, launch: &Launch) -> Result<Vec<u64>> {
 
 /// Describes one launch of a host function.
 pub(super) fn describe(
-    module: &Module,
+    kernels: &Kernels,
     host: &HostFunction,
     launch: &Launch,
     sizes: &Sizes,
@@ -41,7 +43,7 @@ pub(super) fn describe(
     emitted: &[Emitted],
     target: &Target,
 ) -> Result<Kernel> {
-    let op = function(module, launch)?;
+    let op = kernels.find(launch)?;
     let attribute = launch_attribute(op)?;
     let symbols = attribute
         .sizes()
@@ -166,20 +168,30 @@ fn symbols_of(kernel: &Kernel, sizes: &Sizes) -> Vec<Symbol> {
     sizes.symbols.iter().filter(used).cloned().collect()
 }
 
-/// The function in a `gpu.module` that a launch calls.
-fn function<'c, 'a>(module: &'a Module<'c>, launch: &Launch) -> Result<OperationRef<'c, 'a>> {
-    walk::named(module.as_operation(), "llvm.func")
-        .into_iter()
-        .find(|op| {
-            symbol_name(*op) == Some(&launch.kernel)
-                && op.parent_operation().and_then(symbol_name) == launch.module.as_deref()
-        })
-        .ok_or_else(|| {
+/// The functions in `gpu.module`s, by the names of module and function.
+pub(super) struct Kernels<'c, 'a>(HashMap<(Option<&'c str>, &'c str), OperationRef<'c, 'a>>);
+
+impl<'c, 'a> Kernels<'c, 'a> {
+    /// Those of a module at level `nvvm`.
+    pub fn of(module: &'a Module<'c>) -> Self {
+        let functions = walk::named(module.as_operation(), "llvm.func").into_iter();
+        let named = functions.filter_map(|op| {
+            let module = op.parent_operation().and_then(symbol_name);
+            Some(((module, symbol_name(op)?), op))
+        });
+        Self(named.collect())
+    }
+
+    /// The function that a launch calls.
+    fn find(&self, launch: &Launch) -> Result<OperationRef<'c, 'a>> {
+        let name = (launch.module.as_deref(), launch.kernel.as_str());
+        self.0.get(&name).copied().ok_or_else(|| {
             Error::user(format!(
                 "a launch calls '{}', which no gpu.module has as an llvm.func",
                 launch.kernel
             ))
         })
+    }
 }
 
 fn launch_attribute<'c>(op: OperationRef<'c, '_>) -> Result<LaunchAttr<'c>> {

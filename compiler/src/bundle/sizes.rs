@@ -3,12 +3,11 @@
 //! Two dims are one size if the kernels say so: a kernel whose space has a dim of extent `dim(%x, 0)` and
 //! which writes `%y` at that dim fixes the first extent of `y` as well.
 
-use melior::ir::Module;
 use norma_bundle::Expression;
 use norma_bundle::manifest::{Symbol, SymbolOf, Tensor};
 
 use super::host::{Buffer, HostFunction};
-use super::kernel;
+use super::kernel::{self, Kernels};
 use super::kernel_form::{KernelForm, Size};
 use crate::error::Result;
 
@@ -126,13 +125,13 @@ fn contiguous(shape: &[Expression]) -> Vec<Expression> {
 }
 
 /// The manifest's tensors, in the order of the arguments.
-pub(super) fn tensors(host: &HostFunction, sizes: &Sizes, module: &Module) -> Result<Vec<Tensor>> {
+pub(super) fn tensors(host: &HostFunction, sizes: &Sizes, kernels: &Kernels) -> Result<Vec<Tensor>> {
     let mut tensors = Vec::new();
     for (index, argument) in host.arguments.iter().enumerate() {
         let element_bytes = argument.element.bytes() as u64;
         let mut align = argument.align.unwrap_or(element_bytes);
         for launch in &host.launches {
-            let alignments = kernel::alignments(module, launch)?;
+            let alignments = kernel::alignments(kernels, launch)?;
             for (buffer, alignment) in launch.buffers.iter().zip(alignments) {
                 if buffer.argument == index {
                     align = align.max(alignment);

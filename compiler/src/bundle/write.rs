@@ -47,6 +47,11 @@ impl Bundle {
             .iter()
             .map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
         let files: Vec<_> = files.chain([(FILE_NAME, json.as_bytes())]).collect();
+        // A folder of a file's name would stop the moves half-way.
+        if let Some((name, _)) = files.iter().find(|(name, _)| folder.join(name).is_dir()) {
+            let message = format!("'{name}' is a folder there");
+            return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, message)));
+        }
         for (name, bytes) in &files {
             fs::write(scratch.path().join(name), bytes).map_err(failed)?;
         }

@@ -5,8 +5,8 @@
 
 mod needs;
 
-use melior::ir::OperationRef;
 use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, RegionLike};
 use norma_passes::support::diagnostic::{self, Severity};
 use norma_passes::support::walk;
 
@@ -32,6 +32,11 @@ enum Need {
 pub fn check(module: OperationRef, target: &Target) -> Result<()> {
     let mut refused = 0;
     for op in walk::pre_order(module) {
+        if let Some(name) = unspeakable_name(op) {
+            let message = format!("expected a name of letters, digits, '_' and '$' for PTX, got '{name}'");
+            diagnostic::emit(op.location(), Severity::Error, &message, &[]);
+            refused += 1;
+        }
         for need in needs::of(op) {
             if let Some(message) = objection(op, need, target) {
                 diagnostic::emit(op.location(), Severity::Error, &message, &[]);
@@ -47,6 +52,15 @@ pub fn check(module: OperationRef, target: &Target) -> Result<()> {
         ))
         .diagnosed()),
     }
+}
+
+/// The name of a module, which names a file too, or of a function with a body, if PTX does not take it.
+fn unspeakable_name<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
+    let has_body = op.region(0).is_ok_and(|body| body.first_block().is_some());
+    let name = norma_dialects::symbol_name(op).filter(|_| has_body)?;
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
+    let is_identifier = name.bytes().all(is_legal) && !name.starts_with(|first: char| first.is_ascii_digit());
+    (!is_identifier).then_some(name)
 }
 
 /// What to tell about an op, if its need is not met.

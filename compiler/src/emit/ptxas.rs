@@ -29,9 +29,11 @@ impl Ptxas {
     ///
     /// The one asked for is missing, does not run, or is too old for the target.
     pub fn chosen(explicit: Option<&Path>, target: &Target) -> Result<Option<Self>> {
-        let chosen = explicit
-            .map(Path::to_owned)
-            .or_else(|| env::var_os("NORMA_PTXAS").map(PathBuf::from));
+        let chosen = explicit.map(Path::to_owned).or_else(|| {
+            env::var_os("NORMA_PTXAS")
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from)
+        });
         let Some(path) = chosen else { return Ok(None) };
         let origin = if explicit.is_some() {
             "asked for"

@@ -10,8 +10,20 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use melior::{Context, StringRef, ir::Module};
+use melior::{
+    Context, StringRef,
+    ir::{Location, Module},
+};
 use mlir_sys::{MlirContext, MlirModule, MlirStringRef};
+
+use super::{
+    diagnostic::Diagnostic,
+    nesting::{self, Place},
+};
+
+/// The deepest nesting of brackets that is parsed: far more than programs have, and a small part of what overflows 8 MiB of
+/// stack.
+const DEEPEST: usize = 256;
 
 /// A source text that is attached to a context, until it is dropped.
 pub struct Source<'c> {
@@ -19,6 +31,9 @@ pub struct Source<'c> {
     context: &'c Context,
     /// Boxed, because the handler holds its address; locked, because passes emit from several threads.
     rendered: Box<Mutex<String>>,
+    name: String,
+    /// Where the text is nested deeper than MLIR's parser, which calls itself, has stack for.
+    too_deep: Option<Place>,
 }
 
 impl<'c> Source<'c> {
@@ -51,11 +66,19 @@ impl<'c> Source<'c> {
             raw,
             context,
             rendered,
+            name: name.to_owned(),
+            too_deep: nesting::beyond(text, DEEPEST),
         }
     }
 
     /// Parses and verifies the text as a module. `None` if it is none; the diagnostics say why.
     pub fn parse(&self) -> Option<Module<'c>> {
+        if let Some(place) = &self.too_deep {
+            let message = format!("brackets are nested more than {DEEPEST} deep");
+            let location = Location::new(self.context, &self.name, place.line, place.column);
+            Diagnostic::user(location, message).emit(None);
+            return None;
+        }
         // SAFETY: source and context are alive; the module's ownership passes to the result.
         unsafe { Module::from_option_raw(normaSourceParse(self.raw, self.context.to_raw())) }
     }

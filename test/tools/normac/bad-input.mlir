@@ -42,6 +42,15 @@
 // RUN: bash -c 'normac no-such-file.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NO-FILE
 // NO-FILE: error: cannot read 'no-such-file.mlir': No such file or directory
 
+// RUN: bash -c 'normac nested.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NESTED
+// NESTED: nested.mlir:2:3: error: unsupported: a module in a module; supported: functions of one module
+
+// RUN: bash -c 'normac deep.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=DEEP
+// DEEP: deep.mlir:2:{{[0-9]+}}: error: brackets are nested more than 256 deep
+
+// RUN: bash -c 'normac name.mlir --from=nvvm -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NAME
+// NAME: name.mlir:1:1: error: expected a name of letters, digits, '_' and '$' for PTX, got '../m'
+
 // RUN: not ls out
 
 //--- unknown-op.mlir
@@ -69,6 +78,19 @@ func.func @f(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
   %y = norm.rms_norm %x : tensor<4x64xf32> ->
 //--- no-kernel.mlir
 module {}
+//--- nested.mlir
+module {
+  module {}
+}
+//--- name.mlir
+gpu.module @"../m" {
+  llvm.func @k() attributes {gpu.kernel, nvvm.kernel} {
+    llvm.return
+  }
+}
+//--- deep.mlir
+module attributes {test.deep =
+  [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[} {}
 //--- feature.mlir
 gpu.module @m {
   llvm.func @k() attributes {gpu.kernel, nvvm.kernel} {

@@ -34,6 +34,17 @@
 // VARIABLE: error: no ptxas at '/nowhere/ptxas', the path named by NORMA_PTXAS
 // RUN: not ls %t
 
+// A folder in the place of a file: nothing of the bundle is left in it.
+// RUN: rm -rf %t && mkdir -p %t/manifest.json
+// RUN: bash -c 'normac %S/bundle.mlir --from=nvvm -o %t; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FOLDER
+// FOLDER: 'manifest.json' is a folder there
+// RUN: not ls %t/double.sm_90a.cubin
+// RUN: rm -rf %t
+
+// A target that is named twice is compiled once, and a variable that is empty says nothing.
+// RUN: env NORMA_PTXAS= normac %S/bundle.mlir --from=nvvm --target=sm_90a,sm_90a -o %t
+// RUN: ls %t/manifest.json && rm -rf %t
+
 // A schedule that could not be looked at.
 // RUN: bash -c 'normac %S/bundle.mlir --emit=nvvm --schedule="}" ; test $? = 1' 2>&1 | FileCheck %s --check-prefix=BRACES
 // BRACES: error: expected a schedule without braces, got '}'

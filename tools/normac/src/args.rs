@@ -52,6 +52,18 @@ pub struct Args {
     pub ptxas: Option<PathBuf>,
 }
 
+impl Args {
+    /// Leaves each target once, where it first stands.
+    pub fn drop_repeated_targets(&mut self) {
+        let mut seen = Vec::new();
+        self.target.retain(|target| {
+            let is_new = !seen.contains(target);
+            seen.push(*target);
+            is_new
+        });
+    }
+}
+
 fn parse_target(name: &str) -> Result<&'static Target, String> {
     Target::parse(name).map_err(|error| {
         let hint = error.hint().map(|hint| format!("\n  {hint}"));

@@ -130,8 +130,11 @@ fn progress(steps: usize) -> ProgressBar {
 
 fn to_stdout(bytes: &[u8]) -> Result<()> {
     let mut output = io::stdout().lock();
-    output
-        .write_all(bytes)
-        .and_then(|()| output.flush())
-        .map_err(|error| Error::user(format!("cannot write to standard output: {error}")))
+    match output.write_all(bytes).and_then(|()| output.flush()) {
+        // A reader that has closed the pipe has what it wanted.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::user(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
 }

@@ -15,7 +15,8 @@ use args::Args;
 use input::InputText;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let mut args = Args::parse();
+    args.drop_repeated_targets();
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
