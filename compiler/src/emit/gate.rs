@@ -56,8 +56,9 @@ pub fn check(module: OperationRef, target: &Target) -> Result<()> {
 
 /// The name of a module, which names a file too, or of a function with a body, if PTX does not take it.
 fn unspeakable_name<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
-    let has_body = op.region(0).is_ok_and(|body| body.first_block().is_some());
-    let name = norma_dialects::symbol_name(op).filter(|_| has_body)?;
+    // Symbols alone are asked for a region: the error of an op that has none prints the op.
+    let name = norma_dialects::symbol_name(op)?;
+    op.region(0).ok()?.first_block()?;
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
     let is_identifier = name.bytes().all(is_legal) && !name.starts_with(|first: char| first.is_ascii_digit());
     (!is_identifier).then_some(name)
