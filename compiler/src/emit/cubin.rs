@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::ptxas::Ptxas;
 use super::resource_usage::{ResourceUsage, parse_log};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::target::Target;
 
 /// An assembled module.
@@ -26,6 +26,21 @@ pub enum Assembler {
     InProcess,
     /// A child process.
     Ptxas(Ptxas),
+}
+
+/// The error for PTX that an assembler refused.
+pub(super) fn refusal(name: &str, target: &Target) -> Error {
+    Error::internal(format!(
+        "the PTX of '{name}' does not assemble for {}",
+        target.name
+    ))
+}
+
+/// `error` with the lines of an assembler's log as notes.
+pub(super) fn with_log(error: Error, log: &str) -> Error {
+    log.lines()
+        .filter(|line| !line.trim().is_empty())
+        .fold(error, Error::note)
 }
 
 impl Assembler {

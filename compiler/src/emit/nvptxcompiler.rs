@@ -5,6 +5,7 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 
+use super::cubin::{refusal, with_log};
 use crate::error::{Error, Result};
 use crate::target::Target;
 
@@ -99,15 +100,9 @@ pub(super) fn assemble(ptx: &str, name: &str, target: &Target) -> Result<(Vec<u8
         let log = compilation.log(nvPTXCompilerGetErrorLogSize, nvPTXCompilerGetErrorLog);
         let error = match status {
             UNSUPPORTED_PTX_VERSION => internal("is too old"),
-            _ => Error::internal(format!(
-                "the PTX of '{name}' does not assemble for {}",
-                target.name
-            )),
+            _ => refusal(name, target),
         };
-        return Err(log
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .fold(error, Error::note));
+        return Err(with_log(error, &log));
     }
     let cubin = compilation
         .read(

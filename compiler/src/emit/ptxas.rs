@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::cubin::{refusal, with_log};
 use crate::error::{Error, Result};
 use crate::target::Target;
 
@@ -132,14 +133,7 @@ impl Ptxas {
             .map(|stream| String::from_utf8_lossy(&stream).into_owned())
             .concat();
         if !output.status.success() {
-            let error = Error::internal(format!(
-                "the PTX of '{name}' does not assemble for {}",
-                target.name
-            ));
-            return Err(log
-                .lines()
-                .filter(|line| !line.trim().is_empty())
-                .fold(error, Error::note));
+            return Err(with_log(refusal(name, target), &log));
         }
         Ok((fs::read(&cubin).map_err(failed)?, log))
     }

@@ -162,15 +162,11 @@ fn exchange<'c, 'a>(
     let ty = value.r#type();
     match types::bit_width(ty) {
         Some(32) => Ok(shuffle(e, value, mask)),
-        Some(bits @ (8 | 16)) => {
+        Some(bits @ (1 | 8 | 16)) => {
             let narrow = e.int(bits as u32);
             let wide = e.b.value("arith.extui", &[e.bitcast(value, narrow)], e.int(32));
             let moved = e.b.value("arith.trunci", &[shuffle(e, wide, mask)], narrow);
             Ok(e.bitcast(moved, ty))
-        }
-        Some(1) => {
-            let wide = e.b.value("arith.extui", &[value], e.int(32));
-            Ok(e.b.value("arith.trunci", &[shuffle(e, wide, mask)], ty))
         }
         Some(64) => {
             let halves = e
