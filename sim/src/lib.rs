@@ -1,0 +1,16 @@
+//! Runs kernels of level `nvvm` on the CPU, as adversely as the PTX memory model allows, and reports what they do
+//! wrong.
+//!
+//! [`decode::program`] turns a module of MLIR's LLVM and NVVM dialects into a [`program::Program`]; [`run()`] executes a
+//! [`Launch`] of one of its kernels on a [`Memory`] and gives an [`Outcome`]: findings, counts, and the memory as the
+//! kernel left it. See `sim/README.md` for what is modelled and how.
+
+pub mod address;
+pub mod finding;
+pub mod launch;
+pub mod options;
+pub mod program;
+
+pub use finding::{Finding, FindingKind, MemoryPlace, Note, ThreadPlace};
+pub use launch::{Argument, Launch, TensorMap};
+pub use options::{Approximation, Options};

@@ -1,0 +1,45 @@
+//! How a run is scheduled, and how far it goes.
+
+/// Options of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Seeds every choice: equal seeds give equal runs.
+    pub seed: u64,
+    /// How approximate functions err.
+    pub approximation: Approximation,
+    /// Multiprocessors, as special registers tell.
+    pub multiprocessors: u32,
+    /// Clusters that run at once; more are let in where those wait for others.
+    pub resident_clusters: u32,
+    /// Whether bank conflicts and coalescing are counted.
+    pub traffic: bool,
+    /// Warp instructions of a CTA after which it counts as endless.
+    pub instruction_limit: u64,
+    /// Distinct findings after which the run stops.
+    pub finding_limit: usize,
+}
+
+/// How approximate functions err, within what the PTX ISA documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Approximation {
+    /// Not at all: the correctly rounded result.
+    Exact,
+    /// By close to the documented bound, up or down as a hash of the operand says: a kernel must not need more than is
+    /// promised.
+    #[default]
+    Adversarial,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            approximation: Approximation::default(),
+            multiprocessors: 132,
+            resident_clusters: 2,
+            traffic: false,
+            instruction_limit: 1 << 28,
+            finding_limit: 16,
+        }
+    }
+}

@@ -1,0 +1,951 @@
+//! What a warp can execute.
+//!
+//! Where PTX and LLVM differ in detail the instruction says which it means. Operations on vectors are decoded to one
+//! instruction per component; memory instructions keep their vector, as the width of an access is observable.
+
+use super::{Pc, Register};
+
+/// One instruction, executed by the active lanes of a warp.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Instruction {
+    /// `to = value`.
+    Constant {
+        /// Result.
+        to: Register,
+        /// The pattern.
+        value: u64,
+    },
+    /// `to = undefined`: any pattern; reading it is only a fault if it reaches memory or control flow.
+    Undefined {
+        /// Result.
+        to: Register,
+    },
+    /// `to = from`.
+    Copy {
+        /// Result.
+        to: Register,
+        /// Operand.
+        from: Register,
+    },
+    /// `to = condition ? yes : no`, lane by lane.
+    Select {
+        /// Result.
+        to: Register,
+        /// An `i1`.
+        condition: Register,
+        /// If 1.
+        yes: Register,
+        /// If 0.
+        no: Register,
+    },
+    /// Integer arithmetic on the low `bits` bits.
+    Integer {
+        /// Which operation.
+        op: IntegerOp,
+        /// 1 to 64.
+        bits: u8,
+        /// Result.
+        to: Register,
+        /// Left operand.
+        a: Register,
+        /// Right operand.
+        b: Register,
+    },
+    /// `to = a + b * scale`, on 64-bit addresses (`llvm.getelementptr`); `b` is sign-extended from `bits`.
+    Address {
+        /// Result.
+        to: Register,
+        /// The base address.
+        a: Register,
+        /// The index.
+        b: Register,
+        /// The index's width.
+        bits: u8,
+        /// Bytes per step.
+        scale: i64,
+    },
+    /// An integer comparison, giving an `i1`.
+    CompareInteger {
+        /// Which comparison.
+        predicate: IntegerPredicate,
+        /// Width of the operands.
+        bits: u8,
+        /// Result.
+        to: Register,
+        /// Left operand.
+        a: Register,
+        /// Right operand.
+        b: Register,
+    },
+    /// Float arithmetic on one or two operands, rounded to nearest even.
+    Float {
+        /// Which operation.
+        op: FloatOp,
+        /// The format of operands and result.
+        format: Format,
+        /// Whether subnormal operands and results are flushed to zero of their sign (`.ftz`).
+        flush: bool,
+        /// Result.
+        to: Register,
+        /// Left operand.
+        a: Register,
+        /// Right operand; equal to `a` where the operation has one operand.
+        b: Register,
+    },
+    /// `to = a * b + c` with one rounding to nearest even.
+    FusedMultiplyAdd {
+        /// The format.
+        format: Format,
+        /// Whether subnormals are flushed.
+        flush: bool,
+        /// Result.
+        to: Register,
+        /// Factor.
+        a: Register,
+        /// Factor.
+        b: Register,
+        /// Addend.
+        c: Register,
+    },
+    /// A float comparison, giving an `i1`.
+    CompareFloat {
+        /// Which comparison.
+        predicate: FloatPredicate,
+        /// The format.
+        format: Format,
+        /// Result.
+        to: Register,
+        /// Left operand.
+        a: Register,
+        /// Right operand.
+        b: Register,
+    },
+    /// An approximate function of the special function unit, f32 to f32.
+    Approximate {
+        /// Which function.
+        function: ApproximateFunction,
+        /// Whether subnormals are flushed.
+        flush: bool,
+        /// Result.
+        to: Register,
+        /// Operand.
+        a: Register,
+        /// The divisor of [`ApproximateFunction::Divide`]; otherwise equal to `a`.
+        b: Register,
+    },
+    /// A conversion between number types.
+    Convert {
+        /// Which conversion.
+        conversion: Conversion,
+        /// Result.
+        to: Register,
+        /// Operand.
+        from: Register,
+    },
+    /// The bits of `from`, lowest register first, cut anew into registers of another width (`llvm.bitcast`).
+    Repack {
+        /// Results.
+        to: Vec<Register>,
+        /// Width of each result.
+        to_bits: u8,
+        /// Operands.
+        from: Vec<Register>,
+        /// Width of each operand.
+        from_bits: u8,
+    },
+    /// `prmt.b32`: each selector nibble picks a byte of `b:a`, or its sign replicated (bit 3).
+    PermuteBytes {
+        /// Result.
+        to: Register,
+        /// Bytes 0 to 3.
+        a: Register,
+        /// Bytes 4 to 7.
+        b: Register,
+        /// Four nibbles.
+        selector: Register,
+    },
+    /// A special register.
+    Special {
+        /// Which.
+        register: SpecialRegister,
+        /// Result.
+        to: Register,
+    },
+    /// Reads `to.len()` components of `bytes` bytes each from consecutive addresses.
+    Load {
+        /// The memory.
+        space: Space,
+        /// How it is ordered.
+        order: MemoryOrder,
+        /// Whether it promises that nobody writes there while the kernel runs (`.nc`, `invariant`).
+        invariant: bool,
+        /// Results.
+        to: Vec<Register>,
+        /// Bytes per component.
+        bytes: u8,
+        /// The address's register.
+        address: Register,
+        /// What the address must be a multiple of.
+        align: u32,
+        /// Lanes that take part; the others keep their `to`.
+        guard: Option<Guard>,
+    },
+    /// Writes `from.len()` components of `bytes` bytes each to consecutive addresses.
+    Store {
+        /// The memory.
+        space: Space,
+        /// How it is ordered.
+        order: MemoryOrder,
+        /// What to write.
+        from: Vec<Register>,
+        /// Bytes per component.
+        bytes: u8,
+        /// The address's register.
+        address: Register,
+        /// What the address must be a multiple of.
+        align: u32,
+        /// Lanes that take part.
+        guard: Option<Guard>,
+    },
+    /// Reads, combines and writes back in one step.
+    Atomic {
+        /// The memory.
+        space: Space,
+        /// How it is ordered.
+        order: MemoryOrder,
+        /// Which operation.
+        op: AtomicOp,
+        /// What the memory holds.
+        format: AtomicFormat,
+        /// The old value; absent for `red`.
+        to: Option<Register>,
+        /// The address's register.
+        address: Register,
+        /// The operand; the new value of a compare-and-swap.
+        operand: Register,
+        /// What a compare-and-swap expects.
+        expected: Option<Register>,
+        /// Lanes that take part.
+        guard: Option<Guard>,
+    },
+    /// `shfl.sync`.
+    Shuffle {
+        /// Which lanes are read.
+        kind: ShuffleKind,
+        /// Result, 32 bits.
+        to: Register,
+        /// Whether the source lane was in range.
+        in_range: Option<Register>,
+        /// Lanes that take part.
+        mask: Register,
+        /// What is exchanged.
+        value: Register,
+        /// Lane or distance.
+        offset: Register,
+        /// Clamp and segment mask, as in PTX.
+        clamp: Register,
+    },
+    /// `vote.sync`, `match.sync`, `activemask`.
+    Vote {
+        /// Which vote.
+        kind: VoteKind,
+        /// Result.
+        to: Register,
+        /// Lanes that take part; for [`VoteKind::ActiveMask`] unused.
+        mask: Register,
+        /// The predicate or value.
+        value: Register,
+    },
+    /// `elect.sync`.
+    Elect {
+        /// 1 in the elected lane.
+        to: Register,
+        /// Lanes that take part; absent for all.
+        mask: Option<Register>,
+    },
+    /// `redux.sync`.
+    WarpReduce {
+        /// Which operation.
+        op: WarpReduceOp,
+        /// Result.
+        to: Register,
+        /// Lanes that take part.
+        mask: Register,
+        /// What is reduced, 32 bits.
+        value: Register,
+    },
+    /// `bar.warp.sync`.
+    WarpBarrier {
+        /// Lanes that take part.
+        mask: Register,
+    },
+    /// `barrier.cta`.
+    Barrier {
+        /// Whether threads wait, or only arrive.
+        kind: BarrierKind,
+        /// Which of the CTA's 16 barriers; absent for 0.
+        id: Option<Register>,
+        /// Threads that take part; absent for all of the CTA.
+        threads: Option<Register>,
+        /// Whether all threads of a warp must execute it together.
+        aligned: bool,
+    },
+    /// `barrier.cluster.arrive`.
+    ClusterArrive {
+        /// Whether it releases what came before; otherwise `.relaxed`.
+        release: bool,
+        /// Whether all threads of a warp must execute it together.
+        aligned: bool,
+    },
+    /// `barrier.cluster.wait`.
+    ClusterWait {
+        /// Whether it acquires what the others released; otherwise `.relaxed`.
+        acquire: bool,
+        /// Whether all threads of a warp must execute it together.
+        aligned: bool,
+    },
+    /// An operation on an mbarrier that never waits.
+    Mbarrier {
+        /// Which operation.
+        op: MbarrierOp,
+        /// Shared ([`Space::Shared`]) or another CTA's ([`Space::Cluster`]).
+        space: Space,
+        /// The mbarrier's address.
+        address: Register,
+        /// The expected count of an init; arrivals of an arrive (1 if absent).
+        count: Option<Register>,
+        /// Transaction bytes of `expect_tx` and `complete_tx`, or of an `arrive.expect_tx`.
+        transaction: Option<Register>,
+        /// The phase state an arrive gives back, opaque.
+        state: Option<Register>,
+        /// How it is ordered.
+        order: MemoryOrder,
+        /// Lanes that take part.
+        guard: Option<Guard>,
+    },
+    /// Tests a phase of an mbarrier.
+    MbarrierWait {
+        /// What it gives.
+        kind: WaitKind,
+        /// The mbarrier's address.
+        address: Register,
+        /// The phase: a parity (0 or 1), or the state that an arrive gave.
+        phase: Register,
+        /// Whether `phase` is a parity.
+        parity: bool,
+        /// 1 if the phase has completed; absent for [`WaitKind::Loop`], which goes on only then.
+        to: Option<Register>,
+        /// How it is ordered.
+        order: MemoryOrder,
+    },
+    /// `cp.async`: 4, 8 or 16 bytes from global to shared memory.
+    CopyAsync {
+        /// Where to, in shared memory.
+        to: Register,
+        /// Where from, in global memory.
+        from: Register,
+        /// Bytes written.
+        bytes: u8,
+        /// Bytes read; the rest is zero. Absent for all.
+        source_bytes: Option<Register>,
+        /// Lanes that take part.
+        guard: Option<Guard>,
+    },
+    /// `cp.async.commit_group`.
+    CopyAsyncCommit,
+    /// `cp.async.wait_group`, until at most this many groups of the thread are pending; `wait_all` is absent.
+    CopyAsyncWait {
+        /// Groups that may stay pending.
+        pending: Option<u32>,
+    },
+    /// `cp.async.mbarrier.arrive`: arrives once the thread's copies so far have landed.
+    CopyAsyncArrive {
+        /// The mbarrier's address.
+        address: Register,
+        /// Whether the arrival is one that the count already holds (`.noinc`).
+        counted: bool,
+    },
+    /// `cp.async.bulk` of one piece of memory.
+    BulkCopy {
+        /// Where to.
+        destination: BulkPlace,
+        /// Where from.
+        source: BulkPlace,
+        /// Bytes, a multiple of 16.
+        bytes: Register,
+        /// How its completion is seen.
+        completion: Completion,
+        /// CTAs of the cluster that receive it.
+        multicast: Option<Register>,
+        /// An operation in place of a plain write (`cp.reduce.async.bulk`).
+        reduce: Option<(AtomicOp, AtomicFormat)>,
+        /// Lanes that take part.
+        guard: Option<Guard>,
+    },
+    /// `cp.async.bulk.tensor` of one box (tile mode).
+    TensorCopy {
+        /// The tensor map's address.
+        map: Register,
+        /// The box's corner, innermost first.
+        coordinates: Vec<Register>,
+        /// The place in shared memory.
+        shared: BulkPlace,
+        /// Whether it goes from shared to global memory.
+        store: bool,
+        /// How its completion is seen.
+        completion: Completion,
+        /// CTAs of the cluster that receive it.
+        multicast: Option<Register>,
+        /// An operation in place of a plain write (`cp.reduce.async.bulk.tensor`).
+        reduce: Option<(AtomicOp, AtomicFormat)>,
+        /// Lanes that take part.
+        guard: Option<Guard>,
+    },
+    /// `cp.async.bulk.commit_group`.
+    BulkCommit,
+    /// `cp.async.bulk.wait_group`.
+    BulkWait {
+        /// Groups that may stay pending.
+        pending: u32,
+        /// Whether it is enough that sources have been read (`.read`).
+        read: bool,
+    },
+    /// `st.async`: a store to another CTA's shared memory that completes on an mbarrier there.
+    StoreAsync {
+        /// Where to, in the cluster's shared memory.
+        address: Register,
+        /// What to write.
+        from: Vec<Register>,
+        /// Bytes per component.
+        bytes: u8,
+        /// The mbarrier's address, in the same CTA as `address`.
+        mbarrier: Register,
+        /// Lanes that take part.
+        guard: Option<Guard>,
+    },
+    /// `mapa`: the address of the same variable in another CTA of the cluster.
+    MapToCta {
+        /// Result, an address of [`Space::Cluster`].
+        to: Register,
+        /// An address of shared memory.
+        address: Register,
+        /// The CTA's rank in the cluster.
+        rank: Register,
+    },
+    /// A fence.
+    Fence(Fence),
+    /// `griddepcontrol.wait`: what the kernels ahead in the stream wrote is visible from here on.
+    GridDependencyWait,
+    /// `griddepcontrol.launch_dependents`.
+    GridDependencyLaunch,
+    /// `setmaxnreg`.
+    SetMaxRegisters {
+        /// Registers per thread from here on.
+        registers: u32,
+        /// Whether it takes registers; otherwise it gives some back.
+        increase: bool,
+    },
+    /// A hint that changes nothing but must name memory that exists: prefetches and policies.
+    Prefetch {
+        /// The memory.
+        space: Space,
+        /// The address.
+        address: Register,
+        /// Bytes that it covers.
+        bytes: u32,
+    },
+    /// Goes on at another block.
+    Branch(Edge),
+    /// Goes on at one of two blocks, lane by lane.
+    ConditionalBranch {
+        /// An `i1`.
+        condition: Register,
+        /// If 1.
+        yes: Edge,
+        /// If 0.
+        no: Edge,
+    },
+    /// Goes on at the block whose value the operand has.
+    Switch {
+        /// The operand.
+        value: Register,
+        /// Values and where they go.
+        cases: Vec<(u64, Edge)>,
+        /// Where all others go.
+        default: Edge,
+    },
+    /// Ends the thread.
+    Return,
+    /// Ends the kernel with a fault (`trap`, `llvm.unreachable`).
+    Trap,
+}
+
+/// A way into a block: where to, and what its arguments are. All sources are read before any result is written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Edge {
+    /// The block's first instruction.
+    pub target: Pc,
+    /// (argument, value).
+    pub moves: Vec<(Register, Register)>,
+}
+
+/// Lanes that take part in a guarded instruction: `@p` or `@!p`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The predicate.
+    pub register: Register,
+    /// Whether lanes take part where it is 0.
+    pub negated: bool,
+}
+
+/// A state space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Space {
+    /// Known only by the address.
+    Generic,
+    /// Global memory.
+    Global,
+    /// The CTA's own shared memory (`.shared::cta`).
+    Shared,
+    /// Shared memory of any CTA of the cluster (`.shared::cluster`).
+    Cluster,
+    /// Constants of the module.
+    Constant,
+    /// Kernel parameters.
+    Parameter,
+    /// A thread's own memory.
+    Local,
+}
+
+/// How a memory operation is ordered with others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryOrder {
+    /// Earlier operations of the thread are seen by who acquires it.
+    pub release: bool,
+    /// Later operations of the thread see what was released.
+    pub acquire: bool,
+    /// Whether it is a strong (relaxed or stronger, or volatile) operation, which cannot race with another such.
+    pub strong: bool,
+    /// Whether only threads of the same CTA are ordered (`.cta` scope).
+    pub cta: bool,
+}
+
+/// Integer operations. `Shl`, `LShr` and `AShr` by the width or more are undefined in LLVM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are LLVM's")]
+pub enum IntegerOp {
+    Add,
+    Sub,
+    Mul,
+    MulHighSigned,
+    MulHighUnsigned,
+    DivSigned,
+    DivUnsigned,
+    RemSigned,
+    RemUnsigned,
+    And,
+    Or,
+    Xor,
+    Shl,
+    LShr,
+    AShr,
+    MaxSigned,
+    MinSigned,
+    MaxUnsigned,
+    MinUnsigned,
+    /// `b` is ignored.
+    PopulationCount,
+    /// `b` is ignored.
+    LeadingZeros,
+    /// `b` is ignored.
+    TrailingZeros,
+    /// `b` is ignored.
+    BitReverse,
+    /// `b` is ignored.
+    AbsSigned,
+}
+
+/// Integer comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are LLVM's")]
+pub enum IntegerPredicate {
+    Eq,
+    Ne,
+    Slt,
+    Sle,
+    Sgt,
+    Sge,
+    Ult,
+    Ule,
+    Ugt,
+    Uge,
+}
+
+/// Float operations, all correctly rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FloatOp {
+    /// `a + b`.
+    Add,
+    /// `a - b`.
+    Sub,
+    /// `a * b`.
+    Mul,
+    /// `a / b`.
+    Div,
+    /// The remainder of truncated division (`llvm.frem`).
+    Rem,
+    /// `-a`, which also changes the sign of a NaN.
+    Neg,
+    /// `|a|`.
+    Abs,
+    /// `sqrt(a)`.
+    Sqrt,
+    /// IEEE 754-2019 maximumNumber: a NaN loses (`llvm.intr.maxnum`, `max.f32`); +0 is larger than -0.
+    MaxNum,
+    /// IEEE 754-2019 minimumNumber.
+    MinNum,
+    /// IEEE 754-2019 maximum: a NaN wins (`llvm.intr.maximum`, `max.NaN.f32`).
+    Maximum,
+    /// IEEE 754-2019 minimum.
+    Minimum,
+    /// `a` with the sign of `b`.
+    CopySign,
+    /// Rounded towards zero.
+    Trunc,
+    /// Rounded down.
+    Floor,
+    /// Rounded up.
+    Ceil,
+    /// Rounded to the nearest integer, ties to even (`llvm.intr.rint`, `roundeven`).
+    Rint,
+    /// Rounded to the nearest integer, ties away from zero (`llvm.intr.round`).
+    Round,
+}
+
+/// Float comparisons: O is false, and U true, where an operand is NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are LLVM's")]
+pub enum FloatPredicate {
+    False,
+    Oeq,
+    Ogt,
+    Oge,
+    Olt,
+    Ole,
+    One,
+    Ord,
+    Ueq,
+    Ugt,
+    Uge,
+    Ult,
+    Ule,
+    Une,
+    Uno,
+    True,
+}
+
+/// A float format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// IEEE binary64.
+    F64,
+    /// IEEE binary32.
+    F32,
+    /// IEEE binary16.
+    F16,
+    /// The upper half of binary32.
+    BF16,
+    /// fp8 1-4-3 without infinities.
+    F8E4M3FN,
+    /// fp8 1-5-2.
+    F8E5M2,
+}
+
+/// What the special function unit computes, with the largest error that the PTX ISA documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are PTX's")]
+pub enum ApproximateFunction {
+    Reciprocal,
+    SquareRoot,
+    ReciprocalSquareRoot,
+    Exp2,
+    Log2,
+    Sin,
+    Cos,
+    Tanh,
+    /// `a / b`.
+    Divide,
+}
+
+/// A conversion between number types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conversion {
+    /// An integer cut to fewer bits.
+    Truncate {
+        /// Width of the result.
+        to: u8,
+    },
+    /// An integer widened with zeros.
+    ZeroExtend {
+        /// Width of the operand.
+        from: u8,
+    },
+    /// An integer widened with its sign.
+    SignExtend {
+        /// Width of the operand.
+        from: u8,
+        /// Width of the result.
+        to: u8,
+    },
+    /// A float to another format.
+    Float {
+        /// Format of the operand.
+        from: Format,
+        /// Format of the result.
+        to: Format,
+        /// How it is rounded.
+        rounding: Rounding,
+        /// Whether what overflows becomes the largest finite number (`.satfinite`).
+        saturate: bool,
+        /// Whether a negative result becomes 0 (`.relu`).
+        relu: bool,
+    },
+    /// An integer to a float, rounded to nearest even.
+    IntegerToFloat {
+        /// Width of the operand.
+        from: u8,
+        /// Whether the operand has a sign.
+        signed: bool,
+        /// Format of the result.
+        to: Format,
+    },
+    /// A float to an integer, saturating; NaN gives 0, as PTX's `cvt` does.
+    FloatToInteger {
+        /// Format of the operand.
+        from: Format,
+        /// Width of the result.
+        to: u8,
+        /// Whether the result has a sign.
+        signed: bool,
+        /// How it is rounded: towards zero for LLVM's ops.
+        rounding: Rounding,
+    },
+}
+
+/// How a conversion rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// To nearest, ties to even (`.rn`, `.rni`).
+    NearestEven,
+    /// To nearest, ties away from zero (`.rna`).
+    NearestAway,
+    /// Towards zero (`.rz`).
+    Zero,
+    /// Down (`.rm`).
+    Down,
+    /// Up (`.rp`).
+    Up,
+}
+
+/// Special registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpecialRegister {
+    /// `%tid`, along 0 to 2.
+    ThreadId(u8),
+    /// `%ntid`.
+    ThreadCount(u8),
+    /// `%ctaid`.
+    CtaId(u8),
+    /// `%nctaid`.
+    CtaCount(u8),
+    /// `%clusterid`.
+    ClusterId(u8),
+    /// `%nclusterid`.
+    ClusterCount(u8),
+    /// `%cluster_ctaid`.
+    ClusterCtaId(u8),
+    /// `%cluster_nctaid`.
+    ClusterCtaCount(u8),
+    /// `%cluster_ctarank`.
+    ClusterCtaRank,
+    /// `%cluster_nctarank`.
+    ClusterCtaRankCount,
+    /// `%laneid`.
+    LaneId,
+    /// `%warpid`.
+    WarpId,
+    /// `%nwarpid`.
+    WarpCount,
+    /// `WARP_SZ`.
+    WarpSize,
+    /// `%smid`: any number below the count of multiprocessors.
+    MultiprocessorId,
+    /// `%nsmid`.
+    MultiprocessorCount,
+    /// `%dynamic_smem_size`.
+    DynamicSharedBytes,
+    /// `%lanemask_eq`, `_le`, `_lt`, `_ge`, `_gt`: 0 to 4.
+    LaneMask(u8),
+    /// `%clock`, `%globaltimer`: grows.
+    Clock,
+}
+
+/// Atomic operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are PTX's")]
+pub enum AtomicOp {
+    Add,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+    Max,
+    Min,
+    Increment,
+    Decrement,
+}
+
+/// What an atomic operation works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomicFormat {
+    /// Bits of that width, signed where it matters.
+    Signed(u8),
+    /// Bits of that width, unsigned.
+    Unsigned(u8),
+    /// A float.
+    Float(Format),
+    /// Two floats of 16 bits.
+    Pair(Format),
+}
+
+/// Which lanes a shuffle reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are PTX's")]
+pub enum ShuffleKind {
+    Butterfly,
+    Up,
+    Down,
+    Index,
+}
+
+/// Votes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are PTX's")]
+pub enum VoteKind {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+    MatchAny,
+    MatchAll,
+    ActiveMask,
+}
+
+/// What `redux.sync` computes, on 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are PTX's")]
+pub enum WarpReduceOp {
+    Add,
+    MinSigned,
+    MaxSigned,
+    MinUnsigned,
+    MaxUnsigned,
+    And,
+    Or,
+    Xor,
+}
+
+/// What a CTA barrier does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BarrierKind {
+    /// Arrives and waits.
+    Sync,
+    /// Arrives only.
+    Arrive,
+    /// Arrives, waits, and gives all threads the count, conjunction or disjunction of a predicate.
+    Reduce {
+        /// Which.
+        op: BarrierReduceOp,
+        /// Result.
+        to: Register,
+        /// The predicate.
+        predicate: Register,
+    },
+}
+
+/// What `barrier.red` computes of a predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are PTX's")]
+pub enum BarrierReduceOp {
+    PopulationCount,
+    And,
+    Or,
+}
+
+/// Operations on an mbarrier that never wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MbarrierOp {
+    /// `mbarrier.init`.
+    Init,
+    /// `mbarrier.inval`.
+    Invalidate,
+    /// `mbarrier.arrive`, with `expect_tx` where a transaction is given.
+    Arrive,
+    /// `mbarrier.arrive_drop`: also expects fewer arrivals in the phases that follow.
+    ArriveDrop,
+    /// `mbarrier.expect_tx`.
+    ExpectTransaction,
+    /// `mbarrier.complete_tx`.
+    CompleteTransaction,
+}
+
+/// What a test of a phase gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitKind {
+    /// `mbarrier.test_wait`: the answer now.
+    Test,
+    /// `mbarrier.try_wait`: the answer within some time, which may come late and may be no.
+    Try,
+    /// A loop around `try_wait` written as one op (`nvvm.mbarrier.try_wait.parity`).
+    Loop,
+}
+
+/// One end of a bulk copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BulkPlace {
+    /// Global, shared, or cluster.
+    pub space: Space,
+    /// Its address.
+    pub address: Register,
+}
+
+/// How the completion of a bulk copy is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// Bytes are taken off an mbarrier's pending transactions, in the memory that receives them.
+    Mbarrier(Register),
+    /// The thread's bulk groups.
+    Group,
+}
+
+/// Fences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// `fence.acq_rel`, `fence.sc`, `membar`, at least of CTA scope.
+    AcquireRelease {
+        /// Whether only threads of the CTA are ordered.
+        cta: bool,
+    },
+    /// `fence.proxy.async`: between generic and async accesses, of shared memory alone, of global alone, or of all.
+    ProxyAsync {
+        /// Whether it orders accesses of shared memory.
+        shared: bool,
+        /// Whether it orders accesses of global memory.
+        global: bool,
+    },
+    /// `fence.mbarrier_init.release.cluster`.
+    MbarrierInit,
+    /// `fence.proxy.tensormap`, `.alias`: no such proxy is used otherwise.
+    OtherProxy,
+}
