@@ -3,18 +3,14 @@
 use std::collections::BTreeMap;
 
 use norma_bundle::Element;
-use norma_bundle::expression::Expression;
-use norma_bundle::manifest::{Argument, Kernel, ScalarType, ScalarValue, TensorMap};
+use norma_bundle::manifest::{Kernel, TensorMap};
+use norma_oracle::launch;
+use norma_oracle::memory::{GUARD, Image, Images, POISON};
+use norma_oracle::problem::Problem;
 
 use crate::bundle::Bundle;
 use crate::driver::{Buffer, Device, DriverError, Function, Launch, Parameter, Stream, TensorMapShape};
 use crate::failure::Failure;
-use crate::problem::Problem;
-
-/// Bytes before and after each tensor that no kernel may write. A multiple of every alignment a manifest asks for.
-pub const GUARD: usize = 4096;
-/// What guards, holes and outputs hold before a kernel runs: NaN in every float type.
-pub const POISON: u8 = 0xff;
 
 /// A kernel that is loaded and configured for its launch.
 struct LoadedKernel<'a> {
@@ -54,7 +50,7 @@ impl<'a> Loaded<'a> {
             let function = device.load(&bundle.cubin(kernel)?, &kernel.symbol)?;
             let mut symbols = problem.kernel_symbols(kernel);
             symbols.insert("num_sms".to_owned(), i64::from(device.multiprocessors));
-            let shared_bytes = small(&kernel.shared_bytes, &symbols, "shared_bytes")?;
+            let shared_bytes = launch::shared_bytes(kernel, &symbols)?;
             let cluster_size = kernel.cluster_size();
             function.configure(shared_bytes, kernel.shared_carveout, cluster_size)?;
             // Occupancy counts CTAs one by one, which says nothing about whole clusters.
@@ -64,10 +60,7 @@ impl<'a> Loaded<'a> {
                 _ => 1,
             };
             symbols.insert("ctas_per_sm".to_owned(), i64::from(ctas));
-            let mut grid = [0; 3];
-            for (extent, expression) in grid.iter_mut().zip(&kernel.grid) {
-                *extent = small(expression, &symbols, "grid")?;
-            }
+            let grid = launch::grid(kernel, &symbols)?;
             let launch = Launch {
                 grid,
                 block: kernel.block,
@@ -76,7 +69,7 @@ impl<'a> Loaded<'a> {
                 programmatic: kernel.programmatic_dependent_launch,
             };
             let launch = (!grid.contains(&0)).then_some(launch);
-            bytes_moved += value(&kernel.bytes_read, &symbols)? + value(&kernel.bytes_written, &symbols)?;
+            bytes_moved += launch::bytes_moved(kernel, &symbols)?;
             kernels.push(LoadedKernel {
                 kernel,
                 function,
@@ -99,88 +92,84 @@ impl<'a> Loaded<'a> {
         let mut workspaces = BTreeMap::new();
         let mut kernels = Vec::new();
         for loaded in &self.kernels {
-            let arguments = loaded.kernel.args.iter();
-            let parameters = arguments
-                .map(|argument| self.parameter(device, loaded, argument, tensors, &mut workspaces))
+            let parameters = launch::parameters(self.problem, loaded.kernel, &loaded.symbols)?
+                .into_iter()
+                .map(|parameter| place(device, parameter, tensors, &mut workspaces))
                 .collect::<Result<Vec<_>, _>>()?;
             kernels.push((loaded, parameters));
         }
         Ok(Call { kernels, workspaces })
     }
+}
 
-    fn parameter(
-        &self,
-        device: &Device,
-        loaded: &LoadedKernel<'_>,
-        argument: &Argument,
-        tensors: &Tensors,
-        workspaces: &mut BTreeMap<String, Buffer>,
-    ) -> Result<Parameter, Failure> {
-        let word = |address: u64| Parameter::Word(address.to_le_bytes());
-        match argument {
-            Argument::Pointer { tensor } => Ok(word(tensors.address(tensor))),
-            Argument::Scalar {
-                name,
-                scalar,
-                value: default,
-            } => {
-                let set = name.as_ref().and_then(|name| self.problem.scalars.get(name));
-                scalar_word(*scalar, default, set.copied(), &loaded.symbols).map(Parameter::Word)
+/// Gives a parameter its addresses in device memory.
+fn place(
+    device: &Device,
+    parameter: launch::Parameter<'_>,
+    tensors: &Tensors,
+    workspaces: &mut BTreeMap<String, Buffer>,
+) -> Result<Parameter, DriverError> {
+    let word = |address: u64| Parameter::Word(address.to_le_bytes());
+    Ok(match parameter {
+        launch::Parameter::Tensor(tensor) => word(tensors.address(tensor)),
+        launch::Parameter::Scalar { bytes, .. } => Parameter::Word(bytes),
+        launch::Parameter::Workspace { name, bytes } => {
+            if !workspaces.contains_key(name) {
+                workspaces.insert(name.to_owned(), device.allocate(bytes, 0)?);
             }
-            Argument::Workspace { name, bytes } => {
-                let size = usize::try_from(value(bytes, &loaded.symbols)?).unwrap_or(0);
-                if !workspaces.contains_key(name) {
-                    workspaces.insert(name.clone(), device.allocate(size, 0)?);
-                }
-                Ok(word(workspaces[name].address()))
-            }
-            Argument::TensorMap(map) => {
-                let evaluate = |sizes: &[Expression]| -> Result<Vec<u64>, Failure> {
-                    sizes
-                        .iter()
-                        .map(|size| Ok(value(size, &loaded.symbols)?.unsigned_abs()))
-                        .collect()
-                };
-                let (dims, strides_bytes) = (evaluate(&map.dims)?, evaluate(&map.strides_bytes)?);
-                let descriptor = device.tensor_map(&TensorMapShape {
-                    data_type: tensor_map_type(map),
-                    address: tensors.address(&map.tensor),
-                    dims: &dims,
-                    strides_bytes: &strides_bytes,
-                    box_dims: &map.box_dims,
-                    swizzle: map.swizzle,
-                    l2_promotion: map.l2_promotion,
-                })?;
-                Ok(Parameter::TensorMap(Box::new(descriptor)))
-            }
+            word(workspaces[name].address())
         }
-    }
+        launch::Parameter::TensorMap {
+            map,
+            dims,
+            strides_bytes,
+        } => {
+            let descriptor = device.tensor_map(&TensorMapShape {
+                data_type: tensor_map_type(map),
+                address: tensors.address(&map.tensor),
+                dims: &dims,
+                strides_bytes: &strides_bytes,
+                box_dims: &map.box_dims,
+                swizzle: map.swizzle,
+                l2_promotion: map.l2_promotion,
+            })?;
+            Parameter::TensorMap(Box::new(descriptor))
+        }
+    })
 }
 
 impl Tensors {
-    /// Allocates every tensor of `problem`; inputs hold `host`, everything else is poisoned.
+    /// Allocates every tensor of `problem`, with what `images` has for it; the rest is poisoned.
     ///
     /// # Errors
     /// What the driver says, out of memory above all.
-    pub fn new(
-        device: &Device,
-        problem: &Problem<'_>,
-        host: &BTreeMap<String, Vec<u8>>,
-    ) -> Result<Self, DriverError> {
+    pub fn new(device: &Device, problem: &Problem<'_>, images: &Images) -> Result<Self, DriverError> {
         let mut buffers = BTreeMap::new();
         for tensor in problem.function.tensors() {
             let buffer = device.allocate(problem.span_bytes(tensor) + 2 * GUARD, POISON)?;
-            if let Some(data) = host.get(&tensor.name) {
-                buffer.write(GUARD, data)?;
+            if let Some(image) = images.get(&tensor.name) {
+                buffer.write(0, image.bytes())?;
             }
             buffers.insert(tensor.name.clone(), buffer);
         }
         Ok(Tensors(buffers))
     }
 
-    /// A tensor's memory with its guards.
-    pub fn buffer(&self, tensor: &str) -> &Buffer {
-        &self.0[tensor]
+    /// Poisons a tensor again.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn poison(&self, tensor: &str) -> Result<(), DriverError> {
+        self.0[tensor].fill(POISON)
+    }
+
+    /// Reads a tensor's memory back.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn read(&self, tensor: &str) -> Result<Image, DriverError> {
+        let bytes = self.0[tensor].read()?;
+        Ok(Image::from_bytes(bytes).unwrap_or_else(|| Image::poisoned(0)))
     }
 
     fn address(&self, tensor: &str) -> u64 {
@@ -202,74 +191,13 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// The workspaces that the kernels did not leave zero, as the next call expects them.
+    /// What the workspaces hold.
     ///
     /// # Errors
     /// What the driver says.
-    pub fn dirty_workspaces(&self) -> Result<Vec<String>, DriverError> {
-        let mut dirty = Vec::new();
-        for (name, buffer) in &self.workspaces {
-            if buffer.read()?.iter().any(|byte| *byte != 0) {
-                dirty.push(name.clone());
-            }
-        }
-        Ok(dirty)
-    }
-}
-
-fn value(expression: &Expression, symbols: &BTreeMap<String, i64>) -> Result<i64, Failure> {
-    Ok(expression.evaluate(&|name| symbols.get(name).copied())?)
-}
-
-/// The value of a launch's field, which is a 32-bit number.
-fn small(expression: &Expression, symbols: &BTreeMap<String, i64>, what: &str) -> Result<u32, Failure> {
-    let value = value(expression, symbols)?;
-    u32::try_from(value).map_err(|_| {
-        Failure::Request(format!(
-            "expected {what} '{expression}' to fit in 32 bits, got {value}"
-        ))
-    })
-}
-
-/// A scalar parameter's bytes: the caller's value, or else the manifest's.
-fn scalar_word(
-    scalar: ScalarType,
-    default: &ScalarValue,
-    set: Option<f64>,
-    symbols: &BTreeMap<String, i64>,
-) -> Result<[u8; 8], Failure> {
-    let out_of_range = |value: &dyn std::fmt::Display| {
-        Failure::Request(format!("expected a scalar that fits {scalar:?}, got {value}"))
-    };
-    if scalar.is_float() {
-        let number = match (set, default) {
-            (Some(number), _) => number,
-            (None, ScalarValue::Float(number)) => number.as_f64(),
-            (None, ScalarValue::Expression(expression)) => value(expression, symbols)? as f64,
-        };
-        let element = if scalar == ScalarType::F32 {
-            Element::F32
-        } else {
-            Element::F64
-        };
-        return Ok(element.encode_float(number).to_le_bytes());
-    }
-    let number = match (set, default) {
-        (Some(number), _) if number.fract() == 0.0 && number.abs() < i64::MAX as f64 => number as i64,
-        (Some(number), _) => return Err(out_of_range(&number)),
-        (None, ScalarValue::Float(number)) => number.as_i64(),
-        (None, ScalarValue::Expression(expression)) => value(expression, symbols)?,
-    };
-    let fits = match scalar {
-        ScalarType::I32 => i32::try_from(number).is_ok(),
-        ScalarType::U32 => u32::try_from(number).is_ok(),
-        ScalarType::U64 => number >= 0,
-        ScalarType::I64 | ScalarType::F32 | ScalarType::F64 => true,
-    };
-    if fits {
-        Ok(number.to_le_bytes())
-    } else {
-        Err(out_of_range(&number))
+    pub fn workspaces(&self) -> Result<BTreeMap<String, Vec<u8>>, DriverError> {
+        let read = |(name, buffer): (&String, &Buffer)| Ok((name.clone(), buffer.read()?));
+        self.workspaces.iter().map(read).collect()
     }
 }
 
@@ -283,46 +211,5 @@ fn tensor_map_type(map: &TensorMap) -> i32 {
         Element::F32 => 7,
         Element::F64 => 8,
         Element::BF16 => 9,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn word(scalar: ScalarType, default: &str, set: Option<f64>) -> Result<[u8; 8], String> {
-        let default: ScalarValue = serde_json::from_str(default).unwrap();
-        let symbols = BTreeMap::from([("m".to_owned(), 5_000_000_000)]);
-        scalar_word(scalar, &default, set, &symbols).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn scalars_take_the_callers_value_first() {
-        let bytes = |number: f32| u64::from(number.to_bits()).to_le_bytes();
-        assert_eq!(word(ScalarType::F32, "1e-6", None), Ok(bytes(1e-6)));
-        assert_eq!(word(ScalarType::F32, "1e-6", Some(2.0)), Ok(bytes(2.0)));
-        assert_eq!(word(ScalarType::F32, "1", None), Ok(bytes(1.0)));
-        assert_eq!(
-            word(ScalarType::I64, "\"m\"", None),
-            Ok(5_000_000_000i64.to_le_bytes())
-        );
-    }
-
-    #[test]
-    fn scalars_must_fit_their_type() {
-        assert!(
-            word(ScalarType::I32, "\"m\"", None)
-                .unwrap_err()
-                .contains("fits I32, got 5000000000")
-        );
-        assert!(word(ScalarType::I64, "1", Some(0.5)).is_err());
-        assert!(word(ScalarType::U32, "-1", None).is_err());
-    }
-
-    #[test]
-    fn launch_fields_are_32_bit() {
-        let symbols = BTreeMap::from([("m".to_owned(), 1 << 40)]);
-        assert!(small(&Expression::symbol("m"), &symbols, "grid").is_err());
-        assert_eq!(small(&Expression::from(7), &symbols, "grid").unwrap(), 7);
     }
 }

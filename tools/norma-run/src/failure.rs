@@ -1,8 +1,8 @@
 //! What can end a run, and with which exit code.
 
-use norma_bundle::evaluate::ReferenceError;
-use norma_bundle::expression::EvaluateError;
 use norma_bundle::manifest::ManifestError;
+use norma_oracle::problem::BindError;
+use norma_oracle::program::evaluate::ReferenceError;
 use thiserror::Error;
 
 use crate::driver::DriverError;
@@ -13,12 +13,12 @@ pub enum Failure {
     /// The manifest cannot be used.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// The request does not fit the bundle: a size is missing, a stride breaks an assumption.
+    /// The request does not fit the bundle.
     #[error("{0}")]
     Request(String),
-    /// A size expression of the manifest has no value for the sizes asked for.
+    /// The sizes, strides or scalars do not fit the function.
     #[error(transparent)]
-    Size(#[from] EvaluateError),
+    Bind(#[from] BindError),
     /// The reference cannot be evaluated.
     #[error(transparent)]
     Reference(#[from] ReferenceError),
@@ -36,7 +36,7 @@ impl Failure {
         match self {
             Failure::Driver(DriverError::NoDriver(_) | DriverError::NoDevice(_)) | Failure::Target(_) => 3,
             Failure::Driver(DriverError::Call { .. }) => 1,
-            Failure::Manifest(_) | Failure::Request(_) | Failure::Size(_) | Failure::Reference(_) => 2,
+            Failure::Manifest(_) | Failure::Request(_) | Failure::Bind(_) | Failure::Reference(_) => 2,
         }
     }
 }

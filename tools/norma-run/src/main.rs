@@ -4,15 +4,13 @@
 
 mod bundle;
 mod call;
-mod check;
 mod driver;
 mod failure;
-mod fill;
 mod options;
-mod problem;
 mod report;
 mod session;
 mod timing;
+mod verify;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use norma_oracle::Fill;
 
-/// Runs, checks and times a bundle on a GPU.
+/// Runs, verifies and times a bundle on a GPU.
 ///
 /// Loads BUNDLE/manifest.json and its cubins through the CUDA driver, runs a function on generated inputs, compares what it
-/// wrote with an f64 evaluation of the bundle's reference program, and times it with inputs that are not in the L2 cache.
+/// wrote with what the oracle computes in f64, and times it with inputs that are not in the L2 cache.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXIT_CODES)]
 pub struct Options {
@@ -27,9 +28,9 @@ pub struct Options {
     /// A scalar argument, such as eps=1e-5
     #[arg(long = "scalar", value_name = "NAME=X")]
     pub scalars: Vec<Setting<f64>>,
-    /// Check the results against the reference (what happens where nothing else is asked for)
-    #[arg(long, visible_alias = "verify")]
-    pub check: bool,
+    /// Compare the results with the oracle's (what happens where nothing else is asked for)
+    #[arg(long)]
+    pub verify: bool,
     /// Measure the time of one call, with a cold L2 cache
     #[arg(long)]
     pub time: bool,
@@ -39,7 +40,7 @@ pub struct Options {
     /// The seed of the inputs and of the sampled rows
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// How many rows to check where there are many; 0 for all
+    /// How many rows to compare where there are many; 0 for all
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub rows_checked: usize,
     /// Write one JSON object instead of a table
@@ -52,21 +53,6 @@ pub struct Options {
 
 const EXIT_CODES: &str = "Exit codes: 0 right, 1 wrong results or a failed launch, 2 a bad command line or bundle, \
                           3 no CUDA driver or no GPU for this bundle";
-
-/// What the inputs hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Fill {
-    /// The standard normal distribution
-    Normal,
-    /// Ones
-    Ones,
-    /// 1000 plus the standard normal distribution: sums cancel
-    Offset,
-    /// The standard normal distribution times 10000
-    Large,
-    /// Normal, with scattered NaN, infinities, zeros of both signs and subnormals
-    Special,
-}
 
 /// `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,9 +89,9 @@ pub fn by_name<T: Clone>(settings: &[Setting<T>]) -> BTreeMap<String, T> {
 }
 
 impl Options {
-    /// Whether to check: when asked to, and when nothing else is asked for.
-    pub fn checks(&self) -> bool {
-        self.check || !self.time
+    /// Whether to verify: when asked to, and when nothing else is asked for.
+    pub fn verifies(&self) -> bool {
+        self.verify || !self.time
     }
 }
 
@@ -138,10 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn checking_is_the_default() {
+    fn verifying_is_the_default() {
         let options = |arguments: &[&str]| Options::parse_from([&["norma-run", "DIR"], arguments].concat());
-        assert!(options(&[]).checks());
-        assert!(!options(&["--time"]).checks());
-        assert!(options(&["--time", "--verify"]).checks());
+        assert!(options(&[]).verifies());
+        assert!(!options(&["--time"]).verifies());
+        assert!(options(&["--time", "--verify"]).verifies());
     }
 }

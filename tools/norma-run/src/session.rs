@@ -1,17 +1,17 @@
 //! One run of the tool, from the command line's options to what was found.
 
-use std::collections::BTreeMap;
+use norma_oracle::memory;
+use norma_oracle::problem::Problem;
+use norma_oracle::verify::Sampling;
 
 use crate::bundle::Bundle;
 use crate::call::Loaded;
-use crate::check;
 use crate::driver::Device;
 use crate::failure::Failure;
-use crate::fill::{Random, generate};
 use crate::options::{Options, by_name};
-use crate::problem::Problem;
 use crate::report::Report;
 use crate::timing;
+use crate::verify;
 
 /// Refuses a bad request before it looks for a device, then runs what was asked for.
 ///
@@ -27,45 +27,37 @@ pub fn run(options: &Options) -> Result<Report, Failure> {
     let problem = bind(bundle, options)?;
     let loaded = Loaded::new(&device, bundle, &problem)?;
 
-    let mut random = Random::new(options.seed);
-    let mut host = BTreeMap::new();
-    for input in &problem.function.inputs {
-        let data = generate(input.dtype, problem.span(&input.name), options.fill, &mut random);
-        host.insert(input.name.clone(), data);
-    }
-    let check = options
-        .checks()
+    let inputs = memory::inputs(&problem, options.fill, options.seed);
+    let verification = options
+        .verifies()
         .then(|| {
-            check::check(
-                &device,
-                &loaded,
-                &problem,
-                &host,
-                options.rows_checked,
-                &mut random,
-            )
+            let sampling = Sampling {
+                rows: options.rows_checked,
+                seed: options.seed,
+            };
+            verify::verify(&device, &loaded, &problem, &inputs, sampling)
         })
         .transpose()?;
     let timing = options
         .time
-        .then(|| timing::time(&device, &loaded, &problem, &host))
+        .then(|| timing::time(&device, &loaded, &problem, &inputs))
         .transpose()?;
     Ok(Report {
         function: problem.function.name.clone(),
         target: bundle.manifest.target.clone(),
         device: device.name.clone(),
         sizes: problem.sizes.clone(),
-        check,
+        verification,
         timing,
     })
 }
 
 fn bind<'b>(bundle: &'b Bundle, options: &Options) -> Result<Problem<'b>, Failure> {
     let function = bundle.function(options.function.as_deref())?;
-    Problem::new(
+    Ok(Problem::new(
         function,
         by_name(&options.sizes),
         by_name(&options.strides),
         by_name(&options.scalars),
-    )
+    )?)
 }

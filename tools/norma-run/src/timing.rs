@@ -3,14 +3,13 @@
 //! Calls rotate over so many copies of the tensors that each copy has left the L2 by its next turn, are recorded in one
 //! CUDA graph so that the host's launches cost nothing, and the median of several replays counts.
 
-use std::collections::BTreeMap;
-
+use norma_oracle::memory::Images;
+use norma_oracle::problem::Problem;
 use serde::Serialize;
 
 use crate::call::{Call, Loaded, Tensors};
 use crate::driver::{Device, DriverError};
 use crate::failure::Failure;
-use crate::problem::Problem;
 
 /// What one rotation moves at least: several times the largest L2 (60 MB on an H200, 126 MB on a B200).
 const ROTATION_BYTES: i64 = 512 << 20;
@@ -44,11 +43,11 @@ pub fn time(
     device: &Device,
     loaded: &Loaded<'_>,
     problem: &Problem<'_>,
-    host: &BTreeMap<String, Vec<u8>>,
+    images: &Images,
 ) -> Result<Timing, Failure> {
     let copies = copies_for(loaded.bytes_moved);
     let tensors = (0..copies)
-        .map(|_| Tensors::new(device, problem, host))
+        .map(|_| Tensors::new(device, problem, images))
         .collect::<Result<Vec<_>, DriverError>>()?;
     let mut calls = tensors
         .iter()

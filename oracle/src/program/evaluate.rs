@@ -11,14 +11,15 @@ use std::rc::Rc;
 
 use thiserror::Error;
 
-use crate::access::{AccessError, Layout, dims_of, element_offsets};
-use crate::combine::{combine, constant, reduce_rows, repeat};
-use crate::element::Element;
-use crate::expression::{EvaluateError, Expression};
-use crate::grid::{Data, Grid};
-use crate::operation::{self, OperationError};
-use crate::program::{Number, Operation, Program, Step, Value};
+use super::access::{AccessError, dims_of, element_offsets};
+use super::combine::{combine, constant, reduce_rows, repeat};
+use super::grid::{Data, Grid};
+use super::operation::{self, OperationError};
+use crate::layout::Layout;
 use crate::tolerance::{Order, arithmetic_ulps};
+use norma_bundle::Element;
+use norma_bundle::expression::{EvaluateError, Expression};
+use norma_bundle::program::{Number, Operation, Program, Step, Value};
 
 /// A box of the iteration space: one range per dim.
 pub type Ranges = [Range<i64>];

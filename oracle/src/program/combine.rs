@@ -1,10 +1,10 @@
 //! Reductions: combining accumulators, pairwise and over whole rows of points at once.
 
-use crate::element::Element;
-use crate::evaluate::ReferenceError;
-use crate::grid::{Data, Grid};
-use crate::operation;
-use crate::program::{Combiner, Number, Region, Step};
+use super::evaluate::ReferenceError;
+use super::grid::{Data, Grid};
+use super::operation;
+use norma_bundle::Element;
+use norma_bundle::program::{Combiner, Number, Region, Step};
 
 /// Combines `rows` rows of `kept` elements pairwise until one is left.
 pub(crate) fn reduce_rows(

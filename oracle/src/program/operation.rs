@@ -9,9 +9,9 @@ use std::cmp::Ordering;
 
 use thiserror::Error;
 
-use crate::element::Element;
-use crate::grid::Data;
-use crate::program::Operation;
+use super::grid::Data;
+use norma_bundle::Element;
+use norma_bundle::program::Operation;
 
 /// Why an operation has no value.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

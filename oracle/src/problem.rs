@@ -4,14 +4,27 @@
 
 use std::collections::BTreeMap;
 
-use norma_bundle::access::Layout;
-use norma_bundle::expression::Expression;
+use norma_bundle::Element;
+use norma_bundle::expression::{EvaluateError, Expression};
 use norma_bundle::manifest::{Function, Kernel, SymbolOf, Tensor};
 
-use crate::failure::Failure;
+use thiserror::Error;
+
+use crate::layout::Layout;
 
 /// The most elements a tensor may span where its kernels index in 32 bits.
 const MAX_32_BIT_SPAN: i64 = 1 << 31;
+
+/// Why a function cannot run with what was asked for.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum BindError {
+    /// A size is missing, a stride breaks an assumption, a scalar does not fit.
+    #[error("{0}")]
+    Request(String),
+    /// A size expression of the manifest has no value for the sizes asked for.
+    #[error(transparent)]
+    Size(#[from] EvaluateError),
+}
 
 /// A function and the tensors it will run on.
 #[derive(Debug)]
@@ -36,7 +49,7 @@ impl<'a> Problem<'a> {
         sizes: BTreeMap<String, i64>,
         strides: BTreeMap<String, i64>,
         scalars: BTreeMap<String, f64>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, BindError> {
         let size_symbols: Vec<&str> = function.size_symbols().into_iter().collect();
         let stride_symbols: Vec<&str> = function.stride_symbols().into_iter().collect();
         let scalar_names: Vec<&str> = function
@@ -52,10 +65,10 @@ impl<'a> Problem<'a> {
                 "'{}' leaves size '{name}' open: pass --size {name}=N",
                 function.name
             );
-            return Err(Failure::Request(message));
+            return Err(BindError::Request(message));
         }
         if let Some((name, value)) = sizes.iter().find(|(_, value)| **value < 0) {
-            return Err(Failure::Request(format!(
+            return Err(BindError::Request(format!(
                 "expected size '{name}' to be at least 0, got {value}"
             )));
         }
@@ -71,7 +84,7 @@ impl<'a> Problem<'a> {
             .find(|output| overlaps(&layouts[&output.name]))
         {
             let message = format!("output '{}' overlaps itself with these strides", output.name);
-            return Err(Failure::Request(message));
+            return Err(BindError::Request(message));
         }
         Ok(Problem {
             function,
@@ -95,6 +108,13 @@ impl<'a> Problem<'a> {
         self.span(&tensor.name) * tensor.dtype.bytes()
     }
 
+    /// The element type of a tensor of the function. Validation of the manifest made sure that names refer to one.
+    pub(crate) fn element(&self, tensor: &str) -> Element {
+        self.function
+            .tensor(tensor)
+            .map_or(Element::F32, |tensor| tensor.dtype)
+    }
+
     /// The kernel's symbols with their values, read off the tensors.
     pub fn kernel_symbols(&self, kernel: &Kernel) -> BTreeMap<String, i64> {
         let value = |tensor: &str, dim: usize, of: SymbolOf| {
@@ -116,16 +136,16 @@ fn check_names<'n>(
     kind: &str,
     mut given: impl Iterator<Item = &'n String>,
     known: &[&str],
-) -> Result<(), Failure> {
+) -> Result<(), BindError> {
     match given.find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
-        Some(name) if known.is_empty() => Err(Failure::Request(format!(
+        Some(name) if known.is_empty() => Err(BindError::Request(format!(
             "'{}' has no {kind} to set, got '{name}'",
             function.name
         ))),
         Some(name) => {
             let known = known.join(", ");
-            Err(Failure::Request(format!(
+            Err(BindError::Request(format!(
                 "'{}' has {kind} {known}, got '{name}'",
                 function.name
             )))
@@ -137,7 +157,7 @@ fn layout_of(
     tensor: &Tensor,
     sizes: &BTreeMap<String, i64>,
     set: &BTreeMap<String, i64>,
-) -> Result<Layout, Failure> {
+) -> Result<Layout, BindError> {
     let size_of = |name: &str| sizes.get(name).copied();
     let shape = tensor
         .shape
@@ -149,9 +169,9 @@ fn layout_of(
             "expected extents of '{}' to be at least 0, got {extent}",
             tensor.name
         );
-        return Err(Failure::Request(message));
+        return Err(BindError::Request(message));
     }
-    let too_large = || Failure::Request(format!("'{}' does not fit in 64-bit addresses", tensor.name));
+    let too_large = || BindError::Request(format!("'{}' does not fit in 64-bit addresses", tensor.name));
     let mut strides = vec![0i64; shape.len()];
     // From the inside out: an open stride that is not set continues the dims within it.
     let mut dense = 1i64;
@@ -172,7 +192,7 @@ fn layout_of(
             "expected strides of '{}' to be at least 0, got {stride}",
             tensor.name
         );
-        return Err(Failure::Request(message));
+        return Err(BindError::Request(message));
     }
     let layout = Layout { shape, strides };
     let bytes = layout
@@ -182,7 +202,7 @@ fn layout_of(
     Ok(layout)
 }
 
-fn check_assumptions(tensor: &Tensor, layout: &Layout) -> Result<(), Failure> {
+fn check_assumptions(tensor: &Tensor, layout: &Layout) -> Result<(), BindError> {
     let name = &tensor.name;
     for dim in 0..layout.shape.len() {
         let checks = [
@@ -194,7 +214,7 @@ fn check_assumptions(tensor: &Tensor, layout: &Layout) -> Result<(), Failure> {
                 let message = format!(
                     "the kernels assume that {what} {dim} of '{name}' is a multiple of {multiple}, got {value}"
                 );
-                return Err(Failure::Request(message));
+                return Err(BindError::Request(message));
             }
         }
     }
@@ -202,7 +222,7 @@ fn check_assumptions(tensor: &Tensor, layout: &Layout) -> Result<(), Failure> {
     if tensor.index_bits == Some(32) && span > MAX_32_BIT_SPAN {
         let message =
             format!("the kernels index '{name}' in 32 bits, expected a span up to 2^31 elements, got {span}");
-        return Err(Failure::Request(message));
+        return Err(BindError::Request(message));
     }
     Ok(())
 }
@@ -231,7 +251,7 @@ mod tests {
     use norma_bundle::Manifest;
 
     fn rms_norm() -> Manifest {
-        serde_json::from_str(include_str!("../../../bundle/testdata/rms_norm.json")).unwrap()
+        serde_json::from_str(include_str!("../../bundle/testdata/rms_norm.json")).unwrap()
     }
 
     fn settings(pairs: &[(&str, i64)]) -> BTreeMap<String, i64> {

@@ -2,7 +2,26 @@
 
 use norma_bundle::Element;
 
-use crate::options::Fill;
+/// What the inputs hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Fill {
+    /// The standard normal distribution
+    Normal,
+    /// Ones
+    Ones,
+    /// 1000 plus the standard normal distribution: sums cancel
+    Offset,
+    /// The standard normal distribution times 10000
+    Large,
+    /// Normal, with scattered NaN, infinities, zeros of both signs and subnormals
+    Special,
+}
+
+impl Fill {
+    /// Every fill.
+    pub const ALL: [Fill; 5] = [Fill::Normal, Fill::Ones, Fill::Offset, Fill::Large, Fill::Special];
+}
 
 /// A generator of 64 random bits at a time (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
 pub struct Random(u64);

@@ -13,7 +13,7 @@
 //!   boundary, so the stored number may be a neighbour of the oracle's: 1 ulp of the type, beside what the f32
 //!   error itself amounts to there, which matters only where terms cancel.
 
-use crate::element::Element;
+use norma_bundle::Element;
 
 /// How the reductions behind a value were ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

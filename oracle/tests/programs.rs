@@ -1,14 +1,14 @@
-//! The reference evaluator on hand-written programs, against the same computed directly.
+//! The evaluator on hand-written programs, against the same computed directly.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use norma_bundle::access::Layout;
-use norma_bundle::evaluate::{Evaluator, Input, ReferenceError};
-use norma_bundle::grid::Data;
 use norma_bundle::{Element, Manifest, Program};
+use norma_oracle::layout::Layout;
+use norma_oracle::program::evaluate::{Evaluator, Input, ReferenceError};
+use norma_oracle::program::grid::Data;
 
 /// Deterministic numbers in (-1, 1), with no structure that a reduction could be lucky on.
 fn numbers(count: usize, seed: u64) -> Vec<f64> {
@@ -98,7 +98,8 @@ fn assert_close(actual: &[f64], expected: &[f64]) {
 
 #[test]
 fn rms_norm_of_the_documented_manifest() {
-    let manifest: Manifest = serde_json::from_str(include_str!("../testdata/rms_norm.json")).unwrap();
+    let manifest: Manifest =
+        serde_json::from_str(include_str!("../../bundle/testdata/rms_norm.json")).unwrap();
     let reference = manifest.functions[0].reference.as_ref().unwrap();
     let (m, n) = (3usize, 4096usize);
     let x = Stored::new(Element::BF16, &[3, 4096], numbers(m * n, 1));

@@ -7,50 +7,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::expression::{EvaluateError, Expression, Operation};
-use crate::grid::offsets;
-use crate::program::dim_of_symbol;
-
-/// A tensor's extents and its strides in elements.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// The extent of each dim.
-    pub shape: Vec<i64>,
-    /// The stride of each dim, in elements.
-    pub strides: Vec<i64>,
-}
-
-impl Layout {
-    /// The row-major layout without padding; `None` if its size does not fit in 64 bits.
-    pub fn contiguous(shape: &[i64]) -> Option<Layout> {
-        let mut strides = vec![1i64; shape.len()];
-        for dim in (1..shape.len()).rev() {
-            strides[dim - 1] = strides[dim].checked_mul(shape[dim].max(1))?;
-        }
-        Some(Layout {
-            shape: shape.to_vec(),
-            strides,
-        })
-    }
-
-    /// How many elements lie from the first to the last, holes between them included; 0 for an empty tensor, `None`
-    /// if that does not fit in 64 bits or a stride is negative.
-    pub fn span(&self) -> Option<i64> {
-        if self.shape.contains(&0) {
-            return Some(0);
-        }
-        self.shape
-            .iter()
-            .zip(&self.strides)
-            .try_fold(1i64, |span, (extent, stride)| {
-                if *stride < 0 {
-                    None
-                } else {
-                    span.checked_add((extent - 1).checked_mul(*stride)?)
-                }
-            })
-    }
-}
+use super::grid::offsets;
+use crate::layout::Layout;
+use norma_bundle::expression::{EvaluateError, Expression, Operation};
+use norma_bundle::program::dim_of_symbol;
 
 /// Why an access has no offset.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
@@ -315,39 +275,6 @@ mod tests {
         assert_eq!(
             found(&["d0 + 9"], &[4], std::slice::from_ref(&(2..2))).unwrap(),
             Vec::<i64>::new()
-        );
-    }
-
-    #[test]
-    fn a_span_includes_holes() {
-        let strided = Layout {
-            shape: vec![3, 4],
-            strides: vec![10, 1],
-        };
-        assert_eq!(strided.span(), Some(24));
-        assert_eq!(
-            Layout {
-                shape: vec![3, 0],
-                strides: vec![10, 1]
-            }
-            .span(),
-            Some(0)
-        );
-        assert_eq!(
-            Layout {
-                shape: vec![3],
-                strides: vec![i64::MAX]
-            }
-            .span(),
-            None
-        );
-        assert_eq!(
-            Layout {
-                shape: vec![3, 4],
-                strides: vec![0, 1]
-            }
-            .span(),
-            Some(4)
         );
     }
 }

@@ -1,0 +1,198 @@
+//! Comparing an output with the oracle, element by element.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use norma_bundle::Element;
+use norma_bundle::program::dim_of_symbol;
+use serde::Serialize;
+
+use crate::fill::Random;
+use crate::memory::Image;
+use crate::problem::Problem;
+use crate::program::evaluate::{Evaluator, ReferenceError, Write};
+use crate::program::grid::{Data, Grid};
+use crate::sample::sample;
+use crate::tolerance::{tolerance, within};
+
+/// How an output compares with the reference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OutputCheck {
+    /// The tensor.
+    pub tensor: String,
+    /// Elements compared.
+    pub checked: u64,
+    /// Elements beyond the tolerance.
+    pub wrong: u64,
+    /// The element whose error is the largest part of its tolerance; absent where nothing was compared.
+    pub worst: Option<Worst>,
+}
+
+/// One element of an output.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Worst {
+    /// Its coordinates in the tensor.
+    pub at: Vec<i64>,
+    /// The reference's value, unrounded.
+    pub expected: f64,
+    /// The kernel's value.
+    pub actual: f64,
+    /// Their distance in ulp of the output's type at the expected value.
+    pub ulps: f64,
+    /// Their distance as a part of what is allowed; above 1 is wrong.
+    pub part_of_tolerance: f64,
+}
+
+/// Compares what `write` stores with `image`, the tensor's memory.
+pub(crate) fn compare(
+    problem: &Problem<'_>,
+    evaluator: &Evaluator<'_>,
+    write: &Write<'_>,
+    image: &Image,
+    rows: usize,
+    random: &mut Random,
+) -> Result<OutputCheck, ReferenceError> {
+    let element = problem.element(write.tensor);
+    let layout = &problem.layouts[write.tensor];
+    let ulps = evaluator.arithmetic_ulps(write.value);
+    let body = image.body();
+    let mut found = OutputCheck {
+        tensor: write.tensor.to_owned(),
+        checked: 0,
+        wrong: 0,
+        worst: None,
+    };
+    for region in sample(evaluator.extents(), &write.dims, rows, random) {
+        let expected = evaluator.stored(write, &region)?;
+        let places = evaluator.stored_offsets(write, layout, &region)?;
+        for (index, place) in places.iter().enumerate() {
+            let bits = usize::try_from(*place)
+                .ok()
+                .and_then(|place| element.load(body, place));
+            let Some(bits) = bits else {
+                return Err(ReferenceError::Unbound(write.tensor.to_owned()));
+            };
+            let verdict = judge(element, bits, &expected.data, index, ulps);
+            found.checked += 1;
+            found.wrong += u64::from(verdict.part_of_tolerance > 1.0);
+            if found
+                .worst
+                .as_ref()
+                .is_none_or(|worst| verdict.part_of_tolerance > worst.part_of_tolerance)
+            {
+                let at = coordinates(problem, write, &region, &expected, index)?;
+                found.worst = Some(Worst { at, ..verdict });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The comparison of one element, its coordinates left open.
+fn judge(element: Element, bits: u64, expected: &Data, index: usize, ulps: f64) -> Worst {
+    let (oracle, actual, allowed) = match expected {
+        Data::Float { values, scales } => (
+            values[index],
+            element.decode_float(bits),
+            tolerance(element, values[index], scales[index], ulps),
+        ),
+        Data::Integer(values) => (
+            values[index] as f64,
+            element.wrap_integer(bits as i64) as f64,
+            0.0,
+        ),
+    };
+    let expected_stored = if element.is_float() {
+        element.round(oracle)
+    } else {
+        oracle
+    };
+    let right = match expected {
+        Data::Float { .. } => within(element, actual, oracle, allowed),
+        Data::Integer(values) => values[index] == element.wrap_integer(bits as i64),
+    };
+    let distance = if actual == expected_stored || (actual.is_nan() && expected_stored.is_nan()) {
+        0.0
+    } else {
+        (actual - expected_stored).abs()
+    };
+    let part = if distance == 0.0 { 0.0 } else { distance / allowed };
+    // Next to overflow the distance is infinite although both are right.
+    let part_of_tolerance = match right {
+        true => {
+            if part.is_finite() {
+                part.min(1.0)
+            } else {
+                1.0
+            }
+        }
+        false => {
+            if part.is_nan() {
+                f64::INFINITY
+            } else {
+                part.max(1.0f64.next_up())
+            }
+        }
+    };
+    Worst {
+        at: Vec::new(),
+        expected: oracle,
+        actual,
+        ulps: distance / element.ulp(oracle),
+        part_of_tolerance,
+    }
+}
+
+/// The coordinates in the tensor of element `index` of `expected`.
+fn coordinates(
+    problem: &Problem<'_>,
+    write: &Write<'_>,
+    region: &[Range<i64>],
+    expected: &Grid,
+    index: usize,
+) -> Result<Vec<i64>, ReferenceError> {
+    let mut rest = index;
+    let mut point: BTreeMap<usize, i64> = BTreeMap::new();
+    for (dim, extent) in expected.dims.iter().zip(&expected.extents).rev() {
+        point.insert(*dim, region[*dim].start + (rest % extent) as i64);
+        rest /= extent;
+    }
+    let bindings = |name: &str| match dim_of_symbol(name) {
+        Some(dim) => point.get(&dim).copied(),
+        None => problem.sizes.get(name).copied(),
+    };
+    Ok(write
+        .access
+        .iter()
+        .map(|coordinate| coordinate.evaluate(&bindings))
+        .collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(element: Element, actual: f64, oracle: f64) -> f64 {
+        let bits = element.encode_float(actual);
+        judge(element, bits, &Data::exact(vec![oracle]), 0, 4.0).part_of_tolerance
+    }
+
+    #[test]
+    fn errors_are_measured_against_the_tolerance() {
+        assert_eq!(judged(Element::BF16, 1.0, 1.0), 0.0);
+        let neighbour = judged(Element::BF16, 1.0 + 1.0 / 128.0, 1.001);
+        assert!(neighbour > 0.9 && neighbour <= 1.0, "{neighbour}");
+        assert!(judged(Element::BF16, 1.0 + 1.0 / 64.0, 1.001) > 1.0);
+        assert_eq!(judged(Element::F32, f64::NAN, 1.0), f64::INFINITY);
+        assert_eq!(judged(Element::F32, f64::NAN, f64::NAN), 0.0);
+        assert_eq!(judged(Element::F32, f64::INFINITY, f64::INFINITY), 0.0);
+    }
+
+    #[test]
+    fn integers_are_compared_exactly() {
+        let verdict =
+            |bits: u64| judge(Element::I64, bits, &Data::Integer(vec![7]), 0, 4.0).part_of_tolerance;
+        assert_eq!(verdict(7), 0.0);
+        assert!(verdict(8) > 1.0);
+    }
+}

@@ -1,0 +1,216 @@
+//! What a kernel of a function is launched with: its grid, its shared memory and its parameters, evaluated for the
+//! sizes of a [`Problem`].
+//!
+//! The symbols of a kernel's expressions are those read off the tensors ([`Problem::kernel_symbols`]) and the device's
+//! own ([`norma_bundle::manifest::DEVICE_SYMBOLS`]), which whoever launches adds to them.
+
+use std::collections::BTreeMap;
+
+use norma_bundle::Element;
+use norma_bundle::expression::Expression;
+use norma_bundle::manifest::{Argument, Kernel, ScalarType, ScalarValue, TensorMap};
+
+use crate::problem::{BindError, Problem};
+
+/// The values of a kernel's symbols, by name.
+pub type Symbols = BTreeMap<String, i64>;
+
+/// One parameter of a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parameter<'a> {
+    /// The address of a tensor's first element.
+    Tensor(&'a str),
+    /// A number passed by value.
+    Scalar {
+        /// Its type, which says how many of the bytes count.
+        scalar: ScalarType,
+        /// Its little-endian bytes.
+        bytes: [u8; 8],
+    },
+    /// The address of scratch memory that is zero before its first use.
+    Workspace {
+        /// One name is one memory, in all kernels of a function.
+        name: &'a str,
+        /// Its size.
+        bytes: usize,
+    },
+    /// A tensor map, passed by value.
+    TensorMap {
+        /// Its fixed part.
+        map: &'a TensorMap,
+        /// Extents in elements, innermost first.
+        dims: Vec<u64>,
+        /// Strides in bytes of all dims but the innermost.
+        strides_bytes: Vec<u64>,
+    },
+}
+
+/// The CTAs along x, y and z; with a zero among them there is nothing to launch.
+///
+/// # Errors
+/// An extent without a value, or one that does not fit in 32 bits.
+pub fn grid(kernel: &Kernel, symbols: &Symbols) -> Result<[u32; 3], BindError> {
+    let [x, y, z] = &kernel.grid;
+    Ok([
+        small(x, symbols, "grid")?,
+        small(y, symbols, "grid")?,
+        small(z, symbols, "grid")?,
+    ])
+}
+
+/// The dynamic shared memory of a CTA, in bytes.
+///
+/// # Errors
+/// As [`grid`].
+pub fn shared_bytes(kernel: &Kernel, symbols: &Symbols) -> Result<u32, BindError> {
+    small(&kernel.shared_bytes, symbols, "shared_bytes")
+}
+
+/// The fewest bytes that the kernel must move between memory and the device.
+///
+/// # Errors
+/// An expression without a value.
+pub fn bytes_moved(kernel: &Kernel, symbols: &Symbols) -> Result<i64, BindError> {
+    Ok(value(&kernel.bytes_read, symbols)? + value(&kernel.bytes_written, symbols)?)
+}
+
+/// The kernel's parameters, in order; named scalars take the values that the problem sets.
+///
+/// # Errors
+/// A parameter without a value, or a scalar that does not fit its type.
+pub fn parameters<'a>(
+    problem: &Problem<'_>,
+    kernel: &'a Kernel,
+    symbols: &Symbols,
+) -> Result<Vec<Parameter<'a>>, BindError> {
+    let parameter = |argument: &'a Argument| {
+        Ok(match argument {
+            Argument::Pointer { tensor } => Parameter::Tensor(tensor),
+            Argument::Scalar {
+                name,
+                scalar,
+                value: default,
+            } => {
+                let set = name.as_ref().and_then(|name| problem.scalars.get(name));
+                Parameter::Scalar {
+                    scalar: *scalar,
+                    bytes: scalar_bytes(*scalar, default, set.copied(), symbols)?,
+                }
+            }
+            Argument::Workspace { name, bytes } => Parameter::Workspace {
+                name,
+                bytes: usize::try_from(value(bytes, symbols)?).unwrap_or(0),
+            },
+            Argument::TensorMap(map) => Parameter::TensorMap {
+                map,
+                dims: unsigned(&map.dims, symbols)?,
+                strides_bytes: unsigned(&map.strides_bytes, symbols)?,
+            },
+        })
+    };
+    kernel.args.iter().map(parameter).collect()
+}
+
+fn value(expression: &Expression, symbols: &Symbols) -> Result<i64, BindError> {
+    Ok(expression.evaluate(&|name| symbols.get(name).copied())?)
+}
+
+fn unsigned(expressions: &[Expression], symbols: &Symbols) -> Result<Vec<u64>, BindError> {
+    expressions
+        .iter()
+        .map(|expression| Ok(value(expression, symbols)?.unsigned_abs()))
+        .collect()
+}
+
+/// The value of a launch's field, which is a 32-bit number.
+fn small(expression: &Expression, symbols: &Symbols, what: &str) -> Result<u32, BindError> {
+    let value = value(expression, symbols)?;
+    u32::try_from(value).map_err(|_| {
+        BindError::Request(format!(
+            "expected {what} '{expression}' to fit in 32 bits, got {value}"
+        ))
+    })
+}
+
+/// A scalar parameter's bytes: the caller's value, or else the manifest's.
+fn scalar_bytes(
+    scalar: ScalarType,
+    default: &ScalarValue,
+    set: Option<f64>,
+    symbols: &Symbols,
+) -> Result<[u8; 8], BindError> {
+    let out_of_range = |value: &dyn std::fmt::Display| {
+        BindError::Request(format!("expected a scalar that fits {scalar:?}, got {value}"))
+    };
+    if scalar.is_float() {
+        let number = match (set, default) {
+            (Some(number), _) => number,
+            (None, ScalarValue::Float(number)) => number.as_f64(),
+            (None, ScalarValue::Expression(expression)) => value(expression, symbols)? as f64,
+        };
+        let element = if scalar == ScalarType::F32 {
+            Element::F32
+        } else {
+            Element::F64
+        };
+        return Ok(element.encode_float(number).to_le_bytes());
+    }
+    let number = match (set, default) {
+        (Some(number), _) if number.fract() == 0.0 && number.abs() < i64::MAX as f64 => number as i64,
+        (Some(number), _) => return Err(out_of_range(&number)),
+        (None, ScalarValue::Float(number)) => number.as_i64(),
+        (None, ScalarValue::Expression(expression)) => value(expression, symbols)?,
+    };
+    let fits = match scalar {
+        ScalarType::I32 => i32::try_from(number).is_ok(),
+        ScalarType::U32 => u32::try_from(number).is_ok(),
+        ScalarType::U64 => number >= 0,
+        ScalarType::I64 | ScalarType::F32 | ScalarType::F64 => true,
+    };
+    if fits {
+        Ok(number.to_le_bytes())
+    } else {
+        Err(out_of_range(&number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(scalar: ScalarType, default: &str, set: Option<f64>) -> Result<[u8; 8], String> {
+        let default: ScalarValue = serde_json::from_str(default).unwrap();
+        let symbols = BTreeMap::from([("m".to_owned(), 5_000_000_000)]);
+        scalar_bytes(scalar, &default, set, &symbols).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn scalars_take_the_callers_value_first() {
+        let bytes = |number: f32| u64::from(number.to_bits()).to_le_bytes();
+        assert_eq!(word(ScalarType::F32, "1e-6", None), Ok(bytes(1e-6)));
+        assert_eq!(word(ScalarType::F32, "1e-6", Some(2.0)), Ok(bytes(2.0)));
+        assert_eq!(word(ScalarType::F32, "1", None), Ok(bytes(1.0)));
+        assert_eq!(
+            word(ScalarType::I64, "\"m\"", None),
+            Ok(5_000_000_000i64.to_le_bytes())
+        );
+    }
+
+    #[test]
+    fn scalars_must_fit_their_type() {
+        assert!(
+            word(ScalarType::I32, "\"m\"", None)
+                .unwrap_err()
+                .contains("fits I32, got 5000000000")
+        );
+        assert!(word(ScalarType::I64, "1", Some(0.5)).is_err());
+        assert!(word(ScalarType::U32, "-1", None).is_err());
+    }
+
+    #[test]
+    fn launch_fields_are_32_bit() {
+        let symbols = BTreeMap::from([("m".to_owned(), 1 << 40)]);
+        assert!(small(&Expression::symbol("m"), &symbols, "grid").is_err());
+        assert_eq!(small(&Expression::from(7), &symbols, "grid").unwrap(), 7);
+    }
+}

@@ -1,0 +1,157 @@
+//! The memory of a function's tensors, with what shows a kernel that writes where it must not.
+//!
+//! Before and after each tensor lies a guard, and what no kernel has written holds a pattern that no kernel writes by
+//! accident, so that a stray write changes it and a missing one leaves it.
+
+use std::collections::BTreeMap;
+
+use norma_bundle::Element;
+use norma_bundle::manifest::Tensor;
+
+use crate::fill::{Fill, Random, generate};
+use crate::problem::Problem;
+use crate::program::grid::offsets;
+
+/// Bytes before and after each tensor that no kernel may write. A multiple of every alignment a manifest asks for.
+pub const GUARD: usize = 4096;
+/// What guards, holes and outputs hold before a kernel runs: NaN in every float type.
+pub const POISON: u8 = 0xff;
+
+/// A tensor's memory: its elements from the first to the last, holes included, between two guards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image(Vec<u8>);
+
+/// Images by the tensors' names.
+pub type Images = BTreeMap<String, Image>;
+
+impl Image {
+    /// `bytes` of poison between the guards.
+    pub fn poisoned(bytes: usize) -> Image {
+        Image(vec![POISON; bytes + 2 * GUARD])
+    }
+
+    /// `body` between the guards.
+    pub fn holding(body: &[u8]) -> Image {
+        let mut image = Image::poisoned(body.len());
+        image.body_mut().copy_from_slice(body);
+        image
+    }
+
+    /// Takes memory that has been read back, guards included; `None` if it is too short for them.
+    pub fn from_bytes(bytes: Vec<u8>) -> Option<Image> {
+        (bytes.len() >= 2 * GUARD).then_some(Image(bytes))
+    }
+
+    /// All of it, guards included: what a run copies to where the kernels find it, the tensor at [`GUARD`].
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// What lies between the guards.
+    pub fn body(&self) -> &[u8] {
+        &self.0[GUARD..self.0.len() - GUARD]
+    }
+
+    /// What lies between the guards.
+    pub fn body_mut(&mut self) -> &mut [u8] {
+        let end = self.0.len() - GUARD;
+        &mut self.0[GUARD..end]
+    }
+
+    /// Whether nothing has written the guards.
+    pub fn guards_are_intact(&self) -> bool {
+        let (front, back) = (&self.0[..GUARD], &self.0[self.0.len() - GUARD..]);
+        front.iter().chain(back).all(|byte| *byte == POISON)
+    }
+}
+
+/// The inputs of `problem`, filled. One seed gives the same bytes always.
+pub fn inputs(problem: &Problem<'_>, fill: Fill, seed: u64) -> Images {
+    let mut random = Random::new(seed);
+    let mut image = |tensor: &Tensor| {
+        let data = generate(tensor.dtype, problem.span(&tensor.name), fill, &mut random);
+        (tensor.name.clone(), Image::holding(&data))
+    };
+    problem.function.inputs.iter().map(&mut image).collect()
+}
+
+/// The outputs of `problem`, poisoned.
+pub fn outputs(problem: &Problem<'_>) -> Images {
+    let image = |tensor: &Tensor| (tensor.name.clone(), Image::poisoned(problem.span_bytes(tensor)));
+    problem.function.outputs.iter().map(image).collect()
+}
+
+/// The offsets of a tensor's elements, or `None` where they are all there is from the first to the last.
+pub(crate) fn elements_of(problem: &Problem<'_>, tensor: &Tensor) -> Option<Vec<i64>> {
+    let layout = &problem.layouts[&tensor.name];
+    let count: i64 = layout.shape.iter().product();
+    if count == problem.span(&tensor.name) as i64 {
+        return None;
+    }
+    let extents: Vec<usize> = layout.shape.iter().map(|extent| *extent as usize).collect();
+    Some(offsets(0, &extents, &layout.strides))
+}
+
+/// Whether what lies between the elements is as it was. `inside` is what [`elements_of`] gives.
+pub(crate) fn holes_are_intact(body: &[u8], element: Element, inside: Option<&[i64]>) -> bool {
+    let Some(inside) = inside else { return true };
+    let size = element.bytes();
+    let mut holes = body.to_vec();
+    for place in inside {
+        let start = *place as usize * size;
+        holes[start..start + size].fill(POISON);
+    }
+    holes.iter().all(|byte| *byte == POISON)
+}
+
+/// Whether an element still holds the poison. Only for floats of 16 bits or more: all ones is a NaN that no conversion
+/// produces there, but a proper result in an integer and in fp8.
+pub(crate) fn has_unwritten(body: &[u8], element: Element, inside: Option<&[i64]>) -> bool {
+    if !element.is_float() || element.bytes() < 2 {
+        return false;
+    }
+    let poisoned = |stored: &[u8]| stored.iter().all(|byte| *byte == POISON);
+    let size = element.bytes();
+    match inside {
+        None => body.chunks_exact(size).any(poisoned),
+        Some(inside) => inside
+            .iter()
+            .any(|place| poisoned(&body[*place as usize * size..][..size])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stray_writes_show_in_guards_and_holes() {
+        let written = |at: usize| {
+            let mut bytes = Image::poisoned(8).0;
+            bytes[at] = 0;
+            Image::from_bytes(bytes).unwrap().guards_are_intact()
+        };
+        assert!(Image::poisoned(8).guards_are_intact());
+        assert!(written(GUARD) && written(GUARD + 7));
+        assert!(!written(GUARD - 1) && !written(GUARD + 8));
+
+        // Elements 0 and 2 of four; 1 and 3 are holes.
+        let body = [0, 0, POISON, POISON, 0, 0, POISON, POISON];
+        assert!(holes_are_intact(&body, Element::BF16, Some(&[0, 2])));
+        assert!(!holes_are_intact(&body, Element::BF16, Some(&[1, 3])));
+    }
+
+    #[test]
+    fn what_was_not_written_shows() {
+        let body = [0, 0, POISON, POISON];
+        assert!(has_unwritten(&body, Element::BF16, None));
+        assert!(!has_unwritten(&body, Element::BF16, Some(&[0])));
+        assert!(!has_unwritten(&body, Element::I8, None));
+    }
+
+    #[test]
+    fn memory_without_guards_is_refused() {
+        assert_eq!(Image::from_bytes(vec![0; GUARD]), None);
+        assert_eq!(Image::holding(&[1, 2]).body(), [1, 2]);
+    }
+}

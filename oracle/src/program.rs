@@ -1,0 +1,9 @@
+//! Evaluation of scalar programs: the kernel form, walked point by point in f64.
+
+pub mod access;
+mod combine;
+pub mod evaluate;
+pub mod grid;
+pub mod operation;
+
+pub use evaluate::Evaluator;

@@ -1,0 +1,103 @@
+//! Which part of a large result is compared.
+
+use std::ops::Range;
+
+use crate::fill::Random;
+
+/// Spaces up to this many points are compared whole.
+const WHOLE_SPACE: i64 = 1 << 20;
+/// How many points a sampled part of a result without rows should cost.
+const COLUMN_POINTS: i64 = 1 << 18;
+
+/// The boxes of the space to compare: all of a small one; else rows along the innermost dim, the first and the last and
+/// others at random; else, for a result that has no other dim, short pieces of it.
+pub(crate) fn sample(
+    extents: &[i64],
+    dims: &[usize],
+    rows: usize,
+    random: &mut Random,
+) -> Vec<Vec<Range<i64>>> {
+    let whole: Vec<Range<i64>> = extents.iter().map(|extent| 0..*extent).collect();
+    let points = extents
+        .iter()
+        .try_fold(1i64, |points, extent| points.checked_mul(*extent));
+    if points.is_some_and(|points| points <= WHOLE_SPACE) {
+        return vec![whole];
+    }
+    let innermost = extents.len() - 1;
+    let outer: Vec<usize> = dims.iter().copied().filter(|dim| *dim != innermost).collect();
+    let (count, piece) = if outer.is_empty() {
+        // Each element may cost a walk over all the dims that the result has lost.
+        let cost: i64 = (0..innermost)
+            .map(|dim| extents[dim])
+            .fold(1, i64::saturating_mul);
+        let piece = (COLUMN_POINTS / cost.max(1)).clamp(16, extents[innermost].max(16));
+        ((extents[innermost] + piece - 1) / piece, Some(piece))
+    } else {
+        (
+            outer.iter().map(|dim| extents[*dim]).fold(1, i64::saturating_mul),
+            None,
+        )
+    };
+    let region = |number: i64| {
+        let mut region = whole.clone();
+        let mut rest = number;
+        for dim in outer.iter().rev() {
+            region[*dim] = rest % extents[*dim]..rest % extents[*dim] + 1;
+            rest /= extents[*dim];
+        }
+        if let Some(piece) = piece {
+            region[innermost] = number * piece..((number + 1) * piece).min(extents[innermost]);
+        }
+        region
+    };
+    let wanted = if rows == 0 { count } else { count.min(rows as i64) };
+    if wanted == count {
+        return (0..count).map(region).collect();
+    }
+    let chosen = (0..wanted).map(|index| match index {
+        0 => 0,
+        1 => count - 1,
+        _ => random.below(count as u64) as i64,
+    });
+    chosen.map(region).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_results_are_sampled_by_rows() {
+        let regions = sample(&[16384, 4096], &[0, 1], 8, &mut Random::new(1));
+        assert_eq!(regions.len(), 8);
+        assert_eq!(regions[0], [0..1, 0..4096]);
+        assert_eq!(regions[1], [16383..16384, 0..4096]);
+        assert!(regions.iter().all(|region| region[0].end - region[0].start == 1));
+        assert_eq!(
+            sample(&[16384, 4096], &[0], 8, &mut Random::new(1))[1],
+            [16383..16384, 0..4096]
+        );
+        assert_eq!(sample(&[2000, 4096], &[0, 1], 0, &mut Random::new(1)).len(), 2000);
+    }
+
+    #[test]
+    fn results_without_rows_are_sampled_by_pieces() {
+        let regions = sample(&[16384, 4096], &[1], 4, &mut Random::new(1));
+        assert_eq!(regions[0], [0..16384, 0..16]);
+        assert_eq!(regions[1], [0..16384, 4080..4096]);
+    }
+
+    #[test]
+    fn small_spaces_are_checked_whole() {
+        assert_eq!(sample(&[3, 4], &[0], 1, &mut Random::new(1)), [[0..3, 0..4]]);
+        assert_eq!(
+            sample(&[0, 1 << 40], &[0, 1], 1, &mut Random::new(1)),
+            [[0..0, 0..1 << 40]]
+        );
+        assert_eq!(
+            sample(&[], &[], 1, &mut Random::new(1)),
+            [Vec::<Range<i64>>::new()]
+        );
+    }
+}

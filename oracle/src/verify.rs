@@ -1,0 +1,130 @@
+//! Whether a function computed what its reference says, and wrote nowhere else.
+
+use std::collections::BTreeMap;
+
+use norma_bundle::manifest::Tensor;
+use serde::Serialize;
+
+use crate::compare::{OutputCheck, compare};
+use crate::fill::Random;
+use crate::memory::{Images, elements_of, has_unwritten, holes_are_intact};
+use crate::problem::Problem;
+use crate::program::evaluate::{Evaluator, Input, ReferenceError};
+
+/// What a run left behind. Outputs start out poisoned, see [`crate::memory`].
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'r> {
+    /// The inputs before the run; images of other tensors are not looked at.
+    pub before: &'r Images,
+    /// Every tensor after it.
+    pub after: &'r Images,
+    /// The outputs after a further run on the same inputs and workspaces, where there was one.
+    pub again: Option<&'r Images>,
+    /// The workspaces after the last run, by name.
+    pub workspaces: &'r BTreeMap<String, Vec<u8>>,
+}
+
+/// How much of a large result is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampling {
+    /// The most rows of a result with more than 2^20 points; 0 for all.
+    pub rows: usize,
+    /// Chooses the rows.
+    pub seed: u64,
+}
+
+/// What a comparison found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Verification {
+    /// Whether all is as it should be.
+    pub passed: bool,
+    /// Each output that the reference writes; none where the function has no reference.
+    pub outputs: Vec<OutputCheck>,
+    /// Whether two runs gave the same bits; true where there was one.
+    pub deterministic: bool,
+    /// Tensors that were written outside of their elements, and inputs that were written at all.
+    pub stray_writes: Vec<String>,
+    /// Outputs that still hold what they were filled with somewhere.
+    pub unwritten: Vec<String>,
+    /// Workspaces that the kernels did not leave zero.
+    pub dirty_workspaces: Vec<String>,
+}
+
+/// Compares what `run` left behind with what `problem` must compute from the inputs it started with.
+///
+/// # Errors
+/// A reference that cannot be evaluated, or memory that is missing or too short.
+pub fn verify(
+    problem: &Problem<'_>,
+    run: Run<'_>,
+    sampling: Sampling,
+) -> Result<Verification, ReferenceError> {
+    let unbound = |tensor: &Tensor| ReferenceError::Unbound(tensor.name.clone());
+    let dirty = run
+        .workspaces
+        .iter()
+        .filter(|(_, bytes)| bytes.iter().any(|byte| *byte != 0));
+    let mut found = Verification {
+        deterministic: true,
+        dirty_workspaces: dirty.map(|(name, _)| name.clone()).collect(),
+        ..Verification::default()
+    };
+    let mut inputs = BTreeMap::new();
+    for input in &problem.function.inputs {
+        let before = run.before.get(&input.name).ok_or_else(|| unbound(input))?;
+        let after = run.after.get(&input.name).ok_or_else(|| unbound(input))?;
+        if after != before {
+            found.stray_writes.push(input.name.clone());
+        }
+        let bound = Input {
+            element: input.dtype,
+            bytes: before.body(),
+            layout: problem.layouts[&input.name].clone(),
+        };
+        inputs.insert(input.name.clone(), bound);
+    }
+    for output in &problem.function.outputs {
+        let image = run.after.get(&output.name).ok_or_else(|| unbound(output))?;
+        let body = image.body();
+        if body.len() < problem.span_bytes(output) {
+            return Err(unbound(output));
+        }
+        let inside = elements_of(problem, output);
+        if !image.guards_are_intact() || !holes_are_intact(body, output.dtype, inside.as_deref()) {
+            found.stray_writes.push(output.name.clone());
+        }
+        if has_unwritten(body, output.dtype, inside.as_deref()) {
+            found.unwritten.push(output.name.clone());
+        }
+        if run
+            .again
+            .is_some_and(|again| again.get(&output.name) != Some(image))
+        {
+            found.deterministic = false;
+        }
+    }
+    if let Some(program) = &problem.function.reference {
+        let evaluator = Evaluator::new(program, &problem.sizes, &problem.scalars, inputs)?;
+        let mut random = Random::new(sampling.seed);
+        for write in evaluator.writes() {
+            let image = run
+                .after
+                .get(write.tensor)
+                .ok_or_else(|| ReferenceError::Unbound(write.tensor.to_owned()))?;
+            found.outputs.push(compare(
+                problem,
+                &evaluator,
+                &write,
+                image,
+                sampling.rows,
+                &mut random,
+            )?);
+        }
+    }
+    found.passed = found.deterministic
+        && found.stray_writes.is_empty()
+        && found.unwritten.is_empty()
+        && found.dirty_workspaces.is_empty()
+        && found.outputs.iter().all(|output| output.wrong == 0);
+    Ok(found)
+}

@@ -1,0 +1,170 @@
+//! A run judged from its memory: the steps that whoever runs kernels takes, with the kernels replaced by plain loops.
+
+#![expect(clippy::unwrap_used, reason = "every input here is fixed")]
+
+use std::collections::BTreeMap;
+
+use norma_bundle::{Element, Manifest};
+use norma_oracle::memory::{self, GUARD, Image, Images};
+use norma_oracle::verify::{Run, Sampling};
+use norma_oracle::{Fill, Problem, Verification, verify};
+
+const ALL: Sampling = Sampling { rows: 0, seed: 0 };
+const N: usize = 4096;
+
+fn manifest() -> Manifest {
+    serde_json::from_str(include_str!("../../bundle/testdata/rms_norm.json")).unwrap()
+}
+
+fn problem(manifest: &Manifest, x_stride: i64) -> Problem<'_> {
+    let sizes = BTreeMap::from([("m".to_owned(), 3)]);
+    let strides = BTreeMap::from([("x_stride".to_owned(), x_stride)]);
+    Problem::new(&manifest.functions[0], sizes, strides, BTreeMap::new()).unwrap()
+}
+
+/// RMSNorm in f32, as a kernel would: rows of `x` lie `x_stride` apart.
+fn run_kernel(problem: &Problem<'_>, memory: &mut Images) {
+    let stride = problem.layouts["x"].strides[0] as usize;
+    let load = |memory: &Images, tensor: &str, element: Element, at: usize| {
+        element.decode_float(element.load(memory[tensor].body(), at).unwrap()) as f32
+    };
+    for row in 0..3 {
+        let x: Vec<f32> = (0..N)
+            .map(|column| load(memory, "x", Element::BF16, row * stride + column))
+            .collect();
+        let squares: Vec<f32> = x.iter().map(|x| x * x).collect();
+        let mean_square = tree_sum(&squares) / N as f32;
+        let rstd = 1.0 / (mean_square + 1e-6).sqrt();
+        store(memory, "rstd", Element::F32, row, f64::from(rstd));
+        for (column, x) in x.into_iter().enumerate() {
+            let w = load(memory, "w", Element::F32, column);
+            store(
+                memory,
+                "y",
+                Element::BF16,
+                row * N + column,
+                f64::from(x * rstd * w),
+            );
+        }
+    }
+}
+
+/// Sequential where a thread is, a tree above: a wholly sequential sum of a row is beyond the tolerance.
+fn tree_sum(terms: &[f32]) -> f32 {
+    if terms.len() <= 16 {
+        return terms.iter().sum();
+    }
+    let (low, high) = terms.split_at(terms.len() / 2);
+    tree_sum(low) + tree_sum(high)
+}
+
+fn store(memory: &mut Images, tensor: &str, element: Element, at: usize, value: f64) {
+    let pattern = element.encode_float(value).to_le_bytes();
+    let size = element.bytes();
+    memory.get_mut(tensor).unwrap().body_mut()[at * size..][..size].copy_from_slice(&pattern[..size]);
+}
+
+/// The judgement of a right run that `spoil` has changed.
+fn judge(x_stride: i64, fill: Fill, spoil: impl FnOnce(&mut Images)) -> Verification {
+    let manifest = manifest();
+    let problem = problem(&manifest, x_stride);
+    let before = memory::inputs(&problem, fill, 1);
+    let mut after = before.clone();
+    after.extend(memory::outputs(&problem));
+    run_kernel(&problem, &mut after);
+    spoil(&mut after);
+    let run = Run {
+        before: &before,
+        after: &after,
+        again: None,
+        workspaces: &BTreeMap::new(),
+    };
+    verify(&problem, run, ALL).unwrap()
+}
+
+fn written_at(image: &Image, at: usize) -> Image {
+    let mut bytes = image.bytes().to_vec();
+    bytes[at] = 0;
+    Image::from_bytes(bytes).unwrap()
+}
+
+#[test]
+fn right_results_pass() {
+    for fill in Fill::ALL {
+        for x_stride in [4096, 5000] {
+            let found = judge(x_stride, fill, |_| {});
+            assert!(found.passed, "{fill:?} {x_stride}: {found}");
+            assert_eq!(
+                found.outputs.iter().map(|output| output.checked).sum::<u64>(),
+                3 * 4097
+            );
+        }
+    }
+}
+
+#[test]
+fn a_wrong_element_is_found_and_named() {
+    let found = judge(4096, Fill::Normal, |memory| {
+        store(memory, "y", Element::BF16, 2 * N + 17, 100.0);
+    });
+    let wrong = found.outputs.iter().find(|output| output.tensor == "y").unwrap();
+    assert!(!found.passed);
+    assert_eq!(
+        (wrong.wrong, wrong.worst.as_ref().unwrap().at.as_slice()),
+        (1, &[2, 17][..])
+    );
+}
+
+#[test]
+fn writes_astray_and_missing_are_told_apart() {
+    let found = judge(5000, Fill::Normal, |memory| {
+        let guard = written_at(&memory["y"], GUARD - 1);
+        let hole = written_at(&memory["x"], GUARD + 2 * 4099);
+        memory.insert("y".into(), guard);
+        memory.insert("x".into(), hole);
+        memory.insert("rstd".into(), Image::poisoned(12));
+    });
+    assert_eq!(found.stray_writes, ["x", "y"]);
+    assert_eq!(found.unwritten, ["rstd"]);
+    assert!(!found.passed);
+}
+
+#[test]
+fn runs_that_differ_and_workspaces_left_dirty_are_found() {
+    let manifest = manifest();
+    let problem = problem(&manifest, 4096);
+    let before = memory::inputs(&problem, Fill::Normal, 1);
+    let mut after = before.clone();
+    after.extend(memory::outputs(&problem));
+    run_kernel(&problem, &mut after);
+    let mut again = after.clone();
+    store(&mut again, "y", Element::BF16, 0, -7.0);
+    let workspaces = BTreeMap::from([
+        ("counter".to_owned(), vec![0, 1]),
+        ("partials".to_owned(), vec![0]),
+    ]);
+    let run = Run {
+        before: &before,
+        after: &after,
+        again: Some(&again),
+        workspaces: &workspaces,
+    };
+    let found = verify(&problem, run, ALL).unwrap();
+    assert!(!found.deterministic && !found.passed);
+    assert_eq!(found.dirty_workspaces, ["counter"]);
+}
+
+#[test]
+fn memory_that_is_missing_is_named() {
+    let manifest = manifest();
+    let problem = problem(&manifest, 4096);
+    let before = memory::inputs(&problem, Fill::Ones, 1);
+    let run = Run {
+        before: &before,
+        after: &before,
+        again: None,
+        workspaces: &BTreeMap::new(),
+    };
+    let error = verify(&problem, run, ALL).unwrap_err();
+    assert!(error.to_string().contains("'y'"), "{error}");
+}

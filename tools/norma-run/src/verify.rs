@@ -1,0 +1,48 @@
+//! Runs a function twice on a device and hands what it left to the oracle.
+
+use norma_oracle::memory::Images;
+use norma_oracle::problem::Problem;
+use norma_oracle::verify::{Run, Sampling, Verification};
+
+use crate::call::{Loaded, Tensors};
+use crate::driver::{Device, DriverError};
+use crate::failure::Failure;
+
+/// Runs `loaded` on `inputs`, twice on the same workspaces, and compares.
+///
+/// # Errors
+/// What the driver says, or a reference that cannot be evaluated.
+pub fn verify(
+    device: &Device,
+    loaded: &Loaded<'_>,
+    problem: &Problem<'_>,
+    inputs: &Images,
+    sampling: Sampling,
+) -> Result<Verification, Failure> {
+    let tensors = Tensors::new(device, problem, inputs)?;
+    let mut call = loaded.bind(device, &tensors)?;
+    let stream = device.stream()?;
+    let mut run = || -> Result<Images, DriverError> {
+        for output in &problem.function.outputs {
+            tensors.poison(&output.name)?;
+        }
+        call.enqueue(&stream)?;
+        stream.synchronize()?;
+        let outputs = problem.function.outputs.iter();
+        outputs
+            .map(|output| Ok((output.name.clone(), tensors.read(&output.name)?)))
+            .collect()
+    };
+    let mut after = run()?;
+    let again = run()?;
+    for input in &problem.function.inputs {
+        after.insert(input.name.clone(), tensors.read(&input.name)?);
+    }
+    let left = Run {
+        before: inputs,
+        after: &after,
+        again: Some(&again),
+        workspaces: &call.workspaces()?,
+    };
+    Ok(norma_oracle::verify(problem, left, sampling)?)
+}
