@@ -85,6 +85,10 @@ pub struct Kernel {
     pub symbol: String,
     /// The cubin's file name, in the manifest's directory.
     pub cubin: String,
+    /// The file name, in the manifest's directory, of the module of level `nvvm` that the cubin was made of, for a
+    /// simulator. Absent where it was not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
     /// The architecture of the cubin; the manifest's own.
     pub target: String,
     /// What the launcher reads off the tensors before it evaluates this kernel's expressions.
@@ -305,7 +309,7 @@ impl Manifest {
     }
 
     /// Checks what needs no device: the version, that every name refers to something, that ranks agree, that
-    /// expressions use known symbols, and that cubins lie in the bundle's directory.
+    /// expressions use known symbols, and that files lie in the bundle's directory.
     ///
     /// # Errors
     /// The first inconsistency, with its place.
@@ -458,13 +462,16 @@ impl Kernel {
                 format!("expected target '{target}', got '{}'", self.target),
             ));
         }
-        // A bundle may come from anywhere; its cubins must not.
-        if Path::new(&self.cubin)
-            .file_name()
-            .is_none_or(|name| name != self.cubin.as_str())
-        {
-            let message = format!("expected cubin to be a file name, got '{}'", self.cubin);
-            return Err(inconsistent(at, message));
+        // A bundle may come from anywhere; the files that it names must not.
+        let files = [("cubin", Some(&self.cubin)), ("module", self.module.as_ref())];
+        for (what, file) in files.into_iter().filter_map(|(what, file)| Some((what, file?))) {
+            if Path::new(file)
+                .file_name()
+                .is_none_or(|name| name != file.as_str())
+            {
+                let message = format!("expected {what} to be a file name, got '{file}'");
+                return Err(inconsistent(at, message));
+            }
         }
         let extents = self.block.iter().chain(&self.cluster);
         if extents.clone().any(|extent| *extent == 0 || *extent > 1024) {
@@ -636,11 +643,16 @@ mod tests {
     }
 
     #[test]
-    fn cubins_lie_in_the_bundle() {
+    fn files_lie_in_the_bundle() {
         for path in ["../evil.cubin", "/tmp/evil.cubin", "a/b.cubin", ""] {
-            let change = |m: &mut Manifest| m.functions[0].kernels[0].cubin = path.into();
+            let cubin = |m: &mut Manifest| m.functions[0].kernels[0].cubin = path.into();
             assert!(
-                complaint(change).contains("expected cubin to be a file name"),
+                complaint(cubin).contains("expected cubin to be a file name"),
+                "{path}"
+            );
+            let module = |m: &mut Manifest| m.functions[0].kernels[0].module = Some(path.into());
+            assert!(
+                complaint(module).contains("expected module to be a file name"),
                 "{path}"
             );
         }

@@ -26,17 +26,21 @@ pub use kernel_form::KernelForm;
 pub struct Bundle {
     /// What a launcher needs to know.
     pub manifest: Manifest,
-    /// File names and contents.
+    /// File names and contents of the machine code; empty where none was wanted.
     pub cubins: Vec<(String, Vec<u8>)>,
+    /// File names and texts of the modules of level `nvvm` that were kept.
+    pub modules: Vec<(String, String)>,
 }
 
-/// A `gpu.module` after code emission.
+/// What a bundle holds of a `gpu.module`.
 #[derive(Debug, Clone)]
 pub struct Emitted {
     /// The module's name.
     pub module: String,
-    /// Its machine code.
-    pub cubin: Cubin,
+    /// Its machine code, if wanted.
+    pub cubin: Option<Cubin>,
+    /// Its text at level `nvvm`, if kept.
+    pub text: Option<String>,
 }
 
 impl Bundle {
@@ -54,6 +58,7 @@ impl Bundle {
                 .map(|function| function.name.clone());
             functions
                 .chain(bundle.cubins.iter().map(|(name, _)| name.clone()))
+                .chain(bundle.modules.iter().map(|(name, _)| name.clone()))
                 .collect()
         };
         let known = names(self);
@@ -64,11 +69,12 @@ impl Bundle {
         }
         self.manifest.functions.extend(other.manifest.functions);
         self.cubins.extend(other.cubins);
+        self.modules.extend(other.modules);
         Ok(())
     }
 }
 
-/// Puts a bundle together from a module at level `nvvm`, the machine code of its `gpu.module`s, and the
+/// Puts a bundle together from a module at level `nvvm`, what was emitted for its `gpu.module`s, and the
 /// kernel forms they came from.
 ///
 /// # Errors
@@ -118,14 +124,27 @@ pub fn assemble(
     manifest
         .validate()
         .map_err(|error| Error::internal(error.to_string()))?;
-    let cubins = emitted
-        .iter()
-        .map(|emitted| (file_name(&emitted.module, target), emitted.cubin.bytes.clone()))
-        .collect();
-    Ok(Bundle { manifest, cubins })
+    let cubins = emitted.iter().filter_map(|emitted| {
+        let cubin = emitted.cubin.as_ref()?;
+        Some((cubin_name(&emitted.module, target), cubin.bytes.clone()))
+    });
+    let modules = emitted.iter().filter_map(|emitted| {
+        let text = emitted.text.clone()?;
+        Some((module_name(&emitted.module, target), text))
+    });
+    Ok(Bundle {
+        manifest,
+        cubins: cubins.collect(),
+        modules: modules.collect(),
+    })
 }
 
 /// The name of a module's cubin in a bundle.
-fn file_name(module: &str, target: &Target) -> String {
+fn cubin_name(module: &str, target: &Target) -> String {
     format!("{module}.{}.cubin", target.name)
+}
+
+/// The name of a module's text at level `nvvm` in a bundle.
+fn module_name(module: &str, target: &Target) -> String {
+    format!("{module}.{}.nvvm.mlir", target.name)
 }

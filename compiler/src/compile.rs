@@ -13,6 +13,7 @@ use crate::emit::llvm_ir::LlvmContext;
 use crate::emit::{Assembler, Cubin, gate, ptx};
 use crate::error::{Error, Kind, Result};
 use crate::level::Level;
+use crate::located_text::located_text;
 use crate::options::CompileOptions;
 use crate::pipeline;
 use crate::registry;
@@ -85,6 +86,41 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
 ///
 /// As [`lower`]; also an input of a level that has no host functions any more.
 pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle> {
+    assemble_bundle(input, options, outcome, |op, name, timing| {
+        let ptx = generate(Start::Module(op), &name, Level::Ptx, options, timing)?;
+        let cubin = assemble(&ptx, &name, options, timing)?;
+        Ok(Emitted {
+            module: name,
+            cubin: Some(cubin),
+            text: options.keep_nvvm.then(|| located_text(op)).transpose()?,
+        })
+    })
+}
+
+/// Compiles the input to a bundle without machine code: the manifest and the modules of level `nvvm`, whose ops carry
+/// the locations of the input. Needs no assembler, and what only an assembler knows, registers above all, is absent
+/// from the manifest.
+///
+/// # Errors
+///
+/// As [`bundle`].
+pub fn lowered(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle> {
+    assemble_bundle(input, options, outcome, |op, name, _| {
+        Ok(Emitted {
+            module: name,
+            cubin: None,
+            text: Some(located_text(op)?),
+        })
+    })
+}
+
+/// Compiles the input to level `nvvm` and describes it, with what `emit` makes of each `gpu.module`.
+fn assemble_bundle(
+    input: Input,
+    options: &CompileOptions,
+    outcome: &mut Outcome,
+    emit: impl Fn(OperationRef, String, &mut Timing) -> Result<Emitted>,
+) -> Result<Bundle> {
     if !options.from.is_mlir() {
         return Err(Error::user(format!(
             "a bundle needs the host functions, which level '{}' does not have; ask for a level with --emit",
@@ -104,9 +140,7 @@ pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> 
         let mut emitted = Vec::new();
         for gpu_module in gpu_modules(module)? {
             let name = symbol(gpu_module)?;
-            let ptx = generate(Start::Module(gpu_module), &name, Level::Ptx, options, timing)?;
-            let cubin = assemble(&ptx, &name, options, timing)?;
-            emitted.push(Emitted { module: name, cubin });
+            emitted.push(emit(gpu_module, name, timing)?);
         }
         timing.measure("manifest", || {
             bundle::assemble(module, &forms, &emitted, options.target)

@@ -8,6 +8,7 @@ pub mod compile;
 pub mod emit;
 pub mod error;
 pub mod level;
+mod located_text;
 pub mod options;
 pub mod pipeline;
 pub mod registry;

@@ -14,6 +14,8 @@ pub struct CompileOptions {
     pub from: Level,
     /// A `#norm.schedule<...>` for every kernel, in place of the compiler's choice.
     pub schedule: Option<String>,
+    /// Whether a bundle keeps the modules of level `nvvm` that its cubins were made of, for a simulator.
+    pub keep_nvvm: bool,
     /// Whether passes tell, as remarks among the diagnostics, why they chose what they chose.
     pub explain: bool,
     /// The `ptxas` to assemble with, in place of the linked library or of the one that is found.
@@ -27,6 +29,7 @@ impl CompileOptions {
             target,
             from: Level::Tensor,
             schedule: None,
+            keep_nvvm: false,
             explain: false,
             ptxas: None,
         }

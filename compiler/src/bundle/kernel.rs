@@ -16,7 +16,7 @@ use norma_passes::support::walk;
 use super::host::{Buffer, HostFunction, Launch};
 use super::kernel_form::KernelForm;
 use super::sizes::Sizes;
-use super::{Emitted, affine, file_name};
+use super::{Emitted, affine, cubin_name, module_name};
 use crate::error::{Error, Result};
 use crate::target::Target;
 
@@ -79,19 +79,18 @@ pub(super) fn describe(
     let bytes_read = traffic.remove(0);
     let args = arguments(op, host, launch, sizes)?;
 
-    let module_name = launch.module.as_deref().unwrap_or_default();
-    let emitted = emitted.iter().find(|emitted| emitted.module == module_name);
+    let module = launch.module.as_deref().unwrap_or_default();
+    let emitted = emitted.iter().find(|emitted| emitted.module == module);
+    let is_kept = emitted.is_some_and(|emitted| emitted.text.is_some());
     let usage = emitted.and_then(|emitted| {
-        emitted
-            .cubin
-            .kernels
-            .iter()
-            .find(|usage| usage.symbol == launch.kernel)
+        let cubin = emitted.cubin.as_ref()?;
+        cubin.kernels.iter().find(|usage| usage.symbol == launch.kernel)
     });
     let one = Expression::Integer(1);
     let mut kernel = Kernel {
         symbol: launch.kernel.clone(),
-        cubin: file_name(module_name, target),
+        cubin: cubin_name(module, target),
+        module: is_kept.then(|| module_name(module, target)),
         target: target.name.to_owned(),
         symbols: Vec::new(),
         grid: [grid, one.clone(), one],

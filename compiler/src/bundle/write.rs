@@ -1,7 +1,7 @@
 //! Writes a bundle into a folder, whole or not at all.
 //!
 //! Everything is written into a scratch folder beside the destination first, so that a full disk or a missing
-//! permission leaves nothing behind. The manifest is moved last: whoever sees it finds the cubins that it
+//! permission leaves nothing behind. The manifest is moved last: whoever sees it finds the files that it
 //! names.
 
 use std::fs;
@@ -46,7 +46,14 @@ impl Bundle {
             .cubins
             .iter()
             .map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
-        let files: Vec<_> = files.chain([(FILE_NAME, json.as_bytes())]).collect();
+        let modules = self
+            .modules
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_bytes()));
+        let files: Vec<_> = files
+            .chain(modules)
+            .chain([(FILE_NAME, json.as_bytes())])
+            .collect();
         // A folder of a file's name would stop the moves half-way.
         if let Some((name, _)) = files.iter().find(|(name, _)| folder.join(name).is_dir()) {
             let message = format!("'{name}' is a folder there");
@@ -76,16 +83,19 @@ impl Bundle {
         Ok(())
     }
 
-    /// The cubins of the bundle that the folder holds, less those that this one has too.
+    /// The files of the bundle that the folder holds, less those that this one has too.
     fn stale_files(&self, folder: &Path) -> Vec<String> {
         let Ok(earlier) = Manifest::load(folder) else {
             return Vec::new();
         };
         let kernels = earlier.functions.iter().flat_map(|function| &function.kernels);
         let mut stale: Vec<_> = kernels
-            .map(|kernel| kernel.cubin.clone())
-            .filter(|cubin| {
-                !self.cubins.iter().any(|(name, _)| name == cubin) && folder.join(cubin).is_file()
+            .flat_map(|kernel| [Some(kernel.cubin.clone()), kernel.module.clone()])
+            .flatten()
+            .filter(|file| {
+                let cubins = self.cubins.iter().map(|(name, _)| name);
+                let mut own = cubins.chain(self.modules.iter().map(|(name, _)| name));
+                !own.any(|name| name == file) && folder.join(file).is_file()
             })
             .collect();
         stale.sort();

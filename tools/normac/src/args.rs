@@ -35,6 +35,10 @@ pub struct Args {
     #[arg(long, value_name = "ATTRIBUTE")]
     pub schedule: Option<String>,
 
+    /// Keep the modules of level nvvm in the bundle, for norma-sim.
+    #[arg(long, conflicts_with = "emit")]
+    pub keep_nvvm: bool,
+
     /// Tell of each kernel what was chosen, what it uses, and what it should reach.
     #[arg(long)]
     pub explain: bool,

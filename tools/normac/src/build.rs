@@ -91,6 +91,7 @@ fn for_each(
         let options = CompileOptions {
             from: args.from,
             schedule: args.schedule.clone(),
+            keep_nvvm: args.keep_nvvm,
             explain: args.explain,
             ptxas: args.ptxas.clone(),
             ..CompileOptions::new(target)
