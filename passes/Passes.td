@@ -635,3 +635,44 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
   }];
   let dependentDialects = ["arith", "llvm", "nvvm", "vector"];
 }
+
+def NvvmContractSums : RustPass<"nvvm-contract-sums", "gpu.module"> {
+  let summary = "Decide which sums round their products, so that nothing later may";
+  let description = [{
+    The flag `contract` on an addition leaves open whether a product that it
+    adds is rounded first. LLVM and ptxas would each decide for themselves,
+    and the result's last bit with them. This pass decides: what may be fused
+    is. From here on the text of a kernel fixes every bit of its results, so
+    that a simulator of it and a GPU agree.
+
+    The addition's flag alone decides; the product needs none. A reduction's
+    additions have it, because the op leaves the rounding of a product that
+    is summed open.
+
+    **Requires** that tiles are vectors already: it comes after
+    `convert-gl-to-nvvm`.
+
+    **Guarantees** that an `arith.addf` with `contract` one of whose operands
+    is an `arith.mulf`, or an element of one, is an `llvm.intr.fma`; and that
+    no op of `arith` or `math` has the flag any more. LLVM prints `add.rn` and
+    `mul.rn` for what has no such flag, and ptxas leaves those as they are
+    (PTX ISA, *Floating Point Instructions: add*).
+
+    **Leaves alone** every other flag, and additions without this one.
+
+    ```mlir
+    %2 = arith.mulf %0, %0 : vector<2xf32>
+    %3:2 = vector.to_elements %2 : vector<2xf32>
+    %4 = arith.addf %3#0, %3#1 fastmath<nsz,contract> : f32
+    ==>
+    %2 = arith.mulf %0, %0 : vector<2xf32>
+    %3:2 = vector.to_elements %2 : vector<2xf32>
+    %4:2 = vector.to_elements %0 : vector<2xf32>
+    %5 = llvm.intr.fma(%4#1, %4#1, %3#0) {fastmathFlags = #llvm.fastmath<nsz>} : (f32, f32, f32) -> f32
+    ```
+  }];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Additions that take a product unrounded">
+  ];
+  let dependentDialects = ["llvm", "vector"];
+}

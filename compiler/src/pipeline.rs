@@ -58,6 +58,7 @@ const STEPS: &[Step] = &[
         to: Level::Nvvm,
         passes: &[
             "gpu.module(convert-gl-to-nvvm)",
+            "gpu.module(nvvm-contract-sums)",
             "gpu.module(convert-math-to-nvvm-approx)",
             "canonicalize",
             "cse",

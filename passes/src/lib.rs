@@ -21,6 +21,7 @@ mod norm_normalize_space;
 mod norm_persistent_reduction;
 mod norm_select_schedule;
 mod norm_tile;
+mod nvvm_contract_sums;
 
 /// The passes of Passes.td: for each one a type with its options and statistics.
 #[allow(

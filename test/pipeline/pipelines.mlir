@@ -53,6 +53,9 @@
 // NVVM-NEXT:         convert-gl-to-nvvm
 // NVVM-NEXT:       )
 // NVVM-NEXT:       gpu.module(
+// NVVM-NEXT:         nvvm-contract-sums
+// NVVM-NEXT:       )
+// NVVM-NEXT:       gpu.module(
 // NVVM-NEXT:         convert-math-to-nvvm-approx
 // NVVM:            canonicalize
 // NVVM-NEXT:       cse
