@@ -6,6 +6,7 @@
 //! kernel left it. See `sim/README.md` for what is modelled and how.
 
 pub mod address;
+pub mod arithmetic;
 pub mod finding;
 pub mod launch;
 pub mod options;

@@ -1,0 +1,28 @@
+//! What instructions compute: pure functions on the registers of a warp.
+//!
+//! An operand is a [`Lanes`]: one 64-bit register per lane, whose value lies in the low bits with zeros above, as
+//! results do. A function computes the lanes of its `mask` and leaves the others of `to` as they were. The match on
+//! operation and format is outside of the loop over lanes, so that each loop is simple enough to be vectorised.
+//!
+//! NaNs: what an f32, f16 or bf16 operation makes is the canonical NaN `0x7fffffff` or `0x7fff`, whatever NaN came in
+//! (PTX ISA, "Floating Point Instructions" and "Half Precision Floating Point Instructions"; the hardware does the same
+//! for f32, where the ISA leaves it open). Operations that only move or change the sign bit keep the rest of the
+//! pattern.
+
+mod approximate;
+mod bytes;
+mod compare;
+mod convert;
+mod float;
+mod integer;
+mod lanes;
+mod narrow;
+mod number;
+
+pub use approximate::approximate;
+pub use bytes::{permute_bytes, repack};
+pub use compare::{compare_float, compare_integer};
+pub use convert::convert;
+pub use float::{float, float_once, fused_multiply_add};
+pub use integer::{address, integer, integer_once, select};
+pub use lanes::{LANES, Lanes};
