@@ -9,8 +9,10 @@ pub mod address;
 pub mod arithmetic;
 pub mod finding;
 pub mod launch;
+pub mod mbarrier;
 pub mod options;
 pub mod program;
+pub mod warp_exchange;
 
 pub use finding::{Finding, FindingKind, MemoryPlace, Note, ThreadPlace};
 pub use launch::{Argument, Launch, TensorMap};

@@ -75,15 +75,14 @@ fn compare<N: PartialOrd>(
     };
     map2(mask, to, a, b, |x, y| {
         let (x, y) = (load(x), load(y));
-        let holds = if x < y {
-            less
-        } else if x > y {
-            greater
-        } else if x == y {
-            equal
-        } else {
-            unordered
-        };
+        let outcomes = [(x < y, less), (x == y, equal), (x > y, greater)];
+        let ordered = outcomes.iter().any(|(outcome, _)| *outcome);
+        // Without branches, so that the loop can be vectorised.
+        let holds = outcomes
+            .iter()
+            .fold(!ordered & unordered, |holds, (outcome, wanted)| {
+                holds | outcome & wanted
+            });
         u64::from(holds)
     });
 }

@@ -1,0 +1,242 @@
+//! What the lanes of a warp give each other: shuffles, votes, reductions and election.
+//!
+//! Pure functions on the registers of the lanes that take part. That these are the lanes named by the member mask, and
+//! that all of them arrive, is for the machine to see to before it calls.
+
+use crate::arithmetic::{LANES, Lanes};
+use crate::program::{ShuffleKind, VoteKind, WarpReduceOp};
+
+/// What a shuffle gives besides its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shuffled {
+    /// Lanes whose source was in range, a bit each; the others got their own value.
+    pub in_range: u32,
+    /// Lanes that read a lane outside of the mask, whose result is undefined; they got their own value.
+    pub undefined: u32,
+}
+
+/// The lane that `lane` reads, and whether that was in range (PTX ISA, "Data Movement and Conversion Instructions:
+/// shfl.sync"): bits 0 to 4 of `clamp` are the furthest lane of a segment, bits 8 to 12 the segment mask.
+pub fn shuffle_source(kind: ShuffleKind, lane: u32, offset: u32, clamp: u32) -> (u32, bool) {
+    let offset = offset & 31;
+    let segment = clamp >> 8 & 31;
+    let first = lane & segment;
+    let limit = first | clamp & 31 & !segment;
+    let (source, in_range) = match kind {
+        ShuffleKind::Up => {
+            let source = lane.wrapping_sub(offset);
+            (source, source as i32 >= limit as i32)
+        }
+        ShuffleKind::Down => (lane + offset, lane + offset <= limit),
+        ShuffleKind::Butterfly => (lane ^ offset, lane ^ offset <= limit),
+        ShuffleKind::Index => {
+            let source = first | offset & !segment;
+            (source, source <= limit)
+        }
+    };
+    (if in_range { source } else { lane }, in_range)
+}
+
+/// `shfl.sync` of the lanes of `mask`; the others keep their `to`.
+pub fn shuffle(
+    kind: ShuffleKind,
+    mask: u32,
+    to: &mut Lanes,
+    value: &Lanes,
+    offset: &Lanes,
+    clamp: &Lanes,
+) -> Shuffled {
+    let mut shuffled = Shuffled {
+        in_range: 0,
+        undefined: 0,
+    };
+    for lane in lanes(mask) {
+        let (source, in_range) = shuffle_source(kind, lane as u32, offset[lane] as u32, clamp[lane] as u32);
+        shuffled.in_range |= u32::from(in_range) << lane;
+        let there = mask >> source & 1 == 1;
+        shuffled.undefined |= u32::from(!there) << lane;
+        to[lane] = value[if there { source as usize } else { lane }];
+    }
+    shuffled
+}
+
+/// `vote.sync`, `match.sync` and `activemask` of the lanes of `mask`; the others keep their `to`.
+///
+/// [`VoteKind::MatchAll`] gives the mask if all values are equal and 0 otherwise; its predicate is whether that is 0.
+pub fn vote(kind: VoteKind, mask: u32, to: &mut Lanes, value: &Lanes) {
+    let holding = lanes(mask).fold(0, |set, lane| set | u32::from(value[lane] & 1 == 1) << lane);
+    let same_as = |lane: usize| {
+        lanes(mask)
+            .filter(|other| value[*other] == value[lane])
+            .fold(0u32, |set, other| set | 1 << other)
+    };
+    for lane in lanes(mask) {
+        to[lane] = match kind {
+            VoteKind::All => u64::from(holding == mask),
+            VoteKind::Any => u64::from(holding != 0),
+            VoteKind::Uniform => u64::from(holding == 0 || holding == mask),
+            VoteKind::Ballot => u64::from(holding),
+            VoteKind::MatchAny => u64::from(same_as(lane)),
+            VoteKind::MatchAll => u64::from(if same_as(lane) == mask { mask } else { 0 }),
+            VoteKind::ActiveMask => u64::from(mask),
+        };
+    }
+}
+
+/// `redux.sync` of the lanes of `mask`, on 32 bits; the others keep their `to`.
+pub fn reduce(op: WarpReduceOp, mask: u32, to: &mut Lanes, value: &Lanes) {
+    let combine = |a: u32, b: u32| match op {
+        WarpReduceOp::Add => a.wrapping_add(b),
+        WarpReduceOp::MinSigned => (a as i32).min(b as i32) as u32,
+        WarpReduceOp::MaxSigned => (a as i32).max(b as i32) as u32,
+        WarpReduceOp::MinUnsigned => a.min(b),
+        WarpReduceOp::MaxUnsigned => a.max(b),
+        WarpReduceOp::And => a & b,
+        WarpReduceOp::Or => a | b,
+        WarpReduceOp::Xor => a ^ b,
+    };
+    if let Some(result) = lanes(mask).map(|lane| value[lane] as u32).reduce(combine) {
+        lanes(mask).for_each(|lane| to[lane] = u64::from(result));
+    }
+}
+
+/// The lane that `elect.sync` elects of a mask; `None` of an empty one.
+///
+/// The PTX ISA ("Parallel Synchronization and Communication Instructions: elect.sync") promises only that equal masks
+/// elect the same lane. `choice` 0 is the lowest lane, as hardware does; any other picks a lane by it and the mask.
+pub fn elect(mask: u32, choice: u64) -> Option<u32> {
+    let count = mask.count_ones();
+    let skipped = match (choice, count) {
+        (_, 0) => return None,
+        (0, _) => 0,
+        _ => (choice ^ u64::from(mask)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40,
+    };
+    lanes(mask)
+        .nth((skipped % u64::from(count)) as usize)
+        .map(|lane| lane as u32)
+}
+
+fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: u32 = u32::MAX;
+
+    fn sources(kind: ShuffleKind, offset: u32, clamp: u32) -> Vec<(u32, bool)> {
+        (0..32)
+            .map(|lane| shuffle_source(kind, lane, offset, clamp))
+            .collect()
+    }
+
+    #[test]
+    fn a_butterfly_pairs_lanes() {
+        for (lane, (source, in_range)) in sources(ShuffleKind::Butterfly, 16, 31).into_iter().enumerate() {
+            assert_eq!((source, in_range), (lane as u32 ^ 16, true));
+        }
+    }
+
+    #[test]
+    fn shifting_out_of_the_warp_gives_the_own_lane() {
+        let down = sources(ShuffleKind::Down, 4, 31);
+        assert_eq!(down[3], (7, true));
+        assert_eq!(down[28], (28, false));
+        let up = sources(ShuffleKind::Up, 4, 0);
+        assert_eq!(up[4], (0, true));
+        assert_eq!(up[3], (3, false));
+    }
+
+    #[test]
+    fn segments_bound_what_is_read() {
+        // Segments of 8 lanes, as `width = 8` of CUDA's shuffles makes them.
+        let clamp = 0x18 << 8 | 7;
+        let down = sources(ShuffleKind::Down, 2, clamp);
+        assert_eq!(down[5], (7, true));
+        assert_eq!(down[6], (6, false));
+        assert_eq!(down[8], (10, true));
+        let up = sources(ShuffleKind::Up, 2, 0x18 << 8);
+        assert_eq!(up[9], (9, false));
+        assert_eq!(up[10], (8, true));
+        let index = sources(ShuffleKind::Index, 3, clamp);
+        assert_eq!(index[0], (3, true));
+        assert_eq!(index[30], (27, true));
+        let across = sources(ShuffleKind::Butterfly, 8, clamp);
+        assert_eq!(
+            across[0],
+            (0, false),
+            "a partner in a later segment is out of range"
+        );
+        assert_eq!(across[8], (0, true), "one in an earlier segment is not");
+    }
+
+    #[test]
+    fn reading_a_lane_outside_of_the_mask_is_undefined() {
+        let value: Lanes = std::array::from_fn(|lane| lane as u64 + 100);
+        let mut to = [0; LANES];
+        let shuffled = shuffle(
+            ShuffleKind::Down,
+            0x0f,
+            &mut to,
+            &value,
+            &[2; LANES],
+            &[31; LANES],
+        );
+        assert_eq!(shuffled.in_range, 0x0f);
+        assert_eq!(shuffled.undefined, 0x0c);
+        assert_eq!(to[..5], [102, 103, 102, 103, 0]);
+    }
+
+    #[test]
+    fn votes_count_only_members() {
+        let value: Lanes = std::array::from_fn(|lane| u64::from(lane < 4));
+        let once = |kind, mask: u32| {
+            let mut to = [99; LANES];
+            vote(kind, mask, &mut to, &value);
+            assert!(mask == FULL || to[31] == 99);
+            to[mask.trailing_zeros() as usize]
+        };
+        assert_eq!(once(VoteKind::All, 0x0f), 1);
+        assert_eq!(once(VoteKind::All, 0x1f), 0);
+        assert_eq!(once(VoteKind::Any, 0xf0), 0);
+        assert_eq!(once(VoteKind::Uniform, 0xf0), 1);
+        assert_eq!(once(VoteKind::Uniform, 0xff), 0);
+        assert_eq!(once(VoteKind::Ballot, FULL), 0xf);
+        assert_eq!(once(VoteKind::ActiveMask, 0xff), 0xff);
+        assert_eq!(once(VoteKind::MatchAny, 0x3e), 0x0e);
+        assert_eq!(once(VoteKind::MatchAll, 0x0f), 0x0f);
+        assert_eq!(once(VoteKind::MatchAll, 0x3e), 0);
+    }
+
+    #[test]
+    fn reductions_combine_members() {
+        let value: Lanes = std::array::from_fn(|lane| (lane as u64).wrapping_sub(3) & 0xffff_ffff);
+        let once = |op| {
+            let mut to = [0; LANES];
+            reduce(op, 0x1f, &mut to, &value);
+            assert_eq!(to[5], 0);
+            to[4] as u32
+        };
+        assert_eq!(once(WarpReduceOp::Add), -5i32 as u32);
+        assert_eq!(once(WarpReduceOp::MinSigned), -3i32 as u32);
+        assert_eq!(once(WarpReduceOp::MaxSigned), 1);
+        assert_eq!(once(WarpReduceOp::MinUnsigned), 0);
+        assert_eq!(once(WarpReduceOp::MaxUnsigned), u32::MAX);
+        assert_eq!(once(WarpReduceOp::And), 0);
+        assert_eq!(once(WarpReduceOp::Or), u32::MAX);
+    }
+
+    #[test]
+    fn election_is_deterministic_and_of_a_member() {
+        assert_eq!(elect(0b1010_0000, 0), Some(5));
+        assert_eq!(elect(0, 1), None);
+        for choice in 1..200 {
+            let lane = elect(0b1010_0000, choice);
+            assert!(matches!(lane, Some(5 | 7)));
+            assert_eq!(lane, elect(0b1010_0000, choice));
+        }
+        assert!((1..200).any(|choice| elect(0b1010_0000, choice) == Some(7)));
+    }
+}
