@@ -10,10 +10,13 @@ pub mod arithmetic;
 pub mod finding;
 pub mod launch;
 pub mod mbarrier;
+pub mod memory;
 pub mod options;
 pub mod program;
+pub mod race;
 pub mod warp_exchange;
 
 pub use finding::{Finding, FindingKind, MemoryPlace, Note, ThreadPlace};
 pub use launch::{Argument, Launch, TensorMap};
+pub use memory::{Buffer, BufferAccess, Contents, Memory};
 pub use options::{Approximation, Options};

@@ -1,0 +1,14 @@
+//! The memories of a kernel: bytes, which of them were ever written, and who accessed them.
+//!
+//! Offsets and sizes are in bytes. Reading memory that nobody wrote gives garbage that depends on the seed, so that a
+//! result which depends on it differs between runs.
+
+pub mod atomic;
+pub mod global;
+mod initialized;
+pub mod region;
+pub mod shared;
+
+pub use global::{Buffer, BufferAccess, Contents, Memory, OutOfBounds};
+pub use region::{Fault, Region};
+pub use shared::SharedMemory;

@@ -1,0 +1,274 @@
+//! Global memory: buffers with names, far apart.
+//!
+//! A buffer lies at exactly the alignment it asks for, an odd multiple of it, so that a kernel which assumes more is
+//! caught. Around it is nothing: an access that leaves it is out of bounds, however little it does.
+
+use std::ops::Range;
+
+use super::region::Region;
+use crate::address::{self, BUFFER_BITS, Place};
+use crate::finding::MemoryPlace;
+use crate::program::Space;
+
+/// A buffer to be.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    /// Its name in reports.
+    pub name: String,
+    /// What kernels may do with it.
+    pub access: BufferAccess,
+    /// What it holds at first.
+    pub contents: Contents,
+    /// What its address is a multiple of, and not of twice that: a power of two, in bytes.
+    pub align: u32,
+    /// Whether a kernel ahead in the stream still writes it: it is not there before `griddepcontrol.wait`.
+    pub pending: bool,
+}
+
+/// What kernels may do with a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferAccess {
+    /// Only read it.
+    Input,
+    /// Write it, for whoever launched them.
+    Output,
+    /// Write it for themselves.
+    Workspace,
+}
+
+/// What a buffer holds at first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// Nothing, for that many bytes.
+    Uninitialized(usize),
+}
+
+/// The global memory of a launch.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    seed: u64,
+    buffers: Vec<Placed>,
+}
+
+#[derive(Clone, Debug)]
+struct Placed {
+    name: String,
+    access: BufferAccess,
+    pending: bool,
+    base: u64,
+    region: Region,
+}
+
+/// An access that is in no buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutOfBounds {
+    /// The nearest buffer's name and size in bytes, where any is near.
+    pub nearest: Option<(String, usize)>,
+    /// Bytes from that buffer's start, or the address.
+    pub offset: i64,
+    /// Bytes of the access.
+    pub bytes: usize,
+}
+
+impl Memory {
+    /// Without buffers; the seed makes the garbage of memory that nobody wrote.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            buffers: Vec::new(),
+        }
+    }
+
+    /// Adds a buffer and gives its index.
+    pub fn add(&mut self, buffer: Buffer) -> usize {
+        let index = self.buffers.len();
+        let align = u64::from(buffer.align.max(1)).next_power_of_two();
+        let region = match (buffer.contents, buffer.access) {
+            (Contents::Bytes(bytes), BufferAccess::Input) => Region::constant(bytes),
+            (Contents::Bytes(bytes), _) => Region::filled(bytes),
+            (Contents::Uninitialized(bytes), _) => {
+                Region::uninitialized(bytes, self.seed.wrapping_add(index as u64))
+            }
+        };
+        self.buffers.push(Placed {
+            name: buffer.name,
+            access: buffer.access,
+            pending: buffer.pending,
+            base: ((index as u64 + 1) << BUFFER_BITS) + align,
+            region,
+        });
+        index
+    }
+
+    /// How many buffers there are. The indices that other functions take must be less.
+    pub fn len(&self) -> usize {
+        self.buffers.len()
+    }
+
+    /// Whether there are no buffers.
+    pub fn is_empty(&self) -> bool {
+        self.buffers.is_empty()
+    }
+
+    /// Where a buffer begins.
+    pub fn address(&self, index: usize) -> u64 {
+        self.buffers[index].base
+    }
+
+    /// A buffer's name.
+    pub fn name(&self, index: usize) -> &str {
+        &self.buffers[index].name
+    }
+
+    /// What kernels may do with a buffer.
+    pub fn access(&self, index: usize) -> BufferAccess {
+        self.buffers[index].access
+    }
+
+    /// Whether a buffer is not there before `griddepcontrol.wait`.
+    pub fn pending(&self, index: usize) -> bool {
+        self.buffers[index].pending
+    }
+
+    /// What a buffer holds.
+    pub fn bytes(&self, index: usize) -> &[u8] {
+        self.buffers[index].region.bytes()
+    }
+
+    /// The ranges of bytes of a buffer that hold a value, at first or since, in order.
+    pub fn written(&self, index: usize) -> impl Iterator<Item = Range<usize>> {
+        self.buffers[index].region.initialized()
+    }
+
+    /// A buffer's memory.
+    pub fn region(&self, index: usize) -> &Region {
+        &self.buffers[index].region
+    }
+
+    /// A buffer's memory.
+    #[inline]
+    pub fn region_mut(&mut self, index: usize) -> &mut Region {
+        &mut self.buffers[index].region
+    }
+
+    /// Forgets who accessed what, as at the end of a launch: all it did happened before the next one.
+    pub fn forget_accesses(&mut self) {
+        for buffer in &mut self.buffers {
+            buffer.region.forget_accesses();
+        }
+    }
+
+    /// The buffer that an access is within, and the offset in it.
+    #[inline]
+    pub fn resolve(&self, address: u64, bytes: usize) -> Result<(usize, usize), OutOfBounds> {
+        let index = (address >> BUFFER_BITS).wrapping_sub(1) as usize;
+        if let Some(buffer) = self.buffers.get(index)
+            && let Some(offset) = address.checked_sub(buffer.base)
+            && (offset as usize)
+                .checked_add(bytes)
+                .is_some_and(|end| end <= buffer.region.len())
+        {
+            return Ok((index, offset as usize));
+        }
+        Err(self.out_of_bounds(address, bytes))
+    }
+
+    #[cold]
+    fn out_of_bounds(&self, address: u64, bytes: usize) -> OutOfBounds {
+        let nearest = match address::global(address) {
+            Place::Global { buffer, .. } => self.buffers.get(buffer),
+            _ => None,
+        };
+        OutOfBounds {
+            nearest: nearest.map(|buffer| (buffer.name.clone(), buffer.region.len())),
+            offset: address.wrapping_sub(nearest.map_or(0, |buffer| buffer.base)) as i64,
+            bytes,
+        }
+    }
+
+    /// Bytes of a buffer, for a report.
+    pub fn place(&self, index: usize, offset: usize, bytes: usize) -> MemoryPlace {
+        MemoryPlace {
+            space: Space::Global,
+            name: self.buffers[index].name.clone(),
+            offset: offset as i64,
+            bytes: bytes as u32,
+        }
+    }
+}
+
+impl OutOfBounds {
+    /// The place, for a report.
+    pub fn place(&self) -> MemoryPlace {
+        MemoryPlace {
+            space: Space::Global,
+            name: self
+                .nearest
+                .as_ref()
+                .map_or_else(String::new, |(name, _)| name.clone()),
+            offset: self.offset,
+            bytes: self.bytes as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(align: u32, contents: Contents) -> Memory {
+        let mut memory = Memory::new(1);
+        for name in ["x", "y"] {
+            memory.add(Buffer {
+                name: name.to_string(),
+                access: BufferAccess::Output,
+                contents: contents.clone(),
+                align,
+                pending: false,
+            });
+        }
+        memory
+    }
+
+    #[test]
+    fn a_buffer_has_no_more_alignment_than_it_asks_for() {
+        for align in [1, 2, 4, 16, 256] {
+            let memory = memory(align, Contents::Uninitialized(8));
+            assert_eq!(memory.address(1).trailing_zeros(), align.trailing_zeros());
+        }
+    }
+
+    #[test]
+    fn an_access_must_lie_within_one_buffer() {
+        let memory = memory(16, Contents::Uninitialized(40));
+        let base = memory.address(1);
+        assert_eq!(memory.resolve(base + 24, 16), Ok((1, 24)));
+        let out = |address| {
+            memory
+                .resolve(address, 16)
+                .map_err(|error| (error.nearest, error.offset))
+        };
+        let nearest = |name: &str| Some((name.to_string(), 40));
+        assert_eq!(out(base + 25), Err((nearest("y"), 25)));
+        assert_eq!(out(base - 1), Err((nearest("y"), -1)));
+        assert_eq!(out(base - (1 << 20)), Err((nearest("y"), -(1 << 20))));
+        assert_eq!(out(7), Err((None, 7)));
+        assert_eq!(out(u64::MAX), Err((None, -1)));
+    }
+
+    #[test]
+    fn garbage_differs_between_buffers() {
+        let memory = memory(16, Contents::Uninitialized(40));
+        assert_ne!(memory.bytes(0), memory.bytes(1));
+        assert_eq!(memory.written(0).count(), 0);
+    }
+
+    #[test]
+    fn contents_count_as_written() {
+        let memory = memory(16, Contents::Bytes(vec![3; 40]));
+        assert_eq!(memory.bytes(1), [3; 40]);
+        assert!(memory.written(1).eq(std::iter::once(0..40)));
+    }
+}

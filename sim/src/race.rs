@@ -1,0 +1,19 @@
+//! Finding races, whatever schedule happened to run.
+//!
+//! Two accesses race if one of them writes and nothing orders them (happens-before). Order comes from program order and
+//! from synchronization alone, and is kept as vector clocks: [`clock`] says what an agent has seen, [`shadow`] remembers
+//! for every byte the accesses that a later one may still race with. So a race is found even in a run where the accesses
+//! happened far apart.
+//!
+//! The method is FastTrack (Flanagan and Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009),
+//! with what GPUs add to it: strong accesses that may meet unordered, asynchronous agents, and the proxies of the PTX
+//! memory consistency model.
+
+pub mod access;
+pub mod clock;
+mod history;
+pub mod shadow;
+
+pub use access::{Accessor, Conflict, ConflictKind, Past, Proxy, What};
+pub use clock::{Agent, Clock, Event, Time};
+pub use shadow::Shadow;
