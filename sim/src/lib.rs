@@ -7,6 +7,7 @@
 
 pub mod address;
 pub mod arithmetic;
+pub mod copy;
 pub mod finding;
 pub mod launch;
 pub mod mbarrier;
@@ -14,6 +15,7 @@ pub mod memory;
 pub mod options;
 pub mod program;
 pub mod race;
+pub mod traffic;
 pub mod warp_exchange;
 
 pub use finding::{Finding, FindingKind, MemoryPlace, Note, ThreadPlace};

@@ -1,0 +1,251 @@
+//! How well accesses use the memories: bank conflicts of shared memory, coalescing of global memory.
+//!
+//! Counts are per site and warp access. Shared memory has 32 banks of 4 bytes: what a warp asks for in one go takes as
+//! many wavefronts as the largest number of different words in one bank; lanes that want the same word share it. Lanes
+//! with 8 bytes go in halves of the warp, with 16 bytes in quarters (CUDA C++ Programming Guide, "Compute Capability
+//! 5.x: Shared Memory", which later capabilities keep). Global memory moves in sectors of 32 bytes, four to a line.
+
+use std::collections::BTreeMap;
+
+use crate::arithmetic::{LANES, Lanes};
+use crate::program::SiteId;
+
+const BANKS: usize = 32;
+const BANK_BYTES: u64 = 4;
+const SECTOR_BYTES: u64 = 32;
+const LINE_BYTES: u64 = 128;
+
+/// Counts of one launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Shared memory, by site.
+    pub shared: BTreeMap<SiteId, SharedTraffic>,
+    /// Global memory, by site.
+    pub global: BTreeMap<SiteId, GlobalTraffic>,
+}
+
+/// What a site did to shared memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharedTraffic {
+    /// Accesses by warps.
+    pub accesses: u64,
+    /// Passes over the banks that they took.
+    pub wavefronts: u64,
+    /// Passes that they would take without conflicts.
+    pub ideal_wavefronts: u64,
+}
+
+/// What a site did to global memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GlobalTraffic {
+    /// Accesses by warps.
+    pub accesses: u64,
+    /// Lines of 128 bytes that they touched.
+    pub lines: u64,
+    /// Sectors of 32 bytes that they touched.
+    pub sectors: u64,
+    /// Sectors that the same number of different bytes fill.
+    pub ideal_sectors: u64,
+}
+
+impl Traffic {
+    /// Counts an access to shared memory: the lanes of `mask`, each `bytes` at its address.
+    pub fn count_shared(&mut self, site: SiteId, mask: u32, addresses: &Lanes, bytes: u32) {
+        let (wavefronts, ideal_wavefronts) = wavefronts(mask, addresses, u64::from(bytes));
+        let counts = self.shared.entry(site).or_default();
+        counts.accesses += 1;
+        counts.wavefronts += wavefronts;
+        counts.ideal_wavefronts += ideal_wavefronts;
+    }
+
+    /// Counts an access to global memory: the lanes of `mask`, each `bytes` at its address.
+    pub fn count_global(&mut self, site: SiteId, mask: u32, addresses: &Lanes, bytes: u32) {
+        let spans = merged_spans(mask, addresses, u64::from(bytes));
+        let counts = self.global.entry(site).or_default();
+        counts.accesses += 1;
+        counts.lines += units(&spans, LINE_BYTES);
+        counts.sectors += units(&spans, SECTOR_BYTES);
+        let different: u64 = spans.iter().map(|(start, end)| end - start).sum();
+        counts.ideal_sectors += different.div_ceil(SECTOR_BYTES);
+    }
+
+    /// Adds the counts of another run of the same program.
+    pub fn add(&mut self, other: &Self) {
+        for (site, counts) in &other.shared {
+            let sum = self.shared.entry(*site).or_default();
+            sum.accesses += counts.accesses;
+            sum.wavefronts += counts.wavefronts;
+            sum.ideal_wavefronts += counts.ideal_wavefronts;
+        }
+        for (site, counts) in &other.global {
+            let sum = self.global.entry(*site).or_default();
+            sum.accesses += counts.accesses;
+            sum.lines += counts.lines;
+            sum.sectors += counts.sectors;
+            sum.ideal_sectors += counts.ideal_sectors;
+        }
+    }
+}
+
+/// Wavefronts that an access takes, and would take without conflicts.
+fn wavefronts(mask: u32, addresses: &Lanes, bytes: u64) -> (u64, u64) {
+    let group = match bytes {
+        0..=4 => LANES,
+        5..=8 => LANES / 2,
+        _ => LANES / 4,
+    };
+    let (mut taken, mut ideal) = (0, 0);
+    for first in (0..LANES).step_by(group) {
+        let mut words: Vec<u64> = (first..first + group)
+            .filter(|lane| mask >> lane & 1 == 1)
+            .flat_map(|lane| addresses[lane] / BANK_BYTES..(addresses[lane] + bytes).div_ceil(BANK_BYTES))
+            .collect();
+        words.sort_unstable();
+        words.dedup();
+        let mut per_bank = [0u64; BANKS];
+        for word in &words {
+            per_bank[*word as usize % BANKS] += 1;
+        }
+        taken += per_bank.into_iter().max().unwrap_or(0);
+        ideal += u64::from(!words.is_empty());
+    }
+    (taken, ideal)
+}
+
+/// The byte ranges that an access touches, in order and disjoint.
+fn merged_spans(mask: u32, addresses: &Lanes, bytes: u64) -> Vec<(u64, u64)> {
+    let mut starts: Vec<u64> = (0..LANES)
+        .filter(|lane| mask >> lane & 1 == 1)
+        .map(|lane| addresses[lane])
+        .collect();
+    starts.sort_unstable();
+    let mut spans: Vec<(u64, u64)> = Vec::new();
+    for start in starts {
+        match spans.last_mut() {
+            Some((_, end)) if start <= *end => *end = (start + bytes).max(*end),
+            _ => spans.push((start, start + bytes)),
+        }
+    }
+    spans
+}
+
+/// How many aligned units of a size the ranges touch.
+fn units(spans: &[(u64, u64)], size: u64) -> u64 {
+    let mut count = 0;
+    let mut next = 0;
+    for (start, end) in spans {
+        let first = (start / size).max(next);
+        let past = end.div_ceil(size);
+        count += past.saturating_sub(first);
+        next = next.max(past);
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: u32 = u32::MAX;
+
+    fn at(address: impl Fn(u64) -> u64) -> Lanes {
+        std::array::from_fn(|lane| address(lane as u64))
+    }
+
+    fn shared(mask: u32, bytes: u32, address: impl Fn(u64) -> u64) -> (u64, u64) {
+        let mut traffic = Traffic::default();
+        traffic.count_shared(0, mask, &at(address), bytes);
+        (traffic.shared[&0].wavefronts, traffic.shared[&0].ideal_wavefronts)
+    }
+
+    fn global(mask: u32, bytes: u32, address: impl Fn(u64) -> u64) -> (u64, u64, u64) {
+        let mut traffic = Traffic::default();
+        traffic.count_global(0, mask, &at(address), bytes);
+        let counts = traffic.global[&0];
+        (counts.sectors, counts.ideal_sectors, counts.lines)
+    }
+
+    #[test]
+    fn neighbouring_words_have_no_conflict() {
+        assert_eq!(shared(FULL, 4, |lane| lane * 4), (1, 1));
+        assert_eq!(shared(FULL, 2, |lane| lane * 2), (1, 1));
+        assert_eq!(shared(FULL, 4, |lane| (31 - lane) * 4), (1, 1), "in any order");
+    }
+
+    #[test]
+    fn a_stride_conflicts_by_its_common_factor_with_the_banks() {
+        assert_eq!(shared(FULL, 4, |lane| lane * 8), (2, 1));
+        assert_eq!(shared(FULL, 4, |lane| lane * 12), (1, 1));
+        assert_eq!(shared(FULL, 4, |lane| lane * 128), (32, 1));
+        assert_eq!(shared(FULL, 4, |lane| lane * 132), (1, 1), "padded by a word");
+        assert_eq!(
+            shared(0xf, 4, |lane| lane * 128),
+            (4, 1),
+            "only lanes that take part"
+        );
+    }
+
+    #[test]
+    fn a_word_is_broadcast() {
+        assert_eq!(shared(FULL, 4, |_| 64), (1, 1));
+        assert_eq!(shared(FULL, 4, |lane| lane / 8 * 4), (1, 1));
+    }
+
+    #[test]
+    fn wide_accesses_go_in_parts_of_the_warp() {
+        assert_eq!(shared(FULL, 8, |lane| lane * 8), (2, 2));
+        assert_eq!(shared(FULL, 16, |lane| lane * 16), (4, 4));
+        assert_eq!(shared(FULL, 16, |lane| lane * 32), (8, 4));
+        assert_eq!(shared(0xff, 16, |lane| lane * 16), (1, 1));
+        assert_eq!(
+            shared(FULL, 16, |lane| lane * 144),
+            (4, 4),
+            "rows padded by a chunk"
+        );
+        assert_eq!(shared(FULL, 16, |lane| lane * 128), (32, 4));
+    }
+
+    #[test]
+    fn consecutive_global_accesses_fill_their_sectors() {
+        assert_eq!(global(FULL, 4, |lane| lane * 4), (4, 4, 1));
+        assert_eq!(global(FULL, 16, |lane| lane * 16), (16, 16, 4));
+        assert_eq!(global(FULL, 2, |lane| lane * 2), (2, 2, 1));
+        assert_eq!(global(FULL, 4, |_| 64), (1, 1, 1));
+    }
+
+    #[test]
+    fn an_offset_costs_a_sector_and_a_stride_costs_many() {
+        assert_eq!(global(FULL, 4, |lane| lane * 4 + 4), (5, 4, 2));
+        assert_eq!(global(FULL, 4, |lane| lane * 8), (8, 4, 2));
+        assert_eq!(global(FULL, 4, |lane| lane * 4096), (32, 4, 32));
+        assert_eq!(global(1, 4, |lane| lane * 4), (1, 1, 1));
+        assert_eq!(global(0, 4, |lane| lane), (0, 0, 0));
+    }
+
+    #[test]
+    fn counts_add_up() {
+        let mut sum = Traffic::default();
+        let mut one = Traffic::default();
+        one.count_shared(3, FULL, &at(|lane| lane * 8), 4);
+        one.count_global(5, FULL, &at(|lane| lane * 8), 4);
+        sum.add(&one);
+        sum.add(&one);
+        assert_eq!(
+            sum.shared[&3],
+            SharedTraffic {
+                accesses: 2,
+                wavefronts: 4,
+                ideal_wavefronts: 2
+            }
+        );
+        assert_eq!(
+            sum.global[&5],
+            GlobalTraffic {
+                accesses: 2,
+                lines: 4,
+                sectors: 16,
+                ideal_sectors: 8
+            }
+        );
+    }
+}
