@@ -65,6 +65,12 @@ pub fn shared(address: u64) -> Place {
     }
 }
 
+/// The address in the cluster's window of what a shared address means in the CTA of that rank (`mapa`).
+pub fn map_to_cta(address: u64, rank: u32) -> u64 {
+    let offset = address & ((1 << SHARED_OFFSET_BITS) - 1);
+    (u64::from(rank) + 1) << SHARED_OFFSET_BITS | offset
+}
+
 /// Decodes an address of global memory.
 ///
 /// An address less than half a slot below a buffer counts as before that buffer.

@@ -10,8 +10,10 @@ pub mod arithmetic;
 pub mod copy;
 pub mod finding;
 pub mod launch;
+mod machine;
 pub mod mbarrier;
 pub mod memory;
+pub mod mutation;
 pub mod options;
 pub mod program;
 pub mod race;
@@ -20,5 +22,6 @@ pub mod warp_exchange;
 
 pub use finding::{Finding, FindingKind, MemoryPlace, Note, ThreadPlace};
 pub use launch::{Argument, Launch, TensorMap};
+pub use machine::{LaunchError, Outcome, Progress, run};
 pub use memory::{Buffer, BufferAccess, Contents, Memory};
 pub use options::{Approximation, Options};

@@ -10,5 +10,5 @@ pub mod region;
 pub mod shared;
 
 pub use global::{Buffer, BufferAccess, Contents, Memory, OutOfBounds};
-pub use region::{Fault, Region};
+pub use region::{Fault, Region, WIDEST};
 pub use shared::SharedMemory;

@@ -1,0 +1,236 @@
+//! Executes a launch: clusters of CTAs of warps, instruction by instruction.
+//!
+//! A few clusters are resident at a time. Each turn one warp that can run is picked and executes instructions until it
+//! waits, ends, or has had its share; between turns pieces of copies land. Everything that is free in this, the seed
+//! decides ([`schedule`]).
+
+mod access;
+mod barrier;
+mod cluster;
+mod compute;
+mod copies;
+mod end;
+mod exchange;
+mod findings;
+mod mbarriers;
+mod ordering;
+mod report;
+mod schedule;
+mod start;
+mod step;
+mod thread;
+mod warp;
+
+use std::collections::HashMap;
+
+use crate::finding::Finding;
+use crate::launch::Launch;
+use crate::memory::Memory;
+use crate::options::Options;
+use crate::program::{Kernel, Program, Site};
+use crate::traffic::Traffic;
+use cluster::Cluster;
+use findings::Findings;
+use schedule::{Landing, Schedule, WarpOrder};
+pub use start::LaunchError;
+use thread::Knowledge;
+
+/// What a run gave, besides the memory as the kernel left it.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// What is wrong with the kernel; empty for a right one.
+    pub findings: Vec<Finding>,
+    /// Instructions times the threads that executed them.
+    pub thread_instructions: u64,
+    /// Instructions times the groups of threads that executed them.
+    pub warp_instructions: u64,
+    /// Bank conflicts and coalescing by site, if asked for.
+    pub traffic: Traffic,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// CTAs that have ended.
+    pub done: u64,
+    /// CTAs of the grid.
+    pub total: u64,
+}
+
+/// Executes `launch` on `memory`, telling `progress` each time a cluster has ended.
+///
+/// The run stops early once it cannot go on, or has found [`Options::finding_limit`] things.
+///
+/// # Errors
+/// A launch that a driver would refuse: no such kernel, a shape that it was not compiled for, wrong arguments.
+pub fn run(
+    program: &Program,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, LaunchError> {
+    let kernel = start::check(program, launch, memory)?;
+    if launch.grid.contains(&0) {
+        return Ok(Outcome::default());
+    }
+    let mut machine = Machine::new(kernel, &program.sites, launch, memory, options);
+    machine.run(progress);
+    Ok(Outcome {
+        findings: machine.findings.into_vec(),
+        thread_instructions: machine.thread_instructions,
+        warp_instructions: machine.warp_instructions,
+        traffic: machine.traffic,
+    })
+}
+
+/// A warp's place among the resident ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct At {
+    cluster: usize,
+    cta: usize,
+    warp: usize,
+}
+
+struct Machine<'a> {
+    kernel: &'a Kernel,
+    sites: &'a [Site],
+    launch: &'a Launch,
+    memory: &'a mut Memory,
+    options: &'a Options,
+    schedule: Schedule,
+    findings: Findings,
+    traffic: Traffic,
+    clusters: Vec<Cluster>,
+    /// Clusters let in so far, and in all.
+    admitted: u64,
+    total: u64,
+    /// Where the search for a warp that can run begins.
+    cursor: usize,
+    /// What strong operations on a location of memory pass on, by its (memory, offset).
+    locations: HashMap<(u64, u64), Knowledge>,
+    thread_instructions: u64,
+    warp_instructions: u64,
+}
+
+impl<'a> Machine<'a> {
+    fn new(
+        kernel: &'a Kernel,
+        sites: &'a [Site],
+        launch: &'a Launch,
+        memory: &'a mut Memory,
+        options: &'a Options,
+    ) -> Self {
+        let count = |shape: [u32; 3]| shape.iter().map(|extent| u64::from(*extent)).product::<u64>();
+        let total = count(launch.grid) / count(launch.cluster);
+        Self {
+            kernel,
+            sites,
+            launch,
+            memory,
+            options,
+            schedule: Schedule::new(options.seed, total),
+            findings: Findings::new(options.finding_limit),
+            traffic: Traffic::default(),
+            clusters: Vec::new(),
+            admitted: 0,
+            total,
+            cursor: 0,
+            locations: HashMap::new(),
+            thread_instructions: 0,
+            warp_instructions: 0,
+        }
+    }
+
+    fn run(&mut self, progress: &mut dyn FnMut(Progress)) {
+        let per_cluster = self
+            .launch
+            .cluster
+            .iter()
+            .map(|extent| u64::from(*extent))
+            .product::<u64>();
+        let resident = u64::from(self.options.resident_clusters.max(1)) as usize;
+        while !self.findings.is_over() {
+            while self.clusters.len() < resident && self.admitted < self.total {
+                self.admit();
+            }
+            let before = self.clusters.len();
+            self.clusters.retain(|cluster| !cluster.is_done());
+            if self.clusters.len() < before {
+                let done = (self.admitted - self.clusters.len() as u64) * per_cluster;
+                let total = self.total * per_cluster;
+                progress(Progress { done, total });
+                continue;
+            }
+            if self.clusters.is_empty() {
+                return;
+            }
+            if self.schedule.landing == Landing::Random && self.schedule.choices.once_in(3) {
+                self.land_any();
+            }
+            match self.pick() {
+                Some(at) => self.run_warp(at),
+                None if self.land_any() => {}
+                // Those resident may wait for others, which hardware would have let in beside them.
+                None if self.admitted < self.total => self.admit(),
+                None => {
+                    self.report_stuck();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The warp that is next, if any can run.
+    fn pick(&mut self) -> Option<At> {
+        let warps: usize = self
+            .clusters
+            .iter()
+            .flat_map(|cluster| &cluster.ctas)
+            .map(|cta| cta.warps.len())
+            .sum();
+        let start = match self.schedule.order {
+            WarpOrder::RoundRobin => self.cursor + 1,
+            // Now and then another one, so that a warp that asks again and again does not starve who would answer.
+            _ if self.schedule.order == WarpOrder::Random || self.schedule.choices.once_in(16) => {
+                self.schedule.choices.below(warps as u64) as usize
+            }
+            WarpOrder::HighestFirst => warps - 1,
+            _ => 0,
+        };
+        let step = if self.schedule.order == WarpOrder::HighestFirst {
+            warps - 1
+        } else {
+            1
+        };
+        let mut index = start % warps;
+        for _ in 0..warps {
+            if let Some(at) = self
+                .locate(index)
+                .filter(|at| self.clusters[at.cluster].ctas[at.cta].warps[at.warp].is_ready())
+            {
+                self.cursor = index;
+                return Some(at);
+            }
+            index = (index + step) % warps;
+        }
+        None
+    }
+
+    /// The warp of a number among all resident ones.
+    fn locate(&self, mut index: usize) -> Option<At> {
+        for (c, cluster) in self.clusters.iter().enumerate() {
+            for (k, cta) in cluster.ctas.iter().enumerate() {
+                if index < cta.warps.len() {
+                    return Some(At {
+                        cluster: c,
+                        cta: k,
+                        warp: index,
+                    });
+                }
+                index -= cta.warps.len();
+            }
+        }
+        None
+    }
+}

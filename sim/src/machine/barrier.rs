@@ -1,0 +1,256 @@
+//! Barriers of a CTA and of a cluster.
+//!
+//! A barrier of a CTA counts by warps: each that arrives adds its 32 threads, whether all of them exist or not (PTX
+//! ISA, "barrier{.cta}"). What a thread did before it arrives happens before what another does after it has waited.
+
+use super::Machine;
+use super::cluster::{BARRIERS, BarrierResult, ClusterBarrier};
+use super::step::{Flow, Turn};
+use super::thread::Knowledge;
+use super::warp::{LANES, Wait, lanes};
+use crate::finding::FindingKind;
+use crate::program::{BarrierKind, BarrierReduceOp, Register};
+
+impl ClusterBarrier {
+    pub fn new(threads: usize) -> Self {
+        Self {
+            pending: vec![false; threads],
+            arrival: vec![0; threads],
+            ..Self::default()
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Waits for the rest of the warp where an instruction must be executed by all of it.
+    fn together(&mut self, turn: Turn, aligned: bool) -> Result<(), Flow> {
+        let live = self.warp(turn.at).live();
+        if aligned && live & !turn.mask != 0 {
+            return Err(Flow::Wait(Wait::Lanes(live)));
+        }
+        Ok(())
+    }
+
+    pub(super) fn cta_barrier(
+        &mut self,
+        turn: Turn,
+        kind: BarrierKind,
+        id: Option<Register>,
+        threads: Option<Register>,
+        aligned: bool,
+    ) -> Flow {
+        if let Err(flow) = self.together(turn, aligned) {
+            return flow;
+        }
+        let (all, site) = (
+            self.block_threads().div_ceil(LANES as u32) * LANES as u32,
+            self.site(turn),
+        );
+        let warp = self.warp(turn.at);
+        let first = turn.mask.trailing_zeros() as usize;
+        let uniform = |register: Option<Register>, otherwise: u32| match register {
+            Some(register) => warp.lane(register, first) as u32,
+            None => otherwise,
+        };
+        let (id, expected) = (uniform(id, 0), uniform(threads, all));
+        if id >= BARRIERS {
+            let message = format!("names barrier {id}, expected 0 to {}", BARRIERS - 1);
+            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
+            return Flow::Next;
+        }
+        if expected == 0 || expected % LANES as u32 != 0 || expected > all {
+            let message =
+                format!("expects {expected} threads, and a CTA of {all} needs a multiple of 32 up to that");
+            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
+            return Flow::Next;
+        }
+        let indices: Vec<u32> = lanes(turn.mask)
+            .map(|lane| self.thread_index(turn.at, lane) as u32)
+            .collect();
+        let set = match kind {
+            BarrierKind::Reduce { predicate, .. } => self
+                .lanes_where(turn, |warp, lane| warp.lane(predicate, lane) != 0)
+                .count_ones(),
+            _ => 0,
+        };
+        let cluster = &mut self.clusters[turn.at.cluster];
+        let barrier = &mut cluster.ctas[turn.at.cta].barriers[id as usize];
+        if barrier.arrived == 0 {
+            (barrier.expected, barrier.site) = (expected, site);
+        }
+        if barrier.expected != expected {
+            let (first, other) = (barrier.expected, barrier.site);
+            let message = format!("expects {expected} threads at barrier {id}, which waits for {first}");
+            let notes = vec![self.note(other, "waits there first")];
+            self.find(FindingKind::BadBarrier, turn, None, message, notes);
+            return Flow::Next;
+        }
+        barrier.arrived += if aligned {
+            LANES as u32
+        } else {
+            turn.mask.count_ones()
+        };
+        barrier.set += set;
+        for index in &indices {
+            let thread = &mut cluster.threads[*index as usize];
+            barrier.told.push((thread.knowledge.clone(), thread.event()));
+            thread.now += 1;
+        }
+        let waits = kind != BarrierKind::Arrive;
+        if waits {
+            barrier.waiting.extend(&indices);
+            barrier.results.push(BarrierResult {
+                warp: turn.at.warp,
+                mask: turn.mask,
+                kind,
+            });
+        }
+        if barrier.arrived >= barrier.expected {
+            self.end_barrier(turn, id);
+            return Flow::Next;
+        }
+        match waits {
+            true => Flow::WaitBehind(Wait::Barrier(id)),
+            false => Flow::Next,
+        }
+    }
+
+    /// All have arrived: what they told is known to those that wait, and these go on.
+    fn end_barrier(&mut self, turn: Turn, id: u32) {
+        let cluster = &mut self.clusters[turn.at.cluster];
+        let cta = &mut cluster.ctas[turn.at.cta];
+        let barrier = std::mem::take(&mut cta.barriers[id as usize]);
+        let all = Knowledge::join_all(
+            cluster.tag,
+            barrier.told.iter().map(|(told, event)| (told, *event)),
+        );
+        for index in &barrier.waiting {
+            cluster.threads[*index as usize].knowledge = all.clone();
+        }
+        for BarrierResult { warp, mask, kind } in barrier.results {
+            let BarrierKind::Reduce { op, to, .. } = kind else {
+                continue;
+            };
+            let value = match op {
+                BarrierReduceOp::PopulationCount => barrier.set,
+                BarrierReduceOp::And => u32::from(barrier.set as usize == barrier.waiting.len()),
+                BarrierReduceOp::Or => u32::from(barrier.set != 0),
+            };
+            cta.warps[warp].set(to, mask, &[u64::from(value); LANES]);
+        }
+        for warp in &mut cta.warps {
+            warp.wake(|wait| *wait == Wait::Barrier(id));
+        }
+    }
+
+    pub(super) fn cluster_arrive(&mut self, turn: Turn, release: bool, aligned: bool) -> Flow {
+        if let Err(flow) = self.together(turn, aligned) {
+            return flow;
+        }
+        let indices: Vec<usize> = lanes(turn.mask)
+            .map(|lane| self.thread_index(turn.at, lane))
+            .collect();
+        let cluster = &mut self.clusters[turn.at.cluster];
+        if indices.iter().any(|index| cluster.barrier.pending[*index]) {
+            let message = "arrives again without having waited".to_owned();
+            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
+            return Flow::Next;
+        }
+        for index in indices {
+            let thread = &mut cluster.threads[index];
+            let told = match (release, &thread.released) {
+                (true, _) => {
+                    let event = thread.event();
+                    thread.now += 1;
+                    (thread.knowledge.clone(), Some(event))
+                }
+                (false, Some(released)) => (released.clone(), None),
+                // `fence.mbarrier_init` concerns initializations alone.
+                (false, None) => {
+                    let mut told = Knowledge::new(cluster.tag);
+                    told.initialized = thread.knowledge.initialized.clone();
+                    (told, None)
+                }
+            };
+            cluster.barrier.told.push(told);
+            cluster.barrier.pending[index] = true;
+            cluster.barrier.arrival[index] = cluster.barrier.generation;
+        }
+        self.end_cluster_barrier(turn.at.cluster);
+        Flow::Next
+    }
+
+    /// Ends the barrier of a cluster if all its threads have arrived; those that have ended count as arrived.
+    pub(super) fn end_cluster_barrier(&mut self, cluster: usize) {
+        let cluster = &mut self.clusters[cluster];
+        let barrier = &mut cluster.barrier;
+        let generation = barrier.generation;
+        let mut arrived = 0;
+        for (rank, cta) in cluster.ctas.iter().enumerate() {
+            let first = rank * cluster.threads.len() / cluster.ctas.len();
+            for (warp_index, warp) in cta.warps.iter().enumerate() {
+                for lane in lanes(warp.live()) {
+                    let index = first + warp_index * LANES + lane;
+                    if !barrier.pending[index] || barrier.arrival[index] != generation {
+                        return;
+                    }
+                    arrived += 1;
+                }
+            }
+        }
+        if arrived == 0 {
+            return;
+        }
+        let mut all = Knowledge::new(cluster.tag);
+        for (told, event) in std::mem::take(&mut barrier.told) {
+            all.join(&told);
+            if let Some(event) = event {
+                all.seen.record(event);
+            }
+        }
+        barrier.last = Some(all);
+        barrier.generation += 1;
+        for cta in &mut cluster.ctas {
+            for warp in &mut cta.warps {
+                warp.wake(|wait| matches!(wait, Wait::Cluster(_)));
+            }
+        }
+    }
+
+    pub(super) fn cluster_wait(&mut self, turn: Turn, acquire: bool, aligned: bool) -> Flow {
+        if let Err(flow) = self.together(turn, aligned) {
+            return flow;
+        }
+        let indices: Vec<usize> = lanes(turn.mask)
+            .map(|lane| self.thread_index(turn.at, lane))
+            .collect();
+        let cluster = &mut self.clusters[turn.at.cluster];
+        if indices.iter().any(|index| !cluster.barrier.pending[*index]) {
+            let message = "waits without having arrived".to_owned();
+            self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
+            return Flow::Next;
+        }
+        let generation = cluster.barrier.generation;
+        if indices
+            .iter()
+            .any(|index| cluster.barrier.arrival[*index] == generation)
+        {
+            return Flow::Wait(Wait::Cluster(generation));
+        }
+        for index in indices {
+            cluster.barrier.pending[index] = false;
+            let thread = &mut cluster.threads[index];
+            thread.cluster_started = true;
+            if let Some(last) = &cluster.barrier.last {
+                match acquire {
+                    true => thread.knowledge.join(last),
+                    false => thread
+                        .met
+                        .get_or_insert_with(|| Knowledge::new(cluster.tag))
+                        .join(last),
+                }
+            }
+        }
+        Flow::Next
+    }
+}

@@ -1,0 +1,231 @@
+//! Asynchronous copies: issued by threads, landing later, piece by piece.
+//!
+//! From when a copy is issued nobody may write what it reads, or touch what it writes, unless ordered after its
+//! completion; so race detection notes the whole copy then, as an access of its own agent, and the time at which its
+//! pieces land decides only about values. Bulk copies use the async proxy; `cp.async` and `st.async` the generic one.
+
+mod issue;
+
+use super::Machine;
+use super::access::Target;
+use super::mbarriers::MbarrierPlace;
+use super::thread::CopyGroups;
+use super::warp::Wait;
+use crate::mbarrier::{MbarrierFault, PhaseChange};
+use crate::memory::atomic;
+use crate::program::{AtomicFormat, AtomicOp, SiteId};
+
+/// A copy under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Copy {
+    /// The thread that issued it, by its index in the cluster.
+    pub thread: u32,
+    pub site: SiteId,
+    /// What is left to do.
+    pub moves: Vec<Move>,
+    pub done: Done,
+    pub reduce: Option<(AtomicOp, AtomicFormat)>,
+}
+
+/// What a copy's completion counts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// Bytes of an mbarrier's transactions, at the mbarrier of that offset in the CTA that a piece lands in.
+    Mbarrier { offset: u32 },
+    /// The thread's bulk group of that number.
+    Bulk(u32),
+    /// The thread's `cp.async` group of that number.
+    Small(u32),
+}
+
+/// One piece of a copy.
+#[derive(Clone, Debug)]
+pub(crate) struct Move {
+    pub from: Source,
+    /// Where to; absent for what lies outside of a tensor, which counts but is not written.
+    pub to: Option<(Target, usize)>,
+    pub bytes: usize,
+    /// The CTA whose mbarrier counts it.
+    pub cta: usize,
+}
+
+/// What a piece holds.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// It is still to be read from there.
+    Memory(Target, usize),
+    /// These bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Machine<'_> {
+    /// Lands a piece of some copy, if any is under way.
+    pub(super) fn land_any(&mut self) -> bool {
+        let count: usize = self.clusters.iter().map(|cluster| cluster.copies.len()).sum();
+        if count == 0 {
+            return false;
+        }
+        let mut chosen = self.schedule.choices.below(count as u64) as usize;
+        for cluster in 0..self.clusters.len() {
+            let copies = self.clusters[cluster].copies.len();
+            if chosen < copies {
+                self.land_piece(cluster, chosen);
+                return true;
+            }
+            chosen -= copies;
+        }
+        false
+    }
+
+    /// Lands all copies of a cluster.
+    pub(super) fn land_all(&mut self, cluster: usize) {
+        while let Some(last) = self.clusters[cluster].copies.len().checked_sub(1) {
+            self.land_piece(cluster, last);
+        }
+    }
+
+    /// Reads or writes one piece of a copy, any of those left.
+    fn land_piece(&mut self, cluster: usize, index: usize) {
+        let pieces = self.clusters[cluster].copies[index].moves.len();
+        let piece = self.schedule.choices.below(pieces as u64) as usize;
+        let copy = &mut self.clusters[cluster].copies[index];
+        let (thread, site, done, reduce) = (copy.thread, copy.site, copy.done, copy.reduce);
+        if copy.moves.is_empty() {
+            self.clusters[cluster].copies.swap_remove(index);
+            return;
+        }
+        let mut moved = copy.moves.swap_remove(piece);
+        if let Source::Memory(target, offset) = moved.from {
+            let bytes = self.read(cluster, target, offset, moved.bytes);
+            moved.from = Source::Bytes(bytes);
+            if let Done::Bulk(group) = done {
+                // That sources are read, and that results are written, is waited for separately.
+                self.count_group(cluster, thread, |thread| &mut thread.bulk, group, true);
+                self.clusters[cluster].copies[index].moves.push(moved);
+                return;
+            }
+        }
+        if self.clusters[cluster].copies[index].moves.is_empty() {
+            self.clusters[cluster].copies.swap_remove(index);
+        }
+        if let (Some((target, offset)), Source::Bytes(bytes)) = (moved.to, &moved.from) {
+            self.write(cluster, target, offset, bytes, reduce);
+        }
+        match done {
+            Done::Bulk(group) => self.count_group(cluster, thread, |thread| &mut thread.bulk, group, false),
+            Done::Small(group) => {
+                self.count_group(cluster, thread, |thread| &mut thread.small, group, true);
+                self.count_group(cluster, thread, |thread| &mut thread.small, group, false);
+                self.arrive_for_small_copies(cluster, thread);
+            }
+            Done::Mbarrier { offset } => {
+                let place = MbarrierPlace {
+                    cta: moved.cta,
+                    offset,
+                };
+                let mbarriers = &mut self.clusters[cluster].ctas[moved.cta].mbarriers;
+                let changed = mbarriers
+                    .get(u64::from(offset))
+                    .and_then(|(state, _)| state.complete_transaction(moved.bytes as u64));
+                self.after_landing(changed, site, (cluster, thread), place);
+            }
+        }
+    }
+
+    fn read(&self, cluster: usize, target: Target, offset: usize, bytes: usize) -> Vec<u8> {
+        let region = match target {
+            Target::Buffer(buffer) => self.memory.region(buffer),
+            Target::Shared(rank) => self.clusters[cluster].ctas[rank].shared.region(),
+        };
+        let mut read = region.bytes().get(offset..).unwrap_or_default().to_vec();
+        read.resize(bytes, 0);
+        read
+    }
+
+    fn write(
+        &mut self,
+        cluster: usize,
+        target: Target,
+        offset: usize,
+        bytes: &[u8],
+        reduce: Option<(AtomicOp, AtomicFormat)>,
+    ) {
+        let region = match target {
+            Target::Buffer(buffer) => self.memory.region_mut(buffer),
+            Target::Shared(rank) => self.clusters[cluster].ctas[rank].shared.region_mut(),
+        };
+        let Some((op, format)) = reduce else {
+            region.place(offset, bytes);
+            return;
+        };
+        let size = atomic::bytes(format);
+        for (index, chunk) in bytes.chunks_exact(size).enumerate() {
+            let operand = chunk
+                .iter()
+                .rev()
+                .fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+            let place = offset + index * size;
+            if let Some(old) = region.peek(place, size) {
+                let new = atomic::combine(op, format, false, old as u64, operand, 0);
+                region.poke(place, size, u128::from(new.unwrap_or(old as u64)));
+            }
+        }
+    }
+
+    /// Counts a piece of a group as read or written, and lets its thread test again what it waits for.
+    fn count_group(
+        &mut self,
+        cluster: usize,
+        thread: u32,
+        groups: fn(&mut super::thread::Thread) -> &mut CopyGroups,
+        group: u32,
+        read: bool,
+    ) {
+        let per_cta = self.block_threads() as usize;
+        let cluster = &mut self.clusters[cluster];
+        if let Some(group) = groups(&mut cluster.threads[thread as usize]).group(group) {
+            let left = if read {
+                &mut group.unread
+            } else {
+                &mut group.unwritten
+            };
+            *left = left.saturating_sub(1);
+        }
+        let (cta, thread) = (thread as usize / per_cta, thread as usize % per_cta);
+        cluster.ctas[cta].warps[thread / super::warp::LANES].wake(|wait| *wait == Wait::Copies);
+    }
+
+    /// Performs the arrivals of `cp.async.mbarrier.arrive` that waited for copies of a thread.
+    pub(super) fn arrive_for_small_copies(&mut self, cluster: usize, thread: u32) {
+        let owner = &mut self.clusters[cluster].threads[thread as usize];
+        let (due, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut owner.arrivals)
+            .into_iter()
+            .partition(|arrival| !owner.small.is_pending(arrival.time));
+        owner.arrivals = rest;
+        for arrival in due {
+            let mbarriers = &mut self.clusters[cluster].ctas[arrival.place.cta].mbarriers;
+            let changed = mbarriers
+                .get(u64::from(arrival.place.offset))
+                .and_then(|(state, phases)| {
+                    phases.told.join(&arrival.told);
+                    state.arrive(1)
+                });
+            self.after_landing(changed, arrival.site, (cluster, thread), arrival.place);
+        }
+    }
+
+    /// Ends the phase that a landing completed, or tells what is wrong with it at the copy.
+    fn after_landing(
+        &mut self,
+        changed: Result<PhaseChange, MbarrierFault>,
+        site: SiteId,
+        (cluster, thread): (usize, u32),
+        place: MbarrierPlace,
+    ) {
+        match changed {
+            Ok(PhaseChange::Completed(phase)) => self.end_phase(cluster, place, phase),
+            Ok(PhaseChange::Pending) => {}
+            Err(fault) => self.mbarrier_fault_of_copy(site, (cluster, thread as usize), place, &fault),
+        }
+    }
+}

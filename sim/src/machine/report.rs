@@ -1,0 +1,240 @@
+//! Findings in words: who, where, which bytes, and what else took part.
+
+use super::Machine;
+use super::access::{Spot, Target};
+use super::cluster::AgentKey;
+use super::step::Turn;
+use super::warp::LANES;
+use crate::finding::{Finding, FindingKind, MemoryPlace, Note, ThreadPlace};
+use crate::memory::Fault;
+use crate::program::{SiteId, Space};
+use crate::race::{Conflict, ConflictKind, Event, What};
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Problem {
+    Fault(Fault),
+    WriteToInput,
+    /// It reads what kernels ahead in the stream write, or writes what they may still read.
+    BeforeGridDependency {
+        writes: bool,
+    },
+    /// It accesses another CTA that may not run yet.
+    BeforeClusterStart,
+    /// It accesses another CTA that has ended.
+    AfterExit,
+}
+
+impl Machine<'_> {
+    /// The site of a turn's instruction.
+    pub(super) fn site(&self, turn: Turn) -> SiteId {
+        self.kernel
+            .sites
+            .get(turn.pc as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// A second place, in words.
+    pub(super) fn note(&self, site: SiteId, message: &str) -> Note {
+        Note {
+            site: self.sites.get(site as usize).cloned(),
+            message: message.to_owned(),
+        }
+    }
+
+    /// Reports something about the first thread of a turn.
+    pub(super) fn find(
+        &mut self,
+        kind: FindingKind,
+        turn: Turn,
+        memory: Option<MemoryPlace>,
+        message: String,
+        notes: Vec<Note>,
+    ) {
+        let lane = turn.mask.trailing_zeros().min(LANES as u32 - 1) as usize;
+        let thread = self.thread_index(turn.at, lane);
+        self.find_of(
+            kind,
+            self.site(turn),
+            (turn.at.cluster, thread),
+            memory,
+            message,
+            notes,
+        );
+    }
+
+    /// Reports something about a thread of a resident cluster.
+    pub(super) fn find_of(
+        &mut self,
+        kind: FindingKind,
+        site: SiteId,
+        (cluster, thread): (usize, usize),
+        memory: Option<MemoryPlace>,
+        message: String,
+        notes: Vec<Note>,
+    ) {
+        if self.findings.repeat(kind, site) {
+            return;
+        }
+        let thread = self.thread_place(self.clusters[cluster].id, thread as u32);
+        let finding = Finding {
+            kind,
+            site: self.sites.get(site as usize).cloned().unwrap_or_default(),
+            thread,
+            memory,
+            message,
+            notes,
+            repeats: 0,
+        };
+        self.findings.add(site, finding);
+    }
+
+    /// Reports something about an access.
+    pub(super) fn find_at(
+        &mut self,
+        kind: FindingKind,
+        turn: Turn,
+        spot: Spot,
+        bytes: usize,
+        message: String,
+        notes: Vec<Note>,
+    ) {
+        let place = self.memory_place(turn.at.cluster, spot, bytes);
+        self.find(kind, turn, Some(place), message, notes);
+    }
+
+    pub(super) fn memory_place(&self, cluster: usize, spot: Spot, bytes: usize) -> MemoryPlace {
+        match spot.target {
+            Target::Buffer(buffer) => MemoryPlace {
+                space: Space::Global,
+                name: format!("'{}'", self.memory.name(buffer)),
+                offset: spot.offset,
+                bytes: bytes as u32,
+            },
+            Target::Shared(rank) => {
+                let cluster = &self.clusters[cluster];
+                let place = cluster.ctas[rank].shared.place(spot.offset as u64, bytes);
+                let of = match cluster.ctas.len() {
+                    1 => String::new(),
+                    _ => format!(" of CTA {rank} of the cluster"),
+                };
+                MemoryPlace {
+                    name: format!("shared memory '{}'{of}", place.name),
+                    ..place
+                }
+            }
+        }
+    }
+
+    /// Reports what is wrong with an access of the first thread of a turn.
+    pub(super) fn report(&mut self, turn: Turn, spot: Spot, bytes: usize, problem: Problem) {
+        let (kind, message, notes) = self.describe(turn.at.cluster, problem);
+        self.find_at(kind, turn, spot, bytes, message, notes);
+    }
+
+    /// A problem in words.
+    pub(super) fn describe(&self, cluster: usize, problem: Problem) -> (FindingKind, String, Vec<Note>) {
+        let plain = |kind, message: &str| (kind, message.to_owned(), Vec::new());
+        match problem {
+            Problem::WriteToInput => plain(FindingKind::WriteToInput, "writes to a buffer that is only read"),
+            Problem::BeforeGridDependency { writes: false } => plain(
+                FindingKind::GridDependency,
+                "reads what kernels ahead in the stream write, before griddepcontrol.wait",
+            ),
+            Problem::BeforeGridDependency { writes: true } => plain(
+                FindingKind::GridDependency,
+                "writes what kernels ahead in the stream may still read, before griddepcontrol.wait",
+            ),
+            Problem::BeforeClusterStart => plain(
+                FindingKind::EarlyExit,
+                "accesses another CTA before a barrier of the cluster has shown that it runs",
+            ),
+            Problem::AfterExit => plain(
+                FindingKind::EarlyExit,
+                "accesses shared memory of a CTA that has ended",
+            ),
+            Problem::Fault(Fault::OutOfBounds) => {
+                plain(FindingKind::OutOfBounds, "accesses memory out of bounds")
+            }
+            Problem::Fault(Fault::Uninitialized { .. }) => {
+                plain(FindingKind::Uninitialized, "reads memory that nobody wrote")
+            }
+            Problem::Fault(Fault::Conflict(Conflict { kind, other, .. })) => {
+                let who = self.describe_event(cluster, other.event);
+                let did = match other.what {
+                    What::Read => "read it",
+                    What::Write => "wrote it",
+                    What::Atomic => "updated it",
+                    What::AsyncRead => "reads it asynchronously",
+                    What::AsyncWrite => "writes it asynchronously",
+                };
+                let note = |message: String| vec![self.note(other.site, &message)];
+                match kind {
+                    ConflictKind::Race => (
+                        FindingKind::DataRace,
+                        "accesses memory that nothing orders with another access".to_owned(),
+                        note(format!("{did}, {who}")),
+                    ),
+                    ConflictKind::MissingProxyFence => (
+                        FindingKind::MissingProxyFence,
+                        "accesses by the async proxy what the generic proxy wrote, without fence.proxy.async between"
+                            .to_owned(),
+                        note(format!("{did}, {who}")),
+                    ),
+                    ConflictKind::InvariantLoad => (
+                        FindingKind::InvariantLoad,
+                        "shares memory that is written with a load that promised it is not".to_owned(),
+                        note(format!("{did}, {who}")),
+                    ),
+                }
+            }
+        }
+    }
+
+    /// Who made an access, in words.
+    pub(super) fn describe_event(&self, cluster: usize, event: Event) -> String {
+        let threads = self.block_threads() * self.launch.cluster.iter().product::<u32>();
+        if event.agent < threads {
+            return format!("by {}", self.thread_place(u64::from(event.cluster), event.agent));
+        }
+        let resident = self
+            .clusters
+            .get(cluster)
+            .filter(|cluster| cluster.tag == event.cluster);
+        let key =
+            resident.and_then(|cluster| cluster.agents.iter().find(|(_, agent)| **agent == event.agent));
+        match key {
+            Some((AgentKey::Mbarrier { cta, offset }, _)) => {
+                let place = self.clusters[cluster].ctas[*cta as usize]
+                    .shared
+                    .place(u64::from(*offset), 8);
+                format!(
+                    "for a copy that completes on the mbarrier at '{}'{:+}, phase {}",
+                    place.name,
+                    place.offset,
+                    event.time - 1
+                )
+            }
+            Some((AgentKey::BulkReads(thread) | AgentKey::BulkWrites(thread), _)) => {
+                let thread = self.thread_place(u64::from(event.cluster), *thread);
+                format!("for bulk group {} of {thread}", event.time - 1)
+            }
+            Some((AgentKey::SmallCopies(thread), _)) => {
+                let thread = self.thread_place(u64::from(event.cluster), *thread);
+                format!("for cp.async group {} of {thread}", event.time - 1)
+            }
+            Some((AgentKey::Predecessors, _)) | None => "for a copy".to_owned(),
+        }
+    }
+
+    fn thread_place(&self, cluster: u64, thread: u32) -> ThreadPlace {
+        let per_cta = self.block_threads();
+        let [x, y, _] = self.launch.block;
+        let linear = thread % per_cta;
+        ThreadPlace {
+            cta: self.cta_place(cluster, thread / per_cta),
+            thread: [linear % x, linear / x % y, linear / x / y],
+        }
+    }
+}

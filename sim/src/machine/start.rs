@@ -1,0 +1,245 @@
+//! The start of a launch, and of each cluster: what a driver would refuse, and the first state of what it would not.
+
+use std::collections::HashMap;
+
+use thiserror::Error;
+
+use super::Machine;
+use super::cluster::{BARRIERS, Barrier, Cluster, ClusterBarrier, Cta};
+use super::thread::Thread;
+use super::warp::{LANES, Warp};
+use crate::address::{PARAMETER_STRIDE, PARAMETERS};
+use crate::launch::{Argument, Launch};
+use crate::mbarrier::Mbarriers;
+use crate::memory::{Memory, SharedMemory};
+use crate::program::{Kernel, ParameterKind, Program};
+
+/// Registers of a multiprocessor that a CTA may hold (compute capability 8.0 to 12.0).
+const CTA_REGISTERS: u32 = 65536;
+/// The most shared memory that a CTA may have, in bytes (compute capability 9.0 and 10.0).
+const MAX_SHARED_BYTES: u32 = 227 * 1024;
+/// The most CTAs of a cluster, with the non-portable sizes.
+const MAX_CLUSTER: u64 = 16;
+
+/// Why a launch is refused.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum LaunchError {
+    /// There is no such kernel.
+    #[error("no kernel is called '{0}'")]
+    NoKernel(String),
+    /// The kernel was compiled for another shape.
+    #[error("expected {what} of {expected:?}, as kernel '{kernel}' was compiled for, got {actual:?}")]
+    Shape {
+        /// The kernel.
+        kernel: String,
+        /// Of what.
+        what: &'static str,
+        /// As compiled.
+        expected: [u32; 3],
+        /// As launched.
+        actual: [u32; 3],
+    },
+    /// A shape or size that no device takes.
+    #[error("{0}")]
+    Limit(String),
+    /// The arguments do not fit the parameters.
+    #[error("argument {index} of kernel '{kernel}': {message}")]
+    Argument {
+        /// The kernel.
+        kernel: String,
+        /// Which argument, from 0.
+        index: usize,
+        /// What was expected.
+        message: String,
+    },
+}
+
+/// Checks a launch as a driver does, and finds its kernel.
+pub(super) fn check<'a>(
+    program: &'a Program,
+    launch: &Launch,
+    memory: &Memory,
+) -> Result<&'a Kernel, LaunchError> {
+    let kernel = program
+        .kernel(&launch.kernel)
+        .ok_or_else(|| LaunchError::NoKernel(launch.kernel.clone()))?;
+    for (what, compiled, actual) in [
+        ("a block", kernel.required_block, launch.block),
+        ("a cluster", kernel.required_cluster, launch.cluster),
+    ] {
+        if let Some(expected) = compiled.filter(|expected| *expected != actual) {
+            let kernel = kernel.name.clone();
+            return Err(LaunchError::Shape {
+                kernel,
+                what,
+                expected,
+                actual,
+            });
+        }
+    }
+    let count = |shape: [u32; 3]| shape.iter().map(|extent| u64::from(*extent)).product::<u64>();
+    let limit = |message: String| Err(LaunchError::Limit(message));
+    if !(1..=1024).contains(&count(launch.block)) {
+        return limit(format!(
+            "expected 1 to 1024 threads of a block, got {}",
+            count(launch.block)
+        ));
+    }
+    if !(1..=MAX_CLUSTER).contains(&count(launch.cluster)) {
+        let got = count(launch.cluster);
+        return limit(format!(
+            "expected 1 to {MAX_CLUSTER} CTAs of a cluster, got {got}"
+        ));
+    }
+    if launch
+        .grid
+        .iter()
+        .zip(launch.cluster)
+        .any(|(grid, cluster)| grid % cluster != 0)
+    {
+        let (grid, cluster) = (launch.grid, launch.cluster);
+        return limit(format!(
+            "expected a grid that clusters of {cluster:?} divide, got {grid:?}"
+        ));
+    }
+    let shared = u64::from(kernel.dynamic_shared_offset) + u64::from(launch.shared_bytes);
+    if shared > u64::from(MAX_SHARED_BYTES) {
+        return limit(format!(
+            "expected at most {MAX_SHARED_BYTES} bytes of shared memory, got {shared}"
+        ));
+    }
+    check_arguments(kernel, launch, memory)?;
+    Ok(kernel)
+}
+
+fn check_arguments(kernel: &Kernel, launch: &Launch, memory: &Memory) -> Result<(), LaunchError> {
+    let fail = |index: usize, message: String| {
+        let kernel = kernel.name.clone();
+        Err(LaunchError::Argument {
+            kernel,
+            index,
+            message,
+        })
+    };
+    let (expected, got) = (kernel.parameters.len(), launch.arguments.len());
+    if expected != got {
+        return fail(
+            got.min(expected),
+            format!("expected {expected} arguments, got {got}"),
+        );
+    }
+    for (index, (parameter, argument)) in kernel.parameters.iter().zip(&launch.arguments).enumerate() {
+        match (parameter.kind, argument) {
+            (ParameterKind::Pointer { align }, Argument::Buffer(buffer)) => {
+                let address = memory.address(*buffer);
+                if !address.is_multiple_of(u64::from(align.max(1))) {
+                    let name = memory.name(*buffer);
+                    return fail(index, format!("expected '{name}' to be aligned to {align} bytes"));
+                }
+            }
+            (ParameterKind::Scalar { bits }, Argument::Scalar(value)) => {
+                if bits < 64 && value >> bits != 0 {
+                    return fail(index, format!("expected a value of {bits} bits, got {value:#x}"));
+                }
+            }
+            (ParameterKind::TensorMap, Argument::TensorMap(map)) => {
+                if let Err(fault) = crate::copy::check_map(map, memory.address(map.buffer)) {
+                    return fail(index, fault.to_string());
+                }
+            }
+            (kind, _) => return fail(index, format!("expected {}", describe(kind))),
+        }
+    }
+    Ok(())
+}
+
+fn describe(kind: ParameterKind) -> String {
+    match kind {
+        ParameterKind::Pointer { .. } => "a buffer".to_owned(),
+        ParameterKind::Scalar { bits } => format!("a number of {bits} bits"),
+        ParameterKind::TensorMap => "a tensor map".to_owned(),
+    }
+}
+
+impl Machine<'_> {
+    /// Lets the next cluster in.
+    pub(super) fn admit(&mut self) {
+        let id = self.schedule.cluster(self.admitted, self.total);
+        self.admitted += 1;
+        let shape = self.launch.cluster;
+        let ctas: u32 = shape.iter().product();
+        let threads = ctas * self.block_threads();
+        let cluster = Cluster {
+            id,
+            tag: id as u32,
+            ctas: (0..ctas).map(|rank| self.new_cta(id, rank)).collect(),
+            threads: (0..threads).map(|agent| Thread::new(id as u32, agent)).collect(),
+            agents: HashMap::new(),
+            barrier: ClusterBarrier::new(threads as usize),
+            copies: Vec::new(),
+        };
+        self.clusters.push(cluster);
+    }
+
+    pub(super) fn block_threads(&self) -> u32 {
+        self.launch.block.iter().product()
+    }
+
+    /// The grid coordinates of a CTA.
+    pub(super) fn cta_place(&self, cluster: u64, rank: u32) -> [u32; 3] {
+        let (grid, shape) = (self.launch.grid, self.launch.cluster);
+        let clusters: [u64; 3] = std::array::from_fn(|axis| u64::from(grid[axis] / shape[axis]));
+        let outer = [
+            cluster % clusters[0],
+            cluster / clusters[0] % clusters[1],
+            cluster / clusters[0] / clusters[1],
+        ];
+        let inner = [
+            rank % shape[0],
+            rank / shape[0] % shape[1],
+            rank / shape[0] / shape[1],
+        ];
+        std::array::from_fn(|axis| outer[axis] as u32 * shape[axis] + inner[axis])
+    }
+
+    fn new_cta(&mut self, cluster: u64, rank: u32) -> Cta {
+        let threads = self.block_threads();
+        let warps = threads.div_ceil(LANES as u32);
+        // Hardware grants registers by eights (CUDA C++ Programming Guide, "Compute Capabilities").
+        let fair = CTA_REGISTERS / (warps * LANES as u32) / 8 * 8;
+        let registers = self.kernel.entry_registers.unwrap_or(fair).min(255);
+        let seed = self.schedule.choices.next();
+        let mut cta = Cta {
+            place: self.cta_place(cluster, rank),
+            rank,
+            shared: SharedMemory::new(self.kernel, self.launch.shared_bytes, seed),
+            warps: Vec::with_capacity(warps as usize),
+            barriers: vec![Barrier::default(); BARRIERS as usize],
+            mbarriers: Mbarriers::default(),
+            ended_phases: HashMap::new(),
+            free_registers: 0,
+            warp_instructions: 0,
+        };
+        for warp in 0..warps {
+            let lanes = (threads - warp * LANES as u32).min(LANES as u32);
+            let launched = u32::MAX >> (LANES as u32 - lanes);
+            let mut warp = Warp::new(self.kernel.registers, launched, registers);
+            for (index, (parameter, argument)) in self
+                .kernel
+                .parameters
+                .iter()
+                .zip(&self.launch.arguments)
+                .enumerate()
+            {
+                let value = match argument {
+                    Argument::Buffer(buffer) => self.memory.address(*buffer),
+                    Argument::Scalar(value) => *value,
+                    Argument::TensorMap(_) => PARAMETERS + index as u64 * PARAMETER_STRIDE,
+                };
+                warp.registers[parameter.register as usize] = [value; LANES];
+            }
+            cta.warps.push(warp);
+        }
+        cta
+    }
+}

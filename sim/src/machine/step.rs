@@ -1,0 +1,284 @@
+//! One warp's turn: which of its groups runs, and instruction after instruction until it must stop.
+
+use super::compute::{Environment, compute};
+use super::schedule::Landing;
+use super::warp::{Group, State, Wait, lanes};
+use super::{At, Machine};
+use crate::finding::FindingKind;
+use crate::program::{Edge, Instruction, Pc};
+
+/// A group of threads at an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    pub at: At,
+    pub pc: Pc,
+    /// The threads that execute it.
+    pub mask: u32,
+}
+
+/// What happens to a group after an instruction.
+#[derive(Clone, Debug)]
+pub(super) enum Flow {
+    /// It goes on with the next one.
+    Next,
+    /// It stays, and executes the instruction again once that can have changed.
+    Wait(Wait),
+    /// It goes on with the next one, but only once what it waits for has come.
+    WaitBehind(Wait),
+    /// The lanes of the mask go on with the next one, the others wait at this one.
+    Split(u32, Wait),
+    /// Its lanes go to the blocks that the edges lead to.
+    Branch(Vec<(u32, Pc)>),
+    /// Its threads have ended.
+    End,
+}
+
+impl Machine<'_> {
+    /// Runs a warp that can run, for its share of instructions.
+    pub(super) fn run_warp(&mut self, at: At) {
+        let scatter = self.schedule.scatter;
+        let chance = if scatter { self.schedule.choices.next() } else { 0 };
+        let warp = self.warp(at);
+        let chosen = if scatter {
+            warp.nth_ready(chance)
+        } else {
+            warp.first_ready()
+        };
+        let Some(index) = chosen else { return };
+        let mut index = warp.merge(index);
+        let mut share = self.schedule.quantum;
+        while share > 0 {
+            if !self.run_straight(at, index, &mut share) {
+                return;
+            }
+            let Group { pc, mask, .. } = self.warp(at).groups[index];
+            share = share.saturating_sub(1);
+            let flow = self.execute(Turn { at, pc, mask });
+            if self.schedule.landing == Landing::Eager {
+                self.land_all(at.cluster);
+            }
+            if self.findings.is_over() {
+                return;
+            }
+            let warp = self.warp(at);
+            match flow {
+                Flow::Next => warp.groups[index].pc += 1,
+                Flow::Wait(wait) => {
+                    let needed = match wait {
+                        Wait::Lanes(needed) => Some(needed),
+                        _ => None,
+                    };
+                    warp.groups[index].state = State::Waiting(wait);
+                    if needed.is_some_and(|needed| warp.lanes_waiting_at(pc) & needed == needed) {
+                        index = warp.merge(index);
+                        continue;
+                    }
+                    return;
+                }
+                Flow::WaitBehind(wait) => {
+                    let group = &mut warp.groups[index];
+                    // What it waits for may have come with this very arrival.
+                    if group.state == State::Ready {
+                        group.pc += 1;
+                        group.state = State::Waiting(wait);
+                    }
+                    return;
+                }
+                Flow::Split(go, wait) => {
+                    let stay = mask & !go;
+                    warp.groups[index] = Group {
+                        pc: pc + 1,
+                        mask: go,
+                        state: State::Ready,
+                    };
+                    warp.groups.push(Group {
+                        pc,
+                        mask: stay,
+                        state: State::Waiting(wait),
+                    });
+                }
+                Flow::Branch(targets) => {
+                    warp.groups.swap_remove(index);
+                    for (mask, pc) in targets {
+                        warp.groups.push(Group {
+                            pc,
+                            mask,
+                            state: State::Ready,
+                        });
+                    }
+                    index = warp.groups.len() - 1;
+                    index = warp.merge(index);
+                    // Where lanes part or meet, another group may be the one that is behind.
+                    if warp.groups.len() > 1 {
+                        return;
+                    }
+                }
+                Flow::End => {
+                    warp.exited |= mask;
+                    warp.groups.swap_remove(index);
+                    self.end_threads(at, mask);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Executes what concerns no more than the group's own registers; false if the share ends with that, or the CTA
+    /// has executed more than it may. Counts what it executes, and the instruction that stopped it.
+    fn run_straight(&mut self, at: At, index: usize, share: &mut u32) -> bool {
+        let environment = self.environment(at);
+        let kernel = self.kernel;
+        let cta = &mut self.clusters[at.cluster].ctas[at.cta];
+        let warp = &mut cta.warps[at.warp];
+        let Group { pc: first, mask, .. } = warp.groups[index];
+        let mut pc = first;
+        let limit = first.saturating_add(*share);
+        while pc < limit && compute(&kernel.code[pc as usize], &mut warp.registers, mask, &environment) {
+            pc += 1;
+        }
+        warp.groups[index].pc = pc;
+        *share -= pc - first;
+        let count = pc - first + u32::from(pc < limit);
+        cta.warp_instructions += u64::from(count);
+        self.warp_instructions += u64::from(count);
+        self.thread_instructions += u64::from(count) * u64::from(mask.count_ones());
+        if cta.warp_instructions > self.options.instruction_limit {
+            let turn = Turn { at, pc, mask };
+            let message = format!(
+                "is still executed after {} instructions of its CTA",
+                self.options.instruction_limit
+            );
+            self.find(FindingKind::Endless, turn, None, message, Vec::new());
+            self.findings.stop();
+            return false;
+        }
+        pc < limit
+    }
+
+    fn environment(&self, at: At) -> Environment {
+        let cluster = &self.clusters[at.cluster];
+        let cta = &cluster.ctas[at.cta];
+        Environment {
+            block: self.launch.block,
+            grid: self.launch.grid,
+            cluster: self.launch.cluster,
+            cta: cta.place,
+            rank: cta.rank,
+            warp: at.warp as u32,
+            multiprocessors: self.options.multiprocessors,
+            multiprocessor: (cluster.id % u64::from(self.options.multiprocessors.max(1))) as u32,
+            dynamic_shared_bytes: self.launch.shared_bytes,
+            clock: cta.warp_instructions,
+            approximation: self.options.approximation,
+        }
+    }
+
+    /// Executes one instruction that concerns more than the group's own registers.
+    fn execute(&mut self, turn: Turn) -> Flow {
+        let kernel = self.kernel;
+        match &kernel.code[turn.pc as usize] {
+            Instruction::Load { .. } | Instruction::Store { .. } | Instruction::Prefetch { .. } => {
+                self.access(turn)
+            }
+            Instruction::Atomic { .. } => self.atomic(turn),
+            Instruction::Shuffle { .. }
+            | Instruction::Vote { .. }
+            | Instruction::Elect { .. }
+            | Instruction::WarpReduce { .. }
+            | Instruction::WarpBarrier { .. } => self.exchange(turn),
+            Instruction::Barrier {
+                kind,
+                id,
+                threads,
+                aligned,
+            } => self.cta_barrier(turn, *kind, *id, *threads, *aligned),
+            Instruction::ClusterArrive { release, aligned } => self.cluster_arrive(turn, *release, *aligned),
+            Instruction::ClusterWait { acquire, aligned } => self.cluster_wait(turn, *acquire, *aligned),
+            Instruction::Mbarrier { .. } => self.mbarrier(turn),
+            Instruction::MbarrierWait { .. } => self.mbarrier_wait(turn),
+            Instruction::CopyAsync { .. }
+            | Instruction::CopyAsyncCommit
+            | Instruction::CopyAsyncWait { .. }
+            | Instruction::CopyAsyncArrive { .. }
+            | Instruction::BulkCopy { .. }
+            | Instruction::TensorCopy { .. }
+            | Instruction::BulkCommit
+            | Instruction::BulkWait { .. }
+            | Instruction::StoreAsync { .. } => self.copy(turn),
+            Instruction::Fence(fence) => self.fence(turn, *fence),
+            Instruction::GridDependencyWait => self.grid_dependency_wait(turn),
+            Instruction::GridDependencyLaunch => Flow::Next,
+            Instruction::SetMaxRegisters { registers, increase } => {
+                self.set_max_registers(turn, *registers, *increase)
+            }
+            Instruction::Branch(edge) => self.branch(turn, &[(turn.mask, edge)]),
+            Instruction::ConditionalBranch { condition, yes, no } => {
+                let taken = self.lanes_where(turn, |warp, lane| warp.lane(*condition, lane) != 0);
+                self.branch(turn, &[(taken, yes), (turn.mask & !taken, no)])
+            }
+            Instruction::Switch {
+                value,
+                cases,
+                default,
+            } => {
+                let mut rest = turn.mask;
+                let mut ways = Vec::with_capacity(cases.len() + 1);
+                for (case, edge) in cases {
+                    let taken = self.lanes_where(turn, |warp, lane| warp.lane(*value, lane) == *case) & rest;
+                    rest &= !taken;
+                    ways.push((taken, edge));
+                }
+                ways.push((rest, default));
+                self.branch(turn, &ways)
+            }
+            Instruction::Return => Flow::End,
+            Instruction::Trap => {
+                let message = "is reached".to_owned();
+                self.find(FindingKind::Trap, turn, None, message, Vec::new());
+                self.findings.stop();
+                Flow::End
+            }
+            pure => {
+                debug_assert!(false, "{pure:?} is left to compute");
+                Flow::Next
+            }
+        }
+    }
+
+    /// The lanes of a turn for which something holds.
+    pub(super) fn lanes_where(&self, turn: Turn, holds: impl Fn(&super::warp::Warp, usize) -> bool) -> u32 {
+        let warp = &self.clusters[turn.at.cluster].ctas[turn.at.cta].warps[turn.at.warp];
+        lanes(turn.mask)
+            .filter(|lane| holds(warp, *lane))
+            .fold(0, |mask, lane| mask | 1 << lane)
+    }
+
+    fn branch(&mut self, turn: Turn, ways: &[(u32, &Edge)]) -> Flow {
+        let warp = self.warp(turn.at);
+        let mut targets: Vec<(u32, Pc)> = Vec::with_capacity(ways.len());
+        for (mask, edge) in ways.iter().filter(|(mask, _)| *mask != 0) {
+            let values: Vec<_> = edge
+                .moves
+                .iter()
+                .map(|(_, from)| warp.registers[*from as usize])
+                .collect();
+            for ((to, _), value) in edge.moves.iter().zip(&values) {
+                warp.set(*to, *mask, value);
+            }
+            match targets.iter_mut().find(|(_, pc)| *pc == edge.target) {
+                Some((other, _)) => *other |= mask,
+                None => targets.push((*mask, edge.target)),
+            }
+        }
+        Flow::Branch(targets)
+    }
+
+    pub(super) fn warp(&mut self, at: At) -> &mut super::warp::Warp {
+        &mut self.clusters[at.cluster].ctas[at.cta].warps[at.warp]
+    }
+
+    /// The index in its cluster of the thread in a lane.
+    pub(super) fn thread_index(&self, at: At, lane: usize) -> usize {
+        at.cta * self.block_threads() as usize + at.warp * super::warp::LANES + lane
+    }
+}
