@@ -12,7 +12,13 @@
 pub mod access;
 pub mod clock;
 mod history;
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod rules;
 pub mod shadow;
+#[cfg(test)]
+mod threads;
 
 pub use access::{Accessor, Conflict, ConflictKind, Past, Proxy, What};
 pub use clock::{Agent, Clock, Event, Time};

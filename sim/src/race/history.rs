@@ -20,7 +20,7 @@ pub(super) enum History {
     Many(BTreeMap<Key, Access>),
 }
 
-/// Accesses of equal keys follow each other, so that the last is enough.
+/// Of accesses of equal keys the last is enough: who has seen it has seen the others.
 type Key = (u32, Agent, Class, bool);
 
 fn key(access: &Access) -> Key {
@@ -43,10 +43,12 @@ impl Cell {
     /// Checks a read against earlier writes, and remembers it.
     #[inline]
     pub(super) fn read(&mut self, by: &Accessor<'_>, now: &Access) -> Option<(ConflictKind, Access)> {
-        // Within one event of an agent nothing it has not seen can have been written, but for a race that was found.
-        if let History::One(read) = &mut self.reads
+        // Within one event of a thread nothing it has not seen can have been written, but for a race that was found.
+        // Others work for several threads, which have not all seen the same.
+        if let History::One(read) = &self.reads
             && read.event == now.event
             && read.class == now.class
+            && now.event.agent == by.issuer
         {
             return None;
         }
