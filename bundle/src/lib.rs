@@ -1,13 +1,15 @@
-//! The ahead-of-time bundle: manifest, size expressions, and the scalar program that says what a function computes.
+//! The ahead-of-time bundle: manifest, size expressions, and the definitions that say what functions compute.
 //!
 //! This crate knows neither MLIR nor a GPU, so that what the compiler writes and what a launcher reads are the
 //! same types, and a launcher stays small. `README.md` describes the format.
 
+pub mod definition;
 pub mod element;
 pub mod expression;
 pub mod manifest;
 pub mod program;
 
+pub use definition::Definition;
 pub use element::Element;
 pub use expression::Expression;
 pub use manifest::Manifest;

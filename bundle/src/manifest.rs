@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::definition::Definition;
 use crate::element::Element;
 use crate::expression::Expression;
-use crate::program::{Number, Program};
+use crate::program::Number;
 
 /// The version of the format that this crate writes and reads.
 pub const MANIFEST_VERSION: u32 = 1;
@@ -47,9 +48,9 @@ pub struct Function {
     pub outputs: Vec<Tensor>,
     /// The kernels, in launch order.
     pub kernels: Vec<Kernel>,
-    /// What the function computes, for an f64 reference. Absent where the compiler has no one program for it.
+    /// What the function computes, as its author wrote it; absent where the compiler's input no longer said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference: Option<Program>,
+    pub definition: Option<Definition>,
 }
 
 /// A tensor, and what the kernels assume of it.
@@ -387,12 +388,9 @@ impl Function {
         for (index, kernel) in self.kernels.iter().enumerate() {
             kernel.validate(self, target, &format!("{}.kernels[{index}]", self.name))?;
         }
-        if let Some(program) = &self.reference {
-            program.validate(self).map_err(|error| {
-                inconsistent(
-                    &format!("{}.reference.steps[{}]", self.name, error.step),
-                    error.message,
-                )
+        if let Some(definition) = &self.definition {
+            definition.validate(self).map_err(|error| {
+                inconsistent(&format!("{}.definition.{}", self.name, error.at), error.message)
             })?;
         }
         Ok(())

@@ -1,9 +1,9 @@
-//! The scalar program: what a function computes, in a form that needs no MLIR to evaluate.
+//! The scalar program: kernel form as data, which needs no MLIR to evaluate.
 //!
-//! It is the kernel form written as data. Steps are in SSA order and the values they define are numbered from 0 in
-//! the order of definition (a write defines none, a reduction one per accumulator). A value is a function of the
-//! dims of the iteration space it varies over, so broadcasting is implicit. Dims are named `d0`, `d1`, ... in
-//! accesses, as in MLIR's affine maps; every other symbol there is a size symbol of the function.
+//! Steps are in SSA order and the values they define are numbered from 0 in the order of definition (a write defines
+//! none, a reduction one per accumulator). A value is a function of the dims of the iteration space it varies over, so
+//! broadcasting is implicit. Dims are named `d0`, `d1`, ... in accesses, as in MLIR's affine maps; every other symbol
+//! there is a size of the definition that the program belongs to.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,9 +14,9 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::definition::{Declared, Scope};
 use crate::element::Element;
 use crate::expression::Expression;
-use crate::manifest::Function;
 
 /// The number of a value of a program or of a combiner region.
 pub type Value = usize;
@@ -126,6 +126,10 @@ pub enum Combiner {
     Max,
     /// The minimum, NaN if any is NaN; identity infinity, or the largest integer.
     Min,
+    /// The bitwise and of integers; identity all ones.
+    And,
+    /// The bitwise or of integers; identity 0.
+    Or,
     /// A program of its own.
     Region(Region),
 }
@@ -284,16 +288,28 @@ impl Program {
         self.steps.iter().enumerate().flat_map(results).collect()
     }
 
-    /// Checks the program against the function it belongs to: values are defined before they are used, tensors
-    /// exist with that rank and type, dims exist, and sizes use the function's size symbols.
-    ///
-    /// Operation names are not checked: a newer compiler may use operations that an older launcher cannot evaluate,
-    /// which matters only to who evaluates.
-    ///
-    /// # Errors
-    /// The first step that breaks a rule.
-    pub fn validate(&self, function: &Function) -> Result<(), ProgramError> {
-        let sizes = function.size_symbols();
+    /// The tensors that the program writes, each once.
+    pub fn written(&self) -> Vec<&str> {
+        let names = self.steps.iter().filter_map(|step| match step {
+            Step::Write { tensor, .. } => Some(tensor.as_str()),
+            _ => None,
+        });
+        names.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The tensors that the program reads, each once.
+    pub fn read(&self) -> Vec<&str> {
+        let names = self.steps.iter().filter_map(|step| match step {
+            Step::Read { tensor, .. } => Some(tensor.as_str()),
+            _ => None,
+        });
+        names.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Checks the program against what it may use: values are defined before they are used, tensors exist with that
+    /// rank and type, dims exist, and sizes are known.
+    pub(crate) fn validate(&self, scope: &Scope<'_>) -> Result<(), ProgramError> {
+        let sizes = &scope.sizes;
         let check_sizes = |step: usize, expression: &Expression| match expression
             .symbols()
             .into_iter()
@@ -313,7 +329,8 @@ impl Program {
 
         let mut types: Vec<Element> = Vec::new();
         for (index, step) in self.steps.iter().enumerate() {
-            let fail = |message: String| Err(ProgramError { step: index, message });
+            let error = |message: String| ProgramError { step: index, message };
+            let fail = |message: String| Err(error(message));
             let known = types.len();
             let operands: &[Value] = match step {
                 Step::Op(operation) => &operation.operands,
@@ -330,17 +347,16 @@ impl Program {
                     access,
                     element,
                 } => {
-                    self.check_access(index, function, &sizes, tensor, access, *element)?;
+                    let declared = scope.read(tensor).map_err(error)?;
+                    self.check_access(index, declared, sizes, access, *element)?;
                 }
                 Step::Write {
                     value,
                     tensor,
                     access,
                 } => {
-                    if !function.outputs.iter().any(|output| output.name == *tensor) {
-                        return fail(format!("no output is named '{tensor}'"));
-                    }
-                    self.check_access(index, function, &sizes, tensor, access, types[*value])?;
+                    let declared = scope.write(tensor).map_err(error)?;
+                    self.check_access(index, declared, sizes, access, types[*value])?;
                 }
                 Step::Index { dim } if *dim >= self.space.len() => {
                     return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
@@ -375,25 +391,21 @@ impl Program {
     fn check_access(
         &self,
         step: usize,
-        function: &Function,
+        declared: Declared,
         sizes: &BTreeSet<&str>,
-        tensor: &str,
         access: &[Expression],
         element: Element,
     ) -> Result<(), ProgramError> {
         let fail = |message: String| Err(ProgramError { step, message });
-        let Some(declared) = function.tensor(tensor) else {
-            return fail(format!("no tensor is named '{tensor}'"));
-        };
-        if declared.shape.len() != access.len() {
+        if declared.rank != access.len() {
             return fail(format!(
                 "expected {} coordinates, got {}",
-                declared.shape.len(),
+                declared.rank,
                 access.len()
             ));
         }
-        if declared.dtype != element {
-            return fail(format!("expected type {}, got {element}", declared.dtype));
+        if declared.element != element {
+            return fail(format!("expected type {}, got {element}", declared.element));
         }
         for name in access.iter().flat_map(Expression::symbols) {
             match dim_of_symbol(name) {
@@ -447,7 +459,8 @@ fn check_combiner(combiner: &Combiner, accumulators: usize) -> Result<(), String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::Manifest;
+    use crate::definition::Statement;
+    use crate::manifest::{Function, Manifest};
 
     fn rms_norm() -> Function {
         let text = include_str!("../testdata/rms_norm.json");
@@ -459,9 +472,12 @@ mod tests {
 
     fn complaint(change: impl FnOnce(&mut Program)) -> ProgramError {
         let function = rms_norm();
-        let mut program = function.reference.clone().unwrap();
-        change(&mut program);
-        program.validate(&function).unwrap_err()
+        let mut statements = function.definition.clone().unwrap().statements;
+        let Statement::Program(program) = &mut statements[0] else {
+            unreachable!("the test's manifest has a program")
+        };
+        change(program);
+        program.validate(&Scope::of(&function)).unwrap_err()
     }
 
     #[test]
@@ -536,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_go_to_outputs() {
+    fn inputs_are_not_written() {
         let error = complaint(|program| {
             program.steps.push(Step::Write {
                 value: 10,
@@ -544,7 +560,7 @@ mod tests {
                 access: vec![],
             });
         });
-        assert_eq!(error.message, "no output is named 'w'");
+        assert_eq!(error.message, "no output or intermediate is named 'w'");
     }
 
     #[test]

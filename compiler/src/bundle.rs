@@ -1,10 +1,11 @@
 //! From a lowered module to a bundle: the manifest and the cubins, first in memory and then in a folder.
 //!
 //! The host functions say which buffers each kernel gets ([`host`]), `gl.launch` and `gl.params` on a kernel
-//! say how it is launched ([`kernel`]), and the kernel form, kept from before it was lowered, gives the
-//! schedule and the reference program ([`kernel_form`]).
+//! say how it is launched ([`kernel`]), the kernel form, kept from before it was lowered, gives the schedule
+//! ([`kernel_form`]), and the input, kept from before any pass, says what is computed ([`definition`]).
 
 mod affine;
+mod definition;
 mod host;
 mod kernel;
 mod kernel_form;
@@ -19,6 +20,7 @@ use crate::emit::Cubin;
 use crate::error::{Error, Result};
 use crate::target::Target;
 
+pub use definition::SourceDefinition;
 pub use kernel_form::KernelForm;
 
 /// A bundle for one target, in memory.
@@ -74,14 +76,15 @@ impl Bundle {
     }
 }
 
-/// Puts a bundle together from a module at level `nvvm`, what was emitted for its `gpu.module`s, and the
-/// kernel forms they came from.
+/// Puts a bundle together from a module at level `nvvm`, what was emitted for its `gpu.module`s, the kernel
+/// forms they came from, and what the input said that its functions compute.
 ///
 /// # Errors
 ///
 /// A host function that a manifest cannot describe, or a kernel without its launch attributes.
 pub fn assemble(
     module: &Module,
+    definitions: &[SourceDefinition],
     forms: &[KernelForm],
     emitted: &[Emitted],
     target: &Target,
@@ -102,13 +105,17 @@ pub fn assemble(
                     .iter()
                     .any(|argument| argument.is_output && argument.name == tensor.name)
             });
-        functions.push(Function {
+        let mut function = Function {
             name: host.name.clone(),
             inputs,
             outputs,
-            reference: kernel_form::reference(&host, &sizes, forms),
+            definition: None,
             kernels,
-        });
+        };
+        // One that reads an output before it is written would depend on what the caller left there.
+        function.definition = SourceDefinition::find(definitions, &host, &sizes)
+            .filter(|definition| definition.validate(&function).is_ok());
+        functions.push(function);
     }
     if functions.is_empty() {
         return Err(Error::user(

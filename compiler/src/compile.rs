@@ -8,7 +8,7 @@ use norma_passes::support::context;
 use norma_passes::support::source::Source;
 use norma_passes::support::walk;
 
-use crate::bundle::{self, Bundle, Emitted, KernelForm};
+use crate::bundle::{self, Bundle, Emitted, KernelForm, SourceDefinition};
 use crate::emit::llvm_ir::LlvmContext;
 use crate::emit::{Assembler, Cubin, gate, ptx};
 use crate::error::{Error, Kind, Result};
@@ -129,9 +129,10 @@ fn assemble_bundle(
     }
     check_schedule(options)?;
     with_module(input, options, outcome, |module, timing| {
+        let definitions = timing.measure("definition", || SourceDefinition::collect(module));
         let kernel_level = options.from.max(Level::Kernel);
         run_passes(module, options.from, kernel_level, options, timing)?;
-        let mut forms = timing.measure("reference", || KernelForm::collect(module));
+        let mut forms = KernelForm::collect(module);
         let scheduled = kernel_level.max(Level::Scheduled);
         run_passes(module, kernel_level, scheduled, options, timing)?;
         KernelForm::add_schedules(&mut forms, module);
@@ -143,7 +144,7 @@ fn assemble_bundle(
             emitted.push(emit(gpu_module, name, timing)?);
         }
         timing.measure("manifest", || {
-            bundle::assemble(module, &forms, &emitted, options.target)
+            bundle::assemble(module, &definitions, &forms, &emitted, options.target)
         })
     })
 }

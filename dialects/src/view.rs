@@ -29,6 +29,23 @@ pub(crate) enum Arity {
     Variadic,
 }
 
+/// What ODS calls the operands and results of an op.
+pub(crate) struct Groups {
+    /// The op's full name.
+    pub op: &'static str,
+    /// In order, with how many values each stands for.
+    pub operands: &'static [(&'static str, Arity)],
+    /// Whether the op says how many operands each of them takes.
+    pub operand_segments: bool,
+    /// In order, with how many values each stands for.
+    pub results: &'static [(&'static str, Arity)],
+    /// Whether the op says how many results each of them takes.
+    pub result_segments: bool,
+}
+
+/// Values under the name that ODS gives their group.
+pub(crate) type Named<'c, 'a> = Vec<(&'static str, Vec<Value<'c, 'a>>)>;
+
 /// A context, or melior's reference to one: what an operation, a location or a type gives as its context.
 ///
 /// melior's `ContextRef::to_ref` does not serve: the reference it makes points to the `ContextRef`, not to the context.
@@ -96,6 +113,34 @@ pub(crate) fn result_group<'c, 'a>(
         .filter_map(|index| op.result(index).ok())
         .map(Into::into)
         .collect()
+}
+
+/// The operands of `op` by name, if the table has the op.
+pub(crate) fn operands_by_name<'c, 'a>(table: &[Groups], op: OperationRef<'c, 'a>) -> Option<Named<'c, 'a>> {
+    let row = table.iter().find(|row| is_named(op, row.op))?;
+    let arities: Vec<Arity> = row.operands.iter().map(|(_, arity)| *arity).collect();
+    let values = |index| operand_group(op, &arities, index, row.operand_segments);
+    Some(
+        row.operands
+            .iter()
+            .enumerate()
+            .map(|(index, (name, _))| (*name, values(index)))
+            .collect(),
+    )
+}
+
+/// The results of `op` by name, if the table has the op.
+pub(crate) fn results_by_name<'c, 'a>(table: &[Groups], op: OperationRef<'c, 'a>) -> Option<Named<'c, 'a>> {
+    let row = table.iter().find(|row| is_named(op, row.op))?;
+    let arities: Vec<Arity> = row.results.iter().map(|(_, arity)| *arity).collect();
+    let values = |index| result_group(op, &arities, index, row.result_segments);
+    Some(
+        row.results
+            .iter()
+            .enumerate()
+            .map(|(index, (name, _))| (*name, values(index)))
+            .collect(),
+    )
 }
 
 fn segment_sizes(op: OperationRef, name: &str) -> Vec<i32> {

@@ -176,3 +176,28 @@ fn bad_parameters_give_no_attribute_and_say_why() {
     assert_eq!(blocked, None);
     assert_eq!(hear.try_recv().unwrap(), "expected powers of two, got 3");
 }
+
+#[test]
+fn operands_and_results_are_found_by_their_names() {
+    let context = context();
+    let source = "
+      %x, %b = \"test.values\"() : () -> (tensor<4x8xf32>, tensor<8xf32>)
+      %y, %rstd = norm.rms_norm %x bias(%b : tensor<8xf32>) : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4xf32>";
+    context.set_allow_unregistered_dialects(true);
+    let module = Module::parse(&context, source).unwrap();
+    let values = module.body().first_operation().unwrap();
+    let op = values.next_in_block().unwrap();
+    let operands = norm::operands_by_name(op).unwrap();
+    let found: Vec<_> = operands
+        .iter()
+        .map(|(name, values)| (*name, values.len()))
+        .collect();
+    assert_eq!(found, [("x", 1), ("weight", 0), ("bias", 1)]);
+    assert_eq!(operands[2].1[0], values.result(1).unwrap().into());
+    let results = norm::results_by_name(op).unwrap();
+    assert_eq!(
+        results.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        ["y", "rstd"]
+    );
+    assert_eq!(norm::operands_by_name(values), None);
+}

@@ -1,17 +1,14 @@
 //! Comparing an output with the oracle, element by element.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-
 use norma_bundle::Element;
-use norma_bundle::program::dim_of_symbol;
 use serde::Serialize;
 
+use crate::error::OracleError;
 use crate::fill::Random;
 use crate::memory::Image;
+use crate::part::Part;
 use crate::problem::Problem;
-use crate::program::evaluate::{Evaluator, ReferenceError, Write};
-use crate::program::grid::{Data, Grid};
+use crate::program::grid::Data;
 use crate::sample::sample;
 use crate::tolerance::{tolerance, within};
 
@@ -33,7 +30,7 @@ pub struct OutputCheck {
 pub struct Worst {
     /// Its coordinates in the tensor.
     pub at: Vec<i64>,
-    /// The reference's value, unrounded.
+    /// The oracle's value, unrounded.
     pub expected: f64,
     /// The kernel's value.
     pub actual: f64,
@@ -43,35 +40,30 @@ pub struct Worst {
     pub part_of_tolerance: f64,
 }
 
-/// Compares what `write` stores with `image`, the tensor's memory.
+/// Compares `part` with `image`, its tensor's memory. `rows` bounds how many rows of a large part are compared, 0 for all.
 pub(crate) fn compare(
     problem: &Problem<'_>,
-    evaluator: &Evaluator<'_>,
-    write: &Write<'_>,
+    part: &Part<'_>,
     image: &Image,
     rows: usize,
     random: &mut Random,
-) -> Result<OutputCheck, ReferenceError> {
-    let element = problem.element(write.tensor);
-    let layout = &problem.layouts[write.tensor];
-    let ulps = evaluator.arithmetic_ulps(write.value);
-    let body = image.body();
+) -> Result<OutputCheck, OracleError> {
+    let element = problem.element(part.tensor);
+    let layout = &problem.layouts[part.tensor];
+    let ulps = part.ulps();
     let mut found = OutputCheck {
-        tensor: write.tensor.to_owned(),
+        tensor: part.tensor.to_owned(),
         checked: 0,
         wrong: 0,
         worst: None,
     };
-    for region in sample(evaluator.extents(), &write.dims, rows, random) {
-        let expected = evaluator.stored(write, &region)?;
-        let places = evaluator.stored_offsets(write, layout, &region)?;
-        for (index, place) in places.iter().enumerate() {
+    for region in sample(&part.extents(), &part.dims(), rows, random) {
+        let expected = part.evaluate(layout, &region)?;
+        for (index, place) in expected.places.iter().enumerate() {
             let bits = usize::try_from(*place)
                 .ok()
-                .and_then(|place| element.load(body, place));
-            let Some(bits) = bits else {
-                return Err(ReferenceError::Unbound(write.tensor.to_owned()));
-            };
+                .and_then(|place| element.load(image.body(), place));
+            let bits = bits.ok_or_else(|| OracleError::Unbound(part.tensor.to_owned()))?;
             let verdict = judge(element, bits, &expected.data, index, ulps);
             found.checked += 1;
             found.wrong += u64::from(verdict.part_of_tolerance > 1.0);
@@ -80,7 +72,7 @@ pub(crate) fn compare(
                 .as_ref()
                 .is_none_or(|worst| verdict.part_of_tolerance > worst.part_of_tolerance)
             {
-                let at = coordinates(problem, write, &region, &expected, index)?;
+                let at = part.coordinates(&region, index)?;
                 found.worst = Some(Worst { at, ..verdict });
             }
         }
@@ -141,31 +133,6 @@ fn judge(element: Element, bits: u64, expected: &Data, index: usize, ulps: f64) 
         ulps: distance / element.ulp(oracle),
         part_of_tolerance,
     }
-}
-
-/// The coordinates in the tensor of element `index` of `expected`.
-fn coordinates(
-    problem: &Problem<'_>,
-    write: &Write<'_>,
-    region: &[Range<i64>],
-    expected: &Grid,
-    index: usize,
-) -> Result<Vec<i64>, ReferenceError> {
-    let mut rest = index;
-    let mut point: BTreeMap<usize, i64> = BTreeMap::new();
-    for (dim, extent) in expected.dims.iter().zip(&expected.extents).rev() {
-        point.insert(*dim, region[*dim].start + (rest % extent) as i64);
-        rest /= extent;
-    }
-    let bindings = |name: &str| match dim_of_symbol(name) {
-        Some(dim) => point.get(&dim).copied(),
-        None => problem.sizes.get(name).copied(),
-    };
-    Ok(write
-        .access
-        .iter()
-        .map(|coordinate| coordinate.evaluate(&bindings))
-        .collect::<Result<_, _>>()?)
 }
 
 #[cfg(test)]

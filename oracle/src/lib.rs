@@ -5,18 +5,27 @@
 //! hands the memory from before and after to [`verify::verify`].
 
 mod compare;
+mod error;
+pub mod evaluation;
 pub mod fill;
 pub mod launch;
 pub mod layout;
 pub mod memory;
+pub mod named;
+pub mod part;
 pub mod problem;
 pub mod program;
 mod report;
+mod rounding;
 mod sample;
+pub mod scaled;
+mod stored;
+pub mod tensor;
 pub mod tolerance;
 pub mod verify;
 
 pub use compare::{OutputCheck, Worst};
+pub use error::OracleError;
 pub use fill::Fill;
 pub use problem::Problem;
 pub use verify::{Verification, verify};

@@ -5,5 +5,6 @@ mod combine;
 pub mod evaluate;
 pub mod grid;
 pub mod operation;
+mod values;
 
 pub use evaluate::Evaluator;

@@ -8,7 +8,10 @@ impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "verify  {}", if self.passed { "right" } else { "WRONG" })?;
         if self.outputs.is_empty() {
-            writeln!(f, "  the bundle has no reference: values were not compared")?;
+            writeln!(
+                f,
+                "  the bundle does not say what the function computes: values were not compared"
+            )?;
         } else {
             let names = self.outputs.iter().map(|output| output.tensor.len());
             let width = names.max().unwrap_or(0).max(6);

@@ -1,4 +1,4 @@
-//! Whether a function computed what its reference says, and wrote nowhere else.
+//! Whether a function computed what its definition says, and wrote nowhere else.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,11 @@ use norma_bundle::manifest::Tensor;
 use serde::Serialize;
 
 use crate::compare::{OutputCheck, compare};
+use crate::error::OracleError;
+use crate::evaluation::Evaluation;
 use crate::fill::Random;
 use crate::memory::{Images, elements_of, has_unwritten, holes_are_intact};
 use crate::problem::Problem;
-use crate::program::evaluate::{Evaluator, Input, ReferenceError};
 
 /// What a run left behind. Outputs start out poisoned, see [`crate::memory`].
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,7 @@ pub struct Sampling {
 pub struct Verification {
     /// Whether all is as it should be.
     pub passed: bool,
-    /// Each output that the reference writes; none where the function has no reference.
+    /// Each output, in the parts in which it is defined; none where the function has no definition.
     pub outputs: Vec<OutputCheck>,
     /// Whether two runs gave the same bits; true where there was one.
     pub deterministic: bool,
@@ -54,12 +55,8 @@ pub struct Verification {
 ///
 /// # Errors
 /// A reference that cannot be evaluated, or memory that is missing or too short.
-pub fn verify(
-    problem: &Problem<'_>,
-    run: Run<'_>,
-    sampling: Sampling,
-) -> Result<Verification, ReferenceError> {
-    let unbound = |tensor: &Tensor| ReferenceError::Unbound(tensor.name.clone());
+pub fn verify(problem: &Problem<'_>, run: Run<'_>, sampling: Sampling) -> Result<Verification, OracleError> {
+    let unbound = |tensor: &Tensor| OracleError::Unbound(tensor.name.clone());
     let dirty = run
         .workspaces
         .iter()
@@ -76,12 +73,12 @@ pub fn verify(
         if after != before {
             found.stray_writes.push(input.name.clone());
         }
-        let bound = Input {
-            element: input.dtype,
-            bytes: before.body(),
-            layout: problem.layouts[&input.name].clone(),
-        };
-        inputs.insert(input.name.clone(), bound);
+        if before.body().len() < problem.span_bytes(input) {
+            return Err(unbound(input));
+        }
+        let layout = problem.layouts[&input.name].clone();
+        let bound = crate::tensor::Tensor::stored(input.dtype, layout, before.body());
+        inputs.insert(input.name.as_str(), bound);
     }
     for output in &problem.function.outputs {
         let image = run.after.get(&output.name).ok_or_else(|| unbound(output))?;
@@ -103,22 +100,17 @@ pub fn verify(
             found.deterministic = false;
         }
     }
-    if let Some(program) = &problem.function.reference {
-        let evaluator = Evaluator::new(program, &problem.sizes, &problem.scalars, inputs)?;
+    if let Some(definition) = &problem.function.definition {
+        let evaluation = Evaluation::new(problem, definition, inputs)?;
         let mut random = Random::new(sampling.seed);
-        for write in evaluator.writes() {
+        for part in &evaluation.parts {
             let image = run
                 .after
-                .get(write.tensor)
-                .ok_or_else(|| ReferenceError::Unbound(write.tensor.to_owned()))?;
-            found.outputs.push(compare(
-                problem,
-                &evaluator,
-                &write,
-                image,
-                sampling.rows,
-                &mut random,
-            )?);
+                .get(part.tensor)
+                .ok_or_else(|| OracleError::Unbound(part.tensor.to_owned()))?;
+            found
+                .outputs
+                .push(compare(problem, part, image, sampling.rows, &mut random)?);
         }
     }
     found.passed = found.deterministic

@@ -163,7 +163,7 @@ fn launch(launch: LaunchOp) -> Result<Launch> {
 }
 
 /// Follows a value back to the function's argument.
-fn buffer(value: Value) -> Option<Buffer> {
+pub(super) fn buffer(value: Value) -> Option<Buffer> {
     if let Ok(argument) = BlockArgument::try_from(value) {
         let rank = types::shape(value.r#type())?.len();
         let groups = (0..rank).map(|dim| vec![dim]).collect();

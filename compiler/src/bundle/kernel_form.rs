@@ -1,21 +1,15 @@
-//! What the kernel form says that its lowered kernel does not: the scalar program, the sizes that are equal,
-//! the schedule.
+//! What the kernel form says that its lowered kernel does not: the sizes that are equal, and the schedule.
 //!
-//! It is read before the kernel is lowered and kept in the manifest's own terms, over names of its own:
-//! `b0_1` is the extent of axis 1 of buffer 0. A launch later says which tensors the buffers are.
+//! It is read before the kernel is lowered and kept in neutral terms; a launch later says which tensors the buffers are.
 
-mod reader;
-
-use melior::ir::{BlockLike, Module, RegionLike};
+use melior::ir::block::BlockArgument;
+use melior::ir::{AffineMap, BlockLike, Module, RegionLike, Value};
 use norma_bundle::Expression;
-use norma_bundle::program::{Program, Step};
-use norma_dialects::norm::KernelOp;
+use norma_bundle::program::dim_of_symbol;
+use norma_dialects::norm::{KernelOp, ReadOp, WriteOp};
 use norma_passes::support::walk;
 
-use super::affine::{self, substitute};
-use super::host::{Buffer, HostFunction};
-use super::sizes::Sizes;
-use reader::Reader;
+use super::affine;
 
 /// A `norm.kernel`, in neutral terms.
 #[derive(Debug, Clone)]
@@ -24,12 +18,10 @@ pub struct KernelForm {
     pub symbol: String,
     /// Its schedule, as printed.
     pub schedule: Option<String>,
-    /// The extent of each dim of its space.
-    extents: Vec<Expression>,
+    /// The size that each dim of its space extends over, where it is just a buffer's.
+    extents: Vec<Option<Size>>,
     /// Buffers' axes that are accessed at exactly one dim: (size, dim).
     plain_accesses: Vec<(Size, usize)>,
-    /// Its program, unless that holds what the manifest cannot say.
-    program: Option<Program>,
 }
 
 /// The extent of an axis of a kernel's buffer.
@@ -73,10 +65,7 @@ impl KernelForm {
     pub(super) fn equal_sizes(&self) -> impl Iterator<Item = (Size, Size)> + '_ {
         self.plain_accesses
             .iter()
-            .filter_map(|(size, dim)| match self.extents.get(*dim)? {
-                Expression::Symbol(name) => Some((*size, parse_size(name)?)),
-                _ => None,
-            })
+            .filter_map(|(size, dim)| Some((*size, (*self.extents.get(*dim)?)?)))
     }
 
     fn read(kernel: KernelOp) -> Option<Self> {
@@ -85,118 +74,71 @@ impl KernelForm {
             .sizes()
             .ok()?
             .chunks_exact(2)
-            .map(|pair| size_symbol(pair[0], pair[1]))
+            .enumerate()
+            .map(|(index, pair)| (format!("s{index}"), size(pair)))
             .collect();
-        let extents = affine::results(kernel.extents().ok()?, &[], &symbols)?;
+        let names: Vec<_> = symbols
+            .iter()
+            .map(|(name, _)| Expression::symbol(name.clone()))
+            .collect();
+        let extents = affine::results(kernel.extents().ok()?, &[], &names)?;
+        let extents: Vec<_> = extents
+            .iter()
+            .map(|extent| match extent {
+                Expression::Symbol(name) => symbols.iter().find(|(known, _)| known == name)?.1,
+                _ => None,
+            })
+            .collect();
         let buffers = block.argument_count().checked_sub(extents.len())?;
-        let mut reader = Reader::new(buffers, symbols);
-        let steps = reader.read_block(block);
+        let mut plain_accesses = Vec::new();
+        for op in walk::in_block(block) {
+            let found = if let Some(read) = ReadOp::from_op(op) {
+                plain(buffers, read.buffer().ok()?, &read.indices(), read.access().ok()?)
+            } else if let Some(write) = WriteOp::from_op(op) {
+                plain(
+                    buffers,
+                    write.buffer().ok()?,
+                    &write.indices(),
+                    write.access().ok()?,
+                )
+            } else {
+                None
+            };
+            plain_accesses.extend(found.unwrap_or_default());
+        }
         Some(Self {
             symbol: kernel.sym_name().ok()?.to_owned(),
             schedule: kernel.schedule().map(|schedule| schedule.to_string()),
-            program: steps.map(|()| Program {
-                space: extents.clone(),
-                steps: reader.steps,
-            }),
-            plain_accesses: reader.plain_accesses,
             extents,
+            plain_accesses,
         })
     }
 }
 
-/// The program of a function that runs one kernel, over the function's tensors and sizes.
-pub(super) fn reference(host: &HostFunction, sizes: &Sizes, forms: &[KernelForm]) -> Option<Program> {
-    let [launch] = host.launches.as_slice() else {
-        return None;
-    };
-    let program = KernelForm::find(forms, &launch.kernel)?.program.as_ref()?;
-    let size = |name: &str| {
-        let Size { buffer, axis } = parse_size(name)?;
-        sizes.size(launch.buffers.get(buffer)?, axis)
-    };
-    let place = |tensor: &str, access: &[Expression]| {
-        let buffer = launch.buffers.get(parse_buffer(tensor)?)?;
-        let access: Vec<_> = access.iter().map(|index| substitute(index, &size)).collect();
-        Some((
-            host.arguments.get(buffer.argument)?.name.clone(),
-            expand(buffer, sizes, &access)?,
-        ))
-    };
-    let steps = program.steps.iter().map(|step| {
-        Some(match step {
-            Step::Read {
-                tensor,
-                access,
-                element,
-            } => {
-                let (tensor, access) = place(tensor, access)?;
-                Step::Read {
-                    tensor,
-                    access,
-                    element: *element,
-                }
-            }
-            Step::Write {
-                value,
-                tensor,
-                access,
-            } => {
-                let (tensor, access) = place(tensor, access)?;
-                Step::Write {
-                    value: *value,
-                    tensor,
-                    access,
-                }
-            }
-            Step::Size { value } => Step::Size {
-                value: substitute(value, &size),
-            },
-            other => other.clone(),
+/// The axes of an access that are exactly one dim of the space, whose arguments come after those of `buffers`.
+fn plain(buffers: usize, buffer: Value, indices: &[Value], access: AffineMap) -> Option<Vec<(Size, usize)>> {
+    let argument = |value: Value| Some(BlockArgument::try_from(value).ok()?.argument_number());
+    let buffer = argument(buffer)?;
+    let dims = indices
+        .iter()
+        .map(|index| {
+            let dim = argument(*index)?.checked_sub(buffers)?;
+            Some(Expression::symbol(format!("d{dim}")))
         })
+        .collect::<Option<Vec<_>>>()?;
+    // Sizes may take part in an access, but not in one that is a dim alone.
+    let symbols = vec![Expression::symbol("size"); access.symbol_count()];
+    let axes = affine::results(access, &dims, &symbols)?;
+    let plain = axes.iter().enumerate().filter_map(|(axis, index)| match index {
+        Expression::Symbol(name) => Some((Size { buffer, axis }, dim_of_symbol(name)?)),
+        _ => None,
     });
-    Some(Program {
-        space: program
-            .space
-            .iter()
-            .map(|extent| substitute(extent, &size))
-            .collect(),
-        steps: steps.collect::<Option<_>>()?,
-    })
+    Some(plain.collect())
 }
 
-/// An access to a buffer as one to its tensor: an index of collapsed dims is taken apart again.
-fn expand(buffer: &Buffer, sizes: &Sizes, access: &[Expression]) -> Option<Vec<Expression>> {
-    let shape = sizes.shapes.get(buffer.argument)?;
-    let mut expanded = vec![Expression::Integer(0); shape.len()];
-    for (index, group) in access.iter().zip(&buffer.groups) {
-        let (outermost, rest) = group.split_first()?;
-        let mut remaining = index.clone();
-        for dim in rest.iter().rev() {
-            let extent = shape.get(*dim)?.clone();
-            *expanded.get_mut(*dim)? = remaining.clone().modulo(extent.clone());
-            remaining = remaining.floor_divide(extent);
-        }
-        *expanded.get_mut(*outermost)? = remaining;
-    }
-    Some(expanded)
-}
-
-fn dim_symbol(dim: usize) -> Expression {
-    Expression::symbol(format!("d{dim}"))
-}
-
-fn size_symbol(buffer: i64, axis: i64) -> Expression {
-    Expression::symbol(format!("b{buffer}_{axis}"))
-}
-
-fn parse_size(name: &str) -> Option<Size> {
-    let (buffer, axis) = name.split_once('_')?;
+fn size(pair: &[i64]) -> Option<Size> {
     Some(Size {
-        buffer: parse_buffer(buffer)?,
-        axis: axis.parse().ok()?,
+        buffer: usize::try_from(pair[0]).ok()?,
+        axis: usize::try_from(pair[1]).ok()?,
     })
-}
-
-fn parse_buffer(name: &str) -> Option<usize> {
-    name.strip_prefix('b')?.parse().ok()
 }

@@ -10,6 +10,7 @@ mod capi;
 mod definitions;
 mod docs;
 mod enums;
+mod groups;
 mod names;
 mod ods;
 mod ops;
@@ -75,8 +76,9 @@ pub fn generate(dialect: &str, records: &Value, op_declarations: &str) -> Result
         .collect();
     let types: Vec<TokenStream> = dialect.types.iter().map(|ty| types::rust(&dialect, ty)).collect();
     let ops: Vec<TokenStream> = dialect.ops.iter().map(ops::rust).collect();
+    let groups = groups::rust(&dialect);
     let functions = capi::rust(&dialect);
-    let items = quote! { #(#enums)* #(#attrs)* #(#types)* #(#ops)* #functions };
+    let items = quote! { #(#enums)* #(#attrs)* #(#types)* #(#ops)* #groups #functions };
     let file = syn::parse2(items).map_err(|source| Error::NotRust {
         dialect: dialect.name.clone(),
         source,

@@ -1,8 +1,11 @@
 //! Reductions: combining accumulators, pairwise and over whole rows of points at once.
 
-use super::evaluate::ReferenceError;
+use std::ops::Mul;
+
 use super::grid::{Data, Grid};
 use super::operation;
+use crate::error::OracleError;
+use crate::scaled::Scaled;
 use norma_bundle::Element;
 use norma_bundle::program::{Combiner, Number, Region, Step};
 
@@ -14,7 +17,7 @@ pub(crate) fn reduce_rows(
     mut partials: Vec<Data>,
     mut rows: usize,
     kept: usize,
-) -> Result<Vec<Data>, ReferenceError> {
+) -> Result<Vec<Data>, OracleError> {
     if rows == 0 {
         return Ok(identities(combiner, types, kept));
     }
@@ -47,7 +50,7 @@ pub(crate) fn repeat(
     data: Vec<Data>,
     times: i64,
     kept: usize,
-) -> Result<Vec<Data>, ReferenceError> {
+) -> Result<Vec<Data>, OracleError> {
     if times == 1 {
         return Ok(data);
     }
@@ -70,14 +73,15 @@ pub(crate) fn combine(
     types: &[Element],
     left: Vec<Data>,
     right: Vec<Data>,
-) -> Result<Vec<Data>, ReferenceError> {
-    type Scaled = (f64, f64);
+) -> Result<Vec<Data>, OracleError> {
     type Floats = fn(Scaled, Scaled) -> Scaled;
     let (floats, integers): (Floats, fn(i64, i64) -> i64) = match combiner {
-        Combiner::Add => (operation::add_terms, i64::wrapping_add),
-        Combiner::Mul => (operation::multiply, i64::wrapping_mul),
-        Combiner::Max => (operation::maximum, Ord::max),
-        Combiner::Min => (operation::minimum, Ord::min),
+        Combiner::Add => (Scaled::add_terms, i64::wrapping_add),
+        Combiner::Mul => (Scaled::mul, i64::wrapping_mul),
+        Combiner::Max => (Scaled::maximum, Ord::max),
+        Combiner::Min => (Scaled::minimum, Ord::min),
+        Combiner::And => return bitwise(step, types, &left, &right, |a, b| a & b),
+        Combiner::Or => return bitwise(step, types, &left, &right, |a, b| a | b),
         Combiner::Region(region) => return combine_by_region(step, region, types, left, right),
     };
     let pairs = left.into_iter().zip(right).zip(types);
@@ -87,7 +91,26 @@ pub(crate) fn combine(
                 let wrap = |(a, b): (&i64, &i64)| element.wrap_integer(integers(*a, *b));
                 Ok(Data::Integer(a.iter().zip(b).map(wrap).collect()))
             }
-            _ => operation::zip_floats(&left, &right, floats).ok_or(ReferenceError::Kind(step)),
+            _ => operation::zip_floats(&left, &right, floats).ok_or(OracleError::Kind(step)),
+        })
+        .collect()
+}
+
+fn bitwise(
+    step: usize,
+    types: &[Element],
+    left: &[Data],
+    right: &[Data],
+    combine: fn(i64, i64) -> i64,
+) -> Result<Vec<Data>, OracleError> {
+    let triples = left.iter().zip(right).zip(types);
+    triples
+        .map(|((left, right), element)| match (left, right) {
+            (Data::Integer(a), Data::Integer(b)) => {
+                let wrap = |(a, b): (&i64, &i64)| element.wrap_integer(combine(*a, *b));
+                Ok(Data::Integer(a.iter().zip(b).map(wrap).collect()))
+            }
+            _ => Err(OracleError::Kind(step)),
         })
         .collect()
 }
@@ -98,7 +121,7 @@ fn combine_by_region(
     types: &[Element],
     left: Vec<Data>,
     right: Vec<Data>,
-) -> Result<Vec<Data>, ReferenceError> {
+) -> Result<Vec<Data>, OracleError> {
     let points = left.first().map_or(0, Data::len);
     let mut values: Vec<Data> = left.into_iter().chain(right).collect();
     let mut known: Vec<Element> = types.iter().chain(types).copied().collect();
@@ -117,10 +140,10 @@ fn combine_by_region(
                 let operand_types: Vec<Element> =
                     operation.operands.iter().map(|operand| known[*operand]).collect();
                 let data = operation::apply(operation, &operands, &operand_types)
-                    .map_err(|source| ReferenceError::Operation { step, source })?;
+                    .map_err(|source| OracleError::Operation { step, source })?;
                 (data, operation.element)
             }
-            _ => return Err(ReferenceError::Kind(step)),
+            _ => return Err(OracleError::Kind(step)),
         };
         values.push(data);
         known.push(element);
@@ -144,7 +167,8 @@ fn identities(combiner: &Combiner, types: &[Element], points: usize) -> Vec<Data
             ),
         };
         let number = match combiner {
-            Combiner::Add => Number::Integer(0),
+            Combiner::Add | Combiner::Or => Number::Integer(0),
+            Combiner::And => Number::Integer(-1),
             Combiner::Mul => Number::Integer(1),
             Combiner::Max => smallest,
             Combiner::Min => largest,

@@ -1,10 +1,8 @@
 //! Arrays over some dims of an iteration space: what the evaluator computes with.
-//!
-//! A float carries, beside its value, the *scale* at which a kernel's own arithmetic may err: the largest magnitude
-//! that took part in it, as far as later steps pass its rounding error on. `x - mean` near zero has the scale of `x`.
-//! `tolerance.rs` turns scales into bounds.
 
 use std::borrow::Cow;
+
+use crate::scaled::Scaled;
 
 /// A value on a box of the iteration space, dense and row-major over the dims it varies over.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +18,7 @@ pub struct Grid {
 /// The elements of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
-    /// Floats of any width, held in f64.
+    /// Floats of any width, held in f64, each with its scale (see `scaled.rs`).
     Float {
         /// The values.
         values: Vec<f64>,
@@ -51,6 +49,19 @@ impl Data {
         self.len() == 0
     }
 
+    /// The floats with their scales; nothing where the elements are integers.
+    pub(crate) fn floats(&self) -> impl Iterator<Item = Scaled> + '_ {
+        let (values, scales): (&[f64], &[f64]) = match self {
+            Data::Float { values, scales } => (values, scales),
+            Data::Integer(_) => (&[], &[]),
+        };
+        let pairs = values.iter().zip(scales);
+        pairs.map(|(value, scale)| Scaled {
+            value: *value,
+            scale: *scale,
+        })
+    }
+
     /// The elements at `offsets`, each of which is within the data.
     pub(crate) fn gather(&self, offsets: &[i64]) -> Data {
         match self {
@@ -62,6 +73,33 @@ impl Data {
                 Data::Integer(offsets.iter().map(|offset| values[*offset as usize]).collect())
             }
         }
+    }
+
+    /// Puts `elements` at `offsets`; `None` where one lies outside, or the elements are of the other kind.
+    pub(crate) fn scatter(&mut self, offsets: &[i64], elements: &Data) -> Option<()> {
+        let places = offsets.iter().map(|offset| usize::try_from(*offset).ok());
+        match (self, elements) {
+            (
+                Data::Float { values, scales },
+                Data::Float {
+                    values: new,
+                    scales: new_scales,
+                },
+            ) => {
+                for (place, (value, scale)) in places.zip(new.iter().zip(new_scales)) {
+                    let place = place?;
+                    *values.get_mut(place)? = *value;
+                    *scales.get_mut(place)? = *scale;
+                }
+            }
+            (Data::Integer(values), Data::Integer(new)) => {
+                for (place, value) in places.zip(new) {
+                    *values.get_mut(place?)? = *value;
+                }
+            }
+            _ => return None,
+        }
+        Some(())
     }
 
     /// The elements before `middle`, and those from it on.
@@ -95,6 +133,14 @@ impl Data {
             }
         }
         self
+    }
+}
+
+impl FromIterator<Scaled> for Data {
+    fn from_iter<I: IntoIterator<Item = Scaled>>(elements: I) -> Data {
+        let pairs = elements.into_iter().map(|element| (element.value, element.scale));
+        let (values, scales) = pairs.unzip();
+        Data::Float { values, scales }
     }
 }
 

@@ -1,23 +1,26 @@
 //! What `arith` and `math` operations compute, in f64, element by element.
 //!
 //! Only conversions and operations whose result is a narrow float (bf16, f16, fp8) round: those roundings are part of
-//! an op's definition, f32 arithmetic is not. Each operation also carries scales (see `grid.rs`) from its operands
-//! to its result: `|f(x)|`, or the operand's scale times `|f'(x)|` where that is larger. A comparison carries none, so
-//! the outcome of comparing computed values that are nearly equal is taken as it falls.
+//! an op's definition, f32 arithmetic is not. Each operation also carries scales (see `scaled.rs`) from its operands
+//! to its result. A comparison carries none, so the outcome of comparing computed values that are nearly equal is taken
+//! as it falls.
 
 use std::cmp::Ordering;
 
 use thiserror::Error;
 
-use super::grid::Data;
 use norma_bundle::Element;
 use norma_bundle::program::Operation;
+
+use super::grid::Data;
+use crate::rounding::round_narrow;
+use crate::scaled::Scaled;
 
 /// Why an operation has no value.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum OperationError {
     /// The name, or the predicate, is none that the evaluator knows.
-    #[error("the reference evaluator does not know '{0}'")]
+    #[error("the oracle does not know '{0}'")]
     Unknown(String),
     /// The operands are of the wrong kind or number.
     #[error("'{name}' does not take {count} operands of these types")]
@@ -31,9 +34,6 @@ pub enum OperationError {
     #[error("'{0}' divides by zero")]
     DivideByZero(String),
 }
-
-/// A float with its scale.
-type Scaled = (f64, f64);
 
 /// Applies `operation` to operands of equal length, whose types are `types`.
 ///
@@ -72,10 +72,13 @@ pub fn apply_unrounded(
                 let convert = |value: &f64| operation.element.wrap_integer(value.trunc() as i64);
                 Data::Integer(values.iter().map(convert).collect())
             }
-            (_, Some(function)) => zip(values.iter().zip(scales).map(|(x, s)| {
-                let (value, slope) = function(*x);
-                (value, value.abs().max(slope.abs() * s))
-            })),
+            (_, Some(function)) => operands[0]
+                .floats()
+                .map(|x| {
+                    let (value, slope) = function(x.value);
+                    x.through(value, slope)
+                })
+                .collect(),
             _ => return Err(unknown_or(known_name(name), wrong, name)),
         },
         ([Data::Integer(values)], [from]) => {
@@ -98,34 +101,15 @@ pub fn apply_unrounded(
                 _ => return Err(unknown_or(known_name(name), wrong, name)),
             }
         }
-        (
-            [
-                Data::Float {
-                    values: a,
-                    scales: sa,
-                },
-                Data::Float {
-                    values: b,
-                    scales: sb,
-                },
-            ],
-            _,
-        ) => {
+        ([a @ Data::Float { .. }, b @ Data::Float { .. }], _) => {
+            let pairs = a.floats().zip(b.floats());
             if name == "arith.cmpf" {
                 let holds = float_predicate(operation)?;
-                Data::Integer(
-                    a.iter()
-                        .zip(b)
-                        .map(|(a, b)| i64::from(holds(a.partial_cmp(b))))
-                        .collect(),
-                )
+                let compare = |(a, b): (Scaled, Scaled)| i64::from(holds(a.value.partial_cmp(&b.value)));
+                Data::Integer(pairs.map(compare).collect())
             } else {
                 let function = binary(name).ok_or_else(|| unknown_or(known_name(name), wrong, name))?;
-                zip(a
-                    .iter()
-                    .zip(sa)
-                    .zip(b.iter().zip(sb))
-                    .map(|((a, sa), (b, sb))| function((*a, *sa), (*b, *sb))))
+                pairs.map(|(a, b)| function(a, b)).collect()
             }
         }
         ([Data::Integer(a), Data::Integer(b)], _) => {
@@ -143,152 +127,55 @@ pub fn apply_unrounded(
             }
         }
         ([Data::Integer(condition), a, b], _) if name == "arith.select" => match (a, b) {
-            (
-                Data::Float {
-                    values: a,
-                    scales: sa,
-                },
-                Data::Float {
-                    values: b,
-                    scales: sb,
-                },
-            ) => {
-                let choose = |i: usize| {
-                    if condition[i] != 0 {
-                        (a[i], sa[i])
-                    } else {
-                        (b[i], sb[i])
-                    }
-                };
-                zip((0..condition.len()).map(choose))
+            (Data::Float { .. }, Data::Float { .. }) => {
+                let cases = condition.iter().zip(a.floats().zip(b.floats()));
+                cases
+                    .map(|(holds, (a, b))| if *holds != 0 { a } else { b })
+                    .collect()
             }
-            (Data::Integer(a), Data::Integer(b)) => Data::Integer(
-                (0..condition.len())
-                    .map(|i| if condition[i] != 0 { a[i] } else { b[i] })
-                    .collect(),
-            ),
+            (Data::Integer(a), Data::Integer(b)) => {
+                let cases = condition.iter().zip(a.iter().zip(b));
+                Data::Integer(
+                    cases
+                        .map(|(holds, (a, b))| if *holds != 0 { *a } else { *b })
+                        .collect(),
+                )
+            }
             _ => return Err(wrong()),
         },
         (
             [
-                Data::Float {
-                    values: a,
-                    scales: sa,
-                },
-                Data::Float {
-                    values: b,
-                    scales: sb,
-                },
-                Data::Float {
-                    values: c,
-                    scales: sc,
-                },
+                a @ Data::Float { .. },
+                b @ Data::Float { .. },
+                c @ Data::Float { .. },
             ],
             _,
-        ) if name == "math.fma" => zip((0..a.len()).map(|i| {
-            let (_, product) = multiply((a[i], sa[i]), (b[i], sb[i]));
-            let value = a[i].mul_add(b[i], c[i]);
-            (value, value.abs().max(product).max(sc[i]))
-        })),
+        ) if name == "math.fma" => {
+            let triples = a.floats().zip(b.floats()).zip(c.floats());
+            triples.map(|((a, b), c)| a.multiply_add(b, c)).collect()
+        }
         _ => return Err(unknown_or(known_name(name), wrong, name)),
     };
     Ok(result)
 }
 
-/// The sum of two partial sums, whose scale is the sum of the terms' magnitudes.
-pub(crate) fn add_terms((a, sa): Scaled, (b, sb): Scaled) -> Scaled {
-    (a + b, sa + sb)
-}
-
-/// A product: each factor's error is scaled by the other factor.
-pub(crate) fn multiply((a, sa): Scaled, (b, sb): Scaled) -> Scaled {
-    (a * b, (a * b).abs().max(sa * b.abs()).max(a.abs() * sb))
-}
-
-/// IEEE 754-2019 maximum: NaN if either is NaN, and +0 above -0.
-pub(crate) fn maximum(a: Scaled, b: Scaled) -> Scaled {
-    if a.0.is_nan() || b.0.is_nan() {
-        return (f64::NAN, 0.0);
-    }
-    let a_wins = a.0 > b.0 || (a.0 == b.0 && a.0.is_sign_positive());
-    if a_wins { a } else { b }
-}
-
-/// IEEE 754-2019 minimum: NaN if either is NaN, and -0 below +0.
-pub(crate) fn minimum(a: Scaled, b: Scaled) -> Scaled {
-    let (value, scale) = maximum((-a.0, a.1), (-b.0, b.1));
-    (-value, scale)
-}
-
-/// Combines floats element by element; both are equally long.
+/// Combines floats element by element; `None` where the operands are no floats. Both are equally long.
 pub(crate) fn zip_floats(a: &Data, b: &Data, combine: fn(Scaled, Scaled) -> Scaled) -> Option<Data> {
-    let (
-        Data::Float {
-            values: a,
-            scales: sa,
-        },
-        Data::Float {
-            values: b,
-            scales: sb,
-        },
-    ) = (a, b)
-    else {
-        return None;
-    };
-    let points = a.iter().zip(sa).zip(b.iter().zip(sb));
-    Some(zip(points.map(|((a, sa), (b, sb))| combine((*a, *sa), (*b, *sb)))))
-}
-
-fn zip(elements: impl Iterator<Item = Scaled>) -> Data {
-    let (values, scales) = elements.unzip();
-    Data::Float { values, scales }
+    let both = matches!((a, b), (Data::Float { .. }, Data::Float { .. }));
+    both.then(|| a.floats().zip(b.floats()).map(|(a, b)| combine(a, b)).collect())
 }
 
 /// Rounds to the result's type where the definition does: to narrow floats always, and to f32 in a `truncf`.
-///
-/// A kernel's value may lie across a rounding boundary from the oracle's. Where it can, being within a few ulp of the
-/// arithmetic at the value's scale, the narrow results differ by an ulp of the narrow type, and the new scale is the
-/// one at which four ulp of the arithmetic (the least that `tolerance.rs` ever allows) are that much. Elsewhere, and
-/// where the value is a number of the arithmetic and so was computed exactly, both round to the same number.
-fn round_result(data: Data, operation: &Operation, arithmetic: Element) -> Data {
-    /// How far, in ulp of the arithmetic at the value's scale, a kernel may be from the oracle before it rounds.
-    const SLACK: f64 = 8.0;
+fn round_result(mut data: Data, operation: &Operation, arithmetic: Element) -> Data {
     let element = operation.element;
-    let Data::Float {
-        mut values,
-        mut scales,
-    } = data
-    else {
-        return data;
-    };
-    if element.is_narrow_float() {
-        let limit = if operation.saturate {
-            element.largest_finite()
-        } else {
-            f64::INFINITY
-        };
-        let narrow = |x: f64| {
-            if x.is_nan() {
-                x
-            } else {
-                element.round(x.clamp(-limit, limit))
-            }
-        };
-        for (value, scale) in values.iter_mut().zip(&mut scales) {
-            let rounded = narrow(*value);
-            let slack = SLACK * arithmetic.ulp(*scale);
-            let ambiguous =
-                arithmetic.round(*value) != *value && narrow(*value - slack) != narrow(*value + slack);
-            *scale = rounded.abs();
-            if ambiguous {
-                *scale = scale.max(element.ulp(rounded) / (4.0 * arithmetic.ulp(1.0)));
-            }
-            *value = rounded;
+    if let Data::Float { values, scales } = &mut data {
+        if element.is_narrow_float() {
+            round_narrow(element, operation.saturate, arithmetic, values, scales);
+        } else if operation.name == "arith.truncf" {
+            values.iter_mut().for_each(|value| *value = element.round(*value));
         }
-    } else if operation.name == "arith.truncf" {
-        values.iter_mut().for_each(|value| *value = element.round(*value));
     }
-    Data::Float { values, scales }
+    data
 }
 
 /// A unary function's value and the derivative there.
@@ -314,47 +201,15 @@ fn unary(name: &str) -> Option<fn(f64) -> (f64, f64)> {
 
 fn binary(name: &str) -> Option<fn(Scaled, Scaled) -> Scaled> {
     Some(match name {
-        "arith.addf" => |a, b| (a.0 + b.0, (a.0 + b.0).abs().max(a.1).max(b.1)),
-        "arith.subf" => |a, b| (a.0 - b.0, (a.0 - b.0).abs().max(a.1).max(b.1)),
-        "arith.mulf" => multiply,
-        "arith.divf" => |a, b| {
-            let quotient = a.0 / b.0;
-            let divisor = b.0.abs();
-            (
-                quotient,
-                quotient
-                    .abs()
-                    .max(a.1 / divisor)
-                    .max(quotient.abs() * b.1 / divisor),
-            )
-        },
-        "arith.maximumf" => maximum,
-        "arith.minimumf" => minimum,
-        // The other operand where one is NaN (C's fmax and fmin).
-        "arith.maxnumf" => |a, b| {
-            if a.0.is_nan() {
-                b
-            } else if b.0.is_nan() {
-                a
-            } else {
-                maximum(a, b)
-            }
-        },
-        "arith.minnumf" => |a, b| {
-            if a.0.is_nan() {
-                b
-            } else if b.0.is_nan() {
-                a
-            } else {
-                minimum(a, b)
-            }
-        },
-        "math.powf" => |a, b| {
-            let power = a.0.powf(b.0);
-            let by_base = (b.0 * a.0.powf(b.0 - 1.0)).abs() * a.1;
-            let by_exponent = (power * a.0.abs().ln()).abs() * b.1;
-            (power, power.abs().max(by_base).max(by_exponent))
-        },
+        "arith.addf" => |a, b| a + b,
+        "arith.subf" => |a, b| a - b,
+        "arith.mulf" => |a, b| a * b,
+        "arith.divf" => |a, b| a / b,
+        "arith.maximumf" => Scaled::maximum,
+        "arith.minimumf" => Scaled::minimum,
+        "arith.maxnumf" => Scaled::maximum_number,
+        "arith.minnumf" => Scaled::minimum_number,
+        "math.powf" => Scaled::power,
         _ => return None,
     })
 }
@@ -480,27 +335,6 @@ mod tests {
         }
     }
 
-    fn scale(name: &str, operands: &[Scaled]) -> f64 {
-        let data: Vec<Data> = operands
-            .iter()
-            .map(|(value, scale)| Data::Float {
-                values: vec![*value],
-                scales: vec![*scale],
-            })
-            .collect();
-        let types = vec![Element::F32; data.len()];
-        match apply(
-            &operation(name, Element::F32),
-            &data.iter().collect::<Vec<_>>(),
-            &types,
-        )
-        .unwrap()
-        {
-            Data::Float { scales, .. } => scales[0],
-            Data::Integer(_) => f64::NAN,
-        }
-    }
-
     #[test]
     fn functions_agree_with_their_definitions() {
         assert_eq!(float("math.rsqrt", &[4.0]), 0.5);
@@ -512,19 +346,13 @@ mod tests {
     }
 
     #[test]
-    fn maximum_propagates_nan_and_orders_zeros() {
-        assert!(float("arith.maximumf", &[1.0, f64::NAN]).is_nan());
-        assert!(float("arith.maximumf", &[-0.0, 0.0]).is_sign_positive());
-        assert!(float("arith.minimumf", &[0.0, -0.0]).is_sign_negative());
-        assert_eq!(float("arith.maxnumf", &[1.0, f64::NAN]), 1.0);
-        assert_eq!(float("arith.minnumf", &[f64::NAN, 1.0]), 1.0);
-    }
-
-    #[test]
-    fn cancellation_keeps_the_scale_of_the_terms() {
-        assert_eq!(scale("arith.subf", &[(1000.5, 1000.5), (1000.0, 1000.0)]), 1000.5);
-        assert_eq!(scale("arith.mulf", &[(0.5, 1000.5), (2.0, 2.0)]), 2001.0);
-        assert_eq!(scale("math.exp", &[(3.0, 3.0)]), 3.0 * 3.0f64.exp());
+    fn functions_carry_the_scale_of_their_operand() {
+        let x = Data::Float {
+            values: vec![3.0],
+            scales: vec![5.0],
+        };
+        let result = apply(&operation("math.exp", Element::F32), &[&x], &[Element::F32]).unwrap();
+        assert_eq!(result.floats().next().unwrap().scale, 5.0 * 3.0f64.exp());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What can end a run, and with which exit code.
 
 use norma_bundle::manifest::ManifestError;
+use norma_oracle::OracleError;
 use norma_oracle::problem::BindError;
-use norma_oracle::program::evaluate::ReferenceError;
 use thiserror::Error;
 
 use crate::driver::DriverError;
@@ -19,9 +19,9 @@ pub enum Failure {
     /// The sizes, strides or scalars do not fit the function.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// The reference cannot be evaluated.
+    /// What the function computes cannot be evaluated.
     #[error(transparent)]
-    Reference(#[from] ReferenceError),
+    Oracle(#[from] OracleError),
     /// The bundle has nothing for the device.
     #[error("{0}")]
     Target(String),
@@ -36,7 +36,7 @@ impl Failure {
         match self {
             Failure::Driver(DriverError::NoDriver(_) | DriverError::NoDevice(_)) | Failure::Target(_) => 3,
             Failure::Driver(DriverError::Call { .. }) => 1,
-            Failure::Manifest(_) | Failure::Request(_) | Failure::Bind(_) | Failure::Reference(_) => 2,
+            Failure::Manifest(_) | Failure::Request(_) | Failure::Bind(_) | Failure::Oracle(_) => 2,
         }
     }
 }

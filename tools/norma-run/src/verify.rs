@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// Runs `loaded` on `inputs`, twice on the same workspaces, and compares.
 ///
 /// # Errors
-/// What the driver says, or a reference that cannot be evaluated.
+/// What the driver says, or a definition that cannot be evaluated.
 pub fn verify(
     device: &Device,
     loaded: &Loaded<'_>,

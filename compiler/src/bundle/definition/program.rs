@@ -1,62 +1,111 @@
-//! The body of a kernel as the steps of a program.
+//! The body of a kernel, or of a `norm.compute`, as a program.
 
 use std::collections::HashMap;
 
-use melior::ir::attribute::{FloatAttribute, IntegerAttribute};
 use melior::ir::block::BlockArgument;
 use melior::ir::operation::OperationLike;
 use melior::ir::{
-    Attribute, AttributeLike, BlockLike, BlockRef, OperationRef, RegionLike, RegionRef, Type,
-    Value as IrValue, ValueLike,
+    AffineMap, Attribute, BlockLike, BlockRef, OperationRef, RegionLike, RegionRef, Value as IrValue,
+    ValueLike,
 };
-use norma_bundle::program::{Combiner, Number, Operation, Region, Step, Value, dim_of_symbol};
-use norma_bundle::{Element, Expression};
+use norma_bundle::Expression;
+use norma_bundle::program::{Combiner, Program, Region, Step, Value};
 use norma_dialects::norm::{CacheOp, ReadOp, ReduceKind, ReduceOp, WriteOp, YieldOp};
 use norma_dialects::op_name;
 use norma_passes::support::space::key;
-use norma_passes::support::{types, walk};
+use norma_passes::support::walk;
 
-use super::{Size, dim_symbol};
+use super::scalar;
 use crate::bundle::affine;
 
-/// Turns a kernel's body into steps.
-pub(super) struct Reader {
-    buffers: usize,
+/// What a body sees of a tensor: some of its neighbouring dims may be one axis.
+#[derive(Debug, Clone)]
+pub(super) struct View {
+    /// The tensor's name.
+    pub tensor: String,
+    /// The tensor's shape.
+    pub shape: Vec<Expression>,
+    /// For each axis of the view, the dims of the tensor.
+    pub groups: Vec<Vec<usize>>,
+}
+
+/// Reads a body whose arguments are `views` and then the dims, of which `extents`, over the sizes that `sizes` names as
+/// pairs (view, axis), are the extents. Nothing if an op has no form in a program.
+pub(super) fn read(block: BlockRef, views: Vec<View>, extents: AffineMap, sizes: &[i64]) -> Option<Program> {
+    let symbols = sizes
+        .chunks_exact(2)
+        .map(|pair| {
+            let view = views.get(usize::try_from(pair[0]).ok()?)?;
+            view.extent(usize::try_from(pair[1]).ok()?)
+        })
+        .collect::<Option<Vec<_>>>()?;
+    let space = affine::results(extents, &[], &symbols)?;
+    let mut reader = Reader {
+        views,
+        symbols,
+        ..Reader::default()
+    };
+    for op in walk::in_block(block) {
+        reader.read_op(op)?;
+    }
+    Some(Program {
+        space,
+        steps: reader.steps,
+    })
+}
+
+impl View {
+    /// A tensor as it is.
+    pub fn whole(shape: Vec<Expression>, tensor: String) -> Self {
+        View {
+            groups: (0..shape.len()).map(|dim| vec![dim]).collect(),
+            tensor,
+            shape,
+        }
+    }
+
+    fn extent(&self, axis: usize) -> Option<Expression> {
+        let extents = self
+            .groups
+            .get(axis)?
+            .iter()
+            .map(|dim| self.shape.get(*dim).cloned());
+        extents.reduce(|a, b| Some(a? * b?)).flatten()
+    }
+
+    /// An access to the view as one to the tensor: an index of collapsed dims is taken apart again.
+    fn expand(&self, access: &[Expression]) -> Option<Vec<Expression>> {
+        let mut expanded = vec![Expression::Integer(0); self.shape.len()];
+        for (index, group) in access.iter().zip(&self.groups) {
+            let (outermost, rest) = group.split_first()?;
+            let mut remaining = index.clone();
+            for dim in rest.iter().rev() {
+                let extent = self.shape.get(*dim)?.clone();
+                *expanded.get_mut(*dim)? = remaining.clone().modulo(extent.clone());
+                remaining = remaining.floor_divide(extent);
+            }
+            *expanded.get_mut(*outermost)? = remaining;
+        }
+        Some(expanded)
+    }
+}
+
+/// Turns a body into steps.
+#[derive(Default)]
+struct Reader {
+    views: Vec<View>,
     symbols: Vec<Expression>,
-    /// What has been read so far.
-    pub steps: Vec<Step>,
+    steps: Vec<Step>,
     values: HashMap<usize, Value>,
     count: Value,
-    /// Buffers' axes that are accessed at exactly one dim: (size, dim).
-    pub plain_accesses: Vec<(Size, usize)>,
 }
 
 impl Reader {
-    pub fn new(buffers: usize, symbols: Vec<Expression>) -> Self {
-        Self {
-            buffers,
-            symbols,
-            steps: Vec::new(),
-            values: HashMap::new(),
-            count: 0,
-            plain_accesses: Vec::new(),
-        }
-    }
-
-    /// Reads all ops of the body; nothing if one has no neutral form. Accesses are recorded all the same.
-    pub fn read_block(&mut self, block: BlockRef) -> Option<()> {
-        let mut whole = Some(());
-        for op in walk::in_block(block) {
-            whole = self.read_op(op).and(whole);
-        }
-        whole
-    }
-
     fn read_op(&mut self, op: OperationRef) -> Option<()> {
         if let Some(read) = ReadOp::from_op(op) {
             let (tensor, access) = self.access(read.buffer().ok()?, &read.indices(), read.access().ok()?)?;
             let result = read.result().ok()?;
-            let element = element(result.r#type())?;
+            let element = scalar::element(result.r#type())?;
             self.define(
                 Step::Read {
                     tensor,
@@ -93,7 +142,7 @@ impl Reader {
                 types: reduce
                     .results()
                     .iter()
-                    .map(|result| element(result.r#type()))
+                    .map(|result| scalar::element(result.r#type()))
                     .collect::<Option<_>>()?,
             };
             self.define(step, &reduce.results());
@@ -105,7 +154,7 @@ impl Reader {
                 .operands()
                 .map(|operand| self.value(operand))
                 .collect::<Option<Vec<_>>>()?;
-            self.define(scalar_step(op, operands)?, &[op.result(0).ok()?.into()]);
+            self.define(scalar::step(op, operands)?, &[op.result(0).ok()?.into()]);
         }
         Some(())
     }
@@ -133,60 +182,24 @@ impl Reader {
         BlockArgument::try_from(value)
             .ok()?
             .argument_number()
-            .checked_sub(self.buffers)
+            .checked_sub(self.views.len())
     }
 
     fn access(
-        &mut self,
+        &self,
         buffer: IrValue,
         indices: &[IrValue],
-        map: melior::ir::AffineMap,
+        map: AffineMap,
     ) -> Option<(String, Vec<Expression>)> {
         let buffer = BlockArgument::try_from(buffer).ok()?.argument_number();
+        let view = self.views.get(buffer)?;
         let dims = indices
             .iter()
-            .map(|index| self.dim(*index).map(dim_symbol))
+            .map(|index| Some(Expression::symbol(format!("d{}", self.dim(*index)?))))
             .collect::<Option<Vec<_>>>()?;
         let access = affine::results(map, &dims, &self.symbols)?;
-        for (axis, index) in access.iter().enumerate() {
-            if let Expression::Symbol(name) = index
-                && let Some(dim) = dim_of_symbol(name)
-            {
-                self.plain_accesses.push((Size { buffer, axis }, dim));
-            }
-        }
-        Some((format!("b{buffer}"), access))
+        Some((view.tensor.clone(), view.expand(&access)?))
     }
-}
-
-/// An `arith` or `math` op, or a constant.
-fn scalar_step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
-    let element = element(op.result(0).ok()?.r#type())?;
-    let name = op_name(op);
-    if name == "arith.constant" {
-        return Some(Step::Constant {
-            value: number(op.attribute("value").ok()?)?,
-            element,
-        });
-    }
-    if op.region_count() > 0
-        || op.result_count() != 1
-        || !(name.starts_with("arith.") || name.starts_with("math."))
-    {
-        return None;
-    }
-    let predicate = match name {
-        "arith.cmpf" => Some(predicate(op, FLOAT_PREDICATES)?),
-        "arith.cmpi" => Some(predicate(op, INTEGER_PREDICATES)?),
-        _ => None,
-    };
-    Some(Step::Op(Operation {
-        name: name.to_owned(),
-        operands,
-        predicate,
-        saturate: false,
-        element,
-    }))
 }
 
 fn combiner(reduce: ReduceOp) -> Option<Combiner> {
@@ -195,14 +208,15 @@ fn combiner(reduce: ReduceOp) -> Option<Combiner> {
         Some(ReduceKind::Mul) => Combiner::Mul,
         Some(ReduceKind::Max) => Combiner::Max,
         Some(ReduceKind::Min) => Combiner::Min,
-        Some(ReduceKind::And | ReduceKind::Or) => return None,
+        Some(ReduceKind::And) => Combiner::And,
+        Some(ReduceKind::Or) => Combiner::Or,
         None => Combiner::Region(region(reduce.combiner().ok()?, &reduce.identity()?)?),
     })
 }
 
 fn region(region: RegionRef, identity: &[Attribute]) -> Option<Region> {
     let block = region.first_block()?;
-    let mut reader = Reader::new(0, Vec::new());
+    let mut reader = Reader::default();
     for index in 0..block.argument_count() {
         reader
             .values
@@ -214,7 +228,7 @@ fn region(region: RegionRef, identity: &[Attribute]) -> Option<Region> {
             return Some(Region {
                 identities: identity
                     .iter()
-                    .map(|value| number(*value))
+                    .map(|value| scalar::number(*value))
                     .collect::<Option<_>>()?,
                 results: op
                     .operands()
@@ -226,40 +240,4 @@ fn region(region: RegionRef, identity: &[Attribute]) -> Option<Region> {
         reader.read_op(op)?;
     }
     None
-}
-
-/// In the order of MLIR's `CmpFPredicate`.
-const FLOAT_PREDICATES: &[&str] = &[
-    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une",
-    "uno", "true",
-];
-/// In the order of MLIR's `CmpIPredicate`.
-const INTEGER_PREDICATES: &[&str] = &["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"];
-
-fn predicate(op: OperationRef, names: &[&str]) -> Option<String> {
-    let index = IntegerAttribute::try_from(op.attribute("predicate").ok()?)
-        .ok()?
-        .value();
-    names
-        .get(usize::try_from(index).ok()?)
-        .map(|name| (*name).to_owned())
-}
-
-fn number(attribute: Attribute) -> Option<Number> {
-    if attribute.is_float() {
-        return Some(Number::Float(FloatAttribute::try_from(attribute).ok()?.value()));
-    }
-    if attribute.is_bool() {
-        return Some(Number::Integer(i64::from(attribute.to_string() == "true")));
-    }
-    Some(Number::Integer(
-        IntegerAttribute::try_from(attribute).ok()?.value(),
-    ))
-}
-
-fn element(ty: Type) -> Option<Element> {
-    match types::element(ty).to_string().as_str() {
-        "index" => Some(Element::I64),
-        name => Element::from_name(name),
-    }
 }

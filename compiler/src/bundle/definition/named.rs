@@ -1,0 +1,66 @@
+//! A named op as data: what ODS calls its operands, results and attributes, and nothing of what it computes.
+
+use std::collections::BTreeMap;
+
+use melior::ir::operation::OperationLike;
+use melior::ir::{Attribute as IrAttribute, AttributeLike, OperationRef, Value, ValueLike};
+use norma_bundle::definition::{Attribute, NamedOp};
+use norma_bundle::program::Number;
+use norma_dialects::norm;
+use norma_passes::support::types;
+
+use super::scalar;
+
+/// Reads an op of the `norm` dialect on tensors; `tensor` names the tensor that a value is. Nothing for another op, and
+/// for one with regions or with attributes that are no numbers.
+pub(super) fn read(op: OperationRef, tensor: &mut dyn FnMut(Value) -> Option<String>) -> Option<NamedOp> {
+    if op.region_count() > 0 {
+        return None;
+    }
+    Some(NamedOp {
+        op: norma_dialects::op_name(op).strip_prefix("norm.")?.to_owned(),
+        operands: tensors(norm::operands_by_name(op)?, tensor)?,
+        results: tensors(norm::results_by_name(op)?, tensor)?,
+        attributes: attributes(op)?,
+    })
+}
+
+fn tensors(
+    groups: Vec<(&'static str, Vec<Value>)>,
+    tensor: &mut dyn FnMut(Value) -> Option<String>,
+) -> Option<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    for (name, values) in groups {
+        match values.as_slice() {
+            [] => {}
+            [value] if types::is_tensor(value.r#type()) => {
+                found.insert(name.to_owned(), tensor(*value)?);
+            }
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+/// The attributes that ODS declares, but for those that say how many values an operand or result stands for.
+fn attributes(op: OperationRef) -> Option<BTreeMap<String, Attribute>> {
+    let declared = op.attributes().filter_map(|(name, attribute)| {
+        let name = name.as_string_ref().as_str().ok()?.to_owned();
+        (!name.contains('.') && !name.ends_with("SegmentSizes")).then_some((name, attribute))
+    });
+    declared
+        .map(|(name, attribute)| Some((name, value(attribute)?)))
+        .collect()
+}
+
+fn value(attribute: IrAttribute) -> Option<Attribute> {
+    if attribute.is_string() {
+        return Some(Attribute::Text(
+            norma_dialects::string(attribute).ok()?.to_owned(),
+        ));
+    }
+    match attribute.is_unit() {
+        true => Some(Attribute::Number(Number::Integer(1))),
+        false => scalar::number(attribute).map(Attribute::Number),
+    }
+}

@@ -1,0 +1,75 @@
+//! Scalar ops, combiners, numbers and types of kernel form as those of a program.
+
+use melior::ir::attribute::{FloatAttribute, IntegerAttribute};
+use melior::ir::operation::OperationLike;
+use melior::ir::{Attribute, AttributeLike, OperationRef, Type, ValueLike};
+use norma_bundle::Element;
+use norma_bundle::program::{Number, Operation, Step, Value};
+use norma_dialects::op_name;
+use norma_passes::support::types;
+
+/// An `arith` or `math` op, or a constant.
+pub(super) fn step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
+    let element = element(op.result(0).ok()?.r#type())?;
+    let name = op_name(op);
+    if name == "arith.constant" {
+        return Some(Step::Constant {
+            value: number(op.attribute("value").ok()?)?,
+            element,
+        });
+    }
+    if op.region_count() > 0
+        || op.result_count() != 1
+        || !(name.starts_with("arith.") || name.starts_with("math."))
+    {
+        return None;
+    }
+    let predicate = match name {
+        "arith.cmpf" => Some(predicate(op, FLOAT_PREDICATES)?),
+        "arith.cmpi" => Some(predicate(op, INTEGER_PREDICATES)?),
+        _ => None,
+    };
+    Some(Step::Op(Operation {
+        name: name.to_owned(),
+        operands,
+        predicate,
+        saturate: false,
+        element,
+    }))
+}
+
+/// In the order of MLIR's `CmpFPredicate`.
+const FLOAT_PREDICATES: &[&str] = &[
+    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une",
+    "uno", "true",
+];
+/// In the order of MLIR's `CmpIPredicate`.
+const INTEGER_PREDICATES: &[&str] = &["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"];
+
+fn predicate(op: OperationRef, names: &[&str]) -> Option<String> {
+    let index = IntegerAttribute::try_from(op.attribute("predicate").ok()?)
+        .ok()?
+        .value();
+    names
+        .get(usize::try_from(index).ok()?)
+        .map(|name| (*name).to_owned())
+}
+
+pub(super) fn number(attribute: Attribute) -> Option<Number> {
+    if attribute.is_float() {
+        return Some(Number::Float(FloatAttribute::try_from(attribute).ok()?.value()));
+    }
+    if attribute.is_bool() {
+        return Some(Number::Integer(i64::from(attribute.to_string() == "true")));
+    }
+    Some(Number::Integer(
+        IntegerAttribute::try_from(attribute).ok()?.value(),
+    ))
+}
+
+pub(super) fn element(ty: Type) -> Option<Element> {
+    match types::element(ty).to_string().as_str() {
+        "index" => Some(Element::I64),
+        name => Element::from_name(name),
+    }
+}

@@ -1,0 +1,113 @@
+//! The named ops of the `norm` dialect, by the formulas of their definitions in `NormOps.td`.
+//!
+//! Each op has a row in [`FORMULAS`] and a file of its own, which states the formula once more, independently of
+//! how the compiler decomposes the op.
+
+mod rms_norm;
+mod rows;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use norma_bundle::Element;
+use norma_bundle::definition::{Attribute, NamedOp};
+
+use crate::error::OracleError;
+use crate::program::grid::Data;
+use crate::tensor::Tensor;
+
+/// What an op computes, with its operands bound.
+pub(crate) trait Formula {
+    /// The shape of a result of that name.
+    fn shape(&self, result: &str) -> Option<Vec<i64>>;
+
+    /// How many ulp the arithmetic behind a result may be off, see `tolerance.rs`.
+    fn ulps(&self, result: &str) -> f64;
+
+    /// A result within `region`, one range per dim, row-major, before it is rounded to its type.
+    fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data;
+}
+
+/// Checks a call against the op's definition and binds it; the error says what was expected.
+type Bind = for<'a> fn(Call<'a>) -> Result<Box<dyn Formula + 'a>, String>;
+
+/// The ops that the oracle knows: one row each.
+const FORMULAS: [(&str, Bind); 1] = [("rms_norm", rms_norm::bind)];
+
+/// An op with what it is called on.
+pub(crate) struct Call<'a> {
+    named: &'a NamedOp,
+    operands: BTreeMap<&'a str, Tensor<'a>>,
+}
+
+/// Whether the oracle has a formula for the op of that mnemonic.
+pub fn is_known(op: &str) -> bool {
+    FORMULAS.iter().any(|(known, _)| *known == op)
+}
+
+/// Binds `named` to its operands; `tensor` finds them by the tensors' names.
+pub(crate) fn bind<'a>(
+    named: &'a NamedOp,
+    tensor: impl Fn(&str) -> Result<Tensor<'a>, OracleError>,
+) -> Result<Box<dyn Formula + 'a>, OracleError> {
+    let error = |message: String| OracleError::Named {
+        op: named.op.clone(),
+        message,
+    };
+    let (_, bind) = FORMULAS
+        .iter()
+        .find(|(known, _)| *known == named.op)
+        .ok_or_else(|| {
+            let known = FORMULAS.map(|(known, _)| known).join(", ");
+            error(format!("the oracle has no formula for it, only for {known}"))
+        })?;
+    let operands = named
+        .operands
+        .iter()
+        .map(|(name, source)| Ok((name.as_str(), tensor(source)?)))
+        .collect::<Result<_, OracleError>>()?;
+    let formula = bind(Call { named, operands }).map_err(error)?;
+    match named
+        .results
+        .keys()
+        .find(|result| formula.shape(result).is_none())
+    {
+        None => Ok(formula),
+        Some(result) => Err(error(format!("it has no result '{result}'"))),
+    }
+}
+
+impl<'a> Call<'a> {
+    /// A float operand that must be given.
+    fn operand(&self, name: &str) -> Result<Tensor<'a>, String> {
+        self.optional(name)?
+            .ok_or_else(|| format!("expected an operand '{name}'"))
+    }
+
+    /// A float operand that may be given.
+    fn optional(&self, name: &str) -> Result<Option<Tensor<'a>>, String> {
+        match self.operands.get(name) {
+            Some(tensor) if !tensor.element.is_float() => Err(format!(
+                "expected operand '{name}' of floats, got {}",
+                tensor.element
+            )),
+            found => Ok(found.cloned()),
+        }
+    }
+
+    /// An integer attribute.
+    fn integer(&self, name: &str) -> Result<i64, String> {
+        match self.named.attributes.get(name) {
+            Some(Attribute::Number(number)) => Ok(number.as_i64()),
+            _ => Err(format!("expected a number as attribute '{name}'")),
+        }
+    }
+
+    /// An f32 attribute.
+    fn float(&self, name: &str) -> Result<f64, String> {
+        match self.named.attributes.get(name) {
+            Some(Attribute::Number(number)) => Ok(Element::F32.round(number.as_f64())),
+            _ => Err(format!("expected a number as attribute '{name}'")),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A part of an output: elements that one expression of the definition says, over a space that can be cut into boxes.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use norma_bundle::Expression;
+use norma_bundle::program::dim_of_symbol;
+
+use crate::error::OracleError;
+use crate::layout::Layout;
+use crate::named::Formula;
+use crate::program::Evaluator;
+use crate::program::evaluate::{Ranges, Write, extents_of};
+use crate::program::grid::{Data, offsets};
+use crate::tensor::Tensor;
+
+/// Elements of a tensor, and where they come from.
+#[derive(Clone)]
+pub struct Part<'a> {
+    /// The tensor.
+    pub tensor: &'a str,
+    pub(crate) source: Source<'a>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Source<'a> {
+    /// A store of a program; the space is the program's.
+    Program {
+        evaluator: Rc<Evaluator<'a>>,
+        write: Write<'a>,
+    },
+    /// A result of a named op; the space is the tensor's own dims.
+    Named {
+        formula: Rc<dyn Formula + 'a>,
+        result: &'a str,
+    },
+    /// What several statements have written; the space is the tensor's own dims.
+    Memory(Tensor<'a>),
+}
+
+/// The elements of a part within a box of its space, in one order.
+pub(crate) struct Elements {
+    /// The values before they are rounded to the tensor's type.
+    pub data: Data,
+    /// Where they lie in the tensor's memory, in elements.
+    pub places: Vec<i64>,
+}
+
+impl Part<'_> {
+    /// The extents of the part's space.
+    pub fn extents(&self) -> Vec<i64> {
+        match &self.source {
+            Source::Program { evaluator, .. } => evaluator.extents().to_vec(),
+            Source::Named { formula, result } => formula.shape(result).unwrap_or_default(),
+            Source::Memory(tensor) => tensor.layout.shape.clone(),
+        }
+    }
+
+    /// The dims of the space that the elements vary over, ascending.
+    pub fn dims(&self) -> Vec<usize> {
+        match &self.source {
+            Source::Program { write, .. } => write.dims.clone(),
+            _ => (0..self.extents().len()).collect(),
+        }
+    }
+
+    /// How many ulp of the arithmetic, at their scale, the elements may be off.
+    pub fn ulps(&self) -> f64 {
+        match &self.source {
+            Source::Program { evaluator, write } => evaluator.arithmetic_ulps(write.value),
+            Source::Named { formula, result } => formula.ulps(result),
+            Source::Memory(tensor) => tensor.ulps,
+        }
+    }
+
+    /// Evaluates the part within `region`; `layout` is the tensor's.
+    pub(crate) fn evaluate(&self, layout: &Layout, region: &Ranges) -> Result<Elements, OracleError> {
+        let dense = |layout: &Layout| {
+            let base = region
+                .iter()
+                .zip(&layout.strides)
+                .map(|(range, stride)| range.start * stride)
+                .sum();
+            let all: Vec<usize> = (0..region.len()).collect();
+            offsets(base, &extents_of(&all, region), &layout.strides)
+        };
+        Ok(match &self.source {
+            Source::Program { evaluator, write } => Elements {
+                data: evaluator.stored(write, region)?.data,
+                places: evaluator.stored_offsets(write, layout, region)?,
+            },
+            Source::Named { formula, result } => Elements {
+                data: formula.evaluate(result, region),
+                places: dense(layout),
+            },
+            Source::Memory(tensor) => Elements {
+                data: tensor
+                    .at(&dense(&tensor.layout))
+                    .ok_or_else(|| OracleError::Unbound(self.tensor.to_owned()))?,
+                places: dense(layout),
+            },
+        })
+    }
+
+    /// The coordinates in the tensor of element `index` of what [`Self::evaluate`] gives for `region`.
+    pub(crate) fn coordinates(&self, region: &Ranges, index: usize) -> Result<Vec<i64>, OracleError> {
+        let dims = self.dims();
+        let mut rest = index;
+        let mut point: BTreeMap<usize, i64> = BTreeMap::new();
+        for (dim, extent) in dims.iter().zip(extents_of(&dims, region)).rev() {
+            point.insert(*dim, region[*dim].start + (rest % extent) as i64);
+            rest /= extent;
+        }
+        let Source::Program { evaluator, write } = &self.source else {
+            return Ok(point.into_values().collect());
+        };
+        let bindings = |name: &str| match dim_of_symbol(name) {
+            Some(dim) => point.get(&dim).copied(),
+            None => evaluator.sizes.get(name).copied(),
+        };
+        let coordinates = write
+            .access
+            .iter()
+            .map(|coordinate| coordinate.evaluate(&bindings));
+        Ok(coordinates.collect::<Result<_, _>>()?)
+    }
+
+    /// One past the largest coordinate that the part writes, for each dim of its tensor; 0 where it writes nothing.
+    pub(crate) fn reached(&self) -> Result<Vec<i64>, OracleError> {
+        let Source::Program { evaluator, write } = &self.source else {
+            return Ok(self.extents());
+        };
+        let whole: Vec<Range<i64>> = self.extents().iter().map(|extent| 0..*extent).collect();
+        let empty = whole.iter().any(Range::is_empty);
+        let reach = |coordinate: &Expression| -> Result<i64, OracleError> {
+            if empty {
+                return Ok(0);
+            }
+            // A line that ends nowhere, so that a coordinate is its own offset.
+            let line = Layout {
+                shape: vec![i64::MAX],
+                strides: vec![1],
+            };
+            let places = evaluator.offsets(std::slice::from_ref(coordinate), write.tensor, &line, &whole)?;
+            Ok(places.into_iter().max().map_or(0, |last| last + 1))
+        };
+        write.access.iter().map(reach).collect()
+    }
+}

@@ -1,0 +1,70 @@
+//! Rounding computed values to a storage type, with what a kernel's own rounding may do instead.
+
+use norma_bundle::Element;
+
+/// Rounds `values` to `element` in place, and adapts their scales.
+///
+/// A kernel's value may lie across a rounding boundary from the oracle's. Where it can, being within a few ulp of the
+/// arithmetic at the value's scale, the narrow results differ by an ulp of the narrow type, and the new scale is the
+/// one at which four ulp of the arithmetic (the least that `tolerance.rs` ever allows) are that much. Elsewhere, and
+/// where the value is a number of the arithmetic and so was computed exactly, both round to the same number.
+pub(crate) fn round_narrow(
+    element: Element,
+    saturate: bool,
+    arithmetic: Element,
+    values: &mut [f64],
+    scales: &mut [f64],
+) {
+    /// How far, in ulp of the arithmetic at the value's scale, a kernel may be from the oracle before it rounds.
+    const SLACK: f64 = 8.0;
+    let limit = if saturate {
+        element.largest_finite()
+    } else {
+        f64::INFINITY
+    };
+    let narrow = |x: f64| {
+        if x.is_nan() {
+            x
+        } else {
+            element.round(x.clamp(-limit, limit))
+        }
+    };
+    for (value, scale) in values.iter_mut().zip(scales) {
+        let rounded = narrow(*value);
+        let slack = SLACK * arithmetic.ulp(*scale);
+        let ambiguous =
+            arithmetic.round(*value) != *value && narrow(*value - slack) != narrow(*value + slack);
+        *scale = rounded.abs();
+        if ambiguous {
+            *scale = scale.max(element.ulp(rounded) / (4.0 * arithmetic.ulp(1.0)));
+        }
+        *value = rounded;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounded(element: Element, saturate: bool, value: f64) -> (f64, f64) {
+        let (mut values, mut scales) = ([value], [value.abs()]);
+        round_narrow(element, saturate, Element::F32, &mut values, &mut scales);
+        (values[0], scales[0])
+    }
+
+    #[test]
+    fn values_next_to_a_boundary_get_the_scale_of_a_step() {
+        let ulp = Element::BF16.ulp(1.0);
+        let (value, scale) = rounded(Element::BF16, false, 1.0 + ulp / 2.0 + 1e-12);
+        assert_eq!(value, 1.0 + ulp);
+        assert_eq!(4.0 * Element::F32.ulp(1.0) * scale, ulp);
+        assert_eq!(rounded(Element::BF16, false, 1.0 + ulp / 3.0), (1.0, 1.0));
+    }
+
+    #[test]
+    fn saturation_stops_at_the_largest_number() {
+        assert_eq!(rounded(Element::F8E4M3FN, true, 1e6).0, 448.0);
+        assert!(rounded(Element::F8E4M3FN, false, 1e6).0.is_nan());
+        assert!(rounded(Element::F8E4M3FN, true, f64::NAN).0.is_nan());
+    }
+}

@@ -1,0 +1,217 @@
+//! Numbers that know at which magnitude a kernel's arithmetic may have erred on the way to them.
+//!
+//! The *scale* of a value is the largest magnitude that took part in it, as far as later steps pass its rounding error on:
+//! `x - mean` near zero has the scale of `x`. A function `f` of a value carries the scale on as `|f(x)|`, or as the
+//! operand's scale times `|f'(x)|` where that is larger. `tolerance.rs` turns scales into bounds.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A value in f64 and its scale, at least the value's own magnitude.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scaled {
+    /// The value.
+    pub value: f64,
+    /// The magnitude at which it may err.
+    pub scale: f64,
+}
+
+impl Scaled {
+    /// A number that is exact as it stands: a stored input, a constant.
+    pub fn exact(value: f64) -> Scaled {
+        Scaled {
+            value,
+            scale: value.abs(),
+        }
+    }
+
+    /// A function's value at `self`, given the derivative there.
+    pub fn through(self, value: f64, slope: f64) -> Scaled {
+        Scaled {
+            value,
+            scale: value.abs().max(slope.abs() * self.scale),
+        }
+    }
+
+    /// `1 / sqrt(self)`.
+    pub fn rsqrt(self) -> Scaled {
+        let root = self.value.sqrt();
+        self.through(1.0 / root, 0.5 / (self.value * root))
+    }
+
+    /// The sum of two partial sums, whose scale is the sum of the terms' magnitudes.
+    pub fn add_terms(self, other: Scaled) -> Scaled {
+        Scaled {
+            value: self.value + other.value,
+            scale: self.scale + other.scale,
+        }
+    }
+
+    /// IEEE 754-2019 maximum: NaN if either is NaN, and +0 above -0.
+    pub fn maximum(self, other: Scaled) -> Scaled {
+        if self.value.is_nan() || other.value.is_nan() {
+            return Scaled {
+                value: f64::NAN,
+                scale: 0.0,
+            };
+        }
+        let wins = self.value > other.value || (self.value == other.value && self.value.is_sign_positive());
+        if wins { self } else { other }
+    }
+
+    /// IEEE 754-2019 minimum: NaN if either is NaN, and -0 below +0.
+    pub fn minimum(self, other: Scaled) -> Scaled {
+        -(-self).maximum(-other)
+    }
+
+    /// The other number where one is NaN, as C's `fmax`.
+    pub fn maximum_number(self, other: Scaled) -> Scaled {
+        match (self.value.is_nan(), other.value.is_nan()) {
+            (true, _) => other,
+            (_, true) => self,
+            _ => self.maximum(other),
+        }
+    }
+
+    /// The other number where one is NaN, as C's `fmin`.
+    pub fn minimum_number(self, other: Scaled) -> Scaled {
+        -(-self).maximum_number(-other)
+    }
+
+    /// `self * b + c` with one rounding.
+    pub fn multiply_add(self, b: Scaled, c: Scaled) -> Scaled {
+        let value = self.value.mul_add(b.value, c.value);
+        Scaled {
+            value,
+            scale: value.abs().max((self * b).scale).max(c.scale),
+        }
+    }
+
+    /// `self` to the power of `exponent`.
+    pub fn power(self, exponent: Scaled) -> Scaled {
+        let power = self.value.powf(exponent.value);
+        let by_base = (exponent.value * self.value.powf(exponent.value - 1.0)).abs() * self.scale;
+        let by_exponent = (power * self.value.abs().ln()).abs() * exponent.scale;
+        Scaled {
+            value: power,
+            scale: power.abs().max(by_base).max(by_exponent),
+        }
+    }
+}
+
+impl Neg for Scaled {
+    type Output = Scaled;
+
+    fn neg(self) -> Scaled {
+        Scaled {
+            value: -self.value,
+            scale: self.scale,
+        }
+    }
+}
+
+impl Add for Scaled {
+    type Output = Scaled;
+
+    fn add(self, other: Scaled) -> Scaled {
+        let value = self.value + other.value;
+        Scaled {
+            value,
+            scale: value.abs().max(self.scale).max(other.scale),
+        }
+    }
+}
+
+impl Sub for Scaled {
+    type Output = Scaled;
+
+    fn sub(self, other: Scaled) -> Scaled {
+        self + -other
+    }
+}
+
+impl Mul for Scaled {
+    type Output = Scaled;
+
+    /// Each factor's error is scaled by the other factor.
+    fn mul(self, other: Scaled) -> Scaled {
+        let value = self.value * other.value;
+        let by_each = (self.scale * other.value.abs()).max(self.value.abs() * other.scale);
+        Scaled {
+            value,
+            scale: value.abs().max(by_each),
+        }
+    }
+}
+
+impl Div for Scaled {
+    type Output = Scaled;
+
+    fn div(self, other: Scaled) -> Scaled {
+        let value = self.value / other.value;
+        let divisor = other.value.abs();
+        let by_each = (self.scale / divisor).max(value.abs() * other.scale / divisor);
+        Scaled {
+            value,
+            scale: value.abs().max(by_each),
+        }
+    }
+}
+
+/// The sum of the terms, pairwise: its error in f64 grows with log2 of their number, far below any tolerance.
+pub fn sum(terms: &[Scaled]) -> Scaled {
+    /// Short enough that its sequential sum errs no more than the tree above it.
+    const LEAF: usize = 16;
+    if terms.len() <= LEAF {
+        return terms
+            .iter()
+            .fold(Scaled::exact(0.0), |sum, term| sum.add_terms(*term));
+    }
+    let (low, high) = terms.split_at(terms.len() / 2);
+    sum(low).add_terms(sum(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scaled(value: f64, scale: f64) -> Scaled {
+        Scaled { value, scale }
+    }
+
+    #[test]
+    fn cancellation_keeps_the_scale_of_the_terms() {
+        assert_eq!(Scaled::exact(1000.5) - Scaled::exact(1000.0), scaled(0.5, 1000.5));
+        assert_eq!(scaled(0.5, 1000.5) * Scaled::exact(2.0), scaled(1.0, 2001.0));
+        assert_eq!(scaled(0.5, 1000.5) / Scaled::exact(2.0), scaled(0.25, 500.25));
+        assert_eq!(
+            scaled(0.5, 8.0).multiply_add(Scaled::exact(4.0), Scaled::exact(-2.0)),
+            scaled(0.0, 32.0)
+        );
+    }
+
+    #[test]
+    fn sums_have_the_scale_of_all_their_terms() {
+        let terms: Vec<Scaled> = (0..100)
+            .map(|i| Scaled::exact(if i % 2 == 0 { 3.0 } else { -3.0 }))
+            .collect();
+        assert_eq!(sum(&terms), scaled(0.0, 300.0));
+        assert_eq!(sum(&[]), scaled(0.0, 0.0));
+    }
+
+    #[test]
+    fn sums_lose_nothing_that_a_tolerance_would_see() {
+        // 0.1 a million times: a sequential f64 sum is 1e-6 off, which f32 would not see either; pairwise is exact to 1e-11.
+        let terms = vec![Scaled::exact(0.1); 1 << 20];
+        assert!((sum(&terms).value - 0.1 * f64::from(1 << 20)).abs() < 1e-10);
+    }
+
+    #[test]
+    fn maxima_propagate_nan_and_order_zeros() {
+        let (nan, zero, one) = (Scaled::exact(f64::NAN), Scaled::exact(0.0), Scaled::exact(1.0));
+        assert!(one.maximum(nan).value.is_nan() && nan.minimum(one).value.is_nan());
+        assert!((-zero).maximum(zero).value.is_sign_positive());
+        assert!(zero.minimum(-zero).value.is_sign_negative());
+        assert_eq!(one.maximum_number(nan), one);
+        assert_eq!(nan.minimum_number(one), one);
+    }
+}

@@ -1,0 +1,105 @@
+//! A tensor that statements read: an input as it is stored, or what an earlier statement computed.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use norma_bundle::Element;
+
+use crate::layout::Layout;
+use crate::program::grid::{Data, offsets};
+use crate::scaled::Scaled;
+use crate::tolerance::{Order, arithmetic_ulps};
+
+/// A tensor with its elements.
+#[derive(Clone, Debug)]
+pub struct Tensor<'a> {
+    /// The element type.
+    pub element: Element,
+    /// Extents and strides.
+    pub layout: Layout,
+    content: Content<'a>,
+    /// How many ulp of the arithmetic, at their scale, elements may be off.
+    pub ulps: f64,
+}
+
+/// Where the elements are.
+#[derive(Clone, Debug)]
+enum Content<'a> {
+    /// In memory, from the first one on, little-endian.
+    Stored(&'a [u8]),
+    /// Computed and rounded to the element type.
+    Computed(Rc<Data>),
+}
+
+impl<'a> Tensor<'a> {
+    /// A tensor in memory: `bytes` hold its elements from the first one on, little-endian.
+    pub fn stored(element: Element, layout: Layout, bytes: &'a [u8]) -> Self {
+        Tensor {
+            element,
+            layout,
+            content: Content::Stored(bytes),
+            ulps: arithmetic_ulps(1, Order::Tree),
+        }
+    }
+
+    /// A tensor that a statement made; `layout` says where in `data` the elements are.
+    pub(crate) fn computed(element: Element, layout: Layout, data: Data, ulps: f64) -> Self {
+        Tensor {
+            element,
+            layout,
+            content: Content::Computed(Rc::new(data)),
+            ulps,
+        }
+    }
+
+    /// The elements at `places`, offsets in elements; `None` where one lies outside of the memory.
+    pub(crate) fn at(&self, places: &[i64]) -> Option<Data> {
+        let bytes = match &self.content {
+            Content::Computed(data) => {
+                let fits = places
+                    .iter()
+                    .all(|place| usize::try_from(*place).is_ok_and(|place| place < data.len()));
+                return fits.then(|| data.gather(places));
+            }
+            Content::Stored(bytes) => bytes,
+        };
+        let patterns = places
+            .iter()
+            .map(|place| self.element.load(bytes, usize::try_from(*place).ok()?));
+        match self.element.integer_bits() {
+            None => {
+                let decode = |pattern: Option<u64>| pattern.map(|bits| self.element.decode_float(bits));
+                Some(Data::exact(patterns.map(decode).collect::<Option<_>>()?))
+            }
+            Some(_) => {
+                let decode =
+                    |pattern: Option<u64>| pattern.map(|bits| self.element.wrap_integer(bits as i64));
+                Some(Data::Integer(patterns.map(decode).collect::<Option<_>>()?))
+            }
+        }
+    }
+
+    /// The floats within `region`, one range per dim, row-major; `None` where one lies outside of the memory, or for a
+    /// tensor of integers.
+    pub(crate) fn floats(&self, region: &[Range<i64>]) -> Option<Vec<Scaled>> {
+        let base = region
+            .iter()
+            .zip(&self.layout.strides)
+            .map(|(range, stride)| range.start * stride)
+            .sum();
+        let extents: Vec<usize> = region
+            .iter()
+            .map(|range| (range.end - range.start).max(0) as usize)
+            .collect();
+        match self.at(&offsets(base, &extents, &self.layout.strides))? {
+            Data::Float { values, scales } => Some(
+                values
+                    .into_iter()
+                    .zip(scales)
+                    .map(|(value, scale)| Scaled { value, scale })
+                    .collect(),
+            ),
+            Data::Integer(_) => None,
+        }
+    }
+}
