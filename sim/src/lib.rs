@@ -8,6 +8,7 @@
 pub mod address;
 pub mod arithmetic;
 pub mod copy;
+pub mod decode;
 pub mod finding;
 pub mod launch;
 mod machine;

@@ -1,0 +1,266 @@
+//! A kernel: its parameters, launch bounds, blocks and edges.
+
+use melior::ir::{
+    Attribute, AttributeLike, BlockLike, BlockRef, RegionLike, Type, ValueLike, operation::OperationLike,
+};
+use mlir_sys::*;
+
+use super::{
+    blocks,
+    body::{Body, Label, Sites},
+    error::{Problem, Result, internal, unsupported},
+    globals::Globals,
+    llvm, nvvm,
+    op::{self, Op},
+    shape::{Scalar, Shape},
+};
+use crate::program::{Edge, Kernel, Parameter, ParameterKind, Register, Space};
+
+/// Registers of a multiprocessor, on every target from sm_70 on (CUDA C++ Programming Guide, "Compute Capabilities").
+const REGISTER_FILE: i64 = 65536;
+/// The most registers a thread can have.
+const MOST_REGISTERS: i64 = 255;
+
+/// Decodes the kernel `function`, noting what cannot be decoded in `problems`.
+pub(super) fn decode(
+    function: &Op<'_, '_>,
+    globals: &Globals,
+    sites: &mut Sites,
+    problems: &mut Vec<Problem>,
+) -> Kernel {
+    let before = problems.len();
+    let mut kernel = Kernel::default();
+    if let Err(fault) = decode_into(&mut kernel, function, globals, sites, problems)
+        // An op that could not be decoded may be what the whole lacks.
+        && problems.len() == before
+    {
+        problems.push(fault.at(function));
+    }
+    kernel
+}
+
+fn decode_into(
+    kernel: &mut Kernel,
+    function: &Op<'_, '_>,
+    globals: &Globals,
+    sites: &mut Sites,
+    problems: &mut Vec<Problem>,
+) -> Result<()> {
+    let blocks = blocks_of(function)?;
+    let memory = globals.lay_out(blocks.iter().flat_map(ops_of), |op, fault| {
+        problems.push(fault.at(op))
+    })?;
+    let mut body = Body::new(&memory, sites);
+    body.at(function.site());
+    if let Err(fault) = signature(function, &mut body, kernel) {
+        problems.push(fault.at(function));
+    }
+    let labels: Vec<_> = blocks.iter().map(|_| body.label()).collect();
+    let edges = Edges {
+        blocks: &blocks,
+        labels: &labels,
+    };
+    for (block, label) in blocks.iter().zip(&labels) {
+        body.place(*label);
+        arguments(block, &mut body)?;
+        for op in ops_of(block) {
+            body.at(op.site());
+            if let Err(fault) = instruction(&op, &mut body, &edges) {
+                problems.push(fault.at(&op));
+                // So that what uses its results can still be checked.
+                for result in op.raw.results() {
+                    body.fresh_value(result.into())?;
+                }
+            }
+        }
+    }
+    let finished = body.finish()?;
+    kernel.code = finished.code;
+    kernel.sites = finished.sites;
+    kernel.registers = finished.registers;
+    kernel.shared = memory.variables;
+    kernel.static_shared_bytes = memory.bytes;
+    kernel.dynamic_shared_offset = memory.dynamic;
+    Ok(())
+}
+
+fn ops_of<'c, 'a>(block: &BlockRef<'c, 'a>) -> impl Iterator<Item = Op<'c, 'a>> + use<'c, 'a> {
+    std::iter::successors(block.first_operation(), |op| op.next_in_block()).map(Op::new)
+}
+
+/// The registers of a block's arguments, which the first edge to it or the block itself sets.
+fn arguments(block: &BlockRef<'_, '_>, body: &mut Body<'_>) -> Result<Vec<Vec<Register>>> {
+    (0..block.argument_count())
+        .map(|index| {
+            let argument = block.argument(index)?.into();
+            match body.registers(argument) {
+                Ok(registers) => Ok(registers),
+                Err(_) => body.fresh_value(argument),
+            }
+        })
+        .collect()
+}
+
+fn instruction(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges<'_, '_, '_>) -> Result<()> {
+    match op.name.split_once('.') {
+        Some(("llvm", _)) => llvm::decode(op, body, edges),
+        Some(("nvvm", _)) => nvvm::decode(op, body),
+        _ => Err(unsupported(
+            "is not modelled; expected an op of the llvm or nvvm dialect",
+        )),
+    }
+}
+
+/// The blocks of a kernel, and where edges to them lead.
+pub(super) struct Edges<'b, 'c, 'a> {
+    blocks: &'b [BlockRef<'c, 'a>],
+    labels: &'b [Label],
+}
+
+impl Edges<'_, '_, '_> {
+    /// The edge to successor `successor` of `op`, which gives the block the operands from `first` on.
+    pub fn edge(&self, op: &Op<'_, '_>, body: &mut Body<'_>, successor: usize, first: usize) -> Result<Edge> {
+        let block = op.raw.successor(successor)?;
+        let number =
+            position(self.blocks, block).ok_or_else(|| internal("leads to a block of another function"))?;
+        let mut moves = Vec::new();
+        for (index, to) in arguments(&block, body)?.into_iter().enumerate() {
+            let from = body.operand(op, first + index)?;
+            moves.extend(to.into_iter().zip(from).filter(|(to, from)| to != from));
+        }
+        Ok(Edge {
+            target: self.labels[number],
+            moves,
+        })
+    }
+}
+
+/// The reachable blocks, in the order in which they are laid out.
+fn blocks_of<'c, 'a>(function: &Op<'c, 'a>) -> Result<Vec<BlockRef<'c, 'a>>> {
+    let region = function.raw.region(0)?;
+    let blocks: Vec<_> = std::iter::successors(region.first_block(), |block: &BlockRef<'c, 'a>| {
+        block.next_in_region()
+    })
+    .collect();
+    let mut successors = Vec::new();
+    for block in &blocks {
+        let terminator = block
+            .terminator()
+            .ok_or_else(|| internal("has a block without a terminator"))?;
+        let targets = terminator
+            .successors()
+            .map(|target| position(&blocks, target).ok_or_else(|| internal("branches out of its region")))
+            .collect::<Result<Vec<_>>>()?;
+        successors.push(targets);
+    }
+    Ok(blocks::order(&successors)
+        .into_iter()
+        .map(|block| blocks[block])
+        .collect())
+}
+
+fn position(blocks: &[BlockRef<'_, '_>], block: BlockRef<'_, '_>) -> Option<usize> {
+    blocks
+        .iter()
+        .position(|other| other.to_raw().ptr == block.to_raw().ptr)
+}
+
+fn signature(function: &Op<'_, '_>, body: &mut Body<'_>, kernel: &mut Kernel) -> Result<()> {
+    kernel.name = function.need_text("sym_name")?.to_owned();
+    kernel.required_block = extents(function, "nvvm.reqntid")?;
+    kernel.required_cluster = extents(function, "nvvm.cluster_dim")?;
+    kernel.entry_registers = entry_registers(function, kernel.required_block);
+    body.flush = match function.text("denormal_fp_math_f32") {
+        None => false,
+        Some(mode) if mode.split(',').all(|mode| mode == "ieee") => false,
+        Some(mode) if mode.split(',').all(|mode| mode == "preserve-sign") => true,
+        Some(mode) => {
+            return Err(unsupported(format!(
+                "has denormal_fp_math_f32 = {mode}; ieee and preserve-sign are modelled"
+            )));
+        }
+    };
+    let entry = function
+        .raw
+        .region(0)?
+        .first_block()
+        .ok_or_else(|| internal("has no body"))?;
+    let attributes = function.attribute("arg_attrs");
+    for index in 0..entry.argument_count() {
+        let argument = entry.argument(index)?;
+        let register = body.fresh();
+        body.define(argument.into(), vec![register]);
+        let kind = parameter_kind(argument.r#type(), &|name| {
+            argument_attribute(attributes, index, name)
+        })?;
+        kernel.parameters.push(Parameter { register, kind });
+    }
+    Ok(())
+}
+
+fn parameter_kind<'c>(
+    ty: Type<'c>,
+    attribute: &dyn Fn(&str) -> Option<Attribute<'c>>,
+) -> Result<ParameterKind> {
+    Ok(match Scalar::of(ty)? {
+        Scalar::Pointer(Space::Generic) if let Some(by_value) = attribute("llvm.byval") => {
+            // SAFETY: `llvm.byval` is a type attribute, as MLIR's verifier ensures.
+            let held = unsafe { Type::from_raw(mlirTypeAttrGetValue(by_value.to_raw())) };
+            match Shape::of(held)?.size() {
+                128 => ParameterKind::TensorMap,
+                other => {
+                    return Err(unsupported(format!(
+                        "has a parameter of {other} bytes by value; only tensor maps of 128 bytes are modelled"
+                    )));
+                }
+            }
+        }
+        Scalar::Pointer(Space::Generic | Space::Global) => ParameterKind::Pointer {
+            align: attribute("llvm.align").and_then(op::integer).unwrap_or(1) as u32,
+        },
+        Scalar::Pointer(space) => {
+            return Err(unsupported(format!(
+                "has a parameter that points to {space:?} memory; expected global memory"
+            )));
+        }
+        scalar => ParameterKind::Scalar { bits: scalar.bits() },
+    })
+}
+
+fn argument_attribute<'c>(
+    attributes: Option<Attribute<'c>>,
+    index: usize,
+    name: &str,
+) -> Option<Attribute<'c>> {
+    let attributes = attributes?.to_raw();
+    // SAFETY: `arg_attrs` is an array of one dictionary an argument, as MLIR's verifier ensures.
+    unsafe {
+        let dictionary = mlirArrayAttrGetElement(attributes, index as isize);
+        let found = mlirDictionaryAttrGetElementByName(dictionary, melior::StringRef::new(name).to_raw());
+        Attribute::from_option_raw(found)
+    }
+}
+
+/// Extents along x, y and z of an attribute that has one to three of them.
+fn extents(function: &Op<'_, '_>, name: &str) -> Result<Option<[u32; 3]>> {
+    let Some(given) = function.integers(name) else {
+        return Ok(None);
+    };
+    let mut extents = [1; 3];
+    for (slot, extent) in extents.iter_mut().zip(given) {
+        *slot = u32::try_from(extent).map_err(internal)?;
+    }
+    Ok(Some(extents))
+}
+
+/// What `nvvm.maxnreg` allows a thread, or what is left when `nvvm.minctasm` CTAs share a multiprocessor, in which
+/// registers are given out by eights.
+fn entry_registers(function: &Op<'_, '_>, block: Option<[u32; 3]>) -> Option<u32> {
+    if let Some(registers) = function.integer("nvvm.maxnreg") {
+        return Some(registers as u32);
+    }
+    let ctas = function.integer("nvvm.minctasm").filter(|ctas| *ctas > 0)?;
+    let threads: i64 = block?.iter().map(|extent| i64::from(*extent)).product();
+    let registers = REGISTER_FILE / (ctas * threads.max(1)) / 8 * 8;
+    Some(registers.min(MOST_REGISTERS) as u32)
+}
