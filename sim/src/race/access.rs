@@ -158,10 +158,7 @@ impl Accessor<'_> {
         if past.class == Class::Invariant || now.class == Class::Invariant {
             return Some(ConflictKind::InvariantLoad);
         }
-        if past.class == Class::Strong
-            && now.class == Class::Strong
-            && past.what.is_async() == now.what.is_async()
-        {
+        if past.is_morally_strong_with(now) {
             return None;
         }
         if let Proxy::Async { fenced } = self.proxy
@@ -189,6 +186,14 @@ impl Accessor<'_> {
 }
 
 impl Access {
+    /// Whether both are strong and by one proxy, so that they may meet unordered.
+    #[inline]
+    pub(super) fn is_morally_strong_with(&self, other: &Self) -> bool {
+        self.class == Class::Strong
+            && other.class == Class::Strong
+            && self.what.is_async() == other.what.is_async()
+    }
+
     pub(super) fn past(&self) -> Past {
         Past {
             event: self.event,

@@ -1,36 +1,11 @@
 //! The accesses of a cell that a later one may conflict with.
 //!
 //! Of one kind (reads or writes) mostly one access matters, the last, which the others happened before. More are kept
-//! where agents read without order among them, or strong accesses meet; then one for each agent and class.
+//! where threads read without order among them, or strong accesses meet. Then those of a warp that are alike are one
+//! entry, as lanes in lockstep make them.
 
-use std::collections::BTreeMap;
-
-use super::access::{Access, Accessor, Class, ConflictKind};
-use super::clock::Agent;
-
-/// Accesses of one kind, of which none makes another needless.
-#[derive(Clone, Debug, Default)]
-pub(super) enum History {
-    /// None.
-    #[default]
-    Never,
-    /// One.
-    One(Access),
-    /// Several, by who made them.
-    Many(BTreeMap<Key, Access>),
-}
-
-/// Of accesses of equal keys the last is enough: who has seen it has seen the others.
-type Key = (u32, Agent, Class, bool);
-
-fn key(access: &Access) -> Key {
-    (
-        access.event.cluster,
-        access.event.agent,
-        access.class,
-        access.what.is_async(),
-    )
-}
+use super::access::{Access, Accessor, ConflictKind};
+use super::clock::Event;
 
 /// What a cell remembers.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +13,31 @@ pub(super) struct Cell {
     reads: History,
     writes: History,
 }
+
+/// Accesses of one kind. Of an agent it may hold earlier ones than the last: they conflict with nothing that the last
+/// does not.
+#[derive(Clone, Debug, Default)]
+enum History {
+    #[default]
+    Never,
+    One(Access),
+    /// In any order; the one that grew last is at the end.
+    Many(Vec<Group>),
+}
+
+/// Accesses of neighbouring agents, as of a warp, that differ in nothing else.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// As of the first agent of the neighbours, a multiple of [`NEIGHBOURS`].
+    access: Access,
+    /// Which of the neighbours, as bits.
+    agents: u32,
+}
+
+/// How many agents share a group.
+const NEIGHBOURS: u32 = u32::BITS;
+/// From how many groups on they are pruned, whenever their number has doubled; early in tests, so that they get there.
+const PRUNED_FROM: usize = if cfg!(test) { 2 } else { 8 };
 
 impl Cell {
     /// Checks a read against earlier writes, and remembers it.
@@ -53,7 +53,10 @@ impl Cell {
             return None;
         }
         let conflict = self.writes.conflict(by, now);
-        self.reads.remember(by, now);
+        match &mut self.reads {
+            History::One(read) if by.supersedes(read, now) => *read = *now,
+            reads => reads.add(by, now),
+        }
         conflict
     }
 
@@ -65,8 +68,13 @@ impl Cell {
             .conflict(by, now)
             .or_else(|| self.reads.conflict(by, now));
         self.reads.forget(by, now);
-        self.writes.forget(by, now);
-        self.writes.add(*now);
+        match &mut self.writes {
+            History::One(write) if by.supersedes(write, now) => *write = *now,
+            writes => {
+                writes.forget(by, now);
+                writes.add(by, now);
+            }
+        }
         conflict
     }
 }
@@ -78,19 +86,7 @@ impl History {
         match self {
             Self::Never => None,
             Self::One(past) => by.conflict(past, now).map(|kind| (kind, *past)),
-            Self::Many(all) => all
-                .values()
-                .find_map(|past| by.conflict(past, now).map(|kind| (kind, *past))),
-        }
-    }
-
-    /// Adds a read. Earlier ones that it makes needless go where they are found at once.
-    #[inline]
-    fn remember(&mut self, by: &Accessor<'_>, now: &Access) {
-        match self {
-            Self::Never => *self = Self::One(*now),
-            Self::One(past) if by.supersedes(past, now) => *past = *now,
-            _ => self.add(*now),
+            Self::Many(groups) => groups.iter().find_map(|group| group.conflict(by, now)),
         }
     }
 
@@ -98,34 +94,147 @@ impl History {
     /// conflicts with, as that is reported now.
     #[inline]
     fn forget(&mut self, by: &Accessor<'_>, now: &Access) {
-        let needless = |past: &Access| by.supersedes(past, now) || by.conflict(past, now).is_some();
+        let stays = |past: &Access| !by.supersedes(past, now) && by.conflict(past, now).is_none();
         match self {
             Self::Never => {}
             Self::One(past) => {
-                if needless(past) {
+                if !stays(past) {
                     *self = Self::Never;
                 }
             }
-            Self::Many(all) => {
-                all.retain(|_, past| !needless(past));
-                if all.is_empty() {
+            // Strong accesses that meet are left to `prune`, or each of n would look at all the others.
+            Self::Many(groups)
+                if groups
+                    .iter()
+                    .all(|group| group.access.is_morally_strong_with(now)) => {}
+            Self::Many(groups) => {
+                groups.iter_mut().for_each(|group| group.retain(stays));
+                groups.retain(|group| group.agents != 0);
+                if groups.is_empty() {
                     *self = Self::Never;
                 }
             }
         }
     }
 
+    /// Remembers an access besides the others.
     #[inline]
-    fn add(&mut self, now: Access) {
+    fn add(&mut self, by: &Accessor<'_>, now: &Access) {
         match self {
-            Self::Never => *self = Self::One(now),
+            Self::Never => *self = Self::One(*now),
             Self::One(past) => {
-                let all = [*past, now].into_iter().map(|access| (key(&access), access));
-                *self = Self::Many(all.collect());
+                let mut groups = vec![Group::of(past)];
+                add(&mut groups, by, now);
+                *self = Self::Many(groups);
             }
-            Self::Many(all) => {
-                all.insert(key(&now), now);
+            Self::Many(groups) => add(groups, by, now),
+        }
+    }
+}
+
+fn add(groups: &mut Vec<Group>, by: &Accessor<'_>, now: &Access) {
+    if groups.last_mut().is_some_and(|last| last.take(now)) {
+        return;
+    }
+    if let Some(index) = groups.iter_mut().position(|group| group.take(now)) {
+        let last = groups.len() - 1;
+        groups.swap(index, last);
+        return;
+    }
+    if groups.len() >= PRUNED_FROM && groups.len().is_power_of_two() {
+        prune(groups, by, now);
+    }
+    groups.push(Group::of(now));
+}
+
+/// Drops what an access that happens now, or a later one of the same agent, makes needless.
+#[cold]
+fn prune(groups: &mut Vec<Group>, by: &Accessor<'_>, now: &Access) {
+    for index in 0..groups.len() {
+        let mut group = groups[index];
+        for later in &*groups {
+            if group.is_repeated_within(later) {
+                group.agents &= !later.agents;
+            }
+        }
+        group.retain(|past| !by.supersedes(past, now));
+        groups[index] = group;
+    }
+    groups.retain(|group| group.agents != 0);
+}
+
+impl Group {
+    fn of(access: &Access) -> Self {
+        Self {
+            access: Access {
+                event: first_neighbour(access.event),
+                ..*access
+            },
+            agents: bit(access.event),
+        }
+    }
+
+    /// Adds an access if it differs in nothing but the agent.
+    #[inline]
+    fn take(&mut self, access: &Access) -> bool {
+        let is_alike = self.access.event == first_neighbour(access.event)
+            && self.access.site == access.site
+            && self.access.what == access.what
+            && self.access.class == access.class;
+        if is_alike {
+            self.agents |= bit(access.event);
+        }
+        is_alike
+    }
+
+    /// Whether the other holds later accesses of the same kind by some of the same agents.
+    fn is_repeated_within(&self, later: &Self) -> bool {
+        let (ours, theirs) = (self.access.event, later.access.event);
+        (ours.cluster, ours.agent) == (theirs.cluster, theirs.agent)
+            && ours.time < theirs.time
+            && self.access.class == later.access.class
+            && self.access.what.is_async() == later.access.what.is_async()
+    }
+
+    #[inline]
+    fn accesses(self) -> impl Iterator<Item = Access> {
+        let mut rest = self.agents;
+        std::iter::from_fn(move || {
+            let first = rest.trailing_zeros();
+            rest &= rest.checked_sub(1)?;
+            let mut access = self.access;
+            access.event.agent += first;
+            Some(access)
+        })
+    }
+
+    /// Keeps the accesses for which that holds.
+    #[inline]
+    fn retain(&mut self, holds: impl Fn(&Access) -> bool) {
+        for access in self.accesses() {
+            if !holds(&access) {
+                self.agents &= !bit(access.event);
             }
         }
     }
+
+    #[inline]
+    fn conflict(&self, by: &Accessor<'_>, now: &Access) -> Option<(ConflictKind, Access)> {
+        if self.access.is_morally_strong_with(now) {
+            return None;
+        }
+        self.accesses()
+            .find_map(|past| by.conflict(&past, now).map(|kind| (kind, past)))
+    }
+}
+
+fn first_neighbour(event: Event) -> Event {
+    Event {
+        agent: event.agent & !(NEIGHBOURS - 1),
+        ..event
+    }
+}
+
+fn bit(event: Event) -> u32 {
+    1 << (event.agent % NEIGHBOURS)
 }

@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::threads::{Access, Copy, Kind, Threads};
-use super::{Conflict, ConflictKind};
+use super::{Conflict, ConflictKind, Event};
 
 const THREADS: usize = 5;
 const PER_CLUSTER: usize = 3;
@@ -40,7 +40,16 @@ struct Graph {
 struct Node {
     before: Vec<bool>,
     fence: bool,
-    access: Option<(Range<usize>, Access, bool)>,
+    access: Option<Past>,
+}
+
+/// An access, and whether a copy makes it.
+#[derive(Clone)]
+struct Past {
+    range: Range<usize>,
+    access: Access,
+    by_copy: bool,
+    event: Event,
 }
 
 impl Graph {
@@ -78,7 +87,13 @@ impl Graph {
         let writes = |access: &Access| access.kind != Kind::Read;
         let mut found = Vec::new();
         for (index, earlier) in self.nodes.iter().enumerate() {
-            let Some((past_range, past, past_by_copy)) = &earlier.access else {
+            let Some(Past {
+                range: past_range,
+                access: past,
+                by_copy: past_by_copy,
+                ..
+            }) = &earlier.access
+            else {
                 continue;
             };
             let overlap = past_range.start < range.end && range.start < past_range.end;
@@ -103,6 +118,20 @@ impl Graph {
         }
         found
     }
+
+    /// Whether the shadow found one of the conflicts that there are, and none if there are none.
+    fn agrees(&self, found: Option<Conflict>, conflicts: &[(usize, ConflictKind)]) -> bool {
+        let Some(found) = found else {
+            return conflicts.is_empty();
+        };
+        conflicts.iter().any(|&(node, kind)| {
+            let past = self.nodes[node].access.as_ref();
+            kind == found.kind
+                && past.is_some_and(|past| {
+                    (past.event, past.access.site) == (found.other.event, found.other.site)
+                })
+        })
+    }
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -116,12 +145,13 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (Kind::Atomic, true),
         _ => (Kind::Read, false),
     });
-    let access = (access, prop::bool::weighted(0.03)).prop_map(|((kind, strong), invariant)| Access {
-        kind,
-        strong,
-        invariant: invariant && kind == Kind::Read && !strong,
-        site: 0,
-    });
+    let access =
+        (access, prop::bool::weighted(0.03), 0..2u32).prop_map(|((kind, strong), invariant, site)| Access {
+            kind,
+            strong,
+            invariant: invariant && kind == Kind::Read && !strong,
+            site,
+        });
     let any_range = prop_oneof![4 => range, 1 => wide.clone()];
     prop_oneof![
         8 => (thread.clone(), any_range, access.clone()).prop_map(|(t, r, a)| Step::Access(t, r, a)),
@@ -134,14 +164,6 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Whether the shadow found one of the conflicts that there are, and none if there are none.
-fn agree(found: Option<Conflict>, conflicts: &[(usize, ConflictKind)]) -> bool {
-    match found {
-        None => conflicts.is_empty(),
-        Some(found) => conflicts.contains(&(found.other.site as usize, found.kind)),
-    }
-}
-
 /// Runs a trace both ways. An access that conflicts is undone, so that the trace goes on without conflicts.
 fn compare(steps: Vec<Step>) -> Result<(), TestCaseError> {
     let mut threads = Threads::new(THREADS + 1, PER_CLUSTER);
@@ -149,30 +171,48 @@ fn compare(steps: Vec<Step>) -> Result<(), TestCaseError> {
     let mut copies: Vec<(Copy, usize)> = Vec::new();
     for step in steps {
         match step {
-            Step::Access(thread, range, mut access) => {
-                access.site = graph.nodes.len() as u32;
+            Step::Access(thread, range, access) => {
                 let node = graph.step(thread, [], false);
                 let conflicts = graph.conflicts(node, &range, access, false);
                 let before = threads.shadow.clone();
                 let found = threads.access(thread, range.clone(), access);
-                prop_assert!(agree(found, &conflicts), "found {:?} of {:?}", found, conflicts);
+                prop_assert!(
+                    graph.agrees(found, &conflicts),
+                    "found {:?} of {:?}",
+                    found,
+                    conflicts
+                );
                 if found.is_some() {
                     threads.shadow = before;
                 } else {
-                    graph.nodes[node].access = Some((range, access, false));
+                    graph.nodes[node].access = Some(Past {
+                        range,
+                        access,
+                        by_copy: false,
+                        event: threads.event(thread),
+                    });
                 }
             }
-            Step::Issue(thread, range, mut access) => {
-                access.site = graph.nodes.len() as u32;
+            Step::Issue(thread, range, access) => {
                 let node = graph.add(graph.last[thread], false);
                 let conflicts = graph.conflicts(node, &range, access, true);
                 let before = threads.shadow.clone();
                 let (copy, found) = threads.issue(thread, range.clone(), access);
-                prop_assert!(agree(found, &conflicts), "found {:?} of {:?}", found, conflicts);
+                prop_assert!(
+                    graph.agrees(found, &conflicts),
+                    "found {:?} of {:?}",
+                    found,
+                    conflicts
+                );
                 if found.is_some() {
                     threads.shadow = before;
                 } else {
-                    graph.nodes[node].access = Some((range, access, true));
+                    graph.nodes[node].access = Some(Past {
+                        range,
+                        access,
+                        by_copy: true,
+                        event: copy.event,
+                    });
                     copies.push((copy, node));
                 }
             }

@@ -1,7 +1,7 @@
 //! Each rule of what conflicts, by an example.
 
-use super::threads::{Access, Kind, Threads};
-use super::{Conflict, ConflictKind, What};
+use super::threads::{Access, Kind, STRIDE, Threads};
+use super::{Conflict, ConflictKind, Event, What};
 
 const READ: Access = Access {
     kind: Kind::Read,
@@ -78,7 +78,7 @@ fn a_refill_must_follow_every_reader() {
     let conflict = threads.access(0, 0..4, WRITE);
     assert_eq!(
         conflict.map(|found| (found.kind, found.other.event.agent)),
-        Some((ConflictKind::Race, 2))
+        Some((ConflictKind::Race, 2 * STRIDE as u32))
     );
 }
 
@@ -251,6 +251,23 @@ fn two_copies_race_if_the_second_does_not_wait_for_the_first() {
     );
     threads.complete(0, &copy);
     assert_eq!(threads.issue(0, 0..16, WRITE).1, None);
+}
+
+#[test]
+fn copies_of_one_mbarrier_are_checked_for_each_issuer() {
+    let mut threads = threads();
+    threads.access(0, 0..16, WRITE);
+    threads.fence(0);
+    let mbarrier = Event {
+        cluster: 0,
+        agent: 500,
+        time: 1,
+    };
+    assert_eq!(threads.issue_as(mbarrier, 0, 0..16, READ).1, None);
+    assert_eq!(
+        kind(threads.issue_as(mbarrier, 1, 0..16, READ).1),
+        Some(ConflictKind::Race)
+    );
 }
 
 #[test]

@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use super::{Accessor, Agent, Clock, Conflict, Event, Proxy, Shadow};
 
+/// The distance of the threads' agents: some are of one warp, and some are not.
+pub(super) const STRIDE: usize = 12;
+
 /// Threads of one or two clusters.
 #[derive(Clone)]
 pub(super) struct Threads {
@@ -27,6 +30,7 @@ struct Seen {
 #[derive(Clone)]
 pub(super) struct Copy {
     seen: Seen,
+    pub(super) event: Event,
 }
 
 /// What an access is like.
@@ -71,12 +75,16 @@ impl Threads {
         Self {
             shadow: Shadow::new(1024),
             threads: (0..threads)
-                .map(|thread| Seen::new(thread / per_cluster, thread % per_cluster))
+                .map(|thread| Seen::new(thread / per_cluster, thread % per_cluster * STRIDE))
                 .collect(),
             places: vec![Seen::new(0, 0); 4],
             per_cluster,
-            next_copy: 100,
+            next_copy: 1000,
         }
+    }
+
+    pub(super) fn event(&self, thread: usize) -> Event {
+        self.threads[thread].event
     }
 
     pub(super) fn access(&mut self, thread: usize, range: Range<usize>, access: Access) -> Option<Conflict> {
@@ -91,19 +99,30 @@ impl Threads {
         range: Range<usize>,
         access: Access,
     ) -> (Copy, Option<Conflict>) {
-        let mut seen = self.threads[thread].clone();
         let event = Event {
             agent: self.next_copy,
             time: 1,
-            ..seen.event
+            ..self.threads[thread].event
         };
         self.next_copy += 1;
+        self.issue_as(event, thread, range, access)
+    }
+
+    /// Issues a copy by an agent that may work for several threads.
+    pub(super) fn issue_as(
+        &mut self,
+        event: Event,
+        thread: usize,
+        range: Range<usize>,
+        access: Access,
+    ) -> (Copy, Option<Conflict>) {
+        let mut seen = self.threads[thread].clone();
         let by = accessor(&seen, event, Proxy::Async { fenced: &seen.fenced }, access);
         let conflict = perform(&mut self.shadow, range, &by, access.kind);
         seen.clock.record(seen.event);
         seen.clock.record(event);
         self.tick(thread);
-        (Copy { seen }, conflict)
+        (Copy { seen, event }, conflict)
     }
 
     pub(super) fn complete(&mut self, thread: usize, copy: &Copy) {
