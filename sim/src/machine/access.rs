@@ -8,8 +8,8 @@ use super::{At, Machine};
 use crate::address::{self, BUFFER_BITS, Place};
 use crate::finding::FindingKind;
 use crate::memory::{BufferAccess, Fault, Region, WIDEST, atomic};
-use crate::program::{Guard, Instruction, MemoryOrder, Space};
-use crate::race::{Accessor, Proxy};
+use crate::program::{Guard, Instruction, Space};
+use crate::race::{Accessor, Event, Proxy};
 
 /// Memory that an address was found to be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,8 +131,12 @@ impl Machine<'_> {
                 let message = format!("needs an address that is a multiple of {align} bytes");
                 self.find_at(FindingKind::Misaligned, turn, spot, size, message, Vec::new());
             }
-            if order.release {
-                self.pass_on(turn, lane, spot, order);
+            let event = match order.strong {
+                true => self.strong_event(turn, lane),
+                false => self.event(turn.at, lane),
+            };
+            if order.strong && writes {
+                self.pass_on(turn, lane, spot, order, event);
             }
             // The widest access of a lane is split where the instruction moves more (256 bits on sm_100).
             let per_part = (WIDEST / bytes).min(count);
@@ -148,7 +152,7 @@ impl Machine<'_> {
                     part,
                     &registers[components],
                     bytes,
-                    order,
+                    (event, order.strong),
                     invariant,
                     writes,
                 );
@@ -168,7 +172,7 @@ impl Machine<'_> {
         spot: Spot,
         registers: &[u32],
         bytes: usize,
-        order: MemoryOrder,
+        (event, strong): (Event, bool),
         invariant: bool,
         writes: bool,
     ) {
@@ -205,12 +209,12 @@ impl Machine<'_> {
         let Cluster { threads, ctas, .. } = &mut self.clusters[turn.at.cluster];
         let thread = &threads[index];
         let by = Accessor {
-            event: thread.event(),
+            event,
             issuer: thread.agent,
             clock: &thread.knowledge.seen,
             proxy: Proxy::Generic,
             site,
-            strong: order.strong,
+            strong,
             invariant,
         };
         let fault = match spot.target {
@@ -318,7 +322,8 @@ impl Machine<'_> {
                 self.report(turn, spot, size, problem);
                 continue;
             }
-            self.pass_on(turn, lane, spot, *order);
+            let event = self.strong_event(turn, lane);
+            self.pass_on(turn, lane, spot, *order, event);
             let warp = self.warp(turn.at);
             let (value, compare) = (
                 warp.lane(*operand, lane),
@@ -327,7 +332,7 @@ impl Machine<'_> {
             let cluster = &mut self.clusters[turn.at.cluster];
             let thread = &cluster.threads[index];
             let by = Accessor {
-                event: thread.event(),
+                event,
                 issuer: thread.agent,
                 clock: &thread.knowledge.seen,
                 proxy: Proxy::Generic,
@@ -361,6 +366,11 @@ impl Machine<'_> {
             self.take_in(turn, lane, spot, *order);
         }
         Flow::Next
+    }
+
+    /// The event of a thread's accesses now.
+    fn event(&self, at: At, lane: usize) -> Event {
+        self.clusters[at.cluster].threads[self.thread_index(at, lane)].event()
     }
 
     fn count_traffic(&mut self, turn: Turn, space: Space, mask: u32, addresses: &[u64; LANES], bytes: u32) {

@@ -42,6 +42,9 @@ pub(crate) enum AgentKey {
     BulkWrites(u32),
     /// A thread's `cp.async` groups.
     SmallCopies(u32),
+    /// A thread's strong operations, counted. They are apart from its other accesses because what passes on a strong
+    /// operation need not pass on those between it and the fence ahead of it.
+    Strong(u32),
     /// The kernels ahead in the stream; their time is 1.
     Predecessors,
 }

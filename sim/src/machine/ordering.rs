@@ -11,6 +11,7 @@ use super::thread::Knowledge;
 use super::warp::{LANES, Wait, lanes};
 use crate::finding::FindingKind;
 use crate::program::{Fence, MemoryOrder};
+use crate::race::Event;
 
 impl Machine<'_> {
     pub(super) fn fence(&mut self, turn: Turn, fence: Fence) -> Flow {
@@ -41,17 +42,29 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    /// What a thread's strong operation on a location passes on.
-    pub(super) fn pass_on(&mut self, turn: Turn, lane: usize, spot: Spot, order: MemoryOrder) {
+    /// The event of a thread's next strong operation, which its own later accesses come after.
+    pub(super) fn strong_event(&mut self, turn: Turn, lane: usize) -> Event {
+        let index = self.thread_index(turn.at, lane);
+        let cluster = &mut self.clusters[turn.at.cluster];
+        cluster.threads[index].strong += 1;
+        let time = cluster.threads[index].strong;
+        let event = cluster.event(AgentKey::Strong(index as u32), time);
+        cluster.threads[index].knowledge.seen.record(event);
+        event
+    }
+
+    /// What a thread's strong operation on a location passes on, itself included.
+    pub(super) fn pass_on(&mut self, turn: Turn, lane: usize, spot: Spot, order: MemoryOrder, event: Event) {
         let index = self.thread_index(turn.at, lane);
         let key = self.location(turn, spot);
         let cluster = &mut self.clusters[turn.at.cluster];
         let thread = &mut cluster.threads[index];
-        let told = match (order.release, &thread.released) {
+        let mut told = match (order.release, &thread.released) {
             (true, _) => thread.tell(),
             (false, Some(released)) => released.clone(),
             (false, None) => return,
         };
+        told.seen.record(event);
         let tag = cluster.tag;
         self.locations
             .entry(key)

@@ -220,6 +220,9 @@ impl Machine<'_> {
                 let thread = self.thread_place(u64::from(event.cluster), *thread);
                 format!("for bulk group {} of {thread}", event.time - 1)
             }
+            Some((AgentKey::Strong(thread), _)) => {
+                format!("by {}", self.thread_place(u64::from(event.cluster), *thread))
+            }
             Some((AgentKey::SmallCopies(thread), _)) => {
                 let thread = self.thread_place(u64::from(event.cluster), *thread);
                 format!("for cp.async group {} of {thread}", event.time - 1)

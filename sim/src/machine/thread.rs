@@ -58,6 +58,8 @@ pub(crate) struct Thread {
     pub agent: Agent,
     /// The time of its accesses from now on; it grows whenever others are told of those before.
     pub now: Time,
+    /// Strong operations so far.
+    pub strong: Time,
     pub knowledge: Knowledge,
     /// What it knew at its last fence, which relaxed operations after it pass on.
     pub released: Option<Knowledge>,
@@ -88,6 +90,7 @@ impl Thread {
             cluster,
             agent,
             now: 1,
+            strong: 0,
             knowledge: Knowledge::new(cluster),
             released: None,
             met: None,

@@ -350,9 +350,12 @@ impl Machine<'_> {
             }
             return Some((0..ctas).filter(|rank| mask >> rank & 1 == 1).collect());
         }
-        match (space, self.spot(turn, space, address)?.target) {
-            (Space::Global, _) | (_, Target::Buffer(_)) => Some(vec![turn.at.cta]),
-            (_, Target::Shared(rank)) => Some(vec![rank]),
+        if space == Space::Global {
+            return Some(vec![turn.at.cta]);
+        }
+        match self.spot(turn, space, address)?.target {
+            Target::Buffer(_) => Some(vec![turn.at.cta]),
+            Target::Shared(rank) => Some(vec![rank]),
         }
     }
 
