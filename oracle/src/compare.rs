@@ -66,73 +66,75 @@ pub(crate) fn compare(
             let bits = bits.ok_or_else(|| OracleError::Unbound(part.tensor.to_owned()))?;
             let verdict = judge(element, bits, &expected.data, index, ulps);
             found.checked += 1;
-            found.wrong += u64::from(verdict.part_of_tolerance > 1.0);
+            found.wrong += u64::from(verdict.part > 1.0);
             if found
                 .worst
                 .as_ref()
-                .is_none_or(|worst| verdict.part_of_tolerance > worst.part_of_tolerance)
+                .is_none_or(|worst| verdict.part > worst.part_of_tolerance)
             {
-                let at = part.coordinates(&region, index)?;
-                found.worst = Some(Worst { at, ..verdict });
+                found.worst = Some(Worst {
+                    at: part.coordinates(&region, index)?,
+                    expected: verdict.expected,
+                    actual: verdict.actual,
+                    ulps: verdict.distance / element.ulp(verdict.expected),
+                    part_of_tolerance: verdict.part,
+                });
             }
         }
     }
     Ok(found)
 }
 
-/// The comparison of one element, its coordinates left open.
-fn judge(element: Element, bits: u64, expected: &Data, index: usize, ulps: f64) -> Worst {
-    let (oracle, actual, allowed) = match expected {
-        Data::Float { values, scales } => (
-            values[index],
-            element.decode_float(bits),
-            tolerance(element, values[index], scales[index], ulps),
-        ),
-        Data::Integer(values) => (
-            values[index] as f64,
-            element.wrap_integer(bits as i64) as f64,
-            0.0,
-        ),
-    };
-    let expected_stored = if element.is_float() {
-        element.round(oracle)
-    } else {
-        oracle
-    };
-    let right = match expected {
-        Data::Float { .. } => within(element, actual, oracle, allowed),
-        Data::Integer(values) => values[index] == element.wrap_integer(bits as i64),
-    };
-    let distance = if actual == expected_stored || (actual.is_nan() && expected_stored.is_nan()) {
-        0.0
-    } else {
-        (actual - expected_stored).abs()
-    };
-    let part = if distance == 0.0 { 0.0 } else { distance / allowed };
-    // Next to overflow the distance is infinite although both are right.
-    let part_of_tolerance = match right {
-        true => {
-            if part.is_finite() {
-                part.min(1.0)
-            } else {
-                1.0
+/// The comparison of one element.
+#[derive(Clone, Copy, Debug)]
+struct Verdict {
+    expected: f64,
+    actual: f64,
+    /// Between what is stored and the expected value rounded to the type.
+    distance: f64,
+    /// As a part of what is allowed; above 1 is wrong.
+    part: f64,
+}
+
+fn judge(element: Element, bits: u64, expected: &Data, index: usize, ulps: f64) -> Verdict {
+    match expected {
+        Data::Float { values, scales } => judge_float(element, bits, values[index], scales[index], ulps),
+        Data::Integer(values) => {
+            let (expected, actual) = (values[index], element.wrap_integer(bits as i64));
+            Verdict {
+                expected: expected as f64,
+                actual: actual as f64,
+                distance: expected.abs_diff(actual) as f64,
+                part: if actual == expected { 0.0 } else { f64::INFINITY },
             }
         }
-        false => {
-            if part.is_nan() {
-                f64::INFINITY
-            } else {
-                part.max(1.0f64.next_up())
-            }
-        }
-    };
-    Worst {
-        at: Vec::new(),
+    }
+}
+
+fn judge_float(element: Element, bits: u64, oracle: f64, scale: f64, ulps: f64) -> Verdict {
+    let (actual, stored) = (element.decode_float(bits), element.round(oracle));
+    let verdict = |distance: f64, part: f64| Verdict {
         expected: oracle,
         actual,
-        ulps: distance / element.ulp(oracle),
-        part_of_tolerance,
+        distance,
+        part,
+    };
+    if actual == stored || (actual.is_nan() && stored.is_nan()) {
+        return verdict(0.0, 0.0);
     }
+    let allowed = tolerance(element, oracle, scale, ulps);
+    let distance = (actual - stored).abs();
+    let part = distance / allowed;
+    // Next to overflow the distance is infinite although both are right.
+    verdict(
+        distance,
+        match within(element, actual, oracle, allowed) {
+            true if part.is_finite() => part.min(1.0),
+            true => 1.0,
+            false if part.is_nan() => f64::INFINITY,
+            false => part.max(1.0f64.next_up()),
+        },
+    )
 }
 
 #[cfg(test)]
@@ -141,7 +143,7 @@ mod tests {
 
     fn judged(element: Element, actual: f64, oracle: f64) -> f64 {
         let bits = element.encode_float(actual);
-        judge(element, bits, &Data::exact(vec![oracle]), 0, 4.0).part_of_tolerance
+        judge(element, bits, &Data::exact(vec![oracle]), 0, 4.0).part
     }
 
     #[test]
@@ -157,8 +159,7 @@ mod tests {
 
     #[test]
     fn integers_are_compared_exactly() {
-        let verdict =
-            |bits: u64| judge(Element::I64, bits, &Data::Integer(vec![7]), 0, 4.0).part_of_tolerance;
+        let verdict = |bits: u64| judge(Element::I64, bits, &Data::Integer(vec![7]), 0, 4.0).part;
         assert_eq!(verdict(7), 0.0);
         assert!(verdict(8) > 1.0);
     }

@@ -5,6 +5,7 @@
 //! some rows of a large tensor costs those rows.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use norma_bundle::Expression;
@@ -17,11 +18,13 @@ use crate::part::{Part, Source};
 use crate::problem::Problem;
 use crate::program::Evaluator;
 use crate::program::evaluate::Write;
+use crate::program::grid::Data;
 use crate::stored::Stored;
 use crate::tensor::Tensor;
 
 /// The outputs of a function, in parts that can be evaluated.
 pub struct Evaluation<'a> {
+    problem: &'a Problem<'a>,
     /// Each output is one part, or one per store of the program that writes it.
     pub parts: Vec<Part<'a>>,
 }
@@ -87,7 +90,36 @@ impl<'a> Evaluation<'a> {
                 _ => found.extend(parts),
             }
         }
-        Ok(Evaluation { parts: found })
+        Ok(Evaluation {
+            problem,
+            parts: found,
+        })
+    }
+}
+
+impl Evaluation<'_> {
+    /// All values of an output before they are rounded to its type, row-major; integers as floats.
+    ///
+    /// # Errors
+    /// See [`OracleError`]; also a tensor that is no output.
+    pub fn values(&self, output: &str) -> Result<Vec<f64>, OracleError> {
+        let unbound = || OracleError::Unbound(output.to_owned());
+        let shape = &self.problem.layouts.get(output).ok_or_else(unbound)?.shape;
+        let dense = Layout::contiguous(shape).ok_or_else(unbound)?;
+        let count = dense.span().and_then(|span| usize::try_from(span).ok());
+        let mut values = vec![f64::NAN; count.ok_or_else(unbound)?];
+        for part in self.parts.iter().filter(|part| part.tensor == output) {
+            let whole: Vec<Range<i64>> = part.extents().iter().map(|extent| 0..*extent).collect();
+            let elements = part.evaluate(&dense, &whole)?;
+            let found: Vec<f64> = match elements.data {
+                Data::Float { values, .. } => values,
+                Data::Integer(values) => values.iter().map(|value| *value as f64).collect(),
+            };
+            for (place, value) in elements.places.iter().zip(found) {
+                values[*place as usize] = value;
+            }
+        }
+        Ok(values)
     }
 }
 

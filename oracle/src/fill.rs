@@ -61,9 +61,10 @@ impl Random {
     }
 }
 
-/// How many distinct numbers a tensor is drawn from: as many as 16 random bits choose between.
+/// How many distinct numbers a tensor is drawn from at most: as many as 16 random bits choose between.
 const TABLE: usize = 1 << 16;
-/// One element in this many is special under [`Fill::Special`]: most rows have none, some a few.
+/// One element in this many is special under [`Fill::Special`], so that most rows have none, some a few; in a small tensor
+/// one or two are.
 const SPECIAL_RATE: u64 = 1 << 13;
 /// Integers are drawn from 0 to this, so that they serve as labels of small class counts too.
 const INTEGER_BOUND: u64 = 64;
@@ -71,14 +72,15 @@ const INTEGER_BOUND: u64 = 64;
 /// `count` elements, little-endian.
 pub fn generate(element: Element, count: usize, fill: Fill, random: &mut Random) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(count * element.bytes());
-    let table: Vec<u64> = (0..TABLE).map(|_| pattern(element, fill, random)).collect();
+    let size = count.next_power_of_two().min(TABLE);
+    let table: Vec<u64> = (0..size).map(|_| pattern(element, fill, random)).collect();
     let mut remaining = 0;
     let mut bits = 0;
     for _ in 0..count {
         if remaining == 0 {
             (bits, remaining) = (random.bits(), 4);
         }
-        element.store(table[(bits & 0xffff) as usize], &mut bytes);
+        element.store(table[bits as usize & (size - 1)], &mut bytes);
         bits >>= 16;
         remaining -= 1;
     }
@@ -115,12 +117,13 @@ fn scatter_specials(element: Element, count: usize, random: &mut Random, bytes: 
         element.ulp(0.0),
     ];
     let size = element.bytes();
-    let mut at = random.below(2 * SPECIAL_RATE) as usize;
+    let rate = SPECIAL_RATE.min(count as u64 / 2).max(1);
+    let mut at = random.below(2 * rate) as usize;
     while at < count {
         let special = specials[random.below(specials.len() as u64) as usize];
         let pattern = element.encode_float(special).to_le_bytes();
         bytes[at * size..(at + 1) * size].copy_from_slice(&pattern[..size]);
-        at += 1 + random.below(2 * SPECIAL_RATE) as usize;
+        at += 1 + random.below(2 * rate) as usize;
     }
 }
 
@@ -159,6 +162,20 @@ mod tests {
         let numbers = values(Element::BF16, Fill::Special, 1 << 20);
         let specials = numbers.iter().filter(|x| !x.is_finite()).count();
         assert!((10..1000).contains(&specials), "{specials}");
+    }
+
+    #[test]
+    fn small_tensors_get_specials_too() {
+        let with_specials = (0..50).filter(|seed| {
+            let bytes = generate(Element::F32, 33, Fill::Special, &mut Random::new(*seed));
+            (0..33).any(|index| {
+                !Element::F32
+                    .decode_float(Element::F32.load(&bytes, index).unwrap())
+                    .is_finite()
+            })
+        });
+        assert!((10..50).contains(&with_specials.count()));
+        assert!(generate(Element::F32, 0, Fill::Special, &mut Random::new(1)).is_empty());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod access;
 mod combine;
 pub mod evaluate;
+mod functions;
 pub mod grid;
 pub mod operation;
 mod values;

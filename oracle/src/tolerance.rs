@@ -1,17 +1,4 @@
 //! How far a kernel's result may be from the oracle's.
-//!
-//! The oracle evaluates the definition in f64 on the same stored inputs, so all that differs is rounding:
-//!
-//! - A kernel computes in f32 (f64 for f64). A reduction of N terms is a tree: sequential in a thread over a bounded
-//!   number of terms, then pairwise, so an element passes through about log2(N) roundings in expectation and
-//!   2*log2(N) with slack for the sequential part; 4 more ulp cover the elementwise steps around it and the
-//!   approximations (`rsqrt.approx`, `ex2.approx` and the like are within 2 ulp). Each is an ulp *at the scale of the
-//!   terms*, which is larger than the result where terms cancel: `grid.rs` carries that scale.
-//! - A reduction over the rows of a gradient is walked sequentially by each CTA. The rounding errors of M sequential
-//!   additions are independent in sign, so they grow as sqrt(M): 4*sqrt(M) + 4 ulp.
-//! - Storing to a narrower type rounds once more. The kernel's f32 value may lie on the other side of a rounding
-//!   boundary, so the stored number may be a neighbour of the oracle's: 1 ulp of the type, beside what the f32
-//!   error itself amounts to there, which matters only where terms cancel.
 
 use norma_bundle::Element;
 
@@ -24,7 +11,8 @@ pub enum Order {
     Sequential,
 }
 
-/// How many ulp, at the scale of the terms, a kernel's arithmetic may be off after a reduction of `terms` terms.
+/// How many ulp, at the scale of the terms, a kernel's arithmetic may be off after a reduction of `terms` terms; the
+/// derivation stands at [`tolerance`].
 pub fn arithmetic_ulps(terms: i64, order: Order) -> f64 {
     let terms = terms.max(1) as f64;
     match order {
@@ -34,8 +22,22 @@ pub fn arithmetic_ulps(terms: i64, order: Order) -> f64 {
 }
 
 /// The largest allowed distance between a kernel's result of type `element` and the oracle's value rounded to it.
-/// `oracle` is the unrounded value, `scale` the magnitude of the terms behind it, `ulps` what [`arithmetic_ulps`]
-/// allows for its reductions. Zero for integers, which are exact.
+/// `oracle` is the unrounded value, `scale` the magnitude of the terms behind it (`scaled.rs`), `ulps` what
+/// [`arithmetic_ulps`] allows for its reductions. Zero for integers, which are exact.
+///
+/// The oracle evaluates the definition in f64 on the same stored inputs, so all that differs is rounding:
+///
+/// - A kernel computes in f32 (f64 for f64). A reduction of N terms is a tree: sequential in a thread over a bounded
+///   number of terms, then pairwise, so an element passes through about log2(N) roundings in expectation and
+///   2*log2(N) with slack for the sequential part; 4 more ulp cover the elementwise steps around it and the
+///   approximations (`rsqrt.approx`, `ex2.approx` and the like are within 2 ulp). Each is an ulp *at the scale of the
+///   terms*, which is larger than the result where terms cancel, and where an approximation's error is absolute
+///   (`functions.rs`).
+/// - A reduction over the rows of a gradient is walked sequentially by each CTA. The rounding errors of M sequential
+///   additions are independent in sign, so they grow as sqrt(M): 4*sqrt(M) + 4 ulp.
+/// - Storing to a narrower type (bf16, f16, fp8) rounds once more. The kernel's f32 value may lie on the other side of a
+///   rounding boundary, so the stored number may be a neighbour of the oracle's: 1 ulp of the type, beside what the f32
+///   error itself amounts to there, which matters only where terms cancel, since stored numbers are whole ulp apart.
 pub fn tolerance(element: Element, oracle: f64, scale: f64, ulps: f64) -> f64 {
     if !element.is_float() {
         return 0.0;

@@ -5,13 +5,12 @@
 //! to its result. A comparison carries none, so the outcome of comparing computed values that are nearly equal is taken
 //! as it falls.
 
-use std::cmp::Ordering;
-
 use thiserror::Error;
 
 use norma_bundle::Element;
 use norma_bundle::program::Operation;
 
+use super::functions;
 use super::grid::Data;
 use crate::rounding::round_narrow;
 use crate::scaled::Scaled;
@@ -62,8 +61,10 @@ pub fn apply_unrounded(
         name: name.to_owned(),
         count: operands.len(),
     };
+    let predicate = || operation.predicate.as_deref().unwrap_or("");
+    let unknown_predicate = || OperationError::Unknown(format!("{name} {}", predicate()));
     let result = match (operands, types) {
-        ([Data::Float { values, scales }], _) => match (name, unary(name)) {
+        ([Data::Float { values, scales }], _) => match (name, functions::unary(name)) {
             ("arith.extf" | "arith.truncf", _) => Data::Float {
                 values: values.clone(),
                 scales: scales.clone(),
@@ -72,19 +73,13 @@ pub fn apply_unrounded(
                 let convert = |value: &f64| operation.element.wrap_integer(value.trunc() as i64);
                 Data::Integer(values.iter().map(convert).collect())
             }
-            (_, Some(function)) => operands[0]
-                .floats()
-                .map(|x| {
-                    let (value, slope) = function(x.value);
-                    x.through(value, slope)
-                })
-                .collect(),
-            _ => return Err(unknown_or(known_name(name), wrong, name)),
+            (_, Some(function)) => operands[0].floats().map(function).collect(),
+            _ => return Err(unknown_or(wrong, name)),
         },
         ([Data::Integer(values)], [from]) => {
             let unsigned = |value: i64| match from.integer_bits() {
-                Some(bits) if bits < 64 => value & ((1 << bits) - 1),
-                _ => value,
+                Some(bits) if bits < 64 => value as u64 & ((1 << bits) - 1),
+                _ => value as u64,
             };
             // A true `i1` is -1 when read as signed.
             let signed = |value: i64| if *from == Element::I1 { -value } else { value };
@@ -96,28 +91,28 @@ pub fn apply_unrounded(
                     Data::Integer(values.iter().map(convert).collect())
                 }
                 "arith.extui" | "arith.index_castui" => {
-                    Data::Integer(values.iter().map(|v| unsigned(*v)).collect())
+                    Data::Integer(values.iter().map(|v| unsigned(*v) as i64).collect())
                 }
-                _ => return Err(unknown_or(known_name(name), wrong, name)),
+                _ => return Err(unknown_or(wrong, name)),
             }
         }
         ([a @ Data::Float { .. }, b @ Data::Float { .. }], _) => {
             let pairs = a.floats().zip(b.floats());
             if name == "arith.cmpf" {
-                let holds = float_predicate(operation)?;
+                let holds = functions::float_predicate(predicate()).ok_or_else(unknown_predicate)?;
                 let compare = |(a, b): (Scaled, Scaled)| i64::from(holds(a.value.partial_cmp(&b.value)));
                 Data::Integer(pairs.map(compare).collect())
             } else {
-                let function = binary(name).ok_or_else(|| unknown_or(known_name(name), wrong, name))?;
+                let function = functions::binary(name).ok_or_else(|| unknown_or(wrong, name))?;
                 pairs.map(|(a, b)| function(a, b)).collect()
             }
         }
         ([Data::Integer(a), Data::Integer(b)], _) => {
             if name == "arith.cmpi" {
-                let holds = integer_predicate(operation)?;
+                let holds = functions::integer_predicate(predicate()).ok_or_else(unknown_predicate)?;
                 Data::Integer(a.iter().zip(b).map(|(a, b)| i64::from(holds(*a, *b))).collect())
             } else {
-                let function = integer(name).ok_or_else(|| unknown_or(known_name(name), wrong, name))?;
+                let function = functions::integer(name).ok_or_else(|| unknown_or(wrong, name))?;
                 let combine = |(a, b): (&i64, &i64)| {
                     let value =
                         function(*a, *b).ok_or_else(|| OperationError::DivideByZero(name.to_owned()))?;
@@ -154,7 +149,7 @@ pub fn apply_unrounded(
             let triples = a.floats().zip(b.floats()).zip(c.floats());
             triples.map(|((a, b), c)| a.multiply_add(b, c)).collect()
         }
-        _ => return Err(unknown_or(known_name(name), wrong, name)),
+        _ => return Err(unknown_or(wrong, name)),
     };
     Ok(result)
 }
@@ -178,128 +173,8 @@ fn round_result(mut data: Data, operation: &Operation, arithmetic: Element) -> D
     data
 }
 
-/// A unary function's value and the derivative there.
-fn unary(name: &str) -> Option<fn(f64) -> (f64, f64)> {
-    Some(match name {
-        "arith.negf" => |x| (-x, 1.0),
-        "math.absf" => |x| (x.abs(), 1.0),
-        "math.sqrt" => |x| (x.sqrt(), 0.5 / x.sqrt()),
-        "math.rsqrt" => |x| (1.0 / x.sqrt(), 0.5 / (x * x.sqrt())),
-        "math.exp" => |x| (x.exp(), x.exp()),
-        "math.exp2" => |x| (x.exp2(), x.exp2() * std::f64::consts::LN_2),
-        "math.expm1" => |x| (x.exp_m1(), x.exp()),
-        "math.log" => |x| (x.ln(), 1.0 / x),
-        "math.log2" => |x| (x.log2(), std::f64::consts::LOG2_E / x),
-        "math.log1p" => |x| (x.ln_1p(), 1.0 / (1.0 + x)),
-        "math.tanh" => |x| (x.tanh(), 1.0 - x.tanh() * x.tanh()),
-        "math.erf" => |x| (libm::erf(x), std::f64::consts::FRAC_2_SQRT_PI * (-x * x).exp()),
-        "math.sin" => |x| (x.sin(), x.cos()),
-        "math.cos" => |x| (x.cos(), x.sin()),
-        _ => return None,
-    })
-}
-
-fn binary(name: &str) -> Option<fn(Scaled, Scaled) -> Scaled> {
-    Some(match name {
-        "arith.addf" => |a, b| a + b,
-        "arith.subf" => |a, b| a - b,
-        "arith.mulf" => |a, b| a * b,
-        "arith.divf" => |a, b| a / b,
-        "arith.maximumf" => Scaled::maximum,
-        "arith.minimumf" => Scaled::minimum,
-        "arith.maxnumf" => Scaled::maximum_number,
-        "arith.minnumf" => Scaled::minimum_number,
-        "math.powf" => Scaled::power,
-        _ => return None,
-    })
-}
-
-/// `None` of the function's result means a division by zero.
-fn integer(name: &str) -> Option<fn(i64, i64) -> Option<i64>> {
-    Some(match name {
-        "arith.addi" => |a, b| Some(a.wrapping_add(b)),
-        "arith.subi" => |a, b| Some(a.wrapping_sub(b)),
-        "arith.muli" => |a, b| Some(a.wrapping_mul(b)),
-        "arith.divsi" => |a, b| (b != 0).then(|| a.wrapping_div(b)),
-        "arith.remsi" => |a, b| (b != 0).then(|| a.wrapping_rem(b)),
-        "arith.minsi" => |a, b| Some(a.min(b)),
-        "arith.maxsi" => |a, b| Some(a.max(b)),
-        "arith.andi" => |a, b| Some(a & b),
-        "arith.ori" => |a, b| Some(a | b),
-        "arith.xori" => |a, b| Some(a ^ b),
-        _ => return None,
-    })
-}
-
-fn float_predicate(operation: &Operation) -> Result<fn(Option<Ordering>) -> bool, OperationError> {
-    use Ordering::{Equal, Greater, Less};
-    let predicate = operation.predicate.as_deref().unwrap_or("");
-    // `None` is the order of operands of which one is NaN: it satisfies the predicates that start with `u`.
-    Ok(match predicate {
-        "false" => |_| false,
-        "oeq" => |order| order == Some(Equal),
-        "ogt" => |order| order == Some(Greater),
-        "oge" => |order| matches!(order, Some(Greater | Equal)),
-        "olt" => |order| order == Some(Less),
-        "ole" => |order| matches!(order, Some(Less | Equal)),
-        "one" => |order| matches!(order, Some(Less | Greater)),
-        "ord" => |order| order.is_some(),
-        "ueq" => |order| matches!(order, None | Some(Equal)),
-        "ugt" => |order| matches!(order, None | Some(Greater)),
-        "uge" => |order| matches!(order, None | Some(Greater | Equal)),
-        "ult" => |order| matches!(order, None | Some(Less)),
-        "ule" => |order| matches!(order, None | Some(Less | Equal)),
-        "une" => |order| order != Some(Equal),
-        "uno" => |order| order.is_none(),
-        "true" => |_| true,
-        _ => return Err(OperationError::Unknown(format!("arith.cmpf {predicate}"))),
-    })
-}
-
-fn integer_predicate(operation: &Operation) -> Result<fn(i64, i64) -> bool, OperationError> {
-    let predicate = operation.predicate.as_deref().unwrap_or("");
-    Ok(match predicate {
-        "eq" => |a, b| a == b,
-        "ne" => |a, b| a != b,
-        "slt" => |a, b| a < b,
-        "sle" => |a, b| a <= b,
-        "sgt" => |a, b| a > b,
-        "sge" => |a, b| a >= b,
-        "ult" => |a, b| (a as u64) < b as u64,
-        "ule" => |a, b| a as u64 <= b as u64,
-        "ugt" => |a, b| a as u64 > b as u64,
-        "uge" => |a, b| a as u64 >= b as u64,
-        _ => return Err(OperationError::Unknown(format!("arith.cmpi {predicate}"))),
-    })
-}
-
-/// Whether some operands exist that the operation would take.
-fn known_name(name: &str) -> bool {
-    const OTHERS: [&str; 14] = [
-        "arith.extf",
-        "arith.truncf",
-        "arith.fptosi",
-        "arith.fptoui",
-        "arith.sitofp",
-        "arith.uitofp",
-        "arith.extsi",
-        "arith.extui",
-        "arith.trunci",
-        "arith.index_cast",
-        "arith.index_castui",
-        "arith.cmpf",
-        "arith.cmpi",
-        "arith.select",
-    ];
-    unary(name).is_some()
-        || binary(name).is_some()
-        || integer(name).is_some()
-        || OTHERS.contains(&name)
-        || name == "math.fma"
-}
-
-fn unknown_or(known: bool, wrong: impl Fn() -> OperationError, name: &str) -> OperationError {
-    if known {
+fn unknown_or(wrong: impl Fn() -> OperationError, name: &str) -> OperationError {
+    if functions::is_known(name) {
         wrong()
     } else {
         OperationError::Unknown(name.to_owned())
