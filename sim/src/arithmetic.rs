@@ -4,10 +4,9 @@
 //! results do. A function computes the lanes of its `mask` and leaves the others of `to` as they were. The match on
 //! operation and format is outside of the loop over lanes, so that each loop is simple enough to be vectorised.
 //!
-//! NaNs: what an f32, f16 or bf16 operation makes is the canonical NaN `0x7fffffff` or `0x7fff`, whatever NaN came in
-//! (PTX ISA, "Floating Point Instructions" and "Half Precision Floating Point Instructions"; the hardware does the same
-//! for f32, where the ISA leaves it open). Operations that only move or change the sign bit keep the rest of the
-//! pattern.
+//! Where the PTX ISA leaves a result open, that of an H200 is given. So with NaNs: operations on f32, f16 and bf16 make
+//! the canonical NaN `0x7fffffff` or `0x7fff`, whatever NaN came in (which the ISA promises for some of them, "Half
+//! Precision Floating Point Instructions"); those on f64 hand on an operand's.
 
 mod approximate;
 mod bytes;

@@ -35,8 +35,9 @@ pub fn convert(conversion: Conversion, mask: u32, to: &mut Lanes, from: &Lanes) 
                 (Format::F16, Format::F32) if !saturate && !relu => map1(mask, to, from, narrow::f16_to_f32),
                 (Format::F32, Format::BF16) if plain => map1(mask, to, from, narrow::f32_to_bf16),
                 (Format::F32, Format::F16) if plain => map1(mask, to, from, narrow::f32_to_f16),
-                _ => one_by_one(mask, to, from, |x| {
-                    float(narrow::widen(source, x), result, rounding, saturate, relu)
+                _ => one_by_one(mask, to, from, |x| match narrow::widen(source, x) {
+                    value if !value.is_nan() => float(value, result, rounding, saturate, relu),
+                    _ => nan(source, result, x),
                 }),
             }
         }
@@ -50,9 +51,18 @@ pub fn convert(conversion: Conversion, mask: u32, to: &mut Lanes, from: &Lanes) 
             to: bits,
             signed,
             rounding,
-        } => one_by_one(mask, to, from, |x| {
-            float_to_integer(narrow::widen(source, x), bits, signed, rounding)
-        }),
+        } => {
+            // Measured on an H200; the ISA has NaN become 0.
+            let of_nan = if source == Format::F64 || bits == 64 {
+                1 << (bits - 1)
+            } else {
+                0
+            };
+            one_by_one(mask, to, from, |x| match narrow::widen(source, x) {
+                value if value.is_nan() => of_nan,
+                value => float_to_integer(value, bits, signed, rounding),
+            });
+        }
     }
 }
 
@@ -66,13 +76,19 @@ fn one_by_one(mask: u32, to: &mut Lanes, from: &Lanes, f: impl Fn(u64) -> u64) {
     }
 }
 
-/// Rounds, then limits the magnitude (`.satfinite`, infinities included) and drops negative results (`.relu`, which
-/// leaves NaN).
+/// What a NaN becomes: conversions from and to f64 keep what they can of it, the others make it canonical.
+fn nan(source: Format, result: Format, bits: u64) -> u64 {
+    let keeps = |format| matches!(format, Format::F32 | Format::F16 | Format::BF16);
+    match (source, result) {
+        (Format::F64, narrow) if keeps(narrow) => narrow::narrowed_nan(narrow, bits),
+        (narrow, Format::F64) if keeps(narrow) => narrow::widened_nan(narrow, bits),
+        _ => narrow::canonical_nan(result),
+    }
+}
+
+/// Rounds a number, then limits the magnitude (`.satfinite`, infinities included) and drops negative results (`.relu`).
 fn float(value: f64, format: Format, rounding: Rounding, saturate: bool, relu: bool) -> u64 {
     let rounded = narrow::round(format, value, rounding);
-    if value.is_nan() {
-        return rounded;
-    }
     let sign = narrow::sign_bit(format);
     if relu && value.is_sign_negative() {
         return 0;
@@ -114,7 +130,7 @@ fn float_to_integer(value: f64, bits: u8, signed: bool, rounding: Rounding) -> u
         Rounding::Down => value.floor(),
         Rounding::Up => value.ceil(),
     };
-    // `as` saturates at the bounds of 64 bits and gives 0 for NaN; narrower bounds are applied to that.
+    // `as` saturates at the bounds of 64 bits; narrower bounds are applied to that.
     let keep = u64::MAX >> unused(bits);
     if signed {
         let largest = (keep >> 1) as i64;
@@ -227,7 +243,27 @@ mod tests {
         assert_eq!(once(to(8, true, Rounding::Up), bits(2.1)), 3);
         assert_eq!(once(to(8, false, Rounding::Zero), bits(300.0)), 255);
         assert_eq!(once(to(64, false, Rounding::Zero), bits(f32::INFINITY)), u64::MAX);
-        assert_eq!(once(to(64, true, Rounding::Zero), bits(f32::NAN)), 0);
+        assert_eq!(once(to(32, true, Rounding::Zero), bits(f32::NAN)), 0);
+        assert_eq!(once(to(64, true, Rounding::Zero), bits(f32::NAN)), 1 << 63);
+    }
+
+    #[test]
+    fn a_nan_keeps_its_payload_to_and_from_f64() {
+        let (widen, narrow) = (
+            to_float(Format::F32, Format::F64),
+            to_float(Format::F64, Format::F32),
+        );
+        assert_eq!(once(widen, 0xff80_0001), 0xfff8_0000_2000_0000);
+        assert_eq!(once(narrow, 0xfff8_0000_2000_0000), 0xffc0_0001);
+        assert_eq!(once(narrow, 0x7ff0_0000_0000_0001), 0x7fc0_0000);
+        assert_eq!(
+            once(to_float(Format::F64, Format::BF16), 0xfff0_0000_0000_0001),
+            0xffc0
+        );
+        assert_eq!(
+            once(to_float(Format::F16, Format::F64), 0x7c01),
+            0x7ff8_0400_0000_0000
+        );
     }
 
     proptest! {

@@ -17,8 +17,8 @@ trait Native: Copy {
     /// The number that a pattern is, with subnormals as zeros where they are flushed.
     fn load(self, bits: u64) -> Self::Number;
 
-    /// The pattern of a result.
-    fn store(self, number: Self::Number) -> u64;
+    /// The pattern of a result, whose NaN is the first NaN of the operands where the format keeps those.
+    fn store(self, number: Self::Number, operands: [u64; 2]) -> u64;
 }
 
 /// f32; magnitudes below the pattern are flushed to zero.
@@ -52,7 +52,7 @@ impl Native for F32 {
     }
 
     #[inline(always)]
-    fn store(self, number: f32) -> u64 {
+    fn store(self, number: f32, _: [u64; 2]) -> u64 {
         let bits = if number.is_nan() {
             narrow::NAN_32
         } else {
@@ -75,9 +75,9 @@ impl Native for F64 {
     }
 
     #[inline(always)]
-    fn store(self, number: f64) -> u64 {
+    fn store(self, number: f64, operands: [u64; 2]) -> u64 {
         if number.is_nan() {
-            narrow::NAN_64
+            narrow::propagated_nan(&operands)
         } else {
             number.to_bits()
         }
@@ -86,25 +86,35 @@ impl Native for F64 {
 
 /// [`crate::program::Instruction::Float`].
 pub fn float(op: FloatOp, format: Format, flush: bool, mask: u32, to: &mut Lanes, a: &Lanes, b: &Lanes) {
-    let sign = narrow::sign_bit(format);
-    match op {
-        FloatOp::Neg | FloatOp::Abs | FloatOp::CopySign => {
-            let below = if flush { narrow::smallest_normal(format) } else { 0 };
-            let flushed = |bits| narrow::flush_below(below, sign, bits);
-            match op {
-                FloatOp::Neg => map1(mask, to, a, |x| flushed(x) ^ sign),
-                FloatOp::Abs => map1(mask, to, a, |x| flushed(x) & !sign),
-                _ => map2(mask, to, a, b, |x, y| flushed(x) & !sign | y & sign),
-            }
+    match (op, format) {
+        (FloatOp::Neg | FloatOp::Abs | FloatOp::CopySign, _) => signs(op, format, flush, mask, to, a, b),
+        (_, Format::F32) => native(F32::new(flush), op, mask, to, a, b),
+        (_, Format::F64) => native(F64, op, mask, to, a, b),
+        _ => {
+            let compute = on_f64(op);
+            rounded(format, flush, mask, to, [a, b, b], |x, y, _| compute(x, y));
         }
-        _ => match format {
-            Format::F32 => native(F32::new(flush), op, mask, to, a, b),
-            Format::F64 => native(F64, op, mask, to, a, b),
-            _ => {
-                let compute = on_f64(op);
-                rounded(format, flush, mask, to, [a, b, b], |x, y, _| compute(x, y));
-            }
-        },
+    }
+    if flush && format == Format::F32 && op == FloatOp::Mul {
+        flush_tiny_products(mask, to, [a, b, &[1 << 31; LANES]]);
+    }
+}
+
+/// Operations on the sign. NaN becomes what it becomes in a sum, but for `copysign`, which only moves bits.
+fn signs(op: FloatOp, format: Format, flush: bool, mask: u32, to: &mut Lanes, a: &Lanes, b: &Lanes) {
+    let sign = narrow::sign_bit(format);
+    let below = if flush { narrow::smallest_normal(format) } else { 0 };
+    let infinity = narrow::infinity(format);
+    let magnitude = |bits: u64| narrow::flush_below(below, sign, bits) & !sign;
+    let number = |operand: u64, result: u64| match format {
+        _ if operand & !sign <= infinity => result,
+        Format::F64 => narrow::propagated_nan(&[operand]),
+        _ => narrow::canonical_nan(format),
+    };
+    match op {
+        FloatOp::Neg => map1(mask, to, a, |x| number(x, magnitude(x) | !x & sign)),
+        FloatOp::Abs => map1(mask, to, a, |x| number(x, magnitude(x))),
+        _ => map2(mask, to, a, b, |x, y| magnitude(x) | y & sign),
     }
 }
 
@@ -121,13 +131,38 @@ pub fn fused_multiply_add(format: Format, flush: bool, mask: u32, to: &mut Lanes
         Format::F32 => {
             let f = F32::new(flush);
             map3(mask, to, a, b, c, |x, y, z| {
-                f.store(f.load(x).mul_add(f.load(y), f.load(z)))
+                f.store(f.load(x).mul_add(f.load(y), f.load(z)), [0; 2])
             });
+            if flush {
+                flush_tiny_products(mask, to, [a, b, c]);
+            }
         }
         Format::F64 => map3(mask, to, a, b, c, |x, y, z| {
-            F64.store(F64.load(x).mul_add(F64.load(y), F64.load(z)))
+            let result = f64::from_bits(x).mul_add(f64::from_bits(y), f64::from_bits(z));
+            if result.is_nan() {
+                narrow::propagated_nan(&[y, z, x])
+            } else {
+                result.to_bits()
+            }
         }),
         _ => rounded(format, flush, mask, to, [a, b, c], narrow::fused_multiply_add),
+    }
+}
+
+/// Flushes results of `a * b + c` that only rounding made the smallest normal number: `.ftz` looks at the magnitude
+/// before it is rounded.
+fn flush_tiny_products(mask: u32, to: &mut Lanes, [a, b, c]: [&Lanes; 3]) {
+    let (sign, smallest) = (1 << 31, narrow::smallest_normal(Format::F32));
+    if to.iter().all(|bits| bits & !sign != smallest) {
+        return;
+    }
+    let load = |bits| narrow::widen(Format::F32, narrow::flush_below(smallest, sign, bits));
+    for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
+        // Rounding to odd never reaches a power of two from below.
+        let exact = narrow::fused_multiply_add(load(a[lane]), load(b[lane]), load(c[lane]));
+        if to[lane] & !sign == smallest && exact.abs() < f64::from(f32::MIN_POSITIVE) {
+            to[lane] &= sign;
+        }
     }
 }
 
@@ -135,17 +170,27 @@ pub fn fused_multiply_add(format: Format, flush: bool, mask: u32, to: &mut Lanes
 fn native<F: Native>(f: F, op: FloatOp, mask: u32, to: &mut Lanes, a: &Lanes, b: &Lanes) {
     match op {
         // Those that kernels are full of have loops of their own, which can be vectorised.
-        FloatOp::Add => map2(mask, to, a, b, |x, y| f.store(f.load(x).add(f.load(y)))),
-        FloatOp::Sub => map2(mask, to, a, b, |x, y| f.store(f.load(x).sub(f.load(y)))),
-        FloatOp::Mul => map2(mask, to, a, b, |x, y| f.store(f.load(x).mul(f.load(y)))),
-        FloatOp::Div => map2(mask, to, a, b, |x, y| f.store(f.load(x).div(f.load(y)))),
-        FloatOp::MaxNum => map2(mask, to, a, b, |x, y| f.store(f.load(x).max_num(f.load(y)))),
-        FloatOp::MinNum => map2(mask, to, a, b, |x, y| f.store(f.load(x).min_num(f.load(y)))),
-        FloatOp::Maximum => map2(mask, to, a, b, |x, y| f.store(f.load(x).maximum(f.load(y)))),
-        FloatOp::Minimum => map2(mask, to, a, b, |x, y| f.store(f.load(x).minimum(f.load(y)))),
+        FloatOp::Add => map2(mask, to, a, b, |x, y| f.store(f.load(x).add(f.load(y)), [y, x])),
+        FloatOp::Sub => map2(mask, to, a, b, |x, y| f.store(f.load(x).sub(f.load(y)), [y, x])),
+        FloatOp::Mul => map2(mask, to, a, b, |x, y| f.store(f.load(x).mul(f.load(y)), [y, x])),
+        FloatOp::Div => map2(mask, to, a, b, |x, y| f.store(f.load(x).div(f.load(y)), [x, y])),
+        FloatOp::MaxNum => map2(mask, to, a, b, |x, y| {
+            f.store(f.load(x).max_num(f.load(y)), [y, x])
+        }),
+        FloatOp::MinNum => map2(mask, to, a, b, |x, y| {
+            f.store(f.load(x).min_num(f.load(y)), [y, x])
+        }),
+        FloatOp::Maximum => map2(mask, to, a, b, |x, y| {
+            f.store(f.load(x).maximum(f.load(y)), [y, x])
+        }),
+        FloatOp::Minimum => map2(mask, to, a, b, |x, y| {
+            f.store(f.load(x).minimum(f.load(y)), [y, x])
+        }),
         _ => {
             let compute = on_number::<F::Number>(op);
-            map2(mask, to, a, b, |x, y| f.store(compute(f.load(x), f.load(y))));
+            map2(mask, to, a, b, |x, y| {
+                f.store(compute(f.load(x), f.load(y)), [y, x])
+            });
         }
     }
 }
@@ -168,7 +213,7 @@ fn on_number<N: Number>(op: FloatOp) -> fn(N, N) -> N {
         FloatOp::Ceil => |a, _| a.ceil(),
         FloatOp::Rint => |a, _| a.rint(),
         FloatOp::Round => |a, _| a.round(),
-        // Computed on patterns, in `float`.
+        // Computed on patterns, in `signs`.
         FloatOp::Neg | FloatOp::Abs | FloatOp::CopySign => |a, _| a,
     }
 }
@@ -189,9 +234,16 @@ fn rounded(
     let sign = narrow::sign_bit(format);
     let below = if flush { narrow::smallest_normal(format) } else { 0 };
     let load = |bits| narrow::widen(format, narrow::flush_below(below, sign, bits));
+    let smallest = narrow::widen(format, below);
     for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
         let exact = compute(load(a[lane]), load(b[lane]), load(c[lane]));
-        to[lane] = narrow::flush_below(below, sign, narrow::round(format, exact, Rounding::NearestEven));
+        // What is tiny before it is rounded is flushed.
+        let kept = if exact.abs() < smallest {
+            0f64.copysign(exact)
+        } else {
+            exact
+        };
+        to[lane] = narrow::round(format, kept, Rounding::NearestEven);
     }
 }
 
@@ -237,12 +289,39 @@ mod tests {
             float_once(FloatOp::Add, Format::BF16, false, 0xffff, 0),
             narrow::NAN_16
         );
+        for op in [FloatOp::Neg, FloatOp::Abs] {
+            assert_eq!(f32_once(op, payload, 0.0), narrow::NAN_32, "{op:?}");
+            assert_eq!(
+                float_once(op, Format::BF16, false, 0xff81, 0),
+                narrow::NAN_16,
+                "{op:?}"
+            );
+        }
         assert_eq!(
-            f32_once(FloatOp::Neg, payload, 0.0),
+            f32_once(FloatOp::CopySign, payload, 0.0),
             0x7f80_0001,
             "only the sign changes"
         );
-        assert_eq!(f32_once(FloatOp::Abs, payload, 0.0), 0x7f80_0001);
+    }
+
+    #[test]
+    fn nan_results_of_f64_are_quieted_operands() {
+        let (a, b, c) = (
+            0x7ff0_0000_0000_0001,
+            0xfff0_0000_0000_0002,
+            0x7ff8_0000_0000_0003,
+        );
+        let quiet = 1 << 51;
+        let (one, infinity) = (1f64.to_bits(), f64::INFINITY.to_bits());
+        let once = |op, a, b| float_once(op, Format::F64, false, a, b);
+        assert_eq!(once(FloatOp::Add, a, one), a | quiet);
+        assert_eq!(once(FloatOp::Mul, a, b), b | quiet);
+        assert_eq!(once(FloatOp::Div, a, b), a | quiet);
+        assert_eq!(once(FloatOp::MaxNum, a, b), b | quiet);
+        assert_eq!(once(FloatOp::Sub, infinity, infinity), narrow::NAN_64);
+        assert_eq!(once(FloatOp::Neg, a, a), a | quiet);
+        assert_eq!(fma_once(Format::F64, false, a, b, c), b | quiet);
+        assert_eq!(fma_once(Format::F64, false, a, one, c), c);
     }
 
     #[test]
@@ -287,6 +366,24 @@ mod tests {
         let unflushed = float_once(FloatOp::Mul, Format::F32, false, 0x8080_0000, 0x3f00_0000);
         assert_eq!(unflushed, 0x8040_0000);
         assert_eq!(fma_once(Format::F32, true, 0x0000_0001, 0x7f00_0000, 0), 0);
+    }
+
+    #[test]
+    fn results_are_flushed_by_what_they_are_before_rounding() {
+        let (almost_one, smallest) = (0x3f7f_ffff, 0x0080_0000);
+        let product = |flush| float_once(FloatOp::Mul, Format::F32, flush, almost_one, smallest);
+        assert_eq!(product(false), smallest, "rounded up");
+        assert_eq!(product(true), 0);
+        assert_eq!(fma_once(Format::F32, true, almost_one, smallest, 0x8000_0000), 0);
+        assert_eq!(
+            float_once(FloatOp::Mul, Format::F32, true, 0x3f80_0000, 0x8080_0000),
+            0x8080_0000
+        );
+        assert_eq!(
+            float_once(FloatOp::Mul, Format::F16, true, 0x3bff, 0x8400),
+            0x8000
+        );
+        assert_eq!(fma_once(Format::F16, true, 0xbbff, 0x0400, 0), 0x8000);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Integer arithmetic.
 //!
 //! Where LLVM leaves a result undefined this follows PTX or the hardware: shifts by the width or more clamp to the
-//! width (PTX ISA, "Logic and Shift Instructions": shl, shr), a quotient by zero has all bits set and its remainder is
-//! the dividend, and the smallest number divided by -1 wraps.
+//! width (PTX ISA, "Logic and Shift Instructions": shl, shr), a quotient by zero and its remainder have all bits
+//! set, and the smallest number divided by -1 wraps.
 
 use super::lanes::{LANES, Lanes, map2, map3};
 use crate::program::IntegerOp;
@@ -135,10 +135,10 @@ fn of_width(w: impl Width, op: IntegerOp, mask: u32, to: &mut Lanes, a: &Lanes, 
         }),
         IntegerOp::DivUnsigned => each(&|x, y| w.cut(x).checked_div(w.cut(y)).unwrap_or(w.cut(u64::MAX))),
         IntegerOp::RemSigned => each(&|x, y| match w.signed(y) {
-            0 => x,
+            0 => w.cut(u64::MAX),
             divisor => w.cut(w.signed(x).wrapping_rem(divisor) as u64),
         }),
-        IntegerOp::RemUnsigned => each(&|x, y| w.cut(x).checked_rem(w.cut(y)).unwrap_or(x)),
+        IntegerOp::RemUnsigned => each(&|x, y| w.cut(x).checked_rem(w.cut(y)).unwrap_or(w.cut(u64::MAX))),
         IntegerOp::MaxSigned => each(&|x, y| if w.signed(x) >= w.signed(y) { x } else { y }),
         IntegerOp::MinSigned => each(&|x, y| if w.signed(x) <= w.signed(y) { x } else { y }),
         IntegerOp::MaxUnsigned => each(&|x, y| w.cut(x).max(w.cut(y))),
@@ -169,7 +169,7 @@ mod tests {
             IntegerOp::MulHighUnsigned => ((wide_a * wide_b) >> 8) as u8,
             IntegerOp::DivSigned if b == 0 => 0xff,
             IntegerOp::DivUnsigned if b == 0 => 0xff,
-            IntegerOp::RemSigned | IntegerOp::RemUnsigned if b == 0 => a,
+            IntegerOp::RemSigned | IntegerOp::RemUnsigned if b == 0 => 0xff,
             IntegerOp::DivSigned => (signed_a / signed_b) as u8,
             IntegerOp::DivUnsigned => (wide_a / wide_b) as u8,
             IntegerOp::RemSigned => (signed_a % signed_b) as u8,

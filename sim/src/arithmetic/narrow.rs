@@ -11,8 +11,10 @@ use crate::program::{Format, Rounding};
 pub(super) const NAN_16: u64 = 0x7fff;
 /// The canonical NaN of f32.
 pub(super) const NAN_32: u32 = 0x7fff_ffff;
-/// The canonical NaN of f64.
-pub(super) const NAN_64: u64 = 0x7ff8_0000_0000_0000;
+/// What an invalid operation of f64 gives.
+pub(super) const NAN_64: u64 = 0xfff8_0000_0000_0000;
+/// The bit of f64 that tells a quiet NaN from a signaling one.
+const QUIET_64: u64 = 1 << 51;
 
 /// The storage type of a format.
 pub(super) fn element(format: Format) -> Element {
@@ -34,6 +36,40 @@ pub(super) fn canonical_nan(format: Format) -> u64 {
         Format::F32 => u64::from(NAN_32),
         Format::F16 | Format::BF16 => NAN_16,
         Format::F8E4M3FN | Format::F8E5M2 => 0x7f,
+    }
+}
+
+/// The NaN that an f64 operation gives: the first of its operands that is one, quieted.
+#[cold]
+pub(super) fn propagated_nan(operands: &[u64]) -> u64 {
+    let nan = operands.iter().find(|bits| f64::from_bits(**bits).is_nan());
+    nan.map_or(NAN_64, |bits| bits | QUIET_64)
+}
+
+/// f64 to a narrower format for NaNs, which keep their sign and as much of their payload as fits, quieted.
+pub(super) fn narrowed_nan(format: Format, bits: u64) -> u64 {
+    let payload = (bits | QUIET_64) & ((1 << 52) - 1);
+    let sign = if bits >> 63 == 1 { sign_bit(format) } else { 0 };
+    sign | infinity(format) | payload >> (52 - mantissa_bits(format))
+}
+
+/// The inverse of [`narrowed_nan`] for quiet NaNs.
+pub(super) fn widened_nan(format: Format, bits: u64) -> u64 {
+    let sign = if bits & sign_bit(format) == 0 { 0 } else { 1 << 63 };
+    let payload = bits & ((1 << mantissa_bits(format)) - 1);
+    sign | infinity(Format::F64) | QUIET_64 | payload << (52 - mantissa_bits(format))
+}
+
+/// Bits below the exponent.
+fn mantissa_bits(format: Format) -> u32 {
+    smallest_normal(format).trailing_zeros()
+}
+
+/// The magnitude of infinity, or of the largest number in a format without.
+pub(super) fn infinity(format: Format) -> u64 {
+    match format {
+        Format::F8E4M3FN => largest_finite(format),
+        _ => element(format).encode_float(f64::INFINITY),
     }
 }
 

@@ -594,7 +594,7 @@ pub enum FloatOp {
     Div,
     /// The remainder of truncated division (`llvm.frem`).
     Rem,
-    /// `-a`, which also changes the sign of a NaN.
+    /// `-a`; a NaN becomes the one that a sum would give.
     Neg,
     /// `|a|`.
     Abs,
