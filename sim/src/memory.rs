@@ -9,6 +9,6 @@ mod initialized;
 pub mod region;
 pub mod shared;
 
-pub use global::{Buffer, BufferAccess, Contents, Memory, OutOfBounds};
+pub use global::{Buffer, BufferAccess, Contents, Memory};
 pub use region::{Fault, Region, WIDEST};
 pub use shared::SharedMemory;

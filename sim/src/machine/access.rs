@@ -196,9 +196,9 @@ impl Machine<'_> {
                 }
             };
         let index = self.thread_index(turn.at, lane);
-        if let Some(problem) = self.precheck(turn, index, spot, writes) {
+        if let Some(problem) = self.precheck(turn, index, spot, size, writes) {
             self.report(turn, spot, size, problem);
-            if writes {
+            if writes || problem == Problem::Fault(Fault::OutOfBounds) {
                 return;
             }
         }
@@ -249,8 +249,16 @@ impl Machine<'_> {
         turn: Turn,
         thread: usize,
         spot: Spot,
+        bytes: usize,
         writes: bool,
     ) -> Option<Problem> {
+        if let Target::Shared(rank) = spot.target
+            && !self.clusters[turn.at.cluster].ctas[rank]
+                .shared
+                .contains(spot.offset, bytes)
+        {
+            return Some(Problem::Fault(Fault::OutOfBounds));
+        }
         match spot.target {
             Target::Buffer(buffer) => {
                 if writes && self.memory.access(buffer) == BufferAccess::Input {
@@ -318,7 +326,7 @@ impl Machine<'_> {
                 self.find_at(FindingKind::Misaligned, turn, spot, size, message, Vec::new());
             }
             let index = self.thread_index(turn.at, lane);
-            if let Some(problem) = self.precheck(turn, index, spot, true) {
+            if let Some(problem) = self.precheck(turn, index, spot, size, true) {
                 self.report(turn, spot, size, problem);
                 continue;
             }

@@ -6,9 +6,7 @@
 use std::ops::Range;
 
 use super::region::Region;
-use crate::address::{self, BUFFER_BITS, Place};
-use crate::finding::MemoryPlace;
-use crate::program::Space;
+use crate::address::BUFFER_BITS;
 
 /// A buffer to be.
 #[derive(Clone, Debug)]
@@ -59,17 +57,6 @@ struct Placed {
     pending: bool,
     base: u64,
     region: Region,
-}
-
-/// An access that is in no buffer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutOfBounds {
-    /// The nearest buffer's name and size in bytes, where any is near.
-    pub nearest: Option<(String, usize)>,
-    /// Bytes from that buffer's start, or the address.
-    pub offset: i64,
-    /// Bytes of the access.
-    pub bytes: usize,
 }
 
 impl Memory {
@@ -159,59 +146,6 @@ impl Memory {
             buffer.region.forget_accesses();
         }
     }
-
-    /// The buffer that an access is within, and the offset in it.
-    #[inline]
-    pub fn resolve(&self, address: u64, bytes: usize) -> Result<(usize, usize), OutOfBounds> {
-        let index = (address >> BUFFER_BITS).wrapping_sub(1) as usize;
-        if let Some(buffer) = self.buffers.get(index)
-            && let Some(offset) = address.checked_sub(buffer.base)
-            && (offset as usize)
-                .checked_add(bytes)
-                .is_some_and(|end| end <= buffer.region.len())
-        {
-            return Ok((index, offset as usize));
-        }
-        Err(self.out_of_bounds(address, bytes))
-    }
-
-    #[cold]
-    fn out_of_bounds(&self, address: u64, bytes: usize) -> OutOfBounds {
-        let nearest = match address::global(address) {
-            Place::Global { buffer, .. } => self.buffers.get(buffer),
-            _ => None,
-        };
-        OutOfBounds {
-            nearest: nearest.map(|buffer| (buffer.name.clone(), buffer.region.len())),
-            offset: address.wrapping_sub(nearest.map_or(0, |buffer| buffer.base)) as i64,
-            bytes,
-        }
-    }
-
-    /// Bytes of a buffer, for a report.
-    pub fn place(&self, index: usize, offset: usize, bytes: usize) -> MemoryPlace {
-        MemoryPlace {
-            space: Space::Global,
-            name: self.buffers[index].name.clone(),
-            offset: offset as i64,
-            bytes: bytes as u32,
-        }
-    }
-}
-
-impl OutOfBounds {
-    /// The place, for a report.
-    pub fn place(&self) -> MemoryPlace {
-        MemoryPlace {
-            space: Space::Global,
-            name: self
-                .nearest
-                .as_ref()
-                .map_or_else(String::new, |(name, _)| name.clone()),
-            offset: self.offset,
-            bytes: self.bytes as u32,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -238,24 +172,6 @@ mod tests {
             let memory = memory(align, Contents::Uninitialized(8));
             assert_eq!(memory.address(1).trailing_zeros(), align.trailing_zeros());
         }
-    }
-
-    #[test]
-    fn an_access_must_lie_within_one_buffer() {
-        let memory = memory(16, Contents::Uninitialized(40));
-        let base = memory.address(1);
-        assert_eq!(memory.resolve(base + 24, 16), Ok((1, 24)));
-        let out = |address| {
-            memory
-                .resolve(address, 16)
-                .map_err(|error| (error.nearest, error.offset))
-        };
-        let nearest = |name: &str| Some((name.to_string(), 40));
-        assert_eq!(out(base + 25), Err((nearest("y"), 25)));
-        assert_eq!(out(base - 1), Err((nearest("y"), -1)));
-        assert_eq!(out(base - (1 << 20)), Err((nearest("y"), -(1 << 20))));
-        assert_eq!(out(7), Err((None, 7)));
-        assert_eq!(out(u64::MAX), Err((None, -1)));
     }
 
     #[test]

@@ -88,12 +88,6 @@ impl Region {
         self.initialized.ranges()
     }
 
-    /// The first byte of a range, as far as it lies within, that nobody wrote.
-    pub fn first_uninitialized(&self, range: Range<usize>) -> Option<usize> {
-        self.initialized
-            .first_unset(range.start..range.end.min(self.len()))
-    }
-
     /// Forgets who accessed it, as at the end of a launch.
     pub fn forget_accesses(&mut self) {
         if let Some(shadow) = &mut self.shadow {
@@ -230,7 +224,7 @@ impl Region {
 
 /// What memory that nobody wrote holds at a place: any bits, others for another seed (the finalizer of SplitMix64;
 /// Steele, Lea and Flood, OOPSLA 2014).
-pub fn garbage(seed: u64, place: u64) -> u64 {
+fn garbage(seed: u64, place: u64) -> u64 {
     let mut bits = seed ^ place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -72,8 +72,10 @@ impl SharedMemory {
 
     /// Whether the bytes lie within one variable.
     #[inline]
-    pub fn contains(&self, offset: u64, bytes: usize) -> bool {
-        let offset = offset as usize;
+    pub fn contains(&self, offset: i64, bytes: usize) -> bool {
+        let Ok(offset) = usize::try_from(offset) else {
+            return false;
+        };
         self.variables
             .iter()
             .any(|variable| offset >= variable.start && offset.saturating_add(bytes) <= variable.end)
@@ -122,7 +124,7 @@ mod tests {
         let shared = SharedMemory::new(&kernel(), 32, 0);
         assert!(shared.contains(0, 8) && shared.contains(16, 64) && shared.contains(128, 32));
         assert!(!shared.contains(4, 8) && !shared.contains(8, 8) && !shared.contains(72, 16));
-        assert!(!shared.contains(80, 1) && !shared.contains(152, 16) && !shared.contains(u64::MAX, 16));
+        assert!(!shared.contains(80, 1) && !shared.contains(152, 16) && !shared.contains(-1, 16));
     }
 
     #[test]

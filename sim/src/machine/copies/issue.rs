@@ -447,9 +447,9 @@ impl Machine<'_> {
         is_async: bool,
     ) -> Option<(Target, usize)> {
         let (index, site) = (self.thread_index(turn.at, lane), self.site(turn));
-        if let Some(problem) = self.precheck(turn, index, spot, writes) {
+        if let Some(problem) = self.precheck(turn, index, spot, bytes, writes) {
             self.report(turn, spot, bytes, problem);
-            if writes {
+            if writes || problem == Problem::Fault(Fault::OutOfBounds) {
                 return None;
             }
         }
