@@ -13,10 +13,15 @@ mod bytes;
 mod compare;
 mod convert;
 mod float;
+mod format;
 mod integer;
 mod lanes;
-mod narrow;
+mod nan;
 mod number;
+mod round_to_odd;
+mod rounding;
+mod sign;
+mod sixteen_bits;
 
 pub use approximate::approximate;
 pub use bytes::{permute_bytes, repack};

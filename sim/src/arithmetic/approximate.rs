@@ -10,7 +10,7 @@
 use norma_bundle::Element;
 
 use super::lanes::{LANES, Lanes};
-use super::narrow;
+use super::{format, nan};
 use crate::options::Approximation;
 use crate::program::{ApproximateFunction, Format};
 
@@ -25,11 +25,11 @@ pub fn approximate(
     b: &Lanes,
 ) {
     let below = if flush {
-        narrow::smallest_normal(Format::F32)
+        format::smallest_normal(Format::F32)
     } else {
         0
     };
-    let flushed = |bits| narrow::flush_below(below, 1 << 31, bits);
+    let flushed = |bits| format::flush_below(below, 1 << 31, bits);
     for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
         let (x, y) = (flushed(a[lane]) as u32, flushed(b[lane]) as u32);
         let err = match approximation {
@@ -38,7 +38,7 @@ pub fn approximate(
         };
         let result = evaluate(function, f32::from_bits(x), f32::from_bits(y), err);
         let bits = if result.is_nan() {
-            narrow::NAN_32
+            nan::CANONICAL_32
         } else {
             result.to_bits()
         };
@@ -191,7 +191,7 @@ mod tests {
                     assert!(same, "{function:?}({operand}) is {got}, expected {expected}");
                 }
                 let got = once(function, approximation, false, nan, nan);
-                assert_eq!(got.to_bits(), narrow::NAN_32, "{function:?}");
+                assert_eq!(got.to_bits(), nan::CANONICAL_32, "{function:?}");
             }
         }
         for function in [SquareRoot, ReciprocalSquareRoot, Log2] {

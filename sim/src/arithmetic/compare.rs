@@ -1,7 +1,7 @@
 //! Comparisons, giving an `i1`.
 
 use super::lanes::{Lanes, map2};
-use super::narrow;
+use super::rounding;
 use crate::program::{FloatPredicate, Format, IntegerPredicate};
 
 /// [`crate::program::Instruction::CompareInteger`] on the low `bits` bits.
@@ -41,7 +41,7 @@ pub fn compare_float(
 ) {
     match format {
         Format::F32 => compare(predicate, mask, to, a, b, |x| f32::from_bits(x as u32)),
-        _ => compare(predicate, mask, to, a, b, |x| narrow::widen(format, x)),
+        _ => compare(predicate, mask, to, a, b, |x| rounding::widen(format, x)),
     }
 }
 

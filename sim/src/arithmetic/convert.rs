@@ -1,7 +1,7 @@
 //! Conversions between number types.
 
 use super::lanes::{LANES, Lanes, map1};
-use super::narrow;
+use super::{format, nan, round_to_odd, rounding, sixteen_bits};
 use crate::program::{Conversion, Format, Rounding};
 
 /// [`crate::program::Instruction::Convert`].
@@ -30,12 +30,14 @@ pub fn convert(conversion: Conversion, mask: u32, to: &mut Lanes, from: &Lanes) 
             let plain = rounding == Rounding::NearestEven && !saturate && !relu;
             match (source, result) {
                 (Format::BF16, Format::F32) if !saturate && !relu => {
-                    map1(mask, to, from, narrow::bf16_to_f32)
+                    map1(mask, to, from, sixteen_bits::bf16_to_f32)
                 }
-                (Format::F16, Format::F32) if !saturate && !relu => map1(mask, to, from, narrow::f16_to_f32),
-                (Format::F32, Format::BF16) if plain => map1(mask, to, from, narrow::f32_to_bf16),
-                (Format::F32, Format::F16) if plain => map1(mask, to, from, narrow::f32_to_f16),
-                _ => one_by_one(mask, to, from, |x| match narrow::widen(source, x) {
+                (Format::F16, Format::F32) if !saturate && !relu => {
+                    map1(mask, to, from, sixteen_bits::f16_to_f32)
+                }
+                (Format::F32, Format::BF16) if plain => map1(mask, to, from, sixteen_bits::f32_to_bf16),
+                (Format::F32, Format::F16) if plain => map1(mask, to, from, sixteen_bits::f32_to_f16),
+                _ => one_by_one(mask, to, from, |x| match rounding::widen(source, x) {
                     value if !value.is_nan() => float(value, result, rounding, saturate, relu),
                     _ => nan(source, result, x),
                 }),
@@ -58,7 +60,7 @@ pub fn convert(conversion: Conversion, mask: u32, to: &mut Lanes, from: &Lanes) 
             } else {
                 0
             };
-            one_by_one(mask, to, from, |x| match narrow::widen(source, x) {
+            one_by_one(mask, to, from, |x| match rounding::widen(source, x) {
                 value if value.is_nan() => of_nan,
                 value => float_to_integer(value, bits, signed, rounding),
             });
@@ -80,21 +82,21 @@ fn one_by_one(mask: u32, to: &mut Lanes, from: &Lanes, f: impl Fn(u64) -> u64) {
 fn nan(source: Format, result: Format, bits: u64) -> u64 {
     let keeps = |format| matches!(format, Format::F32 | Format::F16 | Format::BF16);
     match (source, result) {
-        (Format::F64, narrow) if keeps(narrow) => narrow::narrowed_nan(narrow, bits),
-        (narrow, Format::F64) if keeps(narrow) => narrow::widened_nan(narrow, bits),
-        _ => narrow::canonical_nan(result),
+        (Format::F64, narrow) if keeps(narrow) => nan::narrowed(narrow, bits),
+        (narrow, Format::F64) if keeps(narrow) => nan::widened(narrow, bits),
+        _ => nan::canonical(result),
     }
 }
 
 /// Rounds a number, then limits the magnitude (`.satfinite`, infinities included) and drops negative results (`.relu`).
 fn float(value: f64, format: Format, rounding: Rounding, saturate: bool, relu: bool) -> u64 {
-    let rounded = narrow::round(format, value, rounding);
-    let sign = narrow::sign_bit(format);
+    let rounded = rounding::round(format, value, rounding);
+    let sign = format::sign_bit(format);
     if relu && value.is_sign_negative() {
         return 0;
     }
-    if saturate && rounded & !sign > narrow::largest_finite(format) {
-        return narrow::largest_finite(format) | if value < 0.0 { sign } else { 0 };
+    if saturate && rounded & !sign > format::largest_finite(format) {
+        return format::largest_finite(format) | if value < 0.0 { sign } else { 0 };
     }
     rounded
 }
@@ -113,11 +115,7 @@ fn integer_to_float(bits: u8, signed: bool, format: Format, mask: u32, to: &mut 
             } else {
                 i128::from(x)
             };
-            narrow::round(
-                format,
-                narrow::integer_rounded_to_odd(value),
-                Rounding::NearestEven,
-            )
+            rounding::round(format, round_to_odd::integer(value), Rounding::NearestEven)
         }),
     }
 }
@@ -184,7 +182,7 @@ mod tests {
             for pattern in 0..=255 {
                 for wide in [Format::F16, Format::F32, Format::F64] {
                     let back = once(to_float(wide, format), once(to_float(format, wide), pattern));
-                    if narrow::widen(format, pattern).is_nan() {
+                    if rounding::widen(format, pattern).is_nan() {
                         assert_eq!(back, 0x7f);
                     } else {
                         assert_eq!(back, pattern, "{format:?} by {wide:?}");

@@ -4,9 +4,10 @@
 //! products, quotients and square roots gives what one rounding of the exact result gives, as f64 has more than twice
 //! their precision (Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30, 1995).
 
-use super::lanes::{LANES, Lanes, map1, map2, map3};
-use super::narrow;
+use super::lanes::{LANES, Lanes, map2, map3};
 use super::number::Number;
+use super::sign::signs;
+use super::{format, nan, round_to_odd, rounding};
 use crate::program::{FloatOp, Format, Rounding};
 
 /// A format that loops are made for.
@@ -30,7 +31,7 @@ struct F32 {
 impl F32 {
     fn new(flush: bool) -> Self {
         let flush_below = if flush {
-            narrow::smallest_normal(Format::F32)
+            format::smallest_normal(Format::F32)
         } else {
             0
         };
@@ -39,7 +40,7 @@ impl F32 {
 
     #[inline(always)]
     fn flush(self, bits: u64) -> u64 {
-        narrow::flush_below(self.flush_below, 1 << 31, bits)
+        format::flush_below(self.flush_below, 1 << 31, bits)
     }
 }
 
@@ -54,7 +55,7 @@ impl Native for F32 {
     #[inline(always)]
     fn store(self, number: f32, _: [u64; 2]) -> u64 {
         let bits = if number.is_nan() {
-            narrow::NAN_32
+            nan::CANONICAL_32
         } else {
             number.to_bits()
         };
@@ -77,7 +78,7 @@ impl Native for F64 {
     #[inline(always)]
     fn store(self, number: f64, operands: [u64; 2]) -> u64 {
         if number.is_nan() {
-            narrow::propagated_nan(&operands)
+            nan::propagated(&operands)
         } else {
             number.to_bits()
         }
@@ -97,24 +98,6 @@ pub fn float(op: FloatOp, format: Format, flush: bool, mask: u32, to: &mut Lanes
     }
     if flush && format == Format::F32 && op == FloatOp::Mul {
         flush_tiny_products(mask, to, [a, b, &[1 << 31; LANES]]);
-    }
-}
-
-/// Operations on the sign. NaN becomes what it becomes in a sum, but for `copysign`, which only moves bits.
-fn signs(op: FloatOp, format: Format, flush: bool, mask: u32, to: &mut Lanes, a: &Lanes, b: &Lanes) {
-    let sign = narrow::sign_bit(format);
-    let below = if flush { narrow::smallest_normal(format) } else { 0 };
-    let infinity = narrow::infinity(format);
-    let magnitude = |bits: u64| narrow::flush_below(below, sign, bits) & !sign;
-    let number = |operand: u64, result: u64| match format {
-        _ if operand & !sign <= infinity => result,
-        Format::F64 => narrow::propagated_nan(&[operand]),
-        _ => narrow::canonical_nan(format),
-    };
-    match op {
-        FloatOp::Neg => map1(mask, to, a, |x| number(x, magnitude(x) | !x & sign)),
-        FloatOp::Abs => map1(mask, to, a, |x| number(x, magnitude(x))),
-        _ => map2(mask, to, a, b, |x, y| magnitude(x) | y & sign),
     }
 }
 
@@ -140,26 +123,26 @@ pub fn fused_multiply_add(format: Format, flush: bool, mask: u32, to: &mut Lanes
         Format::F64 => map3(mask, to, a, b, c, |x, y, z| {
             let result = f64::from_bits(x).mul_add(f64::from_bits(y), f64::from_bits(z));
             if result.is_nan() {
-                narrow::propagated_nan(&[y, z, x])
+                nan::propagated(&[y, z, x])
             } else {
                 result.to_bits()
             }
         }),
-        _ => rounded(format, flush, mask, to, [a, b, c], narrow::fused_multiply_add),
+        _ => rounded(format, flush, mask, to, [a, b, c], round_to_odd::product_sum),
     }
 }
 
 /// Flushes results of `a * b + c` that only rounding made the smallest normal number: `.ftz` looks at the magnitude
 /// before it is rounded.
 fn flush_tiny_products(mask: u32, to: &mut Lanes, [a, b, c]: [&Lanes; 3]) {
-    let (sign, smallest) = (1 << 31, narrow::smallest_normal(Format::F32));
+    let (sign, smallest) = (1 << 31, format::smallest_normal(Format::F32));
     if to.iter().all(|bits| bits & !sign != smallest) {
         return;
     }
-    let load = |bits| narrow::widen(Format::F32, narrow::flush_below(smallest, sign, bits));
+    let load = |bits| rounding::widen(Format::F32, format::flush_below(smallest, sign, bits));
     for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
         // Rounding to odd never reaches a power of two from below.
-        let exact = narrow::fused_multiply_add(load(a[lane]), load(b[lane]), load(c[lane]));
+        let exact = round_to_odd::product_sum(load(a[lane]), load(b[lane]), load(c[lane]));
         if to[lane] & !sign == smallest && exact.abs() < f64::from(f32::MIN_POSITIVE) {
             to[lane] &= sign;
         }
@@ -213,7 +196,7 @@ fn on_number<N: Number>(op: FloatOp) -> fn(N, N) -> N {
         FloatOp::Ceil => |a, _| a.ceil(),
         FloatOp::Rint => |a, _| a.rint(),
         FloatOp::Round => |a, _| a.round(),
-        // Computed on patterns, in `signs`.
+        // Computed on patterns, by `signs`.
         FloatOp::Neg | FloatOp::Abs | FloatOp::CopySign => |a, _| a,
     }
 }
@@ -231,10 +214,10 @@ fn rounded(
     [a, b, c]: [&Lanes; 3],
     compute: impl Fn(f64, f64, f64) -> f64,
 ) {
-    let sign = narrow::sign_bit(format);
-    let below = if flush { narrow::smallest_normal(format) } else { 0 };
-    let load = |bits| narrow::widen(format, narrow::flush_below(below, sign, bits));
-    let smallest = narrow::widen(format, below);
+    let sign = format::sign_bit(format);
+    let below = if flush { format::smallest_normal(format) } else { 0 };
+    let load = |bits| rounding::widen(format, format::flush_below(below, sign, bits));
+    let smallest = rounding::widen(format, below);
     for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
         let exact = compute(load(a[lane]), load(b[lane]), load(c[lane]));
         // What is tiny before it is rounded is flushed.
@@ -243,7 +226,7 @@ fn rounded(
         } else {
             exact
         };
-        to[lane] = narrow::round(format, kept, Rounding::NearestEven);
+        to[lane] = rounding::round(format, kept, Rounding::NearestEven);
     }
 }
 
@@ -279,28 +262,15 @@ mod tests {
             FloatOp::Sqrt,
             FloatOp::Rint,
         ] {
-            assert_eq!(f32_once(op, payload, 1.0), narrow::NAN_32, "{op:?}");
+            assert_eq!(f32_once(op, payload, 1.0), nan::CANONICAL_32, "{op:?}");
         }
         assert_eq!(
             f32_once(FloatOp::Sub, f32::INFINITY, f32::INFINITY),
-            narrow::NAN_32
+            nan::CANONICAL_32
         );
         assert_eq!(
             float_once(FloatOp::Add, Format::BF16, false, 0xffff, 0),
-            narrow::NAN_16
-        );
-        for op in [FloatOp::Neg, FloatOp::Abs] {
-            assert_eq!(f32_once(op, payload, 0.0), narrow::NAN_32, "{op:?}");
-            assert_eq!(
-                float_once(op, Format::BF16, false, 0xff81, 0),
-                narrow::NAN_16,
-                "{op:?}"
-            );
-        }
-        assert_eq!(
-            f32_once(FloatOp::CopySign, payload, 0.0),
-            0x7f80_0001,
-            "only the sign changes"
+            nan::CANONICAL_16
         );
     }
 
@@ -318,8 +288,7 @@ mod tests {
         assert_eq!(once(FloatOp::Mul, a, b), b | quiet);
         assert_eq!(once(FloatOp::Div, a, b), a | quiet);
         assert_eq!(once(FloatOp::MaxNum, a, b), b | quiet);
-        assert_eq!(once(FloatOp::Sub, infinity, infinity), narrow::NAN_64);
-        assert_eq!(once(FloatOp::Neg, a, a), a | quiet);
+        assert_eq!(once(FloatOp::Sub, infinity, infinity), nan::INVALID_64);
         assert_eq!(fma_once(Format::F64, false, a, b, c), b | quiet);
         assert_eq!(fma_once(Format::F64, false, a, one, c), c);
     }
@@ -342,10 +311,10 @@ mod tests {
             assert_eq!(f32_once(op, a, b), f32::to_bits(expected), "{op:?} {a} {b}");
         }
         for op in [FloatOp::Maximum, FloatOp::Minimum] {
-            assert_eq!(f32_once(op, nan, 1.0), narrow::NAN_32);
-            assert_eq!(f32_once(op, 1.0, nan), narrow::NAN_32);
+            assert_eq!(f32_once(op, nan, 1.0), nan::CANONICAL_32);
+            assert_eq!(f32_once(op, 1.0, nan), nan::CANONICAL_32);
         }
-        assert_eq!(f32_once(FloatOp::MaxNum, nan, nan), narrow::NAN_32);
+        assert_eq!(f32_once(FloatOp::MaxNum, nan, nan), nan::CANONICAL_32);
     }
 
     #[test]
@@ -362,7 +331,6 @@ mod tests {
             0x8000_0000,
             "a result"
         );
-        assert_eq!(once(FloatOp::Neg, subnormal, 0), 0);
         let unflushed = float_once(FloatOp::Mul, Format::F32, false, 0x8080_0000, 0x3f00_0000);
         assert_eq!(unflushed, 0x8040_0000);
         assert_eq!(fma_once(Format::F32, true, 0x0000_0001, 0x7f00_0000, 0), 0);
@@ -454,7 +422,7 @@ mod tests {
             let (x, y) = (bf16::from_bits(a), bf16::from_bits(b));
             for (op, expected) in [(FloatOp::Add, x + y), (FloatOp::Mul, x * y), (FloatOp::Div, x / y)] {
                 let got = float_once(op, Format::BF16, false, u64::from(a), u64::from(b));
-                let expected = if expected.is_nan() { narrow::NAN_16 } else { u64::from(expected.to_bits()) };
+                let expected = if expected.is_nan() { nan::CANONICAL_16 } else { u64::from(expected.to_bits()) };
                 prop_assert_eq!(got, expected);
             }
         }

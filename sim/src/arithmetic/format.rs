@@ -1,0 +1,62 @@
+//! What patterns of a float format look like.
+
+use norma_bundle::Element;
+
+use crate::program::Format;
+
+/// The storage type of a format.
+pub(super) fn element(format: Format) -> Element {
+    match format {
+        Format::F64 => Element::F64,
+        Format::F32 => Element::F32,
+        Format::F16 => Element::F16,
+        Format::BF16 => Element::BF16,
+        Format::F8E4M3FN => Element::F8E4M3FN,
+        Format::F8E5M2 => Element::F8E5M2,
+    }
+}
+
+/// The bit that is the sign.
+pub(super) fn sign_bit(format: Format) -> u64 {
+    1 << (8 * element(format).bytes() - 1)
+}
+
+/// The smallest magnitude that is not subnormal, as a pattern.
+pub(super) fn smallest_normal(format: Format) -> u64 {
+    match format {
+        Format::F64 => 1 << 52,
+        Format::F32 => 1 << 23,
+        Format::F16 => 1 << 10,
+        Format::BF16 => 1 << 7,
+        Format::F8E4M3FN => 1 << 3,
+        Format::F8E5M2 => 1 << 2,
+    }
+}
+
+/// The pattern with a subnormal replaced by the zero of its sign.
+#[inline(always)]
+pub(super) fn flush_below(smallest_normal: u64, sign_bit: u64, bits: u64) -> u64 {
+    if bits & !sign_bit < smallest_normal {
+        bits & sign_bit
+    } else {
+        bits
+    }
+}
+
+/// Bits below the exponent.
+pub(super) fn mantissa_bits(format: Format) -> u32 {
+    smallest_normal(format).trailing_zeros()
+}
+
+/// The magnitude of infinity, or of the largest number in a format without.
+pub(super) fn infinity(format: Format) -> u64 {
+    match format {
+        Format::F8E4M3FN => largest_finite(format),
+        _ => element(format).encode_float(f64::INFINITY),
+    }
+}
+
+/// The magnitude of a format's largest finite number, as a pattern.
+pub(super) fn largest_finite(format: Format) -> u64 {
+    element(format).encode_float(element(format).largest_finite())
+}
