@@ -185,11 +185,20 @@ impl Machine<'_> {
         }
         let (index, site) = (self.thread_index(turn.at, lane), self.site(turn));
         let cluster = &mut self.clusters[turn.at.cluster];
+        let tag = cluster.tag;
         let thread = &cluster.threads[index];
         let mut visible = thread.knowledge.fenced.clone();
         visible.join(&thread.knowledge.initialized);
+        let cta = &mut cluster.ctas[place.cta];
+        let Ok((state, phases)) = cta.mbarriers.get(u64::from(place.offset)) else {
+            return true;
+        };
         let by = Accessor {
-            event: thread.event(),
+            event: Event {
+                cluster: tag,
+                agent: phases.agent,
+                time: phases.copy_time(state),
+            },
             issuer: thread.agent,
             clock: &thread.knowledge.seen,
             proxy: Proxy::Async { fenced: &visible },
@@ -197,7 +206,7 @@ impl Machine<'_> {
             strong: true,
             invariant: false,
         };
-        let region = cluster.ctas[place.cta].shared.region_mut();
+        let region = cta.shared.region_mut();
         let fault = region.note_read(place.offset as usize..place.offset as usize + MBARRIER_BYTES, &by);
         if let Some(Fault::Conflict(Conflict {
             kind: ConflictKind::MissingProxyFence,

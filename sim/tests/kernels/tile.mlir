@@ -20,13 +20,11 @@ gpu.module @tile {
   ^init:
     nvvm.mbarrier.init %bar, %c1 : !llvm.ptr<3>, i32
     nvvm.fence.mbarrier.init
+    nvvm.mbarrier.arrive.expect_tx %bar, %bytes : !llvm.ptr<3>, i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %box, %from, %bar, box[%c0, %row] {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
     llvm.br ^started
   ^started:
     nvvm.barrier
-    llvm.cond_br %first, ^load, ^wait
-  ^load:
-    nvvm.mbarrier.arrive.expect_tx %bar, %bytes : !llvm.ptr<3>, i32
-    nvvm.cp.async.bulk.tensor.shared.cluster.global %box, %from, %bar, box[%c0, %row] {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
     llvm.br ^wait
   ^wait:
     %there = nvvm.mbarrier.try_wait %bar, %c0 : !llvm.ptr<3>, i32 -> i1
