@@ -167,6 +167,9 @@ fn position(blocks: &[BlockRef<'_, '_>], block: BlockRef<'_, '_>) -> Option<usiz
 
 fn signature(function: &Op<'_, '_>, body: &mut Body<'_>, kernel: &mut Kernel) -> Result<()> {
     kernel.name = function.need_text("sym_name")?.to_owned();
+    if function.flag("nvvm.blocksareclusters") {
+        return Err(unsupported("has nvvm.blocksareclusters, which is not modelled"));
+    }
     kernel.required_block = extents(function, "nvvm.reqntid")?;
     kernel.required_cluster = extents(function, "nvvm.cluster_dim")?;
     kernel.entry_registers = entry_registers(function, kernel.required_block);

@@ -74,8 +74,8 @@ pub(super) fn decode(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
         "nvvm.rcp.approx.ftz.f" => convert::reciprocal(op, body),
         "nvvm.convert.f32x2.to.bf16x2" | "nvvm.convert.f32x2.to.f16x2" => convert::to_halves(op, body),
         "nvvm.convert.f32x2.to.f8x2" => convert::floats_to_bytes(op, body),
-        "nvvm.convert.f16x2.to.f8x2" | "nvvm.convert.bf16x2.to.f8x2" => convert::halves_to_bytes(op, body),
-        "nvvm.convert.f8x2.to.f16x2" | "nvvm.convert.f8x2.to.bf16x2" => convert::bytes_to_halves(op, body),
+        "nvvm.convert.f16x2.to.f8x2" => convert::halves_to_bytes(op, body),
+        "nvvm.convert.f8x2.to.f16x2" => convert::bytes_to_halves(op, body),
 
         "nvvm.mapa" => special::map_to_cta(op, body),
         "nvvm.setmaxregister" => special::set_max_registers(op, body),

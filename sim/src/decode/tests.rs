@@ -1,18 +1,40 @@
 //! Small modules and what they decode to.
 
-use super::{DecodeError, ProblemKind, parse};
+use super::{DecodeError, Problem, ProblemKind, parse};
 use crate::program::*;
 
-/// A module with one kernel of that body, which may name the arguments below.
+mod llvm;
+mod nvvm;
+mod ptx;
+
+/// A module with one kernel of that body, whose arguments and variables it may name.
 fn kernel_text(body: &str) -> String {
     format!(
         "llvm.mlir.global internal @shared() {{addr_space = 3 : i32, alignment = 16 : i64}} : !llvm.array<8 x i64>
-         llvm.func @kernel(%global: !llvm.ptr<1> {{llvm.align = 16 : i64}}, %i: i32, %j: i64, %x: f32, %y: f32) \
-         attributes {{nvvm.kernel, nvvm.reqntid = array<i32: 64>}} {{
+         llvm.func @kernel(%global: !llvm.ptr<1> {{llvm.align = 16 : i64}}, %generic: !llvm.ptr, %i: i32, %j: i64, \
+         %h: i16, %p: i1, %x: f32, %y: f32, %d: f64, \
+         %map: !llvm.ptr {{llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant, llvm.align = 64 : i64}}) \
+         attributes {{nvvm.kernel, nvvm.reqntid = array<i32: 64>, nvvm.minctasm = 16 : i32}} {{
+         %shared = llvm.mlir.addressof @shared : !llvm.ptr<3>
+         %cluster = llvm.addrspacecast %shared : !llvm.ptr<3> to !llvm.ptr<7>
          {body}
          }}"
     )
 }
+
+// The registers of the arguments.
+const GLOBAL: Register = 0;
+const GENERIC: Register = 1;
+const I: Register = 2;
+const J: Register = 3;
+const H: Register = 4;
+const P: Register = 5;
+const X: Register = 6;
+const Y: Register = 7;
+const D: Register = 8;
+const MAP: Register = 9;
+/// The address of the variable in shared memory, which is 0 and so also the register of that constant.
+const SHARED: Register = 10;
 
 fn decode(body: &str) -> Result<Program, DecodeError> {
     parse(&kernel_text(body), "kernel.mlir")
@@ -26,162 +48,160 @@ fn code(body: &str) -> Vec<Instruction> {
     code
 }
 
-const GLOBAL: Register = 0;
-const I: Register = 1;
-const J: Register = 2;
-const X: Register = 3;
+/// What is wrong with a body.
+fn problems(body: &str) -> Vec<Problem> {
+    match decode(&format!("{body}\nllvm.return")) {
+        Err(DecodeError::Problems(problems)) => problems,
+        other => unreachable!("{body}: {other:?}"),
+    }
+}
+
+/// Asserts that each text is decoded to code that ends with instructions of those patterns.
+macro_rules! decodes {
+    ($($text:expr => [$($pattern:pat),+] $(if $guard:expr)?;)+) => { $({
+        let code = $crate::decode::tests::code($text);
+        assert!(matches!(&code[..], [.., $($pattern),+] $(if $guard)?), "{}\n{code:#?}", $text);
+    })+ };
+}
+use decodes;
 
 #[test]
 fn a_kernel_has_its_parameters_and_bounds() {
     let program = decode("llvm.return").unwrap_or_default();
     let kernel = &program.kernels[0];
     assert_eq!(kernel.required_block, Some([64, 1, 1]));
+    assert_eq!(
+        kernel.entry_registers,
+        Some(64),
+        "a sixteenth of 65536 for each of 64 threads"
+    );
     let kinds: Vec<_> = kernel.parameters.iter().map(|parameter| parameter.kind).collect();
     assert_eq!(
         kinds[..3],
         [
             ParameterKind::Pointer { align: 16 },
+            ParameterKind::Pointer { align: 1 },
             ParameterKind::Scalar { bits: 32 },
-            ParameterKind::Scalar { bits: 64 },
         ]
     );
-    assert!(
-        kernel.shared.is_empty(),
-        "a variable that nothing names takes no memory"
-    );
+    assert_eq!(kinds[9], ParameterKind::TensorMap);
+    assert_eq!(kernel.parameters[9].register, MAP);
 }
 
 #[test]
-fn element_addresses_add_up_constants() {
-    let ty = "!llvm.struct<(i8, array<4 x f32>)>";
-    let code = code(&format!(
-        "%0 = llvm.getelementptr %global[%j, 1, 2] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, {ty}"
-    ));
-    assert_eq!(
-        code,
-        [
-            Instruction::Constant { to: 6, value: 12 },
-            Instruction::Address {
-                to: 5,
-                a: GLOBAL,
-                b: J,
-                bits: 64,
-                scale: 20
-            },
-            Instruction::Address {
-                to: 7,
-                a: 5,
-                b: 6,
-                bits: 64,
-                scale: 1
-            },
-        ]
-    );
-}
-
-#[test]
-fn taking_a_vector_apart_and_together_makes_no_code() {
-    let code = code(
-        "%c = llvm.mlir.constant(1 : i32) : i32
-         %p = llvm.mlir.poison : vector<2xf32>
-         %a = llvm.insertelement %x, %p[%c : i32] : vector<2xf32>
-         %b = llvm.shufflevector %a, %a [1, 1] : vector<2xf32>
-         %d = llvm.fadd %b, %b : vector<2xf32>",
-    );
-    let add = |to| Instruction::Float {
-        op: FloatOp::Add,
-        format: Format::F32,
-        flush: false,
-        to,
-        a: X,
-        b: X,
+fn shared_variables_lie_in_the_order_of_the_module_and_dynamic_memory_after_them() {
+    let text = |ops: &str| {
+        format!(
+            "llvm.mlir.global internal @a() {{addr_space = 3 : i32}} : !llvm.array<3 x i8>
+             llvm.mlir.global internal @unused() {{addr_space = 3 : i32}} : !llvm.array<64 x i8>
+             llvm.mlir.global internal @b() {{addr_space = 3 : i32, alignment = 8 : i64}} : f32
+             llvm.mlir.global external @dynamic() {{addr_space = 3 : i32, alignment = 128 : i64}} : !llvm.array<0 x i8>
+             llvm.func @kernel() attributes {{nvvm.kernel}} {{ {ops} llvm.return }}"
+        )
     };
-    assert_eq!(code[2..], [add(7), add(8)]);
-}
-
-#[test]
-fn wide_vectors_are_accessed_in_pieces() {
-    let code = code("%0 = llvm.load %global {alignment = 16 : i64} : !llvm.ptr<1> -> vector<16xbf16>");
-    let sizes: Vec<_> = code
+    let name = |name: &str| format!("%{name} = llvm.mlir.addressof @{name} : !llvm.ptr<3>\n");
+    let ops = name("dynamic") + &name("b") + &name("a");
+    let program = parse(&text(&ops), "shared.mlir").unwrap_or_default();
+    let kernel = &program.kernels[0];
+    let places: Vec<_> = kernel
+        .shared
         .iter()
-        .filter_map(|instruction| match instruction {
-            Instruction::Load { to, bytes, align, .. } => Some((to.len(), *bytes, *align)),
-            _ => None,
-        })
+        .map(|variable| (variable.name.as_str(), variable.offset, variable.bytes))
         .collect();
-    assert_eq!(sizes, [(8, 2, 16), (8, 2, 16)]);
-}
-
-#[test]
-fn a_guarded_load_keeps_what_was_there() {
-    let code = code(
-        r#"%p = llvm.icmp "eq" %i, %i : i32
-           %0 = llvm.inline_asm has_side_effects "mov.b32 $0, 0; @$2 ld.global.L1::no_allocate.b32 $0, [$1];",
-             "=r,l,b" %global, %p : (!llvm.ptr<1>, i1) -> i32"#,
-    );
-    let [.., copy, load] = &code[..] else {
-        unreachable!("{code:?}")
-    };
-    assert!(matches!(copy, Instruction::Copy { .. }));
-    let guard = Some(Guard {
-        register: 5,
-        negated: false,
-    });
-    assert!(
-        matches!(load, Instruction::Load { guard: found, align: 4, .. } if *found == guard),
-        "{load:?}"
+    assert_eq!(places, [("a", 0, 3), ("b", 8, 4), ("dynamic", 128, 0)]);
+    assert_eq!(
+        (kernel.static_shared_bytes, kernel.dynamic_shared_offset),
+        (12, 128)
     );
 }
 
 #[test]
-fn an_empty_text_is_its_tied_operands() {
-    let code = code(
-        r#"%0 = llvm.inline_asm has_side_effects "", "=r,0" %i : (i32) -> i32
-           %1 = llvm.add %0, %0 : i32"#,
+fn variables_outside_of_shared_memory_are_refused() {
+    let text = "llvm.mlir.global internal constant @table(dense<1> : tensor<4xi32>) : !llvm.array<4 x i32>
+        llvm.func @kernel() attributes {nvvm.kernel} {
+          %0 = llvm.mlir.addressof @table : !llvm.ptr
+          llvm.return
+        }";
+    let error = parse(text, "table.mlir").err().map(|error| error.to_string());
+    assert_eq!(
+        error.as_deref(),
+        Some(
+            "table.mlir:3:16: 'llvm.mlir.addressof' op names 'table' in Generic memory; only variables in shared \
+             memory are modelled"
+        )
     );
-    assert!(matches!(code[..], [Instruction::Integer { a: I, b: I, .. }]));
 }
 
 #[test]
 fn blocks_get_their_arguments_on_edges() {
     let program = decode(
-        r#"%c = llvm.icmp "eq" %i, %i : i32
-           llvm.cond_br %c, ^one(%x : f32), ^two
+        "llvm.cond_br %p, ^one(%x : f32), ^two
          ^one(%a: f32):
            llvm.br ^one(%a : f32)
          ^two:
-           llvm.return"#,
+           llvm.return",
     )
     .unwrap_or_default();
     let code = &program.kernels[0].code;
-    let Instruction::ConditionalBranch { yes, no, .. } = &code[1] else {
+    let Some(Instruction::ConditionalBranch {
+        condition: P,
+        yes,
+        no,
+    }) = code
+        .iter()
+        .find(|instruction| matches!(instruction, Instruction::ConditionalBranch { .. }))
+    else {
         unreachable!("{code:?}")
     };
-    assert_eq!(
-        code[yes.target as usize],
-        Instruction::Branch(Edge {
-            target: 3,
-            moves: vec![]
-        })
-    );
+    let again = Edge {
+        target: yes.target,
+        moves: vec![],
+    };
+    assert_eq!(code[yes.target as usize], Instruction::Branch(again));
     assert_eq!(code[no.target as usize], Instruction::Return);
-    assert_eq!(yes.moves.len(), 1);
-    assert_eq!(yes.moves[0].1, X);
+    assert!(matches!(yes.moves[..], [(_, X)]));
+}
+
+#[test]
+fn what_a_location_goes_back_to_is_the_place_of_an_instruction() {
+    let program = decode(
+        r#"%0 = llvm.add %i, %i : i32 loc(fused["deep.mlir":7:3, "other.mlir":1:1])
+           %1 = llvm.add %i, %i : i32 loc("name"("named.mlir":8:4))
+           %2 = llvm.add %i, %i : i32 loc(callsite("callee.mlir":9:5 at "caller.mlir":1:1))
+           %3 = llvm.add %i, %i : i32 loc(unknown)
+           llvm.return"#,
+    )
+    .unwrap_or_default();
+    let kernel = &program.kernels[0];
+    let places: Vec<_> = kernel
+        .code
+        .iter()
+        .zip(&kernel.sites)
+        .filter(|(instruction, _)| matches!(instruction, Instruction::Integer { .. }))
+        .map(|(_, site)| {
+            program.sites[*site as usize]
+                .location
+                .as_ref()
+                .map(ToString::to_string)
+        })
+        .collect();
+    let expected = [
+        Some("deep.mlir:7:3"),
+        Some("named.mlir:8:4"),
+        Some("callee.mlir:9:5"),
+        None,
+    ];
+    assert_eq!(places, expected.map(|place| place.map(str::to_owned)));
 }
 
 #[test]
 fn all_that_is_not_modelled_is_named_with_its_place() {
-    let error = decode(
+    let problems = problems(
         "%0 = llvm.intr.pow(%x, %y) : (f32, f32) -> f32
          %1 = llvm.fadd %0, %x : f32
          nvvm.breakpoint
-         llvm.inline_asm \"mov.b32 $0, 1; frobnicate.b32 $0, $1;\", \"=r,r\" %i : (i32) -> i32
-         llvm.return",
-    )
-    .err();
-    let Some(DecodeError::Problems(problems)) = error else {
-        unreachable!("{error:?}")
-    };
+         llvm.inline_asm \"mov.b32 $0, 1; frobnicate.b32 $0, $1;\", \"=r,r\" %i : (i32) -> i32",
+    );
     let named: Vec<_> = problems
         .iter()
         .map(|problem| (problem.site.op.as_str(), problem.kind))
@@ -196,9 +216,39 @@ fn all_that_is_not_modelled_is_named_with_its_place() {
     );
     assert_eq!(
         problems[0].to_string(),
-        "kernel.mlir:3:15: 'llvm.intr.pow' op is not modelled"
+        "kernel.mlir:5:15: 'llvm.intr.pow' op is not modelled"
     );
-    assert!(problems[2].message.contains("`frobnicate.b32 $0, $1;`"));
+    assert_eq!(
+        problems[2].message,
+        "has PTX `frobnicate.b32 $0, $1;`, which is not modelled"
+    );
+}
+
+/// The ops that a table of decoders names.
+fn names<'t>(table: &'t str, dialect: &str) -> Vec<&'t str> {
+    table
+        .split('"')
+        .filter(|name| name.starts_with(dialect) && !name.ends_with('.'))
+        .collect()
+}
+
+#[test]
+fn every_op_that_is_decoded_is_tested() {
+    let tables = [
+        (include_str!("llvm.rs"), "llvm.", include_str!("tests/llvm.rs")),
+        (include_str!("nvvm.rs"), "nvvm.", include_str!("tests/nvvm.rs")),
+    ];
+    let others = include_str!("tests.rs").to_owned() + include_str!("tests/ptx.rs");
+    for (table, dialect, tests) in tables {
+        let names = names(table, dialect);
+        assert!(names.len() > 40);
+        for name in names {
+            assert!(
+                tests.contains(name) || others.contains(name),
+                "{name} is in no test"
+            );
+        }
+    }
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub(super) fn floats_to_bytes(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()
     to_bytes(op, body, Format::F32, components)
 }
 
-/// A vector of two f16 or bf16 to two fp8, each at its own place.
+/// A vector of two f16 to two fp8, each at its own place.
 pub(super) fn halves_to_bytes(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let from = format(op.operand_type(0)?)?;
     match body.operand(op, 0)?[..] {
@@ -103,7 +103,7 @@ fn to_bytes(op: &Op<'_, '_>, body: &mut Body<'_>, from: Format, components: [Reg
     body.result(op, packed)
 }
 
-/// A vector of two i8 that hold fp8 to a vector of two f16 or bf16.
+/// A vector of two i8 that hold fp8 to a vector of two f16.
 pub(super) fn bytes_to_halves(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let conversion = Conversion::Float {
         from: byte_format(op, "srcType")?,

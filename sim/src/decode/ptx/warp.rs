@@ -137,19 +137,34 @@ pub(super) fn active_mask(
     })
 }
 
-/// `elect.sync d|p, mask`, of which only the predicate is modelled: `d`, the leader's lane, must be `_`.
+/// `elect.sync d|p, mask`: the leader's lane is the place of the only 1 among the lanes' predicates.
 pub(super) fn elect(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand]) -> Result<()> {
     q.take("sync");
     q.done()?;
     let [Operand::Pair(lane, predicate), mask] = found else {
         return Err(operands(found));
     };
-    if **lane != Operand::Name("_".to_owned()) {
-        return Err(unsupported("gives the elected lane, which is not modelled"));
-    }
-    let mask = Some(asm.source(mask, HALF)?);
+    let mask = asm.source(mask, HALF)?;
     let to = asm.destination(predicate)?;
-    asm.push(Instruction::Elect { to, mask })
+    asm.push(Instruction::Elect { to, mask: Some(mask) })?;
+    if **lane == Operand::Name("_".to_owned()) {
+        return Ok(());
+    }
+    let lane = asm.destination(lane)?;
+    let leaders = asm.body.fresh();
+    asm.push(Instruction::Vote {
+        kind: VoteKind::Ballot,
+        to: leaders,
+        mask,
+        value: to,
+    })?;
+    asm.push(Instruction::Integer {
+        op: IntegerOp::TrailingZeros,
+        bits: 32,
+        to: lane,
+        a: leaders,
+        b: leaders,
+    })
 }
 
 pub(super) fn reduce(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand]) -> Result<()> {
