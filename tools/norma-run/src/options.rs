@@ -1,11 +1,10 @@
-//! The command line: what can be asked for, and how `NAME=VALUE` settings are read.
+//! The command line: what can be asked for.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Parser;
 use norma_oracle::Fill;
+use norma_oracle::setting::Setting;
 
 /// Runs, verifies and times a bundle on a GPU.
 ///
@@ -54,40 +53,6 @@ pub struct Options {
 const EXIT_CODES: &str = "Exit codes: 0 right, 1 wrong results or a failed launch, 2 a bad command line or bundle, \
                           3 no CUDA driver or no GPU for this bundle";
 
-/// `NAME=VALUE`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setting<T> {
-    /// Before the first `=`.
-    pub name: String,
-    /// After it.
-    pub value: T,
-}
-
-impl<T: FromStr> FromStr for Setting<T> {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) = text
-            .split_once('=')
-            .ok_or_else(|| format!("expected NAME=VALUE, got '{text}'"))?;
-        let number = value
-            .parse()
-            .map_err(|_| format!("expected a number after '{name}=', got '{value}'"))?;
-        Ok(Setting {
-            name: name.to_owned(),
-            value: number,
-        })
-    }
-}
-
-/// Settings by name; of two with one name, the later.
-pub fn by_name<T: Clone>(settings: &[Setting<T>]) -> BTreeMap<String, T> {
-    settings
-        .iter()
-        .map(|setting| (setting.name.clone(), setting.value.clone()))
-        .collect()
-}
-
 impl Options {
     /// Whether to verify: when asked to, and when nothing else is asked for.
     pub fn verifies(&self) -> bool {
@@ -103,24 +68,6 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Options::command().debug_assert();
-    }
-
-    #[test]
-    fn settings_are_split_at_the_equals_sign() {
-        assert_eq!(
-            "m=16".parse::<Setting<i64>>().unwrap(),
-            Setting {
-                name: "m".into(),
-                value: 16
-            }
-        );
-        assert_eq!("eps=1e-5".parse::<Setting<f64>>().unwrap().value, 1e-5);
-        assert!(
-            "m".parse::<Setting<i64>>()
-                .unwrap_err()
-                .contains("expected NAME=VALUE")
-        );
-        assert!("m=x".parse::<Setting<i64>>().unwrap_err().contains("got 'x'"));
     }
 
     #[test]

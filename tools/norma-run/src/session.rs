@@ -2,13 +2,14 @@
 
 use norma_oracle::memory;
 use norma_oracle::problem::Problem;
+use norma_oracle::setting::by_name;
 use norma_oracle::verify::Sampling;
 
 use crate::bundle::Bundle;
 use crate::call::Loaded;
 use crate::driver::Device;
 use crate::failure::Failure;
-use crate::options::{Options, by_name};
+use crate::options::Options;
 use crate::report::Report;
 use crate::timing;
 use crate::verify;

@@ -21,6 +21,9 @@ pub struct Options {
     /// Run only tests whose name or path contains this; leaves out the check of the generated docs
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
+    /// Run the numerics suite's longer rows and more drawn cases too
+    #[arg(long)]
+    long: bool,
     #[command(flatten)]
     setup: setup::Options,
 }
@@ -58,6 +61,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let mut tally = run_cargo_tests(&setup, filter)?;
     if build_tools(&setup)? {
         tally += run_lit(&setup, filter)?;
+        tally += run_numerics(&setup, options)?;
     } else {
         tally += ONE_FAILURE;
     }
@@ -79,42 +83,61 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Runs cargo's tests, showing their output as it comes and adding up the result lines.
+/// Runs cargo's tests.
 fn run_cargo_tests(setup: &Setup, filter: Option<&str>) -> Result<Tally, Failure> {
     eprintln!("test: cargo test");
     let mut cargo = setup.cargo();
-    cargo
-        .args(["test", "--workspace", "--no-fail-fast"])
-        .args(filter)
-        .stdout(Stdio::piped());
-    let mut child = cargo.spawn().map_err(|error| Failure::start(&cargo, &error))?;
+    cargo.args(["test", "--workspace", "--no-fail-fast"]).args(filter);
+    run_and_add_up(&mut cargo, "test result: ")
+}
+
+/// Runs the numerics suite: kernels compiled, simulated, and compared with the oracle.
+fn run_numerics(setup: &Setup, options: &Options) -> Result<Tally, Failure> {
+    eprintln!("test: numerics");
+    let mut numerics = Command::new(workspace::built_programs()?.join("norma-numerics"));
+    setup.prepare(&mut numerics);
+    numerics.current_dir(workspace::root());
+    if options.long {
+        numerics.arg("--long");
+    }
+    if let Some(filter) = &options.filter {
+        numerics.args(["--filter", filter]);
+    }
+    run_and_add_up(&mut numerics, "numerics: ")
+}
+
+/// Runs a child, showing its output as it comes and adding up the result lines, which begin with `prefix`.
+fn run_and_add_up(command: &mut Command, prefix: &str) -> Result<Tally, Failure> {
+    command.stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| Failure::start(command, &error))?;
     let mut tally = Tally::default();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             println!("{line}");
-            tally += result_line(&line).unwrap_or_default();
+            tally += result_line(&line, prefix).unwrap_or_default();
         }
     }
-    let status = child.wait().map_err(|error| Failure::start(&cargo, &error))?;
+    let status = child.wait().map_err(|error| Failure::start(command, &error))?;
     if !status.success() && tally.failed == 0 {
         tally += ONE_FAILURE;
     }
     Ok(tally)
 }
 
-/// Reads libtest's `test result: ok. 12 passed; 0 failed; 1 ignored; ...`.
-fn result_line(line: &str) -> Option<Tally> {
-    let counts = line.strip_prefix("test result: ")?;
+/// Reads libtest's `test result: ok. 12 passed; 0 failed; 1 ignored; ...`, and the numerics suite's
+/// `numerics: 12 passed, 0 failed`.
+fn result_line(line: &str, prefix: &str) -> Option<Tally> {
+    let counts = line.strip_prefix(prefix)?;
     let count = |what: &str| {
         let before = counts
-            .split(';')
+            .split([';', ','])
             .find_map(|part| part.trim().strip_suffix(what))?;
         before.split_whitespace().last()?.parse().ok()
     };
     Some(Tally {
         passed: count(" passed")?,
         failed: count(" failed")?,
-        skipped: count(" ignored")?,
+        skipped: count(" ignored").unwrap_or_default(),
     })
 }
 
@@ -199,17 +222,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libtest_result_lines_are_counted_and_others_are_not() {
+    fn result_lines_are_counted_and_others_are_not() {
         let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 5 filtered out; finished in 0.02s";
         assert_eq!(
-            result_line(line),
+            result_line(line, "test result: "),
             Some(Tally {
                 passed: 12,
                 failed: 3,
                 skipped: 1
             })
         );
-        assert_eq!(result_line("test passes::rule ... ok"), None);
+        assert_eq!(result_line("test passes::rule ... ok", "test result: "), None);
+        let line = "numerics: 400 passed, 2 failed";
+        assert_eq!(
+            result_line(line, "numerics: "),
+            Some(Tally {
+                passed: 400,
+                failed: 2,
+                skipped: 0
+            })
+        );
     }
 
     #[test]

@@ -1,0 +1,61 @@
+//! How the command lines of what runs kernels spell sizes, strides and scalars: `NAME=VALUE`.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// `NAME=VALUE`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting<T> {
+    /// Before the first `=`.
+    pub name: String,
+    /// After it.
+    pub value: T,
+}
+
+impl<T: FromStr> FromStr for Setting<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| format!("expected NAME=VALUE, got '{text}'"))?;
+        let number = value
+            .parse()
+            .map_err(|_| format!("expected a number after '{name}=', got '{value}'"))?;
+        Ok(Setting {
+            name: name.to_owned(),
+            value: number,
+        })
+    }
+}
+
+/// Settings by name; of two with one name, the later.
+pub fn by_name<T: Clone>(settings: &[Setting<T>]) -> BTreeMap<String, T> {
+    settings
+        .iter()
+        .map(|setting| (setting.name.clone(), setting.value.clone()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_split_at_the_equals_sign() {
+        assert_eq!(
+            "m=16".parse::<Setting<i64>>().unwrap(),
+            Setting {
+                name: "m".into(),
+                value: 16
+            }
+        );
+        assert_eq!("eps=1e-5".parse::<Setting<f64>>().unwrap().value, 1e-5);
+        assert!(
+            "m".parse::<Setting<i64>>()
+                .unwrap_err()
+                .contains("expected NAME=VALUE")
+        );
+        assert!("m=x".parse::<Setting<i64>>().unwrap_err().contains("got 'x'"));
+    }
+}

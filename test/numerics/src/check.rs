@@ -1,0 +1,143 @@
+//! A case, compiled, simulated and judged.
+
+use std::collections::BTreeMap;
+
+use norma_bundle::expression::Expression;
+use norma_bundle::manifest::Function;
+use norma_compiler::compile::{Input, Outcome};
+use norma_compiler::target::SM_90A;
+use norma_compiler::{CompileOptions, Kind};
+use norma_oracle::Problem;
+use norma_sim::judge::{Request, judge};
+use norma_sim::{Bundle, Error, Judgement};
+
+use crate::case::{Case, Layout, Program, Run};
+use crate::source;
+
+/// Why a case did not pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// Whether the compiler says that it does not support the program: then nothing is wrong.
+    pub unsupported: bool,
+    /// What happened, a line or more.
+    pub why: String,
+}
+
+impl Failure {
+    fn new(why: String) -> Self {
+        Self {
+            unsupported: false,
+            why,
+        }
+    }
+}
+
+/// What a case ran as, for a command line that does the same.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bindings {
+    /// The sizes, by name.
+    pub sizes: BTreeMap<String, i64>,
+    /// The strides, by name.
+    pub strides: BTreeMap<String, i64>,
+}
+
+/// Compiles a program.
+///
+/// # Errors
+/// What the compiler says.
+pub fn compile(program: &Program) -> Result<Bundle, Failure> {
+    let options = CompileOptions {
+        schedule: program.schedule_text(),
+        ..CompileOptions::new(&SM_90A)
+    };
+    let mut outcome = Outcome::default();
+    let text = source::text(program);
+    let input = Input {
+        name: "case.mlir",
+        text: &text,
+    };
+    Bundle::compile(input, &options, &mut outcome).map_err(|error| {
+        let unsupported = match &error {
+            Error::Compile(error) => {
+                error.kind() == Kind::Unsupported || outcome.diagnostics.contains("error: unsupported: ")
+            }
+            _ => false,
+        };
+        Failure {
+            unsupported,
+            why: format!("{}{error}", outcome.diagnostics),
+        }
+    })
+}
+
+/// The sizes and strides that a run binds.
+pub fn bindings(function: &Function, program: &Program, run: &Run) -> Bindings {
+    let sizes = function.size_symbols().into_iter();
+    let mut bindings = Bindings {
+        sizes: sizes.map(|name| (name.to_owned(), run.rows)).collect(),
+        ..Bindings::default()
+    };
+    let row = program.row() * program.heads;
+    let (axis, stride) = match program.layout {
+        Layout::Dense => return bindings,
+        Layout::Padded(gap) => (0, row + gap),
+        Layout::Transposed => (1, run.rows + 1),
+    };
+    let strides = function
+        .tensor("x")
+        .map(|x| x.strides.as_slice())
+        .unwrap_or_default();
+    if let Some(Expression::Symbol(name)) = strides.get(axis) {
+        bindings.strides.insert(name.clone(), stride);
+    }
+    bindings
+}
+
+/// Runs a compiled program.
+///
+/// # Errors
+/// What the simulator found, or how the results are wrong.
+pub fn run(bundle: &Bundle, program: &Program, run: &Run) -> Result<Judgement, Failure> {
+    let refused = |error: Error| Failure::new(format!("cannot be run: {error}"));
+    let function = bundle.function(Some(source::FUNCTION)).map_err(refused)?;
+    if function.definition.is_none() {
+        return Err(Failure::new("the function has no definition".to_owned()));
+    }
+    let Bindings { sizes, strides } = bindings(function, program, run);
+    let problem =
+        Problem::new(function, sizes, strides, BTreeMap::new()).map_err(|error| refused(error.into()))?;
+    let request = Request {
+        fill: run.fill,
+        seed: run.seed,
+        seeds: run.seeds,
+        rows_checked: 0,
+        options: norma_simulator::Options::default(),
+    };
+    let judgement = judge(bundle, &problem, &request, &mut |_, _| ()).map_err(refused)?;
+    match judgement.passed() {
+        true => Ok(judgement),
+        false => Err(Failure::new(describe(&judgement))),
+    }
+}
+
+/// Compiles a case and runs it.
+///
+/// # Errors
+/// As [`compile`] and [`run`].
+pub fn check(case: &Case) -> Result<(), Failure> {
+    let bundle = compile(&case.program)?;
+    run(&bundle, &case.program, &case.run).map(drop)
+}
+
+fn describe(judgement: &Judgement) -> String {
+    let mut lines: Vec<String> = judgement
+        .findings
+        .iter()
+        .map(|(_, finding)| finding.to_string())
+        .collect();
+    lines.extend(judgement.difference.iter().map(ToString::to_string));
+    if let Some(verification) = judgement.verification.iter().find(|found| !found.passed) {
+        lines.push(verification.to_string());
+    }
+    lines.join("\n")
+}

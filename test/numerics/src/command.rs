@@ -1,0 +1,42 @@
+//! A case as a `norma-sim` command line and the program that it runs.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use norma_oracle::Fill;
+
+use crate::case::Case;
+use crate::check::Bindings;
+use crate::source;
+
+/// Writes a case's program into a folder and gives the command line that runs it.
+///
+/// # Errors
+/// The folder cannot be made or written.
+pub fn write(case: &Case, bindings: &Bindings, folder: &Path, name: &str) -> io::Result<String> {
+    fs::create_dir_all(folder)?;
+    let path = folder.join(format!("{name}.mlir"));
+    fs::write(&path, format!("// {case}\n{}", source::text(&case.program)))?;
+    let mut command = format!("norma-sim {}", path.display());
+    // Writing to a string does not fail.
+    for (name, size) in &bindings.sizes {
+        let _ = write!(command, " --size {name}={size}");
+    }
+    for (name, stride) in &bindings.strides {
+        let _ = write!(command, " --stride {name}={stride}");
+    }
+    if let Some(schedule) = case.program.schedule_text() {
+        let _ = write!(command, " --schedule '{schedule}'");
+    }
+    if case.run.fill != Fill::Normal {
+        let _ = write!(
+            command,
+            " --fill {}",
+            format!("{:?}", case.run.fill).to_lowercase()
+        );
+    }
+    let _ = write!(command, " --seed {} --seeds {}", case.run.seed, case.run.seeds);
+    Ok(command)
+}

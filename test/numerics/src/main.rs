@@ -1,0 +1,78 @@
+//! The numerics suite: kernels of many shapes, compiled, simulated, and compared with what they must compute.
+//!
+//! `norma-numerics` runs the table and then cases drawn from a seed, which it prints. What fails is made as small as it
+//! fails, and printed as a `norma-sim` command line. The last line adds up.
+
+mod bench;
+mod case;
+mod check;
+mod command;
+mod random;
+mod reduce;
+mod source;
+mod suite;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Compiles kernels of many ops, types, shapes and schedules, and runs each in the simulator against the oracle.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Cli {
+    #[command(flatten)]
+    options: Options,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What is run.
+#[derive(Debug, clap::Args)]
+struct Options {
+    /// Run longer rows, more seeds and more drawn cases too
+    #[arg(long)]
+    long: bool,
+    /// Run only cases whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// The seed of the first drawn case; the others follow
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many cases to draw; 300 where not given, 4000 with --long
+    #[arg(long, value_name = "N")]
+    drawn: Option<u64>,
+    /// Where programs that fail are written
+    #[arg(long, value_name = "DIR", default_value = "target/numerics")]
+    output: PathBuf,
+    /// Print the cases' names and run none
+    #[arg(long)]
+    list: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measure the simulator's speed
+    Bench,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Some(Command::Bench) = cli.command {
+        return match bench::report() {
+            Ok(text) => {
+                print!("{text}");
+                ExitCode::SUCCESS
+            }
+            Err(failure) => {
+                eprintln!("error: {}", failure.why);
+                ExitCode::FAILURE
+            }
+        };
+    }
+    match suite::run(&cli.options) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}

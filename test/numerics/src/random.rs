@@ -1,0 +1,174 @@
+//! Cases drawn at random from a seed: shapes and combinations that no table thinks of.
+
+use norma_bundle::Element::{self, BF16, F16, F32};
+use norma_oracle::Fill;
+use norma_oracle::fill::Random;
+
+use crate::case::{Case, Layout, Op, Program, Run, Schedule};
+use crate::table::EDGES;
+
+/// The longest row.
+const LONGEST: u64 = 6000;
+
+/// The case of a seed: the same always.
+pub fn case(seed: u64) -> Case {
+    let mut random = Draw(Random::new(seed));
+    let x = random.of(&[BF16, F16, F32]);
+    let op = op(&mut random);
+    let y = if random.one_in(3) {
+        random.of(&[BF16, F16, F32])
+    } else {
+        x
+    };
+    let columns = columns(&mut random);
+    let row: i64 = columns.iter().product();
+    let heads = if random.one_in(8) { random.up_to(4) } else { 1 };
+    let align = random
+        .one_in(4)
+        .then(|| random.of(&[2, 4, 8, 16]).max(x.bytes() as i64));
+    let layout = layout(&mut random, x, row * heads, heads, columns.len(), align);
+    let schedule = random
+        .one_in(3)
+        .then(|| schedule(&mut random, row, align, x, layout));
+    Case {
+        program: Program {
+            op,
+            x,
+            y,
+            heads,
+            columns,
+            layout,
+            align,
+            schedule,
+        },
+        run: Run {
+            rows: random.of(&[0, 1, 1, 2, 3, 5, 9]),
+            fill: random.of(&[
+                Fill::Normal,
+                Fill::Normal,
+                Fill::Special,
+                Fill::Offset,
+                Fill::Ones,
+            ]),
+            seed,
+            seeds: 2,
+        },
+    }
+}
+
+struct Draw(Random);
+
+impl Draw {
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.0.below(choices.len() as u64) as usize]
+    }
+
+    fn one_in(&mut self, count: u64) -> bool {
+        self.0.below(count) == 0
+    }
+
+    /// From 1 to `most`.
+    fn up_to(&mut self, most: u64) -> i64 {
+        1 + self.0.below(most) as i64
+    }
+}
+
+fn op(random: &mut Draw) -> Op {
+    let element =
+        |random: &mut Draw| -> Option<Element> { random.of(&[None, Some(BF16), Some(F16), Some(F32)]) };
+    if random.one_in(2) {
+        let weight = element(random);
+        return Op::RmsNorm {
+            weight,
+            offset: weight.is_some() && random.one_in(2),
+            bias: element(random),
+            rstd: random.one_in(3),
+        };
+    }
+    match random.one_in(3) {
+        true => Op::LayerNorm {
+            affine: element(random),
+        },
+        false => random.of(&[
+            Op::LayerNormWelford,
+            Op::Softmax,
+            Op::LogSumExp,
+            Op::L2Norm,
+            Op::Amax,
+            Op::Min,
+            Op::Sum,
+            Op::Centre,
+            Op::VarianceAndAmax,
+        ]),
+    }
+}
+
+/// Short rows as often as long ones, and edges more often than what lies between.
+fn columns(random: &mut Draw) -> Vec<i64> {
+    if random.one_in(6) {
+        return vec![random.up_to(40), random.up_to(130)];
+    }
+    let extent = match random.0.below(4) {
+        0 => random.of(&EDGES),
+        1 => random.up_to(64),
+        2 => random.up_to(1100),
+        _ => random.up_to(LONGEST),
+    };
+    vec![extent]
+}
+
+fn layout(random: &mut Draw, x: Element, row: i64, heads: i64, axes: usize, align: Option<i64>) -> Layout {
+    if !random.one_in(5) {
+        return Layout::Dense;
+    }
+    // A dynamic stride is a multiple of the alignment.
+    let unit = (align.unwrap_or(16) / x.bytes() as i64).max(1);
+    if random.one_in(4) && heads == 1 && axes == 1 && unit == 1 {
+        return Layout::Transposed;
+    }
+    let stride = (row + random.up_to(40)) / unit * unit + unit;
+    Layout::Padded(stride - row)
+}
+
+/// A schedule that the row, the alignment and the layout allow, as far as they decide it.
+fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout: Layout) -> Schedule {
+    let mut vector = random.of(&[1, 2, 4, 8]);
+    let widest = align.unwrap_or(16) / x.bytes() as i64;
+    while vector > 1 && (row % vector != 0 || vector > widest || layout == Layout::Transposed) {
+        vector /= 2;
+    }
+    let threads_per_row: i64 = 1 << random.0.below(11);
+    let most_rows = (1024 / threads_per_row).min(8);
+    let rows_per_cta = 1 << random.0.below(u64::from(most_rows.ilog2()) + 1);
+    Schedule {
+        rows_per_cta,
+        threads_per_row,
+        vector,
+        rows_per_thread: if random.one_in(4) { rows_per_cta.min(2) } else { 1 },
+        reread: random.one_in(4),
+        streaming: random.one_in(4),
+        early_reads: random.one_in(4),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_one_case() {
+        assert_eq!(case(7), case(7));
+        assert!((0..20).any(|seed| case(seed).program != case(7).program));
+    }
+
+    #[test]
+    fn every_kind_of_thing_is_drawn() {
+        let cases: Vec<Case> = (0..500).map(case).collect();
+        let drawn = |what: &dyn Fn(&Case) -> bool| cases.iter().filter(|case| what(case)).count();
+        assert!(drawn(&|case| case.program.schedule.is_some()) > 100);
+        assert!(drawn(&|case| matches!(case.program.layout, Layout::Padded(_))) > 20);
+        assert!(drawn(&|case| case.program.columns.len() == 2) > 20);
+        assert!(drawn(&|case| case.program.row() > 3000) > 20);
+        assert!(drawn(&|case| case.run.rows == 0) > 20);
+    }
+}

@@ -1,0 +1,369 @@
+//! The table: op, types, shapes, layouts, schedules and inputs whose results the suite holds the compiler to.
+//!
+//! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
+
+use norma_bundle::Element::{self, BF16, F16, F32, F64, I32, I64};
+use norma_oracle::Fill;
+
+use crate::case::{Case, Layout, Op, Program, Run, Schedule};
+
+/// Row lengths at the edges: of a vector, a warp, a register tile, and what real models have.
+pub const EDGES: [i64; 10] = [1, 2, 7, 31, 33, 769, 1000, 4095, 4096, 5120];
+/// Row counts at the edges.
+const ROWS: [i64; 3] = [0, 1, 3];
+/// Longer row lengths that take seconds each.
+const LONG_ROWS: [i64; 4] = [8192, 12288, 16384, 24576];
+/// RMSNorm with a weight of the same type as `x`.
+const WEIGHTED: Op = Op::RmsNorm {
+    weight: Some(BF16),
+    offset: false,
+    bias: None,
+    rstd: false,
+};
+/// RMSNorm with everything there is.
+const EVERYTHING: Op = Op::RmsNorm {
+    weight: Some(F32),
+    offset: true,
+    bias: Some(BF16),
+    rstd: true,
+};
+
+/// Every case; with `long` those too that take longer than every change should wait for.
+pub fn cases(long: bool) -> Vec<Case> {
+    let mut cases = Vec::new();
+    rms_norm_edges(&mut cases);
+    rms_norm_types(&mut cases);
+    kernel_form(&mut cases);
+    layouts(&mut cases);
+    schedules(&mut cases);
+    inputs(&mut cases);
+    if long {
+        long_rows(&mut cases);
+    }
+    for (number, case) in cases.iter_mut().enumerate() {
+        case.run.seed = number as u64;
+    }
+    cases
+}
+
+/// A plain case, to change one thing of.
+fn plain(op: Op, x: Element, columns: i64) -> Case {
+    Case {
+        program: Program {
+            op,
+            x,
+            y: x,
+            heads: 1,
+            columns: vec![columns],
+            layout: Layout::Dense,
+            align: None,
+            schedule: None,
+        },
+        run: Run {
+            rows: 3,
+            fill: Fill::Normal,
+            seed: 0,
+            seeds: 2,
+        },
+    }
+}
+
+fn rms_norm(weight: Option<Element>, offset: bool, bias: Option<Element>, rstd: bool) -> Op {
+    Op::RmsNorm {
+        weight,
+        offset,
+        bias,
+        rstd,
+    }
+}
+
+fn rms_norm_edges(cases: &mut Vec<Case>) {
+    for columns in EDGES {
+        for rows in ROWS {
+            let mut case = plain(WEIGHTED, BF16, columns);
+            case.run.rows = rows;
+            cases.push(case);
+        }
+        cases.push(plain(EVERYTHING, F16, columns));
+        cases.push(plain(rms_norm(None, false, None, true), F32, columns));
+    }
+}
+
+fn rms_norm_types(cases: &mut Vec<Case>) {
+    let floats = [BF16, F16, F32];
+    for x in floats {
+        for y in floats {
+            let mut case = plain(rms_norm(Some(x), false, None, false), x, 1000);
+            case.program.y = y;
+            cases.push(case);
+        }
+        for weight in floats {
+            cases.push(plain(rms_norm(Some(weight), true, Some(x), false), x, 769));
+            cases.push(plain(rms_norm(Some(x), false, Some(weight), true), x, 4096));
+        }
+        cases.push(plain(rms_norm(None, false, Some(x), false), x, 33));
+    }
+    for columns in [vec![4, 8], vec![32, 128], vec![7, 33], vec![1, 64], vec![5, 1]] {
+        let mut case = plain(EVERYTHING, BF16, 1);
+        case.program.columns = columns;
+        cases.push(case);
+    }
+    for heads in [2, 5] {
+        let mut case = plain(WEIGHTED, BF16, 128);
+        case.program.heads = heads;
+        cases.push(case);
+    }
+}
+
+fn kernel_form(cases: &mut Vec<Case>) {
+    let ops = [
+        Op::LayerNorm { affine: Some(F32) },
+        Op::LayerNorm { affine: None },
+        Op::LayerNormWelford,
+        Op::Softmax,
+        Op::LogSumExp,
+        Op::CrossEntropy,
+        Op::L2Norm,
+        Op::Amax,
+        Op::ArgMax,
+        Op::Min,
+        Op::Sum,
+        Op::Centre,
+        Op::VarianceAndAmax,
+    ];
+    for op in ops {
+        for (columns, x) in [
+            (1, F32),
+            (7, BF16),
+            (33, F16),
+            (64, BF16),
+            (769, F32),
+            (1000, BF16),
+            (4096, BF16),
+        ] {
+            cases.push(plain(op, x, columns));
+        }
+    }
+    for x in [F64, I32, I64] {
+        for op in [Op::Sum, Op::Min] {
+            for columns in [1, 31, 769, 4096] {
+                cases.push(plain(op, x, columns));
+            }
+        }
+    }
+    cases.push(plain(Op::Centre, F64, 769));
+    for columns in [vec![4, 8], vec![7, 33]] {
+        let mut case = plain(Op::LayerNorm { affine: Some(BF16) }, BF16, 1);
+        case.program.columns = columns;
+        case.program.heads = 2;
+        cases.push(case);
+    }
+}
+
+fn layouts(cases: &mut Vec<Case>) {
+    for align in [2, 4, 8] {
+        for columns in [64, 1000, 4096] {
+            let mut case = plain(WEIGHTED, BF16, columns);
+            case.program.align = Some(align);
+            cases.push(case);
+        }
+    }
+    for (columns, gap) in [(64, 8), (1000, 24), (4096, 8), (33, 1), (769, 7)] {
+        for op in [WEIGHTED, Op::Softmax] {
+            let mut case = plain(op, BF16, columns);
+            case.program.layout = Layout::Padded(gap);
+            case.program.align = (gap % 8 != 0).then_some(2);
+            cases.push(case);
+        }
+    }
+    for columns in [7, 64, 1000] {
+        let mut case = plain(WEIGHTED, F32, columns);
+        case.program.layout = Layout::Transposed;
+        case.program.align = Some(4);
+        cases.push(case);
+    }
+}
+
+fn schedules(cases: &mut Vec<Case>) {
+    let base = Schedule::default();
+    let few = |threads_per_row| Schedule {
+        threads_per_row,
+        ..base
+    };
+    let forced = [
+        (64, few(1)),
+        (64, few(2)),
+        (64, few(16)),
+        (769, few(32)),
+        (769, few(64)),
+        (1000, few(128)),
+        (4096, few(1024)),
+        (1000, Schedule { vector: 2, ..few(32) }),
+        (1000, Schedule { vector: 4, ..few(64) }),
+        (
+            4096,
+            Schedule {
+                vector: 8,
+                ..few(256)
+            },
+        ),
+        (
+            4095,
+            Schedule {
+                vector: 1,
+                ..few(256)
+            },
+        ),
+        (
+            5120,
+            Schedule {
+                vector: 8,
+                ..few(256)
+            },
+        ),
+        (
+            33,
+            Schedule {
+                rows_per_cta: 2,
+                ..few(8)
+            },
+        ),
+        (
+            64,
+            Schedule {
+                rows_per_cta: 4,
+                ..few(32)
+            },
+        ),
+        (
+            64,
+            Schedule {
+                rows_per_cta: 8,
+                ..few(4)
+            },
+        ),
+        (
+            1000,
+            Schedule {
+                rows_per_cta: 2,
+                ..few(64)
+            },
+        ),
+        (
+            4096,
+            Schedule {
+                rows_per_cta: 4,
+                ..few(128)
+            },
+        ),
+        (
+            64,
+            Schedule {
+                rows_per_cta: 4,
+                rows_per_thread: 2,
+                ..few(16)
+            },
+        ),
+        (
+            1000,
+            Schedule {
+                rows_per_cta: 2,
+                rows_per_thread: 2,
+                vector: 4,
+                ..few(128)
+            },
+        ),
+        (
+            1000,
+            Schedule {
+                reread: true,
+                ..few(64)
+            },
+        ),
+        (
+            4096,
+            Schedule {
+                reread: true,
+                vector: 8,
+                ..few(128)
+            },
+        ),
+        (
+            5120,
+            Schedule {
+                reread: true,
+                streaming: true,
+                vector: 8,
+                ..few(512)
+            },
+        ),
+        (
+            4096,
+            Schedule {
+                streaming: true,
+                early_reads: true,
+                vector: 8,
+                ..few(512)
+            },
+        ),
+        (
+            769,
+            Schedule {
+                early_reads: true,
+                ..few(128)
+            },
+        ),
+    ];
+    for (columns, schedule) in forced {
+        for op in [EVERYTHING, Op::LayerNormWelford, Op::VarianceAndAmax] {
+            let mut case = plain(op, BF16, columns);
+            case.program.schedule = Some(schedule);
+            case.run.rows = schedule.rows_per_cta + 1;
+            cases.push(case);
+        }
+    }
+}
+
+fn inputs(cases: &mut Vec<Case>) {
+    let ops = [
+        EVERYTHING,
+        Op::LayerNorm { affine: None },
+        Op::LayerNormWelford,
+        Op::Softmax,
+        Op::L2Norm,
+        Op::Centre,
+    ];
+    for op in ops {
+        for fill in [Fill::Special, Fill::Offset, Fill::Large, Fill::Ones] {
+            // 769 elements leave lanes dead: what they hold must not show, however far the mean is from zero.
+            for columns in [31, 769] {
+                let mut case = plain(op, F32, columns);
+                case.run.fill = fill;
+                cases.push(case);
+            }
+        }
+    }
+    for op in [Op::Amax, Op::Min, Op::LogSumExp, Op::Sum] {
+        for fill in [Fill::Special, Fill::Offset] {
+            let mut case = plain(op, BF16, 769);
+            case.run.fill = fill;
+            cases.push(case);
+        }
+    }
+}
+
+fn long_rows(cases: &mut Vec<Case>) {
+    for columns in LONG_ROWS {
+        for (op, x) in [(WEIGHTED, BF16), (EVERYTHING, F16), (Op::Softmax, BF16)] {
+            cases.push(plain(op, x, columns));
+        }
+    }
+    for columns in EDGES {
+        for op in [WEIGHTED, EVERYTHING, Op::LayerNormWelford, Op::CrossEntropy] {
+            let mut case = plain(op, BF16, columns);
+            case.run.rows = 17;
+            case.run.seeds = 8;
+            cases.push(case);
+        }
+    }
+}

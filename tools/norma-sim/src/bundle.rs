@@ -1,0 +1,109 @@
+//! A bundle whose modules are ready to run: from a folder that `normac --keep-nvvm` wrote, or compiled in memory.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use norma_bundle::Manifest;
+use norma_bundle::manifest::{Function, Kernel};
+use norma_compiler::CompileOptions;
+use norma_compiler::compile::{self, Input, Outcome};
+use norma_simulator::decode;
+use norma_simulator::program::Program;
+
+use crate::error::Error;
+
+/// A manifest and the kernels that it launches.
+#[derive(Debug)]
+pub struct Bundle {
+    /// What a launcher needs to know.
+    pub manifest: Manifest,
+    /// The modules by their file names in the manifest.
+    programs: BTreeMap<String, Program>,
+}
+
+impl Bundle {
+    /// Compiles a text to level `nvvm`; diagnostics are left in `outcome`.
+    ///
+    /// # Errors
+    /// What the compiler says, or an op that the simulator does not model.
+    pub fn compile(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle, Error> {
+        let lowered = compile::lowered(input, options, outcome)?;
+        Self::new(lowered.manifest, lowered.modules)
+    }
+
+    /// Loads a bundle from a folder.
+    ///
+    /// # Errors
+    /// A manifest or module that cannot be read or used, or a bundle that was written without modules.
+    pub fn load(folder: &Path) -> Result<Bundle, Error> {
+        let manifest = Manifest::load(folder)?;
+        let mut modules = BTreeMap::new();
+        for kernel in manifest.functions.iter().flat_map(|function| &function.kernels) {
+            let name = kernel.module.as_ref().ok_or_else(|| {
+                Error::Request(format!(
+                    "the bundle has no module for kernel '{}': write it by normac --keep-nvvm",
+                    kernel.symbol
+                ))
+            })?;
+            let path = folder.join(name);
+            let text = fs::read_to_string(&path)
+                .map_err(|error| Error::Request(format!("cannot read '{}': {error}", path.display())))?;
+            modules.insert(name.clone(), text);
+        }
+        Self::new(manifest, modules)
+    }
+
+    fn new(manifest: Manifest, modules: impl IntoIterator<Item = (String, String)>) -> Result<Bundle, Error> {
+        let mut programs = BTreeMap::new();
+        for (name, text) in modules {
+            let program = decode::parse(&text, &name)?;
+            programs.insert(name, program);
+        }
+        Ok(Bundle { manifest, programs })
+    }
+
+    /// The function of that name, or the first.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn function(&self, name: Option<&str>) -> Result<&Function, Error> {
+        let functions = &self.manifest.functions;
+        let found = functions
+            .iter()
+            .find(|function| name.is_none_or(|name| function.name == name));
+        found.ok_or_else(|| {
+            let known: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
+            Error::Request(match name {
+                Some(name) => format!("there is no function '{name}', only {}", known.join(", ")),
+                None => "there is no function to run".to_owned(),
+            })
+        })
+    }
+
+    /// Takes from another compilation what a module of a low level no longer says of its functions: what they compute,
+    /// and which of their tensors' sizes are the same. What the kernels assume of the tensors stays.
+    pub fn define_by(&mut self, other: &Manifest) {
+        for function in &mut self.manifest.functions {
+            let Some(source) = other.functions.iter().find(|other| other.name == function.name) else {
+                continue;
+            };
+            function.definition = source.definition.clone();
+            for tensor in function.inputs.iter_mut().chain(&mut function.outputs) {
+                if let Some(source) = source.tensor(&tensor.name) {
+                    tensor.shape.clone_from(&source.shape);
+                    tensor.strides.clone_from(&source.strides);
+                }
+            }
+        }
+    }
+
+    /// The module that holds a kernel.
+    ///
+    /// # Errors
+    /// The manifest names none.
+    pub fn program(&self, kernel: &Kernel) -> Result<&Program, Error> {
+        let program = kernel.module.as_ref().and_then(|name| self.programs.get(name));
+        program.ok_or_else(|| Error::Request(format!("there is no module for kernel '{}'", kernel.symbol)))
+    }
+}

@@ -1,0 +1,147 @@
+//! A function's runs under several seeds, judged: what the simulator found, whether all gave the same bits, and whether
+//! they are the bits that the definition asks for.
+
+use std::fmt;
+
+use norma_oracle::memory::{self, Images};
+use norma_oracle::problem::Problem;
+use norma_oracle::verify::{Run as Ran, Sampling, verify};
+use norma_oracle::{Fill, Verification};
+use norma_simulator::{Finding, Options, Progress};
+
+use crate::bundle::Bundle;
+use crate::error::Error;
+use crate::run::run;
+use crate::traffic::KernelTraffic;
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What the inputs hold.
+    pub fill: Fill,
+    /// The seed of the inputs, and of the first run.
+    pub seed: u64,
+    /// How many runs, under this and the following seeds.
+    pub seeds: u64,
+    /// The most rows of a large result that are compared; 0 for all.
+    pub rows_checked: usize,
+    /// The simulator's options; their seed is not used.
+    pub options: Options,
+}
+
+/// An element that two runs gave different bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The tensor.
+    pub tensor: String,
+    /// The element's offset in the tensor's memory, in elements.
+    pub element: usize,
+    /// The seeds of the runs.
+    pub seeds: [u64; 2],
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [one, other] = self.seeds;
+        write!(
+            f,
+            "element {} of '{}' has other bits under seed {other} than under seed {one}",
+            self.element, self.tensor
+        )
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Judgement {
+    /// What the kernels did wrong, each once, with the seed that first showed it.
+    pub findings: Vec<(u64, Finding)>,
+    /// How the results of the first run compare; absent if the simulator found something.
+    pub verification: Option<Verification>,
+    /// The first difference between the results of two runs.
+    pub difference: Option<Difference>,
+    /// How many seeds were run.
+    pub seeds: u64,
+    /// Instructions times the threads that executed them, over all runs.
+    pub thread_instructions: u64,
+    /// Bank conflicts and coalescing of each kernel in the first run, if asked for.
+    pub traffic: Vec<KernelTraffic>,
+}
+
+impl Judgement {
+    /// Whether nothing is wrong.
+    pub fn passed(&self) -> bool {
+        self.findings.is_empty()
+            && self.difference.is_none()
+            && self.verification.as_ref().is_none_or(|found| found.passed)
+    }
+}
+
+/// Runs the function of `problem` under each seed, and tells `progress` the seed's number and how far its run is.
+///
+/// # Errors
+/// A launch that a driver would refuse, or a definition that cannot be evaluated.
+pub fn judge(
+    bundle: &Bundle,
+    problem: &Problem<'_>,
+    request: &Request,
+    progress: &mut dyn FnMut(u64, Progress),
+) -> Result<Judgement, Error> {
+    let inputs = memory::inputs(problem, request.fill, request.seed);
+    let mut judgement = Judgement::default();
+    let mut first: Option<Images> = None;
+    for number in 0..request.seeds.max(1) {
+        let seed = request.seed.wrapping_add(number);
+        let options = Options {
+            seed,
+            ..request.options.clone()
+        };
+        let run = run(bundle, problem, &inputs, &options, &mut |at| progress(number, at))?;
+        judgement.seeds += 1;
+        judgement.thread_instructions += run.thread_instructions;
+        for finding in run.findings {
+            let known =
+                |(_, other): &(u64, Finding)| other.kind == finding.kind && other.site == finding.site;
+            if !judgement.findings.iter().any(known) {
+                judgement.findings.push((seed, finding));
+            }
+        }
+        match &first {
+            None => {
+                if judgement.findings.is_empty() {
+                    let ran = Ran {
+                        before: &inputs,
+                        after: &run.images,
+                        again: None,
+                        workspaces: &run.workspaces,
+                    };
+                    let sampling = Sampling {
+                        rows: request.rows_checked,
+                        seed: request.seed,
+                    };
+                    judgement.verification = Some(verify(problem, ran, sampling)?);
+                }
+                judgement.traffic = run.traffic;
+                first = Some(run.images);
+            }
+            Some(first) if judgement.difference.is_none() && judgement.findings.is_empty() => {
+                judgement.difference = difference(problem, first, &run.images, [request.seed, seed]);
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(judgement)
+}
+
+/// The first element in which two runs differ.
+fn difference(problem: &Problem<'_>, one: &Images, other: &Images, seeds: [u64; 2]) -> Option<Difference> {
+    problem.function.outputs.iter().find_map(|tensor| {
+        let (one, other) = (one.get(&tensor.name)?.body(), other.get(&tensor.name)?.body());
+        let byte = one.iter().zip(other).position(|(one, other)| one != other)?;
+        Some(Difference {
+            tensor: tensor.name.clone(),
+            element: byte / tensor.dtype.bytes(),
+            seeds,
+        })
+    })
+}

@@ -1,0 +1,116 @@
+//! A kernel's launch as the simulator takes it, from the manifest.
+
+use std::collections::BTreeMap;
+
+use norma_bundle::manifest::{Kernel, ScalarType};
+use norma_compiler::Target;
+use norma_oracle::launch::{self, Parameter, Symbols};
+use norma_oracle::problem::Problem;
+use norma_simulator::memory::{Buffer, BufferAccess, Contents, Memory};
+use norma_simulator::{Argument, Launch, TensorMap};
+
+use crate::error::Error;
+
+/// What cuMemAlloc promises of an address, in bytes.
+const WORKSPACE_ALIGNMENT: u32 = 256;
+
+/// Where tensors and workspaces lie: their indices in the simulator's memory.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// By the tensors' names.
+    pub tensors: BTreeMap<String, usize>,
+    /// By the workspaces' names.
+    pub workspaces: BTreeMap<String, usize>,
+}
+
+/// Evaluates a kernel's launch; workspaces that are new are added to the memory.
+///
+/// # Errors
+/// A size or parameter without a value.
+pub fn evaluate(
+    problem: &Problem<'_>,
+    kernel: &Kernel,
+    multiprocessors: u32,
+    memory: &mut Memory,
+    places: &mut Places,
+) -> Result<Launch, Error> {
+    let symbols = symbols(problem, kernel, multiprocessors)?;
+    let mut arguments = Vec::new();
+    for parameter in launch::parameters(problem, kernel, &symbols)? {
+        arguments.push(match parameter {
+            Parameter::Tensor(name) => Argument::Buffer(tensor(places, name)?),
+            Parameter::Scalar { scalar, bytes } => Argument::Scalar(bits(scalar, bytes)),
+            Parameter::Workspace { name, bytes } => {
+                let index = *places.workspaces.entry(name.to_owned()).or_insert_with(|| {
+                    memory.add(Buffer {
+                        name: name.to_owned(),
+                        access: BufferAccess::Workspace,
+                        contents: Contents::Bytes(vec![0; bytes]),
+                        align: WORKSPACE_ALIGNMENT,
+                        pending: false,
+                    })
+                });
+                Argument::Buffer(index)
+            }
+            Parameter::TensorMap {
+                map,
+                dims,
+                strides_bytes,
+            } => Argument::TensorMap(TensorMap {
+                buffer: tensor(places, &map.tensor)?,
+                element: map.element,
+                dims,
+                strides: strides_bytes,
+                box_dims: map.box_dims.clone(),
+                swizzle: map.swizzle,
+            }),
+        });
+    }
+    Ok(Launch {
+        kernel: kernel.symbol.clone(),
+        grid: launch::grid(kernel, &symbols)?,
+        block: kernel.block,
+        cluster: kernel.cluster,
+        shared_bytes: launch::shared_bytes(kernel, &symbols)?,
+        programmatic: kernel.programmatic_dependent_launch,
+        arguments,
+    })
+}
+
+/// The symbols of the kernel's expressions. How many CTAs an SM holds is what threads and shared memory allow, and
+/// registers where they are known.
+fn symbols(problem: &Problem<'_>, kernel: &Kernel, multiprocessors: u32) -> Result<Symbols, Error> {
+    let mut symbols = problem.kernel_symbols(kernel);
+    symbols.insert("num_sms".to_owned(), i64::from(multiprocessors));
+    let mut ctas = 1;
+    if let Ok(target) = Target::parse(&kernel.target) {
+        let threads: u32 = kernel.block.iter().product();
+        let shared = launch::shared_bytes(kernel, &symbols)? + kernel.static_shared_bytes.unwrap_or(0);
+        // Each CTA takes 1024 bytes besides its own (CUDA C++ Programming Guide, Shared Memory of 8.x and 9.0).
+        let by_shared = target.shared_per_sm / (shared + 1024);
+        let by_registers = kernel.registers.map_or(u32::MAX, |registers| {
+            target.registers_per_sm / (registers.max(1) * threads.max(1))
+        });
+        ctas = (target.threads_per_sm / threads.max(1))
+            .min(target.ctas_per_sm)
+            .min(by_shared)
+            .min(by_registers)
+            .max(1);
+    }
+    symbols.insert("ctas_per_sm".to_owned(), i64::from(ctas));
+    Ok(symbols)
+}
+
+fn tensor(places: &Places, name: &str) -> Result<usize, Error> {
+    let place = places.tensors.get(name).copied();
+    place.ok_or_else(|| Error::Request(format!("the function has no tensor '{name}'")))
+}
+
+/// A scalar's bits, zero above its type.
+fn bits(scalar: ScalarType, bytes: [u8; 8]) -> u64 {
+    let word = u64::from_le_bytes(bytes);
+    match scalar {
+        ScalarType::I32 | ScalarType::U32 | ScalarType::F32 => word & 0xffff_ffff,
+        ScalarType::I64 | ScalarType::U64 | ScalarType::F64 => word,
+    }
+}

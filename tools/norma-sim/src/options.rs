@@ -1,0 +1,127 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use norma_compiler::{Level, Target};
+use norma_oracle::Fill;
+use norma_oracle::setting::Setting;
+use norma_simulator::Approximation;
+
+/// Runs kernels on the CPU as adversely as the GPU's memory model allows, and says what they do wrong.
+///
+/// INPUT is a bundle that `normac --keep-nvvm` wrote, or a module of any level, which is compiled first. A function's
+/// kernels run on generated inputs under one seed after the other: races, wrong waits, stray accesses and deadlocks are
+/// reported where they happen, and the results are compared with each other and with the function's definition.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXIT_STATUS)]
+pub struct Options {
+    /// A bundle's folder, or a .mlir file; `-` is standard input
+    pub input: PathBuf,
+    /// The function to run; the first where not given
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+    /// The level of the module; found out by its ops where not given
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
+    pub from: Option<Level>,
+    /// A `#norm.schedule<...>` for every kernel, in place of the compiler's choice
+    #[arg(long, value_name = "ATTRIBUTE")]
+    pub schedule: Option<String>,
+    /// What to compile for
+    #[arg(long, value_name = "TARGET", value_parser = parse_target, default_value = "sm_90a")]
+    pub target: &'static Target,
+    /// A size that the function leaves open, such as m=4
+    #[arg(long = "size", value_name = "NAME=N")]
+    pub sizes: Vec<Setting<i64>>,
+    /// A stride that the function leaves open, in elements; dense where not given
+    #[arg(long = "stride", value_name = "NAME=N")]
+    pub strides: Vec<Setting<i64>>,
+    /// A scalar argument, such as eps=1e-5
+    #[arg(long = "scalar", value_name = "NAME=X")]
+    pub scalars: Vec<Setting<f64>>,
+    /// What the inputs hold
+    #[arg(long, value_enum, default_value_t = Fill::Normal)]
+    pub fill: Fill,
+    /// The seed of the inputs, and of the first run
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// How many runs, under this and the following seeds
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    pub seeds: u64,
+    /// How approximate instructions err
+    #[arg(long, value_enum, default_value_t = Errors::Adverse)]
+    pub errors: Errors,
+    /// Fail where there is no definition to compare the results with
+    #[arg(long)]
+    pub verify: bool,
+    /// The source of a module that has lost its definition: what its function must compute
+    #[arg(long, value_name = "FILE")]
+    pub oracle: Option<PathBuf>,
+    /// How many rows to compare where there are many; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub rows_checked: usize,
+    /// Report bank conflicts and coalescing of each access
+    #[arg(long)]
+    pub traffic: bool,
+    /// Write one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+const EXIT_STATUS: &str = "Exit status: 0 right, 1 something was found or the input is at fault, 2 the command line is wrong, \
+                           70 Norma is at fault";
+
+/// How approximate instructions err.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Errors {
+    /// By close to what the PTX ISA allows
+    Adverse,
+    /// Not at all
+    None,
+}
+
+impl From<Errors> for Approximation {
+    fn from(errors: Errors) -> Self {
+        match errors {
+            Errors::Adverse => Self::Adversarial,
+            Errors::None => Self::Exact,
+        }
+    }
+}
+
+fn parse_level(name: &str) -> Result<Level, String> {
+    let level: Level = name
+        .parse()
+        .map_err(|error: norma_compiler::Error| error.to_string())?;
+    match level.is_mlir() {
+        true => Ok(level),
+        false => Err(format!(
+            "level '{level}' has no ops to simulate; the last that has is '{}'",
+            Level::Nvvm
+        )),
+    }
+}
+
+fn parse_target(name: &str) -> Result<&'static Target, String> {
+    Target::parse(name).map_err(|error| {
+        let hint = error.hint().map(|hint| format!("\n  {hint}"));
+        error.to_string() + &hint.unwrap_or_default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn levels_below_nvvm_are_refused() {
+        assert_eq!(parse_level("nvvm"), Ok(Level::Nvvm));
+        assert!(parse_level("ptx").unwrap_err().contains("'nvvm'"));
+    }
+}

@@ -1,0 +1,43 @@
+//! A bar on a terminal while a big run goes on; nothing elsewhere.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use norma_simulator::Progress;
+
+/// Runs over before this many CTAs have ended show no bar.
+const FEW: u64 = 64;
+
+/// The bar of all runs together.
+pub struct Bar {
+    bar: Option<ProgressBar>,
+    seeds: u64,
+}
+
+impl Bar {
+    /// A bar for so many runs.
+    pub fn new(seeds: u64) -> Self {
+        Self { bar: None, seeds }
+    }
+
+    /// Shows how far the run of a seed is.
+    pub fn tell(&mut self, number: u64, at: Progress) {
+        if at.total * self.seeds < FEW {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::new(at.total * self.seeds);
+            match ProgressStyle::with_template("{wide_bar} {pos}/{len} CTAs {eta}") {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            }
+        });
+        bar.set_position(number * at.total + at.done);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
