@@ -34,9 +34,9 @@ pub struct Worst {
     pub expected: f64,
     /// The kernel's value.
     pub actual: f64,
-    /// Their distance in ulp of the output's type at the expected value.
+    /// Their distance, once the expected value is rounded, in ulp of the output's type.
     pub ulps: f64,
-    /// Their distance as a part of what is allowed; above 1 is wrong.
+    /// The kernel's error as a part of what is allowed; above 1 is wrong.
     pub part_of_tolerance: f64,
 }
 
@@ -123,11 +123,12 @@ fn judge_float(element: Element, bits: u64, oracle: f64, scale: f64, ulps: f64) 
         return verdict(0.0, 0.0);
     }
     let allowed = tolerance(element, oracle, scale, ulps);
-    let distance = (actual - stored).abs();
-    let part = distance / allowed;
-    // Next to overflow the distance is infinite although both are right.
+    // Storing alone is up to half an ulp; the rest is the kernel's.
+    let error = (actual - oracle).abs() - element.ulp(oracle) / 2.0;
+    let part = if error < 0.0 { 0.0 } else { error / allowed };
+    // Next to overflow the error is infinite although both are right.
     verdict(
-        distance,
+        (actual - stored).abs(),
         match within(element, actual, oracle, allowed) {
             true if part.is_finite() => part.min(1.0),
             true => 1.0,
@@ -149,9 +150,10 @@ mod tests {
     #[test]
     fn errors_are_measured_against_the_tolerance() {
         assert_eq!(judged(Element::BF16, 1.0, 1.0), 0.0);
-        let neighbour = judged(Element::BF16, 1.0 + 1.0 / 128.0, 1.001);
-        assert!(neighbour > 0.9 && neighbour <= 1.0, "{neighbour}");
-        assert!(judged(Element::BF16, 1.0 + 1.0 / 64.0, 1.001) > 1.0);
+        let ulp = 1.0 / 128.0;
+        let neighbour = judged(Element::BF16, 1.0 + ulp, 1.0 + 0.49999 * ulp);
+        assert!(neighbour > 0.1 && neighbour <= 1.0, "{neighbour}");
+        assert!(judged(Element::BF16, 1.0 + ulp, 1.0 + 0.49 * ulp) > 1.0);
         assert_eq!(judged(Element::F32, f64::NAN, 1.0), f64::INFINITY);
         assert_eq!(judged(Element::F32, f64::NAN, f64::NAN), 0.0);
         assert_eq!(judged(Element::F32, f64::INFINITY, f64::INFINITY), 0.0);

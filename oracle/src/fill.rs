@@ -12,6 +12,8 @@ pub enum Fill {
     Ones,
     /// 1000 plus the standard normal distribution: sums cancel
     Offset,
+    /// The standard normal distribution times 0.001: an eps of 1e-6 weighs as much as the squares
+    Small,
     /// The standard normal distribution times 10000
     Large,
     /// Normal, with scattered NaN, infinities, zeros of both signs and subnormals
@@ -20,7 +22,14 @@ pub enum Fill {
 
 impl Fill {
     /// Every fill.
-    pub const ALL: [Fill; 5] = [Fill::Normal, Fill::Ones, Fill::Offset, Fill::Large, Fill::Special];
+    pub const ALL: [Fill; 6] = [
+        Fill::Normal,
+        Fill::Ones,
+        Fill::Offset,
+        Fill::Small,
+        Fill::Large,
+        Fill::Special,
+    ];
 }
 
 /// A generator of 64 random bits at a time (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
@@ -102,6 +111,7 @@ fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
         Fill::Normal | Fill::Special => random.normal(),
         Fill::Ones => 1.0,
         Fill::Offset => 1000.0 + random.normal(),
+        Fill::Small => 1e-3 * random.normal(),
         Fill::Large => 1e4 * random.normal(),
     })
 }

@@ -2,21 +2,20 @@
 
 use norma_bundle::Element;
 
-/// Rounds `values` to `element` in place, and adapts their scales.
+/// Rounds `values` to `element` in place, and adapts their scales; `ulps` is how far, in ulp of the arithmetic at a value's
+/// scale, a kernel may be from the oracle before it rounds.
 ///
-/// A kernel's value may lie across a rounding boundary from the oracle's. Where it can, being within a few ulp of the
-/// arithmetic at the value's scale, the narrow results differ by an ulp of the narrow type, and the new scale is the
-/// one at which four ulp of the arithmetic (the least that `tolerance.rs` ever allows) are that much. Elsewhere, and
-/// where the value is a number of the arithmetic and so was computed exactly, both round to the same number.
+/// A kernel's value may lie across a rounding boundary from the oracle's. Where it can, the narrow results differ by an ulp
+/// of the narrow type, and the new scale is one at which `ulps` ulp of the arithmetic are that much. Elsewhere, and where
+/// the value is a number of the arithmetic and so was computed exactly, both round to the same number.
 pub(crate) fn round_narrow(
     element: Element,
     saturate: bool,
     arithmetic: Element,
+    ulps: f64,
     values: &mut [f64],
     scales: &mut [f64],
 ) {
-    /// How far, in ulp of the arithmetic at the value's scale, a kernel may be from the oracle before it rounds.
-    const SLACK: f64 = 8.0;
     let limit = if saturate {
         element.largest_finite()
     } else {
@@ -31,12 +30,13 @@ pub(crate) fn round_narrow(
     };
     for (value, scale) in values.iter_mut().zip(scales) {
         let rounded = narrow(*value);
-        let slack = SLACK * arithmetic.ulp(*scale);
+        let slack = ulps * arithmetic.ulp(*scale);
         let ambiguous =
             arithmetic.round(*value) != *value && narrow(*value - slack) != narrow(*value + slack);
         *scale = rounded.abs();
         if ambiguous {
-            *scale = scale.max(element.ulp(rounded) / (4.0 * arithmetic.ulp(1.0)));
+            // Twice, because the ulp of a scale within a binade is that of the binade's lower end.
+            *scale = scale.max(2.0 * element.ulp(rounded) / (ulps * arithmetic.ulp(1.0)));
         }
         *value = rounded;
     }
@@ -48,7 +48,7 @@ mod tests {
 
     fn rounded(element: Element, saturate: bool, value: f64) -> (f64, f64) {
         let (mut values, mut scales) = ([value], [value.abs()]);
-        round_narrow(element, saturate, Element::F32, &mut values, &mut scales);
+        round_narrow(element, saturate, Element::F32, 4.0, &mut values, &mut scales);
         (values[0], scales[0])
     }
 
@@ -57,7 +57,7 @@ mod tests {
         let ulp = Element::BF16.ulp(1.0);
         let (value, scale) = rounded(Element::BF16, false, 1.0 + ulp / 2.0 + 1e-12);
         assert_eq!(value, 1.0 + ulp);
-        assert_eq!(4.0 * Element::F32.ulp(1.0) * scale, ulp);
+        assert_eq!(4.0 * Element::F32.ulp(scale), 2.0 * ulp);
         assert_eq!(rounded(Element::BF16, false, 1.0 + ulp / 3.0), (1.0, 1.0));
     }
 

@@ -48,7 +48,7 @@ impl Stored {
         self.ulps = self.ulps.max(part.ulps());
         for region in chunks(&part.extents()) {
             let elements = part.evaluate(&self.layout, &region)?;
-            let data = rounded(self.element, elements.data);
+            let data = rounded(self.element, part.ulps(), elements.data);
             self.data
                 .scatter(&elements.places, &data)
                 .ok_or_else(|| OracleError::Unbound(part.tensor.to_owned()))?;
@@ -62,10 +62,10 @@ impl Stored {
     }
 }
 
-fn rounded(element: Element, mut data: Data) -> Data {
+fn rounded(element: Element, ulps: f64, mut data: Data) -> Data {
     if let Data::Float { values, scales } = &mut data {
         if element.is_narrow_float() {
-            round_narrow(element, false, Element::F32, values, scales);
+            round_narrow(element, false, Element::F32, ulps, values, scales);
         } else {
             values.iter_mut().for_each(|value| *value = element.round(*value));
         }

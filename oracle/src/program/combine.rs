@@ -6,6 +6,7 @@ use super::grid::{Data, Grid};
 use super::operation;
 use crate::error::OracleError;
 use crate::scaled::Scaled;
+use crate::tolerance::{Order, arithmetic_ulps};
 use norma_bundle::Element;
 use norma_bundle::program::{Combiner, Number, Region, Step};
 
@@ -139,7 +140,8 @@ fn combine_by_region(
                     .collect();
                 let operand_types: Vec<Element> =
                     operation.operands.iter().map(|operand| known[*operand]).collect();
-                let data = operation::apply(operation, &operands, &operand_types)
+                let ulps = arithmetic_ulps(1, Order::Tree);
+                let data = operation::apply(operation, &operands, &operand_types, ulps)
                     .map_err(|source| OracleError::Operation { step, source })?;
                 (data, operation.element)
             }

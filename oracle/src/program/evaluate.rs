@@ -12,8 +12,7 @@ use norma_bundle::program::{Program, Step, Value};
 
 use super::access::{dims_of, element_offsets};
 use super::grid::{Data, Grid};
-use super::operation;
-use super::values::Cache;
+use super::values::{Cache, Rounding};
 use crate::error::OracleError;
 use crate::layout::Layout;
 use crate::tensor::Tensor;
@@ -46,7 +45,7 @@ pub struct Evaluator<'a> {
     /// The dims each value varies over, ascending.
     pub(super) dims: Vec<Vec<usize>>,
     /// The rounding error of each value, see `tolerance.rs`.
-    ulps: Vec<f64>,
+    pub(super) ulps: Vec<f64>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -149,7 +148,7 @@ impl<'a> Evaluator<'a> {
         let mut cache = Cache::new();
         let (step, _) = self.definitions[write.value];
         let grid = match &self.program.steps[step] {
-            Step::Op(_) => Rc::new(self.operation(step, region, &mut cache, operation::apply_unrounded)?),
+            Step::Op(_) => Rc::new(self.operation(step, region, &mut cache, Rounding::None)?),
             _ => self.value(write.value, region, &mut cache)?,
         };
         let extents = extents_of(&write.dims, region);
@@ -214,7 +213,7 @@ pub(super) fn union(dims: &[Vec<usize>], values: &[Value]) -> Vec<usize> {
     all
 }
 
-fn most(ulps: &[f64], values: &[Value]) -> f64 {
+pub(super) fn most(ulps: &[f64], values: &[Value]) -> f64 {
     values
         .iter()
         .map(|value| ulps[*value])

@@ -34,17 +34,19 @@ pub enum OperationError {
     DivideByZero(String),
 }
 
-/// Applies `operation` to operands of equal length, whose types are `types`.
+/// Applies `operation` to operands of equal length, whose types are `types`, and rounds the result where the definition
+/// does. `ulps` is how far, in ulp of the arithmetic at their scale, the result may be off in a kernel, see `tolerance.rs`.
 ///
 /// # Errors
-/// An operation the evaluator does not know, operands it does not take, or an integer division by zero.
-pub fn apply(operation: &Operation, operands: &[&Data], types: &[Element]) -> Result<Data, OperationError> {
-    let widest = if types.contains(&Element::F64) {
-        Element::F64
-    } else {
-        Element::F32
-    };
-    apply_unrounded(operation, operands, types).map(|result| round_result(result, operation, widest))
+/// An operation the oracle does not know, operands it does not take, or an integer division by zero.
+pub fn apply(
+    operation: &Operation,
+    operands: &[&Data],
+    types: &[Element],
+    ulps: f64,
+) -> Result<Data, OperationError> {
+    let unrounded = apply_unrounded(operation, operands, types)?;
+    Ok(rounded(unrounded, operation, types, ulps))
 }
 
 /// [`apply`] without the rounding to the result's type: what a kernel's result, before it is stored, approximates.
@@ -161,11 +163,16 @@ pub(crate) fn zip_floats(a: &Data, b: &Data, combine: fn(Scaled, Scaled) -> Scal
 }
 
 /// Rounds to the result's type where the definition does: to narrow floats always, and to f32 in a `truncf`.
-fn round_result(mut data: Data, operation: &Operation, arithmetic: Element) -> Data {
+pub(super) fn rounded(mut data: Data, operation: &Operation, types: &[Element], ulps: f64) -> Data {
+    let arithmetic = if types.contains(&Element::F64) {
+        Element::F64
+    } else {
+        Element::F32
+    };
     let element = operation.element;
     if let Data::Float { values, scales } = &mut data {
         if element.is_narrow_float() {
-            round_narrow(element, operation.saturate, arithmetic, values, scales);
+            round_narrow(element, operation.saturate, arithmetic, ulps, values, scales);
         } else if operation.name == "arith.truncf" {
             values.iter_mut().for_each(|value| *value = element.round(*value));
         }
@@ -202,6 +209,7 @@ mod tests {
             &operation(name, Element::F32),
             &data.iter().collect::<Vec<_>>(),
             &types,
+            4.0,
         )
         .unwrap()
         {
@@ -226,7 +234,7 @@ mod tests {
             values: vec![3.0],
             scales: vec![5.0],
         };
-        let result = apply(&operation("math.exp", Element::F32), &[&x], &[Element::F32]).unwrap();
+        let result = apply(&operation("math.exp", Element::F32), &[&x], &[Element::F32], 4.0).unwrap();
         assert_eq!(result.floats().next().unwrap().scale, 5.0 * 3.0f64.exp());
     }
 
@@ -237,6 +245,7 @@ mod tests {
             &operation("arith.truncf", Element::BF16),
             &[&third],
             &[Element::F32],
+            4.0,
         )
         .unwrap();
         assert!(matches!(rounded, Data::Float { values, .. } if values[0] == Element::BF16.round(1.0 / 3.0)));
@@ -248,7 +257,7 @@ mod tests {
         let big = Data::exact(vec![1e6, -1e6]);
         let mut narrow = operation("arith.truncf", Element::F8E4M3FN);
         narrow.saturate = true;
-        let result = apply(&narrow, &[&big], &[Element::F32]).unwrap();
+        let result = apply(&narrow, &[&big], &[Element::F32], 4.0).unwrap();
         assert!(matches!(result, Data::Float { values, .. } if values == [448.0, -448.0]));
     }
 
@@ -256,14 +265,20 @@ mod tests {
     fn integers_wrap_at_their_width() {
         let (a, b) = (Data::Integer(vec![i64::from(i32::MAX)]), Data::Integer(vec![1]));
         let types = [Element::I32; 2];
-        let sum = apply(&operation("arith.addi", Element::I32), &[&a, &b], &types).unwrap();
+        let sum = apply(&operation("arith.addi", Element::I32), &[&a, &b], &types, 4.0).unwrap();
         assert_eq!(sum, Data::Integer(vec![i64::from(i32::MIN)]));
         let truth = Data::Integer(vec![1]);
-        let signed = apply(&operation("arith.extsi", Element::I32), &[&truth], &[Element::I1]).unwrap();
+        let signed = apply(
+            &operation("arith.extsi", Element::I32),
+            &[&truth],
+            &[Element::I1],
+            4.0,
+        )
+        .unwrap();
         assert_eq!(signed, Data::Integer(vec![-1]));
         let zero = Data::Integer(vec![0]);
         assert_eq!(
-            apply(&operation("arith.divsi", Element::I32), &[&a, &zero], &types),
+            apply(&operation("arith.divsi", Element::I32), &[&a, &zero], &types, 4.0),
             Err(OperationError::DivideByZero("arith.divsi".into()))
         );
     }
@@ -274,7 +289,7 @@ mod tests {
         let mut compare = operation("arith.cmpf", Element::I1);
         for (predicate, expected) in [("olt", [0, 1]), ("ult", [1, 1]), ("uge", [1, 0]), ("one", [0, 1])] {
             compare.predicate = Some(predicate.into());
-            let holds = apply(&compare, &[&a, &b], &[Element::F32; 2]).unwrap();
+            let holds = apply(&compare, &[&a, &b], &[Element::F32; 2], 4.0).unwrap();
             assert_eq!(holds, Data::Integer(expected.to_vec()), "{predicate}");
         }
     }
@@ -283,11 +298,21 @@ mod tests {
     fn unknown_operations_are_named() {
         let x = Data::exact(vec![1.0]);
         assert_eq!(
-            apply(&operation("math.gamma", Element::F32), &[&x], &[Element::F32]),
+            apply(
+                &operation("math.gamma", Element::F32),
+                &[&x],
+                &[Element::F32],
+                4.0
+            ),
             Err(OperationError::Unknown("math.gamma".into()))
         );
         assert_eq!(
-            apply(&operation("arith.addf", Element::F32), &[&x], &[Element::F32]),
+            apply(
+                &operation("arith.addf", Element::F32),
+                &[&x],
+                &[Element::F32],
+                4.0
+            ),
             Err(OperationError::Operands {
                 name: "arith.addf".into(),
                 count: 1

@@ -10,20 +10,26 @@ use std::rc::Rc;
 
 use norma_bundle::Element;
 use norma_bundle::expression::Expression;
-use norma_bundle::program::{Number, Operation, Step, Value};
+use norma_bundle::program::{Number, Step, Value};
 
 use super::access::dims_of;
 use super::combine::{combine, constant, reduce_rows, repeat};
-use super::evaluate::{Evaluator, Ranges, extents_of, union};
+use super::evaluate::{Evaluator, Ranges, extents_of, most, union};
 use super::grid::{Data, Grid};
-use super::operation::{self, OperationError};
+use super::operation;
 use crate::error::OracleError;
 
 /// The most points of a reduction's operands that are held at once.
 const MAX_POINTS: u128 = 1 << 21;
 
-/// Applies an operation, with or without rounding its result.
-type Apply = fn(&Operation, &[&Data], &[Element]) -> Result<Data, OperationError>;
+/// Whether the result of an operation is rounded where its definition says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rounding {
+    /// As later steps see it.
+    Defined,
+    /// As it is before it is stored.
+    None,
+}
 
 /// What has been evaluated of one box, by value and the ranges of the value's dims.
 pub(super) type Cache = HashMap<(Value, Vec<Range<i64>>), Rc<Grid>>;
@@ -63,7 +69,7 @@ impl Evaluator<'_> {
                 Grid::scalar(constant(number, *element))
             }
             Step::Constant { value, element } => Grid::scalar(constant(*value, *element)),
-            Step::Op(_) => self.operation(step, region, cache, operation::apply)?,
+            Step::Op(_) => self.operation(step, region, cache, Rounding::Defined)?,
             Step::Reduce { over, .. } => {
                 let mut widened = region.to_vec();
                 for dim in over {
@@ -110,7 +116,7 @@ impl Evaluator<'_> {
         step: usize,
         region: &Ranges,
         cache: &mut Cache,
-        apply: Apply,
+        rounding: Rounding,
     ) -> Result<Grid, OracleError> {
         let Step::Op(operation) = &self.program.steps[step] else {
             return Err(OracleError::Kind(step));
@@ -128,12 +134,18 @@ impl Evaluator<'_> {
             .iter()
             .filter_map(|operand| self.type_of(*operand))
             .collect();
-        let data = apply(
-            operation,
-            &operands.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
-            &types,
-        )
-        .map_err(|source| OracleError::Operation { step, source })?;
+        let operands: Vec<&Data> = operands.iter().map(AsRef::as_ref).collect();
+        let unrounded = operation::apply_unrounded(operation, &operands, &types)
+            .map_err(|source| OracleError::Operation { step, source })?;
+        let data = match rounding {
+            Rounding::Defined => operation::rounded(
+                unrounded,
+                operation,
+                &types,
+                most(&self.ulps, &operation.operands),
+            ),
+            Rounding::None => unrounded,
+        };
         Ok(Grid { dims, extents, data })
     }
 

@@ -13,6 +13,7 @@ use crate::workspace;
 
 mod constraints;
 mod cuda_release;
+mod formulas;
 mod passes;
 mod readme;
 mod rust_files;
@@ -37,6 +38,7 @@ const CHECKS: &[Check] = &[
     passes::every_pass_has_its_files,
     passes::every_pass_says_what_it_requires_and_guarantees,
     constraints::every_constraint_has_its_negative_test,
+    formulas::every_decomposition_has_its_formula,
     rust_files::every_file_says_what_it_is,
     rust_files::no_grab_bags,
     cuda_release::every_mention_is_of_the_pinned_release,

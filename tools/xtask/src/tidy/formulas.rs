@@ -1,0 +1,38 @@
+//! A named op is stated twice, independently: by its decomposition, and by the oracle's formula.
+
+use super::{Finding, Tree};
+
+const DECOMPOSITIONS: &str = "passes/src/norm_decompose/";
+/// What the decompositions are written with.
+const BUILDER: &str = "program";
+
+/// Each `passes/src/norm_decompose/<op>.rs` has its `oracle/src/named/<op>.rs`, or nothing would judge its results.
+pub fn every_decomposition_has_its_formula(tree: &Tree) -> Vec<Finding> {
+    let ops = tree.files().filter_map(|(path, _)| {
+        let op = path.strip_prefix(DECOMPOSITIONS)?.strip_suffix(".rs")?;
+        (op != BUILDER).then_some((path, op))
+    });
+    let missing = ops.filter_map(|(path, op)| {
+        let formula = format!("oracle/src/named/{op}.rs");
+        (!tree.has(&formula)).then(|| Finding::in_file(path, format!("the oracle has no {formula}")))
+    });
+    missing.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decomposition_without_formula_is_found() {
+        let files = [
+            ("passes/src/norm_decompose/program.rs", ""),
+            ("passes/src/norm_decompose/rms_norm.rs", ""),
+            ("passes/src/norm_decompose/softmax.rs", ""),
+            ("oracle/src/named/rms_norm.rs", ""),
+        ];
+        let findings = every_decomposition_has_its_formula(&Tree::of(&files));
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].path, "passes/src/norm_decompose/softmax.rs");
+    }
+}
