@@ -7,6 +7,7 @@ pub mod definition;
 pub mod element;
 pub mod expression;
 pub mod manifest;
+mod number;
 pub mod program;
 
 pub use definition::Definition;

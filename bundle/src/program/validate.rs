@@ -1,0 +1,280 @@
+//! What a program must satisfy before anyone evaluates it.
+
+use std::collections::BTreeSet;
+
+use thiserror::Error;
+
+use super::{Combiner, Program, Step, Value, dim_of_symbol};
+use crate::definition::{Declared, Scope};
+use crate::element::Element;
+use crate::expression::Expression;
+
+/// What a program breaks, and in which step.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("step {step}: {message}")]
+pub struct ProgramError {
+    /// The step's index.
+    pub step: usize,
+    /// What was expected there.
+    pub message: String,
+}
+
+impl Program {
+    /// Checks the program against what it may use: values are defined before they are used, tensors exist with that
+    /// rank and type, dims exist, and sizes are known.
+    pub(crate) fn validate(&self, scope: &Scope<'_>) -> Result<(), ProgramError> {
+        let sizes = &scope.sizes;
+        let check_sizes = |step: usize, expression: &Expression| match expression
+            .symbols()
+            .into_iter()
+            .find(|name| !sizes.contains(name))
+        {
+            None => Ok(()),
+            Some(name) => Err(ProgramError {
+                step,
+                message: format!("'{name}' is no size of the function"),
+            }),
+        };
+        if let Some(name) = sizes.iter().find(|name| dim_of_symbol(name).is_some()) {
+            let message = format!("the size '{name}' has the name of a dim");
+            return Err(ProgramError { step: 0, message });
+        }
+        self.space.iter().try_for_each(|extent| check_sizes(0, extent))?;
+
+        let mut types: Vec<Element> = Vec::new();
+        for (index, step) in self.steps.iter().enumerate() {
+            let error = |message: String| ProgramError { step: index, message };
+            let fail = |message: String| Err(error(message));
+            let known = types.len();
+            let operands: &[Value] = match step {
+                Step::Op(operation) => &operation.operands,
+                Step::Reduce { operands, .. } => operands,
+                Step::Write { value, .. } => std::slice::from_ref(value),
+                _ => &[],
+            };
+            if let Some(operand) = operands.iter().find(|operand| **operand >= known) {
+                return fail(format!("expected a value below {known}, got {operand}"));
+            }
+            match step {
+                Step::Read {
+                    tensor,
+                    access,
+                    element,
+                } => {
+                    let declared = scope.read(tensor).map_err(error)?;
+                    self.check_access(index, declared, sizes, access, *element)?;
+                }
+                Step::Write {
+                    value,
+                    tensor,
+                    access,
+                } => {
+                    let declared = scope.write(tensor).map_err(error)?;
+                    self.check_access(index, declared, sizes, access, types[*value])?;
+                }
+                Step::Index { dim } if *dim >= self.space.len() => {
+                    return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
+                }
+                Step::Size { value } => check_sizes(index, value)?,
+                Step::Reduce {
+                    combiner,
+                    operands,
+                    over,
+                    types,
+                } => {
+                    if operands.is_empty() || operands.len() != types.len() {
+                        let message = format!(
+                            "expected one type per operand, got {} and {}",
+                            types.len(),
+                            operands.len()
+                        );
+                        return fail(message);
+                    }
+                    if let Some(dim) = over.iter().find(|dim| **dim >= self.space.len()) {
+                        return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
+                    }
+                    check_combiner(combiner, operands.len()).or_else(fail)?;
+                }
+                _ => {}
+            }
+            types.extend((0..step.result_count()).filter_map(|result| step.result_type(result)));
+        }
+        Ok(())
+    }
+
+    fn check_access(
+        &self,
+        step: usize,
+        declared: Declared,
+        sizes: &BTreeSet<&str>,
+        access: &[Expression],
+        element: Element,
+    ) -> Result<(), ProgramError> {
+        let fail = |message: String| Err(ProgramError { step, message });
+        if declared.rank != access.len() {
+            return fail(format!(
+                "expected {} coordinates, got {}",
+                declared.rank,
+                access.len()
+            ));
+        }
+        if declared.element != element {
+            return fail(format!("expected type {}, got {element}", declared.element));
+        }
+        for name in access.iter().flat_map(Expression::symbols) {
+            match dim_of_symbol(name) {
+                Some(dim) if dim < self.space.len() => {}
+                None if sizes.contains(name) => {}
+                _ => return fail(format!("'{name}' is neither a dim of the space nor a size")),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_combiner(combiner: &Combiner, accumulators: usize) -> Result<(), String> {
+    let Combiner::Region(region) = combiner else {
+        return if accumulators == 1 {
+            Ok(())
+        } else {
+            Err(format!(
+                "expected one operand for a named combiner, got {accumulators}"
+            ))
+        };
+    };
+    if region.identities.len() != accumulators || region.results.len() != accumulators {
+        return Err(format!(
+            "expected {accumulators} identities and results, got {} and {}",
+            region.identities.len(),
+            region.results.len()
+        ));
+    }
+    let mut known = 2 * accumulators;
+    for step in &region.steps {
+        match step {
+            Step::Constant { .. } => {}
+            Step::Op(operation) => {
+                if let Some(operand) = operation.operands.iter().find(|operand| **operand >= known) {
+                    return Err(format!(
+                        "expected a value of the region below {known}, got {operand}"
+                    ));
+                }
+            }
+            _ => return Err("expected only operations and constants in a combiner".to_owned()),
+        }
+        known += 1;
+    }
+    match region.results.iter().find(|result| **result >= known) {
+        Some(result) => Err(format!("expected a result below {known}, got {result}")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::Statement;
+    use crate::manifest::{Function, Manifest};
+    use crate::program::{Number, Region};
+
+    fn rms_norm() -> Function {
+        let text = include_str!("../../testdata/rms_norm.json");
+        serde_json::from_str::<Manifest>(text)
+            .unwrap()
+            .functions
+            .remove(0)
+    }
+
+    fn complaint(change: impl FnOnce(&mut Program)) -> ProgramError {
+        let function = rms_norm();
+        let mut statements = function.definition.clone().unwrap().statements;
+        let Statement::Program(program) = &mut statements[0] else {
+            unreachable!("the test's manifest has a program")
+        };
+        change(program);
+        program.validate(&Scope::of(&function)).unwrap_err()
+    }
+
+    #[test]
+    fn values_are_defined_before_use() {
+        let error = complaint(|program| {
+            if let Step::Op(operation) = &mut program.steps[1] {
+                operation.operands[0] = 1;
+            }
+        });
+        assert_eq!(
+            error,
+            ProgramError {
+                step: 1,
+                message: "expected a value below 1, got 1".into()
+            }
+        );
+    }
+
+    #[test]
+    fn accesses_match_the_tensor() {
+        let set = |access: &'static [&str], element| {
+            move |program: &mut Program| {
+                let access = access
+                    .iter()
+                    .map(|source| Expression::parse(source).unwrap())
+                    .collect();
+                program.steps[0] = Step::Read {
+                    tensor: "x".into(),
+                    access,
+                    element,
+                };
+            }
+        };
+        assert!(
+            complaint(set(&["d0"], Element::BF16))
+                .message
+                .contains("expected 2 coordinates, got 1")
+        );
+        assert!(
+            complaint(set(&["d0", "d1"], Element::F16))
+                .message
+                .contains("expected type bf16, got f16")
+        );
+        assert!(
+            complaint(set(&["d0", "d2"], Element::BF16))
+                .message
+                .contains("'d2' is neither")
+        );
+        assert!(
+            complaint(set(&["d0", "k"], Element::BF16))
+                .message
+                .contains("'k' is neither")
+        );
+    }
+
+    #[test]
+    fn inputs_are_not_written() {
+        let error = complaint(|program| {
+            program.steps.push(Step::Write {
+                value: 10,
+                tensor: "w".into(),
+                access: vec![],
+            });
+        });
+        assert_eq!(error.message, "no output or intermediate is named 'w'");
+    }
+
+    #[test]
+    fn region_combiners_are_closed() {
+        let region = Region {
+            identities: vec![Number::Integer(0)],
+            steps: vec![],
+            results: vec![2],
+        };
+        let error = complaint(|program| {
+            program.steps[3] = Step::Reduce {
+                combiner: Combiner::Region(region),
+                operands: vec![2],
+                over: vec![1],
+                types: vec![Element::F32],
+            };
+        });
+        assert_eq!(error.message, "expected a result below 2, got 2");
+    }
+}
