@@ -14,6 +14,7 @@ mod llvm;
 mod nvvm;
 mod op;
 mod ptx;
+mod read_only;
 mod shape;
 #[cfg(test)]
 mod tests;

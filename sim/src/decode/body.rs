@@ -6,7 +6,7 @@
 //! - Constants are set once, before the entry block, so that loops do not set them again.
 //! - Until [`Body::finish`] the targets of edges are labels, not places in the code.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use melior::ir::{Value, ValueLike};
 
@@ -58,6 +58,8 @@ pub(super) struct Body<'m> {
     pub shared: &'m SharedMemory,
     /// Whether f32 operations flush subnormals, as the function's `denormal_fp_math_f32` says.
     pub flush: bool,
+    /// Addresses within memory that LLVM loads with `ld.global.nc` (see [`super::read_only`]).
+    pub invariant: HashSet<Register>,
 }
 
 /// The finished code of a kernel.
@@ -82,6 +84,7 @@ impl<'m> Body<'m> {
             labels: Vec::new(),
             undefined: None,
             flush: false,
+            invariant: HashSet::new(),
         }
     }
 

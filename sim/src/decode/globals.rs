@@ -101,8 +101,13 @@ impl Globals {
             }
             let shape = variable.shape.clone()?;
             let align = variable.align.unwrap_or_else(|| shape.align());
-            let bytes = shape.size();
-            if bytes == 0 && variable.external {
+            // LLVM gives a variable of its own at least a byte (`.shared .b8 x[1]`), whatever its type.
+            let bytes = if variable.external {
+                shape.size()
+            } else {
+                shape.size().max(1)
+            };
+            if bytes == 0 {
                 dynamic_align = dynamic_align.max(align);
                 dynamic.push(variable.name.clone());
                 continue;

@@ -12,6 +12,7 @@ use super::{
     globals::Globals,
     llvm, nvvm,
     op::{self, Op},
+    read_only,
     shape::{Scalar, Shape},
 };
 use crate::program::{Edge, Kernel, Parameter, ParameterKind, Register, Space};
@@ -52,7 +53,7 @@ fn decode_into(
     })?;
     let mut body = Body::new(&memory, sites);
     body.at(function.site());
-    if let Err(fault) = signature(function, &mut body, kernel) {
+    if let Err(fault) = signature(function, &blocks, &mut body, kernel) {
         problems.push(fault.at(function));
     }
     let labels: Vec<_> = blocks.iter().map(|_| body.label()).collect();
@@ -84,7 +85,8 @@ fn decode_into(
     Ok(())
 }
 
-fn ops_of<'c, 'a>(block: &BlockRef<'c, 'a>) -> impl Iterator<Item = Op<'c, 'a>> + use<'c, 'a> {
+/// The ops of a block.
+pub(super) fn ops_of<'c, 'a>(block: &BlockRef<'c, 'a>) -> impl Iterator<Item = Op<'c, 'a>> + use<'c, 'a> {
     std::iter::successors(block.first_operation(), |op| op.next_in_block()).map(Op::new)
 }
 
@@ -165,7 +167,12 @@ fn position(blocks: &[BlockRef<'_, '_>], block: BlockRef<'_, '_>) -> Option<usiz
         .position(|other| other.to_raw().ptr == block.to_raw().ptr)
 }
 
-fn signature(function: &Op<'_, '_>, body: &mut Body<'_>, kernel: &mut Kernel) -> Result<()> {
+fn signature(
+    function: &Op<'_, '_>,
+    blocks: &[BlockRef<'_, '_>],
+    body: &mut Body<'_>,
+    kernel: &mut Kernel,
+) -> Result<()> {
     kernel.name = function.need_text("sym_name")?.to_owned();
     if function.flag("nvvm.blocksareclusters") {
         return Err(unsupported("has nvvm.blocksareclusters, which is not modelled"));
@@ -173,32 +180,50 @@ fn signature(function: &Op<'_, '_>, body: &mut Body<'_>, kernel: &mut Kernel) ->
     kernel.required_block = extents(function, "nvvm.reqntid")?;
     kernel.required_cluster = extents(function, "nvvm.cluster_dim")?;
     kernel.entry_registers = entry_registers(function, kernel.required_block);
-    body.flush = match function.text("denormal_fp_math_f32") {
-        None => false,
-        Some(mode) if mode.split(',').all(|mode| mode == "ieee") => false,
-        Some(mode) if mode.split(',').all(|mode| mode == "preserve-sign") => true,
-        Some(mode) => {
-            return Err(unsupported(format!(
-                "has denormal_fp_math_f32 = {mode}; ieee and preserve-sign are modelled"
-            )));
-        }
-    };
+    body.flush = flushes(function)?;
     let entry = function
         .raw
         .region(0)?
         .first_block()
         .ok_or_else(|| internal("has no body"))?;
     let attributes = function.attribute("arg_attrs");
-    for index in 0..entry.argument_count() {
+    let invariant = read_only::arguments(blocks, |index, name| {
+        argument_attribute(attributes, index, name).is_some()
+    })?;
+    for (index, invariant) in invariant.into_iter().enumerate() {
         let argument = entry.argument(index)?;
         let register = body.fresh();
         body.define(argument.into(), vec![register]);
+        if invariant {
+            body.invariant.insert(register);
+        }
         let kind = parameter_kind(argument.r#type(), &|name| {
             argument_attribute(attributes, index, name)
         })?;
         kernel.parameters.push(Parameter { register, kind });
     }
     Ok(())
+}
+
+/// Whether f32 operations flush subnormals: where the function says nothing else of f32, what it says of all floats.
+fn flushes(function: &Op<'_, '_>) -> Result<bool> {
+    let others = function.attribute("passthrough");
+    if others.is_some_and(|others| others.to_string().contains("denormal")) {
+        return Err(unsupported(
+            "states its denormal mode by passthrough, which is not modelled; expected denormal_fp_math_f32",
+        ));
+    }
+    let mode = function
+        .text("denormal_fp_math_f32")
+        .or_else(|| function.text("denormal_fp_math"));
+    match mode {
+        None => Ok(false),
+        Some(mode) if mode.split(',').all(|mode| mode == "ieee") => Ok(false),
+        Some(mode) if mode.split(',').all(|mode| mode == "preserve-sign") => Ok(true),
+        Some(mode) => Err(unsupported(format!(
+            "has denormal mode {mode}; ieee and preserve-sign are modelled"
+        ))),
+    }
 }
 
 fn parameter_kind<'c>(

@@ -106,6 +106,8 @@ pub(super) fn decode(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges<'_, '_,
 
         "llvm.load" => memory::load(op, body),
         "llvm.store" => memory::store(op, body),
+        "llvm.intr.masked.load" => memory::masked_load(op, body),
+        "llvm.intr.masked.store" => memory::masked_store(op, body),
         "llvm.atomicrmw" => atomic::read_modify_write(op, body),
         "llvm.cmpxchg" => atomic::compare_and_swap(op, body),
         "llvm.fence" => atomic::fence(op, body),
@@ -120,8 +122,8 @@ pub(super) fn decode(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges<'_, '_,
         "llvm.call_intrinsic" => call::intrinsic(op, body),
         "llvm.inline_asm" => asm::inline_asm(op, body),
 
-        // They only tell the optimizer something.
-        "llvm.intr.assume" | "llvm.intr.lifetime.start" | "llvm.intr.lifetime.end" => Ok(()),
+        // It only tells the optimizer something.
+        "llvm.intr.assume" => Ok(()),
         "llvm.intr.expect" | "llvm.intr.expect.with.probability" => cast::rename(op, body),
 
         name => match name.strip_prefix("llvm.intr.vector.reduce.") {

@@ -116,6 +116,17 @@ fn shared_variables_lie_in_the_order_of_the_module_and_dynamic_memory_after_them
 }
 
 #[test]
+fn an_empty_variable_of_the_module_is_no_dynamic_memory() {
+    let text = "llvm.mlir.global internal @empty() {addr_space = 3 : i32} : !llvm.array<0 x i8>
+        llvm.func @kernel() attributes {nvvm.kernel} {
+          %0 = llvm.mlir.addressof @empty : !llvm.ptr<3>
+          llvm.return
+        }";
+    let program = parse(text, "empty.mlir").unwrap_or_default();
+    assert_eq!(program.kernels[0].shared[0].bytes, 1);
+}
+
+#[test]
 fn variables_outside_of_shared_memory_are_refused() {
     let text = "llvm.mlir.global internal constant @table(dense<1> : tensor<4xi32>) : !llvm.array<4 x i32>
         llvm.func @kernel() attributes {nvvm.kernel} {

@@ -11,7 +11,7 @@ use super::super::{
     op::Op,
     shape::{Scalar, Shape},
 };
-use crate::program::{Instruction, MemoryOrder, Register, Space};
+use crate::program::{Guard, Instruction, MemoryOrder, Register, Space};
 
 /// The widest access of a thread, in bytes (PTX ISA 8.8, "Vector operands": four times 32 bits or twice 64).
 const WIDEST: u64 = 16;
@@ -161,12 +161,13 @@ pub(super) fn load(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let order = order(op)?;
     let base = body.scalar(op, 0)?;
     let registers = body.fresh_many(shape.count());
+    let invariant = op.flag("invariant") || (!order.strong && body.invariant.contains(&base));
     for piece in pieces(&shape, alignment(op, &shape))? {
         let address = address(body, base, piece.offset);
         body.push(Instruction::Load {
             space,
             order,
-            invariant: op.flag("invariant"),
+            invariant,
             to: registers[piece.components].to_vec(),
             bytes: piece.bytes,
             address,
@@ -175,6 +176,73 @@ pub(super) fn load(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
         });
     }
     body.result(op, registers)
+}
+
+/// `llvm.intr.masked.load`: an access of each component whose mask is 1, as NVPTX takes it apart; the others keep the
+/// third operand.
+pub(super) fn masked_load(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
+    let (masks, kept) = (body.operand(op, 1)?, body.operand(op, 2)?);
+    let base = body.scalar(op, 0)?;
+    let space = pointee(op.operand_type(0)?)?;
+    let (bytes, align) = component(op, op.result_type(0)?)?;
+    let registers = body.fresh_many(kept.len());
+    for (index, &to) in registers.iter().enumerate() {
+        let address = address(body, base, index as u64 * u64::from(bytes));
+        body.push(Instruction::Copy {
+            to,
+            from: kept[index],
+        });
+        body.push(Instruction::Load {
+            space,
+            order: MemoryOrder::default(),
+            invariant: body.invariant.contains(&base),
+            to: vec![to],
+            bytes,
+            address,
+            align: align.min(u32::from(bytes)),
+            guard: Some(lanes_of(masks[index])),
+        });
+    }
+    body.result(op, registers)
+}
+
+/// `llvm.intr.masked.store`.
+pub(super) fn masked_store(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
+    let (values, masks) = (body.operand(op, 0)?, body.operand(op, 2)?);
+    let base = body.scalar(op, 1)?;
+    let space = pointee(op.operand_type(1)?)?;
+    let (bytes, align) = component(op, op.operand_type(0)?)?;
+    for (index, from) in values.into_iter().enumerate() {
+        let address = address(body, base, index as u64 * u64::from(bytes));
+        body.push(Instruction::Store {
+            space,
+            order: MemoryOrder::default(),
+            from: vec![from],
+            bytes,
+            address,
+            align: align.min(u32::from(bytes)),
+            guard: Some(lanes_of(masks[index])),
+        });
+    }
+    Ok(())
+}
+
+fn lanes_of(mask: Register) -> Guard {
+    Guard {
+        register: mask,
+        negated: false,
+    }
+}
+
+/// The bytes of a component of a masked access, and the access's alignment.
+fn component(op: &Op<'_, '_>, ty: Type<'_>) -> Result<(u8, u32)> {
+    let scalar = Shape::of(ty)?.element()?;
+    match scalar.bits() {
+        8 | 16 | 32 | 64 => Ok((scalar.bytes(), op.need_integer("alignment")? as u32)),
+        bits => Err(unsupported(format!(
+            "accesses components of {bits} bits in memory, which is not modelled"
+        ))),
+    }
 }
 
 pub(super) fn store(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {

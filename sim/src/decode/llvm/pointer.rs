@@ -98,6 +98,9 @@ fn advance(body: &mut Body<'_>, a: Register, b: Register, bits: u8, scale: i64) 
         bits,
         scale,
     });
+    if body.invariant.contains(&a) {
+        body.invariant.insert(to);
+    }
     to
 }
 

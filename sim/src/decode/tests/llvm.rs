@@ -330,6 +330,59 @@ fn loads_and_stores() {
     }
 }
 
+#[test]
+fn masked_accesses_are_guarded_component_by_component() {
+    decodes! {
+        "%m = llvm.mlir.constant(dense<true> : vector<2xi1>) : vector<2xi1>
+         %v = llvm.bitcast %j : i64 to vector<2xf32>
+         %0 = llvm.intr.masked.load %global, %m, %v {alignment = 4 : i32} \
+         : (!llvm.ptr<1>, vector<2xi1>, vector<2xf32>) -> vector<2xf32>" => [
+            Instruction::Load { address: GLOBAL, bytes: 4, guard: Some(_), .. },
+            Instruction::Address { a: GLOBAL, .. },
+            Instruction::Copy { to: kept, .. },
+            Instruction::Load { to, guard: Some(_), .. }
+        ] if to[..] == [*kept];
+        "%m = llvm.mlir.constant(dense<true> : vector<1xi1>) : vector<1xi1>
+         %v = llvm.bitcast %x : f32 to vector<1xf32>
+         llvm.intr.masked.store %v, %global, %m {alignment = 2 : i32} \
+         : vector<1xf32>, vector<1xi1> into !llvm.ptr<1>" =>
+            [Instruction::Store { from, align: 2, guard: Some(_), .. }] if from[..] == [X];
+    }
+}
+
+/// Whether the loads of a kernel with a pointer of those attributes are invariant.
+fn invariant(attributes: &str, body: &str) -> Vec<bool> {
+    let text = format!(
+        "llvm.func @kernel(%a: !llvm.ptr<1> {{{attributes}}}, %x: f32) attributes {{nvvm.kernel}} {{
+           %b = llvm.getelementptr %a[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+           {body}
+           llvm.return
+         }}"
+    );
+    let program = super::parse(&text, "invariant.mlir").unwrap_or_else(|error| unreachable!("{error}"));
+    program.kernels[0]
+        .code
+        .iter()
+        .filter_map(|instruction| match instruction {
+            Instruction::Load { invariant, .. } => Some(*invariant),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn loads_of_memory_that_is_only_read_are_invariant() {
+    let load = "%0 = llvm.load %b : !llvm.ptr<1> -> f32";
+    let both = "%0 = llvm.load %b : !llvm.ptr<1> -> f32
+                llvm.store %x, %a : f32, !llvm.ptr<1>";
+    assert_eq!(invariant("llvm.noalias, llvm.readonly", load), [true]);
+    assert_eq!(invariant("llvm.noalias", load), [true]);
+    assert_eq!(invariant("llvm.noalias", both), [false]);
+    assert_eq!(invariant("llvm.readonly", load), [false]);
+    let volatile = "%0 = llvm.load volatile %b : !llvm.ptr<1> -> f32";
+    assert_eq!(invariant("llvm.noalias, llvm.readonly", volatile), [false]);
+}
+
 /// The components, bytes per component and alignment of the accesses of a load.
 fn pieces(ty: &str, align: u32) -> Vec<(usize, u8, u32)> {
     code(&format!(
@@ -441,7 +494,10 @@ fn hints_make_no_code() {
             .iter()
             .all(|hint| matches!(hint, Instruction::Constant { .. }))
     );
-    // `llvm.intr.lifetime.start` and `llvm.intr.lifetime.end` are only for what `llvm.alloca` gives.
+}
+
+#[test]
+fn memory_of_a_thread_is_not_modelled() {
     assert_eq!(
         problems("%0 = llvm.alloca %i x i32 : (i32) -> !llvm.ptr<5>").len(),
         1
