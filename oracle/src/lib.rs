@@ -12,6 +12,7 @@ pub mod launch;
 pub mod layout;
 pub mod memory;
 pub mod named;
+pub mod outputs;
 pub mod part;
 pub mod problem;
 pub mod program;

@@ -2,6 +2,7 @@
 
 use norma_bundle::manifest::ManifestError;
 use norma_oracle::OracleError;
+use norma_oracle::outputs::OutputsError;
 use norma_oracle::problem::BindError;
 use thiserror::Error;
 
@@ -22,6 +23,9 @@ pub enum Failure {
     /// What the function computes cannot be evaluated.
     #[error(transparent)]
     Oracle(#[from] OracleError),
+    /// The outputs cannot be written.
+    #[error(transparent)]
+    Outputs(#[from] OutputsError),
     /// The bundle has nothing for the device.
     #[error("{0}")]
     Target(String),
@@ -36,7 +40,11 @@ impl Failure {
         match self {
             Failure::Driver(DriverError::NoDriver(_) | DriverError::NoDevice(_)) | Failure::Target(_) => 3,
             Failure::Driver(DriverError::Call { .. }) => 1,
-            Failure::Manifest(_) | Failure::Request(_) | Failure::Bind(_) | Failure::Oracle(_) => 2,
+            Failure::Manifest(_)
+            | Failure::Request(_)
+            | Failure::Bind(_)
+            | Failure::Oracle(_)
+            | Failure::Outputs(_) => 2,
         }
     }
 }

@@ -42,6 +42,9 @@ pub struct Options {
     /// How many rows to compare where there are many; 0 for all
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub rows_checked: usize,
+    /// Write each output, byte for byte, to a file of this folder, for norma-sim --compare-outputs
+    #[arg(long, value_name = "DIR")]
+    pub write_outputs: Option<PathBuf>,
     /// Write one JSON object instead of a table
     #[arg(long)]
     pub json: bool,
@@ -54,9 +57,9 @@ const EXIT_CODES: &str = "Exit codes: 0 right, 1 wrong results or a failed launc
                           3 no CUDA driver or no GPU for this bundle";
 
 impl Options {
-    /// Whether to verify: when asked to, and when nothing else is asked for.
+    /// Whether to verify: when asked to, when outputs are wanted, and when nothing else is asked for.
     pub fn verifies(&self) -> bool {
-        self.verify || !self.time
+        self.verify || self.write_outputs.is_some() || !self.time
     }
 }
 

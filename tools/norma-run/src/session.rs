@@ -36,7 +36,8 @@ pub fn run(options: &Options) -> Result<Report, Failure> {
                 rows: options.rows_checked,
                 seed: options.seed,
             };
-            verify::verify(&device, &loaded, &problem, &inputs, sampling)
+            let outputs = options.write_outputs.as_deref();
+            verify::verify(&device, &loaded, &problem, &inputs, sampling, outputs)
         })
         .transpose()?;
     let timing = options

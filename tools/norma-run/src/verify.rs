@@ -1,6 +1,9 @@
 //! Runs a function twice on a device and hands what it left to the oracle.
 
+use std::path::Path;
+
 use norma_oracle::memory::Images;
+use norma_oracle::outputs;
 use norma_oracle::problem::Problem;
 use norma_oracle::verify::{Run, Sampling, Verification};
 
@@ -8,7 +11,8 @@ use crate::call::{Loaded, Tensors};
 use crate::driver::{Device, DriverError};
 use crate::failure::Failure;
 
-/// Runs `loaded` on `inputs`, twice on the same workspaces, and compares.
+/// Runs `loaded` on `inputs`, twice on the same workspaces, and compares; leaves what the first run wrote in the folder
+/// `directory`, if given.
 ///
 /// # Errors
 /// What the driver says, or a definition that cannot be evaluated.
@@ -18,6 +22,7 @@ pub fn verify(
     problem: &Problem<'_>,
     inputs: &Images,
     sampling: Sampling,
+    directory: Option<&Path>,
 ) -> Result<Verification, Failure> {
     let tensors = Tensors::new(device, problem, inputs)?;
     let mut call = loaded.bind(device, &tensors)?;
@@ -37,6 +42,9 @@ pub fn verify(
     let again = run()?;
     for input in &problem.function.inputs {
         after.insert(input.name.clone(), tensors.read(&input.name)?);
+    }
+    if let Some(directory) = directory {
+        outputs::write(directory, problem, &after)?;
     }
     let left = Run {
         before: inputs,

@@ -23,6 +23,9 @@ pub enum Error {
     /// The definition cannot be evaluated.
     #[error(transparent)]
     Oracle(#[from] norma_oracle::OracleError),
+    /// The outputs of another run cannot be read.
+    #[error(transparent)]
+    Outputs(#[from] norma_oracle::outputs::OutputsError),
     /// What was asked for makes no sense for this bundle.
     #[error("{0}")]
     Request(String),

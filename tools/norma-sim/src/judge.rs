@@ -60,6 +60,8 @@ pub struct Judgement {
     pub verification: Option<Verification>,
     /// The first difference between the results of two runs.
     pub difference: Option<Difference>,
+    /// Every tensor as the first run left it.
+    pub images: Images,
     /// How many seeds were run.
     pub seeds: u64,
     /// Instructions times the threads that executed them, over all runs.
@@ -89,7 +91,6 @@ pub fn judge(
 ) -> Result<Judgement, Error> {
     let inputs = memory::inputs(problem, request.fill, request.seed);
     let mut judgement = Judgement::default();
-    let mut first: Option<Images> = None;
     for number in 0..request.seeds.max(1) {
         let seed = request.seed.wrapping_add(number);
         let options = Options {
@@ -106,8 +107,8 @@ pub fn judge(
                 judgement.findings.push((seed, finding));
             }
         }
-        match &first {
-            None => {
+        match number {
+            0 => {
                 if judgement.findings.is_empty() {
                     let ran = Ran {
                         before: &inputs,
@@ -122,12 +123,13 @@ pub fn judge(
                     judgement.verification = Some(verify(problem, ran, sampling)?);
                 }
                 judgement.traffic = run.traffic;
-                first = Some(run.images);
+                judgement.images = run.images;
             }
-            Some(first) if judgement.difference.is_none() && judgement.findings.is_empty() => {
-                judgement.difference = difference(problem, first, &run.images, [request.seed, seed]);
+            _ if judgement.difference.is_none() && judgement.findings.is_empty() => {
+                let seeds = [request.seed, seed];
+                judgement.difference = difference(problem, &judgement.images, &run.images, seeds);
             }
-            Some(_) => {}
+            _ => {}
         }
     }
     Ok(judgement)

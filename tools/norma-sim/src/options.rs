@@ -57,6 +57,9 @@ pub struct Options {
     /// The source of a module that has lost its definition: what its function must compute
     #[arg(long, value_name = "FILE")]
     pub oracle: Option<PathBuf>,
+    /// Compare the results, bit for bit, with those that norma-run --write-outputs left in this folder
+    #[arg(long, value_name = "DIR")]
+    pub compare_outputs: Option<PathBuf>,
     /// How many rows to compare where there are many; 0 for all
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub rows_checked: usize,

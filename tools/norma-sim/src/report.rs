@@ -66,6 +66,9 @@ pub fn text(session: &Session, options: &Options) -> String {
     if let Some(verification) = &judgement.verification {
         text += &verification.to_string();
     }
+    for agreement in session.agreements.iter().flatten() {
+        let _ = writeln!(text, "compare {agreement}");
+    }
     text
 }
 
@@ -87,6 +90,7 @@ pub fn json(session: &Session) -> String {
         "findings": findings,
         "difference": judgement.difference.as_ref().map(ToString::to_string),
         "verification": judgement.verification,
+        "agreements": session.agreements,
         "thread_instructions": judgement.thread_instructions,
         "traffic": traffic,
     });

@@ -8,6 +8,7 @@ use std::path::Path;
 use norma_compiler::compile::{Input, Outcome};
 use norma_compiler::{CompileOptions, Level};
 use norma_oracle::Problem;
+use norma_oracle::outputs::{self, Agreement};
 use norma_oracle::setting::by_name;
 use norma_sim::judge::{Judgement, Request, judge};
 use norma_sim::{Bundle, Error};
@@ -25,12 +26,15 @@ pub struct Session {
     pub sizes: BTreeMap<String, i64>,
     /// What was found.
     pub judgement: Judgement,
+    /// How each output compares with another run's, bit for bit, if asked for.
+    pub agreements: Option<Vec<Agreement>>,
 }
 
 impl Session {
     /// Whether nothing is wrong.
     pub fn passed(&self) -> bool {
-        self.judgement.passed()
+        let agree = |agreements: &Vec<Agreement>| agreements.iter().all(|agreement| agreement.different == 0);
+        self.judgement.passed() && self.agreements.as_ref().is_none_or(agree)
     }
 }
 
@@ -76,11 +80,17 @@ pub fn run(options: &Options, diagnostics: &mut String) -> Result<Session, Error
     let judgement = judge(&bundle, &problem, &request, &mut |number, at| {
         bar.tell(number, at)
     })?;
+    let agreements = options
+        .compare_outputs
+        .as_ref()
+        .map(|directory| outputs::compare(directory, &problem, &judgement.images))
+        .transpose()?;
     Ok(Session {
         function: function.name.clone(),
         target: bundle.manifest.target.clone(),
         sizes: problem.sizes.clone(),
         judgement,
+        agreements,
     })
 }
 
