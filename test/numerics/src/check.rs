@@ -98,6 +98,23 @@ pub fn bindings(function: &Function, program: &Program, run: &Run) -> Bindings {
 /// # Errors
 /// What the simulator found, or how the results are wrong.
 pub fn run(bundle: &Bundle, program: &Program, run: &Run) -> Result<Judgement, Failure> {
+    let (_, judgement) = judge_with(bundle, program, run, norma_simulator::Options::default())?;
+    match judgement.passed() {
+        true => Ok(judgement),
+        false => Err(Failure::new(describe(&judgement))),
+    }
+}
+
+/// Runs a compiled program as the options say, whatever comes of it.
+///
+/// # Errors
+/// A program that cannot be run.
+pub fn judge_with<'a>(
+    bundle: &'a Bundle,
+    program: &Program,
+    run: &Run,
+    options: norma_simulator::Options,
+) -> Result<(Problem<'a>, Judgement), Failure> {
     let refused = |error: Error| Failure::new(format!("cannot be run: {error}"));
     let function = bundle.function(Some(source::FUNCTION)).map_err(refused)?;
     if function.definition.is_none() {
@@ -111,13 +128,10 @@ pub fn run(bundle: &Bundle, program: &Program, run: &Run) -> Result<Judgement, F
         seed: run.seed,
         seeds: run.seeds,
         rows_checked: 0,
-        options: norma_simulator::Options::default(),
+        options,
     };
     let judgement = judge(bundle, &problem, &request, &mut |_, _| ()).map_err(refused)?;
-    match judgement.passed() {
-        true => Ok(judgement),
-        false => Err(Failure::new(describe(&judgement))),
-    }
+    Ok((problem, judgement))
 }
 
 /// Compiles a case and runs it.

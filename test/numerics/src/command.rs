@@ -19,16 +19,23 @@ pub fn write(case: &Case, bindings: &Bindings, folder: &Path, name: &str) -> io:
     fs::create_dir_all(folder)?;
     let path = folder.join(format!("{name}.mlir"));
     fs::write(&path, format!("// {case}\n{}", source::text(&case.program)))?;
-    let mut command = format!("norma-sim {}", path.display());
-    // Writing to a string does not fail.
+    let mut command = format!("norma-sim {}{}", path.display(), arguments(case, bindings));
+    if let Some(schedule) = case.program.schedule_text() {
+        // Writing to a string does not fail.
+        let _ = write!(command, " --schedule '{schedule}'");
+    }
+    let _ = write!(command, " --seeds {}", case.run.seeds);
+    Ok(command)
+}
+
+/// The arguments that say what a compiled case runs on, the same for `norma-sim` and `norma-run`; they begin with a blank.
+pub fn arguments(case: &Case, bindings: &Bindings) -> String {
+    let mut command = String::new();
     for (name, size) in &bindings.sizes {
         let _ = write!(command, " --size {name}={size}");
     }
     for (name, stride) in &bindings.strides {
         let _ = write!(command, " --stride {name}={stride}");
-    }
-    if let Some(schedule) = case.program.schedule_text() {
-        let _ = write!(command, " --schedule '{schedule}'");
     }
     if case.run.fill != Fill::Normal {
         let _ = write!(
@@ -37,6 +44,6 @@ pub fn write(case: &Case, bindings: &Bindings, folder: &Path, name: &str) -> io:
             format!("{:?}", case.run.fill).to_lowercase()
         );
     }
-    let _ = write!(command, " --seed {} --seeds {}", case.run.seed, case.run.seeds);
-    Ok(command)
+    let _ = write!(command, " --seed {}", case.run.seed);
+    command
 }

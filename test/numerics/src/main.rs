@@ -7,6 +7,7 @@ mod bench;
 mod case;
 mod check;
 mod command;
+mod device;
 mod random;
 mod reduce;
 mod source;
@@ -55,24 +56,37 @@ struct Options {
 enum Command {
     /// Measure the simulator's speed
     Bench,
+    /// Write bundles of the cases, and the commands that run them on a GPU
+    Export {
+        /// The folder
+        folder: PathBuf,
+    },
+    /// Compare the simulator's results bit for bit with what the exported commands left
+    Compare {
+        /// The folder that they wrote to
+        folder: PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    if let Some(Command::Bench) = cli.command {
-        return match bench::report() {
-            Ok(text) => {
-                print!("{text}");
-                ExitCode::SUCCESS
-            }
-            Err(failure) => {
-                eprintln!("error: {}", failure.why);
-                ExitCode::FAILURE
-            }
-        };
-    }
-    match suite::run(&cli.options) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    let passed = match cli.command {
+        None => Ok(suite::run(&cli.options)),
+        Some(Command::Bench) => bench::report()
+            .map(|text| print!("{text}"))
+            .map(|()| true)
+            .map_err(|failure| failure.why),
+        Some(Command::Export { folder }) => device::export(&cli.options, &folder)
+            .map(|()| true)
+            .map_err(|error| format!("cannot write to '{}': {error}", folder.display())),
+        Some(Command::Compare { folder }) => Ok(device::compare(&cli.options, &folder)),
+    };
+    match passed {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -63,6 +63,12 @@ pub fn run(options: &Options) -> bool {
     failed == 0
 }
 
+/// Every case that the options ask for, in one order always.
+pub fn cases(options: &Options) -> Vec<Case> {
+    let drawn = options.drawn.unwrap_or(DRAWN[usize::from(options.long)]);
+    groups(options, drawn).iter().flat_map(Group::cases).collect()
+}
+
 fn groups(options: &Options, drawn: u64) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let table = table::cases(options.long).into_iter().map(|case| (case, false));
