@@ -4,6 +4,7 @@ use super::{DecodeError, Problem, ProblemKind, parse};
 use crate::program::*;
 
 mod llvm;
+mod memory;
 mod nvvm;
 mod ptx;
 
@@ -249,7 +250,12 @@ fn every_op_that_is_decoded_is_tested() {
         (include_str!("llvm.rs"), "llvm.", include_str!("tests/llvm.rs")),
         (include_str!("nvvm.rs"), "nvvm.", include_str!("tests/nvvm.rs")),
     ];
-    let others = include_str!("tests.rs").to_owned() + include_str!("tests/ptx.rs");
+    let others = [
+        include_str!("tests.rs"),
+        include_str!("tests/memory.rs"),
+        include_str!("tests/ptx.rs"),
+    ]
+    .concat();
     for (table, dialect, tests) in tables {
         let names = names(table, dialect);
         assert!(names.len() > 40);

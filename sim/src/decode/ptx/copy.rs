@@ -4,7 +4,7 @@ use super::{
     super::error::{Result, unsupported},
     assembly::{Assembly, HALF, WORD, operands},
     memory::{atomic_format, policy, reduction, size},
-    qualifiers::{Kind, Qualifiers},
+    qualifiers::Qualifiers,
     statement::Operand,
 };
 use crate::program::{AtomicFormat, AtomicOp, BulkPlace, Completion, Instruction, Register, Space};
@@ -100,7 +100,6 @@ fn thread_copy(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Oper
 struct Bulk {
     destination: Space,
     source: Space,
-    completion: fn(Register) -> Completion,
     by_mbarrier: bool,
     multicast: bool,
     hint: bool,
@@ -136,33 +135,27 @@ fn bulk(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand], r
         return Err(unsupported("has no completion that is modelled"));
     }
     // `.shared::cta` with `.global` is a store where it completes by groups.
-    let (destination, source) = match by_mbarrier {
-        false => (source, destination),
-        true => (destination, source),
+    let (destination, source) = match (by_mbarrier, destination) {
+        (true, _) => (destination, source),
+        (false, Space::Shared) => (Space::Global, Space::Shared),
+        (false, _) => return Err(unsupported("has no completion that is modelled")),
     };
     let multicast = q.take("multicast::cluster");
     let hint = q.take("L2::cache_hint");
     q.take("noftz");
+    if reduces && tensor {
+        return Err(unsupported(
+            "reduces elements of a type that only the tensor map knows, which is not modelled",
+        ));
+    }
     let reduce = match reduces {
         false => None,
-        true if tensor => Some((reduction(q, false)?, AtomicFormat::Unsigned(32))),
-        true => {
-            let op = reduction(q, false)?;
-            let ty = q.ty()?;
-            Some((
-                op,
-                match ty.kind {
-                    Kind::Float(format) => AtomicFormat::Float(format),
-                    _ => atomic_format(ty)?,
-                },
-            ))
-        }
+        true => Some((reduction(q, false)?, atomic_format(q.ty()?)?)),
     };
     q.done()?;
     let form = Bulk {
         destination,
         source,
-        completion: Completion::Mbarrier,
         by_mbarrier,
         multicast,
         hint,
@@ -184,7 +177,7 @@ fn rest(
     let mut found_rest = found.iter();
     let mut next = || found_rest.next().ok_or_else(|| operands(found));
     let completion = match form.by_mbarrier {
-        true => (form.completion)(asm.address(next()?)?),
+        true => Completion::Mbarrier(asm.address(next()?)?),
         false => Completion::Group,
     };
     let multicast = match form.multicast {
@@ -227,11 +220,6 @@ fn plain_copy(asm: &mut Assembly<'_, '_>, form: &Bulk, found: &[Operand]) -> Res
 }
 
 fn tensor_copy(asm: &mut Assembly<'_, '_>, form: &Bulk, dims: usize, found: &[Operand]) -> Result<()> {
-    if form.reduce.is_some() {
-        return Err(unsupported(
-            "reduces elements of a type that only the tensor map knows, which is not modelled",
-        ));
-    }
     let (corner, shared, store, others) = match found {
         [shared, corner @ Operand::Box(..), others @ ..] => (corner, shared, false, others),
         [corner @ Operand::Box(..), shared, others @ ..] => (corner, shared, true, others),
