@@ -47,6 +47,9 @@ impl<'a> Evaluation<'a> {
         definition: &'a Definition,
         inputs: BTreeMap<&'a str, Tensor<'a>>,
     ) -> Result<Self, OracleError> {
+        if let Some((name, _)) = inputs.iter().find(|(_, tensor)| !tensor.is_whole()) {
+            return Err(OracleError::Unbound((*name).to_owned()));
+        }
         let mut state = State {
             problem,
             definition,

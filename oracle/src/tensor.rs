@@ -52,6 +52,16 @@ impl<'a> Tensor<'a> {
         }
     }
 
+    /// Whether every element lies within the memory.
+    pub(crate) fn is_whole(&self) -> bool {
+        let held = match &self.content {
+            Content::Stored(bytes) => bytes.len() / self.element.bytes(),
+            Content::Computed(data) => data.len(),
+        };
+        let span = self.layout.span().and_then(|span| usize::try_from(span).ok());
+        span.is_some_and(|span| span <= held)
+    }
+
     /// The elements at `places`, offsets in elements; `None` where one lies outside of the memory.
     pub(crate) fn at(&self, places: &[i64]) -> Option<Data> {
         let bytes = match &self.content {
@@ -101,5 +111,25 @@ impl<'a> Tensor<'a> {
             ),
             Data::Integer(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_beyond_the_memory_are_missed_and_never_read() {
+        let layout = Layout {
+            shape: vec![2, 3],
+            strides: vec![4, 1],
+        };
+        let bytes = [0u8; 7 * 4];
+        let whole = Tensor::stored(Element::F32, layout.clone(), &bytes);
+        assert!(whole.is_whole());
+        assert_eq!(whole.floats(&[0..2, 1..3]).unwrap().len(), 4);
+        let short = Tensor::stored(Element::F32, layout, &bytes[..6 * 4]);
+        assert!(!short.is_whole());
+        assert_eq!(short.floats(&[0..2, 0..3]), None);
     }
 }

@@ -22,8 +22,32 @@ fn problem(manifest: &Manifest, x_stride: i64) -> Problem<'_> {
     Problem::new(&manifest.functions[0], sizes, strides, BTreeMap::new()).unwrap()
 }
 
+/// The manifest with its definition as a named op.
+fn named() -> Manifest {
+    let mut manifest = manifest();
+    let definition = r#"{"statements": [{"kind": "named", "op": "rms_norm", "operands": {"x": "x", "weight": "w"},
+        "results": {"y": "y", "rstd": "rstd"}, "attributes": {"axes": 1, "eps": 1e-6, "weight_offset": 0.0}}]}"#;
+    manifest.functions[0].definition = Some(serde_json::from_str(definition).unwrap());
+    manifest
+}
+
+/// What a wrong decomposition would make of RMSNorm.
+#[derive(Clone, Copy)]
+struct Constants {
+    /// What the sum is divided by.
+    count: f32,
+    eps: f32,
+    weight_offset: f32,
+}
+
+const RIGHT: Constants = Constants {
+    count: N as f32,
+    eps: 1e-6,
+    weight_offset: 0.0,
+};
+
 /// RMSNorm in f32, as a kernel would: rows of `x` lie `x_stride` apart.
-fn run_kernel(problem: &Problem<'_>, memory: &mut Images) {
+fn run_kernel(problem: &Problem<'_>, memory: &mut Images, constants: Constants) {
     let stride = problem.layouts["x"].strides[0] as usize;
     let load = |memory: &Images, tensor: &str, element: Element, at: usize| {
         element.decode_float(element.load(memory[tensor].body(), at).unwrap()) as f32
@@ -33,8 +57,8 @@ fn run_kernel(problem: &Problem<'_>, memory: &mut Images) {
             .map(|column| load(memory, "x", Element::BF16, row * stride + column))
             .collect();
         let squares: Vec<f32> = x.iter().map(|x| x * x).collect();
-        let mean_square = tree_sum(&squares) / N as f32;
-        let rstd = 1.0 / (mean_square + 1e-6).sqrt();
+        let mean_square = tree_sum(&squares) / constants.count;
+        let rstd = 1.0 / (mean_square + constants.eps).sqrt();
         store(memory, "rstd", Element::F32, row, f64::from(rstd));
         for (column, x) in x.into_iter().enumerate() {
             let w = load(memory, "w", Element::F32, column);
@@ -43,7 +67,7 @@ fn run_kernel(problem: &Problem<'_>, memory: &mut Images) {
                 "y",
                 Element::BF16,
                 row * N + column,
-                f64::from(x * rstd * w),
+                f64::from(x * rstd * (w + constants.weight_offset)),
             );
         }
     }
@@ -71,7 +95,7 @@ fn judge(x_stride: i64, fill: Fill, spoil: impl FnOnce(&mut Images)) -> Verifica
     let before = memory::inputs(&problem, fill, 1);
     let mut after = before.clone();
     after.extend(memory::outputs(&problem));
-    run_kernel(&problem, &mut after);
+    run_kernel(&problem, &mut after, RIGHT);
     spoil(&mut after);
     let run = Run {
         before: &before,
@@ -100,6 +124,52 @@ fn right_results_pass() {
             );
         }
     }
+}
+
+/// How many elements of y and rstd are wrong by the named op's definition.
+fn wrong(constants: Constants, fill: Fill) -> [u64; 2] {
+    let manifest = named();
+    let problem = problem(&manifest, 4096);
+    let before = memory::inputs(&problem, fill, 2);
+    let mut after = before.clone();
+    after.extend(memory::outputs(&problem));
+    run_kernel(&problem, &mut after, constants);
+    let run = Run {
+        before: &before,
+        after: &after,
+        again: None,
+        workspaces: &BTreeMap::new(),
+    };
+    let found = verify(&problem, run, ALL).unwrap();
+    ["y", "rstd"].map(|name| {
+        let output = found.outputs.iter().find(|output| output.tensor == name);
+        output.unwrap().wrong
+    })
+}
+
+#[test]
+fn faults_of_a_decomposition_are_found_even_in_bf16() {
+    for fill in Fill::ALL {
+        assert_eq!(wrong(RIGHT, fill), [0, 0], "{fill:?}");
+    }
+    let off_by_one = Constants {
+        count: (N - 1) as f32,
+        ..RIGHT
+    };
+    let other_eps = Constants { eps: 1.1e-6, ..RIGHT };
+    let offset = Constants {
+        weight_offset: 1e-3,
+        ..RIGHT
+    };
+    for (fault, fill) in [
+        (off_by_one, Fill::Normal),
+        (other_eps, Fill::Small),
+        (offset, Fill::Normal),
+    ] {
+        assert!(wrong(fault, fill)[0] > 0);
+    }
+    assert_eq!(wrong(off_by_one, Fill::Normal)[1], 3);
+    assert_eq!(wrong(other_eps, Fill::Small)[1], 3);
 }
 
 #[test]
@@ -136,7 +206,7 @@ fn runs_that_differ_and_workspaces_left_dirty_are_found() {
     let before = memory::inputs(&problem, Fill::Normal, 1);
     let mut after = before.clone();
     after.extend(memory::outputs(&problem));
-    run_kernel(&problem, &mut after);
+    run_kernel(&problem, &mut after, RIGHT);
     let mut again = after.clone();
     store(&mut again, "y", Element::BF16, 0, -7.0);
     let workspaces = BTreeMap::from([

@@ -183,3 +183,89 @@ impl Names<'_> {
         name
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use melior::Context;
+
+    use super::*;
+    use crate::registry;
+
+    /// The definition of the only function of `source`, as JSON, with the names that stand for tensors.
+    fn collected(source: &str) -> Option<String> {
+        let context = Context::new_with_registry(&registry::dialects(), false);
+        context.load_all_available_dialects();
+        let module = Module::parse(&context, source).unwrap();
+        let definitions = SourceDefinition::collect(&module);
+        definitions
+            .first()
+            .map(|found| serde_json::to_string(&found.definition).unwrap())
+    }
+
+    #[test]
+    fn what_is_neither_argument_nor_result_is_an_intermediate() {
+        let found = collected(
+            "func.func @f(%x: tensor<?x8xf32>) -> tensor<?xf32> {
+               %t = norm.rms_norm %x : tensor<?x8xf32> -> tensor<?x8xbf16>
+               %s = norm.compute(%a = %t : tensor<?x8xbf16>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 8) {
+                 %0 = norm.read %a[%m, %n] : tensor<?x8xbf16>
+                 %1 = arith.extf %0 : bf16 to f32
+                 %2 = norm.reduce add %1 over(%n) : f32
+                 norm.write %2, %o[%m] : tensor<?xf32>
+               }
+               return %s : tensor<?xf32>
+             }",
+        )
+        .unwrap();
+        assert!(
+            found.starts_with(r#"{"intermediates":[{"name":"v0","dtype":"bf16","shape":["v0_0",8]}],"#),
+            "{found}"
+        );
+        assert!(
+            found.contains(r#""operands":{"x":"t0"},"results":{"y":"v0"}"#),
+            "{found}"
+        );
+        assert!(found.contains(r#""space":["v0_0",8]"#), "{found}");
+        assert!(
+            found.contains(r#""value":2,"tensor":"t1","access":["d0"]"#),
+            "{found}"
+        );
+    }
+
+    #[test]
+    fn a_function_with_an_op_that_has_no_form_has_no_definition() {
+        let found = collected(
+            "func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+               %t = arith.addf %x, %x : tensor<4x8xf32>
+               %y = norm.rms_norm %t : tensor<4x8xf32> -> tensor<4x8xf32>
+               return %y : tensor<4x8xf32>
+             }",
+        );
+        assert_eq!(found, None);
+    }
+
+    #[test]
+    fn tiled_kernels_with_edges_have_no_definition() {
+        let kernel = |guard: &str| {
+            format!(
+                "func.func @f(%x: memref<?x64xf32>, %y: memref<?xf32> {{norm.output}}) {{
+                   norm.launch @sum(%x, %y) : memref<?x64xf32>, memref<?xf32>
+                   return
+                 }}
+                 norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
+                     space(%b = dim(%x, 0) ceildiv 2 : grid, %r = 2 : tile, %t = 64 : tile) {guard} {{
+                   %0 = norm.read %x[%b * 2 + %r, %t] : memref<?x64xf32>
+                   %1 = norm.reduce add %0 over(%t) : f32
+                   norm.write %1, %y[%b * 2 + %r] : memref<?xf32>
+                 }}"
+            )
+        };
+        assert_eq!(collected(&kernel("where(%b * 2 + %r < dim(%x, 0))")), None);
+        let found = collected(&kernel("")).unwrap();
+        assert!(
+            found.contains(r#""tensor":"t0","access":["d0*2 + d1","d2"]"#),
+            "{found}"
+        );
+        assert!(found.contains(r#""space":["ceildiv(t0_0, 2)",2,64]"#), "{found}");
+    }
+}
