@@ -57,7 +57,8 @@ pub(crate) fn compare(
         wrong: 0,
         worst: None,
     };
-    for region in sample(&part.extents(), &part.dims(), rows, random) {
+    let regions = sample(&part.extents(), &part.dims(), rows, random);
+    for region in regions.iter().flat_map(|region| part.boxes(region)) {
         let expected = part.evaluate(layout, &region)?;
         for (index, place) in expected.places.iter().enumerate() {
             let bits = usize::try_from(*place)

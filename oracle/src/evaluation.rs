@@ -5,7 +5,6 @@
 //! some rows of a large tensor costs those rows.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::rc::Rc;
 
 use norma_bundle::Expression;
@@ -112,14 +111,15 @@ impl Evaluation<'_> {
         let count = dense.span().and_then(|span| usize::try_from(span).ok());
         let mut values = vec![f64::NAN; count.ok_or_else(unbound)?];
         for part in self.parts.iter().filter(|part| part.tensor == output) {
-            let whole: Vec<Range<i64>> = part.extents().iter().map(|extent| 0..*extent).collect();
-            let elements = part.evaluate(&dense, &whole)?;
-            let found: Vec<f64> = match elements.data {
-                Data::Float { values, .. } => values,
-                Data::Integer(values) => values.iter().map(|value| *value as f64).collect(),
-            };
-            for (place, value) in elements.places.iter().zip(found) {
-                values[*place as usize] = value;
+            for region in part.boxes(&part.whole()) {
+                let elements = part.evaluate(&dense, &region)?;
+                let found: Vec<f64> = match elements.data {
+                    Data::Float { values, .. } => values,
+                    Data::Integer(values) => values.iter().map(|value| *value as f64).collect(),
+                };
+                for (place, value) in elements.places.iter().zip(found) {
+                    values[*place as usize] = value;
+                }
             }
         }
         Ok(values)

@@ -21,6 +21,9 @@ pub(crate) trait Formula {
     /// The shape of a result of that name.
     fn shape(&self, result: &str) -> Option<Vec<i64>>;
 
+    /// How many leading dims number elements, of any result, that have no sum in common.
+    fn independent_dims(&self) -> usize;
+
     /// How many ulp the arithmetic behind a result may be off, see `tolerance.rs`.
     fn ulps(&self, result: &str) -> f64;
 

@@ -15,6 +15,10 @@ use crate::program::evaluate::{Ranges, Write, extents_of};
 use crate::program::grid::{Data, offsets};
 use crate::tensor::Tensor;
 
+/// How many points of a space are evaluated at once where that costs nothing: few enough for their values to stay in a
+/// cache, and for the allocator not to ask the system for memory each time.
+const BOX: i64 = 1 << 13;
+
 /// Elements of a tensor, and where they come from.
 #[derive(Clone)]
 pub struct Part<'a> {
@@ -74,6 +78,42 @@ impl Part<'_> {
         }
     }
 
+    /// The whole space.
+    pub(crate) fn whole(&self) -> Vec<Range<i64>> {
+        self.extents().into_iter().map(|extent| 0..extent).collect()
+    }
+
+    /// A dim of the space along which elements have nothing in common that would be evaluated twice.
+    fn independent_dim(&self) -> Option<usize> {
+        match &self.source {
+            Source::Program { evaluator, write } => {
+                let reduced = evaluator.reduced_dims();
+                write.dims.iter().copied().find(|dim| !reduced.contains(dim))
+            }
+            Source::Named { formula, .. } => (formula.independent_dims() > 0).then_some(0),
+            Source::Memory(tensor) => (!tensor.layout.shape.is_empty()).then_some(0),
+        }
+    }
+
+    /// Boxes that make up `region`, to be evaluated one after the other in little memory.
+    pub(crate) fn boxes(&self, region: &Ranges) -> Vec<Vec<Range<i64>>> {
+        let Some(dim) = self.independent_dim() else {
+            return vec![region.to_vec()];
+        };
+        let others = region.iter().enumerate().filter(|(other, _)| *other != dim);
+        let slice = others.fold(1i64, |points, (_, range)| {
+            points.saturating_mul((range.end - range.start).max(1))
+        });
+        let step = (BOX / slice).max(1);
+        let starts = region[dim].clone().step_by(usize::try_from(step).unwrap_or(1));
+        let cut = starts.map(|start| {
+            let mut part = region.to_vec();
+            part[dim] = start..(start + step).min(region[dim].end);
+            part
+        });
+        cut.collect()
+    }
+
     /// Evaluates the part within `region`; `layout` is the tensor's.
     pub(crate) fn evaluate(&self, layout: &Layout, region: &Ranges) -> Result<Elements, OracleError> {
         let dense = |layout: &Layout| {
@@ -131,7 +171,7 @@ impl Part<'_> {
         let Source::Program { evaluator, write } = &self.source else {
             return Ok(self.extents());
         };
-        let whole: Vec<Range<i64>> = self.extents().iter().map(|extent| 0..*extent).collect();
+        let whole = self.whole();
         let empty = whole.iter().any(Range::is_empty);
         let reach = |coordinate: &Expression| -> Result<i64, OracleError> {
             if empty {
@@ -146,5 +186,30 @@ impl Part<'_> {
             Ok(places.into_iter().max().map_or(0, |last| last + 1))
         };
         write.access.iter().map(reach).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use norma_bundle::Element;
+
+    use super::*;
+
+    fn boxes(shape: &[i64]) -> Vec<Vec<Range<i64>>> {
+        let layout = Layout::contiguous(shape).unwrap();
+        let part = Part {
+            tensor: "x",
+            source: Source::Memory(Tensor::stored(Element::F32, layout, &[])),
+        };
+        part.boxes(&part.whole())
+    }
+
+    #[test]
+    fn spaces_are_cut_into_boxes() {
+        assert_eq!(boxes(&[3, BOX]), [[0..1, 0..BOX], [1..2, 0..BOX], [2..3, 0..BOX]]);
+        assert_eq!(boxes(&[5, 2]), [[0..5, 0..2]]);
+        assert_eq!(boxes(&[BOX + 1]), [[0..BOX], [BOX..BOX + 1]]);
+        assert_eq!(boxes(&[]), [Vec::<Range<i64>>::new()]);
+        assert!(boxes(&[0, 7]).is_empty());
     }
 }

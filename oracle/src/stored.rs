@@ -1,7 +1,5 @@
 //! The memory of a tensor between two statements.
 
-use std::ops::Range;
-
 use norma_bundle::Element;
 
 use crate::error::OracleError;
@@ -11,9 +9,6 @@ use crate::program::grid::Data;
 use crate::rounding::round_narrow;
 use crate::tensor::Tensor;
 use crate::tolerance::{Order, arithmetic_ulps};
-
-/// How many points are evaluated at once.
-const CHUNK: i64 = 1 << 20;
 
 /// A tensor that is being written.
 pub(crate) struct Stored {
@@ -46,7 +41,7 @@ impl Stored {
     /// Evaluates `part` and stores it, rounded to the element type.
     pub fn write(&mut self, part: &Part<'_>) -> Result<(), OracleError> {
         self.ulps = self.ulps.max(part.ulps());
-        for region in chunks(&part.extents()) {
+        for region in part.boxes(&part.whole()) {
             let elements = part.evaluate(&self.layout, &region)?;
             let data = rounded(self.element, part.ulps(), elements.data);
             self.data
@@ -71,40 +66,4 @@ fn rounded(element: Element, ulps: f64, mut data: Data) -> Data {
         }
     }
     data
-}
-
-/// Boxes that make up a space, cut along its first dim.
-fn chunks(extents: &[i64]) -> Vec<Vec<Range<i64>>> {
-    let whole: Vec<Range<i64>> = extents.iter().map(|extent| 0..*extent).collect();
-    let Some(first) = extents.first() else {
-        return vec![whole];
-    };
-    let slice: i64 = extents[1..]
-        .iter()
-        .fold(1, |points, extent| points.saturating_mul(*extent));
-    let step = (CHUNK / slice.max(1)).max(1);
-    let starts = (0..*first).step_by(usize::try_from(step).unwrap_or(1));
-    starts
-        .map(|start| {
-            let mut region = whole.clone();
-            region[0] = start..(start + step).min(*first);
-            region
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spaces_are_cut_along_their_first_dim() {
-        assert_eq!(
-            chunks(&[3, CHUNK]),
-            [[0..1, 0..CHUNK], [1..2, 0..CHUNK], [2..3, 0..CHUNK]]
-        );
-        assert_eq!(chunks(&[5, 2]), [[0..5, 0..2]]);
-        assert_eq!(chunks(&[]), [Vec::<Range<i64>>::new()]);
-        assert!(chunks(&[0, 7]).is_empty());
-    }
 }

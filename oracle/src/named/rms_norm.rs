@@ -79,6 +79,10 @@ impl Formula for RmsNorm<'_> {
         }
     }
 
+    fn independent_dims(&self) -> usize {
+        self.rows.leading.len()
+    }
+
     fn ulps(&self, _result: &str) -> f64 {
         self.ulps
     }

@@ -117,6 +117,15 @@ impl<'a> Evaluator<'a> {
         &self.extents
     }
 
+    /// The dims that some reduction removes.
+    pub(crate) fn reduced_dims(&self) -> Vec<usize> {
+        let over = self.program.steps.iter().filter_map(|step| match step {
+            Step::Reduce { over, .. } => Some(over),
+            _ => None,
+        });
+        over.flatten().copied().collect()
+    }
+
     /// The program's stores, in order.
     pub fn writes(&self) -> Vec<Write<'a>> {
         let write = |step: &'a Step| match step {
