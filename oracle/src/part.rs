@@ -208,7 +208,7 @@ mod tests {
     fn spaces_are_cut_into_boxes() {
         assert_eq!(boxes(&[3, BOX]), [[0..1, 0..BOX], [1..2, 0..BOX], [2..3, 0..BOX]]);
         assert_eq!(boxes(&[5, 2]), [[0..5, 0..2]]);
-        assert_eq!(boxes(&[BOX + 1]), [[0..BOX], [BOX..BOX + 1]]);
+        assert_eq!(boxes(&[BOX + 1, 1]), [[0..BOX, 0..1], [BOX..BOX + 1, 0..1]]);
         assert_eq!(boxes(&[]), [Vec::<Range<i64>>::new()]);
         assert!(boxes(&[0, 7]).is_empty());
     }
