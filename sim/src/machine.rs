@@ -5,6 +5,7 @@
 //! decides ([`schedule`]).
 
 mod access;
+mod atomic;
 mod barrier;
 mod cluster;
 mod compute;
@@ -12,6 +13,7 @@ mod copies;
 mod end;
 mod exchange;
 mod findings;
+mod load_store;
 mod mbarriers;
 mod ordering;
 mod report;

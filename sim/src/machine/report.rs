@@ -19,6 +19,8 @@ pub(super) enum Problem {
     BeforeGridDependency {
         writes: bool,
     },
+    /// It reads what kernels ahead in the stream write by a load that promised constant memory.
+    InvariantAcrossGridDependency,
     /// It accesses another CTA that may not run yet.
     BeforeClusterStart,
     /// It accesses another CTA that has ended.
@@ -145,6 +147,11 @@ impl Machine<'_> {
             Problem::BeforeGridDependency { writes: true } => plain(
                 FindingKind::GridDependency,
                 "writes what kernels ahead in the stream may still read, before griddepcontrol.wait",
+            ),
+            Problem::InvariantAcrossGridDependency => plain(
+                FindingKind::GridDependency,
+                "reads what kernels ahead in the stream write by a load that promises constant memory, which ptxas may \
+                 move above griddepcontrol.wait",
             ),
             Problem::BeforeClusterStart => plain(
                 FindingKind::EarlyExit,

@@ -178,7 +178,7 @@ impl Machine<'_> {
         let kernel = self.kernel;
         match &kernel.code[turn.pc as usize] {
             Instruction::Load { .. } | Instruction::Store { .. } | Instruction::Prefetch { .. } => {
-                self.access(turn)
+                self.load_or_store(turn)
             }
             Instruction::Atomic { .. } => self.atomic(turn),
             Instruction::Shuffle { .. }

@@ -1,0 +1,98 @@
+//! Atomic operations, lane by lane.
+
+use super::Machine;
+use super::access::Target;
+use super::report::Problem;
+use super::step::{Flow, Turn};
+use super::warp::{LANES, lanes};
+use crate::finding::FindingKind;
+use crate::memory::atomic;
+use crate::program::Instruction;
+use crate::race::{Accessor, Proxy};
+
+impl Machine<'_> {
+    /// Executes an atomic operation.
+    pub(super) fn atomic(&mut self, turn: Turn) -> Flow {
+        let kernel = self.kernel;
+        let Instruction::Atomic {
+            space,
+            order,
+            op,
+            format,
+            to,
+            address,
+            operand,
+            expected,
+            guard,
+        } = &kernel.code[turn.pc as usize]
+        else {
+            return Flow::Next;
+        };
+        let size = atomic::bytes(*format);
+        let site = self.site(turn);
+        let mut group: Vec<usize> = lanes(self.guarded(turn, *guard)).collect();
+        // The lanes of one instruction are performed in any order.
+        if group.len() > 1 && self.schedule.scatter {
+            let start = self.schedule.choices.below(group.len() as u64) as usize;
+            group.rotate_left(start);
+        }
+        let addresses = self.warp(turn.at).registers[*address as usize];
+        for lane in group {
+            let turn = Turn {
+                mask: 1 << lane,
+                ..turn
+            };
+            let Some(spot) = self.aligned_spot(turn, *space, addresses[lane], size, size) else {
+                continue;
+            };
+            let index = self.thread_index(turn.at, lane);
+            if let Some(problem) = self.precheck(turn, index, spot, size, true) {
+                self.report(turn, spot, size, problem);
+                continue;
+            }
+            let event = self.strong_event(turn, lane);
+            self.pass_on(turn, lane, spot, *order, event);
+            let warp = self.warp(turn.at);
+            let (value, compare) = (
+                warp.lane(*operand, lane),
+                expected.map(|register| warp.lane(register, lane)),
+            );
+            let cluster = &mut self.clusters[turn.at.cluster];
+            let thread = &cluster.threads[index];
+            let by = Accessor {
+                event,
+                issuer: thread.agent,
+                clock: &thread.knowledge.seen,
+                proxy: Proxy::Generic,
+                site,
+                strong: true,
+                invariant: false,
+            };
+            let region = match spot.target {
+                Target::Buffer(buffer) => self.memory.region_mut(buffer),
+                Target::Shared(rank) => cluster.ctas[rank].shared.region_mut(),
+            };
+            let offset = usize::try_from(spot.offset).unwrap_or(usize::MAX);
+            // Only atom.add.f32 on global memory flushes (PTX ISA, "atom").
+            let flush = matches!(spot.target, Target::Buffer(_));
+            let mut is_known = true;
+            let (old, fault) = region.update(offset, size, &by, |old| {
+                let new = atomic::combine(*op, *format, flush, old as u64, value, compare.unwrap_or(0));
+                is_known = new.is_some();
+                u128::from(new.unwrap_or(old as u64))
+            });
+            if !is_known {
+                let message = format!("has no operation {op:?} on {format:?}");
+                self.find(FindingKind::Trap, turn, None, message, Vec::new());
+            }
+            if let Some(to) = to {
+                self.warp(turn.at).set(*to, turn.mask, &[old as u64; LANES]);
+            }
+            if let Some(fault) = fault {
+                self.report(turn, spot, size, Problem::Fault(fault));
+            }
+            self.take_in(turn, lane, spot, *order);
+        }
+        Flow::Next
+    }
+}
