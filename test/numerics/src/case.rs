@@ -84,6 +84,8 @@ pub enum Op {
     ArgMax,
     /// The smallest element.
     Min,
+    /// The largest of the elements with their signs turned: below zero where `x` is above.
+    MaxNegated,
     /// The sum of a row, in its own type.
     Sum,
     /// The row less its mean: two phases, no special functions.
@@ -150,6 +152,7 @@ impl Op {
             Self::Amax => "amax",
             Self::ArgMax => "argmax",
             Self::Min => "min",
+            Self::MaxNegated => "max_negated",
             Self::Sum => "sum",
             Self::Centre => "centre",
             Self::VarianceAndAmax => "variance_and_amax",

@@ -44,6 +44,9 @@ struct Options {
     /// How many cases to draw; 300 where not given, 4000 with --long
     #[arg(long, value_name = "N")]
     drawn: Option<u64>,
+    /// How many failures to reduce and print in full; of others only the name is told
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    max_told: usize,
     /// Where programs that fail are written
     #[arg(long, value_name = "DIR", default_value = "target/numerics")]
     output: PathBuf,

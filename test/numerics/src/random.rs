@@ -96,6 +96,7 @@ fn op(random: &mut Draw) -> Op {
             Op::L2Norm,
             Op::Amax,
             Op::Min,
+            Op::MaxNegated,
             Op::Sum,
             Op::Centre,
             Op::VarianceAndAmax,

@@ -128,7 +128,7 @@ fn simpler_ops(op: Op) -> Vec<Op> {
         Op::VarianceAndAmax => vec![Op::Amax, Op::Centre],
         Op::ArgMax => vec![Op::Amax],
         Op::Centre | Op::LogSumExp | Op::Softmax | Op::L2Norm => vec![Op::Sum],
-        Op::Sum | Op::Amax | Op::Min => Vec::new(),
+        Op::Sum | Op::Amax | Op::Min | Op::MaxNegated => Vec::new(),
     }
 }
 

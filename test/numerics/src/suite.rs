@@ -51,7 +51,10 @@ pub fn run(options: &Options) -> bool {
             Verdict::Refused => refused += 1,
             Verdict::Failed(case, failure) => {
                 failed += 1;
-                tell(options, failed, &case, &failure);
+                match failed <= options.max_told {
+                    true => tell(options, failed, &case, &failure),
+                    false => println!("failed: {case}"),
+                }
             }
         }
     }

@@ -127,6 +127,7 @@ fn kernel_form(cases: &mut Vec<Case>) {
         Op::Amax,
         Op::ArgMax,
         Op::Min,
+        Op::MaxNegated,
         Op::Sum,
         Op::Centre,
         Op::VarianceAndAmax,
@@ -145,7 +146,7 @@ fn kernel_form(cases: &mut Vec<Case>) {
         }
     }
     for x in [F64, I32, I64] {
-        for op in [Op::Sum, Op::Min] {
+        for op in [Op::Sum, Op::Min, Op::MaxNegated] {
             for columns in [1, 31, 769, 4096] {
                 cases.push(plain(op, x, columns));
             }
@@ -343,7 +344,7 @@ fn inputs(cases: &mut Vec<Case>) {
             }
         }
     }
-    for op in [Op::Amax, Op::Min, Op::LogSumExp, Op::Sum] {
+    for op in [Op::Amax, Op::Min, Op::MaxNegated, Op::LogSumExp, Op::Sum] {
         for fill in [Fill::Special, Fill::Offset] {
             let mut case = plain(op, BF16, 769);
             case.run.fill = fill;

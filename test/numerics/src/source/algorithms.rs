@@ -89,6 +89,13 @@ pub fn kernel_form(program: &Program, op: Op) -> String {
             let y = body.reduce("min", &x);
             per_row(&mut body, &y, "min");
         }
+        Op::MaxNegated => {
+            let zero = body.constant(0.0);
+            let subtract = if compute.is_float() { "arith.subf" } else { "arith.subi" };
+            let negated = body.op(subtract, &[&zero, &x]);
+            let y = body.reduce("max", &negated);
+            per_row(&mut body, &y, "max");
+        }
         Op::Sum => {
             let y = body.reduce("add", &x);
             per_row(&mut body, &y, "sum");

@@ -98,6 +98,9 @@ impl Body {
     pub fn constant(&mut self, value: f64) -> String {
         let ty = self.compute.name();
         // MLIR's floats have a point.
+        if !self.compute.is_float() {
+            return self.value(format!("arith.constant {value} : {ty}"));
+        }
         let mut text = format!("{value:e}");
         if !text.contains('.') {
             text = text.replace('e', ".0e");
