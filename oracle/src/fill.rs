@@ -73,7 +73,7 @@ impl Random {
 /// How many distinct numbers a tensor is drawn from at most: as many as 16 random bits choose between.
 const TABLE: usize = 1 << 16;
 /// One element in this many is special under [`Fill::Special`], so that most rows have none, some a few; in a small tensor
-/// one or two are.
+/// about eight are.
 const SPECIAL_RATE: u64 = 1 << 13;
 /// Integers are drawn from 0 to this, so that they serve as labels of small class counts too.
 const INTEGER_BOUND: u64 = 64;
@@ -127,7 +127,7 @@ fn scatter_specials(element: Element, count: usize, random: &mut Random, bytes: 
         element.ulp(0.0),
     ];
     let size = element.bytes();
-    let rate = SPECIAL_RATE.min(count as u64 / 2).max(1);
+    let rate = SPECIAL_RATE.min(count as u64 / 8).max(1);
     let mut at = random.below(2 * rate) as usize;
     while at < count {
         let special = specials[random.below(specials.len() as u64) as usize];
@@ -184,7 +184,7 @@ mod tests {
                     .is_finite()
             })
         });
-        assert!((10..50).contains(&with_specials.count()));
+        assert!(with_specials.count() > 40);
         assert!(generate(Element::F32, 0, Fill::Special, &mut Random::new(1)).is_empty());
     }
 

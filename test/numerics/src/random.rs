@@ -43,13 +43,7 @@ pub fn case(seed: u64) -> Case {
         },
         run: Run {
             rows: random.of(&[0, 1, 1, 2, 3, 5, 9]),
-            fill: random.of(&[
-                Fill::Normal,
-                Fill::Normal,
-                Fill::Special,
-                Fill::Offset,
-                Fill::Ones,
-            ]),
+            fill: random.of(&Fill::ALL),
             seed,
             seeds: 2,
         },

@@ -335,7 +335,7 @@ fn inputs(cases: &mut Vec<Case>) {
         Op::Centre,
     ];
     for op in ops {
-        for fill in [Fill::Special, Fill::Offset, Fill::Large, Fill::Ones] {
+        for fill in Fill::ALL {
             // 769 elements leave lanes dead: what they hold must not show, however far the mean is from zero.
             for columns in [31, 769] {
                 let mut case = plain(op, F32, columns);
@@ -346,9 +346,13 @@ fn inputs(cases: &mut Vec<Case>) {
     }
     for op in [Op::Amax, Op::Min, Op::MaxNegated, Op::LogSumExp, Op::Sum] {
         for fill in [Fill::Special, Fill::Offset] {
-            let mut case = plain(op, BF16, 769);
-            case.run.fill = fill;
-            cases.push(case);
+            for (columns, x) in [(7, F32), (769, BF16)] {
+                let mut case = plain(op, x, columns);
+                case.run.fill = fill;
+                // So many that each special value has a row without the others.
+                case.run.rows = 20;
+                cases.push(case);
+            }
         }
     }
 }

@@ -91,7 +91,11 @@ pub fn kernel_form(program: &Program, op: Op) -> String {
         }
         Op::MaxNegated => {
             let zero = body.constant(0.0);
-            let subtract = if compute.is_float() { "arith.subf" } else { "arith.subi" };
+            let subtract = if compute.is_float() {
+                "arith.subf"
+            } else {
+                "arith.subi"
+            };
             let negated = body.op(subtract, &[&zero, &x]);
             let y = body.reduce("max", &negated);
             per_row(&mut body, &y, "max");
