@@ -4,7 +4,10 @@
 //! completion; so race detection notes the whole copy then, as an access of its own agent, and the time at which its
 //! pieces land decides only about values. Bulk copies use the async proxy; `cp.async` and `st.async` the generic one.
 
+mod bulk;
 mod issue;
+mod small;
+mod store;
 
 use super::Machine;
 use super::access::Target;
@@ -195,27 +198,8 @@ impl Machine<'_> {
         cluster.ctas[cta].warps[thread / super::warp::LANES].wake(|wait| *wait == Wait::Copies);
     }
 
-    /// Performs the arrivals of `cp.async.mbarrier.arrive` that waited for copies of a thread.
-    pub(super) fn arrive_for_small_copies(&mut self, cluster: usize, thread: u32) {
-        let owner = &mut self.clusters[cluster].threads[thread as usize];
-        let (due, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut owner.arrivals)
-            .into_iter()
-            .partition(|arrival| !owner.small.is_pending(arrival.time));
-        owner.arrivals = rest;
-        for arrival in due {
-            let mbarriers = &mut self.clusters[cluster].ctas[arrival.place.cta].mbarriers;
-            let changed = mbarriers
-                .get(u64::from(arrival.place.offset))
-                .and_then(|(state, phases)| {
-                    phases.told.join(&arrival.told);
-                    state.arrive(1)
-                });
-            self.after_landing(changed, arrival.site, (cluster, thread), arrival.place);
-        }
-    }
-
     /// Ends the phase that a landing completed, or tells what is wrong with it at the copy.
-    fn after_landing(
+    pub(super) fn after_landing(
         &mut self,
         changed: Result<PhaseChange, MbarrierFault>,
         site: SiteId,

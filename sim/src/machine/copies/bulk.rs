@@ -1,0 +1,196 @@
+//! `cp.async.bulk`, of plain memory and of boxes of tensors, by the async proxy.
+
+use super::Done;
+use crate::address::{self, Place};
+use crate::copy::{self, CopyPlan};
+use crate::finding::FindingKind;
+use crate::launch::Argument;
+use crate::machine::Machine;
+use crate::machine::access::Target;
+use crate::machine::cluster::AgentKey;
+use crate::machine::mbarriers::MbarrierPlace;
+use crate::machine::step::{Flow, Turn};
+use crate::machine::warp::{Wait, lanes};
+use crate::program::{AtomicFormat, AtomicOp, BulkPlace, Completion, Instruction, Register, Space};
+
+impl Machine<'_> {
+    #[allow(clippy::too_many_arguments, reason = "a bulk copy has as many operands")]
+    pub(super) fn issue_bulk(
+        &mut self,
+        turn: Turn,
+        lane: usize,
+        [destination, source]: [BulkPlace; 2],
+        bytes: Register,
+        completion: Completion,
+        multicast: Option<Register>,
+        reduce: Option<(AtomicOp, AtomicFormat)>,
+    ) {
+        let (to, from) = (
+            self.lane(turn, lane, destination.address),
+            self.lane(turn, lane, source.address),
+        );
+        let bytes = u64::from(self.lane(turn, lane, bytes) as u32);
+        match copy::bulk(from, to, bytes) {
+            Ok(plan) => {
+                let spaces = [source.space, destination.space];
+                self.issue(turn, lane, &plan, spaces, to, completion, multicast, reduce);
+            }
+            Err(fault) => self.bad_copy(turn, &fault),
+        }
+    }
+
+    pub(super) fn issue_tensor(&mut self, turn: Turn, lane: usize, instruction: &Instruction) {
+        let Instruction::TensorCopy {
+            map,
+            coordinates,
+            shared,
+            store,
+            completion,
+            multicast,
+            reduce,
+            ..
+        } = instruction
+        else {
+            return;
+        };
+        let address = self.lane(turn, lane, *map);
+        let launch = self.launch;
+        let map = match address::generic(address) {
+            Place::Parameter { index, offset: 0 } => launch.arguments.get(index),
+            _ => None,
+        };
+        let Some(Argument::TensorMap(map)) = map else {
+            let message = "expects the address of a tensor map".to_owned();
+            self.find(FindingKind::BadCopy, turn, None, message, Vec::new());
+            return;
+        };
+        let corner: Vec<i32> = coordinates
+            .iter()
+            .map(|register| self.lane(turn, lane, *register) as i32)
+            .collect();
+        let address = self.lane(turn, lane, shared.address);
+        let plan = match copy::tensor(map, self.memory.address(map.buffer), &corner, address, *store) {
+            Ok(plan) => plan,
+            Err(fault) => return self.bad_copy(turn, &fault),
+        };
+        let spaces = match store {
+            true => [shared.space, Space::Global],
+            false => [Space::Global, shared.space],
+        };
+        self.issue(
+            turn,
+            lane,
+            &plan,
+            spaces,
+            address,
+            *completion,
+            *multicast,
+            *reduce,
+        );
+    }
+
+    /// Begins a bulk copy, which goes from one space to the other and names `address` of shared memory as its target
+    /// if it has one there.
+    #[allow(clippy::too_many_arguments, reason = "a bulk copy has as many operands")]
+    fn issue(
+        &mut self,
+        turn: Turn,
+        lane: usize,
+        plan: &CopyPlan,
+        spaces: [Space; 2],
+        address: u64,
+        completion: Completion,
+        multicast: Option<Register>,
+        reduce: Option<(AtomicOp, AtomicFormat)>,
+    ) {
+        let (index, site) = (self.thread_index(turn.at, lane), self.site(turn));
+        let Some(receivers) = self.receivers(turn, lane, spaces[1], address, multicast) else {
+            return;
+        };
+        let (done, events) = match completion {
+            Completion::Group => {
+                let cluster = &mut self.clusters[turn.at.cluster];
+                let (group, time) = cluster.threads[index].bulk.add(site);
+                let reads = cluster.event(AgentKey::BulkReads(index as u32), time);
+                let writes = cluster.event(AgentKey::BulkWrites(index as u32), time);
+                (Done::Bulk(group), vec![(reads, writes); receivers.len()])
+            }
+            Completion::Mbarrier(register) => {
+                let address = self.lane(turn, lane, register);
+                let Some(place) = self.find_mbarrier(turn, Space::Cluster, address) else {
+                    return;
+                };
+                if !receivers.contains(&place.cta) && multicast.is_none() {
+                    let message = "expects the mbarrier in the CTA that receives the copy".to_owned();
+                    self.find(FindingKind::BadCopy, turn, None, message, Vec::new());
+                    return;
+                }
+                let mut events = Vec::new();
+                for cta in &receivers {
+                    let place = MbarrierPlace { cta: *cta, ..place };
+                    let Some(event) = self.use_mbarrier(turn, lane, place, true) else {
+                        return;
+                    };
+                    events.push((event, event));
+                }
+                (Done::Mbarrier { offset: place.offset }, events)
+            }
+        };
+        let mut moves = Vec::new();
+        for (cta, events) in receivers.into_iter().zip(events) {
+            moves.extend(self.place(turn, lane, plan, spaces, cta, events, true));
+        }
+        self.count_moves(turn, index, done, moves.len() as u32);
+        self.begin(turn, index, moves, done, reduce);
+    }
+
+    /// The CTAs that a copy lands in, by rank; the issuer's own for one to global memory.
+    fn receivers(
+        &mut self,
+        turn: Turn,
+        lane: usize,
+        space: Space,
+        address: u64,
+        multicast: Option<Register>,
+    ) -> Option<Vec<usize>> {
+        if let Some(mask) = multicast {
+            let mask = self.lane(turn, lane, mask) as u16;
+            let ctas = self.clusters[turn.at.cluster].ctas.len();
+            if u32::from(mask) >> ctas != 0 {
+                let message = format!("multicasts to CTAs {mask:#x} of a cluster of {ctas}");
+                self.find(FindingKind::BadCopy, turn, None, message, Vec::new());
+            }
+            return Some((0..ctas).filter(|rank| mask >> rank & 1 == 1).collect());
+        }
+        if space == Space::Global {
+            return Some(vec![turn.at.cta]);
+        }
+        match self.spot(turn, space, address)?.target {
+            Target::Buffer(_) => Some(vec![turn.at.cta]),
+            Target::Shared(rank) => Some(vec![rank]),
+        }
+    }
+
+    pub(super) fn wait_for_bulk_copies(&mut self, turn: Turn, pending: u32, read: bool) -> Flow {
+        let indices: Vec<usize> = lanes(turn.mask)
+            .map(|lane| self.thread_index(turn.at, lane))
+            .collect();
+        let cluster = &mut self.clusters[turn.at.cluster];
+        let mut times = Vec::with_capacity(indices.len());
+        for index in &indices {
+            match cluster.threads[*index].bulk.wait(pending as usize, read) {
+                Some(time) => times.push(time),
+                None => return Flow::Wait(Wait::Copies),
+            }
+        }
+        for (index, time) in indices.into_iter().zip(times).filter(|(_, time)| *time > 0) {
+            let reads = cluster.event(AgentKey::BulkReads(index as u32), time);
+            cluster.threads[index].knowledge.seen.record(reads);
+            if !read {
+                let writes = cluster.event(AgentKey::BulkWrites(index as u32), time);
+                cluster.threads[index].knowledge.seen.record(writes);
+            }
+        }
+        Flow::Next
+    }
+}

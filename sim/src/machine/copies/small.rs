@@ -1,0 +1,110 @@
+//! `cp.async`: copies of 4, 8 or 16 bytes in groups of a thread, by the generic proxy.
+
+use super::Done;
+use crate::copy;
+use crate::machine::Machine;
+use crate::machine::cluster::AgentKey;
+use crate::machine::step::{Flow, Turn};
+use crate::machine::thread::Arrival;
+use crate::machine::warp::{Wait, lanes};
+use crate::program::{Register, Space};
+
+impl Machine<'_> {
+    pub(super) fn issue_small(
+        &mut self,
+        turn: Turn,
+        lane: usize,
+        to: Register,
+        from: Register,
+        bytes: u64,
+        source_bytes: Option<Register>,
+    ) {
+        let (to, from) = (self.lane(turn, lane, to), self.lane(turn, lane, from));
+        let source_bytes = source_bytes.map(|register| u64::from(self.lane(turn, lane, register) as u32));
+        let plan = match copy::cp_async(from, to, bytes, source_bytes) {
+            Ok(plan) => plan,
+            Err(fault) => return self.bad_copy(turn, &fault),
+        };
+        let (index, site) = (self.thread_index(turn.at, lane), self.site(turn));
+        let cluster = &mut self.clusters[turn.at.cluster];
+        let (group, time) = cluster.threads[index].small.add(site);
+        let event = cluster.event(AgentKey::SmallCopies(index as u32), time);
+        let spaces = [Space::Global, Space::Shared];
+        let moves = self.place(turn, lane, &plan, spaces, turn.at.cta, (event, event), false);
+        self.count_moves(turn, index, Done::Small(group), moves.len() as u32);
+        self.begin(turn, index, moves, Done::Small(group), None);
+    }
+
+    pub(super) fn wait_for_small_copies(&mut self, turn: Turn, pending: Option<u32>) -> Flow {
+        let indices: Vec<usize> = lanes(turn.mask)
+            .map(|lane| self.thread_index(turn.at, lane))
+            .collect();
+        let cluster = &mut self.clusters[turn.at.cluster];
+        let mut times = Vec::with_capacity(indices.len());
+        for index in &indices {
+            let groups = &mut cluster.threads[*index].small;
+            if pending.is_none() {
+                groups.commit();
+            }
+            match groups.wait(pending.unwrap_or(0) as usize, false) {
+                Some(time) => times.push(time),
+                None => return Flow::Wait(Wait::Copies),
+            }
+        }
+        for (index, time) in indices.into_iter().zip(times).filter(|(_, time)| *time > 0) {
+            let event = cluster.event(AgentKey::SmallCopies(index as u32), time);
+            cluster.threads[index].knowledge.seen.record(event);
+        }
+        Flow::Next
+    }
+
+    pub(super) fn arrive_behind(&mut self, turn: Turn, lane: usize, address: Register, counted: bool) {
+        let address = self.lane(turn, lane, address);
+        let Some(place) = self.find_mbarrier(turn, Space::Shared, address) else {
+            return;
+        };
+        let index = self.thread_index(turn.at, lane);
+        let site = self.site(turn);
+        let cluster = &mut self.clusters[turn.at.cluster];
+        let mbarrier = cluster.ctas[place.cta].mbarriers.get(u64::from(place.offset));
+        let expected = mbarrier.and_then(|(state, _)| match counted {
+            true => Ok(()),
+            false => state.expect_arrival(),
+        });
+        if let Err(fault) = expected {
+            self.mbarrier_fault(turn, place, &fault);
+            return;
+        }
+        let time = cluster.threads[index].small.cut();
+        let event = cluster.event(AgentKey::SmallCopies(index as u32), time);
+        let thread = &mut cluster.threads[index];
+        let mut told = thread.tell();
+        told.seen.record(event);
+        thread.arrivals.push(Arrival {
+            place,
+            time,
+            told,
+            site,
+        });
+        self.arrive_for_small_copies(turn.at.cluster, index as u32);
+    }
+
+    /// Performs the arrivals of `cp.async.mbarrier.arrive` that waited for copies of a thread.
+    pub(in crate::machine) fn arrive_for_small_copies(&mut self, cluster: usize, thread: u32) {
+        let owner = &mut self.clusters[cluster].threads[thread as usize];
+        let (due, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut owner.arrivals)
+            .into_iter()
+            .partition(|arrival| !owner.small.is_pending(arrival.time));
+        owner.arrivals = rest;
+        for arrival in due {
+            let mbarriers = &mut self.clusters[cluster].ctas[arrival.place.cta].mbarriers;
+            let changed = mbarriers
+                .get(u64::from(arrival.place.offset))
+                .and_then(|(state, phases)| {
+                    phases.told.join(&arrival.told);
+                    state.arrive(1)
+                });
+            self.after_landing(changed, arrival.site, (cluster, thread), arrival.place);
+        }
+    }
+}
