@@ -13,6 +13,10 @@ use crate::error::Error;
 use crate::launch::{Places, evaluate};
 use crate::traffic::KernelTraffic;
 
+/// What `cudaMalloc` aligns to, in bytes (CUDA C++ Programming Guide, "Device Memory Accesses"). Transactions are counted
+/// for memory as it is allocated; otherwise a tensor is aligned to what its manifest promises and no more.
+const ALLOCATED_ALIGN: u64 = 256;
+
 /// What a run found and left behind.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
@@ -42,7 +46,11 @@ pub fn run(
     let mut memory = Memory::new(options.seed);
     let mut places = Places::default();
     for tensor in problem.function.tensors() {
-        let buffer = buffer(problem, tensor, inputs);
+        let align = match options.traffic {
+            true => tensor.align.max(ALLOCATED_ALIGN),
+            false => tensor.align,
+        };
+        let buffer = buffer(problem, tensor, inputs, align);
         let index = memory.add(buffer);
         places.tensors.insert(tensor.name.clone(), index);
     }
@@ -71,7 +79,7 @@ pub fn run(
     Ok(run)
 }
 
-fn buffer(problem: &Problem<'_>, tensor: &Tensor, inputs: &Images) -> Buffer {
+fn buffer(problem: &Problem<'_>, tensor: &Tensor, inputs: &Images, align: u64) -> Buffer {
     let (access, contents) = match inputs.get(&tensor.name) {
         Some(image) => (BufferAccess::Input, Contents::Bytes(image.body().to_vec())),
         None => (
@@ -84,7 +92,7 @@ fn buffer(problem: &Problem<'_>, tensor: &Tensor, inputs: &Images) -> Buffer {
         name: tensor.name.clone(),
         access,
         contents,
-        align: u32::try_from(tensor.align).unwrap_or(u32::MAX),
+        align: u32::try_from(align).unwrap_or(u32::MAX),
         // Tensors of any size are what an earlier kernel of the stream makes; those of one size are parameters, which
         // were there long before.
         pending: access == BufferAccess::Input && is_dynamic,
