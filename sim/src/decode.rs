@@ -11,6 +11,7 @@ mod error;
 mod globals;
 mod kernel;
 mod llvm;
+mod locations;
 mod nvvm;
 mod op;
 mod ptx;
@@ -53,12 +54,24 @@ pub fn program(module: OperationRef<'_, '_>) -> Result<Program, DecodeError> {
     })
 }
 
-/// Parses `text`, which locations call `name`, and decodes its kernels.
+/// Parses `text`, which locations call `name`, and decodes its kernels. Where the text says which source its ops come
+/// from, sites have their places in both.
 ///
 /// # Errors
 ///
 /// Text that is no module, and what [`program`] refuses.
 pub fn parse(text: &str, name: &str) -> Result<Program, DecodeError> {
+    let program = parse_once(text, name)?;
+    if !text.contains(" loc(") {
+        return Ok(program);
+    }
+    Ok(match parse_once(&locations::without_locations(text), name) {
+        Ok(bare) => locations::add_places(program, &bare),
+        Err(_) => program,
+    })
+}
+
+fn parse_once(text: &str, name: &str) -> Result<Program, DecodeError> {
     let context = Context::new_with_registry(&dialects(), false);
     let mut notes = Vec::new();
     let handler = context.attach_diagnostic_handler(|diagnostic| {

@@ -148,10 +148,10 @@ impl fmt::Display for Finding {
         };
         write!(
             f,
-            "{}error: {}: '{}' {}",
+            "{}error: {}: {} {}",
             place(&self.site),
             self.kind,
-            self.site.op,
+            self.site,
             self.message
         )?;
         write!(f, "\n  note: by {}", self.thread)?;
@@ -163,7 +163,7 @@ impl fmt::Display for Finding {
         }
         for note in &self.notes {
             match &note.site {
-                Some(site) => write!(f, "\n  {}note: '{}' {}", place(site), site.op, note.message)?,
+                Some(site) => write!(f, "\n  {}note: {site} {}", place(site), note.message)?,
                 None => write!(f, "\n  note: {}", note.message)?,
             }
         }

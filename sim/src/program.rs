@@ -101,6 +101,8 @@ pub struct Site {
     pub op: String,
     /// The op's location: `file:line:col` where known.
     pub location: Option<Location>,
+    /// Where the op stands in the module, if its location is elsewhere: in the source that it was compiled from.
+    pub in_module: Option<Location>,
 }
 
 /// A place in a source text.
@@ -112,6 +114,17 @@ pub struct Location {
     pub line: u32,
     /// The column, from 1.
     pub column: u32,
+}
+
+impl fmt::Display for Site {
+    /// The op, with its place in the module if that is not its location.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}'", self.op)?;
+        match &self.in_module {
+            Some(place) => write!(f, " ({place})"),
+            None => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for Location {

@@ -135,6 +135,7 @@ impl<'c, 'a> Op<'c, 'a> {
         Site {
             op: self.name.to_owned(),
             location: place(self.raw.location()),
+            in_module: None,
         }
     }
 }

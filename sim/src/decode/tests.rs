@@ -185,25 +185,31 @@ fn what_a_location_goes_back_to_is_the_place_of_an_instruction() {
     )
     .unwrap_or_default();
     let kernel = &program.kernels[0];
-    let places: Vec<_> = kernel
+    let sites: Vec<_> = kernel
         .code
         .iter()
         .zip(&kernel.sites)
         .filter(|(instruction, _)| matches!(instruction, Instruction::Integer { .. }))
-        .map(|(_, site)| {
-            program.sites[*site as usize]
-                .location
-                .as_ref()
-                .map(ToString::to_string)
-        })
+        .map(|(_, site)| &program.sites[*site as usize])
         .collect();
-    let expected = [
-        Some("deep.mlir:7:3"),
-        Some("named.mlir:8:4"),
-        Some("callee.mlir:9:5"),
-        None,
-    ];
-    assert_eq!(places, expected.map(|place| place.map(str::to_owned)));
+    let texts = |place: fn(&Site) -> &Option<Location>| -> Vec<String> {
+        let text = |site: &&Site| place(site).as_ref().map(ToString::to_string).unwrap_or_default();
+        sites.iter().map(text).collect()
+    };
+    // An op of unknown origin is where it stands; the others stand in the module besides.
+    assert_eq!(
+        texts(|site| &site.location),
+        [
+            "deep.mlir:7:3",
+            "named.mlir:8:4",
+            "callee.mlir:9:5",
+            "kernel.mlir:8:17"
+        ]
+    );
+    assert_eq!(
+        texts(|site| &site.in_module),
+        ["kernel.mlir:5:15", "kernel.mlir:6:17", "kernel.mlir:7:17", ""]
+    );
 }
 
 #[test]

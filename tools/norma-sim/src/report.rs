@@ -125,6 +125,7 @@ fn site(site: &Site) -> Value {
     json!({
         "op": site.op,
         "location": site.location.as_ref().map(ToString::to_string),
+        "in_module": site.in_module.as_ref().map(ToString::to_string),
     })
 }
 

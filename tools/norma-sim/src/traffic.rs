@@ -49,8 +49,8 @@ impl fmt::Display for KernelTraffic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "traffic of {}", self.kernel)?;
         let place = |site: &Site| match &site.location {
-            Some(location) => format!("{location}: '{}'", site.op),
-            None => format!("'{}'", site.op),
+            Some(location) => format!("{location}: {site}"),
+            None => site.to_string(),
         };
         for (site, counts) in &self.global {
             writeln!(

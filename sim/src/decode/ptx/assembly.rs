@@ -66,8 +66,7 @@ pub(in super::super) fn decode(
             Item::Label(name) => asm.place(name)?,
             Item::Statement(statement) => {
                 let op = statement.mnemonic.clone();
-                let location = site.location.clone();
-                asm.body.at(Site { op, location });
+                asm.body.at(Site { op, ..site.clone() });
                 if let Err(fault) = asm.statement(statement) {
                     faults.push(Fault {
                         message: format!("has PTX `{}`, which {}", statement.text, fault.message),
