@@ -6,8 +6,8 @@ use std::path::Path;
 
 use norma_bundle::Manifest;
 use norma_bundle::manifest::{Function, Kernel};
-use norma_compiler::CompileOptions;
 use norma_compiler::compile::{self, Input, Outcome};
+use norma_compiler::{CompileOptions, Level};
 use norma_simulator::decode;
 use norma_simulator::program::Program;
 
@@ -29,7 +29,14 @@ impl Bundle {
     /// What the compiler says, or an op that the simulator does not model.
     pub fn compile(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle, Error> {
         let lowered = compile::lowered(input, options, outcome)?;
-        Self::new(lowered.manifest, lowered.modules)
+        let mut bundle = Self::new(lowered.manifest, lowered.modules)?;
+        if options.from == Level::Nvvm {
+            // The input is the module; its lines in another print of it help nobody.
+            let programs = bundle.programs.values_mut();
+            let sites = programs.flat_map(|program| &mut program.sites);
+            sites.for_each(|site| site.in_module = None);
+        }
+        Ok(bundle)
     }
 
     /// Loads a bundle from a folder.
