@@ -96,6 +96,16 @@ pub struct MemoryPlace {
 }
 
 impl FindingKind {
+    /// Orders findings in reports: those that explain others come first.
+    pub fn rank(self) -> u8 {
+        match self {
+            // Races, missing fences and misused barriers let reads come early, and threads wait for ever.
+            Self::Uninitialized => 1,
+            Self::Deadlock | Self::NonDeterminism | Self::Endless => 2,
+            _ => 0,
+        }
+    }
+
     /// A short name, as in reports and tests.
     pub fn name(self) -> &'static str {
         match self {

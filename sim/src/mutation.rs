@@ -1,10 +1,71 @@
-//! Broken kernels, made from right ones: each leaves out, or weakens, one thing that orders threads or copies.
+//! Broken kernels, made from right ones: each has one mistake that a compiler could make.
 //!
-//! A mutant that the simulator does not catch says that it is blind to that mistake, or that the kernel does not need
-//! what was left out. So running all mutants of a kernel tests the simulator, and finds the barriers that a kernel
-//! could do without.
+//! A mutant that nothing catches says that the simulator, or whoever judges the results, is blind to that mistake, or
+//! that the kernel does not need what was changed. So running all mutants of a kernel tests the simulator and the
+//! tolerance, and finds the barriers that a kernel could do without.
+//!
+//! | concern | mistakes |
+//! |---|---|
+//! | `synchronization` | what orders threads and copies is missing, weaker, or counts wrong |
+//! | `exchange` | lanes of a warp exchange with the wrong lane, or without one |
+//! | `addresses` | an access is beside its place, or is promised more alignment than it has |
+//! | `control` | the wrong threads do something, or something too often |
+//! | `arithmetic` | the wrong thing is computed |
 
-use crate::program::{BarrierKind, Fence, Instruction, Kernel, MbarrierOp, MemoryOrder, Pc, Site};
+mod addresses;
+mod arithmetic;
+mod context;
+mod control;
+mod exchange;
+mod synchronization;
+
+use std::fmt;
+
+use crate::program::{Edge, Instruction, Kernel, Pc, Register, Site};
+use context::{Context, FRESH_REGISTERS};
+
+/// What a mutation is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Concern {
+    /// What orders threads and copies.
+    Synchronization,
+    /// Exchange between the lanes of a warp.
+    Exchange,
+    /// Where accesses go.
+    Addresses,
+    /// Which threads do what, and how often.
+    Control,
+    /// What is computed.
+    Arithmetic,
+}
+
+impl Concern {
+    /// All of them.
+    pub const ALL: [Concern; 5] = [
+        Concern::Synchronization,
+        Concern::Exchange,
+        Concern::Addresses,
+        Concern::Control,
+        Concern::Arithmetic,
+    ];
+
+    /// Its name, as in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Synchronization => "synchronization",
+            Self::Exchange => "exchange",
+            Self::Addresses => "addresses",
+            Self::Control => "control",
+            Self::Arithmetic => "arithmetic",
+        }
+    }
+}
+
+impl fmt::Display for Concern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// One change to a kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,116 +74,114 @@ pub struct Mutation {
     pub pc: Pc,
     /// Where that comes from.
     pub site: Site,
+    /// What the change is about.
+    pub concern: Concern,
     /// What is done to it, as a verb phrase.
     pub what: &'static str,
     /// What stands there instead.
-    instruction: Instruction,
+    code: Vec<Instruction>,
+}
+
+/// What may stand in an instruction's place.
+struct Variant {
+    what: &'static str,
+    code: Vec<Instruction>,
+}
+
+impl Variant {
+    fn new(what: &'static str, code: Vec<Instruction>) -> Self {
+        Self { what, code }
+    }
+
+    /// One instruction in place of another.
+    fn other(what: &'static str, instruction: Instruction) -> Self {
+        Self::new(what, vec![instruction])
+    }
+
+    /// Nothing in place of an instruction.
+    fn dropped(what: &'static str) -> Self {
+        Self::new(what, Vec::new())
+    }
 }
 
 impl Mutation {
     /// The kernel with the change.
     pub fn apply(&self, kernel: &Kernel) -> Kernel {
         let mut mutant = kernel.clone();
-        if let Some(place) = mutant.code.get_mut(self.pc as usize) {
-            *place = self.instruction.clone();
+        let pc = self.pc as usize;
+        let Some(site) = mutant.sites.get(pc).copied() else {
+            return mutant;
+        };
+        mutant.registers += FRESH_REGISTERS;
+        mutant.code.splice(pc..=pc, self.code.iter().cloned());
+        mutant
+            .sites
+            .splice(pc..=pc, std::iter::repeat_n(site, self.code.len()));
+        for instruction in &mut mutant.code {
+            for edge in edges(instruction) {
+                if edge.target > self.pc {
+                    edge.target = edge.target - 1 + self.code.len() as Pc;
+                }
+            }
         }
         mutant
     }
 }
 
+/// The ways out of an instruction.
+fn edges(instruction: &mut Instruction) -> Vec<&mut Edge> {
+    match instruction {
+        Instruction::Branch(edge) => vec![edge],
+        Instruction::ConditionalBranch { yes, no, .. } => vec![yes, no],
+        Instruction::Switch { cases, default, .. } => {
+            let cases = cases.iter_mut().map(|(_, edge)| edge);
+            cases.chain([default]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// All mutations of a kernel, in the order of its code.
 pub fn mutations(kernel: &Kernel, sites: &[Site]) -> Vec<Mutation> {
+    let context = Context::new(kernel);
     let mut found = Vec::new();
     for (pc, instruction) in kernel.code.iter().enumerate() {
-        for (what, instruction) in variants(instruction) {
-            let site = kernel.sites.get(pc).and_then(|site| sites.get(*site as usize));
-            found.push(Mutation {
+        let site = kernel.sites.get(pc).and_then(|site| sites.get(*site as usize));
+        for concern in Concern::ALL {
+            let variants = match concern {
+                Concern::Synchronization => synchronization::variants(&context, instruction),
+                Concern::Exchange => exchange::variants(&context, instruction),
+                Concern::Addresses => addresses::variants(&context, instruction),
+                Concern::Control => control::variants(&context, instruction),
+                Concern::Arithmetic => arithmetic::variants(&context, instruction),
+            };
+            found.extend(variants.into_iter().map(|variant| Mutation {
                 pc: pc as Pc,
                 site: site.cloned().unwrap_or_default(),
-                what,
-                instruction,
-            });
+                concern,
+                what: variant.what,
+                code: variant.code,
+            }));
         }
     }
     found
 }
 
-/// Does nothing: there is no register whose value it changes.
-fn nothing() -> Instruction {
-    Instruction::Fence(Fence::OtherProxy)
+/// The instruction with a change.
+fn with(instruction: &Instruction, change: impl FnOnce(&mut Instruction)) -> Instruction {
+    let mut changed = instruction.clone();
+    change(&mut changed);
+    changed
 }
 
-fn variants(instruction: &Instruction) -> Vec<(&'static str, Instruction)> {
-    match instruction {
-        Instruction::Barrier {
-            kind: BarrierKind::Sync | BarrierKind::Arrive,
-            ..
-        } => vec![("drop the barrier", nothing())],
-        Instruction::WarpBarrier { .. } => vec![("drop the warp's barrier", nothing())],
-        // Either alone is an error by itself; what a missing barrier of the cluster does shows without its order.
-        Instruction::ClusterArrive { .. } => vec![("drop the arrival", nothing())],
-        Instruction::ClusterWait { .. } => vec![("drop the wait", nothing())],
-        Instruction::Mbarrier {
-            op: MbarrierOp::Arrive | MbarrierOp::ArriveDrop,
-            transaction: Some(_),
-            ..
-        } => {
-            let mut weaker = instruction.clone();
-            if let Instruction::Mbarrier { transaction, .. } = &mut weaker {
-                *transaction = None;
-            }
-            vec![
-                ("drop the expected bytes", weaker),
-                ("drop the arrival", nothing()),
-            ]
-        }
-        Instruction::Mbarrier { op, order, .. } => match op {
-            MbarrierOp::Init => vec![("drop the initialization", nothing())],
-            MbarrierOp::Arrive | MbarrierOp::ArriveDrop if order.release => {
-                let mut relaxed = instruction.clone();
-                if let Instruction::Mbarrier { order, .. } = &mut relaxed {
-                    *order = MemoryOrder {
-                        release: false,
-                        ..*order
-                    };
-                }
-                vec![("drop the arrival", nothing()), ("relax the arrival", relaxed)]
-            }
-            MbarrierOp::Arrive | MbarrierOp::ArriveDrop => vec![("drop the arrival", nothing())],
-            MbarrierOp::ExpectTransaction => vec![("drop the expected bytes", nothing())],
-            MbarrierOp::CompleteTransaction => vec![("drop the completed bytes", nothing())],
-            MbarrierOp::Invalidate => Vec::new(),
-        },
-        Instruction::MbarrierWait { to, .. } => {
-            let through = match to {
-                Some(to) => Instruction::Constant { to: *to, value: 1 },
-                None => nothing(),
-            };
-            vec![("drop the wait", through)]
-        }
-        Instruction::CopyAsyncCommit | Instruction::BulkCommit => vec![("drop the commit", nothing())],
-        Instruction::CopyAsyncWait { pending } => {
-            let weaker = Instruction::CopyAsyncWait {
-                pending: Some(pending.unwrap_or(0) + 1),
-            };
-            vec![
-                ("drop the wait", nothing()),
-                ("leave one more group pending", weaker),
-            ]
-        }
-        Instruction::BulkWait { pending, read } => {
-            let weaker = Instruction::BulkWait {
-                pending: pending + 1,
-                read: *read,
-            };
-            vec![
-                ("drop the wait", nothing()),
-                ("leave one more group pending", weaker),
-            ]
-        }
-        Instruction::CopyAsyncArrive { .. } => vec![("drop the arrival", nothing())],
-        Instruction::Fence(fence) if *fence != Fence::OtherProxy => vec![("drop the fence", nothing())],
-        Instruction::GridDependencyWait => vec![("drop the wait", nothing())],
-        _ => Vec::new(),
-    }
+/// What comes ahead of an instruction, and the instruction that reads its result.
+fn after(mut ahead: Vec<Instruction>, instruction: Instruction) -> Vec<Instruction> {
+    ahead.push(instruction);
+    ahead
+}
+
+/// A value that instructions compute.
+struct Value {
+    code: Vec<Instruction>,
+    register: Register,
 }

@@ -19,8 +19,8 @@ struct Case {
     arguments: Vec<Argument>,
     /// A buffer and what it holds in the end.
     expected: (usize, Vec<f32>),
-    /// Mutations that change nothing, by op and what is done: the reason stands beside each.
-    unobservable: Vec<(&'static str, &'static str)>,
+    /// Mutations that change nothing, by line and what is done: the reason stands beside each.
+    unobservable: Vec<(u32, &'static str)>,
 }
 
 const SEEDS: u64 = 24;
@@ -107,9 +107,8 @@ impl Case {
         assert!(!mutations.is_empty());
         let mut wrong = Vec::new();
         for mutation in &mutations {
-            let is_unobservable = self
-                .unobservable
-                .contains(&(mutation.site.op.as_str(), mutation.what));
+            let line = mutation.site.location.as_ref().map(|location| location.line);
+            let is_unobservable = self.unobservable.contains(&(line.unwrap_or(0), mutation.what));
             let caught = self.catches(&program, mutation);
             let place = mutation
                 .site
@@ -139,7 +138,14 @@ fn ring() -> Case {
         buffers: vec![Ok(floats(counted(5 * 128))), Err(5 * 128)],
         arguments: vec![Argument::Buffer(0), Argument::Buffer(1), Argument::Scalar(5)],
         expected: (1, counted(5 * 128).iter().map(|value| 2.0 * value).collect()),
-        unobservable: vec![],
+        unobservable: vec![
+            // Any one thread can initialize.
+            (25, "one more than the bound"),
+            // The warps trade places.
+            (39, "invert the branch"),
+            // The producer has written nothing itself that consumers read.
+            (62, "relax the arrival"),
+        ],
     }
 }
 
@@ -154,7 +160,14 @@ fn exchange() -> Case {
         buffers: vec![Ok(floats((0..128).map(|index| (index % 64) as f32))), Err(4)],
         arguments: vec![Argument::Buffer(0), Argument::Buffer(1)],
         expected: (1, vec![sum; 4]),
-        unobservable: vec![],
+        unobservable: vec![
+            // Any one thread can initialize.
+            (18, "one more than the bound"),
+            // The thread has written nothing by then that those who wait read.
+            (23, "relax the arrival"),
+            // The variable lies at a multiple of 8.
+            (60, "promise twice the alignment"),
+        ],
     }
 }
 
@@ -178,7 +191,12 @@ fn tile() -> Case {
         buffers: vec![Ok(floats(counted(640))), Err(640)],
         arguments: vec![map(0), map(1)],
         expected: (1, counted(640).iter().map(|value| 2.0 * value).collect()),
-        unobservable: vec![],
+        unobservable: vec![
+            // Any one thread can initialize.
+            (18, "one more than the bound"),
+            // The thread has written nothing by then that those who wait read.
+            (23, "relax the arrival"),
+        ],
     }
 }
 
@@ -211,7 +229,11 @@ fn last_block() -> Case {
         buffers: vec![Ok(floats(counted(6))), Err(6), Ok(vec![0; 4]), Err(1)],
         arguments: (0..4).map(Argument::Buffer).collect(),
         expected: (3, vec![15.0]),
-        unobservable: vec![],
+        unobservable: vec![
+            // Buffers begin at multiples of 16.
+            (29, "promise twice the alignment"),
+            (30, "promise twice the alignment"),
+        ],
     }
 }
 
@@ -225,7 +247,10 @@ fn handover() -> Case {
         buffers: vec![Ok(floats(counted(32))), Err(32)],
         arguments: vec![Argument::Buffer(0), Argument::Buffer(1)],
         expected: (1, counted(32).into_iter().rev().collect()),
-        unobservable: vec![],
+        unobservable: vec![
+            // The warps trade places.
+            (15, "invert the branch"),
+        ],
     }
 }
 

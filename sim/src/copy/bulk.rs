@@ -17,8 +17,8 @@ pub fn bulk(source: u64, destination: u64, bytes: u64) -> Result<CopyPlan, CopyF
     let parts = (0..bytes)
         .step_by(step as usize)
         .map(|offset| Part {
-            source: Some(source + offset),
-            destination: destination + offset,
+            source: Some(source.wrapping_add(offset)),
+            destination: destination.wrapping_add(offset),
             bytes: step.min(bytes - offset) as u32,
         })
         .collect();
@@ -49,7 +49,7 @@ pub fn cp_async(
     };
     let zeros = Part {
         source: None,
-        destination: destination + source_bytes,
+        destination: destination.wrapping_add(source_bytes),
         bytes: (bytes - source_bytes) as u32,
     };
     let parts: Vec<Part> = [read, zeros].into_iter().filter(|part| part.bytes > 0).collect();
@@ -87,6 +87,13 @@ mod tests {
         assert_eq!(plan.landings.len(), 32);
         assert_eq!(bulk(0, 0, 16).unwrap().landings.len(), 1);
         assert_eq!(bulk(0, 0, 0).unwrap(), CopyPlan::default());
+    }
+
+    #[test]
+    fn a_copy_at_the_end_of_the_addresses_is_planned_too() {
+        let last = u64::MAX - 15;
+        assert_eq!(bulk(last, last, 32).unwrap().transaction_bytes, 32);
+        assert_eq!(cp_async(last, last, 16, None).unwrap().transaction_bytes, 16);
     }
 
     #[test]

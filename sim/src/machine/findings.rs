@@ -1,8 +1,8 @@
-//! Collects findings: one for each kind at each site, with a count of the rest.
+//! Collects findings: one for each kind at each site, with a count of the rest, causes first.
 
 use std::collections::HashMap;
 
-use crate::finding::{Finding, FindingKind};
+use crate::finding::{Finding, FindingKind, Note};
 use crate::program::SiteId;
 
 #[derive(Debug)]
@@ -49,7 +49,103 @@ impl Findings {
         self.fatal || self.found.len() >= self.limit
     }
 
+    /// What was found, causes ahead of what follows from them, otherwise in the order of the run. A read of memory that
+    /// was not written yet, by an access that races with a write of the same memory, is told as a part of that race.
     pub fn into_vec(self) -> Vec<Finding> {
-        self.found
+        let (early, mut found): (Vec<Finding>, Vec<Finding>) = self
+            .found
+            .into_iter()
+            .partition(|finding| finding.kind == FindingKind::Uninitialized);
+        for read in early {
+            match found.iter_mut().find(|race| explains(race, &read)) {
+                Some(race) => race.notes.push(Note {
+                    site: Some(read.site),
+                    message: "reads memory there that nobody has written yet".to_owned(),
+                }),
+                None => found.push(read),
+            }
+        }
+        found.sort_by_key(|finding| finding.kind.rank());
+        found
+    }
+}
+
+/// Whether a race lets a read come ahead of the write.
+fn explains(race: &Finding, read: &Finding) -> bool {
+    let name = |finding: &Finding| finding.memory.as_ref().map(|memory| memory.name.clone());
+    let takes_part = race.site == read.site
+        || race
+            .notes
+            .iter()
+            .any(|note| note.site.as_ref() == Some(&read.site));
+    race.kind == FindingKind::DataRace && takes_part && name(race).is_some() && name(race) == name(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::{MemoryPlace, ThreadPlace};
+    use crate::program::{Site, Space};
+
+    fn finding(kind: FindingKind, op: &str, memory: &str) -> Finding {
+        Finding {
+            kind,
+            site: Site {
+                op: op.to_owned(),
+                location: None,
+            },
+            thread: ThreadPlace::default(),
+            memory: Some(MemoryPlace {
+                space: Space::Shared,
+                name: memory.to_owned(),
+                offset: 0,
+                bytes: 4,
+            }),
+            message: String::new(),
+            notes: Vec::new(),
+            repeats: 0,
+        }
+    }
+
+    fn collected(all: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
+        let mut findings = Findings::new(16);
+        for (site, finding) in all.into_iter().enumerate() {
+            findings.add(site as SiteId, finding);
+        }
+        findings.into_vec()
+    }
+
+    #[test]
+    fn a_cause_comes_ahead_of_what_follows_from_it() {
+        let found = collected([
+            finding(FindingKind::Deadlock, "wait", "s"),
+            finding(FindingKind::Uninitialized, "load", "s"),
+            finding(FindingKind::Mbarrier, "arrive", "s"),
+        ]);
+        let kinds: Vec<FindingKind> = found.iter().map(|finding| finding.kind).collect();
+        assert_eq!(
+            kinds,
+            [
+                FindingKind::Mbarrier,
+                FindingKind::Uninitialized,
+                FindingKind::Deadlock
+            ]
+        );
+    }
+
+    #[test]
+    fn a_read_ahead_of_a_racing_write_is_part_of_the_race() {
+        let mut race = finding(FindingKind::DataRace, "store", "s");
+        let read = finding(FindingKind::Uninitialized, "load", "s");
+        race.notes.push(Note {
+            site: Some(read.site.clone()),
+            message: String::new(),
+        });
+        let found = collected([read.clone(), race.clone()]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].notes.len(), 2);
+
+        let elsewhere = finding(FindingKind::Uninitialized, "load", "other");
+        assert_eq!(collected([elsewhere, race]).len(), 2);
     }
 }

@@ -9,12 +9,13 @@ use norma_bundle::manifest::{Function, Kernel};
 use norma_compiler::compile::{self, Input, Outcome};
 use norma_compiler::{CompileOptions, Level};
 use norma_simulator::decode;
+use norma_simulator::mutation::Mutation;
 use norma_simulator::program::Program;
 
 use crate::error::Error;
 
 /// A manifest and the kernels that it launches.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bundle {
     /// What a launcher needs to know.
     pub manifest: Manifest,
@@ -103,6 +104,21 @@ impl Bundle {
                 }
             }
         }
+    }
+
+    /// The same bundle with one of its kernels changed.
+    pub fn mutant(&self, kernel: &Kernel, mutation: &Mutation) -> Bundle {
+        let mut mutant = self.clone();
+        let program = kernel
+            .module
+            .as_ref()
+            .and_then(|name| mutant.programs.get_mut(name));
+        let code =
+            program.and_then(|program| program.kernels.iter_mut().find(|code| code.name == kernel.symbol));
+        if let Some(code) = code {
+            *code = mutation.apply(code);
+        }
+        mutant
     }
 
     /// The module that holds a kernel.

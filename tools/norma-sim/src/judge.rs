@@ -132,11 +132,18 @@ pub fn judge(
             _ => {}
         }
     }
+    // A later seed may have shown the cause.
+    judgement.findings.sort_by_key(|(_, finding)| finding.kind.rank());
     Ok(judgement)
 }
 
 /// The first element in which two runs differ.
-fn difference(problem: &Problem<'_>, one: &Images, other: &Images, seeds: [u64; 2]) -> Option<Difference> {
+pub(crate) fn difference(
+    problem: &Problem<'_>,
+    one: &Images,
+    other: &Images,
+    seeds: [u64; 2],
+) -> Option<Difference> {
     problem.function.outputs.iter().find_map(|tensor| {
         let (one, other) = (one.get(&tensor.name)?.body(), other.get(&tensor.name)?.body());
         let byte = one.iter().zip(other).position(|(one, other)| one != other)?;

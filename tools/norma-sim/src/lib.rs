@@ -6,11 +6,13 @@
 //! | a bundle's modules and manifest, from a folder or compiled in memory | [`Bundle`] |
 //! | its kernels launched in order on simulated memory, once | [`run::run`] |
 //! | the same under several seeds, compared with each other and with the oracle | [`judge::judge`] |
+//! | the same for kernels with a mistake put in, which must be caught | [`mutants::mutants`] |
 
 pub mod bundle;
 pub mod error;
 pub mod judge;
 pub mod launch;
+pub mod mutants;
 pub mod run;
 pub mod traffic;
 

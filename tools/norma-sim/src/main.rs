@@ -1,5 +1,7 @@
 //! Runs kernels on the CPU under adverse schedules, and says what they do wrong.
 
+mod input;
+mod mutants_session;
 mod options;
 mod progress;
 mod report;
@@ -18,10 +20,25 @@ const EXIT_INTERNAL: u8 = 70;
 fn main() -> ExitCode {
     let options = Options::parse();
     let mut diagnostics = String::new();
-    let outcome = session::run(&options, &mut diagnostics);
+    let outcome = match options.mutants {
+        Some(_) => mutants_session::run(&options, &mut diagnostics).map(|session| {
+            let text = match options.json {
+                true => session.json(),
+                false => session.text(),
+            };
+            (text, session.passed())
+        }),
+        None => session::run(&options, &mut diagnostics).map(|session| {
+            let text = match options.json {
+                true => report::json(&session),
+                false => report::text(&session, &options),
+            };
+            (text, session.passed())
+        }),
+    };
     eprint!("{diagnostics}");
-    let session = match outcome {
-        Ok(session) => session,
+    let (text, passed) = match outcome {
+        Ok(told) => told,
         Err(error) => {
             report::error(&error);
             return match error.is_internal() {
@@ -30,11 +47,7 @@ fn main() -> ExitCode {
             };
         }
     };
-    let text = match options.json {
-        true => report::json(&session),
-        false => report::text(&session, &options),
-    };
     // A reader that has closed the pipe does not change what was found.
     let _ = io::stdout().write_all(text.as_bytes());
-    ExitCode::from(u8::from(!session.passed()))
+    ExitCode::from(u8::from(!passed))
 }

@@ -7,6 +7,7 @@ use norma_compiler::{Level, Target};
 use norma_oracle::Fill;
 use norma_oracle::setting::Setting;
 use norma_simulator::Approximation;
+use norma_simulator::mutation::Concern;
 
 /// Runs kernels on the CPU as adversely as the GPU's memory model allows, and says what they do wrong.
 ///
@@ -66,6 +67,10 @@ pub struct Options {
     /// Report bank conflicts and coalescing of each access
     #[arg(long)]
     pub traffic: bool,
+    /// Put mistakes into the kernels, one at a time, and report which are not caught; fails if there is one
+    #[arg(long, value_name = "CONCERN", value_enum, num_args = 0.., require_equals = true, value_delimiter = ',',
+          default_missing_value = "all", conflicts_with_all = ["traffic", "compare_outputs"])]
+    pub mutants: Option<Vec<Mutants>>,
     /// Write one JSON object instead of text
     #[arg(long)]
     pub json: bool,
@@ -81,6 +86,37 @@ pub enum Errors {
     Adverse,
     /// Not at all
     None,
+}
+
+/// Which mistakes are put into kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mutants {
+    /// Every one
+    All,
+    /// Barriers, waits, fences and arrivals that are missing or weaker, counts that are wrong
+    Sync,
+    /// Shuffles, votes and reductions of a warp over the wrong lanes
+    Exchange,
+    /// Accesses beside their place, and alignment that is not there
+    Addresses,
+    /// Guards, bounds and branches
+    Control,
+    /// Operations, operands, constants and rounding
+    Arithmetic,
+}
+
+impl Mutants {
+    /// What they are about.
+    pub fn concerns(self) -> &'static [Concern] {
+        match self {
+            Self::All => &Concern::ALL,
+            Self::Sync => &[Concern::Synchronization],
+            Self::Exchange => &[Concern::Exchange],
+            Self::Addresses => &[Concern::Addresses],
+            Self::Control => &[Concern::Control],
+            Self::Arithmetic => &[Concern::Arithmetic],
+        }
+    }
 }
 
 impl From<Errors> for Approximation {

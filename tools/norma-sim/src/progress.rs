@@ -6,6 +6,18 @@ use norma_simulator::Progress;
 /// Runs over before this many CTAs have ended show no bar.
 const FEW: u64 = 64;
 
+/// A bar that counts mutants.
+pub fn mutants() -> ProgressBar {
+    styled(ProgressBar::new(0), "{wide_bar} {pos}/{len} mutants {eta}")
+}
+
+fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
 /// The bar of all runs together.
 pub struct Bar {
     bar: Option<ProgressBar>,
@@ -25,10 +37,7 @@ impl Bar {
         }
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::new(at.total * self.seeds);
-            match ProgressStyle::with_template("{wide_bar} {pos}/{len} CTAs {eta}") {
-                Ok(style) => bar.with_style(style),
-                Err(_) => bar,
-            }
+            styled(bar, "{wide_bar} {pos}/{len} CTAs {eta}")
         });
         bar.set_position(number * at.total + at.done);
     }

@@ -98,7 +98,8 @@ pub fn json(session: &Session) -> String {
     serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
 }
 
-fn finding(seed: u64, finding: &Finding) -> Value {
+/// A finding as JSON.
+pub fn finding(seed: u64, finding: &Finding) -> Value {
     let notes: Vec<Value> = finding
         .notes
         .iter()
@@ -121,7 +122,8 @@ fn finding(seed: u64, finding: &Finding) -> Value {
     })
 }
 
-fn site(site: &Site) -> Value {
+/// A place as JSON.
+pub fn site(site: &Site) -> Value {
     json!({
         "op": site.op,
         "location": site.location.as_ref().map(ToString::to_string),

@@ -1,0 +1,84 @@
+//! What mutations know of the kernel around an instruction, and how they make other operands.
+
+use std::collections::HashMap;
+
+use super::Value;
+use crate::program::{Instruction, IntegerOp, Kernel, Register};
+
+/// Registers that a mutant has besides those of its kernel.
+pub(super) const FRESH_REGISTERS: u32 = 2;
+
+/// The kernel around an instruction.
+pub(super) struct Context {
+    /// Values of registers that hold one constant throughout.
+    constants: HashMap<Register, u64>,
+    /// The first register that the kernel does not have.
+    fresh: Register,
+    /// Threads of a CTA, where the kernel was compiled for a count.
+    pub threads: Option<u32>,
+}
+
+impl Context {
+    pub fn new(kernel: &Kernel) -> Self {
+        let constants = kernel.code.iter().filter_map(|instruction| match instruction {
+            // Constants are values of their own in SSA form: no edge writes to them.
+            Instruction::Constant { to, value } => Some((*to, *value)),
+            _ => None,
+        });
+        Self {
+            constants: constants.collect(),
+            fresh: kernel.registers,
+            threads: kernel.required_block.map(|block| block.iter().product()),
+        }
+    }
+
+    /// The constant that a register holds.
+    pub fn constant(&self, register: Register) -> Option<u64> {
+        self.constants.get(&register).copied()
+    }
+
+    /// A constant of so many bits.
+    pub fn value(&self, value: u64, bits: u8) -> Value {
+        let mask = u64::MAX >> (64 - u32::from(bits.clamp(1, 64)));
+        Value {
+            code: vec![Instruction::Constant {
+                to: self.fresh,
+                value: value & mask,
+            }],
+            register: self.fresh,
+        }
+    }
+
+    /// A register's value, of so many bits, and something more.
+    pub fn more(&self, register: Register, by: i64, bits: u8) -> Value {
+        if let Some(constant) = self.constant(register) {
+            return self.value(constant.wrapping_add_signed(by), bits);
+        }
+        let mut value = self.value(by as u64, bits);
+        let to = self.fresh + 1;
+        value.code.push(Instruction::Integer {
+            op: IntegerOp::Add,
+            bits,
+            to,
+            a: register,
+            b: value.register,
+        });
+        value.register = to;
+        value
+    }
+
+    /// The other one of two parities, 0 and 1.
+    pub fn flipped(&self, parity: Register) -> Value {
+        let mut value = self.value(1, 32);
+        let to = self.fresh + 1;
+        value.code.push(Instruction::Integer {
+            op: IntegerOp::Xor,
+            bits: 32,
+            to,
+            a: parity,
+            b: value.register,
+        });
+        value.register = to;
+        value
+    }
+}

@@ -1,0 +1,182 @@
+//! Mistakes in what orders threads and copies: the passes that insert barriers, and those that make pipelines of
+//! asynchronous copies, can leave one out, order too little, or count wrong.
+
+use super::context::Context;
+use super::{Variant, after, with};
+use crate::program::{BarrierKind, Fence, Instruction, MbarrierOp, Register};
+
+const WARP: u32 = 32;
+/// The smallest part of a bulk copy, in bytes (PTX ISA, "cp.async.bulk").
+const GRAIN: i64 = 16;
+
+pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Variant> {
+    match instruction {
+        Instruction::Barrier {
+            kind: BarrierKind::Sync | BarrierKind::Arrive,
+            id,
+            threads,
+            ..
+        } => barrier(context, instruction, *id, *threads),
+        // Either alone is an error by itself; what a missing barrier of the cluster does shows without its order.
+        Instruction::ClusterArrive { .. } => vec![Variant::dropped("drop the arrival")],
+        Instruction::ClusterWait { .. } => vec![Variant::dropped("drop the wait")],
+        Instruction::WarpBarrier { .. } => vec![Variant::dropped("drop the warp's barrier")],
+        Instruction::Mbarrier { .. } => mbarrier(context, instruction),
+        Instruction::MbarrierWait { .. } => mbarrier_wait(context, instruction),
+        Instruction::CopyAsyncCommit | Instruction::BulkCommit => vec![Variant::dropped("drop the commit")],
+        Instruction::CopyAsyncWait { .. } | Instruction::BulkWait { .. } => vec![
+            Variant::dropped("drop the wait"),
+            // A pipeline of the wrong depth.
+            Variant::other("leave one more group pending", with(instruction, one_more_group)),
+        ],
+        Instruction::CopyAsyncArrive { .. } => vec![Variant::dropped("drop the arrival")],
+        Instruction::BulkCopy { bytes, .. } => {
+            // The size of a tile that was rounded down.
+            let less = context.more(*bytes, -GRAIN, 32);
+            let shorter = with(instruction, |copy| {
+                if let Instruction::BulkCopy { bytes, .. } = copy {
+                    *bytes = less.register;
+                }
+            });
+            vec![Variant::new("copy 16 bytes less", after(less.code, shorter))]
+        }
+        Instruction::Fence(fence) if *fence != Fence::OtherProxy => {
+            vec![Variant::dropped("drop the fence")]
+        }
+        Instruction::GridDependencyWait => vec![Variant::dropped("drop the wait")],
+        _ => Vec::new(),
+    }
+}
+
+fn one_more_group(wait: &mut Instruction) {
+    match wait {
+        Instruction::CopyAsyncWait { pending } => *pending = Some(pending.unwrap_or(0) + 1),
+        Instruction::BulkWait { pending, .. } => *pending += 1,
+        _ => {}
+    }
+}
+
+fn barrier(
+    context: &Context,
+    instruction: &Instruction,
+    id: Option<Register>,
+    threads: Option<Register>,
+) -> Vec<Variant> {
+    let mut variants = vec![Variant::dropped("drop the barrier")];
+    let count = match threads {
+        Some(register) => context.constant(register),
+        None => context.threads.map(u64::from),
+    };
+    // A count of the threads that compute, where others take part too.
+    if let Some(count) = count.filter(|count| *count > u64::from(WARP)) {
+        let less = context.value(count - u64::from(WARP), 32);
+        let smaller = with(instruction, |barrier| {
+            if let Instruction::Barrier { threads, .. } = barrier {
+                *threads = Some(less.register);
+            }
+        });
+        variants.push(Variant::new("wait for a warp less", after(less.code, smaller)));
+    }
+    // One barrier for several groups of threads. A barrier of the whole CTA is as good as another of the whole CTA.
+    if id.is_some_and(|id| context.constant(id).is_none()) {
+        let one = context.value(1, 32);
+        let shared = with(instruction, |barrier| {
+            if let Instruction::Barrier { id, .. } = barrier {
+                *id = Some(one.register);
+            }
+        });
+        variants.push(Variant::new("use barrier 1 for all", after(one.code, shared)));
+    } else if let (Some(id), Some(_)) = (id, threads) {
+        let next = context.more(id, 1, 32);
+        let other = with(instruction, |barrier| {
+            if let Instruction::Barrier { id, .. } = barrier {
+                *id = Some(next.register);
+            }
+        });
+        variants.push(Variant::new("use the next barrier", after(next.code, other)));
+    }
+    variants
+}
+
+fn mbarrier(context: &Context, instruction: &Instruction) -> Vec<Variant> {
+    let Instruction::Mbarrier {
+        op,
+        count,
+        transaction,
+        order,
+        ..
+    } = instruction
+    else {
+        return Vec::new();
+    };
+    let mut variants = match op {
+        MbarrierOp::Init => vec![Variant::dropped("drop the initialization")],
+        MbarrierOp::Arrive | MbarrierOp::ArriveDrop => vec![Variant::dropped("drop the arrival")],
+        MbarrierOp::ExpectTransaction => vec![Variant::dropped("drop the expected bytes")],
+        MbarrierOp::CompleteTransaction => vec![Variant::dropped("drop the completed bytes")],
+        MbarrierOp::Invalidate => Vec::new(),
+    };
+    if let (MbarrierOp::Init, Some(count)) = (op, count) {
+        // The number of consumers, with or without the producer.
+        for (what, by) in [("expect an arrival more", 1), ("expect an arrival less", -1)] {
+            let other = context.more(*count, by, 32);
+            let init = with(instruction, |init| {
+                if let Instruction::Mbarrier { count, .. } = init {
+                    *count = Some(other.register);
+                }
+            });
+            variants.push(Variant::new(what, after(other.code, init)));
+        }
+    }
+    if let Some(bytes) = transaction {
+        if matches!(op, MbarrierOp::Arrive | MbarrierOp::ArriveDrop) {
+            let without = with(instruction, |arrive| {
+                if let Instruction::Mbarrier { transaction, .. } = arrive {
+                    *transaction = None;
+                }
+            });
+            variants.push(Variant::other("drop the expected bytes", without));
+        }
+        // Bytes of a copy whose size was computed in two places.
+        for (what, by) in [("expect 16 bytes more", GRAIN), ("expect 16 bytes less", -GRAIN)] {
+            let other = context.more(*bytes, by, 32);
+            let expect = with(instruction, |expect| {
+                if let Instruction::Mbarrier { transaction, .. } = expect {
+                    *transaction = Some(other.register);
+                }
+            });
+            variants.push(Variant::new(what, after(other.code, expect)));
+        }
+    }
+    if order.release && matches!(op, MbarrierOp::Arrive | MbarrierOp::ArriveDrop) {
+        let relaxed = with(instruction, |arrive| {
+            if let Instruction::Mbarrier { order, .. } = arrive {
+                order.release = false;
+            }
+        });
+        variants.push(Variant::other("relax the arrival", relaxed));
+    }
+    variants
+}
+
+fn mbarrier_wait(context: &Context, instruction: &Instruction) -> Vec<Variant> {
+    let Instruction::MbarrierWait {
+        to, phase, parity, ..
+    } = instruction
+    else {
+        return Vec::new();
+    };
+    let through = to.map(|to| Instruction::Constant { to, value: 1 });
+    let mut variants = vec![Variant::new("drop the wait", through.into_iter().collect())];
+    if *parity {
+        // A ring that counts its rounds from 1.
+        let other = context.flipped(*phase);
+        let wait = with(instruction, |wait| {
+            if let Instruction::MbarrierWait { phase, .. } = wait {
+                *phase = other.register;
+            }
+        });
+        variants.push(Variant::new("wait for the other parity", after(other.code, wait)));
+    }
+    variants
+}

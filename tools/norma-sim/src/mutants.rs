@@ -1,0 +1,264 @@
+//! Every mutant of a function's kernels, run and judged: what of it is caught, and how.
+//!
+//! A mutant is caught by what the simulator finds, by results that are not what the definition asks for, or by results
+//! that differ between seeds. One that survives is the same function after all, or shows what the simulator, the
+//! tolerance or the inputs are too weak for.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use norma_bundle::manifest::Kernel;
+use norma_oracle::Fill;
+use norma_oracle::memory::{self, Images};
+use norma_oracle::problem::Problem;
+use norma_oracle::verify::{Run as Ran, Sampling, Verification, verify};
+use norma_simulator::mutation::{self, Concern, Mutation};
+use norma_simulator::{Finding, Options};
+use rayon::prelude::*;
+
+use crate::bundle::Bundle;
+use crate::error::Error;
+use crate::judge::{Difference, Request, difference};
+use crate::run::{Run, run};
+
+/// A mutant that waits in a loop counts as endless after so many times the instructions of the right kernel.
+const PATIENCE: u64 = 8;
+/// The fewest instructions after which a mutant counts as endless.
+const FEWEST: u64 = 1 << 14;
+
+/// How a mutant was caught.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Caught {
+    /// By what it does.
+    Finding(Box<Finding>),
+    /// By what it leaves in memory, in words.
+    WrongResult(String),
+    /// By results that differ between seeds.
+    Difference(Difference),
+}
+
+/// How a mutant ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Something is wrong with it, and that was seen.
+    Caught {
+        /// The seed that showed it.
+        seed: u64,
+        /// How.
+        how: Caught,
+    },
+    /// Nothing was seen.
+    Survived {
+        /// Whether all results are the right kernel's, bit for bit.
+        same_bits: bool,
+    },
+}
+
+/// A mutant and how it ended.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    /// The kernel's symbol.
+    pub kernel: String,
+    /// What was changed.
+    pub mutation: Mutation,
+    /// How it ended.
+    pub verdict: Verdict,
+}
+
+impl Mutant {
+    /// Whether it was caught.
+    pub fn is_caught(&self) -> bool {
+        matches!(self.verdict, Verdict::Caught { .. })
+    }
+}
+
+impl fmt::Display for Caught {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finding(finding) => {
+                write!(f, "{}: '{}'", finding.kind, finding.site.op)?;
+                match &finding.site.location {
+                    Some(location) => write!(f, " at {location}"),
+                    None => Ok(()),
+                }
+            }
+            Self::WrongResult(what) => f.write_str(what),
+            Self::Difference(difference) => write!(f, "non-determinism: {difference}"),
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Caught { how, .. } => how.fmt(f),
+            Self::Survived { same_bits: true } => f.write_str("NOT CAUGHT, same results"),
+            Self::Survived { same_bits: false } => {
+                f.write_str("NOT CAUGHT, other results within the tolerance")
+            }
+        }
+    }
+}
+
+/// Runs all mutants of the function of `problem` that are about `concerns`, until each is caught: under the seeds of
+/// `request`, and then on inputs of the other fills. `done` is told how many of how many have ended.
+///
+/// # Errors
+/// A launch that a driver would refuse, a definition that cannot be evaluated, or a function that is wrong as it is.
+pub fn mutants(
+    bundle: &Bundle,
+    problem: &Problem<'_>,
+    request: &Request,
+    concerns: &[Concern],
+    done: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Vec<Mutant>, Error> {
+    let first = Trial::new(bundle, problem, request)?.ok_or_else(|| {
+        Error::Request(format!(
+            "'{}' is wrong as it is: run it without --mutants",
+            problem.function.name
+        ))
+    })?;
+    let mut trials = vec![first];
+    for fill in Fill::ALL.into_iter().filter(|fill| *fill != request.fill) {
+        let seeds = 1;
+        let request = Request {
+            fill,
+            seeds,
+            ..request.clone()
+        };
+        // A function may be wrong by its nature where numbers overflow.
+        trials.extend(Trial::new(bundle, problem, &request)?);
+    }
+    let mut all: Vec<(&Kernel, Mutation)> = Vec::new();
+    for kernel in &problem.function.kernels {
+        let program = bundle.program(kernel)?;
+        if let Some(code) = program.kernel(&kernel.symbol) {
+            let found = mutation::mutations(code, &program.sites).into_iter();
+            let wanted = found.filter(|mutation| concerns.contains(&mutation.concern));
+            all.extend(wanted.map(|mutation| (kernel, mutation)));
+        }
+    }
+    let total = all.len() as u64;
+    let ended = AtomicU64::new(0);
+    all.into_par_iter()
+        .map(|(kernel, mutation)| {
+            let mutant = bundle.mutant(kernel, &mutation);
+            let verdict = judge(&trials, &mutant)?;
+            done(1 + ended.fetch_add(1, Ordering::Relaxed), total);
+            Ok(Mutant {
+                kernel: kernel.symbol.clone(),
+                mutation,
+                verdict,
+            })
+        })
+        .collect()
+}
+
+/// One trial after the other, until the mutant is caught.
+fn judge(trials: &[Trial<'_>], mutant: &Bundle) -> Result<Verdict, Error> {
+    let mut same_bits = true;
+    for trial in trials {
+        match trial.judge(mutant)? {
+            Verdict::Survived { same_bits: same } => same_bits &= same,
+            caught @ Verdict::Caught { .. } => return Ok(caught),
+        }
+    }
+    Ok(Verdict::Survived { same_bits })
+}
+
+/// Inputs that mutants run on, and what the right function makes of them.
+struct Trial<'a> {
+    problem: &'a Problem<'a>,
+    request: Request,
+    inputs: Images,
+    results: Images,
+}
+
+impl<'a> Trial<'a> {
+    /// Runs the function as it is; nothing if that is wrong.
+    fn new(bundle: &Bundle, problem: &'a Problem<'a>, request: &Request) -> Result<Option<Self>, Error> {
+        let mut trial = Self {
+            problem,
+            request: request.clone(),
+            inputs: memory::inputs(problem, request.fill, request.seed),
+            results: Images::default(),
+        };
+        let run = trial.run(bundle, request.seed)?;
+        if !run.findings.is_empty() || !trial.verify(&run)?.passed {
+            return Ok(None);
+        }
+        trial.request.options.instruction_limit = (PATIENCE * run.thread_instructions).max(FEWEST);
+        trial.results = run.images;
+        Ok(Some(trial))
+    }
+
+    fn run(&self, bundle: &Bundle, seed: u64) -> Result<Run, Error> {
+        let options = Options {
+            seed,
+            ..self.request.options.clone()
+        };
+        run(bundle, self.problem, &self.inputs, &options, &mut |_| ())
+    }
+
+    fn verify(&self, run: &Run) -> Result<Verification, Error> {
+        let ran = Ran {
+            before: &self.inputs,
+            after: &run.images,
+            again: None,
+            workspaces: &run.workspaces,
+        };
+        let sampling = Sampling {
+            rows: self.request.rows_checked,
+            seed: self.request.seed,
+        };
+        Ok(verify(self.problem, ran, sampling)?)
+    }
+
+    fn judge(&self, mutant: &Bundle) -> Result<Verdict, Error> {
+        let caught = |seed, how| Ok(Verdict::Caught { seed, how });
+        let mut first: Option<Images> = None;
+        for number in 0..self.request.seeds.max(1) {
+            let seed = self.request.seed.wrapping_add(number);
+            let mut run = self.run(mutant, seed)?;
+            if !run.findings.is_empty() {
+                return caught(seed, Caught::Finding(Box::new(run.findings.swap_remove(0))));
+            }
+            let Some(first) = &first else {
+                let verification = self.verify(&run)?;
+                if !verification.passed {
+                    return caught(seed, Caught::WrongResult(describe(&verification)));
+                }
+                first = Some(run.images);
+                continue;
+            };
+            let seeds = [self.request.seed, seed];
+            if let Some(found) = difference(self.problem, first, &run.images, seeds) {
+                return caught(seed, Caught::Difference(found));
+            }
+        }
+        let same = |results: &Images| difference(self.problem, &self.results, results, [0, 0]).is_none();
+        Ok(Verdict::Survived {
+            same_bits: first.as_ref().is_some_and(same),
+        })
+    }
+}
+
+/// The first thing that is wrong with the memory that a run left behind.
+fn describe(verification: &Verification) -> String {
+    let wrong = verification.outputs.iter().find(|output| output.wrong > 0);
+    if let Some(output) = wrong {
+        return format!(
+            "wrong result: {} of {} of '{}'",
+            output.wrong, output.checked, output.tensor
+        );
+    }
+    let of = |tensors: &[String], what: &str| {
+        tensors
+            .first()
+            .map(|tensor| format!("wrong result: '{tensor}' {what}"))
+    };
+    of(&verification.unwritten, "was not written everywhere")
+        .or_else(|| of(&verification.stray_writes, "was written where it must not be"))
+        .or_else(|| of(&verification.dirty_workspaces, "was not left zero"))
+        .unwrap_or_else(|| "wrong result".to_owned())
+}

@@ -1,0 +1,135 @@
+//! One run of the tool with `--mutants`: all mutants of a function's kernels, as a table or as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use norma_sim::Error;
+use norma_sim::mutants::{Caught, Mutant, Verdict, mutants};
+use norma_simulator::mutation::Concern;
+use serde_json::{Value, json};
+
+use crate::input;
+use crate::options::Options;
+use crate::progress;
+use crate::report::{finding, site};
+
+/// What was changed, and what was caught.
+pub struct MutantsSession {
+    /// The function.
+    function: String,
+    /// What its kernels are compiled for.
+    target: String,
+    /// The sizes it ran with.
+    sizes: BTreeMap<String, i64>,
+    mutants: Vec<Mutant>,
+}
+
+/// Compiles or loads the input, and runs all mutants that the options ask for.
+///
+/// # Errors
+/// See [`Error`]; a function that is wrong as it is has no mutants to judge.
+pub fn run(options: &Options, diagnostics: &mut String) -> Result<MutantsSession, Error> {
+    let bundle = input::bundle(options, diagnostics)?;
+    let function = bundle.function(options.function.as_deref())?;
+    let problem = input::problem(options, function)?;
+    let request = input::request(options);
+    let chosen = options.mutants.iter().flatten();
+    let concerns: Vec<Concern> = chosen.flat_map(|mutants| mutants.concerns()).copied().collect();
+    let bar = progress::mutants();
+    let mutants = mutants(&bundle, &problem, &request, &concerns, &|done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    })?;
+    bar.finish_and_clear();
+    Ok(MutantsSession {
+        function: function.name.clone(),
+        target: bundle.manifest.target.clone(),
+        sizes: problem.sizes.clone(),
+        mutants,
+    })
+}
+
+impl MutantsSession {
+    /// Whether every mutant was caught.
+    pub fn passed(&self) -> bool {
+        self.mutants.iter().all(Mutant::is_caught)
+    }
+
+    fn caught(&self) -> usize {
+        self.mutants.iter().filter(|mutant| mutant.is_caught()).count()
+    }
+
+    /// One line for each mutant, then a summary.
+    pub fn text(&self) -> String {
+        let places: Vec<String> = self.mutants.iter().map(place).collect();
+        let width = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
+        let first = width(&mut places.iter().map(String::len));
+        let second = width(&mut self.mutants.iter().map(|mutant| mutant.mutation.what.len()));
+        let mut text = String::new();
+        for (mutant, place) in self.mutants.iter().zip(places) {
+            let what = mutant.mutation.what;
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{place:first$}  {what:second$}  {}", mutant.verdict);
+        }
+        let sizes = self.sizes.iter().map(|(name, value)| format!(", {name}={value}"));
+        let _ = writeln!(
+            text,
+            "{} ({}){}: {} of {} mutants caught",
+            self.function,
+            self.target,
+            sizes.collect::<String>(),
+            self.caught(),
+            self.mutants.len()
+        );
+        text
+    }
+
+    /// All of it as one JSON object, indented, with a final newline.
+    pub fn json(&self) -> String {
+        let value = json!({
+            "function": self.function,
+            "target": self.target,
+            "sizes": self.sizes,
+            "passed": self.passed(),
+            "caught": self.caught(),
+            "mutants": self.mutants.iter().map(mutant).collect::<Vec<_>>(),
+        });
+        // A value of strings, numbers and lists always has a text.
+        serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+    }
+}
+
+/// Where a mutant was changed: its op's location, and the instruction, as many ops may come from one place.
+fn place(mutant: &Mutant) -> String {
+    let mutation = &mutant.mutation;
+    let location = mutation.site.location.as_ref();
+    let location = location
+        .map(|location| format!("{location}: "))
+        .unwrap_or_default();
+    format!(
+        "{location}{}+{} '{}'",
+        mutant.kernel, mutation.pc, mutation.site.op
+    )
+}
+
+fn mutant(mutant: &Mutant) -> Value {
+    let mutation = &mutant.mutation;
+    let verdict = match &mutant.verdict {
+        Verdict::Survived { same_bits } => json!({"caught": false, "same_results": same_bits}),
+        Verdict::Caught { seed, how } => match how {
+            Caught::Finding(found) => json!({"caught": true, "seed": seed, "finding": finding(*seed, found)}),
+            Caught::WrongResult(what) => json!({"caught": true, "seed": seed, "wrong": what}),
+            Caught::Difference(difference) => {
+                json!({"caught": true, "seed": seed, "difference": difference.to_string()})
+            }
+        },
+    };
+    json!({
+        "kernel": mutant.kernel,
+        "instruction": mutation.pc,
+        "site": site(&mutation.site),
+        "concern": mutation.concern.name(),
+        "what": mutation.what,
+        "verdict": verdict,
+    })
+}
