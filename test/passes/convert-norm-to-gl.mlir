@@ -17,7 +17,7 @@ func.func @host(%x: memref<?x64xf32>, %y: memref<?xf32>) {
 // CHECK: %[[B:.*]] = gpu.block_id x
 // CHECK: %[[T:.*]] = gl.load %[[X]] at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%[[B]]) : memref<?x64xf32> -> tensor<1x64xf32, #gl.blocked<size_per_thread = [1, 2], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>>
 // CHECK: %[[S:.*]] = gl.reduce %[[T]] axis 1
-// CHECK: arith.addf {{.*}} fastmath<nsz,contract>
+// CHECK: arith.addf {{.*}} fastmath<nsz>
 // CHECK: gl.store %[[S]], %[[Y]] at affine_map<(d0, d1) -> (d0 + d1)>(%[[B]])
 norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
     space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#schedule) {

@@ -1,6 +1,6 @@
 // What RMSNorm's PTX must show where speed is the point: every access to global memory moves 16 bytes, the weight's
-// reads are under way before the reduction, one barrier, f32 arithmetic throughout, and no local memory. And what may be
-// fused is: of a thread's 16 squares each of four chains rounds the first, and ptxas is left no choice.
+// reads are under way before the reduction, one barrier, f32 arithmetic throughout, and no local memory. And every operation
+// says how it rounds, so that ptxas is left no choice.
 // RUN: normac %examples/rms_norm.mlir --emit=ptx > %t
 // RUN: FileCheck %s --input-file=%t
 // RUN: FileCheck %s --input-file=%t --check-prefix=BARRIERS
@@ -11,7 +11,7 @@
 // CHECK:         .reqntid 256
 // CHECK-COUNT-2: ld.global.L1::no_allocate.L2::cache_hint.v4.b32
 // CHECK-COUNT-2: ld.global.L1::evict_last.L2::cache_hint.v4.b32
-// CHECK-COUNT-12: fma.rn.f32
+// CHECK-COUNT-16: mul.rn.f32
 // CHECK-COUNT-5: shfl.sync.bfly.b32
 // CHECK:         bar.sync
 // CHECK:         rsqrt.approx.ftz.f32

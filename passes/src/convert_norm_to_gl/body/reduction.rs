@@ -181,11 +181,10 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     }
 }
 
-/// The op that a named combiner stands for. A sum may be taken in any order, so the sign of a zero and the rounding of a
-/// product that is added are free.
+/// The op that a named combiner stands for. A sum may be taken in any order, so the sign of a zero is free.
 fn named_combiner(kind: ReduceKind, float: bool) -> (&'static str, Option<&'static str>) {
     match (kind, float) {
-        (ReduceKind::Add, true) => ("arith.addf", Some("#arith.fastmath<nsz,contract>")),
+        (ReduceKind::Add, true) => ("arith.addf", Some("#arith.fastmath<nsz>")),
         (ReduceKind::Mul, true) => ("arith.mulf", None),
         (ReduceKind::Max, true) => ("arith.maximumf", None),
         (ReduceKind::Min, true) => ("arith.minimumf", None),
