@@ -88,6 +88,14 @@ pub enum Op {
     MaxNegated,
     /// The sum of a row, in its own type.
     Sum,
+    /// The product of a row.
+    Product,
+    /// The bits that all integers of a row have.
+    And,
+    /// The bits that any integer of a row has.
+    Or,
+    /// Rows scaled to length 1 and their halves rotated: two reads and two writes of one buffer, half a row apart.
+    RotateHalves,
     /// The row less its mean: two phases, no special functions.
     Centre,
     /// Variance and largest magnitude, two results of one input.
@@ -103,6 +111,8 @@ pub enum Layout {
     Padded(i64),
     /// Column after column.
     Transposed,
+    /// All rows are one.
+    Broadcast,
 }
 
 /// A schedule that is forced, less what follows from the row.
@@ -154,6 +164,10 @@ impl Op {
             Self::Min => "min",
             Self::MaxNegated => "max_negated",
             Self::Sum => "sum",
+            Self::Product => "product",
+            Self::And => "and",
+            Self::Or => "or",
+            Self::RotateHalves => "rotate_halves",
             Self::Centre => "centre",
             Self::VarianceAndAmax => "variance_and_amax",
         }
@@ -168,6 +182,7 @@ impl Op {
                 | Self::LayerNormWelford
                 | Self::Softmax
                 | Self::L2Norm
+                | Self::RotateHalves
                 | Self::Centre
         )
     }
@@ -236,6 +251,7 @@ impl fmt::Display for Case {
             Layout::Dense => {}
             Layout::Padded(gap) => write!(f, " padded {gap}")?,
             Layout::Transposed => f.write_str(" transposed")?,
+            Layout::Broadcast => f.write_str(" broadcast")?,
         }
         if let Some(align) = program.align {
             write!(f, " align {align}")?;

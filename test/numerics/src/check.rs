@@ -79,7 +79,7 @@ pub fn bindings(function: &Function, program: &Program, run: &Run) -> Bindings {
     };
     let row = program.row() * program.heads;
     let (axis, stride) = match program.layout {
-        Layout::Dense => return bindings,
+        Layout::Dense | Layout::Broadcast => return bindings,
         Layout::Padded(gap) => (0, row + gap),
         Layout::Transposed => (1, run.rows + 1),
     };

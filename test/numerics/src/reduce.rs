@@ -127,8 +127,9 @@ fn simpler_ops(op: Op) -> Vec<Op> {
         Op::CrossEntropy => vec![Op::LogSumExp],
         Op::VarianceAndAmax => vec![Op::Amax, Op::Centre],
         Op::ArgMax => vec![Op::Amax],
+        Op::RotateHalves => vec![Op::L2Norm],
         Op::Centre | Op::LogSumExp | Op::Softmax | Op::L2Norm => vec![Op::Sum],
-        Op::Sum | Op::Amax | Op::Min | Op::MaxNegated => Vec::new(),
+        Op::Sum | Op::Product | Op::And | Op::Or | Op::Amax | Op::Min | Op::MaxNegated => Vec::new(),
     }
 }
 

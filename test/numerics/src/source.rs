@@ -63,6 +63,7 @@ fn attributes_of_x(program: &Program) -> String {
             Some(strides)
         }
         Layout::Transposed => Some(vec!["1".to_owned(), "?".to_owned()]),
+        Layout::Broadcast => Some(vec!["0".to_owned(), "1".to_owned()]),
     };
     if let Some(strides) = strides {
         let _ = write!(

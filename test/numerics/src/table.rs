@@ -2,7 +2,7 @@
 //!
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
-use norma_bundle::Element::{self, BF16, F16, F32, F64, I32, I64};
+use norma_bundle::Element::{self, BF16, F16, F32, F64, I8, I32, I64};
 use norma_oracle::Fill;
 
 use crate::case::{Case, Layout, Op, Program, Run, Schedule};
@@ -35,6 +35,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     rms_norm_types(&mut cases);
     kernel_form(&mut cases);
     layouts(&mut cases);
+    broadcasts(&mut cases);
     schedules(&mut cases);
     inputs(&mut cases);
     if long {
@@ -153,6 +154,22 @@ fn kernel_form(cases: &mut Vec<Case>) {
         }
     }
     cases.push(plain(Op::Centre, F64, 769));
+    for columns in [1, 3, 7, 31] {
+        for x in [F32, I32] {
+            cases.push(plain(Op::Product, x, columns));
+        }
+        for x in [I32, I64] {
+            cases.push(plain(Op::And, x, columns));
+            cases.push(plain(Op::Or, x, columns));
+        }
+    }
+    for columns in [33, 1000] {
+        cases.push(plain(Op::Sum, I8, columns));
+        cases.push(plain(Op::MaxNegated, I8, columns));
+    }
+    for (columns, x) in [(2, F32), (64, BF16), (128, BF16), (1000, F16), (4096, BF16)] {
+        cases.push(plain(Op::RotateHalves, x, columns));
+    }
     for columns in [vec![4, 8], vec![7, 33]] {
         let mut case = plain(Op::LayerNorm { affine: Some(BF16) }, BF16, 1);
         case.program.columns = columns;
@@ -181,6 +198,14 @@ fn layouts(cases: &mut Vec<Case>) {
         let mut case = plain(WEIGHTED, F32, columns);
         case.program.layout = Layout::Transposed;
         case.program.align = Some(4);
+        cases.push(case);
+    }
+}
+
+fn broadcasts(cases: &mut Vec<Case>) {
+    for (columns, op) in [(64, WEIGHTED), (1000, WEIGHTED), (769, Op::Softmax)] {
+        let mut case = plain(op, BF16, columns);
+        case.program.layout = Layout::Broadcast;
         cases.push(case);
     }
 }

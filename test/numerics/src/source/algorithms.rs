@@ -104,6 +104,19 @@ pub fn kernel_form(program: &Program, op: Op) -> String {
             let y = body.reduce("add", &x);
             per_row(&mut body, &y, "sum");
         }
+        Op::Product => {
+            let y = body.reduce("mul", &x);
+            per_row(&mut body, &y, "product");
+        }
+        Op::And => {
+            let y = body.reduce("and", &x);
+            per_row(&mut body, &y, "and");
+        }
+        Op::Or => {
+            let y = body.reduce("or", &x);
+            per_row(&mut body, &y, "or");
+        }
+        Op::RotateHalves => return rotate_halves(program),
         Op::Centre => {
             let centred = centred(&mut body, &x, count);
             per_element(&mut body, &centred);
@@ -212,4 +225,31 @@ fn arg_max(body: &mut Body, x: &str, column: &str) -> (String, String) {
     ];
     body.lines.extend(lines);
     ("%max".to_owned(), "%place".to_owned())
+}
+
+/// The space has half of a row's columns, so the body is not that of the other algorithms.
+fn rotate_halves(program: &Program) -> String {
+    let half = program.row() / 2;
+    let halved = Program {
+        columns: vec![half],
+        ..program.clone()
+    };
+    let mut body = Body::new(&halved);
+    let whole = whole(program);
+    let dims = [body.dims.clone(), format!("{} + {half}", body.dims)];
+    let first = body.read("x", &whole, program.x, &dims[0]);
+    let second = body.read("x", &whole, program.x, &dims[1]);
+    body.inputs.truncate(1);
+    let square = body.op("arith.mulf", &[&first, &first]);
+    let squares = body.op("math.fma", &[&second, &second, &square]);
+    let sum = body.reduce("add", &squares);
+    let inverse = rsqrt_plus_eps(&mut body, &sum);
+    let minus = body.op("arith.mulf", &[&second, &inverse]);
+    let zero = body.constant(0.0);
+    let turned = body.op("arith.subf", &[&zero, &minus]);
+    let kept = body.op("arith.mulf", &[&first, &inverse]);
+    body.write(&turned, "y", &whole, program.y, &dims[0]);
+    body.write(&kept, "y", &whole, program.y, &dims[1]);
+    body.outputs.truncate(1);
+    body.finish(&halved)
 }
