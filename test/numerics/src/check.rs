@@ -17,16 +17,27 @@ use crate::source;
 /// Why a case did not pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// Whether the compiler says that it does not support the program: then nothing is wrong.
-    pub unsupported: bool,
+    /// How far it came.
+    pub stage: Stage,
     /// What happened, a line or more.
     pub why: String,
+}
+
+/// Where a case stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The compiler says that it does not support the program: then nothing is wrong.
+    Unsupported,
+    /// The program does not compile.
+    Compile,
+    /// It ran, or could not.
+    Run,
 }
 
 impl Failure {
     fn new(why: String) -> Self {
         Self {
-            unsupported: false,
+            stage: Stage::Run,
             why,
         }
     }
@@ -64,7 +75,10 @@ pub fn compile(program: &Program) -> Result<Bundle, Failure> {
             _ => false,
         };
         Failure {
-            unsupported,
+            stage: match unsupported {
+                true => Stage::Unsupported,
+                false => Stage::Compile,
+            },
             why: format!("{}{error}", outcome.diagnostics),
         }
     })

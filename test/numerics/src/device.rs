@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 use crate::Options;
 use crate::case::Case;
-use crate::check::{self, Failure};
+use crate::check::{self, Failure, Stage};
 use crate::{command, source, suite};
 
 /// Writes a bundle for each case into `folder`, and `folder/runs`, one shell command per line, to be executed there.
@@ -147,7 +147,7 @@ fn compare_case(case: &Case, directory: &Path) -> Result<Comparison, Failure> {
     };
     let (problem, judgement) = check::judge_with(&bundle, &case.program, &case.run, simulator)?;
     let agreements = outputs::compare(directory, &problem, &judgement.images).map_err(|error| Failure {
-        unsupported: false,
+        stage: Stage::Run,
         why: error.to_string(),
     })?;
     Ok(Comparison {

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::Options;
 use crate::case::{Case, Program, Run};
-use crate::check::{self, Failure};
+use crate::check::{self, Failure, Stage};
 use crate::{command, random, reduce, table};
 
 /// Drawn cases of an ordinary run, and of a long one.
@@ -105,7 +105,7 @@ impl Group {
 fn judge(group: &Group) -> Vec<Verdict> {
     let failed = |case: Case, failure: Failure| Verdict::Failed(Box::new(case), failure);
     match check::compile(&group.program) {
-        Err(failure) if failure.unsupported && group.is_drawn => {
+        Err(failure) if failure.stage == Stage::Unsupported && group.is_drawn => {
             group.cases().map(|_| Verdict::Refused).collect()
         }
         Err(failure) => group.cases().map(|case| failed(case, failure.clone())).collect(),
@@ -122,8 +122,9 @@ fn judge(group: &Group) -> Vec<Verdict> {
 /// Prints a failure: the case, the smallest one that fails too, and how to run that.
 fn tell(options: &Options, number: usize, case: &Case, failure: &Failure) {
     println!("failed: {case}\n{}", failure.why.trim_end());
+    // A smaller case that fails at another stage is another failure.
     let smallest = reduce::reduce(case.clone(), |case| {
-        check::check(case).is_err_and(|failure| !failure.unsupported)
+        check::check(case).is_err_and(|smaller| smaller.stage == failure.stage)
     });
     let bindings = check::compile(&smallest.program)
         .ok()

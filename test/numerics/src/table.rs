@@ -159,8 +159,12 @@ fn kernel_form(cases: &mut Vec<Case>) {
             cases.push(plain(Op::Product, x, columns));
         }
         for x in [I32, I64] {
-            cases.push(plain(Op::And, x, columns));
-            cases.push(plain(Op::Or, x, columns));
+            for op in [Op::And, Op::Or] {
+                let mut case = plain(op, x, columns);
+                // So many that each bit is clear, or set, throughout some row.
+                case.run.rows = 20;
+                cases.push(case);
+            }
         }
     }
     for columns in [33, 1000] {
