@@ -4,7 +4,7 @@
 // RUN: normac %s --from=kernel --emit=ptx > %t
 // RUN: FileCheck %s --input-file=%t --check-prefix=PTX
 // RUN: FileCheck %s --input-file=%t --check-prefix=NOWHERE
-// kernel-form-gpu.test runs them.
+// kernel-form-sim.test runs them in the simulator, kernel-form-gpu.test on a GPU.
 
 // NOWHERE-NOT: .local
 // NOWHERE-NOT: f64

@@ -106,11 +106,15 @@ fn read(path: &Path) -> Result<(String, String), Error> {
 
 /// The level that a module's ops are of, where some op is of one level alone.
 fn level_of(text: &str) -> Level {
-    if text.contains("llvm.func") {
+    let code = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
+    let has = |op: &str| code.clone().any(|line| line.contains(op));
+    if has("llvm.func") {
         Level::Nvvm
-    } else if text.contains("gpu.func") {
+    } else if has("gpu.func") {
         Level::Gl
-    } else if text.contains("norm.kernel") {
+    } else if has("norm.kernel") {
         Level::Kernel
     } else {
         Level::Tensor
@@ -127,5 +131,6 @@ mod tests {
         assert_eq!(level_of("norm.kernel @k(%x: memref<4xf32>)"), Level::Kernel);
         assert_eq!(level_of("gpu.module @k { gpu.func @k() }"), Level::Gl);
         assert_eq!(level_of("gpu.module @k { llvm.func @k() }"), Level::Nvvm);
+        assert_eq!(level_of("// no llvm.func\nnorm.kernel @k()"), Level::Kernel);
     }
 }
