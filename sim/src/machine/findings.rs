@@ -93,6 +93,7 @@ mod tests {
             site: Site {
                 op: op.to_owned(),
                 location: None,
+                in_module: None,
             },
             thread: ThreadPlace::default(),
             memory: Some(MemoryPlace {
