@@ -21,7 +21,7 @@ mod synchronization;
 
 use std::fmt;
 
-use crate::program::{Edge, Instruction, Kernel, Pc, Register, Site};
+use crate::program::{Instruction, Kernel, Pc, Register, Site};
 use context::{Context, FRESH_REGISTERS};
 
 /// What a mutation is about.
@@ -118,7 +118,7 @@ impl Mutation {
             .sites
             .splice(pc..=pc, std::iter::repeat_n(site, self.code.len()));
         for instruction in &mut mutant.code {
-            for edge in edges(instruction) {
+            for edge in instruction.edges_mut() {
                 if edge.target > self.pc {
                     edge.target = edge.target - 1 + self.code.len() as Pc;
                 }
@@ -128,24 +128,15 @@ impl Mutation {
     }
 }
 
-/// The ways out of an instruction.
-fn edges(instruction: &mut Instruction) -> Vec<&mut Edge> {
-    match instruction {
-        Instruction::Branch(edge) => vec![edge],
-        Instruction::ConditionalBranch { yes, no, .. } => vec![yes, no],
-        Instruction::Switch { cases, default, .. } => {
-            let cases = cases.iter_mut().map(|(_, edge)| edge);
-            cases.chain([default]).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// All mutations of a kernel, in the order of its code.
+/// All mutations of a kernel, in the order of its code. What nobody reads, as the rest of a vector of which one element is
+/// used, is left alone: code generation drops it.
 pub fn mutations(kernel: &Kernel, sites: &[Site]) -> Vec<Mutation> {
     let context = Context::new(kernel);
     let mut found = Vec::new();
     for (pc, instruction) in kernel.code.iter().enumerate() {
+        if context.is_dead(instruction) {
+            continue;
+        }
         let site = kernel.sites.get(pc).and_then(|site| sites.get(*site as usize));
         for concern in Concern::ALL {
             let variants = match concern {

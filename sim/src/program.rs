@@ -8,6 +8,8 @@
 //! have equal registers: an `i1` is 0 or 1, an f32 its pattern, a pointer its address ([`crate::address`]).
 
 pub mod instruction;
+mod reads;
+mod ways_out;
 
 pub use instruction::*;
 

@@ -101,7 +101,7 @@ fn other_float(op: FloatOp) -> Vec<(&'static str, FloatOp)> {
         FloatOp::MinNum => vec![(opposite, FloatOp::MaxNum), (nan, FloatOp::Minimum)],
         FloatOp::Maximum => vec![(opposite, FloatOp::Minimum), (nan, FloatOp::MaxNum)],
         FloatOp::Minimum => vec![(opposite, FloatOp::Maximum), (nan, FloatOp::MinNum)],
-        FloatOp::Abs => vec![("keep the sign", FloatOp::Neg)],
+        FloatOp::Abs => vec![("negate in place of the magnitude", FloatOp::Neg)],
         _ => Vec::new(),
     }
 }

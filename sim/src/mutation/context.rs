@@ -1,6 +1,6 @@
 //! What mutations know of the kernel around an instruction, and how they make other operands.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Value;
 use crate::program::{Instruction, IntegerOp, Kernel, Register};
@@ -12,6 +12,8 @@ pub(super) const FRESH_REGISTERS: u32 = 2;
 pub(super) struct Context {
     /// Values of registers that hold one constant throughout.
     constants: HashMap<Register, u64>,
+    /// Registers that some instruction reads.
+    read: HashSet<Register>,
     /// The first register that the kernel does not have.
     fresh: Register,
     /// Threads of a CTA, where the kernel was compiled for a count.
@@ -27,8 +29,27 @@ impl Context {
         });
         Self {
             constants: constants.collect(),
+            read: kernel.code.iter().flat_map(Instruction::reads).collect(),
             fresh: kernel.registers,
             threads: kernel.required_block.map(|block| block.iter().product()),
+        }
+    }
+
+    /// Whether an instruction computes what nobody reads, and does nothing else.
+    pub fn is_dead(&self, instruction: &Instruction) -> bool {
+        match instruction {
+            Instruction::Copy { to, .. }
+            | Instruction::Select { to, .. }
+            | Instruction::Integer { to, .. }
+            | Instruction::Address { to, .. }
+            | Instruction::CompareInteger { to, .. }
+            | Instruction::Float { to, .. }
+            | Instruction::FusedMultiplyAdd { to, .. }
+            | Instruction::CompareFloat { to, .. }
+            | Instruction::Approximate { to, .. }
+            | Instruction::Convert { to, .. }
+            | Instruction::Special { to, .. } => !self.read.contains(to),
+            _ => false,
         }
     }
 

@@ -129,23 +129,39 @@ pub fn judge_with<'a>(
     run: &Run,
     options: norma_simulator::Options,
 ) -> Result<(Problem<'a>, Judgement), Failure> {
-    let refused = |error: Error| Failure::new(format!("cannot be run: {error}"));
+    let problem = problem(bundle, program, run)?;
+    let request = request(run, options);
+    let judgement = judge(bundle, &problem, &request, &mut |_, _| ()).map_err(refused)?;
+    Ok((problem, judgement))
+}
+
+/// A compiled program with its sizes.
+///
+/// # Errors
+/// A program that is not the one of a case.
+pub fn problem<'a>(bundle: &'a Bundle, program: &Program, run: &Run) -> Result<Problem<'a>, Failure> {
     let function = bundle.function(Some(source::FUNCTION)).map_err(refused)?;
     if function.definition.is_none() {
         return Err(Failure::new("the function has no definition".to_owned()));
     }
     let Bindings { sizes, strides } = bindings(function, program, run);
-    let problem =
-        Problem::new(function, sizes, strides, BTreeMap::new()).map_err(|error| refused(error.into()))?;
-    let request = Request {
+    Problem::new(function, sizes, strides, BTreeMap::new()).map_err(|error| refused(error.into()))
+}
+
+/// A run with the simulator's options.
+pub fn request(run: &Run, options: norma_simulator::Options) -> Request {
+    Request {
         fill: run.fill,
         seed: run.seed,
         seeds: run.seeds,
         rows_checked: 0,
         options,
-    };
-    let judgement = judge(bundle, &problem, &request, &mut |_, _| ()).map_err(refused)?;
-    Ok((problem, judgement))
+    }
+}
+
+/// The failure of a program that cannot be run.
+pub fn refused(error: Error) -> Failure {
+    Failure::new(format!("cannot be run: {error}"))
 }
 
 /// Compiles a case and runs it.

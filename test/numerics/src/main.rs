@@ -8,6 +8,7 @@ mod case;
 mod check;
 mod command;
 mod device;
+mod mutants;
 mod random;
 mod reduce;
 mod source;
@@ -59,6 +60,8 @@ struct Options {
 enum Command {
     /// Measure the simulator's speed
     Bench,
+    /// Put mistakes into the kernels of the table's cases, and tell which nothing would catch
+    Mutants,
     /// Write bundles of the cases, and the commands that run them on a GPU
     Export {
         /// The folder
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
             .map(|text| print!("{text}"))
             .map(|()| true)
             .map_err(|failure| failure.why),
+        Some(Command::Mutants) => Ok(mutants::run(&cli.options)),
         Some(Command::Export { folder }) => device::export(&cli.options, &folder)
             .map(|()| true)
             .map_err(|error| format!("cannot write to '{}': {error}", folder.display())),

@@ -14,7 +14,7 @@ const ROWS: [i64; 3] = [0, 1, 3];
 /// Longer row lengths that take seconds each.
 const LONG_ROWS: [i64; 4] = [8192, 12288, 16384, 24576];
 /// RMSNorm with a weight of the same type as `x`.
-const WEIGHTED: Op = Op::RmsNorm {
+pub const WEIGHTED: Op = Op::RmsNorm {
     weight: Some(BF16),
     offset: false,
     bias: None,
@@ -48,7 +48,7 @@ pub fn cases(long: bool) -> Vec<Case> {
 }
 
 /// A plain case, to change one thing of.
-fn plain(op: Op, x: Element, columns: i64) -> Case {
+pub fn plain(op: Op, x: Element, columns: i64) -> Case {
     Case {
         program: Program {
             op,

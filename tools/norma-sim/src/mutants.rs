@@ -23,6 +23,8 @@ use crate::run::{Run, run};
 
 /// A mutant that waits in a loop counts as endless after so many times the instructions of the right kernel.
 const PATIENCE: u64 = 8;
+/// Inputs of other seeds that survivors run on, for each fill: an extreme, or a NaN, is seldom where a mistake is.
+const MORE_INPUTS: u64 = 12;
 /// The fewest instructions after which a mutant counts as endless.
 const FEWEST: u64 = 1 << 14;
 
@@ -101,7 +103,7 @@ impl fmt::Display for Verdict {
 }
 
 /// Runs all mutants of the function of `problem` that are about `concerns`, until each is caught: under the seeds of
-/// `request`, and then on inputs of the other fills. `done` is told how many of how many have ended.
+/// `request`, and then on inputs of all fills and of further seeds. `done` is told how many of how many have ended.
 ///
 /// # Errors
 /// A launch that a driver would refuse, a definition that cannot be evaluated, or a function that is wrong as it is.
@@ -119,15 +121,17 @@ pub fn mutants(
         ))
     })?;
     let mut trials = vec![first];
-    for fill in Fill::ALL.into_iter().filter(|fill| *fill != request.fill) {
-        let seeds = 1;
-        let request = Request {
-            fill,
-            seeds,
-            ..request.clone()
-        };
-        // A function may be wrong by its nature where numbers overflow.
-        trials.extend(Trial::new(bundle, problem, &request)?);
+    for number in 0..MORE_INPUTS {
+        for fill in Fill::ALL {
+            let request = Request {
+                fill,
+                seed: request.seed.wrapping_add(number),
+                seeds: 1,
+                ..request.clone()
+            };
+            // A function may be wrong by its nature where numbers overflow.
+            trials.extend(Trial::new(bundle, problem, &request)?);
+        }
     }
     let mut all: Vec<(&Kernel, Mutation)> = Vec::new();
     for kernel in &problem.function.kernels {

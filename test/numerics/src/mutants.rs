@@ -1,0 +1,289 @@
+//! How much of what could go wrong in a kernel would be seen: every mutant of the cases' kernels, run and judged.
+//!
+//! The kernels are compiled from the text of their modules, so that what survives is told by the line it stands at.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use norma_compiler::CompileOptions;
+use norma_compiler::Level;
+use norma_compiler::compile::{self, Input, Outcome};
+use norma_compiler::target::SM_90A;
+use norma_sim::Bundle;
+use norma_sim::mutants::{self, Mutant};
+use norma_simulator::mutation::{Concern, Mutation};
+
+use crate::Options;
+use crate::case::{Case, Program};
+use crate::check::{self, Failure};
+use crate::{source, suite};
+
+/// Mutants caught, and all.
+type Count = (usize, usize);
+
+/// How much was caught.
+#[derive(Default)]
+struct Tally {
+    /// By what mutants are about.
+    concerns: BTreeMap<Concern, Count>,
+    /// By the op and what was done to it.
+    kinds: BTreeMap<(String, &'static str), Count>,
+}
+
+/// Runs the mutants of each program among the cases once, on its largest number of rows, tells which survive, and leaves
+/// the modules in the output's folder. Says whether all that is about synchronization was caught; false too where a case
+/// cannot be run.
+pub fn run(options: &Options) -> bool {
+    let mut tally = Tally::default();
+    let mut passed = true;
+    for (number, case) in cases(options).iter().enumerate() {
+        let name = format!("mutated-{}", number + 1);
+        match judge(case, &Concern::ALL) {
+            Ok((text, mutants)) => {
+                println!("{name}: {case}");
+                passed &= tell(&mutants, &mut tally);
+                if let Err(error) = leave(&options.output, &name, &text) {
+                    println!("cannot write to '{}': {error}", options.output.display());
+                }
+            }
+            Err(failure) => {
+                println!("failed: {case}\n{}", failure.why.trim_end());
+                passed = false;
+            }
+        }
+    }
+    for ((op, what), (caught, all)) in &tally.kinds {
+        if caught < all {
+            println!("mutants: '{op}': {what}: {caught} of {all} caught");
+        }
+    }
+    for (concern, (caught, all)) in &tally.concerns {
+        println!("mutants: {concern}: {caught} of {all} caught");
+    }
+    passed
+}
+
+fn cases(options: &Options) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    for case in suite::cases(options) {
+        match cases.iter_mut().find(|other| other.program == case.program) {
+            Some(other) if other.run.rows < case.run.rows => *other = case,
+            Some(_) => {}
+            None => cases.push(case),
+        }
+    }
+    cases
+}
+
+fn tell(mutants: &[Mutant], tally: &mut Tally) -> bool {
+    let mut passed = true;
+    for mutant in mutants {
+        let mutation = &mutant.mutation;
+        let concern = tally.concerns.entry(mutation.concern).or_default();
+        let kind = tally
+            .kinds
+            .entry((mutation.site.op.clone(), mutation.what))
+            .or_default();
+        for (caught, all) in [concern, kind] {
+            *caught += usize::from(mutant.is_caught());
+            *all += 1;
+        }
+        if !mutant.is_caught() {
+            let (op, what) = (&mutation.site.op, mutation.what);
+            println!("  line {}: '{op}': {what}: {}", line(mutation), mutant.verdict);
+            passed &= mutation.concern != Concern::Synchronization;
+        }
+    }
+    passed
+}
+
+fn line(mutation: &Mutation) -> u32 {
+    mutation
+        .site
+        .location
+        .as_ref()
+        .map_or(0, |location| location.line)
+}
+
+fn leave(folder: &Path, name: &str, text: &str) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join(format!("{name}.mlir")), text)
+}
+
+/// All mutants of a case's kernels that are about `concerns`, and the text of the module they were made from.
+///
+/// # Errors
+/// A case that does not compile or is wrong as it is.
+pub fn judge(case: &Case, concerns: &[Concern]) -> Result<(String, Vec<Mutant>), Failure> {
+    let (bundle, text) = compile(&case.program)?;
+    let problem = check::problem(&bundle, &case.program, &case.run)?;
+    let request = check::request(&case.run, norma_simulator::Options::default());
+    let mutants =
+        mutants::mutants(&bundle, &problem, &request, concerns, &|_, _| ()).map_err(check::refused)?;
+    Ok((text, mutants))
+}
+
+/// A program's bundle, made from the text of its module.
+fn compile(program: &Program) -> Result<(Bundle, String), Failure> {
+    let options = CompileOptions {
+        schedule: program.schedule_text(),
+        ..CompileOptions::new(&SM_90A)
+    };
+    let mut outcome = Outcome::default();
+    let input = Input {
+        name: "case.mlir",
+        text: &source::text(program),
+    };
+    let definition = check::compile(program)?.manifest;
+    let text = compile::lower(input, Level::Nvvm, &options, &mut outcome)
+        .map_err(|error| check::refused(error.into()))?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let input = Input {
+        name: "case.mlir",
+        text: &text,
+    };
+    let options = CompileOptions {
+        from: Level::Nvvm,
+        ..CompileOptions::new(&SM_90A)
+    };
+    let mut bundle = Bundle::compile(input, &options, &mut outcome).map_err(check::refused)?;
+    bundle.define_by(&definition);
+    Ok((bundle, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use norma_bundle::Element::{BF16, F32};
+    use norma_sim::mutants::{Caught, Verdict};
+    use norma_simulator::Finding;
+
+    use super::*;
+    use crate::case::{Op, Schedule};
+    use crate::table::{WEIGHTED, plain};
+
+    fn scheduled(op: Op, columns: i64, schedule: Schedule) -> Case {
+        let mut case = plain(op, BF16, columns);
+        case.program.schedule = Some(schedule);
+        case.run.rows = schedule.rows_per_cta + 1;
+        case
+    }
+
+    /// The lines that a finding names.
+    fn lines(finding: &Finding) -> Vec<u32> {
+        let notes = finding.notes.iter().filter_map(|note| note.site.as_ref());
+        let sites = [&finding.site].into_iter().chain(notes);
+        sites
+            .filter_map(|site| site.location.as_ref())
+            .map(|location| location.line)
+            .collect()
+    }
+
+    /// Asserts that a missing barrier is told by an access on either side of it, with no other barrier between.
+    fn names_its_neighbours(text: &str, mutant: &Mutant, finding: &Finding) {
+        let line = line(&mutant.mutation);
+        let barriers = (1..)
+            .zip(text.lines())
+            .filter(|(_, text)| text.contains("nvvm.barrier"));
+        let barriers: Vec<u32> = barriers.map(|(line, _)| line).collect();
+        let before = barriers
+            .iter()
+            .rfind(|other| **other < line)
+            .map_or(0, |other| *other);
+        let behind = barriers
+            .iter()
+            .find(|other| **other > line)
+            .map_or(u32::MAX, |other| *other);
+        let named = lines(finding);
+        assert!(
+            named.iter().any(|named| (before..line).contains(named)),
+            "{finding}"
+        );
+        assert!(
+            named.iter().any(|named| (line..behind).contains(named)),
+            "{finding}"
+        );
+    }
+
+    fn all_are_caught(case: &Case, fewest: usize) {
+        let (text, mutants) = judge(case, &[Concern::Synchronization]).expect("a case that is right");
+        assert!(mutants.len() >= fewest, "{case}: {} mutants", mutants.len());
+        for mutant in &mutants {
+            let Verdict::Caught {
+                how: Caught::Finding(finding),
+                ..
+            } = &mutant.verdict
+            else {
+                panic!("{case}: line {}: {}", line(&mutant.mutation), mutant.verdict);
+            };
+            if mutant.mutation.what == "drop the barrier" {
+                names_its_neighbours(&text, mutant, finding);
+            }
+        }
+    }
+
+    #[test]
+    fn each_barrier_of_a_row_of_several_warps_is_missed() {
+        all_are_caught(&plain(WEIGHTED, BF16, 4096), 2);
+        all_are_caught(&plain(Op::LayerNorm { affine: Some(F32) }, BF16, 1000), 4);
+        all_are_caught(&plain(Op::Softmax, F32, 769), 4);
+        all_are_caught(&plain(Op::LayerNormWelford, BF16, 4095), 2);
+        all_are_caught(&plain(Op::CrossEntropy, BF16, 1000), 4);
+    }
+
+    #[test]
+    fn each_barrier_of_several_rows_in_a_cta_is_missed() {
+        let two = Schedule {
+            rows_per_cta: 2,
+            threads_per_row: 64,
+            ..Schedule::default()
+        };
+        all_are_caught(&scheduled(WEIGHTED, 1000, two), 2);
+        all_are_caught(&scheduled(Op::LayerNorm { affine: None }, 1000, two), 4);
+        let four = Schedule {
+            rows_per_cta: 4,
+            threads_per_row: 128,
+            rows_per_thread: 2,
+            ..Schedule::default()
+        };
+        all_are_caught(&scheduled(WEIGHTED, 1000, four), 2);
+    }
+
+    #[test]
+    fn each_barrier_of_a_row_that_is_read_again_is_missed() {
+        let again = Schedule {
+            threads_per_row: 64,
+            reread: true,
+            ..Schedule::default()
+        };
+        all_are_caught(&scheduled(Op::LayerNorm { affine: None }, 1000, again), 4);
+    }
+
+    #[test]
+    fn a_lane_that_a_mask_leaves_out_is_told_at_its_shuffle() {
+        let case = scheduled(WEIGHTED, 64, Schedule::default());
+        let (_, mutants) =
+            judge(&case, &[Concern::Synchronization, Concern::Exchange]).expect("a case that is right");
+        assert!(
+            mutants
+                .iter()
+                .all(|mutant| mutant.mutation.concern == Concern::Exchange)
+        );
+        let of_masks = mutants
+            .iter()
+            .filter(|mutant| mutant.mutation.what.ends_with("mask"));
+        let mut count = 0;
+        for mutant in of_masks {
+            count += 1;
+            let Verdict::Caught {
+                how: Caught::Finding(finding),
+                ..
+            } = &mutant.verdict
+            else {
+                panic!("{}", mutant.verdict);
+            };
+            assert_eq!(lines(finding)[0], line(&mutant.mutation), "{finding}");
+        }
+        assert_eq!(count, 5);
+    }
+}
