@@ -72,7 +72,7 @@ pub fn run(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, LaunchError> {
-    let kernel = start::check(program, launch, memory)?;
+    let kernel = start::check(program, launch, memory, options.target)?;
     if launch.grid.contains(&0) {
         return Ok(Outcome::default());
     }

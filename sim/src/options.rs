@@ -1,5 +1,7 @@
 //! How a run is scheduled, and how far it goes.
 
+use norma_targets::{SM_90A, Target};
+
 /// Options of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -7,8 +9,8 @@ pub struct Options {
     pub seed: u64,
     /// How approximate functions err.
     pub approximation: Approximation,
-    /// Multiprocessors, as special registers tell.
-    pub multiprocessors: u32,
+    /// What the kernels run on: how much of everything there is.
+    pub target: &'static Target,
     /// Clusters that run at once; more are let in where those wait for others.
     pub resident_clusters: u32,
     /// Whether bank conflicts and coalescing are counted.
@@ -35,7 +37,7 @@ impl Default for Options {
         Self {
             seed: 0,
             approximation: Approximation::default(),
-            multiprocessors: 132,
+            target: &SM_90A,
             resident_clusters: 2,
             traffic: false,
             instruction_limit: 1 << 28,

@@ -4,6 +4,7 @@ use melior::ir::{
     Attribute, AttributeLike, BlockLike, BlockRef, RegionLike, Type, ValueLike, operation::OperationLike,
 };
 use mlir_sys::*;
+use norma_targets::SM_90A;
 
 use super::{
     blocks,
@@ -17,10 +18,9 @@ use super::{
 };
 use crate::program::{Edge, Kernel, Parameter, ParameterKind, Register, Space};
 
-/// Registers of a multiprocessor, on every target from sm_70 on (CUDA C++ Programming Guide, "Compute Capabilities").
-const REGISTER_FILE: i64 = 65536;
-/// The most registers a thread can have.
-const MOST_REGISTERS: i64 = 255;
+/// Registers of a multiprocessor, and the most of a thread, which are the same on every target.
+const REGISTER_FILE: i64 = SM_90A.registers_per_sm as i64;
+const MOST_REGISTERS: i64 = SM_90A.registers_per_thread as i64;
 
 /// Decodes the kernel `function`, noting what cannot be decoded in `problems`.
 pub(super) fn decode(

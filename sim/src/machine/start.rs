@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use norma_targets::Target;
 use thiserror::Error;
 
 use super::Machine;
@@ -13,13 +14,6 @@ use crate::launch::{Argument, Launch};
 use crate::mbarrier::Mbarriers;
 use crate::memory::{Memory, SharedMemory};
 use crate::program::{Kernel, ParameterKind, Program};
-
-/// Registers of a multiprocessor that a CTA may hold (compute capability 8.0 to 12.0).
-const CTA_REGISTERS: u32 = 65536;
-/// The most shared memory that a CTA may have, in bytes (compute capability 9.0 and 10.0).
-const MAX_SHARED_BYTES: u32 = 227 * 1024;
-/// The most CTAs of a cluster, with the non-portable sizes.
-const MAX_CLUSTER: u64 = 16;
 
 /// Why a launch is refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -59,6 +53,7 @@ pub(super) fn check<'a>(
     program: &'a Program,
     launch: &Launch,
     memory: &Memory,
+    target: &Target,
 ) -> Result<&'a Kernel, LaunchError> {
     let kernel = program
         .kernel(&launch.kernel)
@@ -79,17 +74,17 @@ pub(super) fn check<'a>(
     }
     let count = |shape: [u32; 3]| shape.iter().map(|extent| u64::from(*extent)).product::<u64>();
     let limit = |message: String| Err(LaunchError::Limit(message));
-    if !(1..=1024).contains(&count(launch.block)) {
+    let threads = u64::from(target.threads_per_cta);
+    if !(1..=threads).contains(&count(launch.block)) {
         return limit(format!(
-            "expected 1 to 1024 threads of a block, got {}",
+            "expected 1 to {threads} threads of a block, got {}",
             count(launch.block)
         ));
     }
-    if !(1..=MAX_CLUSTER).contains(&count(launch.cluster)) {
+    let ctas = u64::from(target.cluster_size_non_portable);
+    if !(1..=ctas).contains(&count(launch.cluster)) {
         let got = count(launch.cluster);
-        return limit(format!(
-            "expected 1 to {MAX_CLUSTER} CTAs of a cluster, got {got}"
-        ));
+        return limit(format!("expected 1 to {ctas} CTAs of a cluster, got {got}"));
     }
     if launch
         .grid
@@ -103,9 +98,10 @@ pub(super) fn check<'a>(
         ));
     }
     let shared = u64::from(kernel.dynamic_shared_offset) + u64::from(launch.shared_bytes);
-    if shared > u64::from(MAX_SHARED_BYTES) {
+    let most = u64::from(target.shared_per_cta);
+    if shared > most {
         return limit(format!(
-            "expected at most {MAX_SHARED_BYTES} bytes of shared memory, got {shared}"
+            "expected at most {most} bytes of shared memory, got {shared}"
         ));
     }
     check_arguments(kernel, launch, memory)?;
@@ -203,11 +199,16 @@ impl Machine<'_> {
     }
 
     fn new_cta(&mut self, cluster: u64, rank: u32) -> Cta {
+        let target = self.options.target;
         let threads = self.block_threads();
         let warps = threads.div_ceil(LANES as u32);
         // Hardware grants registers by eights (CUDA C++ Programming Guide, "Compute Capabilities").
-        let fair = CTA_REGISTERS / (warps * LANES as u32) / 8 * 8;
-        let registers = self.kernel.entry_registers.unwrap_or(fair).min(255);
+        let fair = target.registers_per_sm / (warps * LANES as u32) / 8 * 8;
+        let registers = self
+            .kernel
+            .entry_registers
+            .unwrap_or(fair)
+            .min(target.registers_per_thread);
         let seed = self.schedule.choices.next();
         let mut cta = Cta {
             place: self.cta_place(cluster, rank),

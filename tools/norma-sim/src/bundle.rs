@@ -7,7 +7,7 @@ use std::path::Path;
 use norma_bundle::Manifest;
 use norma_bundle::manifest::{Function, Kernel};
 use norma_compiler::compile::{self, Input, Outcome};
-use norma_compiler::{CompileOptions, Level};
+use norma_compiler::{CompileOptions, Level, Target};
 use norma_simulator::decode;
 use norma_simulator::mutation::Mutation;
 use norma_simulator::program::Program;
@@ -119,6 +119,14 @@ impl Bundle {
             *code = mutation.apply(code);
         }
         mutant
+    }
+
+    /// What its kernels are compiled for.
+    ///
+    /// # Errors
+    /// It is not in the target table.
+    pub fn target(&self) -> Result<&'static Target, Error> {
+        Target::parse(&self.manifest.target).map_err(|error| Error::Request(error.to_string()))
     }
 
     /// The module that holds a kernel.

@@ -59,7 +59,6 @@ pub fn request(options: &Options) -> Request {
         rows_checked: options.rows_checked,
         options: norma_simulator::Options {
             approximation: options.errors.into(),
-            multiprocessors: options.target.part.sms,
             traffic: options.traffic,
             ..norma_simulator::Options::default()
         },

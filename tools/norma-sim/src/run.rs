@@ -43,6 +43,10 @@ pub fn run(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Run, Error> {
+    let options = &Options {
+        target: bundle.target()?,
+        ..options.clone()
+    };
     let mut memory = Memory::new(options.seed);
     let mut places = Places::default();
     for tensor in problem.function.tensors() {
@@ -56,7 +60,7 @@ pub fn run(
     }
     let mut run = Run::default();
     for kernel in &problem.function.kernels {
-        let launch = evaluate(problem, kernel, options.multiprocessors, &mut memory, &mut places)?;
+        let launch = evaluate(problem, kernel, options.target.part.sms, &mut memory, &mut places)?;
         let program = bundle.program(kernel)?;
         let outcome = norma_simulator::run(program, &launch, &mut memory, options, progress)?;
         memory.forget_accesses();
