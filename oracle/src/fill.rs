@@ -14,7 +14,7 @@ pub enum Fill {
     Offset,
     /// The standard normal distribution times 0.001: an eps of 1e-6 weighs as much as the squares
     Small,
-    /// The standard normal distribution times 10000
+    /// The standard normal distribution times 10000; integers up to 8192, at all scales
     Large,
     /// Normal, with scattered NaN, infinities, zeros of both signs and subnormals
     Special,
@@ -77,6 +77,8 @@ const TABLE: usize = 1 << 16;
 const SPECIAL_RATE: u64 = 1 << 13;
 /// Integers are drawn from 0 to this, so that they serve as labels of small class counts too.
 const INTEGER_BOUND: u64 = 64;
+/// [`Fill::Large`] doubles the bound up to so many times, so that labels of many classes are among them.
+const INTEGER_DOUBLINGS: u64 = 7;
 
 /// `count` elements, little-endian.
 pub fn generate(element: Element, count: usize, fill: Fill, random: &mut Random) -> Vec<u8> {
@@ -101,11 +103,12 @@ pub fn generate(element: Element, count: usize, fill: Fill, random: &mut Random)
 
 fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
     if let Some(bits) = element.integer_bits() {
-        return if fill == Fill::Ones {
-            1
-        } else {
-            random.below(INTEGER_BOUND.min(1 << bits.min(32)))
+        let bound = match fill {
+            Fill::Ones => return 1,
+            Fill::Large => INTEGER_BOUND << random.below(INTEGER_DOUBLINGS + 1),
+            _ => INTEGER_BOUND,
         };
+        return random.below(bound.min(1 << bits.min(32)));
     }
     element.encode_float(match fill {
         Fill::Normal | Fill::Special => random.normal(),
@@ -186,6 +189,21 @@ mod tests {
         });
         assert!(with_specials.count() > 40);
         assert!(generate(Element::F32, 0, Fill::Special, &mut Random::new(1)).is_empty());
+    }
+
+    #[test]
+    fn large_integers_are_labels_of_many_classes() {
+        let bytes = generate(Element::I64, 1000, Fill::Large, &mut Random::new(1));
+        let labels: Vec<u64> = (0..1000)
+            .filter_map(|index| Element::I64.load(&bytes, index))
+            .collect();
+        for bound in [64, 128, 512, 1024, 4096] {
+            assert!(
+                labels.iter().any(|label| (bound / 2..bound).contains(label)),
+                "{bound}"
+            );
+        }
+        assert!(labels.iter().all(|label| *label < 8192));
     }
 
     #[test]

@@ -165,7 +165,7 @@ mod tests {
     fn scheduled(op: Op, columns: i64, schedule: Schedule) -> Case {
         let mut case = plain(op, BF16, columns);
         case.program.schedule = Some(schedule);
-        case.run.rows = schedule.rows_per_cta + 1;
+        case.run.rows = 2 * schedule.rows_per_cta * schedule.rows_per_thread + 1;
         case
     }
 

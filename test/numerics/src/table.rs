@@ -47,6 +47,11 @@ pub fn cases(long: bool) -> Vec<Case> {
     cases
 }
 
+/// Rows that take more than one CTA: of short rows, a CTA has as many as have threads.
+fn rows_of_some_ctas(columns: i64) -> i64 {
+    2048 / columns.unsigned_abs().next_power_of_two() as i64 + 3
+}
+
 /// A plain case, to change one thing of.
 pub fn plain(op: Op, x: Element, columns: i64) -> Case {
     Case {
@@ -61,7 +66,7 @@ pub fn plain(op: Op, x: Element, columns: i64) -> Case {
             schedule: None,
         },
         run: Run {
-            rows: 3,
+            rows: rows_of_some_ctas(columns),
             fill: Fill::Normal,
             seed: 0,
             seeds: 2,
@@ -107,6 +112,7 @@ fn rms_norm_types(cases: &mut Vec<Case>) {
     for columns in [vec![4, 8], vec![32, 128], vec![7, 33], vec![1, 64], vec![5, 1]] {
         let mut case = plain(EVERYTHING, BF16, 1);
         case.program.columns = columns;
+        case.run.rows = rows_of_some_ctas(case.program.row());
         cases.push(case);
     }
     for heads in [2, 5] {
@@ -177,6 +183,7 @@ fn kernel_form(cases: &mut Vec<Case>) {
     for columns in [vec![4, 8], vec![7, 33]] {
         let mut case = plain(Op::LayerNorm { affine: Some(BF16) }, BF16, 1);
         case.program.columns = columns;
+        case.run.rows = rows_of_some_ctas(case.program.row());
         case.program.heads = 2;
         cases.push(case);
     }
@@ -201,6 +208,7 @@ fn layouts(cases: &mut Vec<Case>) {
     for columns in [7, 64, 1000] {
         let mut case = plain(WEIGHTED, F32, columns);
         case.program.layout = Layout::Transposed;
+        case.run.rows = case.run.rows.max(19);
         case.program.align = Some(4);
         cases.push(case);
     }
@@ -348,7 +356,7 @@ fn schedules(cases: &mut Vec<Case>) {
         for op in [EVERYTHING, Op::LayerNormWelford, Op::VarianceAndAmax] {
             let mut case = plain(op, BF16, columns);
             case.program.schedule = Some(schedule);
-            case.run.rows = schedule.rows_per_cta + 1;
+            case.run.rows = 2 * schedule.rows_per_cta * schedule.rows_per_thread + 1;
             cases.push(case);
         }
     }
@@ -384,6 +392,11 @@ fn inputs(cases: &mut Vec<Case>) {
             }
         }
     }
+    // Labels anywhere in the row.
+    let mut case = plain(Op::CrossEntropy, BF16, 1000);
+    case.run.fill = Fill::Large;
+    case.run.rows = 64;
+    cases.push(case);
 }
 
 fn long_rows(cases: &mut Vec<Case>) {
