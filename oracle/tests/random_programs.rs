@@ -157,10 +157,10 @@ fn walk(program: &Program, extents: &[i64], x: &[f64], value: usize, point: &[i6
             for index in 0..extents[over[0]] {
                 point[over[0]] = index;
                 let term = at(operands[0], &point);
-                result = if is_sum {
-                    result + term.0
-                } else {
-                    result.max(term.0)
+                result = match (is_sum, result.is_nan() || term.0.is_nan()) {
+                    (true, _) => result + term.0,
+                    (false, true) => f64::NAN,
+                    (false, false) => result.max(term.0),
                 };
                 magnitude = if is_sum {
                     magnitude + term.1
