@@ -100,6 +100,13 @@ pub enum Op {
     Centre,
     /// Variance and largest magnitude, two results of one input.
     VarianceAndAmax,
+    /// A scalar program drawn at random.
+    Drawn {
+        /// What it is drawn from.
+        seed: u64,
+        /// How many of its steps are there; a program with fewer is the beginning of this one.
+        steps: u32,
+    },
 }
 
 /// How `x` lies in memory.
@@ -170,6 +177,7 @@ impl Op {
             Self::RotateHalves => "rotate_halves",
             Self::Centre => "centre",
             Self::VarianceAndAmax => "variance_and_amax",
+            Self::Drawn { .. } => "drawn",
         }
     }
 
@@ -183,6 +191,7 @@ impl Op {
                 | Self::Softmax
                 | Self::L2Norm
                 | Self::RotateHalves
+                | Self::Drawn { .. }
                 | Self::Centre
         )
     }
@@ -237,6 +246,9 @@ impl fmt::Display for Case {
             }
             f.write_str(if offset { " 1+w" } else { "" })?;
             f.write_str(if rstd { " rstd" } else { "" })?;
+        }
+        if let Op::Drawn { seed, steps } = program.op {
+            write!(f, " {seed}, {steps} steps")?;
         }
         let columns: Vec<String> = program.columns.iter().map(i64::to_string).collect();
         write!(f, " {}", run.rows)?;

@@ -79,6 +79,12 @@ fn op(random: &mut Draw) -> Op {
             rstd: random.one_in(3),
         };
     }
+    if random.one_in(3) {
+        return Op::Drawn {
+            seed: random.0.bits(),
+            steps: random.up_to(9) as u32,
+        };
+    }
     match random.one_in(3) {
         true => Op::LayerNorm {
             affine: element(random),

@@ -128,6 +128,13 @@ fn simpler_ops(op: Op) -> Vec<Op> {
         Op::VarianceAndAmax => vec![Op::Amax, Op::Centre],
         Op::ArgMax => vec![Op::Amax],
         Op::RotateHalves => vec![Op::L2Norm],
+        Op::Drawn { seed, steps } => (1..=steps.min(2))
+            .rev()
+            .map(|fewer| Op::Drawn {
+                seed,
+                steps: steps - fewer,
+            })
+            .collect(),
         Op::Centre | Op::LogSumExp | Op::Softmax | Op::L2Norm => vec![Op::Sum],
         Op::Sum | Op::Product | Op::And | Op::Or | Op::Amax | Op::Min | Op::MaxNegated => Vec::new(),
     }

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod body;
+mod drawn;
 
 use std::fmt::Write;
 

@@ -3,6 +3,7 @@
 use norma_bundle::Element;
 
 use super::body::Body;
+use super::drawn;
 use super::{kept, tensor, whole};
 use crate::case::{Op, Program};
 
@@ -117,6 +118,11 @@ pub fn kernel_form(program: &Program, op: Op) -> String {
             per_row(&mut body, &y, "or");
         }
         Op::RotateHalves => return rotate_halves(program),
+        Op::Drawn { seed, steps } => {
+            let (y, row) = drawn::steps(&mut body, &x, program, seed, steps);
+            per_element(&mut body, &y);
+            per_row(&mut body, &row, "row");
+        }
         Op::Centre => {
             let centred = centred(&mut body, &x, count);
             per_element(&mut body, &centred);

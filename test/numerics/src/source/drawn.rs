@@ -1,0 +1,118 @@
+//! Scalar programs drawn at random: what no library has a name for.
+//!
+//! Values stay between -8 and 8, whatever is multiplied, so that none overflows in f32 that does not in f64. Only the input
+//! is compared, which kernel and oracle have to the bit: a computed value could lie on the other side of a threshold.
+
+use norma_bundle::Element;
+use norma_oracle::fill::Random;
+
+use super::body::Body;
+use crate::case::Program;
+
+/// The largest magnitude of a value.
+const LARGEST: f64 = 8.0;
+
+/// Values to draw operands from.
+struct Values {
+    random: Random,
+    /// Those that differ from column to column.
+    elements: Vec<String>,
+    /// Those that a row has one of.
+    rows: Vec<String>,
+}
+
+/// Writes so many steps, and gives the last value that has one element for each of `x` and the last that has one for each
+/// row. There is a reduction at least, as every kernel must have one.
+pub fn steps(body: &mut Body, x: &str, program: &Program, seed: u64, steps: u32) -> (String, String) {
+    let clamped = clamp(body, x);
+    let mut values = Values {
+        random: Random::new(seed),
+        elements: vec![clamped],
+        rows: Vec::new(),
+    };
+    if values.random.below(2) == 0 {
+        let columns = body.columns.clone();
+        let weight = body.read("w", &program.columns, Element::F32, &columns);
+        let weight = clamp(body, &weight);
+        values.elements.push(weight);
+    }
+    for _ in 0..steps {
+        values.step(body, x, program.row());
+    }
+    if values.rows.is_empty() {
+        values.reduce(body, program.row());
+    }
+    let row = values.rows.last().cloned().unwrap_or_default();
+    // A weight is the same in every row: the result must not be.
+    let first = values.elements[0].clone();
+    let last = values.elements.last().cloned().unwrap_or_default();
+    (body.op("arith.addf", &[&first, &last]), row)
+}
+
+impl Values {
+    fn step(&mut self, body: &mut Body, x: &str, row: i64) {
+        match self.random.below(8) {
+            0 | 1 => self.reduce(body, row),
+            2 => {
+                let operand = self.element();
+                let name = ["math.absf", "arith.negf"][self.random.below(2) as usize];
+                let value = body.op(name, &[&operand]);
+                self.elements.push(value);
+            }
+            3 => {
+                let (one, other) = (self.any(), self.any());
+                let threshold = body.constant([-0.5, 0.0, 1.0][self.random.below(3) as usize]);
+                let ty = body.compute.name();
+                let condition = body.value(format!("arith.cmpf ogt, {x}, {threshold} : {ty}"));
+                let value = body.value(format!("arith.select {condition}, {one}, {other} : {ty}"));
+                self.elements.push(value);
+            }
+            _ => {
+                let (one, other) = (self.element(), self.any());
+                let names = [
+                    "arith.addf",
+                    "arith.subf",
+                    "arith.mulf",
+                    "arith.maximumf",
+                    "arith.minimumf",
+                ];
+                let name = names[self.random.below(names.len() as u64) as usize];
+                let value = body.op(name, &[&one, &other]);
+                let value = clamp(body, &value);
+                self.elements.push(value);
+            }
+        }
+    }
+
+    /// A mean or an extreme of a row.
+    fn reduce(&mut self, body: &mut Body, row: i64) {
+        let operand = self.element();
+        let value = match self.random.below(3) {
+            0 => body.reduce("max", &operand),
+            1 => body.reduce("min", &operand),
+            _ => {
+                let sum = body.reduce("add", &operand);
+                let share = body.constant(1.0 / row as f64);
+                body.op("arith.mulf", &[&sum, &share])
+            }
+        };
+        self.rows.push(value);
+    }
+
+    fn element(&mut self) -> String {
+        self.elements[self.random.below(self.elements.len() as u64) as usize].clone()
+    }
+
+    fn any(&mut self) -> String {
+        let count = (self.elements.len() + self.rows.len()) as u64;
+        let index = self.random.below(count) as usize;
+        let all = self.elements.iter().chain(&self.rows);
+        all.into_iter().nth(index).cloned().unwrap_or_default()
+    }
+}
+
+fn clamp(body: &mut Body, value: &str) -> String {
+    let (low, high) = (body.constant(-LARGEST), body.constant(LARGEST));
+    let above = body.op("arith.maximumf", &[value, &low]);
+    body.op("arith.minimumf", &[&above, &high])
+}
