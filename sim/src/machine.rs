@@ -86,6 +86,14 @@ pub fn run(
     })
 }
 
+/// Warp instructions after which copies land although somebody could still run, who may ask for them in a loop.
+const LANDING_PATIENCE: u64 = 1 << 13;
+/// Warp instructions after which any warp is picked, whatever the order of a schedule prefers.
+const FAIRNESS: u64 = 1 << 11;
+/// The part of the instruction limit after which more clusters are let in, as those resident may ask in a loop for
+/// what others do.
+const ADMISSION_PATIENCE: u64 = 256;
+
 /// A warp's place among the resident ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct At {
@@ -113,6 +121,11 @@ struct Machine<'a> {
     locations: HashMap<(u64, u64), Knowledge>,
     thread_instructions: u64,
     warp_instructions: u64,
+    /// Warp instructions when copies last landed, and when clusters were last let in, for want of patience.
+    landed_at: u64,
+    admitted_at: u64,
+    /// Warp instructions when any warp was last picked, against the order that the schedule prefers.
+    fair_at: u64,
 }
 
 impl<'a> Machine<'a> {
@@ -141,6 +154,9 @@ impl<'a> Machine<'a> {
             locations: HashMap::new(),
             thread_instructions: 0,
             warp_instructions: 0,
+            landed_at: 0,
+            admitted_at: 0,
+            fair_at: 0,
         }
     }
 
@@ -170,6 +186,7 @@ impl<'a> Machine<'a> {
             if self.schedule.landing == Landing::Random && self.schedule.choices.once_in(3) {
                 self.land_any();
             }
+            self.lose_patience();
             match self.pick() {
                 Some(at) => self.run_warp(at),
                 None if self.land_any() => {}
@@ -183,6 +200,21 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Lets come in the end what warps may ask for in a loop: copies, and other clusters, as far as a device has room.
+    fn lose_patience(&mut self) {
+        if self.warp_instructions - self.landed_at > LANDING_PATIENCE {
+            self.landed_at = self.warp_instructions;
+            (0..self.clusters.len()).for_each(|cluster| self.land_all(cluster));
+        }
+        let patience = self.options.instruction_limit / ADMISSION_PATIENCE;
+        if self.warp_instructions - self.admitted_at > patience {
+            self.admitted_at = self.warp_instructions;
+            let room = (self.options.multiprocessors as usize).saturating_sub(self.clusters.len());
+            let more = (self.total - self.admitted).min(self.clusters.len().min(room) as u64);
+            (0..more).for_each(|_| self.admit());
+        }
+    }
+
     /// The warp that is next, if any can run.
     fn pick(&mut self) -> Option<At> {
         let warps: usize = self
@@ -191,10 +223,14 @@ impl<'a> Machine<'a> {
             .flat_map(|cluster| &cluster.ctas)
             .map(|cta| cta.warps.len())
             .sum();
+        // Now and then another one, so that a warp that asks again and again does not starve who would answer.
+        let is_fair = self.warp_instructions - self.fair_at > FAIRNESS || self.schedule.choices.once_in(16);
+        if is_fair {
+            self.fair_at = self.warp_instructions;
+        }
         let start = match self.schedule.order {
             WarpOrder::RoundRobin => self.cursor + 1,
-            // Now and then another one, so that a warp that asks again and again does not starve who would answer.
-            _ if self.schedule.order == WarpOrder::Random || self.schedule.choices.once_in(16) => {
+            order if is_fair || order == WarpOrder::Random => {
                 self.schedule.choices.below(warps as u64) as usize
             }
             WarpOrder::HighestFirst => warps - 1,

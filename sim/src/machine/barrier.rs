@@ -1,13 +1,15 @@
 //! Barriers of a CTA and of a cluster.
 //!
-//! A barrier of a CTA counts by warps: each that arrives adds its 32 threads, whether all of them exist or not (PTX
-//! ISA, "barrier{.cta}"). What a thread did before it arrives happens before what another does after it has waited.
+//! A barrier of a CTA counts by warps: each adds its 32 threads, whether all of them exist or not, once those of its
+//! threads that have not ended have arrived, be it at one instruction or, without `.aligned`, at several (PTX ISA,
+//! "barrier{.cta}"). Threads that end do not hold up a barrier of all threads (PTX ISA, "exit"). What a thread did
+//! before it arrives happens before what another does after it has waited.
 
-use super::Machine;
-use super::cluster::{BARRIERS, BarrierResult, ClusterBarrier};
+use super::cluster::{BARRIERS, Barrier, BarrierResult, ClusterBarrier, Cta};
 use super::step::{Flow, Turn};
 use super::thread::Knowledge;
 use super::warp::{LANES, Wait, lanes};
+use super::{At, Machine};
 use crate::finding::FindingKind;
 use crate::program::{BarrierKind, BarrierReduceOp, Register};
 
@@ -18,6 +20,18 @@ impl ClusterBarrier {
             arrival: vec![0; threads],
             ..Self::default()
         }
+    }
+}
+
+impl Barrier {
+    /// Threads that have arrived, counted by warps, and how many must.
+    pub fn count(&self, cta: &Cta) -> (u32, u32) {
+        let (mut arrived, mut here) = (0, 0);
+        for (warp, lanes) in cta.warps.iter().zip(&self.arrived) {
+            arrived += u32::from(*lanes != 0 && warp.live() & !lanes == 0) * LANES as u32;
+            here += u32::from(*lanes != 0 || warp.live() != 0) * LANES as u32;
+        }
+        (arrived, self.expected.unwrap_or(here))
     }
 }
 
@@ -48,17 +62,16 @@ impl Machine<'_> {
         );
         let warp = self.warp(turn.at);
         let first = turn.mask.trailing_zeros() as usize;
-        let uniform = |register: Option<Register>, otherwise: u32| match register {
-            Some(register) => warp.lane(register, first) as u32,
-            None => otherwise,
-        };
-        let (id, expected) = (uniform(id, 0), uniform(threads, all));
+        let uniform = |register: Option<Register>| register.map(|register| warp.lane(register, first) as u32);
+        let (id, expected) = (uniform(id).unwrap_or(0), uniform(threads));
         if id >= BARRIERS {
             let message = format!("names barrier {id}, expected 0 to {}", BARRIERS - 1);
             self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
             return Flow::Next;
         }
-        if expected == 0 || expected % LANES as u32 != 0 || expected > all {
+        if let Some(expected) = expected
+            && (expected == 0 || expected % LANES as u32 != 0 || expected > all)
+        {
             let message =
                 format!("expects {expected} threads, and a CTA of {all} needs a multiple of 32 up to that");
             self.find(FindingKind::BadBarrier, turn, None, message, Vec::new());
@@ -74,22 +87,31 @@ impl Machine<'_> {
             _ => 0,
         };
         let cluster = &mut self.clusters[turn.at.cluster];
-        let barrier = &mut cluster.ctas[turn.at.cta].barriers[id as usize];
-        if barrier.arrived == 0 {
+        let cta = &mut cluster.ctas[turn.at.cta];
+        let barrier = &mut cta.barriers[id as usize];
+        if barrier.arrived.is_empty() {
             (barrier.expected, barrier.site) = (expected, site);
+            barrier.arrived = vec![0; cta.warps.len()];
         }
-        if barrier.expected != expected {
-            let (first, other) = (barrier.expected, barrier.site);
-            let message = format!("expects {expected} threads at barrier {id}, which waits for {first}");
-            let notes = vec![self.note(other, "waits there first")];
+        let fault = if barrier.expected.unwrap_or(all) != expected.unwrap_or(all) {
+            let (first, other) = (barrier.expected.unwrap_or(all), expected.unwrap_or(all));
+            Some(format!(
+                "expects {other} threads at barrier {id}, which waits for {first}"
+            ))
+        } else if barrier.arrived[turn.at.warp] & turn.mask != 0 {
+            Some(format!(
+                "arrives again at barrier {id}, which still waits for other threads"
+            ))
+        } else {
+            None
+        };
+        if let Some(message) = fault {
+            let first = barrier.site;
+            let notes = vec![self.note(first, "arrived there first")];
             self.find(FindingKind::BadBarrier, turn, None, message, notes);
             return Flow::Next;
         }
-        barrier.arrived += if aligned {
-            LANES as u32
-        } else {
-            turn.mask.count_ones()
-        };
+        barrier.arrived[turn.at.warp] |= turn.mask;
         barrier.set += set;
         for index in &indices {
             let thread = &mut cluster.threads[*index as usize];
@@ -105,8 +127,7 @@ impl Machine<'_> {
                 kind,
             });
         }
-        if barrier.arrived >= barrier.expected {
-            self.end_barrier(turn, id);
+        if self.end_barrier(turn.at, id) {
             return Flow::Next;
         }
         match waits {
@@ -115,10 +136,14 @@ impl Machine<'_> {
         }
     }
 
-    /// All have arrived: what they told is known to those that wait, and these go on.
-    fn end_barrier(&mut self, turn: Turn, id: u32) {
-        let cluster = &mut self.clusters[turn.at.cluster];
-        let cta = &mut cluster.ctas[turn.at.cta];
+    /// Ends a barrier if all have arrived: what they told is known to those that wait, and these go on.
+    fn end_barrier(&mut self, at: At, id: u32) -> bool {
+        let cluster = &mut self.clusters[at.cluster];
+        let cta = &mut cluster.ctas[at.cta];
+        let (arrived, expected) = cta.barriers[id as usize].count(cta);
+        if arrived == 0 || arrived < expected {
+            return false;
+        }
         let barrier = std::mem::take(&mut cta.barriers[id as usize]);
         let all = Knowledge::join_all(
             cluster.tag,
@@ -140,6 +165,14 @@ impl Machine<'_> {
         }
         for warp in &mut cta.warps {
             warp.wake(|wait| *wait == Wait::Barrier(id));
+        }
+        true
+    }
+
+    /// Ends the barriers of a CTA that only waited for threads which have ended now.
+    pub(super) fn end_barriers(&mut self, at: At) {
+        for id in 0..BARRIERS {
+            self.end_barrier(at, id);
         }
     }
 

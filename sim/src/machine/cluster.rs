@@ -69,9 +69,10 @@ pub(crate) struct Cta {
 /// A barrier of a CTA.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Barrier {
-    /// Threads that must arrive, as the first arrival said.
-    pub expected: u32,
-    pub arrived: u32,
+    /// Threads that must arrive, as the first arrival said; absent for all that have not ended.
+    pub expected: Option<u32>,
+    /// Lanes that have arrived, by warp.
+    pub arrived: Vec<u32>,
     /// What each arrival told.
     pub told: Vec<(Knowledge, Event)>,
     /// Threads that wait for the end, by their index in the cluster.

@@ -26,6 +26,7 @@ impl Machine<'_> {
         if cta.has_exited() {
             self.check_copies_into(at);
         }
+        self.end_barriers(at);
         self.end_cluster_barrier(at.cluster);
     }
 
@@ -136,11 +137,9 @@ impl Machine<'_> {
                 format!("waits for lanes {missing:#010x} of its warp, which never come there")
             }
             Wait::Barrier(id) => {
-                let barrier = &self.clusters[turn.at.cluster].ctas[turn.at.cta].barriers[*id as usize];
-                format!(
-                    "waits at barrier {id}, where {} of {} threads have arrived",
-                    barrier.arrived, barrier.expected
-                )
+                let cta = &self.clusters[turn.at.cluster].ctas[turn.at.cta];
+                let (arrived, expected) = cta.barriers[*id as usize].count(cta);
+                format!("waits at barrier {id}, where {arrived} of {expected} threads have arrived")
             }
             Wait::Cluster(_) => "waits for threads of the cluster that never arrive".to_owned(),
             Wait::Mbarrier => return (self.describe_mbarrier_wait(turn), Vec::new()),

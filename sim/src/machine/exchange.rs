@@ -5,7 +5,7 @@ use super::step::{Flow, Turn};
 use super::thread::Knowledge;
 use super::warp::{LANES, Lanes, Wait, lanes};
 use crate::finding::FindingKind;
-use crate::program::{Instruction, Register, VoteKind};
+use crate::program::{Instruction, VoteKind};
 use crate::warp_exchange;
 
 impl Machine<'_> {
@@ -29,10 +29,37 @@ impl Machine<'_> {
             Instruction::Vote { mask, .. } => Some(*mask),
             _ => None,
         };
-        let members = match self.members(turn, named) {
-            Ok(members) => members,
-            Err(flow) => return flow,
-        };
+        // Lanes may name different groups, each its own: every group exchanges by itself.
+        let (mut rest, mut done, mut missing) = (turn.mask, 0, 0);
+        while let Some(first) = lanes(rest).next() {
+            let named_lanes = named.map_or(u32::MAX, |register| {
+                self.warp(turn.at).lane(register, first) as u32
+            });
+            let alike = named.map_or(u32::MAX, |register| {
+                self.lanes_where(turn, |warp, lane| warp.lane(register, lane) as u32 == named_lanes)
+            });
+            let turn = Turn {
+                mask: rest & alike,
+                ..turn
+            };
+            rest &= !alike;
+            match self.members(turn, named_lanes) {
+                Ok(members) => {
+                    self.exchange_among(turn, instruction, members);
+                    done |= turn.mask;
+                }
+                Err(needed) => missing |= needed,
+            }
+        }
+        match (done, missing) {
+            (_, 0) => Flow::Next,
+            (0, _) => Flow::Wait(Wait::Lanes(missing)),
+            _ => Flow::Split(done, Wait::Lanes(missing)),
+        }
+    }
+
+    /// Executes an instruction for the lanes of a turn, which are all of `members` that it needs.
+    fn exchange_among(&mut self, turn: Turn, instruction: &Instruction, members: u32) {
         match instruction {
             Instruction::Shuffle {
                 kind,
@@ -92,35 +119,20 @@ impl Machine<'_> {
             Instruction::WarpBarrier { .. } => self.order_lanes(turn, members),
             _ => {}
         }
-        Flow::Next
     }
 
-    /// The threads that take part in an instruction, all of which are here; otherwise how the group goes on.
-    fn members(&mut self, turn: Turn, named: Option<Register>) -> Result<u32, Flow> {
-        let warp = self.warp(turn.at);
-        let live = warp.live();
-        let mask_of = |lane: usize| named.map_or(u32::MAX, |register| warp.lane(register, lane) as u32);
-        let Some(first) = lanes(turn.mask).next() else {
-            return Err(Flow::Next);
-        };
-        let named_lanes = mask_of(first);
-        let alike = lanes(turn.mask)
-            .filter(|lane| mask_of(*lane) == named_lanes)
-            .fold(0, |mask, lane| mask | 1 << lane);
-        if turn.mask & !named_lanes & alike != 0 {
-            let message = format!("is executed by threads that its mask {named_lanes:#010x} does not name");
+    /// The threads that take part in an instruction whose mask names those lanes, all of which are here; otherwise
+    /// those that are needed.
+    fn members(&mut self, turn: Turn, named: u32) -> Result<u32, u32> {
+        if turn.mask & !named != 0 {
+            let message = format!("is executed by threads that its mask {named:#010x} does not name");
             self.find(FindingKind::PartialBarrier, turn, None, message, Vec::new());
-            return Ok(named_lanes & turn.mask);
+            return Ok(named & turn.mask);
         }
-        if alike != turn.mask {
-            let message = "is executed with masks that differ".to_owned();
-            self.find(FindingKind::PartialBarrier, turn, None, message, Vec::new());
-            return Ok(turn.mask);
-        }
-        let needed = named_lanes & live;
+        let needed = named & self.warp(turn.at).live();
         match needed & !turn.mask {
             0 => Ok(needed),
-            _ => Err(Flow::Wait(Wait::Lanes(needed))),
+            _ => Err(needed),
         }
     }
 

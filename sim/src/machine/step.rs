@@ -36,7 +36,9 @@ pub(super) enum Flow {
 impl Machine<'_> {
     /// Runs a warp that can run, for its share of instructions.
     pub(super) fn run_warp(&mut self, at: At) {
-        let scatter = self.schedule.scatter;
+        // Now and then another group, so that one which asks again and again does not starve who would answer.
+        let scatter =
+            self.schedule.scatter || (self.warp(at).groups.len() > 1 && self.schedule.choices.once_in(16));
         let chance = if scatter { self.schedule.choices.next() } else { 0 };
         let warp = self.warp(at);
         let chosen = if scatter {

@@ -1,0 +1,200 @@
+//! Kernels around a body: the parameters, constants and shared memory that bodies share, and a launch under many seeds.
+
+use norma_simulator::mutation;
+use norma_simulator::program::Program;
+use norma_simulator::{
+    Argument, Buffer, BufferAccess, Contents, Finding, FindingKind, Launch, Memory, Options, decode, run,
+};
+
+/// Seeds that a right body runs under, and within which a broken one must show.
+pub const SEEDS: u64 = 24;
+
+/// A body and its launch. It sees
+/// - `%x` (an input of 1024 f32: 0, 1, 2, ...), `%y` (an output of 1024 f32), `%w` (a workspace of 64 zeroed i32);
+/// - `%tid`, `%lane`, `%warp`, `%cta`, `%rank`, `%first` (whether the thread is the first of its CTA);
+/// - `%a` and `%b` (1024 f32 of shared memory each, aligned to 128), `%bar` and `%bar1` (mbarriers);
+/// - `%c0`, `%c1`, ... (i32), `%all` (every lane), `%one` (1.0);
+/// - `%xi`, `%yi` and `%ai`: the thread's own element, by its index in the CTA.
+#[derive(Clone)]
+pub struct Kernel {
+    body: String,
+    threads: u32,
+    ctas: u32,
+    cluster: u32,
+    programmatic: bool,
+    attributes: &'static str,
+}
+
+impl Kernel {
+    /// With one CTA of 64 threads.
+    pub fn of(body: &str) -> Self {
+        Self {
+            body: body.to_owned(),
+            threads: 64,
+            ctas: 1,
+            cluster: 1,
+            programmatic: false,
+            attributes: "",
+        }
+    }
+
+    pub fn threads(self, threads: u32) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// CTAs of the grid, each a cluster by itself.
+    pub fn ctas(self, ctas: u32) -> Self {
+        Self { ctas, ..self }
+    }
+
+    /// One cluster of that many CTAs.
+    pub fn cluster(self, ctas: u32) -> Self {
+        Self {
+            ctas,
+            cluster: ctas,
+            ..self
+        }
+    }
+
+    /// As a dependent launch, to which `%x` is what the kernel ahead writes.
+    pub fn programmatic(self) -> Self {
+        Self {
+            programmatic: true,
+            ..self
+        }
+    }
+
+    /// With more attributes of the function.
+    pub fn attributes(self, attributes: &'static str) -> Self {
+        Self { attributes, ..self }
+    }
+
+    fn source(&self) -> String {
+        let constants: String = [0, 1, 2, 3, 4, 8, 16, 31, 32, 63, 64, 96, 128, 256]
+            .map(|value| format!("    %c{value} = llvm.mlir.constant({value} : i32) : i32\n"))
+            .concat();
+        format!(
+            "gpu.module @m {{
+  llvm.mlir.global internal @a() {{addr_space = 3 : i32, alignment = 128 : i64}} : !llvm.array<1024 x f32>
+  llvm.mlir.global internal @b() {{addr_space = 3 : i32, alignment = 128 : i64}} : !llvm.array<1024 x f32>
+  llvm.mlir.global internal @bars() {{addr_space = 3 : i32, alignment = 8 : i64}} : !llvm.array<2 x i64>
+  llvm.func @k(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %w: !llvm.ptr<1>)
+      attributes {{gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: {threads}, 1, 1>{attributes}}} {{
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %cta = nvvm.read.ptx.sreg.ctaid.x : i32
+    %rank = nvvm.read.ptx.sreg.cluster.ctarank : i32
+{constants}    %c5 = llvm.mlir.constant(5 : i32) : i32
+    %all = llvm.mlir.constant(-1 : i32) : i32
+    %one = llvm.mlir.constant(1.0 : f32) : f32
+    %lane = llvm.and %tid, %c31 : i32
+    %warp = llvm.lshr %tid, %c5 : i32
+    %first = llvm.icmp \"eq\" %tid, %c0 : i32
+    %a = llvm.mlir.addressof @a : !llvm.ptr<3>
+    %b = llvm.mlir.addressof @b : !llvm.ptr<3>
+    %bar = llvm.mlir.addressof @bars : !llvm.ptr<3>
+    %bar1 = llvm.getelementptr %bar[1] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+    %xi = llvm.getelementptr %x[%tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %yi = llvm.getelementptr %y[%tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %ai = llvm.getelementptr %a[%tid] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    {body}
+    llvm.return
+  }}
+}}",
+            threads = self.threads,
+            attributes = self.attributes,
+            body = self.body,
+        )
+    }
+
+    fn program(&self) -> Program {
+        decode::parse(&self.source(), "kernel.mlir").expect("a kernel that decodes")
+    }
+
+    /// What a seed finds, and what it leaves in `%y`.
+    fn run(&self, program: &Program, seed: u64) -> (Vec<Finding>, Vec<f32>) {
+        let mut memory = Memory::new(seed);
+        let input = (0..1024).flat_map(|index| (index as f32).to_le_bytes()).collect();
+        for (name, access, contents) in [
+            ("x", BufferAccess::Input, Contents::Bytes(input)),
+            ("y", BufferAccess::Output, Contents::Uninitialized(4096)),
+            ("w", BufferAccess::Workspace, Contents::Bytes(vec![0; 256])),
+        ] {
+            memory.add(Buffer {
+                name: name.to_owned(),
+                access,
+                contents,
+                align: 16,
+                pending: self.programmatic && name == "x",
+            });
+        }
+        let launch = Launch {
+            kernel: "k".to_owned(),
+            grid: [self.ctas, 1, 1],
+            block: [self.threads, 1, 1],
+            cluster: [self.cluster, 1, 1],
+            shared_bytes: 0,
+            programmatic: self.programmatic,
+            arguments: (0..3).map(Argument::Buffer).collect(),
+        };
+        let options = Options {
+            seed,
+            instruction_limit: 1 << 18,
+            ..Options::default()
+        };
+        let outcome =
+            run(program, &launch, &mut memory, &options, &mut |_| {}).expect("a launch that can be");
+        let output = memory.bytes(1).chunks_exact(4);
+        let output = output.map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+        (outcome.findings, output.collect())
+    }
+
+    /// Under every seed nothing is found, and `%y` begins with these values; and each mutant is caught by a finding or
+    /// another result, but for those that change nothing: (op, what is done to it), for a reason that stands there.
+    #[track_caller]
+    pub fn gives(&self, expected: &[f32], unobservable: &[(&str, &str)]) {
+        let program = self.program();
+        for seed in 0..SEEDS {
+            let (findings, output) = self.run(&program, seed);
+            let text: Vec<_> = findings.iter().map(ToString::to_string).collect();
+            assert!(findings.is_empty(), "seed {seed}: {}", text.join("\n"));
+            assert_eq!(output[..expected.len()], *expected, "seed {seed}");
+        }
+        for mutation in mutation::mutations(&program.kernels[0], &program.sites) {
+            let mut mutant = program.clone();
+            mutant.kernels[0] = mutation.apply(&program.kernels[0]);
+            let is_caught = (0..SEEDS).any(|seed| {
+                let (findings, output) = self.run(&mutant, seed);
+                !findings.is_empty() || output[..expected.len()] != *expected
+            });
+            let (op, what) = (mutation.site.op.as_str(), mutation.what);
+            assert_eq!(
+                is_caught,
+                !unobservable.contains(&(op, what)),
+                "whether it is caught: {what} '{op}' at {:?} of{}",
+                mutation.site.location,
+                self.source()
+            );
+        }
+    }
+
+    /// Some seed finds this kind at this op; whatever others find is of the kinds in `besides`.
+    #[track_caller]
+    pub fn is_found(&self, kind: FindingKind, op: &str, besides: &[FindingKind]) {
+        let program = self.program();
+        let found: Vec<Finding> = (0..SEEDS).flat_map(|seed| self.run(&program, seed).0).collect();
+        let text: Vec<_> = found.iter().map(ToString::to_string).collect();
+        assert!(
+            found
+                .iter()
+                .any(|finding| finding.kind == kind && finding.site.op == op),
+            "{}",
+            text.join("\n")
+        );
+        for finding in &found {
+            assert!(
+                finding.kind == kind || besides.contains(&finding.kind),
+                "{finding}"
+            );
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Right kernels, by what orders their threads.
+
+mod atomic;
+mod barrier;
+
+mod mbarrier;
+mod warp;
