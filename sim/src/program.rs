@@ -53,10 +53,12 @@ pub struct Kernel {
     pub sites: Vec<SiteId>,
     /// The shared variables it uses, with their places.
     pub shared: Vec<SharedVariable>,
-    /// Bytes of static shared memory; dynamic shared memory begins at the next address its alignment allows.
+    /// Bytes of static shared memory, with the gaps between variables.
     pub static_shared_bytes: u32,
     /// Where dynamic shared memory begins, in bytes.
     pub dynamic_shared_offset: u32,
+    /// Where it begins on a device, which has no gaps between variables.
+    pub packed_shared_bytes: u32,
 }
 
 /// A kernel parameter.

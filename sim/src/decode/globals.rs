@@ -2,7 +2,8 @@
 //!
 //! A kernel's static shared memory holds the variables it names, in the order of the module, each at the next address
 //! that its alignment allows. An external array without elements is dynamic shared memory, which begins after them; all
-//! such arrays begin at one place.
+//! such arrays begin at one place. Here a gap lies between any two, so that what runs off one is in none, even if it is
+//! a whole access; PTX leaves open where variables lie.
 
 use std::{collections::HashSet, rc::Rc};
 
@@ -28,12 +29,17 @@ struct Variable {
     external: bool,
 }
 
+/// Bytes between variables: as many as all banks hold, so that conflicts are those of variables without gaps.
+const GAP: u64 = 128;
+
 /// The shared memory of a kernel.
 #[derive(Default)]
 pub(super) struct SharedMemory {
     pub variables: Vec<SharedVariable>,
     /// Bytes of static shared memory.
     pub bytes: u32,
+    /// Bytes ahead of dynamic shared memory without gaps, as on a device.
+    pub packed: u32,
     /// Where dynamic shared memory begins.
     pub dynamic: u32,
 }
@@ -93,7 +99,7 @@ impl Globals {
             }
         }
         let mut memory = SharedMemory::default();
-        let (mut end, mut dynamic_align) = (0u64, 1);
+        let (mut end, mut packed, mut dynamic_align) = (0u64, 0u64, 1);
         let mut dynamic = Vec::new();
         for variable in &self.variables {
             if !names.contains(variable.name.as_str()) {
@@ -112,7 +118,9 @@ impl Globals {
                 dynamic.push(variable.name.clone());
                 continue;
             }
-            let offset = end.next_multiple_of(align);
+            packed = packed.next_multiple_of(align) + bytes;
+            let gap = if memory.variables.is_empty() { 0 } else { GAP };
+            let offset = (end + gap).next_multiple_of(align);
             end = offset + bytes;
             memory.variables.push(SharedVariable {
                 name: variable.name.clone(),
@@ -124,7 +132,9 @@ impl Globals {
             return Err(invalid(format!("has {end} bytes of static shared memory")));
         }
         memory.bytes = end as u32;
-        memory.dynamic = end.next_multiple_of(dynamic_align) as u32;
+        memory.packed = packed.next_multiple_of(dynamic_align) as u32;
+        let gap = if memory.variables.is_empty() { 0 } else { GAP };
+        memory.dynamic = (end + gap).next_multiple_of(dynamic_align) as u32;
         memory
             .variables
             .extend(dynamic.into_iter().map(|name| SharedVariable {

@@ -82,6 +82,7 @@ fn decode_into(
     kernel.shared = memory.variables;
     kernel.static_shared_bytes = memory.bytes;
     kernel.dynamic_shared_offset = memory.dynamic;
+    kernel.packed_shared_bytes = memory.packed;
     Ok(())
 }
 

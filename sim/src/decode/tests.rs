@@ -109,10 +109,10 @@ fn shared_variables_lie_in_the_order_of_the_module_and_dynamic_memory_after_them
         .iter()
         .map(|variable| (variable.name.as_str(), variable.offset, variable.bytes))
         .collect();
-    assert_eq!(places, [("a", 0, 3), ("b", 8, 4), ("dynamic", 128, 0)]);
+    assert_eq!(places, [("a", 0, 3), ("b", 136, 4), ("dynamic", 384, 0)]);
     assert_eq!(
-        (kernel.static_shared_bytes, kernel.dynamic_shared_offset),
-        (12, 128)
+        (kernel.static_shared_bytes, kernel.packed_shared_bytes),
+        (140, 128)
     );
 }
 

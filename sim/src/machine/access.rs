@@ -8,6 +8,7 @@ use crate::address::{self, BUFFER_BITS, Place};
 use crate::finding::FindingKind;
 use crate::memory::{BufferAccess, Fault};
 use crate::program::{Guard, Space};
+use crate::race::Event;
 
 /// Memory that an address was found to be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,8 +100,40 @@ impl Machine<'_> {
         Some(spot)
     }
 
-    /// What is wrong with an access for reasons other than what is in memory.
+    /// Notes an access to another CTA's shared memory.
+    #[inline]
+    pub(super) fn note_if_visit(&mut self, turn: Turn, spot: Spot, event: Event) {
+        if let Target::Shared(rank) = spot.target
+            && rank != turn.at.cta
+        {
+            self.note_visit(turn, rank, event);
+        }
+    }
+
+    /// What is wrong with an access to data for reasons other than what is in memory.
     pub(super) fn precheck(
+        &mut self,
+        turn: Turn,
+        thread: usize,
+        spot: Spot,
+        bytes: usize,
+        writes: bool,
+    ) -> Option<Problem> {
+        let problem = self.precheck_place(turn, thread, spot, bytes, writes);
+        let Target::Shared(rank) = spot.target else {
+            return problem;
+        };
+        problem.or_else(|| {
+            // Only its own operations are defined on an mbarrier (PTX ISA, "mbarrier").
+            let mbarriers = &self.clusters[turn.at.cluster].ctas[rank].mbarriers;
+            mbarriers
+                .within(spot.offset as u64, bytes as u64)
+                .map(|_| Problem::OfMbarrier)
+        })
+    }
+
+    /// As [`Self::precheck`], of data or an mbarrier.
+    pub(super) fn precheck_place(
         &mut self,
         turn: Turn,
         thread: usize,

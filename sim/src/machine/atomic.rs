@@ -51,6 +51,7 @@ impl Machine<'_> {
                 continue;
             }
             let event = self.strong_event(turn, lane);
+            self.note_if_visit(turn, spot, event);
             self.pass_on(turn, lane, spot, *order, event);
             let warp = self.warp(turn.at);
             let (value, compare) = (

@@ -197,11 +197,10 @@ impl Machine<'_> {
                     thread.now += 1;
                     (thread.knowledge.clone(), Some(event))
                 }
-                (false, Some(released)) => (released.clone(), None),
-                // `fence.mbarrier_init` concerns initializations alone.
-                (false, None) => {
-                    let mut told = Knowledge::new(cluster.tag);
-                    told.initialized = thread.knowledge.initialized.clone();
+                // What `fence.mbarrier_init` shows is initializations alone, whatever another fence released.
+                (false, released) => {
+                    let mut told = released.clone().unwrap_or_else(|| Knowledge::new(cluster.tag));
+                    told.initialized.join(&thread.knowledge.initialized);
                     (told, None)
                 }
             };

@@ -8,7 +8,7 @@ use super::warp::Warp;
 use crate::mbarrier::Mbarriers;
 use crate::memory::SharedMemory;
 use crate::program::SiteId;
-use crate::race::{Agent, Event};
+use crate::race::{Agent, Clock, Event, Time};
 
 /// Barriers of a CTA.
 pub(crate) const BARRIERS: u32 = 16;
@@ -61,6 +61,11 @@ pub(crate) struct Cta {
     pub mbarriers: Mbarriers<Phases>,
     /// Phases of the mbarriers at an offset that were invalidated.
     pub ended_phases: HashMap<u32, u32>,
+    /// Accesses to its shared memory by other CTAs, or for them, the last of each agent: when, where it was issued, by
+    /// which thread.
+    pub visits: HashMap<Agent, (Time, SiteId, u32)>,
+    /// What its threads that have ended had seen; kept where there are other CTAs.
+    pub ended: Clock,
     /// Registers that no warp holds.
     pub free_registers: i64,
     pub warp_instructions: u64,

@@ -1,10 +1,15 @@
 //! The end of threads and CTAs, and of a run in which nothing can go on.
 
 use super::access::{Spot, Target};
-use super::warp::{LANES, State, Wait, lanes};
+use super::step::Turn;
+use super::warp::{LANES, State, Wait, Warp, lanes};
 use super::{At, Machine};
 use crate::finding::{FindingKind, Note};
 use crate::program::SiteId;
+use crate::race::Event;
+
+/// Warps of a warpgroup.
+const WARPGROUP: usize = 4;
 
 impl Machine<'_> {
     /// What follows from threads of a warp having ended.
@@ -12,7 +17,16 @@ impl Machine<'_> {
         for lane in lanes(mask) {
             self.check_bulk_groups(at, lane);
         }
-        let cta = &mut self.clusters[at.cluster].ctas[at.cta];
+        let indices: Vec<usize> = lanes(mask).map(|lane| self.thread_index(at, lane)).collect();
+        let cluster = &mut self.clusters[at.cluster];
+        if cluster.ctas.len() > 1 {
+            for index in indices {
+                cluster.ctas[at.cta]
+                    .ended
+                    .join(&cluster.threads[index].knowledge.seen);
+            }
+        }
+        let cta = &mut cluster.ctas[at.cta];
         let warp = &mut cta.warps[at.warp];
         // Those that wait for them need not any more.
         warp.wake(|wait| matches!(wait, Wait::Lanes(_)));
@@ -25,6 +39,8 @@ impl Machine<'_> {
         }
         if cta.has_exited() {
             self.check_copies_into(at);
+            self.check_visits(at);
+            self.check_register_changes(at);
         }
         self.end_barriers(at);
         self.end_cluster_barrier(at.cluster);
@@ -85,6 +101,70 @@ impl Machine<'_> {
         }
     }
 
+    /// Notes an access to shared memory of a CTA by another one, or by a copy that completes in another one.
+    pub(super) fn note_visit(&mut self, turn: Turn, rank: usize, event: Event) {
+        let site = self.site(turn);
+        let thread = self.thread_index(turn.at, turn.mask.trailing_zeros() as usize) as u32;
+        let visits = &mut self.clusters[turn.at.cluster].ctas[rank].visits;
+        visits.insert(event.agent, (event.time, site, thread));
+    }
+
+    /// What others do with a CTA's shared memory must be before the end of one of its threads: the memory goes with the
+    /// last of them (PTX ISA, "Shared State Space": accesses by other CTAs need that the owner has not ended).
+    fn check_visits(&mut self, at: At) {
+        let cluster = &mut self.clusters[at.cluster];
+        let tag = cluster.tag;
+        let cta = &mut cluster.ctas[at.cta];
+        let mut late: Vec<(u32, SiteId)> = std::mem::take(&mut cta.visits)
+            .into_iter()
+            .filter(|(agent, (time, ..))| {
+                let event = Event {
+                    cluster: tag,
+                    agent: *agent,
+                    time: *time,
+                };
+                !cta.ended.knows(event)
+            })
+            .map(|(_, (_, site, thread))| (thread, site))
+            .collect();
+        late.sort_unstable();
+        for (thread, site) in late {
+            let message = format!(
+                "accesses shared memory of CTA {} of the cluster, which may have ended: none of its threads waits \
+                 until that is done",
+                at.cta
+            );
+            self.find_of(
+                FindingKind::EarlyExit,
+                site,
+                (at.cluster, thread as usize),
+                None,
+                message,
+                Vec::new(),
+            );
+        }
+    }
+
+    /// All warps of a warpgroup must have executed the same `setmaxnreg` (PTX ISA, "setmaxnreg").
+    fn check_register_changes(&mut self, at: At) {
+        let cta = &self.clusters[at.cluster].ctas[at.cta];
+        let mut found = Vec::new();
+        for (group, warps) in cta.warps.chunks(WARPGROUP).enumerate() {
+            for (index, warp) in warps.iter().enumerate() {
+                let differs = |other: &&Warp| other.register_changes != warp.register_changes;
+                if let (Some(site), Some(_)) = (warp.register_changes.first(), warps.iter().find(differs)) {
+                    found.push((*site, (group * WARPGROUP + index) * LANES));
+                }
+            }
+        }
+        for (site, thread) in found {
+            let message = "is not executed by all warps of the warpgroup".to_owned();
+            let thread = at.cta * self.block_threads() as usize + thread;
+            let at = (at.cluster, thread);
+            self.find_of(FindingKind::Registers, site, at, None, message, Vec::new());
+        }
+    }
+
     /// Tells what each group waits for when none can go on.
     pub(super) fn report_stuck(&mut self) {
         let mut stuck = Vec::new();
@@ -98,7 +178,7 @@ impl Machine<'_> {
                             warp: w,
                         };
                         stuck.push((
-                            super::step::Turn {
+                            Turn {
                                 at,
                                 pc: group.pc,
                                 mask: group.mask,
@@ -130,7 +210,7 @@ impl Machine<'_> {
         }
     }
 
-    fn describe_wait(&mut self, turn: super::step::Turn, wait: &Wait) -> (String, Vec<Note>) {
+    fn describe_wait(&mut self, turn: Turn, wait: &Wait) -> (String, Vec<Note>) {
         let message = match wait {
             Wait::Lanes(needed) => {
                 let missing = needed & !turn.mask;

@@ -159,6 +159,7 @@ impl Machine<'_> {
             self.report(turn, spot, size, Problem::Fault(Fault::OutOfBounds));
             return;
         };
+        self.note_if_visit(turn, spot, event);
         let Cluster { threads, ctas, .. } = &mut self.clusters[turn.at.cluster];
         let thread = &threads[index];
         let by = Accessor {

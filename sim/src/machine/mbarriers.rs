@@ -83,7 +83,7 @@ impl Machine<'_> {
     pub(super) fn note_mbarrier(&mut self, turn: Turn, place: MbarrierPlace, writes: bool) -> bool {
         let (spot, site) = (place.spot(), self.site(turn));
         let index = self.thread_index(turn.at, turn.mask.trailing_zeros() as usize);
-        if let Some(problem) = self.precheck(turn, index, spot, MBARRIER_BYTES, false) {
+        if let Some(problem) = self.precheck_place(turn, index, spot, MBARRIER_BYTES, false) {
             self.report(turn, spot, MBARRIER_BYTES, problem);
             return false;
         }

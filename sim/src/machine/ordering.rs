@@ -136,13 +136,16 @@ impl Machine<'_> {
             self.find(FindingKind::Registers, turn, None, message, Vec::new());
             return Flow::Next;
         }
+        let site = self.site(turn);
         let more = (i64::from(registers) - i64::from(held)) * LANES as i64;
         let cta = &mut self.clusters[turn.at.cluster].ctas[turn.at.cta];
         if more > cta.free_registers.max(0) {
             return Flow::Wait(Wait::Registers);
         }
         cta.free_registers -= more;
-        cta.warps[turn.at.warp].register_count = registers;
+        let warp = &mut cta.warps[turn.at.warp];
+        warp.register_count = registers;
+        warp.register_changes.push(site);
         for warp in &mut cta.warps {
             warp.wake(|wait| *wait == Wait::Registers);
         }

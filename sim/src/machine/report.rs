@@ -25,6 +25,8 @@ pub(super) enum Problem {
     BeforeClusterStart,
     /// It accesses another CTA that has ended.
     AfterExit,
+    /// It accesses the memory of an mbarrier as data.
+    OfMbarrier,
 }
 
 impl Machine<'_> {
@@ -156,6 +158,10 @@ impl Machine<'_> {
             Problem::BeforeClusterStart => plain(
                 FindingKind::EarlyExit,
                 "accesses another CTA before a barrier of the cluster has shown that it runs",
+            ),
+            Problem::OfMbarrier => plain(
+                FindingKind::Mbarrier,
+                "accesses an mbarrier by other than its own operations",
             ),
             Problem::AfterExit => plain(
                 FindingKind::EarlyExit,

@@ -14,6 +14,7 @@ use crate::launch::{Argument, Launch};
 use crate::mbarrier::Mbarriers;
 use crate::memory::{Memory, SharedMemory};
 use crate::program::{Kernel, ParameterKind, Program};
+use crate::race::Clock;
 
 /// Why a launch is refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -97,7 +98,7 @@ pub(super) fn check<'a>(
             "expected a grid that clusters of {cluster:?} divide, got {grid:?}"
         ));
     }
-    let shared = u64::from(kernel.dynamic_shared_offset) + u64::from(launch.shared_bytes);
+    let shared = u64::from(kernel.packed_shared_bytes) + u64::from(launch.shared_bytes);
     let most = u64::from(target.shared_per_cta);
     if shared > most {
         return limit(format!(
@@ -218,6 +219,8 @@ impl Machine<'_> {
             barriers: vec![Barrier::default(); BARRIERS as usize],
             mbarriers: Mbarriers::default(),
             ended_phases: HashMap::new(),
+            visits: HashMap::new(),
+            ended: Clock::new(cluster as u32),
             free_registers: 0,
             warp_instructions: 0,
         };

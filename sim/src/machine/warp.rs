@@ -6,7 +6,7 @@
 //! waits for them.
 
 pub(crate) use crate::arithmetic::{LANES, Lanes};
-use crate::program::{Pc, Register};
+use crate::program::{Pc, Register, SiteId};
 
 /// Threads of a warp at one place.
 #[derive(Clone, Debug)]
@@ -51,6 +51,8 @@ pub(crate) struct Warp {
     pub exited: u32,
     /// Registers per thread that it holds (`setmaxnreg`).
     pub register_count: u32,
+    /// Where it changed that count.
+    pub register_changes: Vec<SiteId>,
 }
 
 impl Warp {
@@ -65,6 +67,7 @@ impl Warp {
             launched,
             exited: 0,
             register_count,
+            register_changes: Vec::new(),
         }
     }
 

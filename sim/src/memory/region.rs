@@ -149,6 +149,14 @@ impl Region {
         self.note_within(range, by, Shadow::write, false)
     }
 
+    /// As a read and a write, in one step for each element.
+    pub fn note_update(&mut self, range: Range<usize>, by: &Accessor<'_>) -> Option<Fault> {
+        if range.end > self.len() {
+            return Some(Fault::OutOfBounds);
+        }
+        self.note_within(range, by, Shadow::atomic, true)
+    }
+
     /// Puts bytes, without a check of who else accesses them; those out of bounds are dropped.
     pub fn place(&mut self, offset: usize, bytes: &[u8]) {
         let end = self.len().min(offset + bytes.len());

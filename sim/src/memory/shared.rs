@@ -115,6 +115,7 @@ mod tests {
             ],
             static_shared_bytes: 80,
             dynamic_shared_offset: 128,
+            packed_shared_bytes: 128,
             ..Kernel::default()
         }
     }

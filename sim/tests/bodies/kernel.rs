@@ -1,10 +1,13 @@
 //! Kernels around a body: the parameters, constants and shared memory that bodies share, and a launch under many seeds.
 
-use norma_simulator::mutation;
+use norma_simulator::mutation::{self, Concern};
 use norma_simulator::program::Program;
 use norma_simulator::{
     Argument, Buffer, BufferAccess, Contents, Finding, FindingKind, Launch, Memory, Options, decode, run,
 };
+
+/// An arrival by the thread that copies, which did nothing else that others wait for: the copy's completion tells enough.
+pub const BRINGS_A_COPY: (&str, &str) = ("nvvm.mbarrier.arrive.expect_tx", "relax the arrival");
 
 /// Seeds that a right body runs under, and within which a broken one must show.
 pub const SEEDS: u64 = 24;
@@ -67,6 +70,16 @@ impl Kernel {
     /// With more attributes of the function.
     pub fn attributes(self, attributes: &'static str) -> Self {
         Self { attributes, ..self }
+    }
+
+    /// With another text in place of one that the body has.
+    #[track_caller]
+    pub fn with(self, old: &str, new: &str) -> Self {
+        assert!(self.body.contains(old), "no {old}");
+        Self {
+            body: self.body.replace(old, new),
+            ..self
+        }
     }
 
     fn source(&self) -> String {
@@ -148,7 +161,8 @@ impl Kernel {
         (outcome.findings, output.collect())
     }
 
-    /// Under every seed nothing is found, and `%y` begins with these values; and each mutant is caught by a finding or
+    /// Under every seed nothing is found, and `%y` begins with these values; and each mutant of what
+    /// synchronizes is caught by a finding or
     /// another result, but for those that change nothing: (op, what is done to it), for a reason that stands there.
     #[track_caller]
     pub fn gives(&self, expected: &[f32], unobservable: &[(&str, &str)]) {
@@ -159,7 +173,9 @@ impl Kernel {
             assert!(findings.is_empty(), "seed {seed}: {}", text.join("\n"));
             assert_eq!(output[..expected.len()], *expected, "seed {seed}");
         }
-        for mutation in mutation::mutations(&program.kernels[0], &program.sites) {
+        let mut mutations = mutation::mutations(&program.kernels[0], &program.sites);
+        mutations.retain(|mutation| mutation.concern == Concern::Synchronization);
+        for mutation in mutations {
             let mut mutant = program.clone();
             mutant.kernels[0] = mutation.apply(&program.kernels[0]);
             let is_caught = (0..SEEDS).any(|seed| {
@@ -175,6 +191,20 @@ impl Kernel {
                 self.source()
             );
         }
+    }
+
+    /// How many results the seeds give, where nothing is found.
+    #[track_caller]
+    pub fn results(&self) -> usize {
+        let program = self.program();
+        let results: std::collections::HashSet<Vec<u32>> = (0..SEEDS)
+            .map(|seed| {
+                let (findings, output) = self.run(&program, seed);
+                assert_eq!(findings, []);
+                output.iter().map(|value| value.to_bits()).collect()
+            })
+            .collect();
+        results.len()
     }
 
     /// Some seed finds this kind at this op; whatever others find is of the kinds in `besides`.

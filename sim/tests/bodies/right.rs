@@ -2,6 +2,7 @@
 
 mod atomic;
 mod barrier;
-
+mod cluster;
+mod copy;
 mod mbarrier;
 mod warp;

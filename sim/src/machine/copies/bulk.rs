@@ -1,6 +1,7 @@
 //! `cp.async.bulk`, of plain memory and of boxes of tensors, by the async proxy.
 
 use super::Done;
+use super::issue::Effect;
 use crate::address::{self, Place};
 use crate::copy::{self, CopyPlan};
 use crate::finding::FindingKind;
@@ -138,7 +139,12 @@ impl Machine<'_> {
         };
         let mut moves = Vec::new();
         for (cta, events) in receivers.into_iter().zip(events) {
-            moves.extend(self.place(turn, lane, plan, spaces, cta, events, true));
+            let effect = if reduce.is_some() {
+                Effect::Update
+            } else {
+                Effect::Write
+            };
+            moves.extend(self.place(turn, lane, plan, spaces, cta, events, effect, true));
         }
         self.count_moves(turn, index, done, moves.len() as u32);
         self.begin(turn, index, moves, done, reduce);

@@ -14,6 +14,15 @@ use crate::memory::Fault;
 use crate::program::{AtomicFormat, AtomicOp, Instruction, Register, Space};
 use crate::race::{Accessor, Event, Proxy};
 
+/// What a copy does to memory at one of its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Read,
+    Write,
+    /// A reduction: reads and writes.
+    Update,
+}
+
 impl Machine<'_> {
     pub(in crate::machine) fn copy(&mut self, turn: Turn) -> Flow {
         let kernel = self.kernel;
@@ -108,8 +117,12 @@ impl Machine<'_> {
         [source, destination]: [Space; 2],
         cta: usize,
         (reads, writes): (Event, Event),
+        effect: Effect,
         is_async: bool,
     ) -> Vec<Move> {
+        if source == Space::Shared && cta != turn.at.cta {
+            self.note_visit(turn, turn.at.cta, reads);
+        }
         let mut moves = Vec::with_capacity(plan.parts.len());
         for part in &plan.parts {
             let bytes = part.bytes as usize;
@@ -117,7 +130,7 @@ impl Machine<'_> {
                 None => Some(Source::Bytes(vec![0; bytes])),
                 Some(address) => self
                     .spot(turn, source, address)
-                    .and_then(|from| self.note_access(turn, lane, from, bytes, reads, false, is_async))
+                    .and_then(|from| self.note_access(turn, lane, from, bytes, reads, Effect::Read, is_async))
                     .map(|(target, offset)| Source::Memory(target, offset)),
             };
             let to = self
@@ -129,7 +142,7 @@ impl Machine<'_> {
                     },
                     Target::Buffer(_) => to,
                 });
-            let to = to.and_then(|to| self.note_access(turn, lane, to, bytes, writes, true, is_async));
+            let to = to.and_then(|to| self.note_access(turn, lane, to, bytes, writes, effect, is_async));
             if let Some(from) = from {
                 moves.push(Move { from, to, bytes, cta });
             }
@@ -146,9 +159,10 @@ impl Machine<'_> {
         spot: Spot,
         bytes: usize,
         event: Event,
-        writes: bool,
+        effect: Effect,
         is_async: bool,
     ) -> Option<(Target, usize)> {
+        let writes = effect != Effect::Read;
         let (index, site) = (self.thread_index(turn.at, lane), self.site(turn));
         if let Some(problem) = self.precheck(turn, index, spot, bytes, writes) {
             self.report(turn, spot, bytes, problem);
@@ -173,7 +187,8 @@ impl Machine<'_> {
                 false => Proxy::Generic,
             },
             site,
-            strong: false,
+            // Each update of a reduction is relaxed of GPU scope (PTX ISA, "cp.reduce.async.bulk").
+            strong: effect == Effect::Update,
             invariant: false,
         };
         let region = match spot.target {
@@ -181,9 +196,10 @@ impl Machine<'_> {
             Target::Shared(rank) => ctas[rank].shared.region_mut(),
         };
         let range = offset..offset + bytes;
-        let fault = match writes {
-            true => region.note_write(range, &by),
-            false => region.note_read(range, &by),
+        let fault = match effect {
+            Effect::Read => region.note_read(range, &by),
+            Effect::Write => region.note_write(range, &by),
+            Effect::Update => region.note_update(range, &by),
         };
         if let Some(fault) = fault {
             self.report(turn, spot, bytes, Problem::Fault(fault));

@@ -1,6 +1,7 @@
 //! `cp.async`: copies of 4, 8 or 16 bytes in groups of a thread, by the generic proxy.
 
 use super::Done;
+use super::issue::Effect;
 use crate::copy;
 use crate::machine::Machine;
 use crate::machine::cluster::AgentKey;
@@ -30,7 +31,16 @@ impl Machine<'_> {
         let (group, time) = cluster.threads[index].small.add(site);
         let event = cluster.event(AgentKey::SmallCopies(index as u32), time);
         let spaces = [Space::Global, Space::Shared];
-        let moves = self.place(turn, lane, &plan, spaces, turn.at.cta, (event, event), false);
+        let moves = self.place(
+            turn,
+            lane,
+            &plan,
+            spaces,
+            turn.at.cta,
+            (event, event),
+            Effect::Write,
+            false,
+        );
         self.count_moves(turn, index, Done::Small(group), moves.len() as u32);
         self.begin(turn, index, moves, Done::Small(group), None);
     }

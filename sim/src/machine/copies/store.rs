@@ -1,5 +1,6 @@
 //! `st.async`: a store to a CTA of the cluster that completes on an mbarrier there.
 
+use super::issue::Effect;
 use super::{Done, Move, Source};
 use crate::finding::FindingKind;
 use crate::machine::Machine;
@@ -41,7 +42,7 @@ impl Machine<'_> {
         let Some(event) = self.use_mbarrier(turn, lane, place, false) else {
             return;
         };
-        let Some(to) = self.note_access(turn, lane, to, data.len(), event, true, false) else {
+        let Some(to) = self.note_access(turn, lane, to, data.len(), event, Effect::Write, false) else {
             return;
         };
         let index = self.thread_index(turn.at, lane);

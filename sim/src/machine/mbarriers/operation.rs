@@ -114,6 +114,8 @@ impl Machine<'_> {
             return None;
         }
         let index = self.thread_index(turn.at, lane);
+        let event = self.clusters[turn.at.cluster].threads[index].event();
+        self.note_if_visit(turn, place.spot(), event);
         let cluster = &mut self.clusters[turn.at.cluster];
         let (state, phases) = match cluster.ctas[place.cta].mbarriers.get(u64::from(place.offset)) {
             Ok(mbarrier) => mbarrier,

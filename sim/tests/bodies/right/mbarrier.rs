@@ -1,6 +1,6 @@
 //! Mbarriers within a CTA.
 
-use crate::kernel::Kernel;
+use crate::kernel::{BRINGS_A_COPY, Kernel};
 
 /// The first thread initializes `%bar` for one arrival, before all.
 const INIT: &str = "
@@ -179,5 +179,5 @@ fn copies_land_while_others_ask_for_a_flag() {
         1,
     );
     let expected: Vec<f32> = (0..32).map(|index| index as f32).collect();
-    Kernel::of(&body).gives(&expected, &[]);
+    Kernel::of(&body).gives(&expected, &[BRINGS_A_COPY]);
 }

@@ -1,0 +1,7 @@
+//! Broken kernels, by what they break.
+
+mod access;
+mod cluster;
+mod copy;
+mod order;
+mod wait;

@@ -1,0 +1,80 @@
+//! Flags, fences and scopes that do not order what they should.
+
+use norma_simulator::FindingKind;
+
+use crate::kernel::Kernel;
+
+/// CTA 1 hands a value to CTA 0: what it does to tell, and what CTA 0 does to hear.
+fn handover(tell: &str, ask: &str, hear: &str) -> Kernel {
+    let body = format!(
+        "
+    %gives = llvm.icmp \"eq\" %cta, %c1 : i32
+    llvm.cond_br %gives, ^give, ^ask
+  ^give:
+    llvm.store %one, %y : f32, !llvm.ptr<1>
+    {tell}
+    llvm.br ^out
+  ^ask:
+    {ask}
+    %there = llvm.icmp \"ne\" %v, %c0 : i32
+    llvm.cond_br %there, ^hear, ^ask
+  ^hear:
+    {hear}
+    %t = llvm.load %y : !llvm.ptr<1> -> f32
+    %to = llvm.getelementptr %y[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+    llvm.store %t, %to : f32, !llvm.ptr<1>
+    llvm.br ^out
+  ^out:"
+    );
+    Kernel::of(&body).threads(1).ctas(2)
+}
+
+const RELAXED_TELL: &str =
+    "nvvm.inline_ptx \"st.relaxed.gpu.global.u32 [$0], $1;\" ro(%w, %c1 : !llvm.ptr<1>, i32)";
+const RELEASE_TELL: &str =
+    "nvvm.inline_ptx \"st.release.gpu.global.u32 [$0], $1;\" ro(%w, %c1 : !llvm.ptr<1>, i32)";
+const RELAXED_ASK: &str =
+    "%v = nvvm.inline_ptx \"ld.relaxed.gpu.global.u32 $0, [$1];\" ro(%w : !llvm.ptr<1>) -> i32";
+const ACQUIRE_ASK: &str =
+    "%v = nvvm.inline_ptx \"ld.acquire.gpu.global.u32 $0, [$1];\" ro(%w : !llvm.ptr<1>) -> i32";
+const FENCE: &str = "llvm.fence syncscope(\"device\") acq_rel\n    ";
+
+#[test]
+fn a_release_and_an_acquire_or_fences_hand_over() {
+    let fenced = format!("{FENCE}{RELAXED_TELL}");
+    for tell in [RELEASE_TELL, &fenced] {
+        handover(tell, ACQUIRE_ASK, "").gives(&[1.0, 1.0], &[]);
+        handover(tell, RELAXED_ASK, FENCE).gives(&[1.0, 1.0], &[]);
+    }
+}
+
+#[test]
+fn a_relaxed_flag_hands_nothing_over() {
+    handover(RELAXED_TELL, ACQUIRE_ASK, "").is_found(FindingKind::DataRace, "llvm.load", &[]);
+    handover(RELEASE_TELL, RELAXED_ASK, "").is_found(FindingKind::DataRace, "llvm.load", &[]);
+    let late = format!("{RELAXED_TELL}\n    {FENCE}");
+    handover(&late, ACQUIRE_ASK, "").is_found(FindingKind::DataRace, "llvm.load", &[]);
+}
+
+#[test]
+fn a_flag_that_is_read_and_written_as_any_memory_is_a_race() {
+    let tell = format!("{FENCE}llvm.store %c1, %w : i32, !llvm.ptr<1>");
+    let besides = [FindingKind::Endless];
+    handover(&tell, "%v = llvm.load %w : !llvm.ptr<1> -> i32", FENCE).is_found(
+        FindingKind::DataRace,
+        "llvm.load",
+        &besides,
+    );
+}
+
+/// Lanes of a warp exchange shared memory behind a shuffle, which orders nothing.
+#[test]
+fn a_shuffle_orders_no_memory() {
+    let body = "
+    llvm.store %one, %ai : f32, !llvm.ptr<3>
+    %v = nvvm.shfl.sync bfly %all, %lane, %c1, %c31 : i32 -> i32
+    %place = llvm.xor %tid, %c1 : i32
+    %ap = llvm.getelementptr %a[%place] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    %t = llvm.load %ap : !llvm.ptr<3> -> f32";
+    Kernel::of(body).is_found(FindingKind::DataRace, "llvm.load", &[]);
+}
