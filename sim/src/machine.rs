@@ -33,9 +33,9 @@ use crate::program::{Kernel, Program, Site};
 use crate::traffic::Traffic;
 use cluster::Cluster;
 use findings::Findings;
+use ordering::Passed;
 use schedule::{Landing, Schedule, WarpOrder};
 pub use start::LaunchError;
-use thread::Knowledge;
 
 /// What a run gave, besides the memory as the kernel left it.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +118,7 @@ struct Machine<'a> {
     /// Where the search for a warp that can run begins.
     cursor: usize,
     /// What strong operations on a location of memory pass on, by its (memory, offset).
-    locations: HashMap<(u64, u64), Knowledge>,
+    locations: HashMap<(u64, u64), Passed>,
     thread_instructions: u64,
     warp_instructions: u64,
     /// Warp instructions when copies last landed, and when clusters were last let in, for want of patience.

@@ -52,7 +52,7 @@ impl Machine<'_> {
             }
             let event = self.strong_event(turn, lane);
             self.note_if_visit(turn, spot, event);
-            self.pass_on(turn, lane, spot, *order, event);
+            self.pass_on(turn, lane, spot, *order, event, false);
             let warp = self.warp(turn.at);
             let (value, compare) = (
                 warp.lane(*operand, lane),
@@ -67,6 +67,7 @@ impl Machine<'_> {
                 proxy: Proxy::Generic,
                 site,
                 strong: true,
+                cta: (turn.at.cta as u8, order.cta),
                 invariant: false,
             };
             let region = match spot.target {

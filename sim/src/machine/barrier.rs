@@ -191,7 +191,7 @@ impl Machine<'_> {
         }
         for index in indices {
             let thread = &mut cluster.threads[index];
-            let told = match (release, &thread.released) {
+            let told = match (release, &thread.released.gpu) {
                 (true, _) => {
                     let event = thread.event();
                     thread.now += 1;
@@ -278,6 +278,7 @@ impl Machine<'_> {
                     true => thread.knowledge.join(last),
                     false => thread
                         .met
+                        .gpu
                         .get_or_insert_with(|| Knowledge::new(cluster.tag))
                         .join(last),
                 }

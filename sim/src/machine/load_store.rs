@@ -118,7 +118,7 @@ impl Machine<'_> {
                 false => self.event(turn.at, lane),
             };
             if order.strong && writes {
-                self.pass_on(turn, lane, spot, order, event);
+                self.pass_on(turn, lane, spot, order, event, true);
             }
             // What moves more at once (256 bits on sm_100) is checked in parts.
             let mut offset = spot.offset;
@@ -162,6 +162,7 @@ impl Machine<'_> {
         self.note_if_visit(turn, spot, event);
         let Cluster { threads, ctas, .. } = &mut self.clusters[turn.at.cluster];
         let thread = &threads[index];
+        let (here, warp) = (turn.at.cta, turn.at.warp);
         let by = Accessor {
             event,
             issuer: thread.agent,
@@ -169,9 +170,9 @@ impl Machine<'_> {
             proxy: Proxy::Generic,
             site,
             strong: transfer.order.strong,
+            cta: (here as u8, transfer.order.cta),
             invariant: transfer.invariant,
         };
-        let (here, warp) = (turn.at.cta, turn.at.warp);
         let fault = match spot.target {
             Target::Buffer(buffer) => {
                 let region = self.memory.region_mut(buffer);

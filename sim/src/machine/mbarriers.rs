@@ -96,6 +96,7 @@ impl Machine<'_> {
             proxy: Proxy::Generic,
             site,
             strong: !writes,
+            cta: (turn.at.cta as u8, false),
             invariant: false,
         };
         let region = cluster.ctas[place.cta].shared.region_mut();
@@ -149,7 +150,7 @@ impl Machine<'_> {
         let cluster = &mut self.clusters[turn.at.cluster];
         let tag = cluster.tag;
         let thread = &cluster.threads[index];
-        let mut visible = thread.knowledge.fenced.clone();
+        let mut visible = thread.knowledge.fenced_shared.clone();
         visible.join(&thread.knowledge.initialized);
         let cta = &mut cluster.ctas[place.cta];
         let Ok((state, phases)) = cta.mbarriers.get(u64::from(place.offset)) else {
@@ -166,6 +167,7 @@ impl Machine<'_> {
             proxy: Proxy::Async { fenced: &visible },
             site,
             strong: true,
+            cta: (turn.at.cta as u8, false),
             invariant: false,
         };
         let region = cta.shared.region_mut();

@@ -3,15 +3,28 @@
 //! Relaxed operations order nothing by themselves, but pass on what a fence before them released, and what they meet is
 //! taken in by the next fence (PTX ISA, "Release and Acquire Patterns").
 
+use std::collections::HashMap;
+
 use super::Machine;
 use super::access::{Spot, Target};
 use super::cluster::AgentKey;
 use super::step::{Flow, Turn};
-use super::thread::Knowledge;
+use super::thread::{ByScope, Knowledge};
 use super::warp::{LANES, Wait, lanes};
 use crate::finding::FindingKind;
 use crate::program::{Fence, MemoryOrder};
 use crate::race::Event;
+
+/// What strong operations on a location pass on.
+#[derive(Clone, Debug)]
+pub(crate) struct Passed {
+    /// The last thread to pass something on, by its cluster and its index there.
+    by: (u32, u32),
+    /// To all threads.
+    far: Knowledge,
+    /// To threads of a CTA, by its cluster and rank.
+    near: HashMap<(u32, usize), Knowledge>,
+}
 
 impl Machine<'_> {
     pub(super) fn fence(&mut self, turn: Turn, fence: Fence) -> Flow {
@@ -22,15 +35,25 @@ impl Machine<'_> {
         for index in indices {
             let thread = &mut cluster.threads[index];
             match fence {
-                Fence::AcquireRelease { .. } => {
-                    if let Some(met) = thread.met.take() {
+                Fence::AcquireRelease { cta } => {
+                    let far = if cta { None } else { thread.met.gpu.take() };
+                    for met in thread.met.cta.take().into_iter().chain(far) {
                         thread.knowledge.join(&met);
                     }
-                    thread.released = Some(thread.tell());
+                    let told = ByScope::of(thread.tell(), cta);
+                    thread.released = ByScope {
+                        cta: told.cta,
+                        gpu: told.gpu.or_else(|| thread.released.gpu.take()),
+                    };
                 }
-                Fence::ProxyAsync { .. } => {
+                Fence::ProxyAsync { shared, global } => {
                     let told = thread.tell();
-                    thread.knowledge.fenced.join(&told.seen);
+                    if shared {
+                        thread.knowledge.fenced_shared.join(&told.seen);
+                    }
+                    if global {
+                        thread.knowledge.fenced_global.join(&told.seen);
+                    }
                 }
                 Fence::MbarrierInit => {
                     let told = thread.tell();
@@ -53,23 +76,47 @@ impl Machine<'_> {
         event
     }
 
-    /// What a thread's strong operation on a location passes on, itself included.
-    pub(super) fn pass_on(&mut self, turn: Turn, lane: usize, spot: Spot, order: MemoryOrder, event: Event) {
+    /// What a thread's strong operation on a location passes on, itself included. A plain store ends what others passed
+    /// on there, a read-modify-write adds to it (PTX ISA, "Release and Acquire Patterns", "Observation Order").
+    pub(super) fn pass_on(
+        &mut self,
+        turn: Turn,
+        lane: usize,
+        spot: Spot,
+        order: MemoryOrder,
+        event: Event,
+        is_store: bool,
+    ) {
         let index = self.thread_index(turn.at, lane);
         let key = self.location(turn, spot);
         let cluster = &mut self.clusters[turn.at.cluster];
-        let thread = &mut cluster.threads[index];
-        let mut told = match (order.release, &thread.released) {
-            (true, _) => thread.tell(),
-            (false, Some(released)) => released.clone(),
-            (false, None) => return,
+        let (tag, thread) = (cluster.tag, &mut cluster.threads[index]);
+        let told = match order.release {
+            true => ByScope::of(thread.tell(), order.cta),
+            false => thread.released.clone(),
         };
-        told.seen.record(event);
-        let tag = cluster.tag;
-        self.locations
-            .entry(key)
-            .or_insert_with(|| Knowledge::new(tag))
-            .join(&told);
+        let by = (tag, index as u32);
+        if is_store && self.locations.get(&key).is_some_and(|passed| passed.by != by) {
+            self.locations.remove(&key);
+        }
+        if told.cta.is_none() {
+            return;
+        }
+        let passed = self.locations.entry(key).or_insert_with(|| Passed {
+            by,
+            far: Knowledge::new(tag),
+            near: HashMap::new(),
+        });
+        passed.by = by;
+        if let Some(mut told) = told.cta {
+            told.seen.record(event);
+            let near = passed.near.entry((tag, turn.at.cta));
+            near.or_insert_with(|| Knowledge::new(tag)).join(&told);
+        }
+        if let Some(mut told) = told.gpu.filter(|_| !order.cta) {
+            told.seen.record(event);
+            passed.far.join(&told);
+        }
     }
 
     /// What a thread's strong operation on a location takes in.
@@ -79,13 +126,19 @@ impl Machine<'_> {
             return;
         };
         let cluster = &mut self.clusters[turn.at.cluster];
-        let thread = &mut cluster.threads[index];
-        match order.acquire {
-            true => thread.knowledge.join(passed),
-            false => thread
-                .met
-                .get_or_insert_with(|| Knowledge::new(cluster.tag))
-                .join(passed),
+        let (tag, thread) = (cluster.tag, &mut cluster.threads[index]);
+        let near = passed.near.get(&(tag, turn.at.cta));
+        let far = (!order.cta).then_some(&passed.far);
+        if order.acquire {
+            for passed in near.into_iter().chain(far) {
+                thread.knowledge.join(passed);
+            }
+            return;
+        }
+        for (met, passed) in [(&mut thread.met.cta, near), (&mut thread.met.gpu, far)] {
+            if let Some(passed) = passed {
+                met.get_or_insert_with(|| Knowledge::new(tag)).join(passed);
+            }
         }
     }
 

@@ -11,8 +11,10 @@ use crate::race::{Agent, Clock, Event, Time};
 pub(crate) struct Knowledge {
     /// Accesses that happen before.
     pub seen: Clock,
-    /// Those of them that a fence to the async proxy lies after.
-    pub fenced: Clock,
+    /// Those of them to shared memory that a fence to the async proxy lies after.
+    pub fenced_shared: Clock,
+    /// Those of them to global memory that one lies after.
+    pub fenced_global: Clock,
     /// Initializations of mbarriers that `fence.mbarrier_init` lies after.
     pub initialized: Clock,
 }
@@ -21,14 +23,16 @@ impl Knowledge {
     pub fn new(cluster: u32) -> Self {
         Self {
             seen: Clock::new(cluster),
-            fenced: Clock::new(cluster),
+            fenced_shared: Clock::new(cluster),
+            fenced_global: Clock::new(cluster),
             initialized: Clock::new(cluster),
         }
     }
 
     pub fn join(&mut self, other: &Self) {
         self.seen.join(&other.seen);
-        self.fenced.join(&other.fenced);
+        self.fenced_shared.join(&other.fenced_shared);
+        self.fenced_global.join(&other.fenced_global);
         self.initialized.join(&other.initialized);
     }
 
@@ -45,8 +49,28 @@ impl Knowledge {
         };
         Self {
             seen: join(|knowledge| &knowledge.seen, true),
-            fenced: join(|knowledge| &knowledge.fenced, false),
+            fenced_shared: join(|knowledge| &knowledge.fenced_shared, false),
+            fenced_global: join(|knowledge| &knowledge.fenced_global, false),
             initialized: join(|knowledge| &knowledge.initialized, false),
+        }
+    }
+}
+
+/// What is passed on, by the scope of what passes it on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ByScope {
+    /// To threads of the same CTA: by a scope of the CTA or beyond.
+    pub cta: Option<Knowledge>,
+    /// To all threads: by a scope beyond the CTA.
+    pub gpu: Option<Knowledge>,
+}
+
+impl ByScope {
+    /// All of it, by a scope of the CTA alone or beyond.
+    pub fn of(told: Knowledge, is_cta: bool) -> Self {
+        Self {
+            gpu: (!is_cta).then(|| told.clone()),
+            cta: Some(told),
         }
     }
 }
@@ -61,10 +85,10 @@ pub(crate) struct Thread {
     /// Strong operations so far.
     pub strong: Time,
     pub knowledge: Knowledge,
-    /// What it knew at its last fence, which relaxed operations after it pass on.
-    pub released: Option<Knowledge>,
+    /// What it knew at its last fences, which relaxed operations after them pass on.
+    pub released: ByScope,
     /// What relaxed reads have met, which the next fence takes in.
-    pub met: Option<Knowledge>,
+    pub met: ByScope,
     /// Whether it has passed a barrier of the cluster, so that all its CTAs are known to run.
     pub cluster_started: bool,
     /// Bulk copies, and copies of 4 to 16 bytes.
@@ -92,8 +116,8 @@ impl Thread {
             now: 1,
             strong: 0,
             knowledge: Knowledge::new(cluster),
-            released: None,
-            met: None,
+            released: ByScope::default(),
+            met: ByScope::default(),
             cluster_started: false,
             bulk: CopyGroups::default(),
             small: CopyGroups::default(),

@@ -27,6 +27,8 @@ pub struct Accessor<'a> {
     pub site: SiteId,
     /// Whether it is strong: atomic, relaxed or stronger, volatile.
     pub strong: bool,
+    /// For a strong access: the issuer's CTA by its rank in the cluster, and whether the scope is that CTA alone.
+    pub cta: (u8, bool),
     /// Whether it is a load that promises constant memory (`.nc`).
     pub invariant: bool,
 }
@@ -100,6 +102,8 @@ pub(super) struct Access {
     pub(super) site: SiteId,
     pub(super) what: What,
     pub(super) class: Class,
+    /// For a strong access: its CTA, and whether its scope is that CTA alone.
+    pub(super) cta: (u8, bool),
 }
 
 /// How easily an access conflicts with a write: each does where the one before it does.
@@ -144,6 +148,7 @@ impl Accessor<'_> {
             event: self.event,
             site: self.site,
             what,
+            cta: if self.strong { self.cta } else { (0, false) },
             class: match (self.invariant, self.strong) {
                 (true, _) => Class::Invariant,
                 (false, true) => Class::Strong,
@@ -180,18 +185,23 @@ impl Accessor<'_> {
     #[inline]
     pub(super) fn supersedes(&self, past: &Access, now: &Access) -> bool {
         let easier = past.class <= now.class
-            && (now.class != Class::Strong || past.what.is_async() == now.what.is_async());
+            && (now.class != Class::Strong
+                || (past.what.is_async() == now.what.is_async()
+                    && (past.cta == now.cta || !(past.cta.1 || now.cta.1))));
         easier && self.follows(past.event)
     }
 }
 
 impl Access {
-    /// Whether both are strong and by one proxy, so that they may meet unordered.
+    /// Whether both are strong, of scopes that hold the other's thread, and by one proxy, so that they may meet
+    /// unordered (PTX ISA, "Morally Strong Operations").
     #[inline]
     pub(super) fn is_morally_strong_with(&self, other: &Self) -> bool {
         self.class == Class::Strong
             && other.class == Class::Strong
             && self.what.is_async() == other.what.is_async()
+            && (!(self.cta.1 || other.cta.1)
+                || (self.event.cluster == other.event.cluster && self.cta.0 == other.cta.0))
     }
 
     pub(super) fn past(&self) -> Past {

@@ -180,7 +180,8 @@ impl Group {
         let is_alike = self.access.event == first_neighbour(access.event)
             && self.access.site == access.site
             && self.access.what == access.what
-            && self.access.class == access.class;
+            && self.access.class == access.class
+            && self.access.cta == access.cta;
         if is_alike {
             self.agents |= bit(access.event);
         }
@@ -193,6 +194,7 @@ impl Group {
         (ours.cluster, ours.agent) == (theirs.cluster, theirs.agent)
             && ours.time < theirs.time
             && self.access.class == later.access.class
+            && self.access.cta == later.access.cta
             && self.access.what.is_async() == later.access.what.is_async()
     }
 

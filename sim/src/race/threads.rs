@@ -180,6 +180,7 @@ fn accessor<'a>(seen: &'a Seen, event: Event, proxy: Proxy<'a>, access: Access) 
         proxy,
         site: access.site,
         strong: access.strong,
+        cta: (0, false),
         invariant: access.invariant,
     }
 }

@@ -182,13 +182,17 @@ impl Machine<'_> {
             clock: &thread.knowledge.seen,
             proxy: match is_async {
                 true => Proxy::Async {
-                    fenced: &thread.knowledge.fenced,
+                    fenced: match spot.target {
+                        Target::Shared(_) => &thread.knowledge.fenced_shared,
+                        Target::Buffer(_) => &thread.knowledge.fenced_global,
+                    },
                 },
                 false => Proxy::Generic,
             },
             site,
             // Each update of a reduction is relaxed of GPU scope (PTX ISA, "cp.reduce.async.bulk").
             strong: effect == Effect::Update,
+            cta: (turn.at.cta as u8, false),
             invariant: false,
         };
         let region = match spot.target {

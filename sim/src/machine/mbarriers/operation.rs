@@ -127,7 +127,7 @@ impl Machine<'_> {
         let thread = &mut cluster.threads[index];
         let given = state.state();
         if matches!(op, MbarrierOp::Arrive | MbarrierOp::ArriveDrop) {
-            match (order.release, &thread.released) {
+            match (order.release, &thread.released.cta) {
                 (true, _) => phases.told.join(&thread.tell()),
                 (false, Some(released)) => phases.told.join(released),
                 (false, None) => {}

@@ -97,6 +97,7 @@ impl Machine<'_> {
             true => thread.knowledge.join(&phases.passed),
             false => thread
                 .met
+                .cta
                 .get_or_insert_with(|| Knowledge::new(cluster.tag))
                 .join(&phases.passed),
         }

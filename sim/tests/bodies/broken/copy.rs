@@ -58,6 +58,12 @@ fn a_fence_by_a_thread_that_has_not_seen_the_write_is_none() {
 }
 
 #[test]
+fn a_fence_of_the_other_memory_is_none() {
+    let fence = FENCE.replace("async.shared>, space = #nvvm.shared_space<cta>", "async.global>");
+    store("", &fence, WAIT).is_found(FindingKind::MissingProxyFence, STORE, &[]);
+}
+
+#[test]
 fn a_source_is_written_again_before_the_copy_has_read_it() {
     let again = format!("nvvm.barrier\n    llvm.store %one, %ai : f32, !llvm.ptr<3>\n    {WAIT}");
     store("", FENCE, &again).is_found(FindingKind::DataRace, "llvm.store", &[]);

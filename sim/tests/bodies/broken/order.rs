@@ -67,6 +67,63 @@ fn a_flag_that_is_read_and_written_as_any_memory_is_a_race() {
     );
 }
 
+/// What orders the threads of a CTA does not order two CTAs.
+#[test]
+fn the_scope_of_a_cta_hands_nothing_to_another() {
+    let narrow = |text: &str| text.replace(".gpu", ".cta").replace("\"device\"", "\"block\"");
+    for (tell, ask, hear) in [
+        (
+            format!("{}{RELAXED_TELL}", narrow(FENCE)),
+            ACQUIRE_ASK.to_owned(),
+            String::new(),
+        ),
+        (RELEASE_TELL.to_owned(), RELAXED_ASK.to_owned(), narrow(FENCE)),
+    ] {
+        handover(&tell, &ask, &hear).is_found(FindingKind::DataRace, "llvm.load", &[]);
+    }
+    // A flag of the narrower scope is a race itself.
+    handover(&narrow(RELEASE_TELL), ACQUIRE_ASK, "").is_found(
+        FindingKind::DataRace,
+        "ld.acquire.gpu.global.u32",
+        &[FindingKind::DataRace],
+    );
+}
+
+/// Another thread's relaxed store to the flag ends the sequence that the release heads (PTX ISA, "Release Patterns").
+#[test]
+fn a_relaxed_store_over_a_release_hands_nothing_over() {
+    let body = "
+    %gives = llvm.icmp \"eq\" %cta, %c1 : i32
+    %passes = llvm.icmp \"eq\" %cta, %c2 : i32
+    llvm.cond_br %gives, ^give, ^others
+  ^others:
+    llvm.cond_br %passes, ^pass, ^ask
+  ^give:
+    llvm.store %one, %y : f32, !llvm.ptr<1>
+    nvvm.inline_ptx \"st.release.gpu.global.u32 [$0], $1;\" ro(%w, %c1 : !llvm.ptr<1>, i32)
+    llvm.br ^out
+  ^pass:
+    %p = nvvm.inline_ptx \"ld.acquire.gpu.global.u32 $0, [$1];\" ro(%w : !llvm.ptr<1>) -> i32
+    %is_given = llvm.icmp \"eq\" %p, %c1 : i32
+    llvm.cond_br %is_given, ^over, ^pass
+  ^over:
+    nvvm.inline_ptx \"st.relaxed.gpu.global.u32 [$0], $1;\" ro(%w, %c2 : !llvm.ptr<1>, i32)
+    llvm.br ^out
+  ^ask:
+    %v = nvvm.inline_ptx \"ld.acquire.gpu.global.u32 $0, [$1];\" ro(%w : !llvm.ptr<1>) -> i32
+    %there = llvm.icmp \"eq\" %v, %c2 : i32
+    llvm.cond_br %there, ^hear, ^ask
+  ^hear:
+    %t = llvm.load %y : !llvm.ptr<1> -> f32
+    llvm.br ^out
+  ^out:";
+    // Who asks may have seen 1, and with it the value, before it saw 2; not under every schedule.
+    Kernel::of(body)
+        .threads(1)
+        .ctas(3)
+        .is_found(FindingKind::DataRace, "llvm.load", &[]);
+}
+
 /// Lanes of a warp exchange shared memory behind a shuffle, which orders nothing.
 #[test]
 fn a_shuffle_orders_no_memory() {
