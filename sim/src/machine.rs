@@ -209,7 +209,7 @@ impl<'a> Machine<'a> {
         let patience = self.options.instruction_limit / ADMISSION_PATIENCE;
         if self.warp_instructions - self.admitted_at > patience {
             self.admitted_at = self.warp_instructions;
-            let room = (self.options.multiprocessors as usize).saturating_sub(self.clusters.len());
+            let room = (self.options.target.part.sms as usize).saturating_sub(self.clusters.len());
             let more = (self.total - self.admitted).min(self.clusters.len().min(room) as u64);
             (0..more).for_each(|_| self.admit());
         }
