@@ -114,3 +114,37 @@ fn bits(scalar: ScalarType, bytes: [u8; 8]) -> u64 {
         ScalarType::I64 | ScalarType::U64 | ScalarType::F64 => word,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use norma_bundle::Manifest;
+
+    use super::*;
+
+    #[test]
+    fn a_launch_is_what_the_manifest_says_for_the_sizes() {
+        let text = include_str!("../../../bundle/testdata/rms_norm.json");
+        let manifest: Manifest = serde_json::from_str(text).unwrap();
+        let function = &manifest.functions[0];
+        let sizes = BTreeMap::from([("m".to_owned(), 5)]);
+        let problem = Problem::new(function, sizes, BTreeMap::new(), BTreeMap::new()).unwrap();
+        let mut places = Places::default();
+        for (index, tensor) in function.tensors().enumerate() {
+            places.tensors.insert(tensor.name.clone(), index);
+        }
+        let kernel = &function.kernels[0];
+        let launch = evaluate(&problem, kernel, 132, &mut Memory::new(0), &mut places).unwrap();
+        assert_eq!(launch.kernel, kernel.symbol);
+        assert_eq!((launch.block, launch.cluster), (kernel.block, kernel.cluster));
+        assert_eq!(launch.grid, [3, 1, 1]);
+        assert_eq!(launch.arguments.len(), kernel.args.len());
+        assert!(launch.arguments.contains(&Argument::Buffer(0)));
+    }
+
+    #[test]
+    fn narrow_scalars_have_nothing_above_their_bits() {
+        let minus_one = (-1i64).to_le_bytes();
+        assert_eq!(bits(ScalarType::I32, minus_one), 0xffff_ffff);
+        assert_eq!(bits(ScalarType::I64, minus_one), u64::MAX);
+    }
+}
