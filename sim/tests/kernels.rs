@@ -200,6 +200,34 @@ fn tile() -> Case {
     }
 }
 
+fn swizzle() -> Case {
+    let map = TensorMap {
+        buffer: 0,
+        element: norma_bundle::Element::F32,
+        dims: vec![32, 20],
+        strides: vec![128],
+        box_dims: vec![32, 8],
+        swizzle: 3,
+    };
+    let edge = [0.0; 64];
+    Case {
+        source: include_str!("kernels/swizzle.mlir"),
+        grid: 3,
+        block: 64,
+        cluster: 1,
+        shared_bytes: 1024,
+        buffers: vec![Ok(floats(counted(640))), Err(768)],
+        arguments: vec![Argument::TensorMap(map), Argument::Buffer(1)],
+        expected: (1, [&edge, &counted(640)[..], &edge].concat()),
+        unobservable: vec![
+            // Any one thread can initialize.
+            (23, "one more than the bound"),
+            // The thread has written nothing by then that those who wait read.
+            (29, "relax the arrival"),
+        ],
+    }
+}
+
 fn stream() -> Case {
     Case {
         source: include_str!("kernels/stream.mlir"),
@@ -265,4 +293,4 @@ macro_rules! cases {
     };
 }
 
-cases!(ring, exchange, tile, stream, last_block, handover);
+cases!(ring, exchange, tile, swizzle, stream, last_block, handover);
