@@ -5,7 +5,7 @@ use norma_oracle::Fill;
 use norma_oracle::fill::Random;
 
 use crate::case::{Case, Layout, Op, Program, Run, Schedule};
-use crate::table::EDGES;
+use crate::table::{EDGES, rows_of_some_ctas};
 
 /// The longest row.
 const LONGEST: u64 = 6000;
@@ -42,7 +42,7 @@ pub fn case(seed: u64) -> Case {
             schedule,
         },
         run: Run {
-            rows: random.of(&[0, 1, 1, 2, 3, 5, 9]),
+            rows: random.of(&[0, 1, 1, 2, 3, 5, 9, rows_of_some_ctas(row)]),
             fill: random.of(&Fill::ALL),
             seed,
             seeds: 2,

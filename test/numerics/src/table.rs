@@ -48,7 +48,7 @@ pub fn cases(long: bool) -> Vec<Case> {
 }
 
 /// Rows that take more than one CTA: of short rows, a CTA has as many as have threads.
-fn rows_of_some_ctas(columns: i64) -> i64 {
+pub fn rows_of_some_ctas(columns: i64) -> i64 {
     2048 / columns.unsigned_abs().next_power_of_two() as i64 + 3
 }
 
@@ -232,6 +232,9 @@ fn schedules(cases: &mut Vec<Case>) {
         (64, few(1)),
         (64, few(2)),
         (64, few(16)),
+        // More threads than elements: partial results of nothing meet each other.
+        (7, few(32)),
+        (33, few(64)),
         (769, few(32)),
         (769, few(64)),
         (1000, few(128)),

@@ -78,7 +78,7 @@ impl fmt::Display for Caught {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Finding(finding) => {
-                write!(f, "{}: '{}'", finding.kind, finding.site.op)?;
+                write!(f, "{}: {}", finding.kind, finding.site)?;
                 match &finding.site.location {
                     Some(location) => write!(f, " at {location}"),
                     None => Ok(()),

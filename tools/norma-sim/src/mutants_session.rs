@@ -99,17 +99,13 @@ impl MutantsSession {
     }
 }
 
-/// Where a mutant was changed: its op's location, and the instruction, as many ops may come from one place.
+/// Where a mutant was changed.
 fn place(mutant: &Mutant) -> String {
-    let mutation = &mutant.mutation;
-    let location = mutation.site.location.as_ref();
-    let location = location
-        .map(|location| format!("{location}: "))
-        .unwrap_or_default();
-    format!(
-        "{location}{}+{} '{}'",
-        mutant.kernel, mutation.pc, mutation.site.op
-    )
+    let site = &mutant.mutation.site;
+    match &site.location {
+        Some(location) => format!("{location}: {site}"),
+        None => site.to_string(),
+    }
 }
 
 fn mutant(mutant: &Mutant) -> Value {
