@@ -196,3 +196,39 @@ fn a_shuffle_reads_a_lane_that_its_mask_leaves_out() {
   ^out:";
     Kernel::of(body).is_found(FindingKind::Uninitialized, "nvvm.shfl.sync", &[]);
 }
+
+/// Only a barrier of all threads does without those that have ended.
+#[test]
+fn a_counted_barrier_waits_for_warps_that_have_ended() {
+    let body = "
+    %late = llvm.icmp \"uge\" %tid, %c32 : i32
+    llvm.cond_br %late, ^out, ^go
+  ^go:
+    nvvm.barrier id = %c1 number_of_threads = %c64
+    llvm.br ^out
+  ^out:";
+    Kernel::of(body).is_found(FindingKind::PartialBarrier, "nvvm.barrier", &[]);
+}
+
+#[test]
+fn a_relaxed_wait_hands_nothing_over() {
+    let body = "
+    llvm.cond_br %first, ^init, ^started
+  ^init:
+    nvvm.mbarrier.init %bar, %c64 : !llvm.ptr<3>, i32
+    llvm.br ^started
+  ^started:
+    nvvm.barrier
+    llvm.store %one, %ai : f32, !llvm.ptr<3>
+    %state = nvvm.mbarrier.arrive %bar : !llvm.ptr<3> -> i64
+    llvm.br ^ask
+  ^ask:
+    %there = nvvm.mbarrier.try_wait %bar, %c0 {relaxed = true} : !llvm.ptr<3>, i32 -> i1
+    llvm.cond_br %there, ^read, ^ask
+  ^read:
+    %other = llvm.xor %tid, %c32 : i32
+    %ap = llvm.getelementptr %a[%other] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    %t = llvm.load %ap : !llvm.ptr<3> -> f32
+    llvm.store %t, %yi : f32, !llvm.ptr<1>";
+    Kernel::of(body).is_found(FindingKind::DataRace, "llvm.load", &[FindingKind::Uninitialized]);
+}

@@ -1,5 +1,7 @@
 //! Atomic operations, fences and flags, within a CTA and between CTAs.
 
+use norma_simulator::FindingKind;
+
 use crate::kernel::Kernel;
 
 /// Each CTA but the last waits for the flag of the next one, which may be let in after it, and adds to what that
@@ -156,4 +158,26 @@ fn pairs_of_bf16_add_up() {
         "%c127 = llvm.mlir.constant(127 : i32) : i32\n    %last =",
     );
     Kernel::of(&body).ctas(2).gives(&[128.0, 128.0], &[]);
+}
+
+/// Atomics of the scope of a CTA count for each CTA by itself.
+#[test]
+fn atomics_of_the_scope_of_a_cta() {
+    let body = "
+    %flag = llvm.getelementptr %w[%cta] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %old = nvvm.inline_ptx \"atom.relaxed.cta.global.add.u32 $0, [$1], $2;\" ro(%flag, %c1 : !llvm.ptr<1>, i32) -> i32
+    nvvm.barrier
+    %n = llvm.load %flag : !llvm.ptr<1> -> i32
+    %f = llvm.sitofp %n : i32 to f32
+    %row = llvm.mul %cta, %c64 : i32
+    %at = llvm.add %row, %tid : i32
+    %to = llvm.getelementptr %y[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    llvm.store %f, %to : f32, !llvm.ptr<1>";
+    Kernel::of(body).ctas(2).gives(&[64.0; 128], &[]);
+    // One counter for both is a race.
+    let shared = body.replace("%w[%cta]", "%w[%c0]");
+    let op = "atom.relaxed.cta.global.add.u32";
+    Kernel::of(&shared)
+        .ctas(2)
+        .is_found(FindingKind::DataRace, op, &[]);
 }

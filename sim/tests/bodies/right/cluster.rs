@@ -147,3 +147,60 @@ fn ctas_copy_to_each_other_in_bulk() {
     );
     Kernel::of(&body).cluster(2).gives(&swapped(), &[BRINGS_A_COPY]);
 }
+
+/// A consumer's arrivals at a producer's mbarrier in another CTA, whose CTA waits for them before it ends, as pipelines
+/// across a cluster do.
+#[test]
+fn a_producer_waits_for_its_consumers_before_it_ends() {
+    let body = "
+    %peer_bar = nvvm.mapa %bar, %c0 : !llvm.ptr<3> -> !llvm.ptr<7>
+    llvm.cond_br %first, ^init, ^started
+  ^init:
+    nvvm.mbarrier.init %bar, %c2 : !llvm.ptr<3>, i32
+    nvvm.fence.mbarrier.init
+    llvm.br ^started
+  ^started:
+    nvvm.cluster.arrive.relaxed {aligned}
+    nvvm.cluster.wait {aligned}
+    %leader = llvm.icmp \"eq\" %rank, %c0 : i32
+    llvm.cond_br %first, ^tell, ^wait
+  ^tell:
+    nvvm.mbarrier.arrive %peer_bar {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
+    llvm.br ^wait
+  ^wait:
+    llvm.cond_br %leader, ^ask, ^out
+  ^ask:
+    %there = nvvm.mbarrier.try_wait %bar, %c0 : !llvm.ptr<3>, i32 -> i1
+    llvm.cond_br %there, ^end, ^ask
+  ^end:
+    llvm.store %one, %yi : f32, !llvm.ptr<1>
+    llvm.br ^out
+  ^out:";
+    Kernel::of(body).cluster(2).gives(&[1.0; 64], &[]);
+}
+
+/// All threads of both CTAs count in one place of one CTA.
+#[test]
+fn remote_atomics_count() {
+    let body = "
+    %peer = nvvm.mapa %a, %c0 : !llvm.ptr<3> -> !llvm.ptr<7>
+    llvm.cond_br %first, ^init, ^started
+  ^init:
+    llvm.store %c0, %a : i32, !llvm.ptr<3>
+    llvm.br ^started
+  ^started:
+    nvvm.cluster.arrive {aligned}
+    nvvm.cluster.wait {aligned}
+    %old = nvvm.inline_ptx \"atom.relaxed.cluster.shared::cluster.add.u32 $0, [$1], $2;\" ro(%peer, %c1 : !llvm.ptr<7>, i32) -> i32
+    nvvm.cluster.arrive {aligned}
+    nvvm.cluster.wait {aligned}
+    %n = llvm.load %a : !llvm.ptr<3> -> i32
+    %f = llvm.sitofp %n : i32 to f32
+    %leader = llvm.icmp \"eq\" %rank, %c0 : i32
+    llvm.cond_br %leader, ^end, ^out
+  ^end:
+    llvm.store %f, %yi : f32, !llvm.ptr<1>
+    llvm.br ^out
+  ^out:";
+    Kernel::of(body).cluster(2).gives(&[128.0; 64], &[]);
+}
