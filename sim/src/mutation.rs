@@ -176,3 +176,71 @@ struct Value {
     code: Vec<Instruction>,
     register: Register,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{Edge, IntegerOp};
+
+    /// A loop around a barrier, whose exit lies behind it.
+    fn kernel() -> Kernel {
+        let edge = |target| Edge {
+            target,
+            moves: Vec::new(),
+        };
+        let code = vec![
+            Instruction::Constant { to: 0, value: 1 },
+            Instruction::WarpBarrier { mask: 0 },
+            Instruction::Integer {
+                op: IntegerOp::Add,
+                bits: 32,
+                to: 1,
+                a: 0,
+                b: 0,
+            },
+            Instruction::ConditionalBranch {
+                condition: 0,
+                yes: edge(1),
+                no: edge(4),
+            },
+            Instruction::Return,
+        ];
+        Kernel {
+            registers: 2,
+            sites: vec![0; code.len()],
+            code,
+            ..Kernel::default()
+        }
+    }
+
+    fn targets(kernel: &Kernel) -> Vec<Pc> {
+        let edges = kernel.code.iter().flat_map(Instruction::edges);
+        edges.map(|edge| edge.target).collect()
+    }
+
+    #[test]
+    fn edges_follow_their_blocks() {
+        let kernel = kernel();
+        let mutation = |code| Mutation {
+            pc: 1,
+            site: Site::default(),
+            concern: Concern::Synchronization,
+            what: "",
+            code,
+        };
+        let dropped = mutation(Vec::new()).apply(&kernel);
+        assert_eq!((targets(&dropped), dropped.sites.len()), (vec![1, 3], 4));
+        let barrier = kernel.code[1].clone();
+        let doubled = mutation(vec![barrier.clone(), barrier]).apply(&kernel);
+        assert_eq!((targets(&doubled), doubled.sites.len()), (vec![1, 5], 6));
+    }
+
+    #[test]
+    fn what_nobody_reads_is_left_alone() {
+        let mut kernel = kernel();
+        let mutated = |kernel: &Kernel| mutations(kernel, &[]).iter().any(|mutation| mutation.pc == 2);
+        assert!(!mutated(&kernel));
+        kernel.code[1] = Instruction::WarpBarrier { mask: 1 };
+        assert!(mutated(&kernel));
+    }
+}

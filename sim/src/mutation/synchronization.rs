@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use super::{Variant, after, with};
-use crate::program::{BarrierKind, Fence, Instruction, MbarrierOp, Register};
+use crate::program::{BarrierKind, Fence, Instruction, MbarrierOp, MemoryOrder, Register};
 
 const WARP: u32 = 32;
 /// The smallest part of a bulk copy, in bytes (PTX ISA, "cp.async.bulk").
@@ -18,7 +18,13 @@ pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Vari
             ..
         } => barrier(context, instruction, *id, *threads),
         // Either alone is an error by itself; what a missing barrier of the cluster does shows without its order.
-        Instruction::ClusterArrive { .. } => vec![Variant::dropped("drop the arrival")],
+        Instruction::ClusterArrive { release, .. } => {
+            let mut variants = vec![Variant::dropped("drop the arrival")];
+            if *release {
+                variants.push(Variant::other("relax the arrival", with(instruction, relax)));
+            }
+            variants
+        }
         Instruction::ClusterWait { .. } => vec![Variant::dropped("drop the wait")],
         Instruction::WarpBarrier { .. } => vec![Variant::dropped("drop the warp's barrier")],
         Instruction::Mbarrier { .. } => mbarrier(context, instruction),
@@ -41,10 +47,41 @@ pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Vari
             vec![Variant::new("copy 16 bytes less", after(less.code, shorter))]
         }
         Instruction::Fence(fence) if *fence != Fence::OtherProxy => {
-            vec![Variant::dropped("drop the fence")]
+            let mut variants = vec![Variant::dropped("drop the fence")];
+            if let Fence::ProxyAsync { shared, global } = *fence {
+                // The fence of another state space.
+                let other = Fence::ProxyAsync {
+                    shared: !shared,
+                    global: !global,
+                };
+                let other = Instruction::Fence(other);
+                variants.extend((shared != global).then(|| Variant::other("fence the other memory", other)));
+            }
+            variants
+        }
+        // A flag that is read or written like data.
+        Instruction::Load { order, .. } | Instruction::Store { order, .. } if order.strong => {
+            vec![Variant::other(
+                "make it an ordinary access",
+                with(instruction, relax),
+            )]
+        }
+        Instruction::Atomic { order, .. } if order.acquire || order.release => {
+            vec![Variant::other("relax the atomic", with(instruction, relax))]
         }
         Instruction::GridDependencyWait => vec![Variant::dropped("drop the wait")],
         _ => Vec::new(),
+    }
+}
+
+/// Takes away what an instruction orders.
+fn relax(instruction: &mut Instruction) {
+    match instruction {
+        Instruction::ClusterArrive { release, .. } => *release = false,
+        Instruction::Load { order, .. } | Instruction::Store { order, .. } => *order = MemoryOrder::default(),
+        Instruction::Mbarrier { order, .. } => order.release = false,
+        Instruction::Atomic { order, .. } => (order.acquire, order.release) = (false, false),
+        _ => {}
     }
 }
 
@@ -149,12 +186,7 @@ fn mbarrier(context: &Context, instruction: &Instruction) -> Vec<Variant> {
         }
     }
     if order.release && matches!(op, MbarrierOp::Arrive | MbarrierOp::ArriveDrop) {
-        let relaxed = with(instruction, |arrive| {
-            if let Instruction::Mbarrier { order, .. } = arrive {
-                order.release = false;
-            }
-        });
-        variants.push(Variant::other("relax the arrival", relaxed));
+        variants.push(Variant::other("relax the arrival", with(instruction, relax)));
     }
     variants
 }
