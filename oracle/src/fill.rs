@@ -75,7 +75,7 @@ const TABLE: usize = 1 << 16;
 /// One element in this many is special under [`Fill::Special`], so that most rows have none, some a few; in a small tensor
 /// about eight are.
 const SPECIAL_RATE: u64 = 1 << 13;
-/// Integers are drawn from 0 to this, so that they serve as labels of small class counts too.
+/// Integers of more than 8 bits are drawn from 0 to this, so that they serve as labels of small class counts too.
 const INTEGER_BOUND: u64 = 64;
 /// [`Fill::Large`] doubles the bound up to so many times, so that labels of many classes are among them.
 const INTEGER_DOUBLINGS: u64 = 7;
@@ -105,6 +105,8 @@ fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
     if let Some(bits) = element.integer_bits() {
         let bound = match fill {
             Fill::Ones => return 1,
+            // Too few bits for labels, and a sign to get wrong.
+            _ if bits <= 8 => 1 << bits,
             Fill::Large => INTEGER_BOUND << random.below(INTEGER_DOUBLINGS + 1),
             _ => INTEGER_BOUND,
         };
@@ -204,6 +206,12 @@ mod tests {
             );
         }
         assert!(labels.iter().all(|label| *label < 8192));
+    }
+
+    #[test]
+    fn bytes_are_of_both_signs() {
+        let bytes = generate(Element::I8, 1000, Fill::Normal, &mut Random::new(1));
+        assert!(bytes.contains(&0x80) && bytes.contains(&0x7f));
     }
 
     #[test]
