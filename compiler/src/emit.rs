@@ -5,6 +5,7 @@
 //! what the target lacks.
 
 pub mod cubin;
+mod errata;
 mod fatal;
 pub mod gate;
 pub mod llvm_ir;

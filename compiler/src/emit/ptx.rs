@@ -4,6 +4,7 @@ use inkwell::OptimizationLevel;
 use inkwell::module::Module;
 use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, TargetMachine, TargetTriple};
 
+use super::errata;
 use super::llvm_ir::LlvmContext;
 use crate::error::{Error, Result};
 use crate::target::Target;
@@ -31,7 +32,7 @@ pub fn target_machine(target: &Target) -> Result<TargetMachine> {
         .ok_or_else(|| Error::internal(format!("LLVM has no code generator for '{}'", target.name)))
 }
 
-/// Generates PTX text.
+/// Generates PTX text, written so that ptxas gets it right ([`errata`]).
 ///
 /// # Errors
 ///
@@ -43,5 +44,7 @@ pub fn generate(context: &LlvmContext, module: &Module, machine: &TargetMachine)
     context.check("generating PTX")?;
     let bytes = buffer.as_slice();
     let text = bytes.strip_suffix(b"\0").unwrap_or(bytes);
-    String::from_utf8(text.to_vec()).map_err(|_| Error::internal("LLVM generated PTX that is not UTF-8"))
+    let text =
+        std::str::from_utf8(text).map_err(|_| Error::internal("LLVM generated PTX that is not UTF-8"))?;
+    Ok(errata::avoid(text))
 }

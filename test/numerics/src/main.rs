@@ -34,25 +34,25 @@ struct Cli {
 #[derive(Debug, clap::Args)]
 struct Options {
     /// Run longer rows, more seeds and more drawn cases too
-    #[arg(long)]
+    #[arg(long, global = true)]
     long: bool,
     /// Run only cases whose name contains this
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, global = true, value_name = "TEXT")]
     filter: Option<String>,
     /// The seed of the first drawn case; the others follow
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, global = true, default_value_t = 1)]
     seed: u64,
     /// How many cases to draw; 300 where not given, 4000 with --long
-    #[arg(long, value_name = "N")]
+    #[arg(long, global = true, value_name = "N")]
     drawn: Option<u64>,
     /// How many failures to reduce and print in full; of others only the name is told
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_told: usize,
     /// Where programs that fail are written
-    #[arg(long, value_name = "DIR", default_value = "target/numerics")]
+    #[arg(long, global = true, value_name = "DIR", default_value = "target/numerics")]
     output: PathBuf,
     /// Print the cases' names and run none
-    #[arg(long)]
+    #[arg(long, global = true)]
     list: bool,
 }
 
