@@ -55,7 +55,7 @@ fn next_steps(built: &Path) -> String {
         "\nnext, from the repository's root:\n\
          \u{20} {built}/normac {INPUT} --emit=kernel\n\
          \u{20}     shows the kernel before any schedule; other levels are gl, nvvm and ptx\n\
-         \u{20} {built}/norma-run {OUTPUT} --size m=16384 --check --time\n\
+         \u{20} {built}/norma-run {OUTPUT} --size m=16384 --verify --time\n\
          \u{20}     checks and times it, on a machine with a GPU\n\
          \n\
          {OUTPUT}/manifest.json says how to launch the kernel; README, \"A kernel of your own\", how to write one\n"
