@@ -41,13 +41,19 @@ pub fn problem<'f>(options: &Options, function: &'f Function) -> Result<Problem<
             function.name
         )));
     }
-    let problem = Problem::new(
+    let bound = Problem::new(
         function,
         by_name(&options.sizes),
         by_name(&options.strides),
         by_name(&options.scalars),
-    )?;
-    Ok(problem)
+    );
+    bound.map_err(|error| match function.definition {
+        Some(_) => error.into(),
+        // Which tensors' sizes are the same is lost on the way down.
+        None => Error::Request(format!(
+            "{error}, or the source that the module comes from with --oracle"
+        )),
+    })
 }
 
 /// How it is run.
