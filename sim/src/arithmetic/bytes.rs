@@ -1,32 +1,39 @@
 //! Moving bits between registers without regard to what they mean.
 
 use super::lanes::{LANES, Lanes, map3};
+use crate::program::Register;
 
-/// Component `index` of [`crate::program::Instruction::Repack`]: the bits of the operands `from`, lowest first, cut anew.
-///
-/// Components are computed one at a time, so that no vector of results is needed; bits past the last operand are zero.
-pub fn repack(index: usize, to_bits: u8, from_bits: u8, mask: u32, to: &mut Lanes, from: &[&Lanes]) {
-    let (to_bits, from_bits) = (usize::from(to_bits), usize::from(from_bits));
-    let keep = u64::MAX >> (64 - to_bits.clamp(1, 64));
-    let first = index * to_bits;
-    let mut results = [0; LANES];
-    // The operands that hold bits `first..first + to_bits`.
-    let operands = first / from_bits..(first + to_bits).div_ceil(from_bits);
-    for (number, operand) in from.iter().enumerate().take(operands.end).skip(operands.start) {
-        let start = number * from_bits;
-        if start <= first {
-            results
-                .iter_mut()
-                .zip(*operand)
-                .for_each(|(result, bits)| *result |= bits >> (first - start));
-        } else {
-            results
-                .iter_mut()
-                .zip(*operand)
-                .for_each(|(result, bits)| *result |= bits << (start - first));
+/// [`crate::program::Instruction::Repack`]: the bits of the registers `from`, lowest first, cut anew into the registers
+/// `to`, none of which is among `from`. Bits past the last operand are zero.
+pub fn repack(registers: &mut [Lanes], mask: u32, to: (&[Register], u8), from: (&[Register], u8)) {
+    let ((to, to_bits), (from, from_bits)) = (to, from);
+    let keep = |bits: u8| u64::MAX >> (64 - u32::from(bits.clamp(1, 64)));
+    let (mut held, mut bits) = ([0u128; LANES], 0u32);
+    let mut sources = from.iter();
+    for target in to {
+        while bits < u32::from(to_bits)
+            && let Some(source) = sources.next()
+        {
+            for (held, source) in held.iter_mut().zip(&registers[*source as usize]) {
+                *held |= u128::from(source & keep(from_bits)) << bits;
+            }
+            bits += u32::from(from_bits);
         }
+        let mut results = [0; LANES];
+        for (result, held) in results.iter_mut().zip(&mut held) {
+            *result = *held as u64 & keep(to_bits);
+            *held >>= to_bits;
+        }
+        bits = bits.saturating_sub(u32::from(to_bits));
+        map3(
+            mask,
+            &mut registers[*target as usize],
+            &results,
+            &results,
+            &results,
+            |bits, _, _| bits,
+        );
     }
-    map3(mask, to, &results, &results, &results, |bits, _, _| bits & keep);
 }
 
 /// [`crate::program::Instruction::PermuteBytes`] (PTX ISA, "Data Movement and Conversion Instructions: prmt", default
@@ -53,15 +60,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn repack_once(to_bits: u8, from_bits: u8, from: &[u64]) -> Vec<u64> {
-        let lanes: Vec<Lanes> = from.iter().map(|bits| [*bits; LANES]).collect();
-        let from: Vec<&Lanes> = lanes.iter().collect();
-        (0..from.len() * usize::from(from_bits) / usize::from(to_bits))
-            .map(|index| {
-                let mut to = [0; LANES];
-                repack(index, to_bits, from_bits, 1 << 7, &mut to, &from);
-                to[7]
-            })
-            .collect()
+        let count = from.len() * usize::from(from_bits) / usize::from(to_bits);
+        let mut registers: Vec<Lanes> = from.iter().map(|bits| [*bits; LANES]).collect();
+        registers.resize(from.len() + count, [0; LANES]);
+        let numbers: Vec<Register> = (0..registers.len() as Register).collect();
+        let (operands, results) = numbers.split_at(from.len());
+        repack(&mut registers, 1 << 7, (results, to_bits), (operands, from_bits));
+        registers[from.len()..].iter().map(|lanes| lanes[7]).collect()
     }
 
     #[test]

@@ -125,7 +125,7 @@ pub(super) fn compute(
             to_bits,
             from,
             from_bits,
-        } => repack(registers, mask, (to, *to_bits), (from, *from_bits)),
+        } => arithmetic::repack(registers, mask, (to, *to_bits), (from, *from_bits)),
         Instruction::PermuteBytes { to, a, b, selector } => {
             let [a, b, selector] = [*a, *b, *selector].map(|register| registers[register as usize]);
             arithmetic::permute_bytes(mask, &mut registers[*to as usize], &a, &b, &selector);
@@ -152,32 +152,6 @@ fn set(registers: &mut [Lanes], to: Register, mask: u32, value: &Lanes) {
         *to = *value;
     } else {
         lanes(mask).for_each(|lane| to[lane] = value[lane]);
-    }
-}
-
-/// Cuts the bits of some registers anew.
-fn repack(registers: &mut [Lanes], mask: u32, to: (&[Register], u8), from: (&[Register], u8)) {
-    let ((to, to_bits), (from, from_bits)) = (to, from);
-    let wide = |bits: u8| if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
-    let (mut held, mut bits) = ([0u128; LANES], 0u32);
-    let mut sources = from.iter();
-    // Results may be written before all operands are read only where those are other registers, as SSA values are.
-    for target in to {
-        while bits < u32::from(to_bits) {
-            let Some(source) = sources.next() else { return };
-            let source = &registers[*source as usize];
-            for lane in 0..LANES {
-                held[lane] |= u128::from(source[lane] & wide(from_bits)) << bits;
-            }
-            bits += u32::from(from_bits);
-        }
-        let mut value = [0; LANES];
-        for lane in 0..LANES {
-            value[lane] = held[lane] as u64 & wide(to_bits);
-            held[lane] >>= to_bits;
-        }
-        bits -= u32::from(to_bits);
-        set(registers, *target, mask, &value);
     }
 }
 

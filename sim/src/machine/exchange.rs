@@ -73,25 +73,16 @@ impl Machine<'_> {
                 let warp = self.warp(turn.at);
                 let [values, offsets, clamps] =
                     [*value, *offset, *clamp].map(|register| warp.registers[register as usize]);
-                let (mut result, mut ranges, mut strays) = ([0; LANES], [0; LANES], None);
-                for lane in lanes(turn.mask) {
-                    let (source, is_in_range) = warp_exchange::shuffle_source(
-                        *kind,
-                        lane as u32,
-                        offsets[lane] as u32,
-                        clamps[lane] as u32,
-                    );
-                    if turn.mask >> source & 1 == 0 {
-                        strays = Some((lane, source));
-                    }
-                    result[lane] = values[source as usize];
-                    ranges[lane] = u64::from(is_in_range);
-                }
-                warp.set(*to, turn.mask, &result);
+                let to = &mut warp.registers[*to as usize];
+                let shuffled = warp_exchange::shuffle(*kind, turn.mask, to, &values, &offsets, &clamps);
                 if let Some(in_range) = in_range {
+                    let ranges = std::array::from_fn(|lane| u64::from(shuffled.in_range >> lane & 1));
                     warp.set(*in_range, turn.mask, &ranges);
                 }
-                if let Some((lane, source)) = strays {
+                if shuffled.undefined != 0 {
+                    let lane = shuffled.undefined.trailing_zeros();
+                    let [offset, clamp] = [offsets, clamps].map(|values| values[lane as usize] as u32);
+                    let (source, _) = warp_exchange::shuffle_source(*kind, lane, offset, clamp);
                     let message = format!("reads lane {source}, which does not take part");
                     let turn = Turn {
                         mask: 1 << lane,
