@@ -1,7 +1,7 @@
 //! What an asynchronous copy moves: its bytes cut into parts, after its instruction's rules are checked.
 //!
 //! Planning is pure: numbers in, a [`CopyPlan`] or a [`CopyFault`] out. Neither memory's contents nor time take part;
-//! the machine moves the bytes when it pleases, one landing at a time, in any order.
+//! the machine moves the bytes when it pleases, one part at a time, in any order.
 
 mod bulk;
 mod tensor;
@@ -9,23 +9,18 @@ mod tensor;
 pub use bulk::{bulk, cp_async};
 pub use tensor::{check_map, tensor};
 
-use std::ops::Range;
-
 use thiserror::Error;
 
-/// The most landings a copy is cut into: enough for a reader that does not wait to see half of one, few enough to be
-/// quick.
-pub const LARGEST_LANDING_COUNT: usize = 32;
+/// The most parts that a plain copy is cut into: enough for a reader that does not wait to see half of one, few enough to
+/// be quick.
+pub const LARGEST_PART_COUNT: usize = 32;
 
 /// A copy, cut up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyPlan {
-    /// What moves, in the order of the destination as the instruction walks it.
+    /// What moves, in the order of the destination as the instruction walks it. Each part lands at once; together those
+    /// of a load have as many bytes as its completion counts, also where a box hangs over the tensor's edge.
     pub parts: Vec<Part>,
-    /// Which parts land at once: consecutive ranges of `parts`, none empty.
-    pub landings: Vec<Range<usize>>,
-    /// Bytes that completion counts: those of a whole box even where it hangs over the tensor's edge.
-    pub transaction_bytes: u64,
 }
 
 /// Bytes that are consecutive on both sides.
@@ -73,33 +68,11 @@ pub enum CopyFault {
     Swizzle { swizzle: u32 },
 }
 
+#[cfg(test)]
 impl CopyPlan {
-    /// Groups parts, in order, to landings of about equal numbers of bytes.
-    fn of(parts: Vec<Part>, transaction_bytes: u64) -> Self {
-        let total: u64 = parts.iter().map(|part| u64::from(part.bytes)).sum();
-        let enough = total.div_ceil(LARGEST_LANDING_COUNT as u64);
-        let mut landings = Vec::with_capacity(LARGEST_LANDING_COUNT);
-        let (mut start, mut bytes) = (0, 0);
-        for (index, part) in parts.iter().enumerate() {
-            bytes += u64::from(part.bytes);
-            if bytes >= enough {
-                landings.push(start..index + 1);
-                (start, bytes) = (index + 1, 0);
-            }
-        }
-        if start < parts.len() {
-            landings.push(start..parts.len());
-        }
-        Self {
-            parts,
-            landings,
-            transaction_bytes,
-        }
-    }
-
-    /// The parts of each landing.
-    pub fn pieces(&self) -> impl ExactSizeIterator<Item = &[Part]> {
-        self.landings.iter().map(|landing| &self.parts[landing.clone()])
+    /// How many bytes land.
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| u64::from(part.bytes)).sum()
     }
 }
 
@@ -108,32 +81,5 @@ fn aligned(side: &'static str, address: u64, align: u64) -> Result<(), CopyFault
         Ok(())
     } else {
         Err(CopyFault::Misaligned { side, address, align })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn landings_cover_all_parts_in_order() {
-        for count in [0, 1, 5, 31, 32, 33, 100, 512] {
-            let parts: Vec<Part> = (0..count)
-                .map(|index| Part {
-                    source: Some(index * 16),
-                    destination: index * 16,
-                    bytes: 16,
-                })
-                .collect();
-            let plan = CopyPlan::of(parts.clone(), count * 16);
-            assert!(plan.landings.len() <= LARGEST_LANDING_COUNT);
-            assert!(
-                plan.landings.len() as u64 >= count.min(16),
-                "{count} parts land in {}",
-                plan.landings.len()
-            );
-            assert_eq!(plan.pieces().flatten().copied().collect::<Vec<_>>(), parts);
-            assert!(plan.pieces().all(|piece| !piece.is_empty()));
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Copies of consecutive bytes: `cp.async.bulk` and `cp.async`.
 
-use super::{CopyFault, CopyPlan, LARGEST_LANDING_COUNT, Part, aligned};
+use super::{CopyFault, CopyPlan, LARGEST_PART_COUNT, Part, aligned};
 
 /// Plans a `cp.async.bulk`, which moves a multiple of 16 bytes between addresses that are multiples of 16 (PTX ISA,
 /// "Data Movement and Conversion Instructions: cp.async.bulk").
@@ -11,7 +11,7 @@ pub fn bulk(source: u64, destination: u64, bytes: u64) -> Result<CopyPlan, CopyF
     aligned("source", source, 16)?;
     aligned("destination", destination, 16)?;
     let step = bytes
-        .div_ceil(LARGEST_LANDING_COUNT as u64)
+        .div_ceil(LARGEST_PART_COUNT as u64)
         .next_multiple_of(16)
         .max(16);
     let parts = (0..bytes)
@@ -22,7 +22,7 @@ pub fn bulk(source: u64, destination: u64, bytes: u64) -> Result<CopyPlan, CopyF
             bytes: step.min(bytes - offset) as u32,
         })
         .collect();
-    Ok(CopyPlan::of(parts, bytes))
+    Ok(CopyPlan { parts })
 }
 
 /// Plans a `cp.async` of 4, 8 or 16 bytes between addresses that are multiples of its size, of which `source_bytes` are
@@ -53,11 +53,7 @@ pub fn cp_async(
         bytes: (bytes - source_bytes) as u32,
     };
     let parts: Vec<Part> = [read, zeros].into_iter().filter(|part| part.bytes > 0).collect();
-    Ok(CopyPlan {
-        landings: std::iter::once(0..parts.len()).collect(),
-        parts,
-        transaction_bytes: bytes,
-    })
+    Ok(CopyPlan { parts })
 }
 
 #[cfg(test)]
@@ -84,16 +80,16 @@ mod tests {
     #[test]
     fn a_large_copy_lands_in_many_pieces() {
         let plan = bulk(0, 0, 16384).unwrap();
-        assert_eq!(plan.landings.len(), 32);
-        assert_eq!(bulk(0, 0, 16).unwrap().landings.len(), 1);
+        assert_eq!(plan.parts.len(), 32);
+        assert_eq!(bulk(0, 0, 16).unwrap().parts.len(), 1);
         assert_eq!(bulk(0, 0, 0).unwrap(), CopyPlan::default());
     }
 
     #[test]
     fn a_copy_at_the_end_of_the_addresses_is_planned_too() {
         let last = u64::MAX - 15;
-        assert_eq!(bulk(last, last, 32).unwrap().transaction_bytes, 32);
-        assert_eq!(cp_async(last, last, 16, None).unwrap().transaction_bytes, 16);
+        assert_eq!(bulk(last, last, 32).unwrap().bytes(), 32);
+        assert_eq!(cp_async(last, last, 16, None).unwrap().bytes(), 16);
     }
 
     #[test]
@@ -136,7 +132,7 @@ mod tests {
                 next += u64::from(part.bytes);
             }
             prop_assert_eq!(next, bytes);
-            prop_assert_eq!(plan.transaction_bytes, bytes);
+            prop_assert_eq!(plan.bytes(), bytes);
         }
     }
 }
