@@ -18,6 +18,7 @@ pub mod mutation;
 pub mod options;
 pub mod program;
 pub mod race;
+mod splitmix;
 pub mod traffic;
 pub mod warp_exchange;
 

@@ -13,6 +13,7 @@ use super::lanes::{LANES, Lanes};
 use super::{format, nan};
 use crate::options::Approximation;
 use crate::program::{ApproximateFunction, Format};
+use crate::splitmix;
 
 /// [`crate::program::Instruction::Approximate`].
 pub fn approximate(
@@ -48,11 +49,8 @@ pub fn approximate(
 
 /// Whether the result errs upwards.
 fn upwards(function: ApproximateFunction, a: u32, b: u32) -> bool {
-    // The finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-    let mut hash = u64::from(a) << 32 | u64::from(b).rotate_left(7) ^ (function as u64) << 16;
-    hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (hash ^ hash >> 31) & 1 == 1
+    let operands = u64::from(a) << 32 | u64::from(b).rotate_left(7) ^ (function as u64) << 16;
+    splitmix::mix(operands) & 1 == 1
 }
 
 /// The largest error that the PTX ISA (version 8.8, "Floating Point Instructions") documents for a result.

@@ -180,9 +180,7 @@ impl Machine<'_> {
         if let Err(flow) = self.together(turn, aligned) {
             return flow;
         }
-        let indices: Vec<usize> = lanes(turn.mask)
-            .map(|lane| self.thread_index(turn.at, lane))
-            .collect();
+        let indices = self.threads_of(turn);
         let cluster = &mut self.clusters[turn.at.cluster];
         if indices.iter().any(|index| cluster.barrier.pending[*index]) {
             let message = "arrives again without having waited".to_owned();
@@ -253,9 +251,7 @@ impl Machine<'_> {
         if let Err(flow) = self.together(turn, aligned) {
             return flow;
         }
-        let indices: Vec<usize> = lanes(turn.mask)
-            .map(|lane| self.thread_index(turn.at, lane))
-            .collect();
+        let indices = self.threads_of(turn);
         let cluster = &mut self.clusters[turn.at.cluster];
         if indices.iter().any(|index| !cluster.barrier.pending[*index]) {
             let message = "waits without having arrived".to_owned();

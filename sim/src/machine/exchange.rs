@@ -129,9 +129,10 @@ impl Machine<'_> {
 
     /// `bar.warp.sync` orders what its threads did before and do after.
     fn order_lanes(&mut self, turn: Turn, members: u32) {
-        let indices: Vec<usize> = lanes(members)
-            .map(|lane| self.thread_index(turn.at, lane))
-            .collect();
+        let indices = self.threads_of(Turn {
+            mask: members,
+            ..turn
+        });
         let cluster = &mut self.clusters[turn.at.cluster];
         let told = indices.iter().map(|index| {
             (

@@ -10,7 +10,7 @@ use super::access::{Spot, Target};
 use super::cluster::AgentKey;
 use super::step::{Flow, Turn};
 use super::thread::{ByScope, Knowledge};
-use super::warp::{LANES, Wait, lanes};
+use super::warp::{LANES, Wait};
 use crate::finding::FindingKind;
 use crate::program::{Fence, MemoryOrder};
 use crate::race::Event;
@@ -28,9 +28,7 @@ pub(crate) struct Passed {
 
 impl Machine<'_> {
     pub(super) fn fence(&mut self, turn: Turn, fence: Fence) -> Flow {
-        let indices: Vec<usize> = lanes(turn.mask)
-            .map(|lane| self.thread_index(turn.at, lane))
-            .collect();
+        let indices = self.threads_of(turn);
         let cluster = &mut self.clusters[turn.at.cluster];
         for index in indices {
             let thread = &mut cluster.threads[index];
@@ -152,9 +150,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn grid_dependency_wait(&mut self, turn: Turn) -> Flow {
-        let indices: Vec<usize> = lanes(turn.mask)
-            .map(|lane| self.thread_index(turn.at, lane))
-            .collect();
+        let indices = self.threads_of(turn);
         let cluster = &mut self.clusters[turn.at.cluster];
         let event = cluster.event(AgentKey::Predecessors, 1);
         for index in indices {

@@ -5,7 +5,9 @@
 //! so schedules are not merely random but extreme in turn: one warp as far ahead as it gets, copies as late as they
 //! may be, one instruction at a time.
 
-/// A generator of choices (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
+use crate::splitmix;
+
+/// A generator of choices.
 #[derive(Clone, Debug)]
 pub(crate) struct Choices {
     state: u64,
@@ -61,11 +63,8 @@ impl Choices {
     }
 
     pub fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.state = self.state.wrapping_add(splitmix::STEP);
+        splitmix::mix(self.state)
     }
 
     /// A number below `bound`; 0 if that is 0.

@@ -279,6 +279,13 @@ impl Machine<'_> {
         &mut self.clusters[at.cluster].ctas[at.cta].warps[at.warp]
     }
 
+    /// The indices in their cluster of the threads of a turn, lowest lane first.
+    pub(super) fn threads_of(&self, turn: Turn) -> Vec<usize> {
+        lanes(turn.mask)
+            .map(|lane| self.thread_index(turn.at, lane))
+            .collect()
+    }
+
     /// The index in its cluster of the thread in a lane.
     pub(super) fn thread_index(&self, at: At, lane: usize) -> usize {
         at.cta * self.block_threads() as usize + at.warp * super::warp::LANES + lane

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::initialized::Initialized;
 use crate::race::{Accessor, Conflict, Shadow};
+use crate::splitmix;
 
 /// Bytes of the widest access of a lane.
 pub const WIDEST: usize = 16;
@@ -230,11 +231,7 @@ impl Region {
     }
 }
 
-/// What memory that nobody wrote holds at a place: any bits, others for another seed (the finalizer of SplitMix64;
-/// Steele, Lea and Flood, OOPSLA 2014).
+/// What memory that nobody wrote holds at a place: any bits, others for another seed.
 fn garbage(seed: u64, place: u64) -> u64 {
-    let mut bits = seed ^ place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
+    splitmix::mix(seed ^ place.wrapping_add(1).wrapping_mul(splitmix::STEP))
 }

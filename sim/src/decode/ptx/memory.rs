@@ -6,7 +6,7 @@ use super::{
     qualifiers::{Kind, Qualifiers, Type},
     statement::Operand,
 };
-use crate::program::{AtomicFormat, AtomicOp, Conversion, Format, Instruction, MemoryOrder, Space};
+use crate::program::{AtomicFormat, AtomicOp, Conversion, Format, Instruction, MemoryOrder, Register, Space};
 
 /// The widest access of a thread, in bytes (PTX ISA 8.8, "ld": `.v8.b32` and `.v4.b64` only of global memory on sm_100).
 const WIDEST: usize = 32;
@@ -19,6 +19,12 @@ fn without_policy<'o>(q: &mut Qualifiers<'_>, found: &'o [Operand]) -> &'o [Oper
         [rest @ .., _policy] if hint => rest,
         all => all,
     }
+}
+
+/// The registers of what an access stores.
+fn stored(asm: &mut Assembly<'_, '_>, from: &Operand, count: usize, ty: Type) -> Result<Vec<Register>> {
+    let components = asm.components(from, count)?;
+    components.iter().map(|from| asm.source(from, ty)).collect()
 }
 
 fn width(ty: Type, count: usize) -> Result<(u8, u32)> {
@@ -101,11 +107,7 @@ pub(super) fn store(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &
     };
     let (bytes, align) = width(ty, count)?;
     let address = asm.address(address)?;
-    let from = asm
-        .components(from, count)?
-        .iter()
-        .map(|from| asm.source(from, ty))
-        .collect::<Result<Vec<_>>>()?;
+    let from = stored(asm, from, count, ty)?;
     let guard = asm.guard();
     asm.push(Instruction::Store {
         space,
@@ -133,11 +135,7 @@ fn store_async(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Oper
     };
     let (bytes, _) = width(ty, count)?;
     let address = asm.address(address)?;
-    let from = asm
-        .components(from, count)?
-        .iter()
-        .map(|from| asm.source(from, ty))
-        .collect::<Result<Vec<_>>>()?;
+    let from = stored(asm, from, count, ty)?;
     let mbarrier = asm.address(mbarrier)?;
     let guard = asm.guard();
     asm.push(Instruction::StoreAsync {

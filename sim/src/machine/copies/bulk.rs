@@ -11,7 +11,7 @@ use crate::machine::access::Target;
 use crate::machine::cluster::AgentKey;
 use crate::machine::mbarriers::MbarrierPlace;
 use crate::machine::step::{Flow, Turn};
-use crate::machine::warp::{Wait, lanes};
+use crate::machine::warp::Wait;
 use crate::program::{AtomicFormat, AtomicOp, BulkPlace, Completion, Instruction, Register, Space};
 
 impl Machine<'_> {
@@ -178,9 +178,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn wait_for_bulk_copies(&mut self, turn: Turn, pending: u32, read: bool) -> Flow {
-        let indices: Vec<usize> = lanes(turn.mask)
-            .map(|lane| self.thread_index(turn.at, lane))
-            .collect();
+        let indices = self.threads_of(turn);
         let cluster = &mut self.clusters[turn.at.cluster];
         let mut times = Vec::with_capacity(indices.len());
         for index in &indices {

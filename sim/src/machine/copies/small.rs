@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::machine::cluster::AgentKey;
 use crate::machine::step::{Flow, Turn};
 use crate::machine::thread::Arrival;
-use crate::machine::warp::{Wait, lanes};
+use crate::machine::warp::Wait;
 use crate::program::{Register, Space};
 
 impl Machine<'_> {
@@ -46,9 +46,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn wait_for_small_copies(&mut self, turn: Turn, pending: Option<u32>) -> Flow {
-        let indices: Vec<usize> = lanes(turn.mask)
-            .map(|lane| self.thread_index(turn.at, lane))
-            .collect();
+        let indices = self.threads_of(turn);
         let cluster = &mut self.clusters[turn.at.cluster];
         let mut times = Vec::with_capacity(indices.len());
         for index in &indices {
