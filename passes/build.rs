@@ -110,7 +110,7 @@ fn generate(table: &Value) -> Result<String> {
     )?;
     writeln!(code, "fn register_each() {{")?;
     for name in &passes {
-        writeln!(code, "    crate::support::pass::register::<{name}>();")?;
+        writeln!(code, "    crate::mlir::pass::register::<{name}>();")?;
     }
     writeln!(code, "}}")?;
     Ok(code)
@@ -163,7 +163,7 @@ fn generate_pass(code: &mut String, table: &Value, name: &str, pass: &Value) -> 
     }
     writeln!(code, "}}\n")?;
 
-    writeln!(code, "impl crate::support::pass::Pass for {name} {{")?;
+    writeln!(code, "impl crate::mlir::pass::Pass for {name} {{")?;
     writeln!(
         code,
         "    type Options = {name}Options;\n    type Statistic = {name}Statistic;"
@@ -178,12 +178,12 @@ fn generate_pass(code: &mut String, table: &Value, name: &str, pass: &Value) -> 
     )?;
     writeln!(
         code,
-        "    const OPTIONS: &'static [crate::support::pass::OptionDeclaration] = &["
+        "    const OPTIONS: &'static [crate::mlir::pass::OptionDeclaration] = &["
     )?;
     for option in &options {
         writeln!(
             code,
-            "        crate::support::pass::OptionDeclaration {{ argument: {:?}, description: {:?}, default: {} }},",
+            "        crate::mlir::pass::OptionDeclaration {{ argument: {:?}, description: {:?}, default: {} }},",
             option.argument,
             option.description,
             option.declared_default()?
@@ -192,12 +192,12 @@ fn generate_pass(code: &mut String, table: &Value, name: &str, pass: &Value) -> 
     writeln!(code, "    ];")?;
     writeln!(
         code,
-        "    const STATISTICS: &'static [crate::support::pass::StatisticDeclaration] = &["
+        "    const STATISTICS: &'static [crate::mlir::pass::StatisticDeclaration] = &["
     )?;
     for statistic in &statistics {
         writeln!(
             code,
-            "        crate::support::pass::StatisticDeclaration {{ name: {:?}, description: {:?} }},",
+            "        crate::mlir::pass::StatisticDeclaration {{ name: {:?}, description: {:?} }},",
             text(statistic, "name")?,
             text(statistic, "description")?
         )?;
@@ -205,12 +205,12 @@ fn generate_pass(code: &mut String, table: &Value, name: &str, pass: &Value) -> 
     writeln!(code, "    ];")?;
     writeln!(
         code,
-        "    const DIALECTS: &'static [crate::support::pass::DialectHandle] = &["
+        "    const DIALECTS: &'static [crate::mlir::pass::DialectHandle] = &["
     )?;
     for dialect in array(pass, "dependentDialects")? {
         let dialect = dialect.as_str().ok_or("a dependent dialect is not a string")?;
         let module = if OWN_DIALECTS.contains(&dialect) {
-            "crate::support::dialects"
+            "crate::mlir::dialects"
         } else {
             "mlir_sys"
         };
@@ -219,7 +219,7 @@ fn generate_pass(code: &mut String, table: &Value, name: &str, pass: &Value) -> 
     writeln!(code, "    ];\n")?;
     writeln!(
         code,
-        "    fn read_options({}: &crate::support::pass::OptionValues<'_>) -> Self::Options {{",
+        "    fn read_options({}: &crate::mlir::pass::OptionValues<'_>) -> Self::Options {{",
         if options.is_empty() { "_values" } else { "values" }
     )?;
     writeln!(code, "        Self::Options {{")?;
@@ -244,9 +244,9 @@ fn generate_pass(code: &mut String, table: &Value, name: &str, pass: &Value) -> 
     writeln!(code, "    }}\n")?;
     writeln!(
         code,
-        "    fn run<'c, 'a>(op: melior::ir::OperationRef<'c, 'a>, cx: &crate::support::pass::PassContext<'c, Self>) \
-         -> crate::support::pass::PassResult<'c> {{\n        crate::{}::run(op, cx)\n    }}",
-        argument.replace('-', "_")
+        "    fn run<'c, 'a>(op: melior::ir::OperationRef<'c, 'a>, cx: &crate::mlir::pass::PassContext<'c, Self>) \
+         -> crate::mlir::pass::PassResult<'c> {{\n        crate::{}::run(op, cx)\n    }}",
+        module_of(argument)
     )?;
     writeln!(code, "}}\n")?;
     Ok(())
@@ -329,7 +329,7 @@ impl<'a> PassOption<'a> {
             OptionKind::Text => format!("Text({:?})", self.text_default()),
             OptionKind::IntegerList => "EmptyList".to_owned(),
         };
-        Ok(format!("crate::support::pass::OptionDefault::{value}"))
+        Ok(format!("crate::mlir::pass::OptionDefault::{value}"))
     }
 
     fn integer_default(&self) -> Result<i64> {
@@ -420,4 +420,10 @@ fn lower_first(name: &str) -> String {
     characters.next().map_or_else(String::new, |first| {
         first.to_lowercase().chain(characters).collect()
     })
+}
+
+/// The module of a pass below the crate: its argument's first word names the folder, which is its level, and the rest the
+/// file.
+fn module_of(argument: &str) -> String {
+    argument.replacen('-', "::", 1).replace('-', "_")
 }

@@ -4,9 +4,9 @@ use melior::Context;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
-use norma_passes::support::context;
-use norma_passes::support::source::Source;
-use norma_passes::support::walk;
+use norma_passes::mlir::context;
+use norma_passes::mlir::source::Source;
+use norma_passes::mlir::walk;
 
 use crate::bundle::{self, Bundle, Emitted, KernelForm, SourceDefinition};
 use crate::emit::llvm_ir::LlvmContext;

@@ -9,8 +9,8 @@ use std::str::FromStr;
 
 use melior::ir::Module;
 use melior::ir::operation::OperationLike;
-use norma_passes::support::diagnostic::Diagnostic;
-use norma_passes::support::walk;
+use norma_passes::mlir::diagnostic::Diagnostic;
+use norma_passes::mlir::walk;
 
 use crate::error::{Error, Result};
 

@@ -3,7 +3,7 @@
 //! [`textual`] gives it to the pass manager, and [`register`] gives every prefix a name, so that
 //! `norma-opt --norma-to-<level>` does what `normac --emit=<level>` does.
 
-use norma_passes::support::driver::register_pipeline;
+use norma_passes::mlir::driver::register_pipeline;
 
 use crate::level::Level;
 use crate::options::CompileOptions;

@@ -7,7 +7,7 @@ use std::{ffi::OsString, sync::Once};
 
 use melior::dialect::DialectRegistry;
 use mlir_sys::*;
-use norma_passes::support::driver;
+use norma_passes::mlir::driver;
 
 use crate::pipeline;
 

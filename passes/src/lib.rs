@@ -1,27 +1,15 @@
 //! Every pass of the compiler, one file each, declared in Passes.td.
 //!
-//! README.md says how a pass is written and added. `support` is what passes are written with; `table` is generated
-//! from Passes.td.
+//! README.md says how a pass is written and added. `norm`, `gl`, `nvvm` and `convert` hold the passes by level; `kernel`
+//! and `mlir` are what they are written with; `table` is generated from Passes.td.
 
-pub mod support;
+pub mod kernel;
+pub mod mlir;
 
-mod convert_gl_to_nvvm;
-mod convert_math_to_nvvm_approx;
-mod convert_norm_to_gl;
-mod gl_allocate_shared;
-mod gl_expand_reductions;
-mod gl_insert_barriers;
-mod gl_optimize_layouts;
-mod gl_vectorize_access;
-mod norm_cache_inputs;
-mod norm_decompose;
-mod norm_form_kernels;
-mod norm_hoist_reads;
-mod norm_normalize_space;
-mod norm_persistent_reduction;
-mod norm_select_schedule;
-mod norm_tile;
-mod nvvm_contract_sums;
+mod convert;
+mod gl;
+mod norm;
+mod nvvm;
 
 /// The passes of Passes.td: for each one a type with its options and statistics.
 #[allow(

@@ -14,7 +14,7 @@ use melior::ir::Module;
 use norma_bundle::Expression;
 use norma_bundle::definition::{Definition, Intermediate, NamedOp, Statement};
 use norma_bundle::program::{Program, Step};
-use norma_passes::support::walk;
+use norma_passes::mlir::walk;
 
 use super::affine::substitute;
 use super::host::HostFunction;

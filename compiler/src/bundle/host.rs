@@ -8,8 +8,8 @@ use norma_bundle::Element;
 use norma_dialects::attributes::tensor;
 use norma_dialects::norm::LaunchOp;
 use norma_dialects::symbol_name;
-use norma_passes::support::diagnostic::Diagnostic;
-use norma_passes::support::{types, walk};
+use norma_passes::mlir::diagnostic::Diagnostic;
+use norma_passes::mlir::{types, walk};
 
 use crate::error::{Error, Result};
 

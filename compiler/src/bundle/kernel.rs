@@ -10,8 +10,8 @@ use norma_bundle::manifest::{Argument, Kernel, ScalarType, ScalarValue, Symbol};
 use norma_dialects::attributes::kernel;
 use norma_dialects::gl::{LaunchAttr, ParamAttr, ParamKind};
 use norma_dialects::symbol_name;
-use norma_passes::support::diagnostic::Diagnostic;
-use norma_passes::support::walk;
+use norma_passes::mlir::diagnostic::Diagnostic;
+use norma_passes::mlir::walk;
 
 use super::host::{Buffer, HostFunction, Launch};
 use super::kernel_form::KernelForm;

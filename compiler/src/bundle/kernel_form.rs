@@ -7,7 +7,7 @@ use melior::ir::{AffineMap, BlockLike, Module, RegionLike, Value};
 use norma_bundle::Expression;
 use norma_bundle::program::dim_of_symbol;
 use norma_dialects::norm::{KernelOp, ReadOp, WriteOp};
-use norma_passes::support::walk;
+use norma_passes::mlir::walk;
 
 use super::affine;
 

@@ -7,8 +7,8 @@ mod needs;
 
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike};
-use norma_passes::support::diagnostic::{self, Severity};
-use norma_passes::support::walk;
+use norma_passes::mlir::diagnostic::{self, Severity};
+use norma_passes::mlir::walk;
 
 use crate::error::{Error, Result};
 use crate::target::{Feature, Target};

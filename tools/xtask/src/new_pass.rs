@@ -24,10 +24,15 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let root = workspace::root();
     let pass = Pass::named(&options.argument)?;
     scaffold(&pass, &root)?;
-    let Pass { argument, module, .. } = &pass;
+    let Pass {
+        argument,
+        level,
+        module,
+        ..
+    } = &pass;
     println!(
-        "wrote   passes/src/{module}.rs, test/passes/{argument}.mlir\n\
-         changed passes/Passes.td, passes/src/lib.rs\n\
+        "wrote   passes/src/{level}/{module}.rs, test/passes/{argument}.mlir\n\
+         changed passes/Passes.td, passes/src/{level}.rs\n\
          \n\
          next:   say in Passes.td what the pass requires and guarantees, with its options\n\
          \u{20}       write test/passes/{argument}.mlir before the code; cargo xtask test --filter {argument}\n\
@@ -37,11 +42,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A pass's name in its three spellings.
+/// A pass's name in its spellings.
 struct Pass {
     /// On the command line: `norm-tile`.
     argument: String,
-    /// In Rust, and so the file's name: `norm_tile`.
+    /// The argument's first word, which names the folder: `norm`.
+    level: String,
+    /// The rest in Rust, and so the file's name: `tile`.
     module: String,
     /// In Passes.td: `NormTile`.
     entry: String,
@@ -49,14 +56,16 @@ struct Pass {
 
 impl Pass {
     fn named(argument: &str) -> Result<Self, Failure> {
-        if !pattern("^[a-z][a-z0-9]*(-[a-z0-9]+)*$").is_match(argument) {
-            let fit = "expected lower-case words joined by hyphens, such as norm-tile";
+        let is_fit = pattern("^[a-z][a-z0-9]*(-[a-z0-9]+)+$").is_match(argument);
+        let Some((level, rest)) = argument.split_once('-').filter(|_| is_fit) else {
+            let fit = "expected a level and lower-case words, joined by hyphens, such as norm-tile";
             return Err(Failure::User(format!("{fit}, got `{argument}`")));
-        }
+        };
         let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
         Ok(Self {
             argument: argument.to_owned(),
-            module: argument.replace('-', "_"),
+            level: level.to_owned(),
+            module: rest.replace('-', "_"),
             entry: argument.split('-').map(capital).collect(),
         })
     }
@@ -93,7 +102,7 @@ def {entry} : RustPass<"{argument}"> {{
 use melior::ir::OperationRef;
 
 use crate::{{
-    support::pass::{{PassContext, PassResult}},
+    mlir::pass::{{PassContext, PassResult}},
     table::{entry},
 }};
 
@@ -122,11 +131,11 @@ pub(crate) fn run<'c>(_op: OperationRef<'c, '_>, _cx: &PassContext<'c, {entry}>)
 /// Writes new files first, so that a name already taken leaves everything as it was.
 fn scaffold(pass: &Pass, root: &Path) -> Result<(), Failure> {
     let table = root.join("passes/Passes.td");
-    let library = root.join("passes/src/lib.rs");
-    let source = root.join(format!("passes/src/{}.rs", pass.module));
+    let level = root.join(format!("passes/src/{}.rs", pass.level));
+    let source = root.join(format!("passes/src/{}/{}.rs", pass.level, pass.module));
     let test = root.join(format!("test/passes/{}.mlir", pass.argument));
     let entries = fs::read_to_string(&table).map_err(Failure::file("read", &table))?;
-    let modules = fs::read_to_string(&library).map_err(Failure::file("read", &library))?;
+    let modules = fs::read_to_string(&level).map_err(Failure::file("read", &level))?;
     if entries.contains(&format!("\"{}\"", pass.argument)) {
         return Err(Failure::User(format!(
             "passes/Passes.td already has {}",
@@ -141,14 +150,14 @@ fn scaffold(pass: &Pass, root: &Path) -> Result<(), Failure> {
         std::io::Write::write_all(&mut file, text.as_bytes()).map_err(Failure::file("write", path))?;
     }
     let modules = with_module(&modules, &pass.module);
-    fs::write(&library, modules).map_err(Failure::file("write", &library))?;
+    fs::write(&level, modules).map_err(Failure::file("write", &level))?;
     fs::write(&table, entries + &pass.table_entry()).map_err(Failure::file("write", &table))
 }
 
-/// Adds `mod <name>;` to the list of private modules, in its alphabetical place.
+/// Adds the module to its level's list, in its alphabetical place.
 fn with_module(library: &str, name: &str) -> String {
-    let is_module = |line: &&str| line.starts_with("mod ") && line.ends_with(';');
-    let added = format!("mod {name};");
+    let is_module = |line: &&str| line.starts_with("pub(crate) mod ") && line.ends_with(';');
+    let added = format!("pub(crate) mod {name};");
     let before = library
         .lines()
         .filter(is_module)
@@ -174,34 +183,51 @@ mod tests {
         )
         .unwrap();
         fs::write(
-            root.path().join("passes/src/lib.rs"),
-            "//! Passes.\n\nmod norm_pack;\nmod norm_tile;\n",
+            root.path().join("passes/src/norm.rs"),
+            "//! Passes.\n\npub(crate) mod pack;\npub(crate) mod tile;\n",
         )
         .unwrap();
         root
     }
 
     #[test]
-    fn one_name_has_three_spellings() {
+    fn one_name_has_its_spellings() {
         let pass = Pass::named("convert-gl-to-nvvm").unwrap();
         assert_eq!(
-            (pass.module.as_str(), pass.entry.as_str()),
-            ("convert_gl_to_nvvm", "ConvertGlToNvvm")
+            (pass.level.as_str(), pass.module.as_str(), pass.entry.as_str()),
+            ("convert", "gl_to_nvvm", "ConvertGlToNvvm")
         );
     }
 
     #[test]
     fn a_name_that_is_no_pass_argument_is_refused() {
-        for name in ["", "NormTile", "norm_tile", "-norm", "norm--tile", "../norm"] {
+        for name in [
+            "",
+            "norm",
+            "NormTile",
+            "norm_tile",
+            "-norm",
+            "norm--tile",
+            "../norm",
+        ] {
             assert!(Pass::named(name).is_err(), "{name}");
         }
     }
 
     #[test]
     fn a_module_takes_its_alphabetical_place() {
-        assert_eq!(with_module("mod a;\nmod c;\n", "b"), "mod a;\nmod b;\nmod c;\n");
-        assert_eq!(with_module("mod a;\nmod c;\n", "d"), "mod a;\nmod c;\nmod d;\n");
-        assert_eq!(with_module("//! Passes.\n", "a"), "//! Passes.\n\nmod a;\n");
+        assert_eq!(
+            with_module("pub(crate) mod a;\npub(crate) mod c;\n", "b"),
+            "pub(crate) mod a;\npub(crate) mod b;\npub(crate) mod c;\n"
+        );
+        assert_eq!(
+            with_module("pub(crate) mod a;\npub(crate) mod c;\n", "d"),
+            "pub(crate) mod a;\npub(crate) mod c;\npub(crate) mod d;\n"
+        );
+        assert_eq!(
+            with_module("//! Passes.\n", "a"),
+            "//! Passes.\n\npub(crate) mod a;\n"
+        );
     }
 
     #[test]
@@ -210,23 +236,26 @@ mod tests {
         scaffold(&Pass::named("norm-peel").unwrap(), root.path()).unwrap();
         let read = |path: &str| fs::read_to_string(root.path().join(path)).unwrap();
         assert!(read("passes/Passes.td").contains("def NormPeel : RustPass<\"norm-peel\">"));
-        assert!(read("passes/src/lib.rs").contains("mod norm_pack;\nmod norm_peel;\nmod norm_tile;\n"));
-        assert!(read("passes/src/norm_peel.rs").starts_with("//! `norm-peel`"));
+        assert!(
+            read("passes/src/norm.rs")
+                .contains("pub(crate) mod pack;\npub(crate) mod peel;\npub(crate) mod tile;\n")
+        );
+        assert!(read("passes/src/norm/peel.rs").starts_with("//! `norm-peel`"));
         assert!(read("test/passes/norm-peel.mlir").contains("builtin.module(norm-peel)"));
     }
 
     #[test]
     fn a_name_already_taken_changes_nothing() {
         let root = repository();
-        let library = fs::read_to_string(root.path().join("passes/src/lib.rs")).unwrap();
+        let library = fs::read_to_string(root.path().join("passes/src/norm.rs")).unwrap();
         let text = scaffold(&Pass::named("norm-tile").unwrap(), root.path())
             .unwrap_err()
             .to_string();
         assert_eq!(text, "passes/Passes.td already has norm-tile");
         assert_eq!(
-            fs::read_to_string(root.path().join("passes/src/lib.rs")).unwrap(),
+            fs::read_to_string(root.path().join("passes/src/norm.rs")).unwrap(),
             library
         );
-        assert!(!root.path().join("passes/src/norm_tile.rs").exists());
+        assert!(!root.path().join("passes/src/norm/tile.rs").exists());
     }
 }

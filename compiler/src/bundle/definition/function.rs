@@ -7,8 +7,8 @@ use melior::ir::{BlockLike, BlockRef, Module, OperationRef, RegionLike, Value, V
 use norma_bundle::Expression;
 use norma_bundle::definition::{Definition, Intermediate, Statement};
 use norma_dialects::norm::{ComputeOp, KernelOp, LaunchOp};
-use norma_passes::support::space::key;
-use norma_passes::support::{types, walk};
+use norma_passes::mlir::values::key;
+use norma_passes::mlir::{types, walk};
 
 use super::program::{self, View};
 use super::{extent, intermediate_name, named, scalar, tensor_name};

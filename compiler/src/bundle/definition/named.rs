@@ -7,7 +7,7 @@ use melior::ir::{Attribute as IrAttribute, AttributeLike, OperationRef, Value, V
 use norma_bundle::definition::{Attribute, NamedOp};
 use norma_bundle::program::Number;
 use norma_dialects::norm;
-use norma_passes::support::types;
+use norma_passes::mlir::types;
 
 use super::scalar;
 

@@ -12,8 +12,8 @@ use norma_bundle::Expression;
 use norma_bundle::program::{Combiner, Program, Region, Step, Value};
 use norma_dialects::norm::{CacheOp, ReadOp, ReduceKind, ReduceOp, WriteOp, YieldOp};
 use norma_dialects::op_name;
-use norma_passes::support::space::key;
-use norma_passes::support::walk;
+use norma_passes::mlir::values::key;
+use norma_passes::mlir::walk;
 
 use super::scalar;
 use crate::bundle::affine;

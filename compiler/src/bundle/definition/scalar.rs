@@ -6,7 +6,7 @@ use melior::ir::{Attribute, AttributeLike, OperationRef, Type, ValueLike};
 use norma_bundle::Element;
 use norma_bundle::program::{Number, Operation, Step, Value};
 use norma_dialects::op_name;
-use norma_passes::support::types;
+use norma_passes::mlir::types;
 
 /// An `arith` or `math` op, or a constant.
 pub(super) fn step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {

@@ -4,7 +4,7 @@
 
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, ValueLike};
-use norma_passes::support::types;
+use norma_passes::mlir::types;
 
 use super::Need;
 use super::Need::{Never, Nothing};

@@ -2,11 +2,11 @@
 
 use super::{Finding, Tree};
 
-const DECOMPOSITIONS: &str = "passes/src/norm_decompose/";
+const DECOMPOSITIONS: &str = "passes/src/norm/decompose/";
 /// What the decompositions are written with.
 const BUILDER: &str = "program";
 
-/// Each `passes/src/norm_decompose/<op>.rs` has its `oracle/src/named/<op>.rs`, or nothing would judge its results.
+/// Each `passes/src/norm/decompose/<op>.rs` has its `oracle/src/named/<op>.rs`, or nothing would judge its results.
 pub fn every_decomposition_has_its_formula(tree: &Tree) -> Vec<Finding> {
     let ops = tree.files().filter_map(|(path, _)| {
         let op = path.strip_prefix(DECOMPOSITIONS)?.strip_suffix(".rs")?;
@@ -26,13 +26,13 @@ mod tests {
     #[test]
     fn a_decomposition_without_formula_is_found() {
         let files = [
-            ("passes/src/norm_decompose/program.rs", ""),
-            ("passes/src/norm_decompose/rms_norm.rs", ""),
-            ("passes/src/norm_decompose/softmax.rs", ""),
+            ("passes/src/norm/decompose/program.rs", ""),
+            ("passes/src/norm/decompose/rms_norm.rs", ""),
+            ("passes/src/norm/decompose/softmax.rs", ""),
             ("oracle/src/named/rms_norm.rs", ""),
         ];
         let findings = every_decomposition_has_its_formula(&Tree::of(&files));
         assert_eq!(findings.len(), 1);
-        assert_eq!(findings[0].path, "passes/src/norm_decompose/softmax.rs");
+        assert_eq!(findings[0].path, "passes/src/norm/decompose/softmax.rs");
     }
 }

@@ -11,15 +11,14 @@ struct Declared<'a> {
     body: &'a str,
 }
 
-/// `passes/src/<argument>.rs`, or a folder of that name, and `test/passes/<argument>.mlir`.
+/// `passes/src/<level>/<rest>.rs`, where the argument's first word is the level, and `test/passes/<argument>.mlir`.
 pub fn every_pass_has_its_files(tree: &Tree) -> Vec<Finding> {
     let table = tree.text(TABLE).unwrap_or_default();
     let mut findings = Vec::new();
     for pass in declared(table) {
-        let module = pass.argument.replace('-', "_");
+        let module = pass.argument.replacen('-', "/", 1).replace('-', "_");
         let source = format!("passes/src/{module}.rs");
-        let folder = format!("passes/src/{module}/mod.rs");
-        if !tree.has(&source) && !tree.has(&folder) {
+        if !tree.has(&source) {
             findings.push(Finding::at(
                 TABLE,
                 table,
@@ -92,7 +91,7 @@ mod tests {
     fn a_pass_with_file_and_test_is_fine() {
         let files = [
             (TABLE, GOOD),
-            ("passes/src/norm_tile.rs", ""),
+            ("passes/src/norm/tile.rs", ""),
             ("test/passes/norm-tile.mlir", ""),
         ];
         assert!(every_pass_has_its_files(&Tree::of(&files)).is_empty());
@@ -100,21 +99,11 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_that_outgrew_its_file_has_a_folder() {
-        let files = [
-            (TABLE, GOOD),
-            ("passes/src/norm_tile/mod.rs", ""),
-            ("test/passes/norm-tile.mlir", ""),
-        ];
-        assert!(every_pass_has_its_files(&Tree::of(&files)).is_empty());
-    }
-
-    #[test]
     fn a_pass_without_file_or_test_is_found_at_its_line() {
         let table = format!("{GOOD}def NormPack : Pass<\"norm-pack\", \"ModuleOp\"> {{}}\n");
         let files = [
             (TABLE, table.as_str()),
-            ("passes/src/norm_tile.rs", ""),
+            ("passes/src/norm/tile.rs", ""),
             ("test/passes/norm-tile.mlir", ""),
         ];
         let findings = every_pass_has_its_files(&Tree::of(&files));
@@ -122,7 +111,7 @@ mod tests {
         assert_eq!(
             findings,
             [
-                "passes/Passes.td:8: norm-pack has no passes/src/norm_pack.rs",
+                "passes/Passes.td:8: norm-pack has no passes/src/norm/pack.rs",
                 "passes/Passes.td:8: norm-pack has no test/passes/norm-pack.mlir"
             ]
         );

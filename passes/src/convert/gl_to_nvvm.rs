@@ -1,0 +1,175 @@
+//! `convert-gl-to-nvvm`: one CTA's program on tiles becomes one thread's program.
+//!
+//! A tile becomes the vector of the registers that its layout gives a thread, `index` becomes i64, a buffer becomes a
+//! pointer. `function` rebuilds the kernel around its body; the rest is a dialect conversion with one pattern for each
+//! op, in the file of its topic. What has no pattern yet is rejected by name.
+
+mod access;
+mod elementwise;
+mod emit;
+mod function;
+mod global;
+mod params;
+mod reduce;
+mod reshape;
+mod shared;
+mod threads;
+mod tile;
+mod words;
+
+use std::collections::BTreeSet;
+
+use melior::ir::{OperationRef, Type, ValueLike, operation::OperationLike, r#type::IntegerType};
+use norma_dialects::gl::{MBarrierType, MemDescType};
+
+use crate::{
+    mlir::{
+        conversion::{Conversion, ConversionBuilder, Rejection},
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassResult},
+        types, walk,
+    },
+    table::ConvertGlToNvvm,
+};
+
+use emit::{Emit, Value};
+
+/// A pattern: the op, its converted operands, and a builder before the op.
+type Pattern = for<'c, 'a> fn(
+    OperationRef<'c, 'a>,
+    &[Value<'c, 'a>],
+    &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>>;
+
+const PATTERNS: [(&str, Pattern); 19] = [
+    ("gl.load", global::load),
+    ("gl.store", global::store),
+    ("gl.reduce", reduce::reduce),
+    ("gl.warp_reduce", reduce::warp_reduce),
+    ("gl.broadcast", reshape::broadcast),
+    ("gl.convert_layout", reshape::convert_layout),
+    ("gl.coordinates", reshape::coordinates),
+    ("gl.mask", reshape::mask),
+    ("gl.optimization_barrier", reshape::optimization_barrier),
+    ("gl.local_alloc", |op, _, b| shared::local_alloc(op, b)),
+    ("gl.local_store", shared::local_store),
+    ("gl.local_load", shared::local_load),
+    ("gl.barrier", |op, _, b| shared::barrier(op, b)),
+    ("tensor.splat", reshape::splat),
+    ("gpu.block_id", |op, _, b| block_id(op, b)),
+    ("gpu.return", |op, _, b| {
+        b.op("llvm.return", &[], &[]);
+        b.erase(op);
+        Ok(())
+    }),
+    ("memref.dim", |op, _, b| dim(op, b)),
+    ("arith.index_cast", elementwise::elementwise),
+    ("arith.index_castui", elementwise::elementwise),
+];
+
+pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, ConvertGlToNvvm>) -> PassResult<'c> {
+    let kernels = walk::named(module, "gpu.func");
+    for kernel in &kernels {
+        reject_unsupported(*kernel)?;
+    }
+    for kernel in kernels {
+        function::lower(kernel)?;
+    }
+    let int = |bits| -> Type<'c> { IntegerType::new(cx.context(), bits).into() };
+    let convert = move |ty: Type<'c>| {
+        if types::is_index(ty) {
+            Some(int(64))
+        } else if types::is_memref(ty) {
+            Some(melior::dialect::llvm::r#type::pointer(cx.context(), 1))
+        } else if MemDescType::from_type(ty).is_some() || MBarrierType::from_type(ty).is_some() {
+            Some(melior::dialect::llvm::r#type::pointer(cx.context(), 3))
+        } else if types::is_tensor(ty) {
+            tile::converted(ty, int)
+        } else {
+            Some(ty)
+        }
+    };
+    let is_lowered = move |op: OperationRef<'c, '_>| {
+        let legal = |ty: Type<'c>| convert(ty) == Some(ty);
+        op.operands().all(|operand| legal(operand.r#type()))
+            && op.results().all(|result| legal(result.r#type()))
+    };
+    let mut conversion = Conversion::new(cx);
+    conversion.type_rule(convert);
+    for dialect in ["gl", "gpu", "tensor", "memref"] {
+        conversion.illegal_dialect(dialect);
+    }
+    for op in ["gpu.module", "builtin.unrealized_conversion_cast"] {
+        conversion.legal_op(op);
+    }
+    for dialect in ["llvm", "nvvm", "vector"] {
+        conversion.legal_dialect(dialect);
+    }
+    for dialect in ["arith", "math"] {
+        conversion.legal_dialect_if(dialect, is_lowered);
+    }
+    for (name, pattern) in PATTERNS {
+        conversion.pattern(name, pattern);
+    }
+    for name in elementwise_names(module) {
+        conversion.pattern(name, elementwise::elementwise);
+    }
+    conversion.apply_partial(module)
+}
+
+/// The ops of arith and math in use, which all lower the same way.
+fn elementwise_names<'c>(module: OperationRef<'c, '_>) -> BTreeSet<&'c str> {
+    walk::pre_order(module)
+        .into_iter()
+        .map(norma_dialects::op_name)
+        .filter(|name| name.starts_with("arith.") || name.starts_with("math."))
+        .filter(|name| PATTERNS.iter().all(|(special, _)| special != name))
+        .collect()
+}
+
+/// A diagnostic of its own for each op that is declared but not lowered yet.
+fn reject_unsupported<'c>(kernel: OperationRef<'c, '_>) -> Result<(), Diagnostic<'c>> {
+    for op in walk::pre_order(kernel) {
+        let name = norma_dialects::op_name(op);
+        let lowered = PATTERNS.iter().any(|(known, _)| *known == name) || name == "gl.yield";
+        let foreign = ["scf.", "cf."].iter().any(|dialect| name.starts_with(dialect));
+        if (name.starts_with("gl.") && !lowered) || foreign {
+            let known = PATTERNS
+                .iter()
+                .map(|(known, _)| *known)
+                .filter(|known| known.starts_with("gl."))
+                .collect::<Vec<_>>();
+            return Err(Diagnostic::unsupported(
+                op.location(),
+                format!(
+                    "expected an op that is lowered to NVVM ({}), got {name}",
+                    known.join(", ")
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn block_id<'c, 'a>(op: OperationRef<'c, 'a>, b: &ConversionBuilder<'c, 'a>) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let dimension = op.attribute("dimension")?.to_string();
+    if !dimension.contains('x') {
+        return Err(e
+            .unsupported(format!(
+                "expected a one-dimensional grid, got block_id along {dimension}"
+            ))
+            .into());
+    }
+    let id = b.value("nvvm.read.ptx.sreg.ctaid.x", &[], e.int(32));
+    b.replace(op, &[e.widen(id)]);
+    Ok(())
+}
+
+fn dim<'c, 'a>(op: OperationRef<'c, 'a>, b: &ConversionBuilder<'c, 'a>) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let axis = function::constant_index(op.operand(1)?).ok_or("expected a constant axis")?;
+    let size = params::Buffer::of(&e, op, op.operand(0)?)?.size(&e, axis as usize)?;
+    b.replace(op, &[size]);
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! `arith` and `math` ops on tiles: the same op on the vector of a thread's registers.
+//!
+//! Two ops differ: a constant's value changes its type with it, and a cast of an index, which is i64 from here on,
+//! becomes a cast between integers or nothing. Widening from bf16 is spelled as shift and mask: the conversion
+//! instruction takes two operations for the high half of a register (read off SASS for sm_90a).
+
+use melior::ir::{
+    Attribute, AttributeLike, OperationRef, Type, TypeLike, ValueLike, attribute::IntegerAttribute,
+    operation::OperationLike,
+};
+use mlir_sys::{
+    mlirAttributeIsADenseElements, mlirDenseElementsAttrGetSplatValue, mlirDenseElementsAttrIsSplat,
+    mlirDenseElementsAttrSplatGet,
+};
+
+use crate::mlir::{
+    conversion::{ConversionBuilder, Rejection},
+    diagnostic::Diagnostic,
+    types,
+};
+
+use super::{
+    emit::{Emit, Value},
+    tile,
+};
+
+/// Lowers any elementwise op of `arith` or `math`.
+pub(super) fn elementwise<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    if op.region_count() != 0 || op.result_count() != 1 {
+        return Err("expected an elementwise op of one result".into());
+    }
+    let result = op.result(0)?.r#type();
+    let element = types::element(result);
+    if types::is_float8(element) {
+        return Err(e
+            .unsupported(format!(
+                "expected elements of f16, bf16, f32, f64 or integers in arithmetic, got {element}"
+            ))
+            .into());
+    }
+    let ty = convert(&e, result);
+    let value = match norma_dialects::op_name(op) {
+        "arith.constant" => constant(&e, op.attribute("value")?, ty)?,
+        name @ ("arith.index_cast" | "arith.index_castui") => index_cast(&e, name, operands[0], ty),
+        "arith.extf" if is_widening_of_bf16(operands[0].r#type(), ty) => widen_bf16(&e, operands[0], ty)?,
+        _ => b.rebuild(op, operands, &[ty]).result(0)?.into(),
+    };
+    b.replace(op, &[value]);
+    Ok(())
+}
+
+fn convert<'c>(e: &Emit<'_, 'c, '_>, ty: Type<'c>) -> Type<'c> {
+    let int = |bits| e.int(bits);
+    tile::converted(ty, int).unwrap_or_else(|| tile::llvm_element(ty, int))
+}
+
+fn constant<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    value: Attribute<'c>,
+    ty: Type<'c>,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let element = types::element(ty);
+    let scalar = |value: Attribute<'c>| match IntegerAttribute::try_from(value) {
+        Ok(integer) => IntegerAttribute::new(element, integer.value()).into(),
+        Err(_) => value,
+    };
+    if !types::is_vector(ty) {
+        return Ok(e.b.constant(scalar(value), ty));
+    }
+    // SAFETY: the attribute is alive, and each query runs on the kind of attribute it is for; the splat's value has the
+    // vector's element type, as the constant had before its index elements became i64.
+    let dense = unsafe {
+        if !mlirAttributeIsADenseElements(value.to_raw()) || !mlirDenseElementsAttrIsSplat(value.to_raw()) {
+            return Err(e.unsupported(format!("expected a constant tile of one value, got {value}")));
+        }
+        let splat = scalar(Attribute::from_raw(mlirDenseElementsAttrGetSplatValue(
+            value.to_raw(),
+        )));
+        Attribute::from_raw(mlirDenseElementsAttrSplatGet(ty.to_raw(), splat.to_raw()))
+    };
+    Ok(e.b.constant(dense, ty))
+}
+
+fn index_cast<'c, 'a>(e: &Emit<'_, 'c, 'a>, name: &str, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
+    let bits = |ty| types::bit_width(types::element(ty)).unwrap_or_default();
+    match bits(value.r#type()).cmp(&bits(ty)) {
+        std::cmp::Ordering::Equal => value,
+        std::cmp::Ordering::Greater => e.b.value("arith.trunci", &[value], ty),
+        std::cmp::Ordering::Less if name == "arith.index_cast" => e.b.value("arith.extsi", &[value], ty),
+        std::cmp::Ordering::Less => e.b.value("arith.extui", &[value], ty),
+    }
+}
+
+fn is_widening_of_bf16(from: Type<'_>, to: Type<'_>) -> bool {
+    types::vector_len(from).is_multiple_of(2)
+        && types::is_bf16(types::element(from))
+        && types::is_f32(types::element(to))
+}
+
+/// Element 2i is the low half of word i, element 2i + 1 the high half.
+fn widen_bf16<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    value: Value<'c, 'a>,
+    ty: Type<'c>,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let count = types::vector_len(ty);
+    let words_ty = e.vector_of(count / 2, e.int(32))?;
+    let words = e
+        .elements(e.bitcast(value, words_ty))
+        .map_err(|error| e.internal(error))?;
+    let f32 = types::element(ty);
+    let mut floats = Vec::with_capacity(count);
+    for word in words {
+        let low = e.b.value("arith.shli", &[word, e.i32(16)], e.int(32));
+        let high = e.andi(word, e.i32(-65536));
+        floats.extend([low, high].map(|bits| e.b.value("arith.bitcast", &[bits], f32)));
+    }
+    e.pack(&floats)
+}

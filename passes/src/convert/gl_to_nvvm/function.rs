@@ -1,0 +1,270 @@
+//! Kernels as `llvm.func`: a pointer for each buffer, then the sizes and strides that the body needs.
+//!
+//! Inside, a buffer stays a memref until its users are converted: the view of its pointer parameter. What a parameter
+//! means is written into `gl.params`, from which the bundle's manifest and the patterns read it.
+
+use melior::dialect::llvm;
+use melior::ir::{
+    Attribute, BlockLike, BlockRef, OperationRef, Region, RegionLike, Type, TypeLike, Value, ValueLike,
+    attribute::{ArrayAttribute, DenseI32ArrayAttribute, IntegerAttribute, StringAttribute, TypeAttribute},
+    block::BlockArgument,
+    operation::{OperationLike, OperationResult},
+    r#type::IntegerType,
+};
+use mlir_sys::{
+    mlirBlockAddArgument, mlirBlockEraseArgument, mlirRegionTakeBody, mlirValueReplaceAllUsesOfWith,
+};
+use norma_dialects::{
+    attributes::kernel as attribute,
+    gl::{LaunchAttr, ParamAttr, ParamKind},
+};
+use norma_targets::WARP_SIZE;
+
+use crate::mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types, walk};
+
+/// Shared memory that a kernel may declare statically, in bytes; more is allocated at launch.
+/// CUDA C++ Programming Guide, technical specifications per compute capability.
+const STATIC_SHARED_LIMIT: i64 = 48 * 1024;
+
+/// Attributes that a kernel keeps for the bundle.
+const KEPT: [&str; 2] = [attribute::LAUNCH, attribute::SCHEDULE];
+
+/// Replaces a `gpu.func` by an `llvm.func` whose body still works on memrefs.
+pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
+    let location = kernel.location();
+    let context = context::of(location);
+    let name = norma_dialects::symbol_name(kernel)
+        .ok_or_else(|| Diagnostic::user(location, "expected a kernel with a name"))?;
+    let warps = integer(kernel, attribute::NUM_WARPS)
+        .ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.num_warps"))?;
+    let launch = kernel
+        .attribute(attribute::LAUNCH)
+        .ok()
+        .and_then(LaunchAttr::from_attribute)
+        .ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.launch"))?;
+    let block = kernel
+        .region(0)?
+        .first_block()
+        .ok_or_else(|| Diagnostic::user(location, "expected a kernel with a body"))?;
+
+    let params = parameters(kernel, block)?;
+    let pointer = llvm::r#type::pointer(context, 1);
+    let i64_type: Type<'c> = IntegerType::new(context, 64).into();
+    let param_types = params
+        .iter()
+        .map(|param| {
+            if param.kind() == ParamKind::Pointer {
+                pointer
+            } else {
+                i64_type
+            }
+        })
+        .collect::<Vec<_>>();
+    let function_type = llvm::r#type::function(llvm::r#type::void(context), &param_types, false);
+    let parse = |text: &str| {
+        Attribute::parse(context, text)
+            .ok_or_else(|| Diagnostic::internal(location, format!("no attribute {text}")))
+    };
+    let arguments = (0..params.len())
+        .map(|position| argument_attributes(kernel, block, params[position], launch))
+        .map(|text| parse(&text))
+        .collect::<Result<Vec<_>, _>>()?;
+    let params = params.into_iter().map(Into::into).collect::<Vec<Attribute<'c>>>();
+    let threads = DenseI32ArrayAttribute::new(context, &[(warps * WARP_SIZE) as i32, 1, 1]);
+    let mut attributes: Vec<(&str, Attribute<'c>)> = vec![
+        ("sym_name", StringAttribute::new(context, name).into()),
+        ("function_type", TypeAttribute::new(function_type).into()),
+        ("linkage", parse("#llvm.linkage<external>")?),
+        ("CConv", parse("#llvm.cconv<ccc>")?),
+        ("arg_attrs", ArrayAttribute::new(context, &arguments).into()),
+        ("gpu.kernel", Attribute::unit(context)),
+        ("nvvm.kernel", Attribute::unit(context)),
+        ("nvvm.reqntid", threads.into()),
+        (attribute::PARAMS, ArrayAttribute::new(context, &params).into()),
+    ];
+    attributes.extend(
+        KEPT.iter()
+            .filter_map(|name| Some((*name, kernel.attribute(name).ok()?))),
+    );
+
+    if let Some(bound) = integer(kernel, attribute::MIN_CTAS_PER_SM) {
+        let bound = IntegerAttribute::new(IntegerType::new(context, 32).into(), bound);
+        attributes.push(("nvvm.minctasm", bound.into()));
+    }
+
+    let shared = integer(kernel, attribute::SHARED_BYTES).unwrap_or(0);
+    let dynamic = if shared > STATIC_SHARED_LIMIT { shared } else { 0 };
+    if dynamic > 0 {
+        attributes.push((
+            attribute::DYNAMIC_SHARED,
+            IntegerAttribute::new(i64_type, dynamic).into(),
+        ));
+    }
+
+    let b = Builder::before(kernel);
+    if shared > 0 {
+        shared_memory(&b, name, shared, dynamic > 0)?;
+    }
+    let region = Region::new();
+    // SAFETY: both regions are alive; the body moves from one to the other.
+    unsafe { mlirRegionTakeBody(region.to_raw(), kernel.region(0)?.to_raw()) };
+    let function = b.op_with("llvm.func", &[], &[], &attributes, vec![region]);
+    replace_arguments(walk::entry_block(function)?, &param_types, location)?;
+    b.erase(kernel);
+    Ok(())
+}
+
+/// The name of a kernel's shared memory.
+pub(super) fn shared_symbol(kernel: &str) -> String {
+    format!("{kernel}_shared")
+}
+
+fn integer(op: OperationRef<'_, '_>, name: &str) -> Option<i64> {
+    op.attribute(name).and_then(norma_dialects::integer).ok()
+}
+
+/// One pointer for each buffer, then the dynamic sizes that `memref.dim` or an inner extent asks for, then strides.
+fn parameters<'c>(
+    kernel: OperationRef<'c, '_>,
+    block: BlockRef<'c, '_>,
+) -> Result<Vec<ParamAttr<'c>>, PassError<'c>> {
+    let context = context::of(kernel.location());
+    let mut sizes = Vec::new();
+    let mut strides = Vec::new();
+    let mut pointers = Vec::new();
+    for index in 0..block.argument_count() {
+        let ty = block.argument(index)?.r#type();
+        let buffer = index as i64;
+        if !types::is_memref(ty) {
+            return Err(Diagnostic::unsupported(
+                kernel.location(),
+                format!("expected kernel arguments to be memrefs, got {ty}"),
+            )
+            .into());
+        }
+        pointers.push(ParamAttr::get(context, ParamKind::Pointer, buffer, 0));
+        let shape = types::shape(ty).unwrap_or_default();
+        if types::is_contiguous(ty) {
+            let inner = (1..shape.len()).filter(|axis| shape[*axis].is_none());
+            sizes.extend(inner.map(|axis| (buffer, axis as i64)));
+        } else if let Some((all, _)) = types::strides_and_offset(ty) {
+            let dynamic = (0..all.len()).filter(|axis| all[*axis].is_none());
+            strides
+                .extend(dynamic.map(|axis| ParamAttr::get(context, ParamKind::Stride, buffer, axis as i64)));
+        }
+    }
+    for dim in walk::named(kernel, "memref.dim") {
+        let (buffer, axis) = measured(dim).ok_or_else(|| {
+            Diagnostic::unsupported(
+                dim.location(),
+                "expected the size of a constant axis of a kernel argument",
+            )
+        })?;
+        let ty = dim.operand(0)?.r#type();
+        if types::shape(ty)
+            .and_then(|shape| shape.get(axis as usize).copied())
+            .flatten()
+            .is_none()
+        {
+            sizes.push((buffer, axis));
+        }
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    let sizes = sizes
+        .into_iter()
+        .map(|(buffer, axis)| ParamAttr::get(context, ParamKind::Size, buffer, axis));
+    Ok(pointers.into_iter().chain(sizes).chain(strides).collect())
+}
+
+/// The buffer and axis of a `memref.dim` of a kernel argument and a constant axis.
+fn measured(dim: OperationRef<'_, '_>) -> Option<(i64, i64)> {
+    let buffer = BlockArgument::try_from(dim.operand(0).ok()?)
+        .ok()?
+        .argument_number();
+    Some((buffer as i64, constant_index(dim.operand(1).ok()?)?))
+}
+
+/// The value of an `arith.constant` of type index.
+pub(super) fn constant_index(value: Value<'_, '_>) -> Option<i64> {
+    let op = OperationResult::try_from(value).ok()?.owner();
+    integer(op, "value")
+}
+
+/// Buffers do not alias; those that nothing is stored to may be read through the read-only path.
+fn argument_attributes(
+    kernel: OperationRef<'_, '_>,
+    block: BlockRef<'_, '_>,
+    param: ParamAttr<'_>,
+    launch: LaunchAttr<'_>,
+) -> String {
+    if param.kind() != ParamKind::Pointer {
+        return "{}".to_owned();
+    }
+    let index = param.buffer() as usize;
+    let stored = walk::named(kernel, "gl.store").into_iter().any(|store| {
+        let argument = block.argument(index).ok().map(Value::from);
+        store.operand(1).ok() == argument
+    });
+    let readonly = if stored { "" } else { ", llvm.readonly" };
+    let alignment = launch.alignments().get(index).copied().unwrap_or(1);
+    format!("{{llvm.noalias{readonly}, llvm.align = {alignment} : i64}}")
+}
+
+/// Gives the block the parameters' types; each memref becomes the view of its pointer.
+fn replace_arguments<'c>(
+    block: BlockRef<'c, '_>,
+    param_types: &[Type<'c>],
+    location: melior::ir::Location<'c>,
+) -> Result<(), PassError<'c>> {
+    let buffers = block.argument_count();
+    for ty in param_types {
+        // SAFETY: block, type and location are alive.
+        unsafe { mlirBlockAddArgument(block.to_raw(), ty.to_raw(), location.to_raw()) };
+    }
+    let b = Builder::at_start(block, location);
+    for index in 0..buffers {
+        let memref: Value<'c, '_> = block.argument(index)?.into();
+        let pointer = block.argument(buffers + index)?.into();
+        let view = b.value("builtin.unrealized_conversion_cast", &[pointer], memref.r#type());
+        // SAFETY: both values are alive.
+        unsafe { mlirValueReplaceAllUsesOfWith(memref.to_raw(), view.to_raw()) };
+    }
+    for _ in 0..buffers {
+        // SAFETY: the argument has no uses left.
+        unsafe { mlirBlockEraseArgument(block.to_raw(), 0) };
+    }
+    Ok(())
+}
+
+/// Declares the kernel's shared memory, 128-byte aligned as tensor copies want it.
+fn shared_memory<'c>(
+    b: &Builder<'c, '_>,
+    kernel: &str,
+    bytes: i64,
+    dynamic: bool,
+) -> Result<(), Diagnostic<'c>> {
+    let context = b.context();
+    let parse = |text: &str| {
+        Attribute::parse(context, text)
+            .ok_or_else(|| Diagnostic::internal(b.location(), format!("no attribute {text}")))
+    };
+    let linkage = if dynamic {
+        "#llvm.linkage<external>"
+    } else {
+        "#llvm.linkage<internal>"
+    };
+    let size = if dynamic { 0 } else { bytes };
+    let attributes = [
+        (
+            "sym_name",
+            StringAttribute::new(context, &shared_symbol(kernel)).into(),
+        ),
+        ("global_type", parse(&format!("!llvm.array<{size} x i8>"))?),
+        ("linkage", parse(linkage)?),
+        ("addr_space", parse("3 : i32")?),
+        ("alignment", parse("128 : i64")?),
+    ];
+    b.op_with("llvm.mlir.global", &[], &[], &attributes, vec![Region::new()]);
+    Ok(())
+}

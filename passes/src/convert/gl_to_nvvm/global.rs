@@ -1,0 +1,282 @@
+//! `gl.load` and `gl.store`: one instruction per vector, predicated where a guard may fail.
+//!
+//! An access that nothing guards is an LLVM load or store, which LLVM may schedule and turn into `ld.global.nc`. A guarded
+//! one is inline PTX with a predicate: a branch around each load would keep loads from being in flight together.
+//! Cache hints are inline PTX too, since NVPTX has no other way to say them.
+
+use melior::ir::{OperationRef, Type, ValueLike};
+use norma_dialects::gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp};
+use norma_layout::LinearLayout;
+use norma_targets::ACCESS_BYTES;
+
+use crate::mlir::{
+    conversion::{ConversionBuilder, Rejection},
+    diagnostic::Diagnostic,
+};
+
+use super::{
+    access::{Access, Predicate},
+    emit::{Emit, Value, result as result_of},
+    params::Buffer,
+    threads, tile,
+    words::Words,
+};
+
+/// Lowers `gl.load`.
+pub(super) fn load<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let load = LoadOp::from_op(op).ok_or("expected gl.load")?;
+    let tile = tile::Tile::of(&e, load.tile()?.r#type())?;
+    let indices = load.indices().len();
+    let limits = load.limits().len();
+    let (buffer, rest) = operands.split_first().ok_or("expected a buffer")?;
+    let access = Access::new(&e, &tile.layout, rest[..indices].to_vec())?;
+    let strides = Buffer::of(&e, op, load.buffer()?)?.strides(&e)?;
+    let addresses = access.addresses(load.access()?, *buffer, &strides, tile.element)?;
+    let vector = Vector::of(&e, &tile.layout, load.vector(), tile.element)?;
+    let predicates = access.predicates(
+        load.guards(),
+        &rest[indices..indices + limits],
+        vector.first_registers(),
+    )?;
+    let other = rest.get(indices + limits).copied();
+
+    let fill = match other {
+        Some(other) => other,
+        None => e.b.value("llvm.mlir.poison", &[], tile.element),
+    };
+    let mut result = e.splat(fill, tile.layout.num_registers())?;
+    for (first, predicate) in vector.first_registers().zip(predicates) {
+        let part = match (predicate, load.cache()) {
+            (Predicate::Never, _) => continue,
+            (Predicate::Always, None) => e.load(addresses.of(&e, first), vector.ty, vector.bytes as i64),
+            (predicate, cache) => vector.load_ptx(&e, addresses.of(&e, first), predicate, cache, other)?,
+        };
+        result = e.insert(part, result, first);
+    }
+    b.replace(op, &[result]);
+    Ok(())
+}
+
+/// Lowers `gl.store`.
+pub(super) fn store<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let store = StoreOp::from_op(op).ok_or("expected gl.store")?;
+    let tile = tile::Tile::of(&e, store.tile()?.r#type())?;
+    let indices = store.indices().len();
+    let [value, buffer, rest @ ..] = operands else {
+        return Err("expected a tile and a buffer".into());
+    };
+    let access = Access::new(&e, &tile.layout, rest[..indices].to_vec())?;
+    let strides = Buffer::of(&e, op, store.buffer()?)?.strides(&e)?;
+    let addresses = access.addresses(store.access()?, *buffer, &strides, tile.element)?;
+    let vector = Vector::of(&e, &tile.layout, store.vector(), tile.element)?;
+    let predicates = access.predicates(store.guards(), &rest[indices..], vector.first_registers())?;
+    let holder = threads::first_holder(&e, &tile.layout);
+
+    for (first, predicate) in vector.first_registers().zip(predicates) {
+        let predicate = match (predicate, holder) {
+            (Predicate::Never, _) => continue,
+            (predicate, None) => predicate,
+            (Predicate::Always, Some(holder)) => Predicate::When(holder),
+            (Predicate::When(guard), Some(holder)) => Predicate::When(e.andi(guard, holder)),
+        };
+        let part = e.slice(*value, first, vector.count)?;
+        match (predicate, store.cache()) {
+            (Predicate::Always, None) => e.store(part, addresses.of(&e, first), vector.bytes as i64),
+            (predicate, cache) => vector.store_ptx(&e, part, addresses.of(&e, first), predicate, cache)?,
+        }
+    }
+    b.erase(op);
+    Ok(())
+}
+
+/// What one instruction moves.
+struct Vector<'c> {
+    count: usize,
+    registers: usize,
+    bytes: usize,
+    words: Words,
+    ty: Type<'c>,
+}
+
+impl<'c> Vector<'c> {
+    fn of(
+        e: &Emit<'_, 'c, '_>,
+        layout: &LinearLayout,
+        vector: Option<i64>,
+        element: Type<'c>,
+    ) -> Result<Self, Diagnostic<'c>> {
+        let count = vector.unwrap_or(1) as usize;
+        let registers = layout.num_registers();
+        let bytes = count * tile::element_bytes(e, element)?;
+        let words = Words::of(bytes).filter(|_| count <= registers).ok_or_else(|| {
+            e.unsupported(format!(
+                "expected a vector of at most {ACCESS_BYTES} bytes and {registers} elements, got {count} x {element}"
+            ))
+        })?;
+        Ok(Self {
+            count,
+            registers,
+            bytes,
+            words,
+            ty: e.vector_of(count, element)?,
+        })
+    }
+
+    fn first_registers(&self) -> impl Iterator<Item = usize> + Clone + use<> {
+        (0..self.registers).step_by(self.count)
+    }
+
+    fn load_ptx<'a>(
+        &self,
+        e: &Emit<'_, 'c, 'a>,
+        pointer: Value<'c, 'a>,
+        predicate: Predicate<'c, 'a>,
+        cache: Option<CacheAttr<'c>>,
+        other: Option<Value<'c, 'a>>,
+    ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+        let Words {
+            count: words,
+            suffix,
+            constraint,
+            ..
+        } = self.words;
+        let word = e.int(self.words.register_bits());
+        let hints = Hints::of(cache);
+        let list = self.words.list(0);
+        let address = words;
+        let mut text = String::new();
+        let mut operands = vec![pointer];
+        let mut constraints = format!("{}l", format!("={constraint},").repeat(words));
+        if let Predicate::When(predicate) = predicate {
+            let zero = if constraint == "r" { "mov.b32" } else { "mov.b16" };
+            for word in 0..words {
+                text += &format!("{zero} ${word}, 0; ");
+            }
+            text += &format!("@${} ", address + 1);
+            operands.push(predicate);
+            constraints += ",b";
+        }
+        text += &format!(
+            "ld.global{}.{suffix} {list}, [${address}]{};",
+            hints.modifiers,
+            hints.policy_operand()
+        );
+        let text = hints.wrap(&text);
+        let result = if words == 1 {
+            let op = e.inline_ptx(&text, &constraints, &operands, Some(word), true);
+            result_of(op, 0).map_err(|error| e.internal(error))?
+        } else {
+            let structure = melior::dialect::llvm::r#type::r#struct(e.b.context(), &vec![word; words], false);
+            let op = e.inline_ptx(&text, &constraints, &operands, Some(structure), true);
+            let structure = result_of(op, 0).map_err(|error| e.internal(error))?;
+            let fields = (0..words)
+                .map(|index| e.field(structure, index, word))
+                .collect::<Vec<_>>();
+            e.pack(&fields)?
+        };
+        let result = if self.bytes == 1 {
+            e.b.value("arith.trunci", &[result], e.int(8))
+        } else {
+            result
+        };
+        let loaded = e.bitcast(result, self.ty);
+        match (predicate, other) {
+            (Predicate::When(predicate), Some(other)) if !tile::is_zero(other) => {
+                let fill = e.splat(other, self.count)?;
+                Ok(e.b.value("llvm.select", &[predicate, loaded, fill], self.ty))
+            }
+            _ => Ok(loaded),
+        }
+    }
+
+    fn store_ptx<'a>(
+        &self,
+        e: &Emit<'_, 'c, 'a>,
+        part: Value<'c, 'a>,
+        pointer: Value<'c, 'a>,
+        predicate: Predicate<'c, 'a>,
+        cache: Option<CacheAttr<'c>>,
+    ) -> Result<(), Diagnostic<'c>> {
+        let Words {
+            count: words,
+            suffix,
+            constraint,
+            ..
+        } = self.words;
+        let hints = Hints::of(cache);
+        let mut operands = self.words.split(e, part)?;
+        let mut constraints = format!("{}l", format!("{constraint},").repeat(words));
+        operands.push(pointer);
+        let mut text = String::new();
+        if let Predicate::When(predicate) = predicate {
+            text = format!("@${} ", words + 1);
+            operands.push(predicate);
+            constraints += ",b";
+        }
+        text += &format!(
+            "st.global{}.{suffix} [${words}], {}{};",
+            hints.modifiers,
+            self.words.list(0),
+            hints.policy_operand()
+        );
+        e.inline_ptx(&hints.wrap(&text), &constraints, &operands, None, true);
+        Ok(())
+    }
+}
+
+/// Cache hints as PTX spells them.
+struct Hints {
+    modifiers: String,
+    policy: Option<&'static str>,
+}
+
+impl Hints {
+    fn of(cache: Option<CacheAttr<'_>>) -> Self {
+        let keyword = |policy| match policy {
+            EvictionPolicy::Normal => None,
+            EvictionPolicy::First => Some("evict_first"),
+            EvictionPolicy::Last => Some("evict_last"),
+            EvictionPolicy::NoAllocate => Some("no_allocate"),
+        };
+        let (l1, l2) = cache.map_or((None, None), |cache| (keyword(cache.l1()), keyword(cache.l2())));
+        // L2 knows no no_allocate; evict_first is the nearest.
+        let policy = l2.map(|policy| {
+            if policy == "no_allocate" {
+                "evict_first"
+            } else {
+                policy
+            }
+        });
+        let mut modifiers = l1.map_or_else(String::new, |l1| format!(".L1::{l1}"));
+        if policy.is_some() {
+            modifiers += ".L2::cache_hint";
+        }
+        Self { modifiers, policy }
+    }
+
+    fn policy_operand(&self) -> &'static str {
+        if self.policy.is_some() { ", policy" } else { "" }
+    }
+
+    /// `text` in a scope of its own, with the cache policy that it names.
+    fn wrap(&self, text: &str) -> String {
+        match self.policy {
+            None => text.to_owned(),
+            Some(policy) => {
+                format!(
+                    "{{ .reg .b64 policy; createpolicy.fractional.L2::{policy}.b64 policy, 1.0; {text} }}"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! `gl.reduce` and `gl.warp_reduce`: registers in a few chains, then lanes by butterfly shuffles.
+//!
+//! A thread's registers are combined in up to four chains, so that four are in flight and a multiplication before an
+//! addition can still fuse with it; the chains and then the lanes are combined pairwise. What an axis spreads over warps
+//! has been taken apart by `gl-expand-reductions`.
+
+use melior::ir::{Attribute, BlockRef, OperationRef, ValueLike, operation::OperationLike};
+use norma_dialects::gl::{ReduceOp, WarpReduceOp};
+use norma_layout::{HardwareDim, LinearLayout, ReductionPlan};
+
+use crate::mlir::{
+    combiner,
+    conversion::{ConversionBuilder, Rejection},
+    diagnostic::Diagnostic,
+    types, walk,
+};
+
+use super::{
+    emit::{Emit, Value},
+    tile::Tile,
+};
+
+/// Chains in flight while a thread's registers are combined. An FADD takes 4 cycles on Hopper.
+const CHAINS: usize = 4;
+
+/// Lowers `gl.reduce`.
+pub(super) fn reduce<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let reduce = ReduceOp::from_op(op).ok_or("expected gl.reduce")?;
+    let (layout, plan) = plan(&Emit::new(b), reduce.tiles(), reduce.axis()?)?;
+    if !plan.warp_masks.is_empty() || !plan.block_masks.is_empty() {
+        return Err(Diagnostic::user(
+            op.location(),
+            format!(
+                "expected a reduction within a warp, got one over {layout}; run gl-expand-reductions first"
+            ),
+        )
+        .into());
+    }
+    lower(op, operands, b, &plan)
+}
+
+/// Lowers `gl.warp_reduce`.
+pub(super) fn warp_reduce<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let reduce = WarpReduceOp::from_op(op).ok_or("expected gl.warp_reduce")?;
+    let axis = reduce.axis()?;
+    let (layout, plan) = plan(&e, reduce.tiles(), axis)?;
+    let partial = layout
+        .partial_layout(axis as usize, HardwareDim::Warp)
+        .map_err(|error| e.internal(error))?;
+    for result in reduce.results() {
+        let found = Tile::of(&e, result.r#type())?.layout;
+        if found != partial {
+            return Err(Diagnostic::user(
+                op.location(),
+                format!("expected one partial per warp in layout {partial}, got {found}"),
+            )
+            .into());
+        }
+    }
+    lower(op, operands, b, &plan)
+}
+
+fn plan<'c>(
+    e: &Emit<'_, 'c, '_>,
+    tiles: Vec<Value<'c, '_>>,
+    axis: i64,
+) -> Result<(LinearLayout, ReductionPlan), Diagnostic<'c>> {
+    let first = tiles.first().ok_or_else(|| e.internal("expected a tile"))?;
+    let layout = Tile::of(e, first.r#type())?.layout;
+    let plan = layout
+        .reduction(axis as usize)
+        .map_err(|error| e.unsupported(error))?;
+    Ok((layout, plan))
+}
+
+fn lower<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+    plan: &ReductionPlan,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let block = walk::entry_block(op)?;
+    let combiner = Combiner { e: &e, block };
+    let tiles = operands
+        .iter()
+        .map(|operand| e.elements(*operand))
+        .collect::<Result<Vec<_>, _>>()?;
+    // For each result register, one scalar per tile.
+    let mut results = Vec::with_capacity(plan.registers.len());
+    for group in &plan.registers {
+        let scalars = |register: &usize| tiles.iter().map(|tile| tile[*register]).collect::<Vec<_>>();
+        let mut partials = combiner.registers(group.iter().map(scalars).collect())?;
+        for &mask in &plan.lane_shuffles {
+            let others = partials
+                .iter()
+                .map(|partial| exchange(&e, *partial, mask))
+                .collect::<Result<Vec<_>, _>>()?;
+            partials = combiner.apply(&partials, &others)?;
+        }
+        results.push(partials);
+    }
+    let vectors = (0..tiles.len())
+        .map(|tile| e.pack(&results.iter().map(|partials| partials[tile]).collect::<Vec<_>>()))
+        .collect::<Result<Vec<_>, _>>()?;
+    b.replace(op, &vectors);
+    Ok(())
+}
+
+/// A combiner region: two tuples of scalars to one.
+struct Combiner<'e, 'b, 'c, 'a> {
+    e: &'e Emit<'b, 'c, 'a>,
+    block: BlockRef<'c, 'a>,
+}
+
+impl<'c, 'a> Combiner<'_, '_, 'c, 'a> {
+    /// All of a thread's tuples: chains first, then the chains pairwise.
+    fn registers(&self, tuples: Vec<Vec<Value<'c, 'a>>>) -> Result<Vec<Value<'c, 'a>>, Diagnostic<'c>> {
+        let chains = CHAINS.min(tuples.len());
+        let mut partials: Vec<Vec<Value<'c, 'a>>> = Vec::with_capacity(chains);
+        for (index, tuple) in tuples.into_iter().enumerate() {
+            match partials.get_mut(index % chains) {
+                Some(partial) => *partial = self.apply(partial, &tuple)?,
+                None => partials.push(tuple),
+            }
+        }
+        while partials.len() > 1 {
+            let upper = partials.split_off(partials.len().div_ceil(2));
+            for (partial, other) in partials.iter_mut().zip(&upper) {
+                *partial = self.apply(partial, other)?;
+            }
+        }
+        partials
+            .pop()
+            .ok_or_else(|| self.e.internal("expected a register"))
+    }
+
+    fn apply(
+        &self,
+        lhs: &[Value<'c, 'a>],
+        rhs: &[Value<'c, 'a>],
+    ) -> Result<Vec<Value<'c, 'a>>, Diagnostic<'c>> {
+        combiner::inline(self.e.b, self.block, &[lhs, rhs].concat())
+    }
+}
+
+/// The value of the lane whose id differs in the bits of `mask`.
+fn exchange<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    value: Value<'c, 'a>,
+    mask: usize,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let ty = value.r#type();
+    match types::bit_width(ty) {
+        Some(32) => Ok(shuffle(e, value, mask)),
+        Some(bits @ (1 | 8 | 16)) => {
+            let narrow = e.int(bits as u32);
+            let wide = e.b.value("arith.extui", &[e.bitcast(value, narrow)], e.int(32));
+            let moved = e.b.value("arith.trunci", &[shuffle(e, wide, mask)], narrow);
+            Ok(e.bitcast(moved, ty))
+        }
+        Some(64) => {
+            let halves = e
+                .elements(e.bitcast(value, e.vector_of(2, e.int(32))?))
+                .map_err(|error| e.internal(error))?;
+            let moved = halves
+                .into_iter()
+                .map(|half| shuffle(e, half, mask))
+                .collect::<Vec<_>>();
+            Ok(e.bitcast(e.pack(&moved)?, ty))
+        }
+        _ => Err(e.unsupported(format!(
+            "expected elements of 1, 8, 16, 32 or 64 bits in a reduction over lanes, got {ty}"
+        ))),
+    }
+}
+
+/// `shfl.sync.bfly` of a 32-bit value over the full warp.
+fn shuffle<'c, 'a>(e: &Emit<'_, 'c, 'a>, value: Value<'c, 'a>, mask: usize) -> Value<'c, 'a> {
+    let context = e.b.context();
+    let kind = Attribute::parse(context, "#nvvm<shfl_kind bfly>");
+    let operands = [e.i32(-1), value, e.i32(mask as i64), e.i32(31)];
+    let attributes = kind.map(|kind| ("kind", kind));
+    e.b.value_with("nvvm.shfl.sync", &operands, value.r#type(), attributes.as_slice())
+}

@@ -1,0 +1,144 @@
+//! Ops that give a thread's registers another meaning, without memory: broadcasts, register permutations, coordinates,
+//! masks, splats, optimization barriers.
+
+use melior::ir::{OperationRef, ValueLike};
+use norma_dialects::gl::{BroadcastOp, ConvertLayoutOp, CoordinatesOp, MaskOp};
+
+use crate::mlir::{
+    conversion::{ConversionBuilder, Rejection},
+    types,
+};
+
+use super::{
+    access::{Access, Predicate},
+    emit::{Emit, Value},
+    tile::Tile,
+};
+
+/// Lowers `gl.broadcast`.
+pub(super) fn broadcast<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let broadcast = BroadcastOp::from_op(op).ok_or("expected gl.broadcast")?;
+    let parent = Tile::of(&e, broadcast.result()?.r#type())?.layout;
+    let slice = parent
+        .slice(broadcast.axis()? as usize)
+        .map_err(|error| e.internal(error))?;
+    b.replace(op, &[e.shuffle(operands[0], &slice.slice_register)?]);
+    Ok(())
+}
+
+/// Lowers a `gl.convert_layout` that renumbers registers.
+pub(super) fn convert_layout<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let convert = ConvertLayoutOp::from_op(op).ok_or("expected gl.convert_layout")?;
+    let from = Tile::of(&e, convert.source()?.r#type())?.layout;
+    let to = Tile::of(&e, convert.result()?.r#type())?.layout;
+    let map = from
+        .register_map_to(&to)
+        .map_err(|error| e.internal(error))?
+        .ok_or_else(|| {
+            e.unsupported(format!(
+                "expected a conversion within a thread's registers, got {from} to {to}"
+            ))
+        })?;
+    b.replace(op, &[e.shuffle(operands[0], &map)?]);
+    Ok(())
+}
+
+/// Lowers `gl.coordinates`.
+pub(super) fn coordinates<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let coordinates = CoordinatesOp::from_op(op).ok_or("expected gl.coordinates")?;
+    let layout = Tile::of(&e, coordinates.tile()?.r#type())?.layout;
+    let values = Access::new(&e, &layout, operands.to_vec())?.values(coordinates.map()?)?;
+    b.replace(op, &[e.pack(&values)?]);
+    Ok(())
+}
+
+/// Lowers `gl.mask`.
+pub(super) fn mask<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let mask = MaskOp::from_op(op).ok_or("expected gl.mask")?;
+    let layout = Tile::of(&e, mask.tile()?.r#type())?.layout;
+    let (indices, limits) = operands.split_at(mask.indices().len());
+    let bits = Access::new(&e, &layout, indices.to_vec())?
+        .predicates(Some(mask.guards()?), limits, 0..layout.num_registers())?
+        .into_iter()
+        .map(|predicate| match predicate {
+            Predicate::Always => e.bool(true),
+            Predicate::Never => e.bool(false),
+            Predicate::When(value) => value,
+        })
+        .collect::<Vec<_>>();
+    b.replace(op, &[e.pack(&bits)?]);
+    Ok(())
+}
+
+/// Lowers `tensor.splat`.
+pub(super) fn splat<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let layout = Tile::of(&e, op.result(0)?.r#type())?.layout;
+    b.replace(op, &[e.splat(operands[0], layout.num_registers())?]);
+    Ok(())
+}
+
+/// Lowers `gl.optimization_barrier` to an empty piece of inline PTX that LLVM cannot see through.
+pub(super) fn optimization_barrier<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let ty = operands[0].r#type();
+    let count = types::vector_len(ty);
+    let bytes = count * super::tile::element_bytes(&e, types::element(ty))?;
+    // 32-bit words where the vector has whole ones; PTX has registers of 16, 32 and 64 bits.
+    let (bits, constraint) = if bytes.is_multiple_of(4) {
+        (32, "r")
+    } else {
+        (16, "h")
+    };
+    if !(bytes * 8).is_multiple_of(bits) {
+        return Err(e
+            .unsupported(format!(
+                "expected tiles of 16-bit or wider elements in registers, got {ty}"
+            ))
+            .into());
+    }
+    let words_ty = e.vector_of(bytes * 8 / bits, e.int(bits as u32))?;
+    let words = e.elements(e.bitcast(operands[0], words_ty))?;
+    let mut opaque = Vec::with_capacity(words.len());
+    for word in words {
+        let op = e.inline_ptx(
+            "",
+            &format!("={constraint},0"),
+            &[word],
+            Some(word.r#type()),
+            true,
+        );
+        opaque.push(op.result(0)?.into());
+    }
+    let result = e.bitcast(e.pack(&opaque)?, ty);
+    b.replace(op, &[result]);
+    Ok(())
+}

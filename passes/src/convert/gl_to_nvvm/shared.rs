@@ -1,0 +1,204 @@
+//! Shared memory: allocation, tiles in and out of it, and the CTA's barrier.
+
+use melior::ir::{
+    OperationRef, Type, ValueLike,
+    attribute::{DenseI32ArrayAttribute, FlatSymbolRefAttribute},
+    operation::OperationLike,
+};
+use norma_dialects::{
+    gl::{BarrierOp, LocalAllocOp, LocalLoadOp, LocalStoreOp},
+    layout,
+};
+use norma_layout::LinearLayout;
+use norma_targets::ACCESS_BYTES;
+
+use crate::mlir::{
+    conversion::{ConversionBuilder, Rejection},
+    diagnostic::Diagnostic,
+    walk,
+};
+
+use super::{
+    emit::{Emit, Value},
+    function, threads,
+    tile::{self, Tile},
+    words::Words,
+};
+
+/// Lowers `gl.local_alloc` to an address in the kernel's shared memory.
+pub(super) fn local_alloc<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let offset = LocalAllocOp::from_op(op)
+        .and_then(LocalAllocOp::offset)
+        .ok_or_else(|| {
+            Diagnostic::user(
+                op.location(),
+                "expected shared memory with an offset; run gl-allocate-shared first",
+            )
+        })?;
+    let name = walk::enclosing(op, "llvm.func")
+        .and_then(norma_dialects::symbol_name)
+        .ok_or_else(|| e.internal("expected a named llvm.func around the op"))?;
+    let symbol = FlatSymbolRefAttribute::new(b.context(), &function::shared_symbol(name));
+    let base = b.value_with(
+        "llvm.mlir.addressof",
+        &[],
+        e.shared_pointer(),
+        &[("global_name", symbol.into())],
+    );
+    b.replace(op, &[e.constant_pointer(base, e.int(8), offset)]);
+    Ok(())
+}
+
+/// Lowers `gl.local_store`.
+pub(super) fn local_store<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let store = LocalStoreOp::from_op(op).ok_or("expected gl.local_store")?;
+    let [value, base] = operands else {
+        return Err("expected a tile and a memory".into());
+    };
+    let tile = Tile::of(&e, store.tile()?.r#type())?;
+    let places = Places::of(&e, &tile, store.memory()?.r#type(), *base)?;
+    let holder = threads::first_holder(&e, &tile.layout);
+    for first in places.first_registers() {
+        let part = e.slice(*value, first, places.count)?;
+        let pointer = places.pointer(&e, first);
+        match holder {
+            None => e.store(part, pointer, places.bytes as i64),
+            Some(holder) => store_if(&e, holder, part, pointer, places.bytes)?,
+        }
+    }
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.local_load`.
+pub(super) fn local_load<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let load = LocalLoadOp::from_op(op).ok_or("expected gl.local_load")?;
+    let [base] = operands else {
+        return Err("expected a memory".into());
+    };
+    let tile = Tile::of(&e, load.tile()?.r#type())?;
+    let places = Places::of(&e, &tile, load.memory()?.r#type(), *base)?;
+    let part_ty = e.vector_of(places.count, tile.element)?;
+    let mut result = b.value(
+        "llvm.mlir.poison",
+        &[],
+        e.vector_of(tile.layout.num_registers(), tile.element)?,
+    );
+    for first in places.first_registers() {
+        let part = e.load(places.pointer(&e, first), part_ty, places.bytes as i64);
+        result = e.insert(part, result, first);
+    }
+    b.replace(op, &[result]);
+    Ok(())
+}
+
+/// Lowers `gl.barrier`.
+pub(super) fn barrier<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let barrier = BarrierOp::from_op(op).ok_or("expected gl.barrier")?;
+    let operands = match (barrier.id(), barrier.threads()) {
+        (Some(id), Some(threads)) => vec![e.i32(id), e.i32(threads)],
+        _ => Vec::new(),
+    };
+    let given = i32::from(!operands.is_empty());
+    let segments = DenseI32ArrayAttribute::new(b.context(), &[given, given, 0]);
+    b.op_with(
+        "nvvm.barrier",
+        &operands,
+        &[],
+        &[("operandSegmentSizes", segments.into())],
+        Vec::new(),
+    );
+    b.erase(op);
+    Ok(())
+}
+
+/// Where a thread's registers lie in shared memory.
+struct Places<'c, 'a> {
+    base: Value<'c, 'a>,
+    element: Type<'c>,
+    constants: Vec<i64>,
+    /// Elements that one instruction moves.
+    count: usize,
+    bytes: usize,
+}
+
+impl<'c, 'a> Places<'c, 'a> {
+    fn of(
+        e: &Emit<'_, 'c, 'a>,
+        tile: &Tile<'c>,
+        memory: Type<'c>,
+        base: Value<'c, 'a>,
+    ) -> Result<Self, Diagnostic<'c>> {
+        let shared = layout::of_memory(memory).map_err(|error| Diagnostic::user(e.b.location(), error))?;
+        let offsets = shared
+            .offset_map()
+            .ok_or_else(|| e.unsupported(format!("expected shared memory without padding, got {memory}")))?;
+        let offsets: LinearLayout = tile.layout.compose(&offsets).map_err(|error| e.internal(error))?;
+        let coordinates = threads::along(e, &offsets, 0)?;
+        let element_bytes = tile::element_bytes(e, tile.element)?;
+        let count = offsets
+            .contiguous_elements(&[0])
+            .min(ACCESS_BYTES as usize / element_bytes);
+        let base = match coordinates.thread {
+            None => base,
+            Some(thread) => e.element_pointer(base, tile.element, e.widen(thread)),
+        };
+        Ok(Self {
+            base,
+            element: tile.element,
+            constants: coordinates.registers,
+            count,
+            bytes: count * element_bytes,
+        })
+    }
+
+    fn first_registers(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..self.constants.len()).step_by(self.count)
+    }
+
+    fn pointer(&self, e: &Emit<'_, 'c, 'a>, register: usize) -> Value<'c, 'a> {
+        e.constant_pointer(self.base, self.element, self.constants[register])
+    }
+}
+
+/// A predicated store, as inline PTX: a branch would cost more than the store.
+fn store_if<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    predicate: Value<'c, 'a>,
+    part: Value<'c, 'a>,
+    pointer: Value<'c, 'a>,
+    bytes: usize,
+) -> Result<(), Diagnostic<'c>> {
+    let words = Words::of(bytes).ok_or_else(|| e.internal(format!("no access of {bytes} bytes")))?;
+    let address = e.b.value("llvm.ptrtoint", &[pointer], e.int(32));
+    let mut operands = vec![address, predicate];
+    operands.extend(words.split(e, part)?);
+    let (suffix, list) = (words.suffix, words.list(2));
+    let constraints = format!(",{}", words.constraint).repeat(words.count);
+    e.inline_ptx(
+        &format!("@$1 st.shared.{suffix} [$0], {list};"),
+        &format!("r,b{constraints},~{{memory}}"),
+        &operands,
+        None,
+        true,
+    );
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! What a tile's type says: its layout, and what one of its elements is in LLVM.
+
+use melior::ir::{
+    Type,
+    attribute::{FloatAttribute, IntegerAttribute},
+    operation::{OperationLike, OperationResult},
+};
+use norma_dialects::layout;
+use norma_layout::LinearLayout;
+
+use crate::mlir::{diagnostic::Diagnostic, types};
+
+use super::emit::{Emit, Value};
+
+/// A tile of a layout.
+pub(super) struct Tile<'c> {
+    /// Which thread holds which element.
+    pub layout: LinearLayout,
+    /// The element's type as LLVM has it.
+    pub element: Type<'c>,
+}
+
+impl<'c> Tile<'c> {
+    /// The tile that a tensor type describes.
+    ///
+    /// # Errors
+    ///
+    /// A user error if the type has no distributed layout, or one that does not fit its shape.
+    pub fn of(e: &Emit<'_, 'c, '_>, ty: Type<'c>) -> Result<Self, Diagnostic<'c>> {
+        let layout = layout::of_tile(ty).map_err(|error| Diagnostic::user(e.b.location(), error))?;
+        let element = llvm_element(types::element(ty), |bits| e.int(bits));
+        Ok(Self { layout, element })
+    }
+}
+
+/// The type that LLVM holds an element in: itself, but i64 for `index`, and i8 for the 8-bit floats, which it lacks.
+pub(super) fn llvm_element<'c>(element: Type<'c>, int: impl Fn(u32) -> Type<'c>) -> Type<'c> {
+    if types::is_index(element) {
+        int(64)
+    } else if types::is_float8(element) {
+        int(8)
+    } else {
+        element
+    }
+}
+
+/// The vector of a thread's registers that a tile becomes, or `None` for another type.
+pub(super) fn converted<'c>(ty: Type<'c>, int: impl Fn(u32) -> Type<'c>) -> Option<Type<'c>> {
+    let layout = layout::of_tile(ty).ok()?;
+    types::vector(
+        &[layout.num_registers() as i64],
+        llvm_element(types::element(ty), int),
+    )
+}
+
+/// Bytes of an element in memory.
+pub(super) fn element_bytes<'c>(e: &Emit<'_, 'c, '_>, element: Type<'c>) -> Result<usize, Diagnostic<'c>> {
+    types::bit_width(element)
+        .filter(|bits| bits % 8 == 0)
+        .map(|bits| bits / 8)
+        .ok_or_else(|| e.unsupported(format!("expected elements of whole bytes, got {element}")))
+}
+
+/// Whether a value is the constant +0 of any scalar type.
+pub(super) fn is_zero(value: Value<'_, '_>) -> bool {
+    let Ok(result) = OperationResult::try_from(value) else {
+        return false;
+    };
+    let Ok(attribute) = result.owner().attribute("value") else {
+        return false;
+    };
+    match FloatAttribute::try_from(attribute) {
+        Ok(float) => float.value() == 0.0 && float.value().is_sign_positive(),
+        Err(_) => IntegerAttribute::try_from(attribute).is_ok_and(|integer| integer.value() == 0),
+    }
+}

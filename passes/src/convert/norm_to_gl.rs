@@ -1,0 +1,122 @@
+//! `convert-norm-to-gl`: a scheduled kernel becomes one CTA's program.
+//!
+//! Grid dims become the CTA's place in the grid, tile dims the axes of tiles. A value that varies over all tile dims is a
+//! tile in the kernel's layout; one that varies over fewer is a tile in a slice of it; one that varies over none is a
+//! scalar. `placement` says where dims lie, `tiles` gives types and moves values between sets of dims, `body` translates
+//! ops, `launch` says how the host launches the result.
+
+mod body;
+mod launch;
+mod placement;
+mod tiles;
+
+use melior::{
+    StringRef,
+    ir::{
+        Attribute, AttributeLike, Block, Location, OperationRef, Region, RegionLike, Type, ValueLike,
+        attribute::{FlatSymbolRefAttribute, IntegerAttribute, StringAttribute, TypeAttribute},
+        operation::OperationLike,
+        r#type::{FunctionType, IntegerType},
+    },
+};
+use mlir_sys::mlirSymbolRefAttrGet;
+use norma_dialects::{
+    attributes,
+    norm::{KernelOp, LaunchOp},
+};
+
+use crate::{
+    kernel::space::Space,
+    mlir::{
+        builder::Builder,
+        context,
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError, PassResult},
+        walk,
+    },
+    table::ConvertNormToGl,
+};
+
+use placement::Placement;
+use tiles::Tiles;
+
+pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, ConvertNormToGl>) -> PassResult<'c> {
+    let kernels = walk::named(module, KernelOp::NAME);
+    for op in &kernels {
+        convert(*op)?;
+    }
+    if !kernels.is_empty() {
+        Builder::before(module).set_attribute(module, "gpu.container_module", Attribute::unit(cx.context()));
+    }
+    retarget(module, cx)
+}
+
+fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
+    let location = op.location();
+    let context = context::of(location);
+    let kernel =
+        KernelOp::from_op(op).ok_or_else(|| Diagnostic::internal(location, "expected norm.kernel"))?;
+    let space = Space::of(kernel)?;
+    let placement = Placement::of(&space)?;
+    let schedule = kernel.schedule().ok_or_else(|| {
+        let message = "expected a kernel with a schedule; run norm-select-schedule first";
+        Diagnostic::user(location, message)
+    })?;
+    let tiles = Tiles::new(&placement, schedule, location)?;
+
+    let types = space
+        .buffers
+        .iter()
+        .map(|buffer| buffer.r#type())
+        .collect::<Vec<_>>();
+    let function_type = TypeAttribute::new(FunctionType::new(context, &types, &[]).into());
+    let name = StringAttribute::new(context, kernel.sym_name()?).into();
+    let warps = IntegerAttribute::new(IntegerType::new(context, 64).into(), tiles.num_warps());
+    let launch = launch::attribute(&space, &placement)?;
+    let mut attributes = vec![
+        ("sym_name", name),
+        ("function_type", function_type.into()),
+        ("gpu.kernel", Attribute::unit(context)),
+        (attributes::kernel::NUM_WARPS, warps.into()),
+        (attributes::kernel::LAUNCH, launch.into()),
+        (attributes::kernel::SCHEDULE, schedule.into()),
+    ];
+    if schedule.min_ctas_per_sm() > 0 {
+        let bound = IntegerAttribute::new(IntegerType::new(context, 64).into(), schedule.min_ctas_per_sm());
+        attributes.push((attributes::kernel::MIN_CTAS_PER_SM, bound.into()));
+    }
+    let arguments = types.into_iter().map(|ty| (ty, location)).collect::<Vec<_>>();
+
+    let mut b = Builder::before(op);
+    let module = b.op_with("gpu.module", &[], &[], &[("sym_name", name)], vec![region(&[])]);
+    b.move_to_end(walk::entry_block(module)?);
+    let function = b.op_with("gpu.func", &[], &[], &attributes, vec![region(&arguments)]);
+    body::translate(&space, &placement, &tiles, walk::entry_block(function)?)?;
+    b.erase(op);
+    Ok(())
+}
+
+/// A region of one block.
+fn region<'c>(arguments: &[(Type<'c>, Location<'c>)]) -> Region<'c> {
+    let region = Region::new();
+    region.append_block(Block::new(arguments));
+    region
+}
+
+/// Points launches at the functions that kernels have become, each in a module of its name.
+fn retarget<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, ConvertNormToGl>) -> PassResult<'c> {
+    for launch in walk::named(module, LaunchOp::NAME) {
+        let Ok(name) = norma_dialects::symbol(launch.attribute("callee")?) else {
+            continue;
+        };
+        let function = FlatSymbolRefAttribute::new(cx.context(), name).to_raw();
+        let module_name = StringRef::new(name).to_raw();
+        // SAFETY: context, name and reference are alive, and the call copies the one reference it is told of.
+        let nested = unsafe {
+            let nested = mlirSymbolRefAttrGet(cx.context().to_raw(), module_name, 1, &function);
+            Attribute::from_raw(nested)
+        };
+        Builder::before(launch).set_attribute(launch, "callee", nested);
+    }
+    Ok(())
+}

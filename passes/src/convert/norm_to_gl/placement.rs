@@ -1,0 +1,99 @@
+//! Where the dims of a tiled space lie: in the grid, or along the axes of tiles.
+
+use norma_dialects::norm::DimRole;
+
+use crate::kernel::space::{DimSet, Space};
+use crate::mlir::diagnostic::Diagnostic;
+
+/// A set of tile dims, as bits.
+pub(super) type Axes = u32;
+
+/// What one dim of the space is spread over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The grid.
+    Grid,
+    /// An axis of tiles; position among tile dims.
+    Tile(usize),
+}
+
+/// The place of each dim of a space that is all grid and tiles.
+pub(super) struct Placement {
+    places: Vec<Place>,
+    tile_shape: Vec<i64>,
+}
+
+impl Placement {
+    /// The places of a kernel's dims after `norm-tile` and the passes that take away its loops.
+    ///
+    /// # Errors
+    ///
+    /// A user error if the kernel is not tiled; unsupported if dims are spread over loops or clusters.
+    pub fn of<'c>(space: &Space<'c, '_>) -> Result<Self, Diagnostic<'c>> {
+        let location = space.location();
+        let roles = space
+            .roles
+            .as_ref()
+            .ok_or_else(|| Diagnostic::user(location, "expected a tiled kernel; run norm-tile first"))?;
+        let mut places = Vec::new();
+        let mut tile_shape = Vec::new();
+        for (role, extent) in roles.iter().zip(&space.extents) {
+            places.push(match role {
+                DimRole::Grid => Place::Grid,
+                DimRole::Tile => {
+                    if !extent.is_constant() || !(extent.constant_value() as u64).is_power_of_two() {
+                        let message =
+                            format!("expected tile dims whose extents are powers of two, got {extent}");
+                        return Err(Diagnostic::user(location, message));
+                    }
+                    tile_shape.push(extent.constant_value());
+                    Place::Tile(tile_shape.len() - 1)
+                }
+                DimRole::Loop | DimRole::Cluster => {
+                    let message = format!(
+                        "expected dims spread over the grid and tiles alone, got a {} dim",
+                        role.keyword()
+                    );
+                    return Err(Diagnostic::unsupported(location, message));
+                }
+            });
+        }
+        if tile_shape.is_empty() {
+            let message = "expected a kernel with at least one tile dim";
+            return Err(Diagnostic::user(location, message));
+        }
+        Ok(Self { places, tile_shape })
+    }
+
+    /// The place of a dim.
+    pub fn place(&self, dim: usize) -> Place {
+        self.places[dim]
+    }
+
+    /// The positions of the grid dims in the space.
+    pub fn grid(&self) -> impl DoubleEndedIterator<Item = usize> {
+        (0..self.places.len()).filter(|dim| self.places[*dim] == Place::Grid)
+    }
+
+    /// The dims of the space that a tile over `axes` can depend on: those of its axes, and the grid's.
+    pub fn dims_over(&self, axes: Axes) -> DimSet {
+        let reaches = |dim: &usize| match self.places[*dim] {
+            Place::Tile(position) => axes >> position & 1 == 1,
+            Place::Grid => true,
+        };
+        (0..self.places.len()).filter(reaches).collect()
+    }
+
+    /// The extents of the tile dims.
+    pub fn tile_shape(&self) -> &[i64] {
+        &self.tile_shape
+    }
+
+    /// The tile dims among dims of the space.
+    pub fn axes<'d>(&self, dims: impl IntoIterator<Item = &'d usize>) -> Axes {
+        dims.into_iter().fold(0, |axes, dim| match self.places[*dim] {
+            Place::Tile(position) => axes | 1 << position,
+            Place::Grid => axes,
+        })
+    }
+}

@@ -1,0 +1,9 @@
+//! Passes on `gl`, one CTA's program on tiles. One file a pass, named after it; `shared_memory` says what ops of `gl` do
+//! to shared memory.
+
+pub(crate) mod allocate_shared;
+pub(crate) mod expand_reductions;
+pub(crate) mod insert_barriers;
+pub(crate) mod optimize_layouts;
+pub(crate) mod shared_memory;
+pub(crate) mod vectorize_access;

@@ -1,0 +1,219 @@
+//! `gl-expand-reductions`: a reduction across warps becomes one within each warp, an exchange of the partials through
+//! shared memory, and one in registers.
+//!
+//! Matches every `gl.reduce` whose layout spreads the axis over warps. Each warp leaves one partial per result in the
+//! layout that `norma_layout` calls partial; every thread reads all partials of its results (the gathered layout) and
+//! combines them in its registers, in the same order everywhere, so that all threads agree to the last bit. The
+//! combined tile differs from what `gl.reduce` promised in the name of its layout alone, at most in the numbering of
+//! registers, which `gl.convert_layout` states and costs nothing.
+//!
+//! Costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps.
+
+use melior::ir::{
+    Attribute, Operation, OperationRef, Region, RegionLike, RegionRef, Type, Value, ValueLike,
+    operation::{OperationLike, OperationResult},
+};
+use norma_dialects::{
+    gl::{
+        ConvertLayoutOp, LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescType, PlainAttr, ReduceOp,
+        SliceAttr, WarpReduceOp,
+    },
+    layout,
+};
+use norma_layout::{HardwareDim, LinearLayout};
+
+use crate::{
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError, PassResult},
+        types, walk,
+    },
+    table::{GlExpandReductions, GlExpandReductionsStatistic},
+};
+
+pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandReductions>) -> PassResult<'c> {
+    for reduce in walk::named(op, ReduceOp::NAME)
+        .into_iter()
+        .filter_map(ReduceOp::from_op)
+    {
+        if expand(reduce)? {
+            cx.count(GlExpandReductionsStatistic::NumExpanded, 1);
+        }
+    }
+    Ok(())
+}
+
+/// Expands `reduce` if it crosses warps; says whether it does.
+fn expand<'c>(reduce: ReduceOp<'c, '_>) -> Result<bool, PassError<'c>> {
+    let op = reduce.op();
+    let location = op.location();
+    let tiles = reduce.tiles();
+    let Some(first) = tiles.first() else {
+        return Ok(false);
+    };
+    let axis = reduce.axis()? as usize;
+    let layout = layout::of_tile(first.r#type()).map_err(|error| Diagnostic::user(location, error))?;
+    let plan = layout
+        .reduction(axis)
+        .map_err(|error| Diagnostic::user(location, error))?;
+    if plan.blocks() > 1 {
+        let message = format!(
+            "expected a reduction within a CTA, got one across {} CTAs of a cluster",
+            plan.blocks()
+        );
+        return Err(Diagnostic::unsupported(location, message).into());
+    }
+    if plan.warps() == 1 {
+        return Ok(false);
+    }
+
+    let exchange = Exchange::new(op, axis, &layout)?;
+    let b = &exchange.b;
+    let combiner = reduce.combiner()?;
+    let axis_attribute = op.attribute("axis")?;
+
+    let partial_types = exchange.types_of(&tiles, exchange.partial_shape(), exchange.partial)?;
+    let partials = b.op_with(
+        WarpReduceOp::NAME,
+        &tiles,
+        &partial_types,
+        &[("axis", axis_attribute)],
+        vec![copy_of_body(op)?],
+    );
+    let gathered = partials
+        .results()
+        .map(|partial| exchange.through_memory(partial.into()))
+        .collect::<Result<Vec<_>, _>>()?;
+
+    let mut result_shape = exchange.shape.clone();
+    result_shape.remove(axis);
+    let result_layout = SliceAttr::get(b.context(), axis as i64, exchange.gathered);
+    let result_types = exchange.types_of(&tiles, &result_shape, result_layout.into())?;
+    let reduced = b.op_with(
+        ReduceOp::NAME,
+        &gathered,
+        &result_types,
+        &[("axis", axis_attribute)],
+        vec![body_of(combiner)],
+    );
+    let results = reduced
+        .results()
+        .zip(op.results())
+        .map(|(from, to)| exchange.renamed(from, to))
+        .collect::<Result<Vec<_>, _>>()?;
+    b.replace(op, &results);
+    Ok(true)
+}
+
+/// What is the same for every tile of a reduction.
+struct Exchange<'c, 'a> {
+    b: Builder<'c, 'a>,
+    /// The shape of the partials: along the reduced axis, how many warps have one.
+    shape: Vec<i64>,
+    axis: usize,
+    /// The layout of one partial per warp.
+    partial: Attribute<'c>,
+    /// The layout of all partials of a result in each thread's registers.
+    gathered: Attribute<'c>,
+}
+
+impl<'c, 'a> Exchange<'c, 'a> {
+    fn new(op: OperationRef<'c, 'a>, axis: usize, layout: &LinearLayout) -> Result<Self, Diagnostic<'c>> {
+        let b = Builder::before(op);
+        let wrong = |error| Diagnostic::user(op.location(), error);
+        let partial = layout.partial_layout(axis, HardwareDim::Warp).map_err(wrong)?;
+        let gathered = layout.gathered_layout(axis, HardwareDim::Warp).map_err(wrong)?;
+        Ok(Self {
+            axis,
+            shape: partial.shape().to_vec(),
+            partial: layout::to_attribute(b.context(), &partial).into(),
+            gathered: layout::to_attribute(b.context(), &gathered).into(),
+            b,
+        })
+    }
+
+    fn partial_shape(&self) -> &[i64] {
+        &self.shape
+    }
+
+    /// Tiles of one shape and layout with the elements of `tiles`.
+    fn types_of(
+        &self,
+        tiles: &[Value<'c, 'a>],
+        shape: &[i64],
+        layout: Attribute<'c>,
+    ) -> Result<Vec<Type<'c>>, Diagnostic<'c>> {
+        tiles
+            .iter()
+            .map(|tile| self.tile_type(shape, types::element(tile.r#type()), layout))
+            .collect()
+    }
+
+    fn tile_type(
+        &self,
+        shape: &[i64],
+        element: Type<'c>,
+        layout: Attribute<'c>,
+    ) -> Result<Type<'c>, Diagnostic<'c>> {
+        let shape = shape.iter().copied().map(Some).collect::<Vec<_>>();
+        types::tensor(&shape, element, Some(layout))
+            .ok_or_else(|| Diagnostic::internal(self.b.location(), "the layout does not fit the partials"))
+    }
+
+    /// Writes partials to shared memory of their own and reads them back gathered.
+    fn through_memory(&self, partial: Value<'c, 'a>) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+        let b = &self.b;
+        // The partials of a result lie side by side, so that a thread reads them as a vector.
+        let mut order = vec![self.axis as i64];
+        order.extend(
+            (0..self.shape.len() as i64)
+                .rev()
+                .filter(|&axis| axis != self.axis as i64),
+        );
+        let element = types::element(partial.r#type());
+        let plain = PlainAttr::get(b.context(), &order, 0);
+        let memory = MemDescType::get(b.context(), &self.shape, element, plain.into());
+        let memory = b.value(LocalAllocOp::NAME, &[], memory.into());
+        b.op(LocalStoreOp::NAME, &[partial, memory], &[]);
+        let gathered = self.tile_type(&self.shape, element, self.gathered)?;
+        Ok(b.value(LocalLoadOp::NAME, &[memory], gathered))
+    }
+
+    /// `from` as a tile of the type of `to`, which no data may have to move for.
+    fn renamed(
+        &self,
+        from: OperationResult<'c, 'a>,
+        to: OperationResult<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+        let (found, wanted) = (from.r#type(), to.r#type());
+        if found == wanted {
+            return Ok(from.into());
+        }
+        let internal = |error: &dyn std::fmt::Display| Diagnostic::internal(self.b.location(), error);
+        let found_layout = layout::of_tile(found).map_err(|error| internal(&error))?;
+        let wanted_layout = layout::of_tile(wanted).map_err(|error| internal(&error))?;
+        let map = found_layout
+            .register_map_to(&wanted_layout)
+            .map_err(|error| internal(&error))?;
+        if map.is_none() {
+            let message = format!("expected {found_layout} to be {wanted_layout} but for registers");
+            return Err(internal(&message));
+        }
+        Ok(self.b.value(ConvertLayoutOp::NAME, &[from.into()], wanted))
+    }
+}
+
+/// A copy of the region of `op`.
+fn copy_of_body<'c>(op: OperationRef<'c, '_>) -> Result<Region<'c>, melior::Error> {
+    let copy = Operation::clone(&op);
+    Ok(body_of(copy.region(0)?))
+}
+
+/// The contents of `region`, which is left empty.
+fn body_of<'c>(region: RegionRef<'c, '_>) -> Region<'c> {
+    let body = Region::new();
+    // SAFETY: both regions are alive and differ.
+    unsafe { mlir_sys::mlirRegionTakeBody(body.to_raw(), region.to_raw()) };
+    body
+}

@@ -1,0 +1,225 @@
+//! `gl-insert-barriers`: `gl.barrier` between conflicting accesses to shared memory.
+//!
+//! Threads of a CTA run apart, so an access must not start before every thread has done an earlier one to the same
+//! bytes, unless both read. The pass goes through the function in program order with the set of accesses that some
+//! path leads from without a barrier (*pending*), and puts a barrier before an op that conflicts with one.
+//!
+//! Why this is sufficient: the set at an op is the union over all paths to it. A branch is entered with the set before
+//! it and left with the union of its ends; a loop's body is entered with the union of the set before it and the set at
+//! the body's end, iterated until nothing changes, so that hazards across the back edge are seen. Sets only grow
+//! during the iteration, so a barrier that was needed stays needed. After allocation two memories overlap exactly where
+//! their byte ranges do, and dynamic stages of one allocation count as all of it.
+//!
+//! Why it is allowed: scalars of `gl` are the same in all threads of the CTA, so a barrier in a branch or a loop is met
+//! by all threads or by none.
+//!
+//! Asynchronous copies are in flight until a wait, and a barrier before the wait orders nothing: only what a
+//! `gl.async_wait` or `gl.bulk_wait` has waited for becomes pending. Data that arrives at an mbarrier is waited for
+//! there. Fences between the generic and the asynchronous proxy are ops of their own, which this pass does not add.
+
+use std::collections::BTreeSet;
+
+use melior::ir::{BlockLike, BlockRef, OperationRef, RegionLike, ValueLike, operation::OperationLike};
+use norma_dialects::gl::{AsyncWaitOp, BarrierOp, BulkWaitOp, LocalLoadOp, LocalStoreOp, WarpSpecializeOp};
+
+use crate::{
+    gl::shared_memory::{self, Completion},
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError, PassResult},
+        walk,
+    },
+    table::{GlInsertBarriers, GlInsertBarriersStatistic},
+};
+
+pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlInsertBarriers>) -> PassResult<'c> {
+    for function in walk::named(op, "gpu.func") {
+        let mut inserter = Inserter::default();
+        if let Some(body) = function.region(0)?.first_block() {
+            inserter.block(body, State::default())?;
+        }
+        cx.count(GlInsertBarriersStatistic::NumInserted, inserter.inserted);
+    }
+    Ok(())
+}
+
+/// An access to a range of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    start: i64,
+    end: i64,
+    writes: bool,
+}
+
+impl Span {
+    fn conflicts(self, other: Self) -> bool {
+        (self.writes || other.writes) && self.start < other.end && other.start < self.end
+    }
+}
+
+/// What may not have happened yet in some thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct State {
+    /// Accesses that a barrier would order.
+    pending: BTreeSet<Span>,
+    /// Accesses of cp.async groups that no wait has waited for.
+    async_copies: BTreeSet<Span>,
+    /// The same of bulk groups.
+    bulk_copies: BTreeSet<Span>,
+}
+
+impl State {
+    fn union(mut self, other: &Self) -> Self {
+        self.pending.extend(&other.pending);
+        self.async_copies.extend(&other.async_copies);
+        self.bulk_copies.extend(&other.bulk_copies);
+        self
+    }
+
+    fn conflicts(&self, spans: &[(Span, Completion)]) -> bool {
+        spans
+            .iter()
+            .any(|(span, _)| self.pending.iter().any(|pending| span.conflicts(*pending)))
+    }
+}
+
+#[derive(Default)]
+struct Inserter {
+    inserted: u64,
+}
+
+impl Inserter {
+    /// The state after `op`, inserting barriers before it and in its regions.
+    fn op<'c>(&mut self, op: OperationRef<'c, '_>, mut state: State) -> Result<State, PassError<'c>> {
+        let specialize = WarpSpecializeOp::from_op(op);
+        let spans = match specialize {
+            Some(specialize) => spans_of_partitions(specialize)?,
+            None => spans(op)?,
+        };
+        if state.conflicts(&spans) {
+            Builder::before(op).op(BarrierOp::NAME, &[], &[]);
+            self.inserted += 1;
+            state.pending.clear();
+        }
+        for (span, completion) in spans {
+            match completion {
+                Completion::Immediate => state.pending.insert(span),
+                Completion::AsyncGroup => state.async_copies.insert(span),
+                Completion::BulkGroup => state.bulk_copies.insert(span),
+                Completion::MBarrier | Completion::Remote => false,
+            };
+        }
+        if let Some(barrier) = BarrierOp::from_op(op) {
+            // A named barrier holds back some warps only.
+            if barrier.id().is_none() {
+                state.pending.clear();
+            }
+        } else if let Some(wait) = AsyncWaitOp::from_op(op) {
+            waited(&mut state.async_copies, &mut state.pending, wait.pending()?);
+        } else if let Some(wait) = BulkWaitOp::from_op(op) {
+            waited(&mut state.bulk_copies, &mut state.pending, wait.pending()?);
+        }
+        if specialize.is_some() {
+            Ok(state)
+        } else if walk::has_name(op, "scf.if") {
+            self.branches(op, state)
+        } else {
+            self.regions(op, state)
+        }
+    }
+
+    /// The state after an op that runs its regions any number of times, in any order.
+    fn regions<'c>(&mut self, op: OperationRef<'c, '_>, before: State) -> Result<State, PassError<'c>> {
+        let mut state = before;
+        loop {
+            let mut after = state.clone();
+            for region in op.regions() {
+                if let Some(block) = region.first_block() {
+                    after = after.union(&self.block(block, state.clone())?);
+                }
+            }
+            if after == state {
+                return Ok(state);
+            }
+            state = after;
+        }
+    }
+
+    /// The state after an op that runs one of its regions, or none where one is empty.
+    fn branches<'c>(&mut self, op: OperationRef<'c, '_>, before: State) -> Result<State, PassError<'c>> {
+        let mut after = State::default();
+        for region in op.regions() {
+            after = after.union(&match region.first_block() {
+                Some(block) => self.block(block, before.clone())?,
+                None => before.clone(),
+            });
+        }
+        Ok(after)
+    }
+
+    fn block<'c>(&mut self, block: BlockRef<'c, '_>, mut state: State) -> Result<State, PassError<'c>> {
+        if let Some(next) = block.next_in_region().and_then(|next| next.first_operation()) {
+            return Err(Diagnostic::unsupported(
+                next.location(),
+                "expected structured control flow, got a region of several blocks",
+            )
+            .into());
+        }
+        for op in walk::in_block(block) {
+            state = self.op(op, state)?;
+        }
+        Ok(state)
+    }
+}
+
+/// A wait that leaves `left` groups under way: which ones is not followed, so they stay in flight as well.
+fn waited(in_flight: &mut BTreeSet<Span>, pending: &mut BTreeSet<Span>, left: i64) {
+    pending.extend(in_flight.iter());
+    if left == 0 {
+        in_flight.clear();
+    }
+}
+
+/// The bytes that `op` itself accesses.
+fn spans<'c>(op: OperationRef<'c, '_>) -> Result<Vec<(Span, Completion)>, PassError<'c>> {
+    let mut spans = Vec::new();
+    for access in shared_memory::accesses(op)? {
+        let allocation = shared_memory::known_origin(access.memory, op)?;
+        let start = shared_memory::offset_of(allocation).ok_or_else(|| {
+            Diagnostic::user(
+                allocation.location(),
+                "expected an allocation with an offset (run gl-allocate-shared first)",
+            )
+        })?;
+        let bytes = shared_memory::bytes(allocation.result(0)?.r#type(), allocation.location())?;
+        let span = Span {
+            start,
+            end: start + bytes,
+            writes: access.writes,
+        };
+        spans.push((span, access.completion));
+    }
+    Ok(spans)
+}
+
+/// The bytes that the partitions access: to the rest of the kernel they are one op, as no partition may meet a barrier
+/// of all threads. Barriers within one would have to be named, and their ids and counts are not chosen here.
+fn spans_of_partitions<'c>(
+    specialize: WarpSpecializeOp<'c, '_>,
+) -> Result<Vec<(Span, Completion)>, PassError<'c>> {
+    let mut all = Vec::new();
+    for op in walk::pre_order(specialize.op()) {
+        if LocalLoadOp::from_op(op).is_some() || LocalStoreOp::from_op(op).is_some() {
+            return Err(Diagnostic::unsupported(
+                op.location(),
+                "expected shared memory in a partition of warps to be accessed by asynchronous copies alone, got a \
+                 load or store of threads",
+            )
+            .note(specialize.op().location(), "the partition is part of this op")
+            .into());
+        }
+        all.extend(spans(op)?);
+    }
+    Ok(all)
+}

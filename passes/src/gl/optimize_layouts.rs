@@ -1,0 +1,217 @@
+//! `gl-optimize-layouts`: fewer `gl.convert_layout`.
+//!
+//! A conversion costs shuffles or a round trip through shared memory, and an elementwise op costs the same in every
+//! layout, so each rewrite here leaves fewer conversions than it found: one to the same type goes, one of a conversion
+//! takes that one's source, one of a splat makes the splat in the layout wanted, and one of an elementwise op moves to
+//! its operands where fewer are left in the end. Greedy, one conversion at a time, until nothing changes; that ends,
+//! because a conversion is only ever removed or moved towards the start of the program.
+
+use melior::ir::{
+    Attribute, AttributeLike, OperationRef, Type, TypeLike, Value, ValueLike, operation::OperationLike,
+};
+use norma_dialects::{gl::ConvertLayoutOp, op_name};
+
+use crate::{
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError, PassResult},
+        types,
+        values::{definition, uses},
+        walk,
+    },
+    table::{GlOptimizeLayouts, GlOptimizeLayoutsStatistic},
+};
+
+pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlOptimizeLayouts>) -> PassResult<'c> {
+    loop {
+        let mut changed = false;
+        for convert in walk::named(op, ConvertLayoutOp::NAME)
+            .into_iter()
+            .filter_map(ConvertLayoutOp::from_op)
+        {
+            if simplify(convert)? {
+                cx.count(GlOptimizeLayoutsStatistic::NumRewritten, 1);
+                changed = true;
+            }
+        }
+        if !changed {
+            return Ok(());
+        }
+    }
+}
+
+/// Rewrites `convert` if there is a cheaper form; says whether it did.
+fn simplify<'c>(convert: ConvertLayoutOp<'c, '_>) -> Result<bool, PassError<'c>> {
+    let (source, wanted) = (convert.source()?, convert.result()?.r#type());
+    let b = Builder::before(convert.op());
+    let replacement = if let Some(free) = free_conversion(&b, source, wanted)? {
+        free
+    } else if let Some(inner) = conversion_of(source) {
+        b.value(ConvertLayoutOp::NAME, &[inner.source()?], wanted)
+    } else if let Some(op) = elementwise(source) {
+        let operands = op.operands().collect::<Vec<_>>();
+        if uses(source) > 1 || conversions_added(&operands, types::encoding(wanted))? >= 1 {
+            return Ok(false);
+        }
+        hoist(&b, op, &operands, wanted)?
+    } else {
+        return Ok(false);
+    };
+    b.replace(convert.op(), &[replacement]);
+    erase_unused(&b, source);
+    Ok(true)
+}
+
+/// `value` as a tile of type `wanted`, if no data needs to move for it.
+fn free_conversion<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    value: Value<'c, 'a>,
+    wanted: Type<'c>,
+) -> Result<Option<Value<'c, 'a>>, PassError<'c>> {
+    if value.r#type() == wanted {
+        return Ok(Some(value));
+    }
+    if let Some(inner) = conversion_of(value) {
+        let source = inner.source()?;
+        return Ok((source.r#type() == wanted).then_some(source));
+    }
+    let Some(op) = definition(value) else {
+        return Ok(None);
+    };
+    if walk::has_name(op, "tensor.splat") {
+        return Ok(Some(b.value("tensor.splat", &[op.operand(0)?], wanted)));
+    }
+    if walk::has_name(op, "arith.constant") {
+        let elements = op.attribute("value")?;
+        return Ok(splat_as(elements, wanted).map(|elements| b.constant(elements, wanted)));
+    }
+    Ok(None)
+}
+
+/// A splat constant with another type of the same shape and elements.
+fn splat_as<'c>(elements: Attribute<'c>, ty: Type<'c>) -> Option<Attribute<'c>> {
+    // SAFETY: each call runs only on the kind of attribute it is for; shape and elements are the same by the
+    // conversion's verifier.
+    unsafe {
+        if !mlir_sys::mlirAttributeIsADenseElements(elements.to_raw())
+            || !mlir_sys::mlirDenseElementsAttrIsSplat(elements.to_raw())
+        {
+            return None;
+        }
+        Attribute::from_option_raw(mlir_sys::mlirDenseElementsAttrReshapeGet(
+            elements.to_raw(),
+            ty.to_raw(),
+        ))
+    }
+}
+
+/// How many conversions more there are, or less if negative, once the operands of an elementwise op that is to go are
+/// converted to `layout`. An operand that nothing else uses goes as well: a conversion, or an elementwise op whose own
+/// operands are then converted if that is cheaper.
+fn conversions_added<'c>(
+    operands: &[Value<'c, '_>],
+    layout: Option<Attribute<'c>>,
+) -> Result<i64, PassError<'c>> {
+    let mut added = 0;
+    for (index, &operand) in operands.iter().enumerate() {
+        if operands[..index].contains(&operand) {
+            continue;
+        }
+        let goes = uses(operand) == operands.iter().filter(|other| **other == operand).count();
+        added += if let Some(inner) = conversion_of(operand) {
+            let returns = types::encoding(inner.source()?.r#type()) == layout;
+            i64::from(!returns) - i64::from(goes)
+        } else if is_splat(operand)? {
+            0
+        } else if let Some(op) = elementwise(operand).filter(|_| goes) {
+            conversions_added(&op.operands().collect::<Vec<_>>(), layout)?.min(1)
+        } else {
+            1
+        };
+    }
+    Ok(added)
+}
+
+fn is_splat(value: Value<'_, '_>) -> Result<bool, melior::Error> {
+    let Some(op) = definition(value) else {
+        return Ok(false);
+    };
+    Ok(walk::has_name(op, "tensor.splat")
+        || walk::has_name(op, "arith.constant") && splat_as(op.attribute("value")?, value.r#type()).is_some())
+}
+
+/// The elementwise `op` on operands in the layout of `wanted`.
+fn hoist<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    wanted: Type<'c>,
+) -> Result<Value<'c, 'a>, PassError<'c>> {
+    let mut converted: Vec<Value<'c, 'a>> = Vec::with_capacity(operands.len());
+    for (index, &operand) in operands.iter().enumerate() {
+        if let Some(same) = operands[..index].iter().position(|earlier| *earlier == operand) {
+            converted.push(converted[same]);
+            continue;
+        }
+        let ty = types::tensor(
+            &types::shape(wanted).unwrap_or_default(),
+            types::element(operand.r#type()),
+            types::encoding(wanted),
+        )
+        .ok_or_else(|| Diagnostic::internal(op.location(), "the layout does not fit an operand"))?;
+        converted.push(match free_conversion(b, operand, ty)? {
+            Some(free) => free,
+            None => {
+                let source = match conversion_of(operand) {
+                    Some(inner) => inner.source()?,
+                    None => operand,
+                };
+                b.value(ConvertLayoutOp::NAME, &[source], ty)
+            }
+        });
+    }
+    Ok(b.rebuild(op, &converted, &[wanted]).result(0)?.into())
+}
+
+/// The op that makes `value`, if it is an `arith` or `math` op on tiles of one layout.
+fn elementwise<'c, 'a>(value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
+    let op = definition(value)?;
+    let name = op_name(op);
+    let in_layout = |operand: Value<'c, 'a>| {
+        types::encoding(operand.r#type()).is_some()
+            && types::encoding(operand.r#type()) == types::encoding(value.r#type())
+    };
+    let is_elementwise = (name.starts_with("arith.") || name.starts_with("math."))
+        && op.operand_count() > 0
+        && op.result_count() == 1
+        && op.region_count() == 0
+        && op.operands().all(in_layout);
+    is_elementwise.then_some(op)
+}
+
+fn conversion_of<'c, 'a>(value: Value<'c, 'a>) -> Option<ConvertLayoutOp<'c, 'a>> {
+    ConvertLayoutOp::from_op(definition(value)?)
+}
+
+/// Erases the elementwise op or the conversion that made `value`, and then those that made its operands, as far as
+/// nothing uses them any more. They stand before the conversion at hand, so none is still to be visited.
+fn erase_unused<'c, 'a>(b: &Builder<'c, 'a>, value: Value<'c, 'a>) {
+    let Some(op) = definition(value) else {
+        return;
+    };
+    let is_ours = ConvertLayoutOp::from_op(op).is_some() || {
+        let name = op_name(op);
+        name.starts_with("arith.") || name.starts_with("math.") || name == "tensor.splat"
+    };
+    if !is_ours || uses(value) > 0 || op.result_count() != 1 {
+        return;
+    }
+    let operands = op.operands().collect::<Vec<_>>();
+    b.erase(op);
+    for (index, &operand) in operands.iter().enumerate() {
+        if !operands[..index].contains(&operand) {
+            erase_unused(b, operand);
+        }
+    }
+}

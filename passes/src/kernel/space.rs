@@ -1,0 +1,274 @@
+//! What a kernel's iteration space says about its values and accesses: dims, phases, reuse, strides, traffic.
+//!
+//! A value varies over the dims that its operands vary over, less those that a reduction removes. Its phase is 0 before
+//! any reduction and one more than that of the reduced values behind a reduction: phase p can start when every
+//! reduction of the phases before it has its result.
+
+mod access;
+mod traffic;
+
+use std::collections::{BTreeSet, HashMap};
+
+use melior::{
+    Error,
+    ir::{
+        AffineExpr, AffineMap, BlockLike, Location, OperationRef, RegionLike, Value, operation::OperationLike,
+    },
+};
+use norma_dialects::norm::{CacheOp, DimRole, KernelOp, ReadOp, ReduceOp};
+
+use crate::mlir::{values::key, walk};
+
+pub use access::{Access, Strides};
+pub use traffic::Traffic;
+
+/// Positions of dims in a kernel's space.
+pub type DimSet = BTreeSet<usize>;
+
+/// A kernel's space and what follows from its body's data flow. Positions of ops count within the body.
+#[derive(Debug)]
+pub struct Space<'c, 'a> {
+    /// The kernel.
+    pub kernel: KernelOp<'c, 'a>,
+    /// Its buffers.
+    pub buffers: Vec<Value<'c, 'a>>,
+    /// Its dims, as block arguments.
+    pub dims: Vec<Value<'c, 'a>>,
+    /// The extent of each dim, over the kernel's sizes.
+    pub extents: Vec<AffineExpr<'c>>,
+    /// What each dim is spread over, once the kernel is tiled.
+    pub roles: Option<Vec<DimRole>>,
+    /// Guards `lhs < rhs`, over the dims and sizes.
+    pub guards: Vec<[AffineExpr<'c>; 2]>,
+    /// The sizes, as (buffer, axis).
+    pub sizes: Vec<(usize, usize)>,
+    /// The ops of the body, in order.
+    pub ops: Vec<OperationRef<'c, 'a>>,
+    facts: HashMap<usize, Facts>,
+    definitions: HashMap<usize, usize>,
+}
+
+/// What is known of one value.
+#[derive(Clone, Debug, Default)]
+struct Facts {
+    dims: DimSet,
+    phase: usize,
+    /// Positions of the reads that it depends on without a reduction or a cache in between.
+    leaves: BTreeSet<usize>,
+    /// Positions of all reads that it depends on.
+    reads: BTreeSet<usize>,
+    /// Positions of all reductions that it depends on.
+    reductions: BTreeSet<usize>,
+}
+
+impl Facts {
+    fn join(&mut self, other: &Self) {
+        self.dims.extend(&other.dims);
+        self.phase = self.phase.max(other.phase);
+        self.leaves.extend(&other.leaves);
+        self.reads.extend(&other.reads);
+        self.reductions.extend(&other.reductions);
+    }
+}
+
+impl<'c, 'a> Space<'c, 'a> {
+    /// Analyses a kernel.
+    ///
+    /// # Errors
+    ///
+    /// The kernel is not one that its verifier accepts.
+    pub fn of(kernel: KernelOp<'c, 'a>) -> Result<Self, Error> {
+        let extents = results(kernel.extents()?)?;
+        let guards = kernel.guards().map(results).transpose()?.unwrap_or_default();
+        let block = kernel
+            .body()?
+            .first_block()
+            .ok_or(Error::BlockArgumentExpected("a kernel without a body".to_owned()))?;
+        let mut arguments = (0..block.argument_count())
+            .map(|index| block.argument(index).map(Value::from))
+            .collect::<Result<Vec<_>, _>>()?;
+        let dims = arguments.split_off(arguments.len().saturating_sub(extents.len()));
+        let mut space = Self {
+            kernel,
+            buffers: arguments,
+            dims,
+            extents,
+            roles: kernel.roles().map(decode).transpose()?,
+            guards: guards.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect(),
+            sizes: kernel
+                .sizes()?
+                .chunks_exact(2)
+                .map(|pair| (pair[0] as usize, pair[1] as usize))
+                .collect(),
+            ops: Vec::new(),
+            facts: HashMap::new(),
+            definitions: HashMap::new(),
+        };
+        for (position, dim) in space.dims.iter().enumerate() {
+            let facts = Facts {
+                dims: [position].into(),
+                ..Facts::default()
+            };
+            space.facts.insert(key(*dim), facts);
+        }
+        for op in walk::in_block(block) {
+            space.add(op)?;
+        }
+        Ok(space)
+    }
+
+    /// Where the kernel stands in the source.
+    pub fn location(&self) -> Location<'c> {
+        self.kernel.op().location()
+    }
+
+    /// Derives what is known of an op's results from its operands.
+    fn add(&mut self, op: OperationRef<'c, 'a>) -> Result<(), Error> {
+        let position = self.ops.len();
+        let mut facts = self.joined(op.operands());
+        if ReadOp::from_op(op).is_some() {
+            facts.dims = self.access(op)?.map_or_else(DimSet::new, |access| access.dims());
+            facts.leaves.insert(position);
+            facts.reads.insert(position);
+        }
+        if let Some(reduce) = ReduceOp::from_op(op) {
+            facts = self.joined(reduce.values());
+            for dim in self.dims_reduced_by(reduce) {
+                facts.dims.remove(&dim);
+            }
+            facts.phase += 1;
+            facts.leaves.clear();
+            facts.reductions.insert(position);
+        }
+        if CacheOp::from_op(op).is_some() {
+            facts.leaves.clear();
+        }
+        for index in 0..op.result_count() {
+            let result = key(op.result(index)?.into());
+            self.facts.insert(result, facts.clone());
+            self.definitions.insert(result, position);
+        }
+        self.ops.push(op);
+        Ok(())
+    }
+
+    fn joined(&self, values: impl IntoIterator<Item = Value<'c, 'a>>) -> Facts {
+        let mut facts = Facts::default();
+        for value in values {
+            if let Some(other) = self.facts.get(&key(value)) {
+                facts.join(other);
+            }
+        }
+        facts
+    }
+
+    /// The position of a value among the dims, if it is one.
+    pub fn dim_position(&self, value: Value<'c, 'a>) -> Option<usize> {
+        self.dims.iter().position(|dim| *dim == value)
+    }
+
+    /// The dims that a value varies over.
+    pub fn dims_of(&self, value: Value<'c, 'a>) -> DimSet {
+        self.facts
+            .get(&key(value))
+            .map(|facts| facts.dims.clone())
+            .unwrap_or_default()
+    }
+
+    /// The phase in which a value can first be had.
+    pub fn phase_of(&self, value: Value<'c, 'a>) -> usize {
+        self.facts.get(&key(value)).map_or(0, |facts| facts.phase)
+    }
+
+    /// The phase in which an op can first run: the latest of its operands.
+    pub fn phase_of_op(&self, op: OperationRef<'c, 'a>) -> usize {
+        op.operands()
+            .map(|operand| self.phase_of(operand))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Every reduction of the body.
+    pub fn reductions(&self) -> Vec<ReduceOp<'c, 'a>> {
+        self.ops.iter().filter_map(|op| ReduceOp::from_op(*op)).collect()
+    }
+
+    /// The dims that a reduction removes.
+    pub fn dims_reduced_by(&self, reduce: ReduceOp<'c, 'a>) -> DimSet {
+        reduce
+            .dims()
+            .into_iter()
+            .filter_map(|dim| self.dim_position(dim))
+            .collect()
+    }
+
+    /// The position of the op that a value is a result of; `None` for a buffer or a dim.
+    pub fn definition(&self, value: Value<'c, 'a>) -> Option<usize> {
+        self.definitions.get(&key(value)).copied()
+    }
+
+    /// Positions of the reads that a value depends on without a reduction or a cache in between.
+    pub fn leaves(&self, value: Value<'c, 'a>) -> BTreeSet<usize> {
+        self.facts
+            .get(&key(value))
+            .map(|facts| facts.leaves.clone())
+            .unwrap_or_default()
+    }
+
+    /// The reused reads that the use of `operand` by `user` needs across a phase: `user` waits for a reduction that
+    /// they contribute to, and `operand` does not. Only reads that vary over a reduced dim count; a value per row is
+    /// simply kept.
+    pub fn reads_carried(&self, user: OperationRef<'c, 'a>, operand: Value<'c, 'a>) -> BTreeSet<usize> {
+        let Some(facts) = self.facts.get(&key(operand)) else {
+            return BTreeSet::new();
+        };
+        if facts.phase >= self.phase_of_op(user) {
+            return BTreeSet::new();
+        }
+        let waits_for = self.joined(user.operands()).reductions;
+        let mut carried = BTreeSet::new();
+        for reduce in waits_for
+            .iter()
+            .filter_map(|position| ReduceOp::from_op(self.ops[*position]))
+        {
+            let contributors = self.joined(reduce.values()).reads;
+            let reduced = self.dims_reduced_by(reduce);
+            let leaves = facts.leaves.intersection(&contributors);
+            carried.extend(leaves.filter(|leaf| {
+                let results = self.ops[**leaf].results();
+                results
+                    .into_iter()
+                    .any(|result| !self.dims_of(result.into()).is_disjoint(&reduced))
+            }));
+        }
+        carried
+    }
+
+    /// Positions of all reused reads: those that contribute to a reduction and are needed again behind it.
+    pub fn reused_reads(&self) -> BTreeSet<usize> {
+        let uses = self
+            .ops
+            .iter()
+            .flat_map(|op| op.operands().map(|operand| (*op, operand)));
+        uses.flat_map(|(user, operand)| self.reads_carried(user, operand))
+            .collect()
+    }
+
+    /// Positions of all reads that contribute to a reduction.
+    pub fn contributing_reads(&self) -> BTreeSet<usize> {
+        let values = self.reductions().into_iter().flat_map(ReduceOp::values);
+        self.joined(values).reads
+    }
+}
+
+fn results<'c>(map: AffineMap<'c>) -> Result<Vec<AffineExpr<'c>>, Error> {
+    (0..map.result_count()).map(|index| map.result(index)).collect()
+}
+
+fn decode(roles: Vec<i32>) -> Result<Vec<DimRole>, Error> {
+    let decode = |role: i32| u32::try_from(role).ok().and_then(DimRole::from_u32);
+    roles
+        .into_iter()
+        .map(|role| decode(role).ok_or_else(|| Error::AttributeExpected("role of a dim", role.to_string())))
+        .collect()
+}

@@ -1,0 +1,153 @@
+//! Reads and writes of a kernel, over the dims of its space.
+
+use melior::{
+    Error,
+    ir::{AffineExpr, AffineMap, OperationRef, Value, ValueLike, operation::OperationLike},
+};
+use norma_dialects::norm::{ReadOp, WriteOp};
+
+use super::{DimSet, Space};
+use crate::mlir::{context, linear_form::LinearForm, types};
+
+impl<'c, 'a> Space<'c, 'a> {
+    /// Every read and write of the body.
+    ///
+    /// # Errors
+    ///
+    /// See [`Self::access`].
+    pub fn accesses(&self) -> Result<Vec<Access<'c, 'a>>, Error> {
+        self.ops
+            .iter()
+            .filter_map(|op| self.access(*op).transpose())
+            .collect()
+    }
+
+    /// The access that an op is, if it is one.
+    ///
+    /// # Errors
+    ///
+    /// The op is not one that its verifier accepts.
+    pub fn access(&self, op: OperationRef<'c, 'a>) -> Result<Option<Access<'c, 'a>>, Error> {
+        let (value, buffer_value, indices, access, is_write) = if let Some(read) = ReadOp::from_op(op) {
+            (
+                read.result()?,
+                read.buffer()?,
+                read.indices(),
+                read.access()?,
+                false,
+            )
+        } else if let Some(write) = WriteOp::from_op(op) {
+            (
+                write.value()?,
+                write.buffer()?,
+                write.indices(),
+                write.access()?,
+                true,
+            )
+        } else {
+            return Ok(None);
+        };
+        let not_in_space = || Error::BlockArgumentExpected(op.to_string());
+        let buffer = self
+            .buffers
+            .iter()
+            .position(|buffer| *buffer == buffer_value)
+            .ok_or_else(not_in_space)?;
+        let context = context::of(op.location());
+        let dims = indices
+            .into_iter()
+            .map(|index| {
+                self.dim_position(index)
+                    .map(|position| AffineExpr::dim(context, position))
+            })
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(not_in_space)?;
+        let dim_count = self.dims.len();
+        let into_space = AffineMap::new(context, dim_count, 0, &dims);
+        let coordinates = (0..access.result_count())
+            .map(|axis| {
+                access
+                    .result(axis)
+                    .map(|coordinate| coordinate.compose(into_space))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Some(Access {
+            op,
+            buffer,
+            is_write,
+            coordinates,
+            value,
+            buffer_value,
+            dim_count,
+        }))
+    }
+}
+
+/// One read or write: a buffer at affine functions of the kernel's dims.
+#[derive(Clone, Debug)]
+pub struct Access<'c, 'a> {
+    /// The `norm.read` or `norm.write`.
+    pub op: OperationRef<'c, 'a>,
+    /// The position of the buffer among the kernel's.
+    pub buffer: usize,
+    /// Whether it writes.
+    pub is_write: bool,
+    /// One coordinate for each axis, over all dims of the kernel.
+    pub coordinates: Vec<AffineExpr<'c>>,
+    value: Value<'c, 'a>,
+    buffer_value: Value<'c, 'a>,
+    dim_count: usize,
+}
+
+impl Access<'_, '_> {
+    /// The dims that the access uses.
+    pub fn dims(&self) -> DimSet {
+        (0..self.dim_count)
+            .filter(|dim| {
+                self.coordinates
+                    .iter()
+                    .any(|coordinate| coordinate.is_function_of_dim(*dim))
+            })
+            .collect()
+    }
+
+    /// Bytes of one element; an index becomes i64.
+    pub fn element_bytes(&self) -> i64 {
+        types::element_bytes(self.value.r#type()).unwrap_or(8)
+    }
+
+    /// By how many elements the address moves with one step along each dim and where it starts, in elements; `None`
+    /// within for what is not known before the run. `None` where a coordinate is no sum of dims.
+    pub fn strides(&self) -> Option<Strides> {
+        let (axes, offset) = types::strides_and_offset(self.buffer_value.r#type())?;
+        let mut strides = Strides {
+            dims: vec![Some(0); self.dim_count],
+            offset,
+        };
+        for (coordinate, stride) in self.coordinates.iter().zip(axes) {
+            let form = LinearForm::of(*coordinate, self.dim_count, 0)?;
+            let scaled = |factor: i64| {
+                if factor == 0 {
+                    Some(0)
+                } else {
+                    stride?.checked_mul(factor)
+                }
+            };
+            let sum = |a: Option<i64>, b: Option<i64>| a?.checked_add(b?);
+            for (dim, factor) in form.dims.into_iter().enumerate() {
+                strides.dims[dim] = sum(strides.dims[dim], scaled(factor));
+            }
+            strides.offset = sum(strides.offset, scaled(form.constant));
+        }
+        Some(strides)
+    }
+}
+
+/// See [`Access::strides`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strides {
+    /// Elements for one step along each dim of the kernel.
+    pub dims: Vec<Option<i64>>,
+    /// Elements from the buffer's base to the element at the origin.
+    pub offset: Option<i64>,
+}

@@ -1,0 +1,151 @@
+//! The bytes that a kernel has to move.
+
+use melior::{
+    Error,
+    ir::{AffineExpr, AffineMap},
+};
+
+use super::{Access, Space};
+use crate::mlir::context;
+
+impl<'c, 'a> Space<'c, 'a> {
+    /// The fewest bytes that the kernel must move, over its sizes: what each distinct access reaches, once, since a second
+    /// one to the same elements hits a cache or a register. Tiling does not change it. A product of several sizes is
+    /// semi-affine.
+    ///
+    /// # Errors
+    ///
+    /// See [`Self::access`].
+    pub fn traffic(&self) -> Result<Traffic<'c>, Error> {
+        let zero = AffineExpr::constant(context::of(self.location()), 0);
+        let mut traffic = Traffic {
+            read: zero,
+            written: zero,
+        };
+        let mut counted: Vec<Access<'c, 'a>> = Vec::new();
+        for access in self.accesses()? {
+            let is_same = |other: &Access<'c, 'a>| {
+                (other.is_write, other.buffer) == (access.is_write, access.buffer)
+                    && other.coordinates == access.coordinates
+            };
+            if counted.iter().any(is_same) {
+                continue;
+            }
+            let direction = if access.is_write {
+                &mut traffic.written
+            } else {
+                &mut traffic.read
+            };
+            *direction = *direction + self.bytes_reached(&access);
+            counted.push(access);
+        }
+        Ok(traffic)
+    }
+
+    /// The bytes of the part of a buffer that an access covers, from the element it has at the dims' origin on.
+    fn bytes_reached(&self, access: &Access<'c, 'a>) -> AffineExpr<'c> {
+        let context = context::of(self.location());
+        let last = self
+            .extents
+            .iter()
+            .map(|extent| *extent + AffineExpr::constant(context, -1))
+            .collect::<Vec<_>>();
+        let last = AffineMap::new(context, 0, self.sizes.len(), &last);
+        let zeros = vec![AffineExpr::constant(context, 0); self.extents.len()];
+        let first = AffineMap::new(context, 0, self.sizes.len(), &zeros);
+        let bytes = AffineExpr::constant(context, access.element_bytes());
+        access.coordinates.iter().fold(bytes, |bytes, coordinate| {
+            // A guard over the coordinate says where it ends; without one it goes to the last point of the dims.
+            let guard = self.guards.iter().find(|[lhs, _]| lhs == coordinate);
+            let end = guard.map_or_else(
+                || coordinate.compose(last) + AffineExpr::constant(context, 1),
+                |[_, limit]| *limit,
+            );
+            bytes * (end + coordinate.compose(first) * AffineExpr::constant(context, -1))
+        })
+    }
+}
+
+/// See [`Space::traffic`]; in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Traffic<'c> {
+    /// What reads move.
+    pub read: AffineExpr<'c>,
+    /// What writes move.
+    pub written: AffineExpr<'c>,
+}
+
+#[cfg(test)]
+mod tests {
+    use melior::{
+        Context,
+        dialect::{DialectHandle, DialectRegistry},
+        ir::Module,
+    };
+    use norma_dialects::norm::KernelOp;
+
+    use crate::kernel::space::Space;
+    use crate::mlir::walk;
+
+    /// (read, written) of the first kernel in `text`.
+    fn traffic(text: &str) -> Option<(String, String)> {
+        let registry = DialectRegistry::new();
+        norma_dialects::register(&registry);
+        DialectHandle::arith().insert_dialect(&registry);
+        let context = Context::new();
+        context.append_dialect_registry(&registry);
+        context.load_all_available_dialects();
+        let module = Module::parse(&context, text)?;
+        let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
+        let traffic = Space::of(KernelOp::from_op(kernel)?).ok()?.traffic().ok()?;
+        Some((traffic.read.to_string(), traffic.written.to_string()))
+    }
+
+    #[test]
+    fn tiling_changes_no_traffic() {
+        let whole = traffic(
+            "norm.kernel @k(%x: memref<?x11xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 11) {
+               %0 = norm.read %x[%m, %n] : memref<?x11xf32>
+               %1 = norm.reduce add %0 over(%n) : f32
+               norm.write %1, %y[%m] : memref<?xf32>
+             }",
+        );
+        let tiled = traffic(
+            "norm.kernel @k(%x: memref<?x11xf32>, %y: memref<?xf32>)
+                 space(%b = dim(%x, 0) ceildiv 8 : grid, %r = 8 : tile, %t = 16 : tile)
+                 where(%b * 8 + %r < dim(%x, 0), %t < 11) {
+               %0 = norm.read %x[%b * 8 + %r, %t] : memref<?x11xf32>
+               %1 = norm.reduce add %0 over(%t) : f32
+               norm.write %1, %y[%b * 8 + %r] : memref<?xf32>
+             }",
+        );
+        assert_eq!(whole, Some(("s0 * 44".to_owned(), "s0 * 4".to_owned())));
+        assert_eq!(tiled, whole);
+    }
+
+    #[test]
+    fn the_same_elements_are_moved_once() {
+        let moved = traffic(
+            "norm.kernel @k(%x: memref<8x4xf32>, %y: memref<8x4xf32>) space(%m = 8, %n = 4) {
+               %0 = norm.read %x[%m, %n] : memref<8x4xf32>
+               %1 = norm.read %x[%m, %n] : memref<8x4xf32>
+               %2 = norm.read %x[%m, 0] : memref<8x4xf32>
+               norm.write %0, %y[%m, %n] : memref<8x4xf32>
+             }",
+        );
+        assert_eq!(moved, Some(("160".to_owned(), "128".to_owned())));
+    }
+
+    #[test]
+    fn an_access_moves_nothing_before_its_first_element() {
+        let halves = traffic(
+            "norm.kernel @k(%x: memref<8x4xf32>, %y: memref<8x4xf32>) space(%m = 8, %j = 2) {
+               %0 = norm.read %x[%m, %j] : memref<8x4xf32>
+               %1 = norm.read %x[%m, %j + 2] : memref<8x4xf32>
+               norm.write %0, %y[%m, %j] : memref<8x4xf32>
+               norm.write %1, %y[%m, %j + 2] : memref<8x4xf32>
+             }",
+        );
+        assert_eq!(halves, Some(("128".to_owned(), "128".to_owned())));
+    }
+}

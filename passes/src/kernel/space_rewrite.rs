@@ -1,0 +1,230 @@
+//! Gives a kernel another iteration space whose dims the old ones are functions of.
+//!
+//! Accesses, reductions and guards follow by substitution, so a pass that changes a space only says what each old dim
+//! is in the new one.
+
+use melior::{
+    Error,
+    ir::{
+        AffineExpr, AffineMap, Attribute, BlockLike, OperationRef, RegionLike, Type, Value,
+        attribute::DenseI32ArrayAttribute, operation::OperationLike,
+    },
+};
+use norma_dialects::{
+    affine_map_attribute,
+    norm::{DimRole, ReadOp, ReduceOp, WriteOp},
+};
+
+use super::space::Space;
+use crate::mlir::{builder::Builder, context, linear_form::LinearForm};
+
+/// A dim of a new space.
+#[derive(Clone, Copy, Debug)]
+pub struct NewDim<'c> {
+    /// Its extent, over the kernel's sizes.
+    pub extent: AffineExpr<'c>,
+    /// What it is spread over.
+    pub role: DimRole,
+}
+
+/// A new space, and the old one in terms of it.
+#[derive(Debug, Default)]
+pub struct NewSpace<'c> {
+    /// The new dims.
+    pub dims: Vec<NewDim<'c>>,
+    /// Each old dim as a sum of multiples of new dims and a constant.
+    pub old_dims: Vec<AffineExpr<'c>>,
+    /// Guards `lhs < rhs` over new dims and sizes, which join the kernel's own.
+    pub guards: Vec<[AffineExpr<'c>; 2]>,
+}
+
+/// Replaces a kernel's space. A reduction over an old dim becomes one over the new dims that the old one varies over.
+///
+/// # Errors
+///
+/// An old dim is no sum, or the kernel is not one that its verifier accepts.
+pub fn replace_space<'c>(space: &Space<'c, '_>, new: &NewSpace<'c>) -> Result<(), Error> {
+    let op = space.kernel.op();
+    let context = context::of(op.location());
+    let block = space
+        .kernel
+        .body()?
+        .first_block()
+        .ok_or_else(|| expected("a kernel with a body", op))?;
+    let dims = new
+        .dims
+        .iter()
+        .map(|_| block.add_argument(Type::index(context), op.location()))
+        .collect::<Vec<_>>();
+    let rewrite = Rewrite {
+        space,
+        new,
+        dims,
+        builder: Builder::at_start(block, op.location()),
+        old_dims: AffineMap::new(context, new.dims.len(), 0, &new.old_dims),
+    };
+    for op in &space.ops {
+        rewrite.op(*op)?;
+    }
+    rewrite.other_uses()?;
+    rewrite.attributes()?;
+    for dim in (0..space.dims.len()).rev() {
+        // SAFETY: nothing uses an old dim any more, and the analysis that names them ends with the caller's borrow.
+        unsafe { block.erase_argument(space.buffers.len() + dim) }
+    }
+    Ok(())
+}
+
+struct Rewrite<'s, 'c, 'a> {
+    space: &'s Space<'c, 'a>,
+    new: &'s NewSpace<'c>,
+    dims: Vec<Value<'c, 'a>>,
+    builder: Builder<'c, 'a>,
+    old_dims: AffineMap<'c>,
+}
+
+impl<'c, 'a> Rewrite<'_, 'c, 'a> {
+    fn op(&self, op: OperationRef<'c, 'a>) -> Result<(), Error> {
+        if let Some(read) = ReadOp::from_op(op) {
+            self.access(op, &[read.buffer()?])
+        } else if let Some(write) = WriteOp::from_op(op) {
+            self.access(op, &[write.value()?, write.buffer()?])
+        } else if let Some(reduce) = ReduceOp::from_op(op) {
+            self.reduce(reduce);
+            Ok(())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Composes an access with the substitution, and keeps as indices only the dims that it still uses.
+    fn access(&self, op: OperationRef<'c, 'a>, leading: &[Value<'c, 'a>]) -> Result<(), Error> {
+        let context = self.builder.context();
+        let access = self.space.access(op)?.ok_or_else(|| expected("an access", op))?;
+        let coordinates = access
+            .coordinates
+            .iter()
+            .map(|coordinate| coordinate.compose(self.old_dims))
+            .collect::<Vec<_>>();
+        let used = (0..self.dims.len())
+            .filter(|dim| {
+                coordinates
+                    .iter()
+                    .any(|coordinate| coordinate.is_function_of_dim(*dim))
+            })
+            .collect::<Vec<_>>();
+        let renumbering = (0..self.dims.len())
+            .map(|dim| match used.iter().position(|other| *other == dim) {
+                Some(position) => AffineExpr::dim(context, position),
+                None => AffineExpr::constant(context, 0),
+            })
+            .collect::<Vec<_>>();
+        let renumbering = AffineMap::new(context, used.len(), 0, &renumbering);
+        let coordinates = coordinates
+            .iter()
+            .map(|coordinate| coordinate.compose(renumbering))
+            .collect::<Vec<_>>();
+        let map = AffineMap::new(context, used.len(), 0, &coordinates);
+        let mut operands = leading.to_vec();
+        operands.extend(used.iter().map(|dim| self.dims[*dim]));
+        self.builder.set_operands(op, &operands);
+        self.builder
+            .set_attribute(op, "access", affine_map_attribute(map));
+        Ok(())
+    }
+
+    fn reduce(&self, reduce: ReduceOp<'c, 'a>) {
+        let values = reduce.values();
+        let reduced = self.space.dims_reduced_by(reduce);
+        let dims = (0..self.dims.len())
+            .filter(|dim| {
+                reduced
+                    .iter()
+                    .any(|old| self.new.old_dims[*old].is_function_of_dim(*dim))
+            })
+            .map(|dim| self.dims[dim])
+            .collect::<Vec<_>>();
+        let segments = [values.len() as i32, dims.len() as i32];
+        let segments = DenseI32ArrayAttribute::new(self.builder.context(), &segments).into();
+        let operands = [values, dims].concat();
+        self.builder.set_operands(reduce.op(), &operands);
+        self.builder
+            .set_attribute(reduce.op(), "operandSegmentSizes", segments);
+    }
+
+    /// Replaces dims that are used as values by sums computed at the start of the body.
+    fn other_uses(&self) -> Result<(), Error> {
+        for (old, expression) in self.space.dims.iter().zip(&self.new.old_dims) {
+            let is_used = self
+                .space
+                .ops
+                .iter()
+                .any(|op| op.operands().any(|operand| operand == *old));
+            if is_used {
+                self.builder.replace_all_uses(*old, self.sum(*expression)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn sum(&self, expression: AffineExpr<'c>) -> Result<Value<'c, 'a>, Error> {
+        let form = LinearForm::of(expression, self.dims.len(), 0)
+            .ok_or_else(|| Error::AttributeExpected("sum of dims", expression.to_string()))?;
+        let index = Type::index(self.builder.context());
+        let mut terms = Vec::new();
+        for (dim, factor) in form.dims.iter().enumerate().filter(|(_, factor)| **factor != 0) {
+            let value = self.dims[dim];
+            terms.push(match factor {
+                1 => value,
+                _ => self
+                    .builder
+                    .value("arith.muli", &[value, self.builder.index(*factor)], index),
+            });
+        }
+        if form.constant != 0 || terms.is_empty() {
+            terms.push(self.builder.index(form.constant));
+        }
+        let mut sum = terms[0];
+        for term in &terms[1..] {
+            sum = self.builder.value("arith.addi", &[sum, *term], index);
+        }
+        Ok(sum)
+    }
+
+    fn attributes(&self) -> Result<(), Error> {
+        let context = self.builder.context();
+        let kernel = self.space.kernel;
+        let symbols = kernel.extents()?.symbol_count();
+        let extents = self.new.dims.iter().map(|dim| dim.extent).collect::<Vec<_>>();
+        let roles = self
+            .new
+            .dims
+            .iter()
+            .map(|dim| dim.role as i32)
+            .collect::<Vec<_>>();
+        let mut guards = Vec::new();
+        if let Some(own) = kernel.guards() {
+            for index in 0..own.result_count() {
+                guards.push(own.result(index)?.compose(self.old_dims));
+            }
+        }
+        guards.extend(self.new.guards.iter().flatten());
+        let set =
+            |name: &str, attribute: Attribute<'c>| self.builder.set_attribute(kernel.op(), name, attribute);
+        let extents = AffineMap::new(context, 0, symbols, &extents);
+        set("extents", affine_map_attribute(extents));
+        set("roles", DenseI32ArrayAttribute::new(context, &roles).into());
+        if !guards.is_empty() {
+            let guards = AffineMap::new(context, self.dims.len(), symbols, &guards);
+            set("guards", affine_map_attribute(guards));
+        }
+        Ok(())
+    }
+}
+
+fn expected(expected: &'static str, op: OperationRef<'_, '_>) -> Error {
+    Error::OperationExpected {
+        expected,
+        actual: op.to_string(),
+    }
+}

@@ -1,0 +1,18 @@
+//! MLIR as passes see it: the run context, diagnostics, walking, building, conversion, types, affine sums, and the
+//! driver's entry points. One topic a file; what melior already has is used as it is. Nothing here knows a kernel.
+
+pub mod builder;
+pub mod combiner;
+pub mod context;
+pub mod conversion;
+pub mod diagnostic;
+pub mod dialects;
+pub mod driver;
+pub mod guard;
+pub mod linear_form;
+mod nesting;
+pub mod pass;
+pub mod source;
+pub mod types;
+pub mod values;
+pub mod walk;

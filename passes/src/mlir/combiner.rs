@@ -1,0 +1,51 @@
+//! Combiners of reductions: regions that make one tuple of values of two, the same in `norm` and in `gl`.
+
+use std::collections::HashMap;
+
+use melior::ir::{BlockLike, BlockRef, Value, ValueLike, operation::OperationLike};
+
+use super::{builder::Builder, diagnostic::Diagnostic, values::key, walk};
+
+/// Copies the ops of a combiner, which uses its own values alone, to where `b` inserts, with `arguments` for its
+/// arguments, and gives what it yields.
+///
+/// # Errors
+///
+/// Unsupported: an op with regions. Internal: a combiner that its op's verifier does not accept.
+pub fn inline<'c: 'a + 'r, 'a, 'r>(
+    b: &Builder<'c, 'r>,
+    combiner: BlockRef<'c, 'a>,
+    arguments: &[Value<'c, 'r>],
+) -> Result<Vec<Value<'c, 'r>>, Diagnostic<'c>> {
+    let broken = || {
+        Diagnostic::internal(
+            b.location(),
+            "expected a combiner that uses and yields its values",
+        )
+    };
+    let mut copies = HashMap::new();
+    for (index, argument) in arguments.iter().enumerate() {
+        let original = combiner.argument(index).map_err(|_| broken())?;
+        copies.insert(key(original.into()), *argument);
+    }
+    for op in walk::in_block(combiner) {
+        let operands = op
+            .operands()
+            .map(|operand| copies.get(&key(operand)).copied())
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(broken)?;
+        if op.next_in_block().is_none() {
+            return Ok(operands);
+        }
+        if op.region_count() != 0 {
+            let message = "expected a combiner of ops without regions";
+            return Err(Diagnostic::unsupported(op.location(), message));
+        }
+        let types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
+        let copy = b.rebuild(op, &operands, &types);
+        for (original, copy) in op.results().zip(copy.results()) {
+            copies.insert(key(original.into()), copy.into());
+        }
+    }
+    Err(broken())
+}

@@ -1,0 +1,154 @@
+//! A source text whose lines every diagnostic can show.
+//!
+//! While a [`Source`] is alive, each diagnostic of its context is rendered as `file:line:column: error: ...` with the
+//! line and a caret, whichever pass emits it, as long as its location goes back to the text. A compile keeps it from
+//! parsing to the last pass.
+
+use std::{
+    ffi::c_void,
+    fmt, mem,
+    sync::{Mutex, PoisonError},
+};
+
+use melior::{
+    Context, StringRef,
+    ir::{Location, Module},
+};
+use mlir_sys::{MlirContext, MlirModule, MlirStringRef};
+
+use super::{
+    diagnostic::Diagnostic,
+    nesting::{self, Place},
+};
+
+/// The deepest nesting of brackets that is parsed: far more than programs have, and a small part of what overflows 8 MiB of
+/// stack.
+const DEEPEST: usize = 256;
+
+/// A source text that is attached to a context, until it is dropped.
+pub struct Source<'c> {
+    raw: *mut c_void,
+    context: &'c Context,
+    /// Boxed, because the handler holds its address; locked, because passes emit from several threads.
+    rendered: Box<Mutex<String>>,
+    name: String,
+    /// Where the text is nested deeper than MLIR's parser, which calls itself, has stack for.
+    too_deep: Option<Place>,
+}
+
+impl<'c> Source<'c> {
+    /// Attaches `text`, which diagnostics call `name`. Remarks are rendered only where they are asked for.
+    pub fn new(context: &'c Context, name: &str, text: &str, remarks: bool) -> Self {
+        unsafe extern "C" fn append(text: MlirStringRef, rendered: *mut c_void) {
+            // SAFETY: `rendered` is the box below, which outlives the handler; MLIR's text is alive for the call.
+            let (rendered, text) = unsafe {
+                let bytes = std::slice::from_raw_parts(text.data.cast::<u8>(), text.length);
+                (&*rendered.cast::<Mutex<String>>(), String::from_utf8_lossy(bytes))
+            };
+            rendered
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push_str(&text);
+        }
+        let rendered = Box::new(Mutex::new(String::new()));
+        // SAFETY: the texts outlive the call, which copies them; context and box outlive the result.
+        let raw = unsafe {
+            normaSourceCreate(
+                context.to_raw(),
+                StringRef::new(text).to_raw(),
+                StringRef::new(name).to_raw(),
+                remarks,
+                append,
+                (&raw const *rendered).cast_mut().cast(),
+            )
+        };
+        Self {
+            raw,
+            context,
+            rendered,
+            name: name.to_owned(),
+            too_deep: nesting::beyond(text, DEEPEST),
+        }
+    }
+
+    /// Parses and verifies the text as a module. `None` if it is none; the diagnostics say why.
+    pub fn parse(&self) -> Option<Module<'c>> {
+        if let Some(place) = &self.too_deep {
+            let message = format!("brackets are nested more than {DEEPEST} deep");
+            let location = Location::new(self.context, &self.name, place.line, place.column);
+            Diagnostic::user(location, message).emit(None);
+            return None;
+        }
+        // SAFETY: source and context are alive; the module's ownership passes to the result.
+        unsafe { Module::from_option_raw(normaSourceParse(self.raw, self.context.to_raw())) }
+    }
+
+    /// The diagnostics so far, rendered; each is given once.
+    pub fn take_diagnostics(&self) -> String {
+        mem::take(&mut *self.rendered.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Source<'_> {
+    fn drop(&mut self) {
+        // SAFETY: `attach` created it; the box is dropped after this.
+        unsafe { normaSourceDestroy(self.raw) }
+    }
+}
+
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Source")
+    }
+}
+
+unsafe extern "C" {
+    fn normaSourceCreate(
+        context: MlirContext,
+        text: MlirStringRef,
+        name: MlirStringRef,
+        remarks: bool,
+        write: unsafe extern "C" fn(MlirStringRef, *mut c_void),
+        rendered: *mut c_void,
+    ) -> *mut c_void;
+    fn normaSourceParse(source: *mut c_void, context: MlirContext) -> MlirModule;
+    fn normaSourceDestroy(source: *mut c_void);
+}
+
+#[cfg(test)]
+mod tests {
+    use melior::{Context, ir::operation::OperationLike};
+
+    use super::Source;
+    use crate::mlir::diagnostic::Diagnostic;
+
+    #[test]
+    fn a_syntax_error_shows_its_line_and_a_caret() {
+        let context = Context::new();
+        let source = Source::new(&context, "input.mlir", "module {\n  oops\n}\n", false);
+        assert!(source.parse().is_none());
+        let text = source.take_diagnostics();
+        assert!(text.starts_with("input.mlir:2:3: error: "), "{text}");
+        assert!(text.contains("\n  oops\n  ^\n"), "{text}");
+        assert_eq!(source.take_diagnostics(), "");
+    }
+
+    #[test]
+    fn a_later_diagnostic_points_into_the_source() {
+        let context = Context::new();
+        let source = Source::new(&context, "input.mlir", "\nmodule @kernels {}\n", false);
+        let Some(module) = source.parse() else {
+            unreachable!("the text is valid")
+        };
+        let location = module.as_operation().location();
+        Diagnostic::user(location, "expected a kernel")
+            .note(location, "in here")
+            .emit(None);
+        // A note at the headline's place does not repeat the line.
+        assert_eq!(
+            source.take_diagnostics(),
+            "input.mlir:2:1: error: expected a kernel\nmodule @kernels {}\n^\n\
+             input.mlir:2:1: note: in here\n"
+        );
+    }
+}

@@ -1,0 +1,10 @@
+//! Passes on `norm`: from named ops to kernels, and the schedule applied to them. One file a pass, named after it.
+
+pub(crate) mod cache_inputs;
+pub(crate) mod decompose;
+pub(crate) mod form_kernels;
+pub(crate) mod hoist_reads;
+pub(crate) mod normalize_space;
+pub(crate) mod persistent_reduction;
+pub(crate) mod select_schedule;
+pub(crate) mod tile;

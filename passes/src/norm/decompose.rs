@@ -1,0 +1,55 @@
+//! `norm-decompose`: a named op becomes the scalar program that defines it, a `norm.compute`.
+//!
+//! This is the only pass that knows named ops. Each has a row in [`DECOMPOSITIONS`] and a file of its own in
+//! `norm_decompose/`; [`program::Program`] is what those files write with. A decomposition states the op's definition
+//! and nothing of how it will be computed, so it costs nothing that a later pass has to undo.
+
+mod program;
+mod rms_norm;
+
+use melior::ir::{OperationRef, operation::OperationLike};
+use norma_dialects::norm::{
+    CacheOp, ComputeOp, KernelOp, LaunchOp, RMSNormOp, ReadOp, ReduceOp, WriteOp, YieldOp,
+};
+
+use crate::{
+    mlir::{
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassResult},
+        walk,
+    },
+    table::{NormDecompose, NormDecomposeStatistic},
+};
+
+/// Replaces the op by its definition.
+type Decomposition = for<'c, 'a> fn(OperationRef<'c, 'a>) -> PassResult<'c>;
+
+/// The named ops: one row each.
+const DECOMPOSITIONS: [(&str, Decomposition); 1] = [(RMSNormOp::NAME, rms_norm::decompose)];
+
+/// The dialect's other ops, which are definitions already.
+const KERNEL_FORM: [&str; 8] = [
+    CacheOp::NAME,
+    ComputeOp::NAME,
+    KernelOp::NAME,
+    LaunchOp::NAME,
+    ReadOp::NAME,
+    ReduceOp::NAME,
+    WriteOp::NAME,
+    YieldOp::NAME,
+];
+
+pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormDecompose>) -> PassResult<'c> {
+    for named in walk::post_order(op) {
+        let name = norma_dialects::op_name(named);
+        if let Some((_, decompose)) = DECOMPOSITIONS.iter().find(|(known, _)| *known == name) {
+            decompose(named)?;
+            cx.count(NormDecomposeStatistic::NumDecomposed, 1);
+        } else if name.starts_with("norm.") && !KERNEL_FORM.contains(&name) {
+            let supported = DECOMPOSITIONS.map(|(known, _)| known).join(", ");
+            let message = format!("{name} has no definition in kernel form; supported: {supported}");
+            return Err(Diagnostic::unsupported(named.location(), message).into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! `norm-normalize-space`: adjacent dims that every access, reduction and buffer treats as one become one.
+//!
+//! A tensor of any rank then looks like the fewest axes that its strides allow, so that later passes meet one kept and
+//! one reduced dim where the user had several, and chunks and tails fall into long dims. Kernels' buffers are
+//! collapsed with them, and launches collapse what they pass, which costs nothing: a collapse changes how a buffer is
+//! seen. [`merge`] decides; this file reads the kernel and writes it back.
+
+mod buffer;
+mod merge;
+
+use std::collections::BTreeSet;
+
+use buffer::Buffer;
+use melior::ir::{
+    AffineExpr, AffineMap, BlockLike, OperationRef, Value, ValueLike,
+    attribute::{DenseI32ArrayAttribute, DenseI64ArrayAttribute},
+    operation::OperationLike,
+};
+use merge::{Access, Mergeable};
+use norma_dialects::{
+    affine_map_attribute,
+    norm::{KernelOp, LaunchOp, ReadOp, ReduceOp, WriteOp},
+};
+
+use crate::{
+    kernel::space::Space,
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError, PassResult},
+        walk,
+    },
+    table::{NormNormalizeSpace, NormNormalizeSpaceStatistic},
+};
+
+pub(crate) fn run<'c>(
+    module: OperationRef<'c, '_>,
+    cx: &PassContext<'c, NormNormalizeSpace>,
+) -> PassResult<'c> {
+    let launches = walk::named(module, LaunchOp::NAME);
+    for kernel in walk::named(module, KernelOp::NAME)
+        .into_iter()
+        .filter_map(KernelOp::from_op)
+    {
+        if kernel.roles().is_some() || kernel.guards().is_some() {
+            continue;
+        }
+        let space = Space::of(kernel)?;
+        let mut mergeable = read(&space, cx)?;
+        let merged = mergeable.merge_all();
+        if merged == 0 {
+            continue;
+        }
+        cx.count(NormNormalizeSpaceStatistic::NumMerged, merged);
+        for launch in launches.iter().filter_map(|op| LaunchOp::from_op(*op)) {
+            if is_launch_of(launch, kernel)? {
+                collapse_arguments(launch, &mergeable)?;
+            }
+        }
+        write(&space, &mergeable)?;
+    }
+    Ok(())
+}
+
+/// What [`merge`] needs to know of a kernel.
+fn read<'c>(
+    space: &Space<'c, '_>,
+    cx: &PassContext<'c, NormNormalizeSpace>,
+) -> Result<Mergeable<'c>, PassError<'c>> {
+    let accesses = space.accesses()?.into_iter().map(|access| Access {
+        buffer: access.buffer,
+        is_write: access.is_write,
+        coordinates: access.coordinates,
+    });
+    let sizes = space.kernel.sizes()?;
+    let sizes = sizes
+        .chunks_exact(2)
+        .map(|size| (size[0] as usize, size[1] as usize));
+    let reductions = space.reductions();
+    Ok(Mergeable {
+        context: cx.context(),
+        dims: (0..space.dims.len()).collect(),
+        extents: space.extents.clone(),
+        sizes: sizes.collect(),
+        buffers: space
+            .buffers
+            .iter()
+            .map(|buffer| Buffer::new(buffer.r#type()))
+            .collect(),
+        accesses: accesses.collect(),
+        reductions: reductions
+            .iter()
+            .map(|reduce| space.dims_reduced_by(*reduce))
+            .collect(),
+        values: dims_used_as_values(space),
+    })
+}
+
+/// Dims that an op computes with; in accesses and in a reduction's dims they are coordinates only. A combiner may use
+/// a dim too.
+fn dims_used_as_values(space: &Space<'_, '_>) -> BTreeSet<usize> {
+    let mut values = BTreeSet::new();
+    for op in walk::pre_order(space.kernel.op()) {
+        let operands = if ReadOp::from_op(op).is_some() || WriteOp::from_op(op).is_some() {
+            // A write's value is its first operand.
+            op.operands().take(1).collect()
+        } else if let Some(reduce) = ReduceOp::from_op(op) {
+            reduce.values()
+        } else {
+            op.operands().collect::<Vec<_>>()
+        };
+        values.extend(
+            operands
+                .into_iter()
+                .filter_map(|operand| space.dim_position(operand)),
+        );
+    }
+    values
+}
+
+fn is_launch_of<'c>(launch: LaunchOp<'c, '_>, kernel: KernelOp<'c, '_>) -> Result<bool, PassError<'c>> {
+    let callee = norma_dialects::symbol(launch.callee()?);
+    let name = kernel.sym_name()?;
+    Ok(callee.is_ok_and(|callee| callee == name))
+}
+
+/// Passes the kernel what its buffers have become.
+fn collapse_arguments<'c, 'a>(launch: LaunchOp<'c, 'a>, mergeable: &Mergeable<'c>) -> PassResult<'c> {
+    let b = Builder::before(launch.op());
+    let mut arguments = launch.buffers();
+    for (index, (argument, buffer)) in arguments.iter_mut().zip(&mergeable.buffers).enumerate() {
+        if argument.r#type() != buffer.original() {
+            let (location, expected, got) = (launch.op().location(), buffer.original(), argument.r#type());
+            let message = format!("expected {expected} for buffer {index} of the kernel, got {got}");
+            return Err(Diagnostic::user(location, message).into());
+        }
+        if buffer.is_joined() {
+            let memref = buffer.memref(b.context()).ok_or(PassError::Reported)?;
+            let reassociation = buffer.reassociation(b.context());
+            let attributes = [("reassociation", reassociation)];
+            *argument = b.value_with("memref.collapse_shape", &[*argument], memref, &attributes);
+        }
+    }
+    b.set_operands(launch.op(), &arguments);
+    Ok(())
+}
+
+/// Gives the kernel the merged space.
+fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c> {
+    let kernel = space.kernel.op();
+    let b = Builder::before(kernel);
+    for (value, buffer) in space.buffers.iter().zip(&merged.buffers) {
+        if buffer.is_joined() {
+            value.set_type(buffer.memref(b.context()).ok_or(PassError::Reported)?);
+        }
+    }
+    for (access, new) in space.accesses()?.iter().zip(&merged.accesses) {
+        write_access(&b, space, access.op, new);
+    }
+    for reduce in space.reductions() {
+        let values = reduce.values();
+        let reduced = space.dims_reduced_by(reduce);
+        let kept = merged.dims.iter().filter(|dim| reduced.contains(dim));
+        let dims = kept.map(|dim| space.dims[*dim]).collect::<Vec<_>>();
+        let segments = DenseI32ArrayAttribute::new(b.context(), &[values.len() as i32, dims.len() as i32]);
+        b.set_operands(reduce.op(), &[values, dims].concat());
+        b.set_attribute(reduce.op(), "operandSegmentSizes", segments.into());
+    }
+    let (extents, sizes) = merged.extents();
+    b.set_attribute(kernel, "extents", affine_map_attribute(extents));
+    b.set_attribute(
+        kernel,
+        "sizes",
+        DenseI64ArrayAttribute::new(b.context(), &sizes).into(),
+    );
+    let block = walk::entry_block(kernel)?;
+    for dim in (0..space.dims.len())
+        .rev()
+        .filter(|dim| !merged.dims.contains(dim))
+    {
+        // SAFETY: the accesses and reductions that used the dim have been rewritten, and nothing else may use it.
+        unsafe { block.erase_argument(space.buffers.len() + dim) }
+    }
+    Ok(())
+}
+
+/// Writes an access back with the dims that it uses as its indices.
+fn write_access<'c, 'a>(
+    b: &Builder<'c, 'a>,
+    space: &Space<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    access: &Access<'c>,
+) {
+    let context = b.context();
+    let is_used = |dim: &usize| {
+        access
+            .coordinates
+            .iter()
+            .any(|coordinate| coordinate.is_function_of_dim(*dim))
+    };
+    let used = (0..space.dims.len()).filter(is_used).collect::<Vec<_>>();
+    let renumbering = (0..space.dims.len())
+        .map(|dim| match used.iter().position(|other| *other == dim) {
+            Some(position) => AffineExpr::dim(context, position),
+            None => AffineExpr::constant(context, 0),
+        })
+        .collect::<Vec<_>>();
+    let renumbering = AffineMap::new(context, used.len(), 0, &renumbering);
+    let coordinates = access
+        .coordinates
+        .iter()
+        .map(|coordinate| coordinate.compose(renumbering));
+    let map = AffineMap::new(context, used.len(), 0, &coordinates.collect::<Vec<_>>());
+    let leading = 1 + usize::from(access.is_write);
+    let mut operands = op.operands().take(leading).collect::<Vec<Value<'c, 'a>>>();
+    operands.extend(used.iter().map(|dim| space.dims[*dim]));
+    b.set_operands(op, &operands);
+    b.set_attribute(op, "access", affine_map_attribute(map));
+}

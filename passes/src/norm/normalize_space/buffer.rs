@@ -1,0 +1,120 @@
+//! A buffer's shape and strides while its axes are joined.
+//!
+//! Joining follows `memref.collapse_shape`, so that the type that comes out is the one that op computes.
+
+use melior::{
+    Context,
+    ir::{
+        Attribute, Type,
+        attribute::{ArrayAttribute, IntegerAttribute},
+        r#type::IntegerType,
+    },
+};
+use norma_dialects::affine_map;
+
+use crate::mlir::types;
+
+/// A memref, some of whose adjacent axes have been joined.
+#[derive(Clone, Debug)]
+pub(super) struct Buffer<'c> {
+    original: Type<'c>,
+    /// The size of each axis; `None` for a dynamic one.
+    pub(super) shape: Vec<Option<i64>>,
+    layout: Layout,
+    /// The axes of `original` that each axis consists of.
+    groups: Vec<Vec<i64>>,
+}
+
+#[derive(Clone, Debug)]
+enum Layout {
+    Contiguous,
+    /// In elements; `None` within for a dynamic stride.
+    Strided {
+        strides: Vec<Option<i64>>,
+        offset: Option<i64>,
+    },
+    /// A layout that axes cannot be joined under.
+    Other,
+}
+
+impl<'c> Buffer<'c> {
+    pub(super) fn new(memref: Type<'c>) -> Self {
+        let shape = types::shape(memref).unwrap_or_default();
+        let map = types::layout(memref).and_then(|layout| affine_map(layout).ok());
+        let layout = if map.is_some_and(|map| map.is_identity()) {
+            Layout::Contiguous
+        } else if let Some((strides, offset)) = types::strides_and_offset(memref) {
+            Layout::Strided { strides, offset }
+        } else {
+            Layout::Other
+        };
+        let groups = (0..shape.len() as i64).map(|axis| vec![axis]).collect();
+        Self {
+            original: memref,
+            shape,
+            layout,
+            groups,
+        }
+    }
+
+    /// Whether `axis` and the next one are as good as one axis: a step along the outer one goes as far as all steps
+    /// along the inner one, in every buffer of this type.
+    pub(super) fn can_join(&self, axis: usize) -> bool {
+        let (outer, inner) = (self.shape[axis], self.shape[axis + 1]);
+        let fits = outer
+            .zip(inner)
+            .is_none_or(|(outer, inner)| outer.checked_mul(inner).is_some());
+        fits && match &self.layout {
+            Layout::Contiguous => true,
+            Layout::Strided { strides, .. } => inner.is_some_and(|inner| {
+                let spans = strides[axis + 1].and_then(|stride| stride.checked_mul(inner));
+                // The stride of an axis of one element is never used.
+                outer == Some(1) || inner == 1 || (spans.is_some() && spans == strides[axis])
+            }),
+            Layout::Other => false,
+        }
+    }
+
+    /// Joins `axis` and the next one.
+    pub(super) fn join(&mut self, axis: usize) {
+        let inner = self.shape.remove(axis + 1);
+        self.shape[axis] = self.shape[axis].zip(inner).map(|(outer, inner)| outer * inner);
+        if let Layout::Strided { strides, .. } = &mut self.layout {
+            let unused = if inner == Some(1) { axis + 1 } else { axis };
+            strides.remove(unused);
+        }
+        let inner = self.groups.remove(axis + 1);
+        self.groups[axis].extend(inner);
+    }
+
+    /// Whether any axes have been joined.
+    pub(super) fn is_joined(&self) -> bool {
+        self.groups.iter().any(|group| group.len() > 1)
+    }
+
+    /// The memref before.
+    pub(super) fn original(&self) -> Type<'c> {
+        self.original
+    }
+
+    /// The memref now. `None` where MLIR refuses the type, with its reason emitted.
+    pub(super) fn memref(&self, context: &'c Context) -> Option<Type<'c>> {
+        let layout = match &self.layout {
+            Layout::Contiguous => None,
+            Layout::Strided { strides, offset } => Some(types::strided(context, strides, *offset)),
+            Layout::Other => types::layout(self.original),
+        };
+        let space = types::memory_space(self.original);
+        types::memref(&self.shape, types::element(self.original), layout, space)
+    }
+
+    /// The `reassociation` of the `memref.collapse_shape` that leads from the original to the memref now.
+    pub(super) fn reassociation(&self, context: &'c Context) -> Attribute<'c> {
+        let i64 = Type::from(IntegerType::new(context, 64));
+        let groups = self.groups.iter().map(|group| {
+            let axes = group.iter().map(|axis| IntegerAttribute::new(i64, *axis).into());
+            ArrayAttribute::new(context, &axes.collect::<Vec<_>>()).into()
+        });
+        ArrayAttribute::new(context, &groups.collect::<Vec<_>>()).into()
+    }
+}
