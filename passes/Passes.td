@@ -68,19 +68,32 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
   let summary = "Outline programs into kernels and give tensors buffers";
   let description = [{
     **Requires** functions whose bodies are `norm.compute` and `func.return`
-    alone: a compute reads arguments of the function, and each of its results
-    is one result of the function. Attributes of arguments and results say
-    what their buffers are like:
+    alone, and whose results are results of computes. Beside the ops of `norm`,
+    programs hold the ops of the table of scalar ops (`dialects/norm/norm.md`)
+    on its types, and constants; this is checked of every program, also of
+    kernels that are there already. Arguments are tensors, and scalars of type
+    f32, f64, i32, i64 and index. Attributes say what the buffers are like:
 
-    | attribute | meaning | default |
-    |---|---|---|
-    | `norm.name` | the name in the bundle: an identifier, once in a function | `arg<i>`, `result<i>` |
-    | `norm.buffer` | the memref, with its strides | contiguous |
-    | `norm.align` | bytes: the base address and every dynamic stride are multiples of it | 16 |
+    | attribute | of | meaning | default |
+    |---|---|---|---|
+    | `norm.name` | all | the name in the bundle: an identifier, once in a function | `arg<i>`, `result<i>` |
+    | `norm.buffer` | tensors | the memref, with its strides | contiguous |
+    | `norm.align` | tensors | bytes: the base address and every dynamic stride of `norm.buffer` are multiples of it | 16 |
+    | `norm.multiples` | tensors | array of i64: what each extent is a multiple of | nothing is known |
+    | `norm.may_alias` | results | the name of an argument that the result may be the same memory as | none |
+    | `norm.default` | scalars | the value where a launch sets none, of the scalar's type | must be there |
 
-    **Guarantees** that each compute is a `norm.kernel` with one alignment per
-    buffer, launched where the compute stood. Arguments are memrefs, and
-    results have become arguments behind them, marked `norm.output`.
+    A result may be the same memory as an argument of the same type if the
+    compute that makes it reads the argument only at the coordinates that it
+    writes, if what it writes depends on every reduction over what it reads
+    there, and if no later compute reads the argument.
+
+    **Guarantees** that each compute that a result depends on is a `norm.kernel`
+    with one alignment per buffer, launched where the compute stood. Tensors
+    are memrefs, results have become arguments behind the others, marked
+    `norm.output`, and what is computed but not returned is a `memref.alloc`
+    with `norm.scratch`, of the size that the writes reach, which is
+    uninitialized.
 
     **Leaves alone** functions that launch kernels already. Everything else in a
     function is an error that says what is supported; nothing is changed then.
@@ -109,7 +122,56 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
   let statistics = [
     Statistic<"numKernels", "num-kernels", "Kernels formed">,
   ];
-  let dependentDialects = ["norm", "func", "memref"];
+  let dependentDialects = ["affine", "arith", "norm", "func", "memref"];
+}
+
+def NormSplitOutputs : RustPass<"norm-split-outputs", "builtin.module"> {
+  let summary = "Give outputs that leave out a dim that may be empty a kernel of their own";
+  let description = [{
+    **Requires** kernels that have not been tiled.
+
+    **Guarantees** that a write of a kernel leaves out no dim that the kernel
+    keeps, does not reduce and that may have no points. Writes that leave out
+    such dims have a kernel of their own without them, launched behind the one
+    that they were in: they happen once, whatever the extents of the dims.
+
+    **Leaves alone** dims of a static extent above 0, dims that a reduction of
+    the kernel is over, and kernels whose dims have roles.
+
+    ```mlir
+    func.func @host(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>, %z: memref<8xf32>) {
+      norm.launch @both(%x, %w, %y, %z) : memref<?xf32>, memref<8xf32>, memref<?xf32>, memref<8xf32>
+      return
+    }
+    norm.kernel @both(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>, %z: memref<8xf32>)
+        space(%m = dim(%x, 0), %n = 8) {
+      %0 = norm.read %x[%m] : memref<?xf32>
+      norm.write %0, %y[%m] : memref<?xf32>
+      %1 = norm.read %w[%n] : memref<8xf32>
+      norm.write %1, %z[%n] : memref<8xf32>
+    }
+    ==>
+    func.func @host(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>, %z: memref<8xf32>) {
+      norm.launch @both(%x, %w, %y, %z) : memref<?xf32>, memref<8xf32>, memref<?xf32>, memref<8xf32>
+      norm.launch @both_0(%x, %w, %y, %z) : memref<?xf32>, memref<8xf32>, memref<?xf32>, memref<8xf32>
+      return
+    }
+    norm.kernel @both(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>, %z: memref<8xf32>)
+        space(%m = dim(%x, 0), %n = 8) {
+      %0 = norm.read %x[%m] : memref<?xf32>
+      norm.write %0, %y[%m] : memref<?xf32>
+    }
+    norm.kernel @both_0(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>, %z: memref<8xf32>)
+        space(%n = 8) {
+      %1 = norm.read %w[%n] : memref<8xf32>
+      norm.write %1, %z[%n] : memref<8xf32>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numSplit", "num-split", "Kernels made of what other kernels wrote">,
+  ];
+  let dependentDialects = ["norm"];
 }
 
 def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
@@ -172,18 +234,18 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
 def NormSelectSchedule : RustPass<"norm-select-schedule"> {
   let summary = "Give kernels schedules, by a cost model or as the user says";
   let description = [{
-    **Requires** kernels without roles, whose reductions range over one dim of
-    static extent.
+    **Requires** kernels without roles.
 
-    **Guarantees** that each kernel has a schedule. Where the user gives none,
-    every schedule that holds a whole row in registers is judged by what the
-    kernel's structure says (extents, strides, alignments, bytes per element)
-    and what the target is (registers, threads, SMs, bandwidth), and the one
-    that is expected to fall least short of a copy's speed is taken.
+    **Guarantees** that each kernel has a schedule that `norm-tile` applies. Where
+    the user gives none, every way to lay a tile along one or two dims is judged
+    by what the kernel's structure says (extents, strides, alignments, bytes per
+    element) and what the target is (registers, threads, SMs, caches,
+    bandwidth), and the one that is expected to take the least time is taken;
+    `norm.expected_ctas_per_sm` says how many CTAs of it an SM should hold.
     docs/schedule.md says why, with the measurements behind it.
 
-    **Leaves alone** kernels that have a schedule. Refuses rows that the registers
-    of one CTA do not hold.
+    **Leaves alone** kernels that have a schedule. Refuses kernels of which no
+    candidate can be applied.
 
     ```mlir
     norm.kernel @max(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096) align(16, 16) {
@@ -191,7 +253,8 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
     }
     ==>
     norm.kernel @max(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096) align(16, 16)
-        schedule(#norm.schedule<threads_per_row = 256, vector = 8, chunk = 4096>) {
+        schedule(#norm.schedule<spread = [[grid], [register(2), warp(8), lane(32), vector(8)]], early_reads = true,
+                                min_ctas_per_sm = 8>) {
       ...
     }
     ```
@@ -204,43 +267,99 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
            "cost model's">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Say in a remark on each kernel what was chosen, why, and what came next">,
+    Option<"rejected", "rejected", "std::string", /*default=*/"\"\"",
+           "Schedules not to choose, each as KERNEL=SCHEDULE, separated by semicolons: what did not assemble as the model "
+           "expects">,
   ];
   let statistics = [Statistic<"numScheduled", "num-scheduled", "Kernels given a schedule">];
   let dependentDialects = ["norm"];
 }
 
+def NormSplitReductions : RustPass<"norm-split-reductions", "builtin.module"> {
+  let summary = "Split reductions over CTAs into partial results and a second kernel";
+  let description = [{
+    Where a reduction leaves fewer results than the GPU has room for CTAs, its dim is split over CTAs: each combines a
+    part of the dim, and a second kernel combines the parts.
+
+    **Requires** kernels that have not been tiled. A dim with a `split` factor is reduced, and no result of a reduction over
+    it comes back to its points.
+
+    **Guarantees** that no schedule has a `split` factor. The part of the dim that the factor took is a dim of its own, spread
+    over the grid; the results of reductions over the dim are written to scratch, one for each part; a second kernel, which has
+    no schedule yet, reduces them, in an order that its schedule fixes, and computes what hangs on them. Scratch is a
+    `memref.alloc` with `norm.scratch` in the function that launches both.
+
+    **Leaves alone** kernels without such a factor, and what does not hang on the reductions: it stays in the first kernel.
+
+    ```mlir
+    func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {
+      norm.launch @sum_0(%x, %y) : memref<?x64xf32>, memref<64xf32>
+      return
+    }
+    norm.kernel @sum_0(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x, 0), %n = 64)
+        schedule(#norm.schedule<spread = [[loop, split(8)], [lane(32), vector(2)]]>) {
+      %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%m) : f32
+      norm.write %1, %y[%n] : memref<64xf32>
+    }
+    ==>
+    func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {
+      %p = memref.alloc() {alignment = 256 : i64, norm.name = "partial0", norm.scratch} : memref<8x64xf32>
+      norm.launch @sum_0(%x, %p) : memref<?x64xf32>, memref<8x64xf32>
+      norm.launch @sum_0_finish(%y, %p) : memref<64xf32>, memref<8x64xf32>
+      return
+    }
+    norm.kernel @sum_0(%x: memref<?x64xf32>, %p: memref<8x64xf32>) space(%q = dim(%x, 0) ceildiv 8, %s = 8, %n = 64)
+        where(%q * 8 + %s < dim(%x, 0)) schedule(#norm.schedule<spread = [[loop], [grid], [lane(32), vector(2)]]>) {
+      %0 = norm.read %x[%q * 8 + %s, %n] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%q) : f32
+      norm.write %1, %p[%s, %n] : memref<8x64xf32>
+    }
+    norm.kernel @sum_0_finish(%y: memref<64xf32>, %p: memref<8x64xf32>) space(%s = 8, %n = 64) {
+      %0 = norm.read %p[%s, %n] : memref<8x64xf32>
+      %1 = norm.reduce add %0 over(%s) : f32
+      norm.write %1, %y[%n] : memref<64xf32>
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numSplit", "num-split", "Dims split">];
+  let dependentDialects = ["norm", "memref", "affine"];
+}
+
 def NormTile : RustPass<"norm-tile"> {
   let summary = "Split the dims of kernels as their schedules say";
   let description = [{
-    **Requires** a schedule on each kernel, and that all reductions of a
-    kernel range over the same one dim.
+    **Requires** a schedule on each kernel, which spreads each of its dims.
 
-    **Guarantees** that each kernel has roles. The innermost kept dim `m` has
-    become `%b` (grid) and `%r` (tile, `rows_per_cta` points), the reduced dim
-    `n` has become `%c` (loop) and `%t` (tile, `chunk` points), and the other
-    kept dims are spread over the grid as they are; the order is kept dims,
-    `%b`, `%r`, `%c`, `%t`. A kernel that keeps no dim gets a `%b` of extent 1.
-    A guard stands where an extent is not known to be a multiple of the split.
-    A dim used as a value is computed from the new ones.
+    **Guarantees** that each kernel has roles. A dim has become one dim for each
+    of its factors, outermost first, of the factor's role (`grid`, `loop`); a
+    run of neighbouring `warp` and `lane` factors is one dim (`thread`), and so
+    is a run of `register` and `vector` factors (`register`); a factor of 1 is
+    none. A factor without a size has what the others leave, rounded up. The old
+    dim is the mixed-radix number that they spell, wherever an access, a
+    reduction, a guard or a value used it. A guard stands where the extent is
+    not known to be a multiple of the sizes.
 
-    **Leaves alone** kernels that have roles, and what is inside them. Refuses what
-    no pass applies yet: clusters, persistent grids, stages, producer warps,
-    dependent launch, copies other than loads.
+    **Leaves alone** kernels that have roles, and what is inside them. Refuses a
+    schedule that does not hold all points of a dim, or keeps in registers what
+    a loop reads step by step; and what no pass applies yet: clusters, copies to
+    shared memory, stages, producer warps, dynamic hand-out, dependent launch.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
-        schedule(#norm.schedule<rows_per_cta = 2, chunk = 64>) {
+        schedule(#norm.schedule<spread = [[grid, warp(2)], [lane(32), vector(2)]]>) {
       %0 = norm.read %x[%m, %n] : memref<?x64xf32>
       %1 = norm.reduce add %0 over(%n) : f32
       norm.write %1, %y[%m] : memref<?xf32>
     }
     ==>
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
-        space(%b = dim(%x, 0) ceildiv 2 : grid, %r = 2 : tile, %c = 1 : loop, %t = 64 : tile)
-        where(%b * 2 + %r < dim(%x, 0)) schedule(#norm.schedule<rows_per_cta = 2, chunk = 64>) {
-      %0 = norm.read %x[%b * 2 + %r, %c * 64 + %t] : memref<?x64xf32>
-      %1 = norm.reduce add %0 over(%c, %t) : f32
-      norm.write %1, %y[%b * 2 + %r] : memref<?xf32>
+        space(%b = dim(%x, 0) ceildiv 2 : grid, %w = 2 : thread, %t = 32 : thread, %v = 2 : register)
+        where(%b * 2 + %w < dim(%x, 0))
+        schedule(#norm.schedule<spread = [[grid, warp(2)], [lane(32), vector(2)]]>) {
+      %0 = norm.read %x[%b * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%t, %v) : f32
+      norm.write %1, %y[%b * 2 + %w] : memref<?xf32>
     }
     ```
   }];
@@ -249,30 +368,31 @@ def NormTile : RustPass<"norm-tile"> {
 }
 
 def NormPersistentReduction : RustPass<"norm-persistent-reduction"> {
-  let summary = "Remove the loops of reductions whose row one chunk covers";
+  let summary = "Remove loops of one step";
   let description = [{
-    **Requires** kernels with schedules and roles, as `norm-tile` leaves them.
+    **Requires** kernels with roles, as `norm-tile` leaves them.
 
-    **Guarantees** that no reduction ranges over a loop dim: the row is
-    resident as a whole. Each loop dim that a reduction ranged over had extent
-    1 and is gone, with 0 in its place. A schedule whose chunk does not cover
-    the row is an error, and so are other strategies than `persistent`.
+    **Guarantees** that no loop dim has the static extent 1: each that had is
+    gone, with 0 in its place. A row that one step covers is then resident as a
+    whole, and a reduction over the loop alone is the value that it reduced.
 
-    **Leaves alone** loop dims that no reduction ranges over.
+    **Leaves alone** all other dims, also loops whose one step only the run knows.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
-        space(%b = dim(%x, 0) : grid, %r = 1 : tile, %c = 1 : loop, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
-      %0 = norm.read %x[%b + %r, %c * 64 + %t] : memref<?x64xf32>
-      %1 = norm.reduce add %0 over(%c, %t) : f32
-      norm.write %1, %y[%b + %r] : memref<?xf32>
+        space(%b = dim(%x, 0) : grid, %c = 1 : loop, %t = 32 : thread, %v = 2 : register)
+        schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(2)]]>) {
+      %0 = norm.read %x[%b, %c * 64 + %t * 2 + %v] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%c, %t, %v) : f32
+      norm.write %1, %y[%b] : memref<?xf32>
     }
     ==>
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
-        space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
-      %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
-      %1 = norm.reduce add %0 over(%t) : f32
-      norm.write %1, %y[%b + %r] : memref<?xf32>
+        space(%b = dim(%x, 0) : grid, %t = 32 : thread, %v = 2 : register)
+        schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(2)]]>) {
+      %0 = norm.read %x[%b, %t * 2 + %v] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%t, %v) : f32
+      norm.write %1, %y[%b] : memref<?xf32>
     }
     ```
   }];
@@ -285,24 +405,24 @@ def NormCacheInputs : RustPass<"norm-cache-inputs"> {
   let description = [{
     **Requires** a schedule on each kernel.
 
-    **Guarantees**, where the schedule says `cache = register`, that each read
-    which contributes to a reduction and is needed again behind it has a
-    `norm.cache` right behind it, and that what the later phase needs is
-    computed from the cached value right before the phase's first use. No other
-    value that varies over the reduced dim lives from one phase to the next,
-    save those that contribute to no reduction. A phase's cache is made from
-    that of the phase before.
+    **Guarantees** that each read of a buffer which the schedule keeps in
+    registers, and which contributes to a reduction and is needed again behind
+    it, has a `norm.cache` right behind it, and that what the later phase needs
+    is computed from the cached value right before the phase's first use. No
+    other value that such a read contributes to, and that varies over a reduced
+    dim, lives from one phase to the next. A phase's cache is made from that of
+    the phase before.
 
-    **Leaves alone** kernels with `cache = none`, and reads that are cached already.
-    Refuses the other places.
+    **Leaves alone** reads of buffers that the schedule keeps elsewhere: they are
+    read again where a loop passes over them again.
 
     ```mlir
-    %0 = norm.read %x[%b + %r, %t] : memref<?x64xbf16>
+    %0 = norm.read %x[%b, %t] : memref<?x64xbf16>
     %1 = arith.extf %0 : bf16 to f32
     %2 = norm.reduce max %1 over(%t) : f32
     %3 = arith.subf %1, %2 : f32
     ==>
-    %0 = norm.read %x[%b + %r, %t] : memref<?x64xbf16>
+    %0 = norm.read %x[%b, %t] : memref<?x64xbf16>
     %c = norm.cache %0 in register : bf16
     %1 = arith.extf %0 : bf16 to f32
     %2 = norm.reduce max %1 over(%t) : f32
@@ -329,12 +449,12 @@ def NormHoistReads : RustPass<"norm-hoist-reads"> {
     schedule does not ask for it.
 
     ```mlir
-    %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
+    %0 = norm.read %x[%b, %t] : memref<?x64xf32>
     %1 = norm.reduce add %0 over(%t) : f32
     %2 = norm.read %w[%t] : memref<64xf32>
     %3 = arith.mulf %1, %2 : f32
     ==>
-    %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
+    %0 = norm.read %x[%b, %t] : memref<?x64xf32>
     %2 = norm.read %w[%t] : memref<64xf32>
     %1 = norm.reduce add %0 over(%t) : f32
     %3 = arith.mulf %1, %2 : f32
@@ -349,14 +469,21 @@ def NormHoistReads : RustPass<"norm-hoist-reads"> {
 def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
   let summary = "Convert scheduled kernels to one CTA's program on tiles";
   let description = [{
-    Grid dims become the CTA's place in the grid, tile dims the axes of tiles. A
-    value that varies over all tile dims is a tile in the kernel's layout, one
-    that varies over fewer a tile in a slice of it, one that varies over none a
-    scalar. Where a guard keeps points out, loads give zero, stores do nothing
-    and reductions see their identity.
+    Grid dims become the CTA's place in the grid, thread and register dims the
+    axes of tiles, loop dims loops. A value that varies over all axes is a tile
+    in the layout that the schedule spells, one that varies over fewer a tile in
+    a slice of it, one that varies over none a scalar. Where a guard keeps points
+    out, loads give zero, stores do nothing and reductions see their identity.
+
+    What a reduction over a loop comes to is carried from step to step, reduced
+    within each thread; threads meet once, behind the loop. A loop whose guard
+    holds in all but the last steps becomes two: one for those steps, without
+    the guard, and one for what is left. A value that is needed again behind a
+    loop is read again in the next one, with hints to the caches that the
+    schedule keeps it in.
 
     **Requires** kernels that are tiled (`norm-tile`), have a schedule, and
-    reduce over tile dims alone (`norm-persistent-reduction`).
+    reduce over no dim of the grid.
 
     **Guarantees** that each `norm.kernel` has become a `gpu.func` of the same name
     in a `gpu.module` of its own, with `gl.num_warps`, `gl.launch` and the
@@ -366,26 +493,28 @@ def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
-        space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile)
-        schedule(#norm.schedule<vector = 2, chunk = 64>) {
-      %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
-      %1 = norm.reduce add %0 over(%t) : f32
-      norm.write %1, %y[%b + %r] : memref<?xf32>
+        space(%b = dim(%x, 0) : grid, %t = 32 : thread, %v = 2 : register)
+        schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]]>) {
+      %0 = norm.read %x[%b, %t * 2 + %v] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%t, %v) : f32
+      norm.write %1, %y[%b] : memref<?xf32>
     }
     ==>
     gpu.module @sum {
       gpu.func @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) kernel attributes {gl.num_warps = 1, ...} {
         %b = gpu.block_id x
-        %0 = gl.load %x at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%b)
-           : memref<?x64xf32> -> tensor<1x64xf32, #gl.blocked<...>>
+        %0 = gl.load %x at affine_map<(d0, d1, d2) -> (d0, d1 * 2 + d2)>(%b)
+           : memref<?x64xf32> -> tensor<32x2xf32, #gl.linear<...>>
         %1 = gl.reduce %0 axis 1 : ... combine { arith.addf }
-        gl.store %1, %y at affine_map<(d0, d1) -> (d0 + d1)>(%b) : ...
+        %2 = gl.reduce %1 axis 0 : ... combine { arith.addf }
+        %3 = tensor.splat %2 : tensor<f32, ...>
+        gl.store %3, %y at affine_map<(d0) -> (d0)>(%b) : ...
         gpu.return
       }
     }
     ```
   }];
-  let dependentDialects = ["arith", "gl", "gpu", "memref", "tensor"];
+  let dependentDialects = ["arith", "gl", "gpu", "memref", "scf", "tensor"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -428,8 +557,7 @@ def GlExpandReductions : RustPass<"gl-expand-reductions"> {
     **Requires** layouts that split the reduced axis into registers, lanes, warps and CTAs; an axis spread over the CTAs
     of a cluster is not supported.
 
-    **Guarantees** that every `gl.reduce` stays within a warp, and that each conversion added moves no data between
-    threads. Barriers are left to `gl-insert-barriers`.
+    **Guarantees** that every `gl.reduce` stays within a warp. Barriers are left to `gl-insert-barriers`.
 
     **Leaves alone** reductions that stay within a warp.
 
@@ -440,12 +568,38 @@ def GlExpandReductions : RustPass<"gl-expand-reductions"> {
     %m = gl.local_alloc : !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
     gl.local_store %p, %m : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
     %g = gl.local_load %m : !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>> -> tensor<1x4xf32, #gathered>
-    %r = gl.reduce %g axis 1 : (tensor<1x4xf32, #gathered>) -> tensor<1xf32, #gl.slice<axis = 1, parent = #gathered>> combine {...}
-    %s = gl.convert_layout %r : tensor<1xf32, #gl.slice<axis = 1, parent = #gathered>> -> tensor<1xf32, #gl.slice<axis = 1, parent = #rows>>
+    %s = gl.reduce %g axis 1 : (tensor<1x4xf32, #gathered>) -> tensor<1xf32, #gl.slice<axis = 1, parent = #rows>> combine {...}
     ```
   }];
   let statistics = [
     Statistic<"numExpanded", "num-expanded", "Reductions expanded">,
+  ];
+  let dependentDialects = ["gl"];
+}
+
+def GlExpandConversions : RustPass<"gl-expand-conversions"> {
+  let summary = "Expand conversions of layouts that are cheapest through shared memory";
+  let description = [{
+    A thread stores its elements and loads those that it needs. The order of the memory is made for the two layouts: what
+    both have in a thread's registers is a vector, and lanes that are served together meet in no bank, on either side.
+
+    **Requires** layouts within one CTA.
+
+    **Guarantees** that every `gl.convert_layout` renumbers registers or stays within a warp, where shuffles do it.
+    Barriers are left to `gl-insert-barriers`.
+
+    **Leaves alone** conversions that cost less by shuffles, or nothing.
+
+    ```mlir
+    %b = gl.convert_layout %a : tensor<64x64xf32, #rows> -> tensor<64x64xf32, #columns>
+    ==>
+    %m = gl.local_alloc : !gl.memdesc<64x64xf32, #gl.shared_linear<offset = [[0, 1], ...]>>
+    gl.local_store %a, %m : tensor<64x64xf32, #rows>, !gl.memdesc<64x64xf32, #gl.shared_linear<...>>
+    %b = gl.local_load %m : !gl.memdesc<64x64xf32, #gl.shared_linear<...>> -> tensor<64x64xf32, #columns>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numExpanded", "num-expanded", "Conversions expanded">,
   ];
   let dependentDialects = ["gl"];
 }
@@ -522,8 +676,9 @@ def GlVectorizeAccess : RustPass<"gl-vectorize-access"> {
   let description = [{
     The largest power of two of elements, up to 16 bytes, such that in every thread consecutive registers hold
     consecutive elements in memory, addresses are multiples of the vector, and guards have one value over each vector.
-    What is known of addresses: static strides and coefficients, and that a buffer's base and dynamic strides are
-    multiples of its entry in `alignments` of the kernel's `gl.launch`.
+    What is known of addresses: static strides and coefficients, and what the kernel's `gl.launch` says: a buffer's base and
+    the strides of a dynamic strided layout are multiples of its entry in `alignments`, and dynamic sizes of what `multiples`
+    says. Of other sizes, and so of the strides of rows as long as them, nothing is known.
 
     **Requires** nothing. Where a vector stays shorter than the layout would allow, a remark says why.
 
@@ -549,33 +704,55 @@ def GlVectorizeAccess : RustPass<"gl-vectorize-access"> {
 
 def ConvertMathToNvvmApprox
     : RustPass<"convert-math-to-nvvm-approx", "gpu.module"> {
-  let summary = "Convert math ops on f32 to what the SM computes by itself";
+  let summary = "Convert math ops to what the SM computes by itself";
   let description = [{
     `convert-gpu-to-nvvm` turns each math op into a call of CUDA's libdevice,
     which the compiler does not link. This pass gets there first and picks
     instructions: one of the special function unit (MUFU) where there is one,
-    an exact instruction where the op is exact anyway.
+    an exact instruction where the op is exact anyway, a few where neither
+    will do.
 
     **Requires** nothing; ops of any level may stand around the math ops.
 
-    **Guarantees** that none of the ops below is left on `f32` or on a vector
-    of `f32`. Vectors are taken apart and put together again.
+    **Guarantees** that none of the ops below is left on a scalar, or on a
+    vector, of the types that the table of scalar ops
+    (`dialects/norm/norm.md`) gives it. Vectors are taken apart and put
+    together again. f16 and bf16 are computed in f32 and rounded once, but for
+    `absf`, `copysign`, `fma` and `clampf`, which are exact in every type.
+
+    Of f32:
 
     | op | becomes | error, by the PTX ISA unless said otherwise |
     |---|---|---|
     | `math.rsqrt` | `rsqrt.approx` | relative, below 2^-22.9 |
     | `math.exp2` | `ex2.approx` | 2 ulp |
     | `math.exp` | `ex2.approx(x * log2 e)` | 2 + floor(abs(1.173 x)) ulp, as CUDA's `__expf` |
+    | `math.expm1` | Taylor's polynomial to x^8 for abs(x) < 1/2, else `exp(x) - 1` | derived: the series is cut below 2^-26; from 1/2 on 5.2 ulp and those of `exp` |
     | `math.log2` | `lg2.approx` | absolute 2^-22 for x in (0.5, 2), relative 2^-22 elsewhere |
-    | `math.log`, `math.log10` | `lg2.approx(x)`, scaled | as `lg2.approx`, and one rounding |
+    | `math.log`, `math.log10` | `lg2.approx(x)`, scaled | as `lg2.approx`, and two roundings |
+    | `math.log1p` | `2 artanh(x / (2 + x))` by its series to s^13 for x in (-0.35, 0.6), else `log(1 + x)` | derived: the series is cut below 2^-28; at -0.35 and 0.6 `lg2.approx` is 7.6 ulp off |
     | `math.tanh` | `1 - 2 / (exp(2x) + 1)` | absolute, about 2^-22 (derived); relative is lost near 0 |
     | `math.tanh`, `fast-tanh` | `tanh.approx` | relative, about 2^-11 |
+    | `math.erf` | `x p(x^2)` for abs(x) < 1, else `1 - 2^-q(abs(x))` with x's sign | polynomials interpolated at Chebyshev points, off by 1.3e-9 and 2.4e-8; measured in f32: 2.3 and 1.2 ulp |
+    | `math.sin`, `math.cos` | x less a multiple of pi/2 in three parts (Cody and Waite 1980), then Taylor's polynomial | derived, for abs(x) up to 2^17: absolute, about 2^-24; beyond, some number from -1 to 1 |
+    | `math.powf` | `2^(y log2(abs(x)))`, the logarithm and the product in two f32 (Dekker 1971), then C's special cases | derived: the logarithm is off by 2^-30 of itself, so that `ex2.approx` and 2 ulp more are left |
     | `math.sqrt` | `sqrt.rn` | correctly rounded |
+    | `math.round` | `trunc`, and 1 where at least 1/2 was cut off | exact |
+    | `math.clampf` | `arith.minimumf` with the upper bound, `arith.maximumf` with the lower | exact |
     | `math.absf`, `floor`, `ceil`, `trunc`, `roundeven`, `copysign`, `fma` | LLVM's intrinsic | exact, or rounded once |
 
-    **Leaves alone** other element types, scalable vectors, and every other math op
-    (`math.sin` among them, whose approximation is good for small arguments
-    only).
+    Of f64: the exact ones likewise; `math.rsqrt` as `1 / sqrt`, two
+    roundings; `math.exp` and `math.exp2` as a power of 2 times Taylor's
+    polynomial to x^13, cut below 2^-57. Of integers: `math.absi`, `ctlz`,
+    `cttz` and `ctpop` as LLVM's intrinsics, without poison.
+
+    MLIR's own approximations (`populateMathPolynomialApproximationPatterns`)
+    are not a pass, do not use the special function unit, and reduce the
+    argument of sine by pi/2 in one part; its `math-expand-ops` takes the
+    bounds of `math.clampf` the wrong way round.
+
+    **Leaves alone** scalable vectors, other element types, and every other
+    math op.
 
     ```mlir
     %1 = math.exp %0 : f32
@@ -610,19 +787,19 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     offset.
 
     **Requires** kernels that are `gpu.func` with `gl.num_warps` and
-    `gl.launch`, reductions within a warp (`gl-expand-reductions`), and shared
-    memory with offsets (`gl-allocate-shared`) and barriers
-    (`gl-insert-barriers`).
+    `gl.launch`, reductions and conversions within a warp
+    (`gl-expand-reductions`, `gl-expand-conversions`), and shared memory with
+    offsets (`gl-allocate-shared`) and barriers (`gl-insert-barriers`).
 
     **Guarantees** that kernels are `llvm.func` with `nvvm.kernel`; no op of `gl`,
     `gpu`, `tensor` or `memref` and no tile is left in them.
 
     **Leaves alone** `arith`, `math` and `vector` ops on scalars and vectors,
-    which upstream's conversions lower; host functions.
+    and `scf` ops but for the types that they carry, which upstream's
+    conversions lower; host functions.
 
     Not lowered yet, each with a diagnostic that says so: asynchronous copies,
-    mbarriers, clusters, warp specialisation, control flow, conversions of
-    layouts that move data between threads.
+    mbarriers, clusters, warp specialisation, branches between blocks.
 
     ```mlir
     %t = gl.load %x at affine_map<(b, n) -> (b, n)>(%b) vector 8

@@ -185,6 +185,43 @@ impl Expression {
         }
     }
 
+    /// The least that the expression can be for symbols of at least 0, or less than that; `None` where it may be anything.
+    pub fn least(&self) -> Option<i64> {
+        self.bounds().0
+    }
+
+    /// What the expression is at least and at most, if there is such a number, for symbols of at least 0.
+    fn bounds(&self) -> (Option<i64>, Option<i64>) {
+        let (operation, a, b) = match self {
+            Expression::Integer(value) => return (Some(*value), Some(*value)),
+            Expression::Symbol(_) => return (Some(0), None),
+            Expression::Binary(operation, a, b) => (*operation, a.bounds(), b.bounds()),
+        };
+        let both = |x: Option<i64>, y: Option<i64>, apply: fn(i64, i64) -> Option<i64>| apply(x?, y?);
+        let are_counts = a.0 >= Some(0) && b.0 >= Some(0);
+        match operation {
+            Operation::Add => (both(a.0, b.0, i64::checked_add), both(a.1, b.1, i64::checked_add)),
+            Operation::Subtract => (both(a.0, b.1, i64::checked_sub), both(a.1, b.0, i64::checked_sub)),
+            Operation::Multiply if are_counts => {
+                (both(a.0, b.0, i64::checked_mul), both(a.1, b.1, i64::checked_mul))
+            }
+            Operation::Multiply => (None, None),
+            // Divisors are positive, so that a quotient is as far from 0 as its dividend at most.
+            Operation::FloorDivide | Operation::CeilDivide => {
+                (a.0.map(|least| least.min(0)), a.1.map(|most| most.max(0)))
+            }
+            Operation::Modulo => (Some(0), b.1),
+            Operation::Minimum => {
+                let most = [a.1, b.1].into_iter().flatten().min();
+                (both(a.0, b.0, |x, y| Some(x.min(y))), most)
+            }
+            Operation::Maximum => {
+                let least = [a.0, b.0].into_iter().flatten().max();
+                (least, both(a.1, b.1, |x, y| Some(x.max(y))))
+            }
+        }
+    }
+
     /// The constant, if the expression is one.
     pub fn as_integer(&self) -> Option<i64> {
         match self {
@@ -662,5 +699,19 @@ mod tests {
         fn any_text_is_parsed_or_refused(source in ".{0,60}") {
             let _ = Expression::parse(&source);
         }
+    }
+
+    #[test]
+    fn the_least_value_is_that_for_sizes_of_at_least_0() {
+        let least = |source: &str| Expression::parse(source).unwrap().least();
+        assert_eq!(least("ceildiv(m, 2) + 3"), Some(3));
+        assert_eq!(least("m - 5"), Some(-5));
+        assert_eq!(least("5 - m"), None);
+        assert_eq!(least("max(m - 5, 0)"), Some(0));
+        assert_eq!(least("min(2*num_sms, m)"), Some(0));
+        assert_eq!(least("mod(m - 5, 8)"), Some(0));
+        assert_eq!(least("floordiv(m - 5, 2)"), Some(-5));
+        assert_eq!(least("m*(k - 1)"), None);
+        assert_eq!(least("6 - mod(m, 5)"), Some(1));
     }
 }

@@ -3,15 +3,20 @@
 //! This crate knows neither MLIR nor a GPU, so that what the compiler writes and what a launcher reads are the
 //! same types, and a launcher stays small. `README.md` describes the format.
 
+pub mod condition;
+pub mod cubin;
 pub mod definition;
 pub mod element;
 pub mod expression;
 pub mod manifest;
 mod number;
 pub mod program;
+pub mod scalar_op;
 
+pub use cubin::Cubin;
 pub use definition::Definition;
 pub use element::Element;
 pub use expression::Expression;
 pub use manifest::Manifest;
 pub use program::Program;
+pub use scalar_op::ScalarOp;

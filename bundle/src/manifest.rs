@@ -4,6 +4,7 @@
 //! all that can be checked without a device, so that a launcher may rely on names, ranks and expressions. Fields
 //! that a newer producer adds are ignored; a field never changes its meaning under the same version.
 
+mod choose;
 mod validate;
 
 use std::collections::BTreeSet;
@@ -14,10 +15,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::condition::Condition;
 use crate::definition::Definition;
 use crate::element::Element;
 use crate::expression::Expression;
 use crate::program::Number;
+
+pub use choose::FunctionError;
 
 /// The version of the format that this crate writes and reads.
 pub const MANIFEST_VERSION: u32 = 1;
@@ -48,6 +52,9 @@ pub struct Function {
     pub inputs: Vec<Tensor>,
     /// The tensors that are written.
     pub outputs: Vec<Tensor>,
+    /// What the sizes must satisfy beyond the tensors' shapes; a launcher refuses others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
     /// The kernels, in launch order.
     pub kernels: Vec<Kernel>,
     /// What the function computes, as its author wrote it; absent where the compiler's input no longer said so.
@@ -72,6 +79,10 @@ pub struct Tensor {
     /// What each extent must be a multiple of; all 1 where absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shape_multiples: Vec<u64>,
+    /// What each extent must at least be, over the function's size symbols; all 0 where absent. It is what the kernels
+    /// reach that the shapes alone do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shape_minimums: Vec<Expression>,
     /// What each stride must be a multiple of, in elements; all 1 where absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stride_multiples: Vec<u64>,
@@ -79,6 +90,10 @@ pub struct Tensor {
     /// reach 2^31 elements; 64 where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_bits: Option<u32>,
+    /// Of an output: the input that it may be the same memory as, from the same address on. No other two tensors of a call
+    /// may overlap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_alias: Option<String>,
 }
 
 /// One kernel and its launch.
@@ -178,15 +193,29 @@ pub enum Argument {
         /// The value, or the default of a named scalar.
         value: ScalarValue,
     },
-    /// Scratch memory, zero-filled before its first use and left zero by the kernels.
+    /// Memory of the launcher's, whose address is a multiple of 256 and which overlaps no tensor.
     Workspace {
         /// The same name in two kernels of a function is the same memory.
         name: String,
         /// Its size in bytes.
         bytes: Expression,
+        /// What it holds before the function's first kernel.
+        #[serde(default, skip_serializing_if = "WorkspaceInit::is_zero")]
+        init: WorkspaceInit,
     },
     /// A tensor map, passed by value.
     TensorMap(TensorMap),
+}
+
+/// What a workspace holds before the first kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkspaceInit {
+    /// Zeros before its first use ever; the kernels leave it zero.
+    #[default]
+    Zero,
+    /// Anything: the kernels write what they read, and leave in it what they like.
+    None,
 }
 
 /// What `cuTensorMapEncodeTiled` takes; dims from the innermost out.
@@ -375,6 +404,13 @@ impl Kernel {
     /// The size of a cluster, in CTAs.
     pub fn cluster_size(&self) -> u32 {
         self.cluster.iter().product()
+    }
+}
+
+impl WorkspaceInit {
+    /// Whether it is zero.
+    pub fn is_zero(&self) -> bool {
+        *self == WorkspaceInit::Zero
     }
 }
 

@@ -108,6 +108,9 @@ pub struct Operation {
     /// Whether a narrowing conversion saturates to the largest finite number instead of overflowing.
     #[serde(default, skip_serializing_if = "is_false")]
     pub saturate: bool,
+    /// Whether fast-math flags leave open how the result is rounded.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub relaxed: bool,
     /// The type of the result.
     #[serde(rename = "type")]
     pub element: Element,

@@ -1,10 +1,12 @@
 //! From a lowered module to a bundle: the manifest and the cubins, first in memory and then in a folder.
 //!
 //! The host functions say which buffers each kernel gets ([`host`]), `gl.launch` and `gl.params` on a kernel
-//! say how it is launched ([`kernel`]), the kernel form, kept from before it was lowered, gives the schedule
-//! ([`kernel_form`]), and the input, kept from before any pass, says what is computed ([`definition`]).
+//! say how it is launched ([`kernel`]), the kernel forms, kept from before they were scheduled, give the sizes that are equal
+//! ([`kernel_form`]), and the input, kept from before any pass, says what is computed ([`definition`]) and
+//! for which sizes ([`conditions`]).
 
 mod affine;
+mod conditions;
 mod definition;
 mod host;
 mod kernel;
@@ -19,9 +21,12 @@ use norma_bundle::manifest::{Function, MANIFEST_VERSION};
 use crate::emit::Cubin;
 use crate::error::{Error, Result};
 use crate::target::Target;
+use host::Role;
 
+pub use conditions::SourceConditions;
 pub use definition::SourceDefinition;
-pub use kernel_form::KernelForm;
+pub use kernel_form::KernelForms;
+pub use write::write_all;
 
 /// A bundle for one target, in memory.
 #[derive(Debug, Clone)]
@@ -77,7 +82,7 @@ impl Bundle {
 }
 
 /// Puts a bundle together from a module at level `nvvm`, what was emitted for its `gpu.module`s, the kernel
-/// forms they came from, and what the input said that its functions compute.
+/// forms they came from, and what the input said that its functions compute and need.
 ///
 /// # Errors
 ///
@@ -85,7 +90,8 @@ impl Bundle {
 pub fn assemble(
     module: &Module,
     definitions: &[SourceDefinition],
-    forms: &[KernelForm],
+    conditions: &[SourceConditions],
+    forms: &KernelForms,
     emitted: &[Emitted],
     target: &Target,
 ) -> Result<Bundle> {
@@ -96,19 +102,21 @@ pub fn assemble(
         let kernels = host
             .launches
             .iter()
-            .map(|launch| kernel::describe(&lowered, &host, launch, &sizes, forms, emitted, target))
+            .map(|launch| kernel::describe(&lowered, &host, launch, &sizes, emitted, target))
             .collect::<Result<Vec<_>>>()?;
-        let (outputs, inputs) = sizes::tensors(&host, &sizes, &lowered)?
+        let (outputs, inputs) = sizes::tensors(&host, &sizes, &lowered, forms)?
             .into_iter()
             .partition(|tensor| {
-                host.arguments
+                let is_output = |role: &Role| matches!(role, Role::Output(_));
+                host.tensors
                     .iter()
-                    .any(|argument| argument.is_output && argument.name == tensor.name)
+                    .any(|other| is_output(&other.role) && other.name == tensor.name)
             });
         let mut function = Function {
             name: host.name.clone(),
             inputs,
             outputs,
+            conditions: SourceConditions::find(conditions, &host, &sizes),
             definition: None,
             kernels,
         };
@@ -131,6 +139,17 @@ pub fn assemble(
     manifest
         .validate()
         .map_err(|error| Error::internal(error.to_string()))?;
+    for kernel in manifest.functions.iter().flat_map(|function| &function.kernels) {
+        let is_its = |emitted: &&Emitted| cubin_name(&emitted.module, target) == kernel.cubin;
+        if let Some(cubin) = emitted
+            .iter()
+            .find(is_its)
+            .and_then(|emitted| emitted.cubin.as_ref())
+        {
+            let checked = norma_bundle::Cubin::parse(&cubin.bytes).and_then(|image| image.check(kernel));
+            checked.map_err(|error| Error::internal(format!("the cubin '{}': {error}", kernel.cubin)))?;
+        }
+    }
     let cubins = emitted.iter().filter_map(|emitted| {
         let cubin = emitted.cubin.as_ref()?;
         Some((cubin_name(&emitted.module, target), cubin.bytes.clone()))

@@ -1,14 +1,18 @@
 //! One compilation: a source text, for one target, to the text of a level or to machine code.
 
+use std::cell::RefCell;
+
 use melior::Context;
+use melior::ir::attribute::DenseI32ArrayAttribute;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
+use norma_dialects::attributes::kernel as attribute;
 use norma_passes::mlir::context;
 use norma_passes::mlir::source::Source;
 use norma_passes::mlir::walk;
 
-use crate::bundle::{self, Bundle, Emitted, KernelForm, SourceDefinition};
+use crate::bundle::{self, Bundle, Emitted, KernelForms, SourceConditions, SourceDefinition};
 use crate::emit::llvm_ir::LlvmContext;
 use crate::emit::{Assembler, Cubin, gate, ptx};
 use crate::error::{Error, Kind, Result};
@@ -17,6 +21,7 @@ use crate::located_text::located_text;
 use crate::options::CompileOptions;
 use crate::pipeline;
 use crate::registry;
+use crate::target::Target;
 use crate::timing::Timing;
 
 /// A text to compile.
@@ -86,15 +91,64 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
 ///
 /// As [`lower`]; also an input of a level that has no host functions any more.
 pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle> {
+    let is_chosen = options.schedule.is_none() && options.from < Level::Scheduled;
+    let mut options = options.clone();
+    for _ in 0..ASSEMBLED_AT_MOST {
+        let mut tried = Outcome::default();
+        let disappointing = RefCell::new(Vec::new());
+        let bundle = assembled(input, &options, &mut tried, &disappointing);
+        outcome.timing.merge(&tried.timing);
+        let disappointing = disappointing.into_inner();
+        if !is_chosen || bundle.is_err() || disappointing.is_empty() {
+            outcome.diagnostics.push_str(&tried.diagnostics);
+            return bundle;
+        }
+        options.rejected.extend(disappointing);
+    }
+    assembled(input, &options, outcome, &RefCell::default())
+}
+
+/// How many schedules are assembled in search of ones that do what was expected, before the next ones are taken as they are.
+const ASSEMBLED_AT_MOST: usize = 16;
+
+/// Compiles the input to a bundle with the schedules that come first; adds to `disappointing` the kernels whose registers spill
+/// or leave an SM less than three quarters of the CTAs that their schedule was chosen for, each with that schedule.
+fn assembled(
+    input: Input,
+    options: &CompileOptions,
+    outcome: &mut Outcome,
+    disappointing: &RefCell<Vec<(String, String)>>,
+) -> Result<Bundle> {
     assemble_bundle(input, options, outcome, |op, name, timing| {
         let ptx = generate(Start::Module(op), &name, Level::Ptx, options, timing)?;
         let cubin = assemble(&ptx, &name, options, timing)?;
+        let missed = walk::named(op, "llvm.func")
+            .into_iter()
+            .filter_map(|kernel| missed(kernel, &cubin, options.target));
+        disappointing.borrow_mut().extend(missed);
         Ok(Emitted {
             module: name,
             cubin: Some(cubin),
             text: options.keep_nvvm.then(|| located_text(op)).transpose()?,
         })
     })
+}
+
+/// The name and the schedule of a kernel that did not assemble as whoever chose the schedule expected.
+fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<(String, String)> {
+    let name = norma_dialects::symbol_name(kernel)?;
+    let schedule = kernel.attribute(attribute::SCHEDULE).ok()?.to_string();
+    let expected = kernel
+        .attribute(attribute::EXPECTED_CTAS_PER_SM)
+        .and_then(norma_dialects::integer)
+        .ok()?;
+    let usage = cubin.kernels.iter().find(|usage| usage.symbol == name)?;
+    let threads = DenseI32ArrayAttribute::try_from(kernel.attribute("nvvm.reqntid").ok()?).ok()?;
+    let threads = u64::try_from(threads.element(0).ok()?).ok()?;
+    let resident = target.resident_ctas(threads, u64::from(usage.registers));
+    // One CTA of many fewer than expected is within what the model knows.
+    let is_missed = usage.spill_bytes > 0 || 4 * resident < 3 * u64::try_from(expected).ok()?;
+    is_missed.then(|| (name.to_owned(), schedule))
 }
 
 /// Compiles the input to a bundle without machine code: the manifest and the modules of level `nvvm`, whose ops carry
@@ -130,13 +184,11 @@ fn assemble_bundle(
     check_schedule(options)?;
     with_module(input, options, outcome, |module, timing| {
         let definitions = timing.measure("definition", || SourceDefinition::collect(module));
+        let conditions = timing.measure("conditions", || SourceConditions::collect(module));
         let kernel_level = options.from.max(Level::Kernel);
         run_passes(module, options.from, kernel_level, options, timing)?;
-        let mut forms = KernelForm::collect(module);
-        let scheduled = kernel_level.max(Level::Scheduled);
-        run_passes(module, kernel_level, scheduled, options, timing)?;
-        KernelForm::add_schedules(&mut forms, module);
-        run_passes(module, scheduled, Level::Nvvm, options, timing)?;
+        let forms = KernelForms::collect(module)?;
+        run_passes(module, kernel_level, Level::Nvvm, options, timing)?;
 
         let mut emitted = Vec::new();
         for gpu_module in gpu_modules(module)? {
@@ -144,7 +196,14 @@ fn assemble_bundle(
             emitted.push(emit(gpu_module, name, timing)?);
         }
         timing.measure("manifest", || {
-            bundle::assemble(module, &definitions, &forms, &emitted, options.target)
+            bundle::assemble(
+                module,
+                &definitions,
+                &conditions,
+                &forms,
+                &emitted,
+                options.target,
+            )
         })
     })
 }

@@ -99,9 +99,9 @@ impl Level {
                 &["affine", "arith", "func", "math", "memref", "norm"]
             }
             Self::Gl | Self::GlLowered => &[
-                "affine", "arith", "func", "gl", "gpu", "math", "memref", "norm", "scf", "vector",
+                "affine", "arith", "func", "gl", "gpu", "math", "memref", "norm", "scf", "tensor", "vector",
             ],
-            Self::Nvvm => &["func", "gpu", "llvm", "memref", "norm", "nvvm"],
+            Self::Nvvm => &["affine", "arith", "func", "gpu", "llvm", "memref", "norm", "nvvm"],
             Self::Llvm | Self::Ptx | Self::Cubin => &[],
         }
     }

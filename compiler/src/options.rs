@@ -14,6 +14,9 @@ pub struct CompileOptions {
     pub from: Level,
     /// A `#norm.schedule<...>` for every kernel, in place of the compiler's choice.
     pub schedule: Option<String>,
+    /// Schedules that are not to be chosen, each with the kernel's name: what has been assembled and found to spill, or to
+    /// leave an SM fewer CTAs than was expected.
+    pub rejected: Vec<(String, String)>,
     /// Whether a bundle keeps the modules of level `nvvm` that its cubins were made of, for a simulator.
     pub keep_nvvm: bool,
     /// Whether passes tell, as remarks among the diagnostics, why they chose what they chose.
@@ -29,6 +32,7 @@ impl CompileOptions {
             target,
             from: Level::Tensor,
             schedule: None,
+            rejected: Vec::new(),
             keep_nvvm: false,
             explain: false,
             ptxas: None,

@@ -9,7 +9,7 @@ use crate::level::Level;
 use crate::options::CompileOptions;
 use crate::target::SM_90A;
 
-/// The passes that lead to a level from the one before it. `$target`, `$schedule` and `$explain`
+/// The passes that lead to a level from the one before it. `$target`, `$shared`, `$schedule` and `$explain`
 /// stand for the options' values.
 struct Step {
     to: Level,
@@ -22,6 +22,7 @@ const STEPS: &[Step] = &[
         passes: &[
             "norm-decompose",
             "norm-form-kernels",
+            "norm-split-outputs",
             "norm-normalize-space",
             "canonicalize",
             "cse",
@@ -29,7 +30,14 @@ const STEPS: &[Step] = &[
     },
     Step {
         to: Level::Scheduled,
-        passes: &["norm-select-schedule{target=$target schedule=$schedule explain=$explain}"],
+        // Kernels that begin at this level may have outputs to split off too; of others nothing is left to split.
+        passes: &[
+            "norm-split-outputs",
+            "norm-select-schedule{target=$target schedule=$schedule rejected=$rejected explain=$explain}",
+            "norm-split-reductions",
+            // The kernels that combine partial results have no schedule yet.
+            "norm-select-schedule{target=$target rejected=$rejected explain=$explain}",
+        ],
     },
     Step {
         to: Level::Tiled,
@@ -49,7 +57,8 @@ const STEPS: &[Step] = &[
         passes: &[
             "gl-optimize-layouts",
             "gl-expand-reductions",
-            "gl-allocate-shared",
+            "gl-expand-conversions",
+            "gl-allocate-shared{limit=$shared}",
             "gl-insert-barriers",
             "gl-vectorize-access",
         ],
@@ -109,11 +118,21 @@ fn fill_in(pass: &str, options: &CompileOptions) -> String {
         Some(schedule) => pass.replace("$schedule", &schedule),
         None => pass.replace(" schedule=$schedule", ""),
     };
+    let rejected = options
+        .rejected
+        .iter()
+        .map(|(kernel, schedule)| format!("{kernel}={schedule}"))
+        .collect::<Vec<_>>();
+    let pass = match rejected.is_empty() {
+        false => pass.replace("$rejected", &format!("{{{}}}", rejected.join(";"))),
+        true => pass.replace(" rejected=$rejected", ""),
+    };
     let pass = match options.explain {
         true => pass.replace("$explain", "true"),
         false => pass.replace(" explain=$explain", ""),
     };
     pass.replace("$target", options.target.name)
+        .replace("$shared", &options.target.shared_per_cta.to_string())
 }
 
 #[cfg(test)]
@@ -136,12 +155,14 @@ mod tests {
         let mut options = CompileOptions::new(&SM_90A);
         assert_eq!(
             textual(Level::Kernel, Level::Scheduled, &options),
-            "norm-select-schedule{target=sm_90a}"
+            "norm-split-outputs,norm-select-schedule{target=sm_90a},norm-split-reductions,\
+             norm-select-schedule{target=sm_90a}"
         );
-        options.schedule = Some("#norm.schedule<vector = 8, chunk = 64>".to_owned());
+        options.schedule = Some("#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>".to_owned());
         assert_eq!(
             textual(Level::Kernel, Level::Scheduled, &options),
-            "norm-select-schedule{target=sm_90a schedule={#norm.schedule<vector = 8, chunk = 64>}}"
+            "norm-split-outputs,norm-select-schedule{target=sm_90a schedule={#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>}},\
+             norm-split-reductions,norm-select-schedule{target=sm_90a}"
         );
     }
 }

@@ -12,6 +12,18 @@ namespace mlir::gl {
 llvm::LogicalResult checkLayout(Attribute layout, llvm::ArrayRef<int64_t> shape,
                                 llvm::function_ref<InFlightDiagnostic()> emitError);
 
+/// Whether `layout` is the layout of a shared memory of this shape.
+llvm::LogicalResult checkSharedLayout(Attribute layout, llvm::ArrayRef<int64_t> shape,
+                                      llvm::function_ref<InFlightDiagnostic()> emitError);
+
+/// The most neighbours along an axis that a thread holds in consecutive registers, aligned to their number. The layout
+/// is that of a tile of this shape.
+int64_t contiguousRun(Attribute layout, llvm::ArrayRef<int64_t> shape);
+
+/// Whether `sliced` places elements as the slice along `axis` of a tile of `shape` in `full` does, however either of the
+/// two is written. The axis and the layouts are valid.
+bool isSlice(Attribute sliced, Attribute full, llvm::ArrayRef<int64_t> shape, int64_t axis);
+
 } // namespace mlir::gl
 
 #endif // NORMA_CAPI_LAYOUTCHECK_H

@@ -111,6 +111,23 @@ def Gl_SwizzledAttr : Gl_Attr<"Swizzled", "swizzled"> {
   }];
 }
 
+def Gl_SharedLinearAttr : Gl_Attr<"SharedLinear", "shared_linear"> {
+  let summary = "Shared memory in an order given by its bases over GF(2)";
+  let description = [{
+    Bit i of an element's number stands for the coordinate `offset[i]`; those of the bits that are set are combined by
+    exclusive or. `gl-expand-conversions` makes such orders for the layouts on both sides of an exchange.
+
+    Constraints:
+    - C1: every basis has one coordinate per axis, none negative.
+    - C2: in a memory, the bases number every element once.
+
+    Example, the columns of a 2x4 tile one after the other: `#gl.shared_linear<offset = [[1, 0], [0, 1], [0, 2]]>`
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$offset);
+  let assemblyFormat = "`<` `offset` `=` custom<Bases>($offset) `>`";
+  let genVerifyDecl = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Accesses
 //===----------------------------------------------------------------------===//
@@ -147,10 +164,12 @@ def Gl_LaunchAttr : Gl_Attr<"Launch", "launch"> {
 
     | parameter | meaning |
     |---|---|
-    | `grid` | `()[sizes] -> (CTAs)`; one dimension |
+    | `grid` | `()[sizes] -> (CTAs, ...)`; one dimension, the least of the map's results |
     | `traffic` | `()[sizes] -> (bytes read, bytes written)`: the fewest the kernel must move |
-    | `sizes` | pairs (buffer, axis), one per symbol of `grid` and `traffic` |
-    | `alignments` | bytes, one per buffer: what its base address and dynamic strides are multiples of |
+    | `sizes` | pairs (buffer, axis), one per symbol of `grid` and `traffic`; of the device, (-1, 0) is the number of its multiprocessors, and (-1, 1) how many CTAs of the kernel one of them holds |
+    | `alignments` | bytes, one per buffer: what its base address and the strides of a dynamic strided layout are multiples of |
+    | `multiples` | triples (buffer, axis, multiple): what the size of a dynamic axis is a multiple of |
+    | `aliases` | pairs (output, input) of buffers that may be the same memory; all others do not overlap |
     | `cluster` | CTAs per cluster |
     | `carveout` | preferred per cent of L1 given to shared memory; -1 for no preference |
     | `dependent_launch` | programmatic dependent launch |
@@ -163,20 +182,24 @@ def Gl_LaunchAttr : Gl_Attr<"Launch", "launch"> {
     "::mlir::AffineMapAttr":$traffic,
     ArrayRefParameter<"int64_t">:$sizes,
     ArrayRefParameter<"int64_t">:$alignments,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$multiples,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$aliases,
     DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"int64_t", "-1">:$carveout,
     DefaultValuedParameter<"bool", "false">:$dependent_launch
   );
   let assemblyFormat = [{
     `<` `grid` `=` $grid `,` `traffic` `=` $traffic `,` `sizes` `=` custom<Integers>($sizes) `,`
-    `alignments` `=` custom<Integers>($alignments) (`,` struct($cluster, $carveout, $dependent_launch)^)? `>`
+    `alignments` `=` custom<Integers>($alignments)
+    (`,` struct($multiples, $aliases, $cluster, $carveout, $dependent_launch)^)? `>`
   }];
 }
 
 def Gl_ParamKind : I32EnumAttr<"ParamKind", "what a kernel parameter holds", [
     I32EnumAttrCase<"Pointer", 0, "pointer">,
     I32EnumAttrCase<"Size", 1, "size">,
-    I32EnumAttrCase<"Stride", 2, "stride">
+    I32EnumAttrCase<"Stride", 2, "stride">,
+    I32EnumAttrCase<"Scalar", 3, "scalar">
   ]> {
   let cppNamespace = "::mlir::gl";
 }
@@ -184,13 +207,13 @@ def Gl_ParamKind : I32EnumAttr<"ParamKind", "what a kernel parameter holds", [
 def Gl_ParamAttr : Gl_Attr<"Param", "param"> {
   let summary = "One parameter of a lowered kernel, in terms of its buffers";
   let description = [{
-    `gl.params` on a lowered kernel lists one per parameter: a buffer's address, or the size or stride (in elements, i64)
-    of one of its axes.
+    `gl.params` on a lowered kernel lists one per parameter: a buffer's address, the size or stride (in elements, i64) of one
+    of its axes, or a scalar. `argument` counts the launch's arguments, which are buffers and then scalars.
 
-    Example: `#gl.param<pointer 0>`, `#gl.param<size 0, 1>`
+    Example: `#gl.param<pointer 0>`, `#gl.param<size 0, 1>`, `#gl.param<scalar 2>`
   }];
-  let parameters = (ins "::mlir::gl::ParamKind":$kind, "int64_t":$buffer, DefaultValuedParameter<"int64_t", "0">:$axis);
-  let assemblyFormat = "`<` $kind $buffer (`,` $axis^)? `>`";
+  let parameters = (ins "::mlir::gl::ParamKind":$kind, "int64_t":$argument, DefaultValuedParameter<"int64_t", "0">:$axis);
+  let assemblyFormat = "`<` $kind $argument (`,` $axis^)? `>`";
 }
 
 #endif // GL_ATTRS_TD

@@ -18,8 +18,12 @@ def Gl_Dialect : Dialect {
     cluster holds each element. Elementwise work is `arith` and `math` on tiles. Shared memory is `!gl.memdesc`; copies,
     mbarriers, fences and the exchange within a cluster are ops, so that every decision is visible in the IR.
 
-    A kernel is a `gpu.func` with `gl.num_warps` and `gl.launch`.
+    A kernel is a `gpu.func` with `gl.num_warps` and `gl.launch`. `gl.num_warps` is from 1 to 32, and the layout of every
+    tile in the kernel has as many warps; within a partition of `gl.warp_specialize`, as many as the partition.
+
+    A tile has at most 2^30 elements, and at most 1024 for each thread: registers hold no more.
   }];
+  let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
 }

@@ -37,7 +37,7 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
     - C2: the tile's elements are the buffer's.
     - C3: guards come in pairs, over the dims of `access` and one symbol per limit.
     - C4: `other` is an element of the buffer.
-    - C5: `vector` is a power of two.
+    - C5: `vector` is a power of two, at most the longest run of neighbours that the layout has in a thread's registers.
 
     Example:
 
@@ -69,7 +69,7 @@ def Gl_StoreOp : Gl_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWri
     - C1: `access` maps the indices and the tile's axes to one coordinate per axis of the buffer.
     - C2: the tile's elements are the buffer's.
     - C3: guards come in pairs, over the dims of `access` and one symbol per limit.
-    - C4: `vector` is a power of two.
+    - C4: `vector` is a power of two, at most the longest run of neighbours that the layout has in a thread's registers.
 
     Example: `gl.store %t, %y at affine_map<(b, n) -> (b, n)>(%b) vector 8 : tensor<1x4096xbf16, #blocked>, memref<?x4096xbf16>`
   }];
@@ -123,7 +123,8 @@ def Gl_BroadcastOp : Gl_Op<"broadcast", [Pure]> {
     Moves no data between threads: each already holds the elements that it needs.
 
     Constraints:
-    - C1: the operand's layout is the slice of the result's layout along `axis`, and its shape the result's without it.
+    - C1: the operand's shape is the result's without `axis`, and its layout places elements as the slice of the result's
+      along that axis does, whichever attribute says so.
 
     Example: `%b = gl.broadcast %s axis 1 : tensor<2xf32, #gl.slice<axis = 1, parent = #blocked>> -> tensor<2x4096xf32, #blocked>`
   }];
@@ -158,7 +159,8 @@ def Gl_ReduceOp : Gl_Op<"reduce", [Pure, IsolatedFromAbove]> {
 
     Constraints:
     - C1: the tiles have one shape and layout, of which `axis` is an axis.
-    - C2: the results have the shape without that axis and the slice of the layout along it.
+    - C2: the results have the shape without that axis, and a layout that places elements as the slice along it does,
+      whichever attribute says so.
     - C3: the combiner takes two scalars per tile, of the tiles' elements, and yields one per tile.
 
     Example:

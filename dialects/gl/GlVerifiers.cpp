@@ -31,12 +31,66 @@ static int64_t rankOf(Attribute layout) {
   return cast<DenseI64ArrayAttr>(lanes[0]).size();
 }
 
+/// The number of warps of a distributed layout.
+static int64_t warpsOf(Attribute layout) {
+  if (auto blocked = dyn_cast<BlockedAttr>(layout))
+    return llvm::product_of(blocked.getWarpsPerCta());
+  if (auto slice = dyn_cast<SliceAttr>(layout))
+    return warpsOf(slice.getParent());
+  return int64_t(1) << cast<LinearAttr>(layout).getWarps().size();
+}
+
+/// Whether every tile that the region's ops make, or its blocks take, is spread over so many warps.
+static LogicalResult verifyWarps(Region &region, int64_t warps) {
+  auto verify = [&](Value value) -> LogicalResult {
+    auto tile = dyn_cast<RankedTensorType>(value.getType());
+    if (!tile || !tile.getEncoding() || !isDistributed(tile.getEncoding()) || warpsOf(tile.getEncoding()) == warps)
+      return success();
+    return emitError(value.getLoc()) << "expected a tile over the " << warps << " warps that run this, got one over "
+                                     << warpsOf(tile.getEncoding());
+  };
+  for (Block &block : region) {
+    for (BlockArgument argument : block.getArguments())
+      if (failed(verify(argument)))
+        return failure();
+    for (Operation &op : block) {
+      for (Value result : op.getResults())
+        if (failed(verify(result)))
+          return failure();
+      auto specialize = dyn_cast<WarpSpecializeOp>(op);
+      for (auto [index, nested] : llvm::enumerate(op.getRegions())) {
+        bool isPartition = specialize && index < specialize.getWarps().size();
+        if (failed(verifyWarps(nested, isPartition ? specialize.getWarps()[index] : warps)))
+          return failure();
+      }
+    }
+  }
+  return success();
+}
+
+LogicalResult GlDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != "gl.num_warps")
+    return success();
+  auto warps = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (!warps || !warps.getType().isSignlessInteger(64) || warps.getInt() < 1 || warps.getInt() > 32)
+    return op->emitError() << "expected gl.num_warps to be an i64 from 1 to 32, got " << attribute.getValue();
+  for (Region &region : op->getRegions())
+    if (failed(verifyWarps(region, warps.getInt())))
+      return failure();
+  return success();
+}
+
 static LogicalResult verifyTileShape(ArrayRef<int64_t> shape, Attribute layout, EmitError emitError) {
   if (static_cast<int64_t>(shape.size()) != rankOf(layout))
     return emitError() << "expected a tile of " << rankOf(layout) << " axes for " << layout << ", got " << shape.size();
-  for (int64_t extent : shape)
+  unsigned bits = 0;
+  for (int64_t extent : shape) {
     if (extent < 1 || !llvm::isPowerOf2_64(extent))
       return emitError() << "expected a tile whose extents are powers of two, got " << extent;
+    bits += llvm::Log2_64(extent);
+  }
+  if (bits > 30)
+    return emitError() << "expected a tile of at most 2^30 elements, got 2^" << bits;
   return checkLayout(layout, shape, emitError); // linear_c3
 }
 
@@ -105,14 +159,30 @@ LogicalResult LinearAttr::verifyEncoding(ArrayRef<int64_t> shape, Type, EmitErro
   return verifyTileShape(shape, *this, emitError);
 }
 
+LogicalResult SharedLinearAttr::verify(EmitError emitError, ArrayAttr offset) {
+  std::optional<int64_t> rank;
+  for (Attribute basis : offset) {
+    auto coordinates = dyn_cast<DenseI64ArrayAttr>(basis);
+    if (!coordinates || (rank && coordinates.size() != *rank)) // shared_linear_c1
+      return emitError() << "expected bases of one coordinate per axis, got " << basis;
+    rank = coordinates.size();
+    for (int64_t coordinate : coordinates.asArrayRef())
+      if (coordinate < 0) // shared_linear_c1
+        return emitError() << "expected coordinates that are not negative, got " << coordinate;
+  }
+  return success();
+}
+
 LogicalResult MemDescType::verify(EmitError emitError, ArrayRef<int64_t> shape, Type, Attribute layout) {
+  if (isa<SharedLinearAttr>(layout)) // shared_linear_c2
+    return checkSharedLayout(layout, shape, emitError);
   ArrayRef<int64_t> order;
   if (auto plain = dyn_cast<PlainAttr>(layout))
     order = plain.getOrder();
   else if (auto swizzled = dyn_cast<SwizzledAttr>(layout))
     order = swizzled.getOrder();
   else // memdesc_c1
-    return emitError() << "expected a shared-memory layout (plain or swizzled), got " << layout;
+    return emitError() << "expected a shared-memory layout (plain, swizzled or shared_linear), got " << layout;
   if (order.size() != shape.size()) // memdesc_c1
     return emitError() << "expected a layout of " << shape.size() << " axes, got " << layout;
   bool isRing = shape.size() > 1 && order.back() == 0;
@@ -156,9 +226,17 @@ static LogicalResult verifyElement(Operation *op, Type found, MemRefType buffer)
   return success();
 }
 
-static LogicalResult verifyVector(Operation *op, std::optional<int64_t> vector) {
-  if (vector && (*vector < 1 || !llvm::isPowerOf2_64(*vector)))
+static LogicalResult verifyVector(Operation *op, std::optional<int64_t> vector, RankedTensorType tile) {
+  if (!vector)
+    return success();
+  if (*vector < 1 || !llvm::isPowerOf2_64(*vector))
     return op->emitOpError() << "expected vector to be a power of two, got " << *vector;
+  if (!tile.getEncoding() || !isDistributed(tile.getEncoding()))
+    return success();
+  int64_t run = contiguousRun(tile.getEncoding(), tile.getShape());
+  if (*vector > run)
+    return op->emitOpError() << "expected a vector of at most " << run << " elements, the layout's contiguous run, got "
+                             << *vector;
   return success();
 }
 
@@ -168,7 +246,7 @@ LogicalResult LoadOp::verify() {
   if (failed(verifyAccess(*this, getAccess(), getIndices().size(), tile.getRank(), buffer)) || // load_c1
       failed(verifyElement(*this, tile.getElementType(), buffer)) ||                            // load_c2
       failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size())) || // load_c3
-      failed(verifyVector(*this, getVector())))                                                 // load_c5
+      failed(verifyVector(*this, getVector(), tile)))                                           // load_c5
     return failure();
   if (Value other = getOther(); other && other.getType() != buffer.getElementType()) // load_c4
     return emitOpError() << "expected other to be of type " << buffer.getElementType() << ", got " << other.getType();
@@ -181,7 +259,7 @@ LogicalResult StoreOp::verify() {
   return failure(failed(verifyAccess(*this, getAccess(), getIndices().size(), tile.getRank(), buffer)) || // store_c1
                  failed(verifyElement(*this, tile.getElementType(), buffer)) ||                            // store_c2
                  failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size())) || // store_c3
-                 failed(verifyVector(*this, getVector())));                                                // store_c4
+                 failed(verifyVector(*this, getVector(), tile)));                                          // store_c4
 }
 
 LogicalResult AsyncCopyOp::verify() {
@@ -247,13 +325,12 @@ LogicalResult MaskOp::verify() {
 
 /// Whether `sliced` is `full` without `axis`, in shape and layout.
 static bool isSliceOf(RankedTensorType sliced, RankedTensorType full, int64_t axis) {
-  if (axis < 0 || axis >= full.getRank() || !full.getEncoding())
+  if (axis < 0 || axis >= full.getRank() || !full.getEncoding() || !sliced.getEncoding())
     return false;
   SmallVector<int64_t> shape(full.getShape());
   shape.erase(shape.begin() + axis);
-  auto slice = dyn_cast_or_null<SliceAttr>(sliced.getEncoding());
-  return slice && slice.getAxis() == axis && slice.getParent() == full.getEncoding() &&
-         sliced.getShape() == ArrayRef(shape);
+  return sliced.getShape() == ArrayRef(shape) &&
+         isSlice(sliced.getEncoding(), full.getEncoding(), full.getShape(), axis);
 }
 
 LogicalResult BroadcastOp::verify() {

@@ -26,19 +26,25 @@ def Norm_ReduceKind : I32EnumAttr<"ReduceKind", "a combiner that has a name", [
 // Schedules
 //===----------------------------------------------------------------------===//
 
-def Norm_DimRole : I32EnumAttr<"DimRole", "what a dim of a tiled space is spread over", [
+def Norm_Level : I32EnumAttr<"Level", "what takes a factor of a dim", [
     I32EnumAttrCase<"Grid", 0, "grid">,
-    I32EnumAttrCase<"Cluster", 1, "cluster">,
-    I32EnumAttrCase<"Loop", 2, "loop">,
-    I32EnumAttrCase<"Tile", 3, "tile">
+    I32EnumAttrCase<"Split", 1, "split">,
+    I32EnumAttrCase<"Cluster", 2, "cluster">,
+    I32EnumAttrCase<"Loop", 3, "loop">,
+    I32EnumAttrCase<"Warp", 4, "warp">,
+    I32EnumAttrCase<"Lane", 5, "lane">,
+    I32EnumAttrCase<"Register", 6, "register">,
+    I32EnumAttrCase<"Vector", 7, "vector">
   ]> {
   let cppNamespace = "::mlir::norm";
 }
 
-def Norm_ReductionStrategy : I32EnumAttr<"ReductionStrategy", "how a CTA walks a reduced dim", [
-    I32EnumAttrCase<"Persistent", 0, "persistent">,
-    I32EnumAttrCase<"LoopedMasked", 1, "looped_masked">,
-    I32EnumAttrCase<"LoopedPeeled", 2, "looped_peeled">
+def Norm_DimRole : I32EnumAttr<"DimRole", "what a dim of a tiled space is spread over", [
+    I32EnumAttrCase<"Grid", 0, "grid">,
+    I32EnumAttrCase<"Cluster", 1, "cluster">,
+    I32EnumAttrCase<"Loop", 2, "loop">,
+    I32EnumAttrCase<"Thread", 3, "thread">,
+    I32EnumAttrCase<"Register", 4, "register">
   ]> {
   let cppNamespace = "::mlir::norm";
 }
@@ -62,78 +68,85 @@ def Norm_CopyMechanism : I32EnumAttr<"CopyMechanism", "how a tile travels to sha
   let cppNamespace = "::mlir::norm";
 }
 
-def Norm_GridKind : I32EnumAttr<"GridKind", "one CTA per tile, or CTAs that walk tiles", [
-    I32EnumAttrCase<"Flat", 0, "flat">,
-    I32EnumAttrCase<"Persistent", 1, "persistent">
-  ]> {
-  let cppNamespace = "::mlir::norm";
-}
-
-def Norm_Eviction : I32EnumAttr<"Eviction", "what accesses to global memory leave in the caches", [
-    I32EnumAttrCase<"Normal", 0, "normal">,
-    I32EnumAttrCase<"Streaming", 1, "streaming">
+def Norm_HandOut : I32EnumAttr<"HandOut", "how CTAs come by their share of the space", [
+    I32EnumAttrCase<"Static", 0, "static">,
+    I32EnumAttrCase<"Dynamic", 1, "dynamic">
   ]> {
   let cppNamespace = "::mlir::norm";
 }
 
 def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
   let mnemonic = "schedule";
-  let summary = "How a kernel's iteration space is spread over the machine";
+  let summary = "How a kernel's iteration space is mapped onto the machine";
   let description = [{
     Written by `norm-select-schedule` (or by hand, or by `--schedule`), applied by the passes after it. It is
     recorded in the bundle's manifest and is enough to rebuild the same kernel.
 
+    `spread` says for each dim of the kernel, in their order, its factors from the outermost to the innermost, each with
+    the level of the machine that takes it: a dim's index is the mixed-radix number that its factors spell. A factor
+    without a size takes what the others leave, rounded up; a guard then keeps out what exceeds the dim's extent. A dim
+    that only steps in a loop, for example, is `[loop]`.
+
+    | level | who takes it | size |
+    |---|---|---|
+    | `grid` | CTAs; all grid factors share one launch grid, in which the last dim varies fastest | any |
+    | `split` | CTAs, where the dim is reduced: each leaves a partial result, and a second kernel combines them | any |
+    | `cluster` | the CTAs of a cluster | a power of two |
+    | `loop` | steps of a CTA, one after the other; of two looped dims the one that a value keeps is outside | any |
+    | `warp`, `lane` | bits of the warp's number and of the lane's | a power of two |
+    | `register` | bits of the register's number | a power of two |
+    | `vector` | the lowest bits of the register's number: the elements of one access | a power of two |
+
+    The warp, lane, register and vector factors make up the tile that a CTA holds at a time; their bits are the columns of
+    its linear layout. The last dim's innermost factor of a level has the lowest bits.
+
+    The other parameters:
+
     | parameter | unit | meaning |
     |---|---|---|
-    | `rows_per_cta` | rows | points of the kept space that one CTA holds at a time; a power of two |
-    | `threads_per_row` | threads | threads that share one row; a power of two, at most 1024 |
-    | `vector` | elements | consecutive elements of the contiguous dim that one access moves; a power of two |
-    | `chunk` | elements | extent of the reduced dims held at a time; a power of two; covers the row if the reduction is persistent |
-    | `reduction` | | `persistent`: the whole row is resident; `looped_masked`, `looped_peeled`: chunk by chunk |
-    | `cluster` | CTAs | CTAs that share one row; a power of two, at most 16 |
-    | `cache` | | where a reused input lives between its uses |
-    | `copy` | | how a tile travels to shared memory, when `cache` is `shared` |
+    | `keep` | | where a read that is needed again behind a reduction lives in between: one place for each buffer of the kernel, or one for all, which is `register` where nothing is said |
+    | `bring` | | how a tile travels to shared memory, when it is kept there |
     | `stages` | | buffers in flight |
-    | `grid` | | `flat`: one CTA per tile; `persistent`: as many CTAs as fit, each walks tiles |
     | `producer_warps` | warps | warps that only copy (warp specialisation); 0 for none |
+    | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: an atomic counter does |
     | `dependent_launch` | | programmatic dependent launch: start before the previous kernel has ended |
-    | `rows_per_thread` | rows | rows of which each thread holds a part; a power of two, divides `rows_per_cta` |
-    | `eviction` | | `streaming`: what one CTA alone touches leaves the caches first, what all share stays |
     | `early_reads` | | reads that only later phases need are issued before the first reduction as well |
     | `min_ctas_per_sm` | CTAs | bounds registers so that an SM holds as many; 0 for no bound |
 
     Constraints:
-    - C1: `rows_per_cta`, `threads_per_row`, `vector`, `chunk` and `cluster` are powers of two.
-    - C2: a CTA has at most 1024 threads, `threads_per_row` for each of `rows_per_cta / rows_per_thread` rows; `cluster`
-      is at most 16.
+    - C1: at most one factor of a dim is without a size; sizes are at least 1, and powers of two where the level says so.
+    - C2: lanes are at most 32 in all, threads at most 1024, and CTAs of a cluster at most 16.
     - C3: `stages` is at least 1; `producer_warps` and `min_ctas_per_sm` are at least 0.
-    - C4: `rows_per_thread` is a power of two and at most `rows_per_cta`.
+    - C4: `vector` is the innermost factor of a dim, and only `grid`, `split` and `loop` may be without a size.
+    - C5: `spread` has a list of factors for each dim, and `keep` is a list of places.
 
-    Example, two rows of up to 1024 elements per CTA, 64 threads and 16-byte accesses each:
+    Example, rows of 4096 elements, one for each CTA of 256 threads, in two 16-byte accesses of bf16 each:
 
     ```mlir
-    #norm.schedule<rows_per_cta = 2, threads_per_row = 64, vector = 8, chunk = 1024>
+    #norm.schedule<spread = [[grid], [register(2), warp(8), lane(32), vector(8)]]>
+    ```
+
+    Four rows at a time for each CTA, walked in chunks of 2048 columns that are read again from L2:
+
+    ```mlir
+    #norm.schedule<spread = [[grid, warp(4)], [loop, register(8), lane(32), vector(8)]], keep = [l2]>
     ```
   }];
   let parameters = (ins
-    DefaultValuedParameter<"int64_t", "1">:$rows_per_cta,
-    DefaultValuedParameter<"int64_t", "32">:$threads_per_row,
-    DefaultValuedParameter<"int64_t", "1">:$vector,
-    DefaultValuedParameter<"int64_t", "1">:$chunk,
-    DefaultValuedParameter<"::mlir::norm::ReductionStrategy", "::mlir::norm::ReductionStrategy::Persistent">:$reduction,
-    DefaultValuedParameter<"int64_t", "1">:$cluster,
-    DefaultValuedParameter<"::mlir::norm::CachePlace", "::mlir::norm::CachePlace::Register">:$cache,
-    DefaultValuedParameter<"::mlir::norm::CopyMechanism", "::mlir::norm::CopyMechanism::Load">:$copy,
+    "::mlir::ArrayAttr":$spread,
+    OptionalArrayRefParameter<"int64_t">:$keep,
+    DefaultValuedParameter<"::mlir::norm::CopyMechanism", "::mlir::norm::CopyMechanism::Load">:$bring,
     DefaultValuedParameter<"int64_t", "1">:$stages,
-    DefaultValuedParameter<"::mlir::norm::GridKind", "::mlir::norm::GridKind::Flat">:$grid,
     DefaultValuedParameter<"int64_t", "0">:$producer_warps,
+    DefaultValuedParameter<"::mlir::norm::HandOut", "::mlir::norm::HandOut::Static">:$hand_out,
     DefaultValuedParameter<"bool", "false">:$dependent_launch,
-    DefaultValuedParameter<"int64_t", "1">:$rows_per_thread,
-    DefaultValuedParameter<"::mlir::norm::Eviction", "::mlir::norm::Eviction::Normal">:$eviction,
     DefaultValuedParameter<"bool", "false">:$early_reads,
     DefaultValuedParameter<"int64_t", "0">:$min_ctas_per_sm
   );
-  let assemblyFormat = "`<` struct(params) `>`";
+  let assemblyFormat = [{
+    `<` `spread` `=` custom<Spread>($spread) (`,` struct(custom<Places>($keep), $bring, $stages, $producer_warps,
+    $hand_out, $dependent_launch, $early_reads, $min_ctas_per_sm)^)? `>`
+  }];
   let genVerifyDecl = 1;
 }
 

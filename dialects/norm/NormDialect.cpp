@@ -1,6 +1,7 @@
 //===- NormDialect.cpp - registration of the norm dialect ------------------===//
 //
-// C++ because a dialect's classes are; there is nothing here that ODS could say.
+// C++ because a dialect's classes are, with the pieces of a schedule's assembly that ODS cannot describe: factors and
+// places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +12,84 @@
 
 using namespace mlir;
 using namespace mlir::norm;
+
+/// One factor as a pair of its level and its size; 0 stands for none, which takes what the others leave.
+static ParseResult parseFactor(AsmParser &parser, SmallVector<int64_t> &factors) {
+  StringRef keyword;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Level> level = symbolizeLevel(keyword);
+  if (!level)
+    return parser.emitError(location) << "expected grid, split, cluster, loop, warp, lane, register or vector, got '"
+                                      << keyword << "'";
+  int64_t size = 0;
+  if (succeeded(parser.parseOptionalLParen())) {
+    location = parser.getCurrentLocation();
+    if (parser.parseInteger(size) || parser.parseRParen())
+      return failure();
+    if (size < 1)
+      return parser.emitError(location) << "expected a factor of at least 1, got " << size;
+  }
+  factors.push_back(static_cast<int64_t>(*level));
+  factors.push_back(size);
+  return success();
+}
+
+/// `[[grid], [loop, warp(8), lane(32)]]`: for each dim a dense array of pairs.
+static ParseResult parseSpread(AsmParser &parser, ArrayAttr &spread) {
+  SmallVector<Attribute> dims;
+  auto parseDim = [&]() -> ParseResult {
+    SmallVector<int64_t> factors;
+    if (parser.parseCommaSeparatedList(
+            AsmParser::Delimiter::Square, [&] { return parseFactor(parser, factors); }, " in factors of a dim"))
+      return failure();
+    dims.push_back(parser.getBuilder().getDenseI64ArrayAttr(factors));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseDim, " in spread"))
+    return failure();
+  spread = parser.getBuilder().getArrayAttr(dims);
+  return success();
+}
+
+static void printSpread(AsmPrinter &p, ArrayAttr spread) {
+  p << "[";
+  llvm::interleaveComma(spread.getAsRange<DenseI64ArrayAttr>(), p, [&](DenseI64ArrayAttr dim) {
+    p << "[";
+    ArrayRef<int64_t> factors = dim.asArrayRef();
+    for (size_t i = 0; i < factors.size(); i += 2) {
+      p << (i ? ", " : "") << stringifyLevel(static_cast<Level>(factors[i]));
+      if (factors[i + 1])
+        p << "(" << factors[i + 1] << ")";
+    }
+    p << "]";
+  });
+  p << "]";
+}
+
+/// `[register, l2]`.
+static ParseResult parsePlaces(AsmParser &parser, SmallVector<int64_t> &places) {
+  auto parsePlace = [&]() -> ParseResult {
+    StringRef keyword;
+    SMLoc location = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    std::optional<CachePlace> place = symbolizeCachePlace(keyword);
+    if (!place)
+      return parser.emitError(location) << "expected none, register, shared, l1 or l2, got '" << keyword << "'";
+    places.push_back(static_cast<int64_t>(*place));
+    return success();
+  };
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parsePlace, " in keep");
+}
+
+static void printPlaces(AsmPrinter &p, ArrayRef<int64_t> places) {
+  p << "[";
+  llvm::interleaveComma(places, p,
+                        [&](int64_t place) { p << stringifyCachePlace(static_cast<CachePlace>(place)); });
+  p << "]";
+}
 
 #include "norm/NormDialect.cpp.inc"
 #include "norm/NormEnums.cpp.inc"

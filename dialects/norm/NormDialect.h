@@ -26,7 +26,17 @@
 #define GET_ATTRDEF_CLASSES
 #include "norm/NormAttrs.h.inc"
 
+#include "norm/NormTraits.h"
+
 #define GET_OP_CLASSES
 #include "norm/NormOps.h.inc"
+
+namespace mlir::norm {
+
+/// What the user calls an argument of a space's block, without the percent sign: its name in the source, which its
+/// location keeps, or else its number.
+std::string dimName(BlockArgument argument);
+
+} // namespace mlir::norm
 
 #endif // NORMA_DIALECTS_NORM_NORMDIALECT_H

@@ -6,6 +6,7 @@
 include "norm/NormDialect.td"
 include "norm/NormAttrs.td"
 include "mlir/IR/OpBase.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/CommonAttrConstraints.td"
@@ -14,11 +15,19 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class Norm_Op<string mnemonic, list<Trait> traits = []> : Op<Norm_Dialect, mnemonic, traits>;
+/// Refuses attributes that are neither the op's nor of another dialect, which a misspelt one is.
+def Norm_KnownAttributes : NativeOpTrait<"KnownAttributes"> {
+  let cppNamespace = "::mlir::norm";
+}
+
+class Norm_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Norm_Dialect, mnemonic, !listconcat(traits, [Norm_KnownAttributes])>;
 
 def Norm_FloatTensor : RankedTensorOf<[BF16, F16, F32], [], "ranked tensor of bf16, f16 or f32">;
 def Norm_Buffer : AnyTypeOf<[AnyMemRef, AnyRankedTensor], "memref or ranked tensor">;
 def Norm_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
+def Norm_ComputeInput : AnyTypeOf<[AnyRankedTensor, Norm_Scalar], "ranked tensor or scalar">;
+def Norm_LaunchArgument : AnyTypeOf<[AnyMemRef, Norm_Scalar], "memref or scalar">;
 
 //===----------------------------------------------------------------------===//
 // Named ops
@@ -73,16 +82,19 @@ def Norm_RMSNormOp : Norm_Op<"rms_norm", [Pure, AttrSizedOperandSegments]> {
 // Kernel form
 //===----------------------------------------------------------------------===//
 
-def Norm_ComputeOp : Norm_Op<"compute", [Pure, IsolatedFromAbove, SingleBlock, NoTerminator]> {
+def Norm_ComputeOp : Norm_Op<"compute", [Pure, IsolatedFromAbove, SingleBlock, NoTerminator,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "A scalar program over an iteration space, on tensors";
   let description = [{
     Kernel form before it has been given buffers: what `norm-decompose` makes of a named op, and what
-    `norm-form-kernels` outlines. The block's arguments are the inputs, the results (which `norm.write` fills, every
-    element exactly once) and the dims of the space, in this order.
+    `norm-form-kernels` outlines. The block's arguments are the tensors among the inputs, the results (which `norm.write`
+    fills, every element exactly once), the scalars among the inputs and the dims of the space, in this order. A scalar is
+    a value that varies over no dim.
 
     Constraints:
-    - C1: the block's arguments are the inputs, the results, and one `index` per dim.
-    - C2: each extent is over sizes of the inputs, and each such size names an axis that exists.
+    - C1: the block's arguments are the tensors among the inputs, the results, the scalars, and one `index` per dim.
+    - C2: each extent is over sizes of the inputs or results, and each such size names an axis that exists.
+    - C3: each result that can hold an element is written.
 
     Example, the sum of each row:
 
@@ -93,45 +105,72 @@ def Norm_ComputeOp : Norm_Op<"compute", [Pure, IsolatedFromAbove, SingleBlock, N
       norm.write %1, %o[%m] : tensor<?xf32>
     }
     ```
+
+    The sum of each row and a number that the caller gives:
+
+    ```mlir
+    %s = norm.compute(%a = %x : tensor<?x64xf32>, %e = %eps : f32) -> (%o : tensor<?xf32>)
+        space(%m = dim(%a, 0), %n = 64) {
+      %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+      %1 = norm.reduce add %0 over(%n) : f32
+      %2 = arith.addf %1, %e : f32
+      norm.write %2, %o[%m] : tensor<?xf32>
+    }
+    ```
   }];
   let arguments = (ins
-    Variadic<AnyRankedTensor>:$inputs,
+    Variadic<Norm_ComputeInput>:$inputs,
     AffineMapAttr:$extents,
     DenseI64ArrayAttr:$sizes
   );
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
+  let extraClassDeclaration = [{
+    /// The tensors among the inputs, and the results: the first arguments of the block.
+    size_t getNumBuffers() {
+      return ::llvm::count_if(getInputs().getTypes(), ::llvm::IsaPred<::mlir::ShapedType>) + getNumResults();
+    }
+  }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
-def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator, Symbol]> {
+def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator, Symbol,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "A scalar program over an iteration space, on buffers: one GPU kernel";
   let description = [{
-    The block's arguments are the buffers and then the dims of the space. A dim has an extent, static or a function of
-    the buffers' sizes, and no kind of its own: one value may reduce over it and another may keep it.
+    The block's arguments are the buffers, then scalars that the launch passes by value, then the dims of the space. A dim
+    has an extent, static or a function of the buffers' sizes, and no kind of its own: one value may reduce over it and
+    another may keep it. A scalar varies over no dim.
 
     An SSA value of the body is a function of the dims it varies over: those that its operands vary over, less those
     that a `norm.reduce` removes. The order of evaluation is that of the data flow alone.
 
-    `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`, `loop`, `tile`); `where` then
-    keeps the points that the split added at the edges out of the space: at a point where a guard fails nothing is
+    `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`, `loop`, `thread`, `register`); `where`
+    then keeps the points that the split added at the edges out of the space: at a point where a guard fails nothing is
     read or written, and reductions see the combiner's identity. A guard concerns the accesses that use all of its dims.
 
     Attributes, for `n` dims and `s` sizes:
     - `extents`: `()[s] -> (n results)`; `sizes`: pairs (buffer, axis), one per symbol.
     - `roles`: one `DimRole` per dim, once tiled.
     - `guards`: `(n)[s] -> (lhs0, rhs0, lhs1, rhs1, ...)`, each pair meaning `lhs < rhs`.
-    - `alignments`: bytes, one per buffer: the base address and every dynamic stride are multiples of it. Without them an
-      element's own size is all that is known, and accesses move single elements.
+    - `alignments`: bytes, one per buffer: the base address and every stride of a dynamic strided layout are multiples of
+      it. Without them an element's own size is all that is known, and accesses move single elements.
+    - `multiples`: triples (buffer, axis, multiple): what the size of a dynamic axis is a multiple of. Of any other dynamic
+      size nothing is known.
+    - `aliases`: pairs (output, input) of buffers that may be the same memory. All others do not overlap.
     - `schedule`: how to spread the space over the machine.
 
     Constraints:
-    - C1: the block's arguments are memrefs and then one `index` per dim.
+    - C1: the block's arguments are memrefs, then scalars, and then one `index` per dim.
     - C2: each extent is over sizes of the buffers, and each such size names an axis that exists.
     - C3: there is one role per dim, or none at all.
     - C4: guards come in pairs and are over the kernel's dims and sizes.
-    - C5: there is one alignment per buffer, each a power of two.
+    - C5: there is one alignment per buffer, each a power of two of at most 2^31.
+    - C6: a multiple is positive, and of a dynamic axis that exists.
+    - C7: buffers that may be the same have one type, and every access to either has the same coordinates.
+    - C8: a `thread` or `register` dim has at most 2^30 points.
 
     Example:
 
@@ -143,12 +182,12 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     }
     ```
 
-    The same after `norm-tile` with two rows per CTA:
+    The same after `norm-tile` with two rows per CTA, a warp for each:
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
-        space(%b = dim(%x, 0) ceildiv 2 : grid, %r = 2 : tile, %c = 1 : loop, %t = 64 : tile)
-        where(%b * 2 + %r < dim(%x, 0)) { ... }
+        space(%b = dim(%x, 0) ceildiv 2 : grid, %w = 2 : thread, %t = 32 : thread, %v = 2 : register)
+        where(%b * 2 + %w < dim(%x, 0)) { ... }
     ```
   }];
   let arguments = (ins
@@ -158,18 +197,29 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     OptionalAttr<DenseI32ArrayAttr>:$roles,
     OptionalAttr<AffineMapAttr>:$guards,
     OptionalAttr<DenseI64ArrayAttr>:$alignments,
+    OptionalAttr<DenseI64ArrayAttr>:$multiples,
+    OptionalAttr<DenseI64ArrayAttr>:$aliases,
     OptionalAttr<Norm_ScheduleAttr>:$schedule
   );
   let regions = (region SizedRegion<1>:$body);
+  let extraClassDeclaration = [{
+    /// The memrefs, which are the first arguments of the block.
+    size_t getNumBuffers() {
+      auto types = getBody().front().getArgumentTypes();
+      return ::llvm::find_if_not(types, ::llvm::IsaPred<::mlir::MemRefType>) - types.begin();
+    }
+  }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Norm_LaunchOp : Norm_Op<"launch", []> {
-  let summary = "Runs a kernel on buffers";
+  let summary = "Runs a kernel on buffers and scalars";
   let description = [{
     Stands in the host function that becomes a function of the bundle: the kernels run in order on one stream. The
-    callee is a `norm.kernel`, and after `convert-norm-to-gl` the function in the `gpu.module` that it became.
+    callee is a `norm.kernel`, and after `convert-norm-to-gl` the function in the `gpu.module` that it became. A buffer is an
+    argument of the host function or scratch, a `memref.alloc` with `norm.scratch`; a scalar is an argument.
 
     Example:
 
@@ -177,8 +227,19 @@ def Norm_LaunchOp : Norm_Op<"launch", []> {
     norm.launch @rms_norm_0(%x, %w, %y) : memref<?x4096xbf16>, memref<4096xbf16>, memref<?x4096xbf16>
     ```
   }];
-  let arguments = (ins SymbolRefAttr:$callee, Variadic<AnyMemRef>:$buffers);
-  let assemblyFormat = "$callee `(` $buffers `)` attr-dict `:` type($buffers)";
+  let arguments = (ins SymbolRefAttr:$callee, Variadic<Norm_LaunchArgument>:$arguments);
+  let assemblyFormat = "$callee `(` $arguments `)` attr-dict `:` type($arguments)";
+}
+
+def Norm_NumSmsOp : Norm_Op<"num_sms", [Pure]> {
+  let summary = "The number of the device's multiprocessors";
+  let description = [{
+    Stands in a host function, where sizes of scratch may depend on it. It is known at launch.
+
+    Example: `%0 = norm.num_sms`
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
 }
 
 def Norm_ReadOp : Norm_Op<"read", [Pure,
@@ -186,13 +247,18 @@ def Norm_ReadOp : Norm_Op<"read", [Pure,
                    "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
   let summary = "Reads one element of a buffer at an affine function of dims";
   let description = [{
-    The value varies over the dims that the access uses. A kernel's inputs and outputs do not alias, so a read has no
-    order beside others.
+    The value varies over the dims that the access uses, and the element is read at each of their points, whatever the
+    other dims are. A kernel's inputs and outputs do not alias, so a read has no order beside others.
 
     Constraints:
     - C1: there is one coordinate per axis of the buffer.
-    - C2: an index is a dim of the kernel.
+    - C2: an index is a dim of the kernel, and no symbol.
     - C3: the buffer is an argument of the kernel.
+    - C4: each coordinate lies within the buffer.
+    - C5: the buffer is an input: nothing writes it.
+
+    C4 holds for some sizes at least. Where it depends on dynamic sizes it is a condition that a launch checks. It is
+    not asked of a tiled kernel, whose guards keep it.
 
     Example: `%0 = norm.read %x[%b, %p, %g * 16 + %k] : memref<?x4096x512xbf16>`
   }];
@@ -207,13 +273,21 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
                    "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
   let summary = "Writes one element of a buffer at an affine function of dims";
   let description = [{
-    The value may vary only over dims that the access uses, so that every element is written once.
+    The element is written at each point of the dims that the access uses. It is written whatever the other dims are,
+    also when one of them has no points: the value does not vary over them.
 
     Constraints:
     - C1: there is one coordinate per axis of the buffer.
-    - C2: an index is a dim of the kernel.
+    - C2: an index is a dim of the kernel, and no symbol.
     - C3: the buffer is an argument of the kernel.
     - C4: the value varies over no dim that the access leaves out.
+    - C5: each coordinate lies within the buffer.
+    - C6: the buffer is an output.
+    - C7: no element is written twice, be it by one write or by two.
+    - C8: every element of the buffer is written.
+
+    C5, C7 and C8 hold for some sizes at least. Where they depend on dynamic sizes they are conditions that a launch
+    checks. They are not asked of a tiled kernel, whose guards keep them.
 
     Example: `norm.write %8, %y[%m, %n] : memref<?x4096xbf16>`
   }];
@@ -262,7 +336,7 @@ def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedF
   let results = (outs Variadic<Norm_Scalar>:$results);
   let regions = (region MaxSizedRegion<1>:$combiner);
   let assemblyFormat = [{
-    ($kind^)? $values `over` `(` $dims `)` (`identity` $identity^)? attr-dict `:` type($values)
+    custom<Combiner>($kind) $values `over` `(` $dims `)` (`identity` $identity^)? attr-dict `:` type($values)
     (`combine` $combiner^)?
   }];
   let hasVerifier = 1;

@@ -14,14 +14,45 @@ using namespace mlir;
 using namespace mlir::norm;
 
 //===----------------------------------------------------------------------===//
+// Names of a block's arguments
+//===----------------------------------------------------------------------===//
+
+static StringRef nameInSource(BlockArgument argument) {
+  auto named = dyn_cast<NameLoc>(argument.getLoc());
+  return named ? named.getName().strref() : StringRef();
+}
+
+std::string mlir::norm::dimName(BlockArgument argument) {
+  StringRef name = nameInSource(argument);
+  return name.empty() ? "argument " + std::to_string(argument.getArgNumber()) : name.str();
+}
+
+/// Prints the arguments under the names that they were parsed with.
+static void setArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  for (BlockArgument argument : region.getArguments())
+    if (StringRef name = nameInSource(argument); !name.empty())
+      setName(argument, name);
+}
+
+void ComputeOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  setArgumentNames(region, setName);
+}
+
+void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  setArgumentNames(region, setName);
+}
+
+//===----------------------------------------------------------------------===//
 // Affine expressions over dims and sizes
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Names in scope while a space is parsed: buffers (whose sizes are the symbols) and dims.
+/// Names in scope while a space is parsed: buffers (whose sizes are the symbols) and dims. Scalars stand between the two
+/// among the block's arguments, and in no expression.
 struct SpaceScope {
   SmallVector<OpAsmParser::Argument> buffers;
+  SmallVector<OpAsmParser::Argument> scalars;
   SmallVector<OpAsmParser::Argument> dims;
   /// Pairs (buffer, axis), one per affine symbol.
   SmallVector<int64_t> sizes;
@@ -112,7 +143,12 @@ private:
       std::optional<unsigned> index = SpaceScope::find(scope.buffers, buffer);
       if (!index)
         return parser.emitError(buffer.location, "expected a buffer of this op, got ") << buffer.name;
-      result = getAffineSymbolExpr(scope.symbolOf(*index, axis), context);
+      // The size of a static axis is a number. An axis that does not exist is for the verifier to refuse.
+      auto type = dyn_cast<ShapedType>(scope.buffers[*index].type);
+      if (type && type.hasRank() && axis >= 0 && axis < type.getRank() && !type.isDynamicDim(axis))
+        result = getAffineConstantExpr(type.getDimSize(axis), context);
+      else
+        result = getAffineSymbolExpr(scope.symbolOf(*index, axis), context);
       return success();
     }
     int64_t literal;
@@ -211,7 +247,7 @@ ParseResult parseSpace(OpAsmParser &parser, SpaceScope &scope, SmallVectorImpl<A
       return failure();
     std::optional<DimRole> role = symbolizeDimRole(keyword);
     if (!role)
-      return parser.emitError(roleLoc, "expected grid, cluster, loop or tile, got ") << keyword;
+      return parser.emitError(roleLoc, "expected grid, cluster, loop, thread or register, got ") << keyword;
     roles->push_back(static_cast<int32_t>(*role));
     return success();
   };
@@ -236,10 +272,23 @@ void printSpace(OpAsmPrinter &p, AffineMap extents, ValueRange buffers, ValueRan
   p << ")";
 }
 
-/// The body, with buffers and dims as its block's arguments.
+/// Whether the printer gives this name to a value that has none.
+bool isGenerated(StringRef name) {
+  name.consume_front("arg");
+  return llvm::all_of(name, llvm::isDigit);
+}
+
+/// The body, with buffers, scalars and dims as its block's arguments.
 ParseResult parseBody(OpAsmParser &parser, SpaceScope &scope, Region &body) {
   SmallVector<OpAsmParser::Argument> arguments = scope.buffers;
+  llvm::append_range(arguments, scope.scalars);
   llvm::append_range(arguments, scope.dims);
+  for (OpAsmParser::Argument &argument : arguments) {
+    StringRef name = argument.ssaName.name.drop_front();
+    Location location = parser.getEncodedSourceLoc(argument.ssaName.location);
+    if (!argument.sourceLoc && !isGenerated(name))
+      argument.sourceLoc = NameLoc::get(parser.getBuilder().getStringAttr(name), location);
+  }
   if (parser.parseRegion(body, arguments))
     return failure();
   if (body.empty())
@@ -260,10 +309,15 @@ AffineMap mapOver(MLIRContext *context, const SpaceScope &scope, unsigned numDim
 ParseResult ComputeOp::parse(OpAsmParser &parser, OperationState &result) {
   SpaceScope scope;
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> inputTypes;
   auto parseInput = [&]() -> ParseResult {
-    OpAsmParser::Argument &name = scope.buffers.emplace_back();
-    return failure(parser.parseArgument(name) || parser.parseEqual() ||
-                   parser.parseOperand(operands.emplace_back()) || parser.parseColonType(name.type));
+    OpAsmParser::Argument name;
+    if (parser.parseArgument(name) || parser.parseEqual() || parser.parseOperand(operands.emplace_back()) ||
+        parser.parseColonType(name.type))
+      return failure();
+    inputTypes.push_back(name.type);
+    (isa<ShapedType>(name.type) ? scope.buffers : scope.scalars).push_back(name);
+    return success();
   };
   auto parseOutput = [&]() -> ParseResult {
     return parser.parseArgument(scope.buffers.emplace_back(), /*allowType=*/true);
@@ -272,11 +326,8 @@ ParseResult ComputeOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseInput, " in inputs") || parser.parseArrow() ||
       parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOutput, " in results"))
     return failure();
-  SmallVector<Type> types;
-  for (const OpAsmParser::Argument &buffer : scope.buffers)
-    types.push_back(buffer.type);
-  ArrayRef<Type> inputTypes = ArrayRef(types).take_front(operands.size());
-  result.addTypes(ArrayRef(types).drop_front(operands.size()));
+  for (const OpAsmParser::Argument &output : ArrayRef(scope.buffers).drop_front(operands.size() - scope.scalars.size()))
+    result.types.push_back(output.type);
   SmallVector<AffineExpr> extents;
   if (parser.resolveOperands(operands, inputTypes, loc, result.operands) ||
       parseSpace(parser, scope, extents, /*roles=*/nullptr) ||
@@ -290,15 +341,17 @@ ParseResult ComputeOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void ComputeOp::print(OpAsmPrinter &p) {
   Block &block = getBody().front();
-  size_t numInputs = getInputs().size(), numBuffers = numInputs + getNumResults();
+  size_t numBuffers = getNumBuffers(), numTensors = numBuffers - getNumResults();
+  size_t numScalars = getInputs().size() - numTensors;
   ValueRange arguments = block.getArguments();
-  ValueRange buffers = arguments.take_front(numBuffers), dims = arguments.drop_front(numBuffers);
+  ValueRange buffers = arguments.take_front(numBuffers), dims = arguments.drop_front(numBuffers + numScalars);
+  auto tensor = buffers.begin(), scalar = buffers.end();
   p << "(";
-  llvm::interleaveComma(llvm::seq<size_t>(0, numInputs), p, [&](size_t i) {
-    p << buffers[i] << " = " << getInputs()[i] << " : " << buffers[i].getType();
+  llvm::interleaveComma(getInputs(), p, [&](Value input) {
+    p << (isa<ShapedType>(input.getType()) ? *tensor++ : *scalar++) << " = " << input << " : " << input.getType();
   });
   p << ") -> (";
-  llvm::interleaveComma(buffers.drop_front(numInputs), p, [&](Value output) { p << output << " : " << output.getType(); });
+  llvm::interleaveComma(buffers.drop_front(numTensors), p, [&](Value output) { p << output << " : " << output.getType(); });
   p << ")";
   printSpace(p, getExtents(), buffers, dims, getSizes(), std::nullopt);
   p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"extents", "sizes"});
@@ -310,11 +363,32 @@ void ComputeOp::print(OpAsmPrinter &p) {
 // norm.kernel
 //===----------------------------------------------------------------------===//
 
+/// A buffer by its name, as its position among the buffers.
+static ParseResult parseBufferIndex(OpAsmParser &parser, const SpaceScope &scope, int64_t &index) {
+  OpAsmParser::UnresolvedOperand name;
+  if (parser.parseOperand(name))
+    return failure();
+  std::optional<unsigned> found = SpaceScope::find(scope.buffers, name);
+  if (!found)
+    return parser.emitError(name.location, "expected a buffer of this op, got ") << name.name;
+  index = *found;
+  return success();
+}
+
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   SpaceScope scope;
   Properties &properties = result.getOrAddProperties<Properties>();
   auto parseBuffer = [&]() -> ParseResult {
-    return parser.parseArgument(scope.buffers.emplace_back(), /*allowType=*/true);
+    OpAsmParser::Argument argument;
+    if (parser.parseArgument(argument, /*allowType=*/true))
+      return failure();
+    if (!isa<MemRefType>(argument.type))
+      scope.scalars.push_back(argument);
+    else if (scope.scalars.empty())
+      scope.buffers.push_back(argument);
+    else
+      return parser.emitError(argument.ssaName.location, "expected buffers before scalars");
+    return success();
   };
   SmallVector<AffineExpr> extents, guards;
   SmallVector<int32_t> roles;
@@ -336,6 +410,30 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
       return failure();
     properties.alignments = parser.getBuilder().getDenseI64ArrayAttr(alignments);
   }
+  if (succeeded(parser.parseOptionalKeyword("multiples"))) {
+    SmallVector<int64_t> multiples;
+    auto parseMultiple = [&]() -> ParseResult {
+      int64_t buffer, axis;
+      if (parser.parseKeyword("dim") || parser.parseLParen() || parseBufferIndex(parser, scope, buffer) ||
+          parser.parseComma() || parser.parseInteger(axis) || parser.parseRParen() || parser.parseEqual())
+        return failure();
+      multiples.append({buffer, axis});
+      return parser.parseInteger(multiples.emplace_back());
+    };
+    if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseMultiple, " in multiples"))
+      return failure();
+    properties.multiples = parser.getBuilder().getDenseI64ArrayAttr(multiples);
+  }
+  if (succeeded(parser.parseOptionalKeyword("aliases"))) {
+    SmallVector<int64_t> aliases;
+    auto parseAlias = [&]() -> ParseResult {
+      return failure(parseBufferIndex(parser, scope, aliases.emplace_back()) || parser.parseEqual() ||
+                     parseBufferIndex(parser, scope, aliases.emplace_back()));
+    };
+    if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseAlias, " in aliases"))
+      return failure();
+    properties.aliases = parser.getBuilder().getDenseI64ArrayAttr(aliases);
+  }
   if (succeeded(parser.parseOptionalKeyword("schedule"))) {
     if (parser.parseLParen() || parser.parseAttribute(properties.schedule) || parser.parseRParen())
       return failure();
@@ -354,13 +452,14 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void KernelOp::print(OpAsmPrinter &p) {
   Block &block = getBody().front();
-  size_t numBuffers = block.getNumArguments() - getExtents().getNumResults();
+  size_t numDims = getExtents().getNumResults();
   ValueRange arguments = block.getArguments();
-  ValueRange buffers = arguments.take_front(numBuffers), dims = arguments.drop_front(numBuffers);
+  ValueRange buffers = arguments.take_front(getNumBuffers()), dims = arguments.take_back(numDims);
   p << " ";
   p.printSymbolName(getSymName());
   p << "(";
-  llvm::interleaveComma(buffers, p, [&](Value buffer) { p << buffer << ": " << buffer.getType(); });
+  llvm::interleaveComma(arguments.drop_back(numDims), p,
+                        [&](Value argument) { p << argument << ": " << argument.getType(); });
   p << ")";
   printSpace(p, getExtents(), buffers, dims, getSizes(), getRoles());
   if (std::optional<AffineMap> guards = getGuards()) {
@@ -377,10 +476,25 @@ void KernelOp::print(OpAsmPrinter &p) {
     llvm::interleaveComma(*alignments, p);
     p << ")";
   }
+  if (std::optional<ArrayRef<int64_t>> multiples = getMultiples()) {
+    p << " multiples(";
+    llvm::interleaveComma(llvm::seq<size_t>(0, multiples->size() / 3), p, [&](size_t i) {
+      p << "dim(" << buffers[(*multiples)[3 * i]] << ", " << (*multiples)[3 * i + 1] << ") = " << (*multiples)[3 * i + 2];
+    });
+    p << ")";
+  }
+  if (std::optional<ArrayRef<int64_t>> aliases = getAliases()) {
+    p << " aliases(";
+    llvm::interleaveComma(llvm::seq<size_t>(0, aliases->size() / 2), p, [&](size_t i) {
+      p << buffers[(*aliases)[2 * i]] << " = " << buffers[(*aliases)[2 * i + 1]];
+    });
+    p << ")";
+  }
   if (getScheduleAttr())
     p << " schedule(" << getScheduleAttr() << ")";
   p.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {"sym_name", "extents", "sizes", "roles", "guards", "alignments", "schedule"});
+      (*this)->getAttrs(), {"sym_name", "extents", "sizes", "roles", "guards", "alignments", "multiples",
+                                          "aliases", "schedule"});
   p << " ";
   p.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
 }
@@ -404,6 +518,31 @@ static void printAccess(OpAsmPrinter &p, Operation *, ValueRange indices, Affine
   p << "[";
   p.printAffineMapOfSSAIds(access, indices);
   p << "]";
+}
+
+//===----------------------------------------------------------------------===//
+// Combiners
+//===----------------------------------------------------------------------===//
+
+/// A named combiner, or nothing where values follow and a region does.
+static ParseResult parseCombiner(OpAsmParser &parser, ReduceKindAttr &kind) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (failed(parser.parseOptionalKeyword(&keyword)))
+    return success();
+  if (std::optional<ReduceKind> known = symbolizeReduceKind(keyword)) {
+    kind = ReduceKindAttr::get(parser.getContext(), *known);
+    return success();
+  }
+  InFlightDiagnostic error = parser.emitError(loc) << "expected a value to reduce or a combiner, one of ";
+  llvm::interleaveComma(llvm::seq<uint32_t>(0, getMaxEnumValForReduceKind() + 1), error,
+                        [&](uint32_t known) { error << stringifyReduceKind(static_cast<ReduceKind>(known)); });
+  return error << ", got " << keyword;
+}
+
+static void printCombiner(OpAsmPrinter &p, Operation *, ReduceKindAttr kind) {
+  if (kind)
+    p << stringifyReduceKind(kind.getValue());
 }
 
 #define GET_OP_CLASSES

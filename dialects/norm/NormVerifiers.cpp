@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "norm/NormAccessChecks.h"
 #include "norm/NormDialect.h"
 
 #include "llvm/ADT/SmallBitVector.h"
@@ -17,26 +18,48 @@ using namespace mlir::norm;
 // #norm.schedule
 //===----------------------------------------------------------------------===//
 
-LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rowsPerCta,
-                                   int64_t threadsPerRow, int64_t vector, int64_t chunk, ReductionStrategy,
-                                   int64_t cluster, CachePlace, CopyMechanism, int64_t stages, GridKind,
-                                   int64_t producerWarps, bool, int64_t rowsPerThread, Eviction, bool,
-                                   int64_t minCtasPerSm) {
-  std::pair<StringRef, int64_t> powers[] = {{"rows_per_cta", rowsPerCta},
-                                            {"threads_per_row", threadsPerRow},
-                                            {"vector", vector},
-                                            {"chunk", chunk},
-                                            {"cluster", cluster}};
-  for (auto [name, value] : powers)
-    if (value < 1 || !llvm::isPowerOf2_64(value)) // schedule_c1
-      return emitError() << "expected " << name << " to be a power of two, got " << value;
-  if (rowsPerThread < 1 || !llvm::isPowerOf2_64(rowsPerThread) || rowsPerThread > rowsPerCta) // schedule_c4
-    return emitError() << "expected rows_per_thread to be a power of two up to rows_per_cta, got " << rowsPerThread;
-  int64_t rowsAtATime = rowsPerCta / rowsPerThread;
-  if (threadsPerRow > 1024 || rowsAtATime > 1024 || rowsAtATime * threadsPerRow > 1024) // schedule_c2
-    return emitError() << "expected at most 1024 threads in a CTA, got " << rowsAtATime << " rows of " << threadsPerRow;
-  if (cluster > 16) // schedule_c2
-    return emitError() << "expected a cluster of at most 16 CTAs, got " << cluster;
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayAttr spread,
+                                   ArrayRef<int64_t> keep, CopyMechanism, int64_t stages, int64_t producerWarps,
+                                   HandOut, bool, bool, int64_t minCtasPerSm) {
+  // The most of each level, by C2; a saturating product cannot come back below it.
+  struct Bound {
+    Level level;
+    int64_t most;
+    int64_t product;
+  };
+  Bound bounds[] = {{Level::Lane, 32, 1}, {Level::Warp, 32, 1}, {Level::Cluster, 16, 1}};
+  for (Attribute dim : spread) {
+    auto factors = dyn_cast<DenseI64ArrayAttr>(dim);
+    if (!factors || factors.size() % 2 != 0) // schedule_c5
+      return emitError() << "expected pairs of level and size for each dim, got " << dim;
+    bool hasRest = false;
+    for (int64_t i = 0, end = factors.size(); i < end; i += 2) {
+      std::optional<Level> level = symbolizeLevel(factors[i]);
+      int64_t size = factors[i + 1];
+      if (!level || size < 0) // schedule_c5
+        return emitError() << "expected a level and a size, got " << factors[i] << " and " << size;
+      StringRef name = stringifyLevel(*level);
+      bool takesRest = *level == Level::Grid || *level == Level::Split || *level == Level::Loop;
+      if (size == 0) {
+        if (!takesRest) // schedule_c4
+          return emitError() << "expected a size for " << name;
+        if (hasRest) // schedule_c1
+          return emitError() << "expected at most one factor without a size for a dim, got " << name << " too";
+        hasRest = true;
+      } else if (!takesRest && !llvm::isPowerOf2_64(size)) { // schedule_c1
+        return emitError() << "expected a power of two for " << name << ", got " << size;
+      }
+      if (*level == Level::Vector && i + 2 != end) // schedule_c4
+        return emitError() << "expected vector to be the innermost factor of its dim";
+      for (Bound &bound : bounds)
+        if (bound.level == *level && (bound.product = llvm::SaturatingMultiply(uint64_t(bound.product), uint64_t(size)),
+                                      bound.product < 1 || bound.product > bound.most)) // schedule_c2
+          return emitError() << "expected " << name << " factors of at most " << bound.most << " in all";
+    }
+  }
+  for (int64_t place : keep)
+    if (!symbolizeCachePlace(place)) // schedule_c5
+      return emitError() << "expected places between 0 and 4, got " << place;
   if (stages < 1 || producerWarps < 0 || minCtasPerSm < 0) // schedule_c3
     return emitError() << "expected at least one stage and no negative number of producer warps or CTAs, got " << stages
                        << ", " << producerWarps << " and " << minCtasPerSm;
@@ -86,7 +109,8 @@ LogicalResult RMSNormOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// Checks that extents are over sizes alone, and that each size is an axis of one of `buffers`.
-static LogicalResult verifySpace(Operation *op, AffineMap extents, ArrayRef<int64_t> sizes, ValueRange buffers) {
+static LogicalResult verifySpace(Operation *op, AffineMap extents, ArrayRef<int64_t> sizes,
+                                 ArrayRef<BlockArgument> buffers, ArrayRef<BlockArgument> dims) {
   if (extents.getNumDims() != 0 || sizes.size() != 2 * extents.getNumSymbols())
     return op->emitOpError() << "expected extents over " << sizes.size() / 2 << " sizes and no dims, got "
                              << AffineMapAttr::get(extents);
@@ -99,22 +123,72 @@ static LogicalResult verifySpace(Operation *op, AffineMap extents, ArrayRef<int6
   }
   for (auto [i, extent] : llvm::enumerate(extents.getResults()))
     if (auto constant = dyn_cast<AffineConstantExpr>(extent); constant && constant.getValue() < 0)
-      return op->emitOpError() << "expected extents that are not negative, got " << constant.getValue() << " for dim "
-                               << i;
+      return op->emitOpError() << "expected extents that are not negative, got " << constant.getValue() << " for "
+                               << dimName(dims[i]);
   return success();
 }
 
+/// The coordinates of an access as a map over the arguments of its block.
+static AffineMap coordinates(AffineMap access, ValueRange indices) {
+  SmallVector<AffineExpr> dims;
+  for (Value index : indices) {
+    auto argument = dyn_cast<BlockArgument>(index);
+    dims.push_back(getAffineDimExpr(argument ? argument.getArgNumber() : 0, access.getContext()));
+  }
+  return access.replaceDimsAndSymbols(dims, {}, dims.empty() ? 0 : indices[0].getParentBlock()->getNumArguments(), 0);
+}
+
+/// Checks that every element of memory that two buffers share is accessed at one point of the space.
+static LogicalResult verifyAlias(KernelOp kernel, Value output, Value input) {
+  if (output == input || output.getType() != input.getType()) // kernel_c7
+    return kernel.emitOpError() << "expected two buffers of one type to be the same memory, got " << output.getType()
+                                << " and " << input.getType();
+  Operation *first = nullptr;
+  AffineMap map;
+  for (Value buffer : {output, input})
+    for (Operation *user : buffer.getUsers()) {
+      AffineMap other;
+      if (auto read = dyn_cast<ReadOp>(user))
+        other = coordinates(read.getAccess(), read.getIndices());
+      else if (auto write = dyn_cast<WriteOp>(user))
+        other = coordinates(write.getAccess(), write.getIndices());
+      else
+        continue;
+      if (!first) {
+        first = user;
+        map = other;
+      } else if (map != other) { // kernel_c7
+        InFlightDiagnostic error =
+            kernel.emitOpError("expected accesses at the same coordinates to buffers that may be the same memory");
+        error.attachNote(first->getLoc()) << "one is here";
+        error.attachNote(user->getLoc()) << "another is here";
+        return error;
+      }
+    }
+  return success();
+}
+
+/// The points of a tile that a layout can number: an extent has at most 30 bits (layout/).
+static constexpr int64_t LARGEST_TILE = int64_t(1) << 30;
+
+/// The largest alignment, in bytes, that PTX can say of a parameter: its `.align` is a 32-bit number.
+static constexpr int64_t LARGEST_ALIGNMENT = int64_t(1) << 31;
+
 LogicalResult ComputeOp::verify() {
   Block &block = getBody().front();
-  size_t numBuffers = getNumOperands() + getNumResults(), numDims = getExtents().getNumResults();
-  SmallVector<Type> expected(getOperandTypes());
+  size_t numDims = getExtents().getNumResults();
+  auto inputs = getOperandTypes();
+  auto isTensor = [](Type type) { return isa<ShapedType>(type); };
+  SmallVector<Type> expected = llvm::filter_to_vector(inputs, isTensor);
   llvm::append_range(expected, getResultTypes());
+  llvm::append_range(expected, llvm::make_filter_range(inputs, std::not_fn(isTensor)));
   expected.append(numDims, IndexType::get(getContext()));
   if (block.getArgumentTypes() != TypeRange(expected)) // compute_c1
     return emitOpError() << "expected block arguments for " << getNumOperands() << " inputs, " << getNumResults()
                          << " results and " << numDims << " dims, got " << block.getArgumentTypes();
   // compute_c2
-  return verifySpace(*this, getExtents(), getSizes(), block.getArguments().take_front(numBuffers));
+  return verifySpace(*this, getExtents(), getSizes(), block.getArguments().take_front(getNumBuffers()),
+                     block.getArguments().take_back(numDims));
 }
 
 LogicalResult KernelOp::verify() {
@@ -123,22 +197,29 @@ LogicalResult KernelOp::verify() {
   if (block.getNumArguments() < numDims)
     return emitOpError() << "expected a block argument for each of " << numDims << " dims, got "
                          << block.getNumArguments();
-  size_t numBuffers = block.getNumArguments() - numDims;
-  auto buffers = block.getArguments().take_front(numBuffers), dims = block.getArguments().drop_front(numBuffers);
-  for (BlockArgument buffer : buffers)
-    if (!isa<MemRefType>(buffer.getType())) // kernel_c1
-      return emitOpError() << "expected buffers to be memrefs, got " << buffer.getType();
+  size_t numBuffers = getNumBuffers();
+  auto buffers = block.getArguments().take_front(numBuffers), dims = block.getArguments().take_back(numDims);
+  for (BlockArgument scalar : block.getArguments().drop_front(numBuffers).drop_back(numDims))
+    if (!scalar.getType().isIntOrIndexOrFloat()) // kernel_c1
+      return emitOpError() << "expected buffers to be memrefs and scalars after them, got " << scalar.getType();
   for (BlockArgument dim : dims)
     if (!dim.getType().isIndex()) // kernel_c1
       return emitOpError() << "expected dims to be of type index, got " << dim.getType();
-  if (failed(verifySpace(*this, getExtents(), getSizes(), buffers))) // kernel_c2
+  if (failed(verifySpace(*this, getExtents(), getSizes(), buffers, dims))) // kernel_c2
     return failure();
   if (std::optional<ArrayRef<int32_t>> roles = getRoles()) {
     if (roles->size() != numDims) // kernel_c3
       return emitOpError() << "expected a role for each of " << numDims << " dims, got " << roles->size();
-    for (int32_t role : *roles)
+    for (auto [i, role] : llvm::enumerate(*roles)) {
       if (!symbolizeDimRole(role)) // kernel_c3
-        return emitOpError() << "expected roles between 0 and 3, got " << role;
+        return emitOpError() << "expected roles between 0 and 4, got " << role;
+      auto extent = dyn_cast<AffineConstantExpr>(getExtents().getResult(i));
+      auto kind = static_cast<DimRole>(role);
+      bool isOfTile = kind == DimRole::Thread || kind == DimRole::Register;
+      if (isOfTile && extent && extent.getValue() > LARGEST_TILE) // kernel_c8
+        return emitOpError() << "expected at most 2^30 points that a CTA holds at once, got " << extent.getValue()
+                             << " for " << dimName(dims[i]);
+    }
   }
   if (std::optional<AffineMap> guards = getGuards())
     if (guards->getNumResults() % 2 != 0 || guards->getNumDims() != numDims ||
@@ -150,8 +231,32 @@ LogicalResult KernelOp::verify() {
       return emitOpError() << "expected an alignment for each of " << numBuffers << " buffers, got "
                            << alignments->size();
     for (int64_t alignment : *alignments)
-      if (alignment < 1 || !llvm::isPowerOf2_64(alignment)) // kernel_c5
-        return emitOpError() << "expected alignments to be powers of two, got " << alignment;
+      if (alignment < 1 || !llvm::isPowerOf2_64(alignment) || alignment > LARGEST_ALIGNMENT) // kernel_c5
+        return emitOpError() << "expected alignments to be powers of two up to 2^31, got " << alignment;
+  }
+  ArrayRef<int64_t> multiples = getMultiples().value_or(ArrayRef<int64_t>());
+  if (multiples.size() % 3 != 0) // kernel_c6
+    return emitOpError() << "expected multiples as triples of buffer, axis and multiple, got " << multiples.size()
+                         << " numbers";
+  for (size_t i = 0; i < multiples.size(); i += 3) {
+    int64_t buffer = multiples[i], axis = multiples[i + 1];
+    if (buffer < 0 || static_cast<size_t>(buffer) >= numBuffers) // kernel_c6
+      return emitOpError() << "expected a multiple for one of " << numBuffers << " buffers, got buffer " << buffer;
+    auto type = cast<MemRefType>(buffers[buffer].getType());
+    if (axis < 0 || axis >= type.getRank() || !type.isDynamicDim(axis)) // kernel_c6
+      return emitOpError() << "expected a multiple for a dynamic axis of " << type << ", got axis " << axis;
+    if (multiples[i + 2] < 1) // kernel_c6
+      return emitOpError() << "expected a positive multiple, got " << multiples[i + 2];
+  }
+  ArrayRef<int64_t> aliases = getAliases().value_or(ArrayRef<int64_t>());
+  if (aliases.size() % 2 != 0) // kernel_c7
+    return emitOpError() << "expected aliases as pairs of buffers, got " << aliases.size() << " numbers";
+  for (size_t i = 0; i < aliases.size(); i += 2) {
+    for (int64_t buffer : aliases.slice(i, 2))
+      if (buffer < 0 || static_cast<size_t>(buffer) >= numBuffers) // kernel_c7
+        return emitOpError() << "expected an alias among " << numBuffers << " buffers, got buffer " << buffer;
+    if (failed(verifyAlias(*this, buffers[aliases[i]], buffers[aliases[i + 1]])))
+      return failure();
   }
   return success();
 }
@@ -189,6 +294,8 @@ static LogicalResult verifyAccess(Operation *op, Value buffer, OperandRange indi
   if (access.getNumResults() != static_cast<size_t>(type.getRank()) || access.getNumInputs() != indices.size())
     return op->emitOpError() << "expected " << type.getRank() << " coordinates into " << type << ", got "
                              << access.getNumResults();
+  if (access.getNumSymbols() != 0)
+    return op->emitOpError() << "expected coordinates over dims alone, got a symbol";
   for (Value index : indices)
     if (!dimAround(op, index))
       return op->emitOpError() << "expected indices to be dims of the space, got " << index;
@@ -198,47 +305,61 @@ static LogicalResult verifyAccess(Operation *op, Value buffer, OperandRange indi
   return success();
 }
 
-/// The dims that `value` varies over, as positions in the space of the block it stands in.
-static llvm::SmallBitVector dimsOf(Value value, size_t numDims, DenseMap<Value, llvm::SmallBitVector> &known) {
-  if (auto found = known.find(value); found != known.end())
-    return found->second;
-  llvm::SmallBitVector dims(numDims);
-  Operation *op = value.getDefiningOp();
-  if (!op) {
-    size_t numBuffers = value.getParentBlock()->getNumArguments() - numDims;
-    size_t number = cast<BlockArgument>(value).getArgNumber();
-    if (number >= numBuffers)
-      dims.set(number - numBuffers);
-  } else {
-    for (Value operand : op->getOperands())
-      if (operand.getParentBlock() == op->getBlock() && !isa<ShapedType>(operand.getType()))
-        dims |= dimsOf(operand, numDims, known);
-    if (auto reduce = dyn_cast<ReduceOp>(op))
-      for (Value dim : reduce.getDims())
-        if (std::optional<size_t> position = dimAround(op, dim))
-          dims.reset(*position);
-  }
-  known[value] = dims;
-  return dims;
-}
-
 // read_c1, read_c2, read_c3
 LogicalResult ReadOp::verify() { return verifyAccess(*this, getBuffer(), getIndices(), getAccess()); }
 
-LogicalResult WriteOp::verify() {
-  // write_c1, write_c2, write_c3
-  if (failed(verifyAccess(*this, getBuffer(), getIndices(), getAccess())))
-    return failure();
-  size_t numDims = *numDimsAround(*this);
-  DenseMap<Value, llvm::SmallBitVector> known;
-  llvm::SmallBitVector varies = dimsOf(getValue(), numDims, known);
-  for (auto [i, index] : llvm::enumerate(getIndices()))
-    if (getAccess().isFunctionOfDim(i))
-      varies.reset(*dimAround(*this, index));
-  if (varies.any()) // write_c4
-    return emitOpError() << "expected the access to use every dim that the value varies over, but it leaves out dim "
-                         << varies.find_first();
+// write_c1, write_c2, write_c3
+LogicalResult WriteOp::verify() { return verifyAccess(*this, getBuffer(), getIndices(), getAccess()); }
+
+/// Checks that the value of each write in `body` varies only over dims that its access uses. Values are visited in the
+/// order of the block, so that one in its own definition, which is refused later, ends nothing but itself.
+static LogicalResult verifyValues(Block &body, size_t numDims) {
+  DenseMap<Value, llvm::SmallBitVector> dimsOf;
+  size_t firstDim = body.getNumArguments() - numDims;
+  for (BlockArgument dim : body.getArguments().drop_front(firstDim))
+    dimsOf.try_emplace(dim, numDims).first->second.set(dim.getArgNumber() - firstDim);
+  for (Operation &op : body) {
+    llvm::SmallBitVector dims(numDims);
+    auto reduce = dyn_cast<ReduceOp>(op);
+    for (Value operand : reduce ? ValueRange(reduce.getValues()) : ValueRange(op.getOperands()))
+      if (auto known = dimsOf.find(operand); known != dimsOf.end())
+        dims |= known->second;
+    if (reduce)
+      for (Value dim : reduce.getDims())
+        dims.reset(cast<BlockArgument>(dim).getArgNumber() - firstDim);
+    if (auto write = dyn_cast<WriteOp>(op)) {
+      auto known = dimsOf.find(write.getValue());
+      llvm::SmallBitVector varies = known == dimsOf.end() ? llvm::SmallBitVector(numDims) : known->second;
+      for (auto [i, index] : llvm::enumerate(write.getIndices()))
+        if (write.getAccess().isFunctionOfDim(i))
+          varies.reset(cast<BlockArgument>(index).getArgNumber() - firstDim);
+      if (varies.any()) { // write_c4
+        BlockArgument dim = body.getArgument(firstDim + varies.find_first());
+        return write.emitOpError() << "expected the access to use every dim that the value varies over, but it leaves "
+                                      "out "
+                                   << dimName(dim);
+      }
+    }
+    for (Value result : op.getResults())
+      dimsOf.try_emplace(result, dims);
+  }
   return success();
+}
+
+LogicalResult ComputeOp::verifyRegions() {
+  size_t numDims = getExtents().getNumResults();
+  return failure(failed(verifyValues(getBody().front(), numDims)) || failed(conditionsOf(*this)));
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  Block &block = getBody().front();
+  size_t numDims = getExtents().getNumResults();
+  if (failed(verifyValues(block, numDims)))
+    return failure();
+  // Guards keep what a split adds within the space that was checked before it.
+  if (getRoles() || getGuards())
+    return success();
+  return failure(failed(conditionsOf(*this)));
 }
 
 //===----------------------------------------------------------------------===//

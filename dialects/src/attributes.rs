@@ -19,6 +19,8 @@ pub mod kernel {
     pub const DYNAMIC_SHARED: &str = "gl.dynamic_shared";
     /// The `#norm.schedule` that it was made by.
     pub const SCHEDULE: &str = "norm.schedule";
+    /// CTAs that whoever chose the schedule expects an SM to hold, an i64; absent where nobody has an expectation.
+    pub const EXPECTED_CTAS_PER_SM: &str = "norm.expected_ctas_per_sm";
 }
 
 /// Attributes of a host function's arguments and results.
@@ -29,6 +31,23 @@ pub mod tensor {
     pub const OUTPUT: &str = "norm.output";
     /// The memref that holds a tensor, with its strides, a type.
     pub const BUFFER: &str = "norm.buffer";
-    /// Bytes that the base address and every dynamic stride are multiples of, an i64.
+    /// Bytes that the base address and every stride of a dynamic strided layout are multiples of, an i64.
     pub const ALIGN: &str = "norm.align";
+    /// What each extent is a multiple of, an array of i64.
+    pub const MULTIPLES: &str = "norm.multiples";
+    /// The name of an argument that a result may be the same memory as, a string.
+    pub const MAY_ALIAS: &str = "norm.may_alias";
+    /// The value of a scalar argument where a launch sets none, a number of its type.
+    pub const DEFAULT: &str = "norm.default";
+}
+
+/// Attributes of a `memref.alloc` in a host function.
+pub mod scratch {
+    /// Marks memory that kernels of one call hand to each other. Its name is `norm.name`.
+    pub const SCRATCH: &str = "norm.scratch";
+    /// Marks scratch that is zero before the first call, and that the kernels leave zero.
+    pub const ZEROED: &str = "norm.zeroed";
+    /// What its address is a multiple of, in bytes: what `cuMemAlloc` promises (CUDA C++ Programming Guide, "Device
+    /// Memory Accesses").
+    pub const ALIGNMENT: i64 = 256;
 }

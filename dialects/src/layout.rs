@@ -1,5 +1,5 @@
 //! Layout attributes as layouts: from `#gl.blocked`, `#gl.slice`, `#gl.linear` to [`LinearLayout`] and back to `#gl.linear`,
-//! and from `#gl.plain`, `#gl.swizzled` to [`SharedLayout`].
+//! and from `#gl.plain`, `#gl.swizzled`, `#gl.shared_linear` to [`SharedLayout`].
 //!
 //! A slice's attribute does not say how far its parent reaches along the axis that is gone, and does not need to: a
 //! blocked parent distributes the other axes alike whatever that extent is, so extent 1 is taken; a linear parent's
@@ -16,7 +16,7 @@ use norma_layout::{
 
 use crate::{
     ContextLike,
-    gl::{BlockedAttr, LinearAttr, MemDescType, PlainAttr, SliceAttr, SwizzledAttr},
+    gl::{BlockedAttr, LinearAttr, MemDescType, PlainAttr, SharedLinearAttr, SliceAttr, SwizzledAttr},
 };
 
 /// Why a type or an attribute gives no layout.
@@ -32,7 +32,7 @@ pub enum EncodingError {
     #[error("expected a distributed layout (blocked, slice or linear), got {0}")]
     NotDistributed(String),
     /// A layout that is not one of shared memory.
-    #[error("expected a shared-memory layout (plain or swizzled), got {0}")]
+    #[error("expected a shared-memory layout (plain, swizzled or shared_linear), got {0}")]
     NotShared(String),
     /// The layout's parameters do not fit the shape or each other.
     #[error(transparent)]
@@ -71,16 +71,18 @@ pub fn distributed(encoding: Attribute<'_>, shape: &[i64]) -> Result<LinearLayou
 
 /// `layout` as an attribute.
 pub fn to_attribute<'c>(context: impl ContextLike<'c> + Copy, layout: &LinearLayout) -> LinearAttr<'c> {
-    let bases = |dim| {
-        let bases = layout
-            .bases(dim)
-            .iter()
-            .map(|basis| basis_attribute(context, basis))
-            .collect::<Vec<_>>();
-        array_attribute(context, &bases)
-    };
+    let bases = |dim| bases_attribute(context, layout.bases(dim));
     let [registers, lanes, warps, blocks] = HardwareDim::ALL.map(bases);
     LinearAttr::get(context, registers, lanes, warps, blocks)
+}
+
+/// Bases as the attribute that layouts hold them in.
+pub fn bases_attribute<'c>(context: impl ContextLike<'c> + Copy, bases: &[Basis]) -> Attribute<'c> {
+    let bases = bases
+        .iter()
+        .map(|basis| basis_attribute(context, basis))
+        .collect::<Vec<_>>();
+    array_attribute(context, &bases)
 }
 
 /// The layout of what a memory descriptor describes.
@@ -116,6 +118,10 @@ pub fn shared(layout: Attribute<'_>, shape: &[i64]) -> Result<SharedLayout, Enco
         };
         let order = axes("order", shape.len(), swizzled.order())?;
         return Ok(SharedLayout::swizzled(shape, &order, swizzle)?);
+    }
+    if let Some(linear) = SharedLinearAttr::from_attribute(layout) {
+        let bases = bases_of(linear.offset()).ok_or_else(|| EncodingError::NotShared(layout.to_string()))?;
+        return Ok(SharedLayout::linear(shape, &bases)?);
     }
     Err(EncodingError::NotShared(layout.to_string()))
 }

@@ -1,10 +1,12 @@
 //! The norm and gl dialects: ODS, the little C++ MLIR needs, and typed Rust views.
 //!
 //! [`norm`] and [`gl`] hold what is generated from ODS: a view over each op, a wrapper for each attribute and type, an
-//! enum for each enum. [`attributes`] names the attributes that ODS does not know. [`layout`] makes layouts of layout
+//! enum for each enum. [`attributes`] names the attributes that ODS does not know. [`conditions`] says
+//! what a kernel needs of dynamic sizes. [`layout`] makes layouts of layout
 //! attributes. [`register`] makes the dialects known to a context.
 
 pub mod attributes;
+pub mod conditions;
 pub mod gl;
 pub mod layout;
 mod layout_check;

@@ -7,13 +7,14 @@ use melior::{
     dialect::DialectRegistry,
     ir::{
         Block, BlockLike, Location, Module, OperationRef, RegionLike, Type, ValueLike,
+        attribute::{ArrayAttribute, DenseI64ArrayAttribute},
         operation::OperationLike,
     },
     utility::register_all_dialects,
 };
 use norma_dialects::{
     gl, norm,
-    norm::{CachePlace, ReduceKind, ReductionStrategy, ScheduleAttr},
+    norm::{CachePlace, Level, ReduceKind, ScheduleAttr},
 };
 
 const KERNEL: &str = "
@@ -114,39 +115,39 @@ fn a_builder_sets_segment_sizes_and_leaves_defaults_to_the_op() {
 #[test]
 fn attributes_round_trip_their_parameters() {
     let context = context();
+    // Pairs of level and size for each dim; 0 for no size.
+    let grid = DenseI64ArrayAttribute::new(&context, &[Level::Grid as i64, 0]);
+    let row = DenseI64ArrayAttribute::new(&context, &[Level::Loop as i64, 0, Level::Lane as i64, 32]);
+    let spread = ArrayAttribute::new(&context, &[grid.into(), row.into()]).into();
     let schedule = ScheduleAttr::get(
         &context,
-        2,
-        64,
-        8,
-        1024,
-        ReductionStrategy::LoopedPeeled,
-        1,
-        CachePlace::Register,
+        spread,
+        &[CachePlace::Register as i64, CachePlace::L2 as i64],
         norm::CopyMechanism::Load,
         1,
-        norm::GridKind::Flat,
         0,
+        norm::HandOut::Static,
         true,
-        1,
-        norm::Eviction::Normal,
         false,
-        0,
+        4,
+    );
+    assert_eq!(
+        schedule.to_string(),
+        "#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [register, l2], dependent_launch = true, \
+         min_ctas_per_sm = 4>"
     );
     let parsed =
         ScheduleAttr::try_from(melior::ir::Attribute::parse(&context, &schedule.to_string()).unwrap());
     assert_eq!(parsed, Ok(schedule));
+    assert_eq!(schedule.spread(), spread);
+    assert_eq!(schedule.keep(), &[1, 4]);
     assert_eq!(
         (
-            schedule.rows_per_cta(),
-            schedule.threads_per_row(),
-            schedule.chunk()
+            schedule.dependent_launch(),
+            schedule.early_reads(),
+            schedule.min_ctas_per_sm()
         ),
-        (2, 64, 1024)
-    );
-    assert_eq!(
-        (schedule.reduction(), schedule.dependent_launch()),
-        (ReductionStrategy::LoopedPeeled, true)
+        (true, false, 4)
     );
 
     let blocked = gl::BlockedAttr::get(&context, &[1, 8], &[1, 32], &[1, 4], &[1, 0], &[]);

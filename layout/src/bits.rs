@@ -24,6 +24,15 @@ impl Span {
         span
     }
 
+    /// The span of vectors with tags of their own.
+    pub fn of_tagged(vectors: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut span = Self::default();
+        for (vector, tag) in vectors {
+            span.insert(vector, tag);
+        }
+        span
+    }
+
     /// Adds `vector`; if it is dependent on the vectors so far, changes nothing and returns the tag of the dependency
     /// (with coefficient tags, a kernel vector).
     pub fn insert(&mut self, vector: u64, tag: u64) -> Option<u64> {

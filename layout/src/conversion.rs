@@ -7,6 +7,9 @@
 use crate::bits::Span;
 use crate::error::LayoutError;
 use crate::linear::{HardwareDim, HardwareIndex, LinearLayout};
+use crate::memory_exchange::MemoryExchange;
+use crate::shared::{WAVEFRONT_BYTES, WORD_BYTES};
+use crate::warp_exchange::WarpExchange;
 
 /// The coarsest level across which a conversion moves data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +49,51 @@ impl Conversion {
     }
 }
 
+/// The cheapest way to convert a tile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConversionPlan {
+    /// For each register the register that holds its value already.
+    Registers(Vec<usize>),
+    /// Shuffles.
+    Warp(WarpExchange),
+    /// Shared memory.
+    Memory(MemoryExchange),
+}
+
+// Costs are in cycles of a warp's scheduler while other warps have work: a shuffle is issued every other cycle, an
+// instruction of 32 lanes on integers every other cycle of the 16 lanes that do them, and a wavefront of shared memory
+// takes one (CUDA C++ Programming Guide, throughput of native arithmetic instructions, compute capability 9.0).
+
+/// A shuffle of 32 bits.
+const SHUFFLE_COST: usize = 2;
+/// A select of 32 bits.
+const SELECT_COST: usize = 1;
+/// A wavefront of shared memory.
+const WAVEFRONT_COST: usize = 1;
+/// The two barriers of an exchange through memory, one before it is written and one before it is read, while which no warp has work.
+const BARRIERS_COST: usize = 40;
+
 impl LinearLayout {
+    /// How best to convert a tile of elements of so many bytes from this layout to `to`.
+    ///
+    /// # Errors
+    /// As [`Self::conversion_to`], and if data crosses CTAs.
+    pub fn conversion_plan(&self, to: &Self, element_bytes: u64) -> Result<ConversionPlan, LayoutError> {
+        if let Some(map) = self.register_map_to(to)? {
+            return Ok(ConversionPlan::Registers(map));
+        }
+        if self.num_blocks() > 1 {
+            return Err(LayoutError::CrossesBlocks);
+        }
+        let memory = self.memory_exchange_to(to, element_bytes);
+        Ok(match self.warp_exchange_to(to) {
+            Some(warp) if warp_cost(&warp, element_bytes) <= memory_cost(&memory, element_bytes) => {
+                ConversionPlan::Warp(warp)
+            }
+            _ => ConversionPlan::Memory(memory),
+        })
+    }
+
     /// How to convert a tile from this layout to `to`.
     ///
     /// # Errors
@@ -152,6 +199,24 @@ impl LinearLayout {
     }
 }
 
+fn warp_cost(exchange: &WarpExchange, element_bytes: u64) -> usize {
+    let words = element_bytes.div_ceil(WORD_BYTES) as usize;
+    // As many neighbours as stay together share a word.
+    let groups = (WORD_BYTES / element_bytes).max(1).ilog2();
+    let grouped = (0..=groups).rev().find_map(|bits| exchange.by_groups(bits));
+    let exchange = grouped.as_ref().unwrap_or(exchange);
+    words * (exchange.shuffles() * SHUFFLE_COST + exchange.selects() * SELECT_COST)
+}
+
+fn memory_cost(exchange: &MemoryExchange, element_bytes: u64) -> usize {
+    let wavefronts = |layout: &LinearLayout| {
+        let vector = exchange.vector.min(layout.num_registers());
+        let lanes_at_once = (WAVEFRONT_BYTES / (vector as u64 * element_bytes).max(WORD_BYTES)) as usize;
+        layout.num_registers() / vector * layout.num_lanes().div_ceil(lanes_at_once)
+    };
+    BARRIERS_COST + WAVEFRONT_COST * (wavefronts(&exchange.stored) + wavefronts(&exchange.loaded))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +287,36 @@ mod tests {
             assert!(level >= ConversionLevel::Lane || source.lane == destination.lane);
             assert!(level >= ConversionLevel::Register || source.register == destination.register);
         }
+    }
+
+    #[test]
+    fn the_plan_is_the_cheapest_that_moves_data_far_enough() {
+        let wide = |register: &[i32], lane: &[i32], warp: &[i32]| {
+            let bases = |values: &[i32]| values.iter().map(|&value| vec![value]).collect::<Vec<_>>();
+            let extent = 1 << (register.len() + lane.len() + warp.len());
+            LinearLayout::new([bases(register), bases(lane), bases(warp), vec![]], vec![extent]).unwrap()
+        };
+        let from = wide(&[1, 2], &[4, 8, 16, 32, 64], &[128]);
+        let plan = |to: &LinearLayout| from.conversion_plan(to, 4).unwrap();
+        assert!(matches!(
+            plan(&wide(&[2, 1], &[4, 8, 16, 32, 64], &[128])),
+            ConversionPlan::Registers(_)
+        ));
+        assert!(matches!(
+            plan(&wide(&[4, 8], &[1, 2, 16, 32, 64], &[128])),
+            ConversionPlan::Warp(_)
+        ));
+        assert!(matches!(
+            plan(&wide(&[1, 128], &[4, 8, 16, 32, 64], &[2])),
+            ConversionPlan::Memory(_)
+        ));
+        // 64 registers, each selected by 5 lane bits twice: a row of 32 lanes becomes a column.
+        let from = wide(&[1, 2, 4, 8, 16, 1024], &[32, 64, 128, 256, 512], &[]);
+        let to = wide(&[32, 64, 128, 256, 512, 1024], &[1, 2, 4, 8, 16], &[]);
+        assert!(matches!(
+            from.conversion_plan(&to, 4).unwrap(),
+            ConversionPlan::Memory(_)
+        ));
     }
 
     proptest! {

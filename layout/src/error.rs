@@ -104,6 +104,9 @@ pub enum LayoutError {
         /// The offending basis.
         basis: Vec<i32>,
     },
+    /// A conversion that moves data between the CTAs of a cluster.
+    #[error("expected a conversion within one CTA, got one of a tile that is spread over several")]
+    CrossesBlocks,
     /// A shared-memory swizzle that does not permute a row.
     #[error(
         "expected a swizzle of vec * max_phase at most {extent} elements (the fastest extent), got {vec} * {max_phase}"

@@ -42,6 +42,8 @@
 //! | [`reduction`] | which registers, lanes, warps and CTAs a reduction combines |
 //! | [`vectorize`] | how wide a memory access may be |
 //! | [`conversion`] | how far data moves between two layouts |
+//! | [`warp_exchange`] | a conversion within a warp as selects and shuffles |
+//! | [`memory_exchange`] | a conversion through shared memory without bank conflicts |
 //! | [`address`] | a thread's coordinate as shifts, masks and per-register constants |
 //! | [`shared`] | shared-memory layouts and their bank conflicts |
 
@@ -51,18 +53,22 @@ pub mod blocked;
 pub mod conversion;
 mod error;
 pub mod linear;
+pub mod memory_exchange;
 pub mod reduction;
 #[cfg(test)]
 mod sampling;
 pub mod shared;
 pub mod slice;
 pub mod vectorize;
+pub mod warp_exchange;
 
 pub use address::{OffsetSplit, StridedTerm};
 pub use blocked::BlockedParams;
-pub use conversion::{Conversion, ConversionLevel};
+pub use conversion::{Conversion, ConversionLevel, ConversionPlan};
 pub use error::LayoutError;
 pub use linear::{Basis, HardwareDim, HardwareIndex, InverseLayout, LinearLayout};
+pub use memory_exchange::MemoryExchange;
 pub use reduction::ReductionPlan;
 pub use shared::{BankReport, OffsetMap, Padding, SharedLayout, Swizzle};
 pub use slice::Slice;
+pub use warp_exchange::{Round, Swap, WarpExchange};

@@ -320,6 +320,21 @@ impl LinearLayout {
             .sum()
     }
 
+    /// The bits of `dim` that may be left 0 without missing an element: every element is held at exactly one index that
+    /// has none of these bits of any dim. Finer dims and lower bits are kept, so a thread keeps the registers that it has.
+    pub fn copies(&self, dim: HardwareDim) -> usize {
+        let mut span = Span::default();
+        let mut copies = [0; 4];
+        for level in HardwareDim::ALL {
+            for (bit, &column) in self.dim_columns(level).iter().enumerate() {
+                if span.insert(column, 0).is_some() {
+                    copies[level as usize] |= 1 << bit;
+                }
+            }
+        }
+        copies[dim as usize]
+    }
+
     /// This tile with an axis of extent 1 inserted before `axis` (`axis == rank` appends), as `expand_dims` needs.
     ///
     /// # Errors
@@ -398,6 +413,18 @@ impl LinearLayout {
                 rank: self.rank(),
             })
         }
+    }
+
+    /// A packed coordinate as a basis.
+    pub(crate) fn unpack(&self, column: u64) -> Basis {
+        (0..self.rank())
+            .map(|axis| ((column & self.axis_mask(axis)) >> self.axis_offset(axis)) as i32)
+            .collect()
+    }
+
+    /// Replaces the bases of a dim by others that, with the rest, still reach every element.
+    pub(crate) fn set_bases(&mut self, dim: HardwareDim, bases: Vec<Basis>) {
+        self.bases[dim as usize] = bases;
     }
 
     /// log2 of the element count.
@@ -653,6 +680,18 @@ mod tests {
                 held.insert(coordinate);
             }
             prop_assert_eq!(held.len() as i64, layout.shape().iter().product::<i64>());
+        }
+
+        #[test]
+        fn without_copies_every_element_is_held_once(layout in any_layout()) {
+            let copies = HardwareDim::ALL.map(|dim| layout.copies(dim));
+            let is_first = |index: &HardwareIndex| HardwareDim::ALL.iter().all(|&dim| index.get(dim) & copies[dim as usize] == 0);
+            let held = layout.indices().filter(is_first).map(|index| layout.apply(index)).collect::<Vec<_>>();
+            prop_assert_eq!(held.len() as i64, layout.shape().iter().product::<i64>());
+            prop_assert_eq!(held.iter().collect::<HashSet<_>>().len(), held.len());
+            for dim in HardwareDim::ALL {
+                prop_assert_eq!(layout.free_mask(dim) & !copies[dim as usize], 0);
+            }
         }
 
         #[test]

@@ -15,16 +15,16 @@ use std::collections::HashSet;
 
 use crate::bits::set_bits;
 use crate::error::LayoutError;
-use crate::linear::{HardwareIndex, LinearLayout, check_order, log2_of};
+use crate::linear::{Basis, HardwareIndex, LinearLayout, check_order, log2_of};
 
 /// Banks of shared memory.
-const BANKS: u64 = 32;
+pub(crate) const BANKS: u64 = 32;
 /// Bytes of a bank's word.
-const WORD_BYTES: u64 = 4;
+pub(crate) const WORD_BYTES: u64 = 4;
 /// log2 of the most elements of a buffer: far more than any shared memory, and offsets still fit an `i32` basis.
 const MAX_TILE_BITS: usize = 30;
 /// Bytes that a wavefront serves at most.
-const WAVEFRONT_BYTES: u64 = BANKS * WORD_BYTES;
+pub(crate) const WAVEFRONT_BYTES: u64 = BANKS * WORD_BYTES;
 
 /// An XOR permutation of groups along the fastest axis; all three are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,9 +46,10 @@ pub struct Padding {
     pub amount: i64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Arrangement {
     Dense,
+    Linear(OffsetMap),
     Swizzled(Swizzle),
     Padded(Padding),
 }
@@ -124,21 +125,52 @@ impl SharedLayout {
         })
     }
 
+    /// A dense buffer in which bit i of an element's number stands for the coordinate `bases[i]`.
+    ///
+    /// # Errors
+    /// As [`Self::plain`], and if the bases are not as many as the tile's bits, lie outside of it, or leave elements out.
+    pub fn linear(shape: &[i64], bases: &[Basis]) -> Result<Self, LayoutError> {
+        let order = (0..shape.len()).rev().collect::<Vec<_>>();
+        let plain = Self::plain(shape, &order)?;
+        let numbers = LinearLayout::new([bases.to_vec(), vec![], vec![], vec![]], shape.to_vec())?;
+        if !numbers.is_injective() {
+            return Err(LayoutError::TooLarge {
+                what: "shared-memory offset",
+                limit: numbers.tile_bits(),
+                got: bases.len(),
+            });
+        }
+        let inverse = numbers.invert();
+        let of_axis = |axis: usize| {
+            let of_bit = |bit: u32| {
+                let mut coordinate = vec![0; shape.len()];
+                coordinate[axis] = 1 << bit;
+                inverse.apply(&coordinate).register as i64
+            };
+            (0..shape[axis].ilog2()).map(of_bit).collect()
+        };
+        let offsets = OffsetMap {
+            bases: (0..shape.len()).map(of_axis).collect(),
+            shape: shape.to_vec(),
+            size: plain.size(),
+        };
+        Ok(Self {
+            arrangement: Arrangement::Linear(offsets),
+            ..plain
+        })
+    }
+
     /// The tile's extents.
     pub fn shape(&self) -> &[i64] {
         &self.shape
     }
 
-    /// The axes from the fastest to the slowest.
-    pub fn order(&self) -> &[usize] {
-        &self.order
-    }
-
     /// The elements from the buffer's start to the element at `coordinate`, which has to lie in the tile.
     pub fn offset(&self, coordinate: &[i64]) -> i64 {
         let dense = self.dense_offset(coordinate);
-        match self.arrangement {
+        match &self.arrangement {
             Arrangement::Dense => dense,
+            Arrangement::Linear(offsets) => offsets.apply(coordinate),
             Arrangement::Padded(padding) => dense + dense / padding.interval * padding.amount,
             Arrangement::Swizzled(swizzle) => {
                 let row = self.order.get(1).map_or(0, |&axis| coordinate[axis]);
@@ -154,15 +186,17 @@ impl SharedLayout {
         let last: Vec<i64> = self.shape.iter().map(|extent| extent - 1).collect();
         let dense = self.dense_offset(&last) + 1;
         match self.arrangement {
-            Arrangement::Dense | Arrangement::Swizzled(_) => dense,
+            Arrangement::Dense | Arrangement::Linear(_) | Arrangement::Swizzled(_) => dense,
             Arrangement::Padded(_) => self.offset(&last) + 1,
         }
     }
 
     /// The layout as a linear map to offsets; `None` if it is padded.
     pub fn offset_map(&self) -> Option<OffsetMap> {
-        if let Arrangement::Padded(_) = self.arrangement {
-            return None;
+        match &self.arrangement {
+            Arrangement::Padded(_) => return None,
+            Arrangement::Linear(offsets) => return Some(offsets.clone()),
+            Arrangement::Dense | Arrangement::Swizzled(_) => {}
         }
         let bases = (0..self.shape.len())
             .map(|axis| {
@@ -269,7 +303,7 @@ impl BankReport {
 }
 
 /// A linear map from tile coordinates to offsets `0..size`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OffsetMap {
     bases: Vec<Vec<i64>>,
     shape: Vec<i64>,

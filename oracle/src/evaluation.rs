@@ -115,7 +115,7 @@ impl Evaluation<'_> {
                 let elements = part.evaluate(&dense, &region)?;
                 let found: Vec<f64> = match elements.data {
                     Data::Float { values, .. } => values,
-                    Data::Integer(values) => values.iter().map(|value| *value as f64).collect(),
+                    Data::Integer { values, .. } => values.iter().map(|value| *value as f64).collect(),
                 };
                 for (place, value) in elements.places.iter().zip(found) {
                     values[*place as usize] = value;

@@ -16,19 +16,22 @@ pub enum Fill {
     Small,
     /// The standard normal distribution times 10000; integers up to 8192, at all scales
     Large,
-    /// Normal, with scattered NaN, infinities, zeros of both signs and subnormals
+    /// Normal, with scattered NaN, infinities, zeros of both signs and subnormals, and with runs of each
     Special,
+    /// Whole numbers of both signs, three quarters of them 0: sums of rows are exact, whatever their order
+    Exact,
 }
 
 impl Fill {
     /// Every fill.
-    pub const ALL: [Fill; 6] = [
+    pub const ALL: [Fill; 7] = [
         Fill::Normal,
         Fill::Ones,
         Fill::Offset,
         Fill::Small,
         Fill::Large,
         Fill::Special,
+        Fill::Exact,
     ];
 }
 
@@ -75,6 +78,8 @@ const TABLE: usize = 1 << 16;
 /// One element in this many is special under [`Fill::Special`], so that most rows have none, some a few; in a small tensor
 /// about eight are.
 const SPECIAL_RATE: u64 = 1 << 13;
+/// How many neighbours a run of one special value has: short rows hold nothing else, as a maximum of minus infinity needs.
+const SPECIAL_RUN: usize = 64;
 /// Integers of more than 8 bits are drawn from 0 to this, so that they serve as labels of small class counts too.
 const INTEGER_BOUND: u64 = 64;
 /// [`Fill::Large`] doubles the bound up to so many times, so that labels of many classes are among them.
@@ -105,6 +110,7 @@ fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
     if let Some(bits) = element.integer_bits() {
         let bound = match fill {
             Fill::Ones => return 1,
+            Fill::Exact => return element.wrap_integer(whole(random)) as u64,
             // Too few bits for labels, and a sign to get wrong.
             _ if bits <= 8 => 1 << bits,
             Fill::Large => INTEGER_BOUND << random.below(INTEGER_DOUBLINGS + 1),
@@ -118,7 +124,22 @@ fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
         Fill::Offset => 1000.0 + random.normal(),
         Fill::Small => 1e-3 * random.normal(),
         Fill::Large => 1e4 * random.normal(),
+        Fill::Exact => whole(random) as f64,
     })
+}
+
+/// A number of [`Fill::Exact`]. Few are large, so that sums of a row's squares are exact in f32 as well; of those that are,
+/// half of the odd ones lie between two bf16 numbers.
+fn whole(random: &mut Random) -> i64 {
+    let magnitude = match random.below(64) {
+        0..48 => return 0,
+        48..63 => 1 + random.below(15),
+        _ => 256 + random.below(768),
+    } as i64;
+    match random.below(2) {
+        0 => magnitude,
+        _ => -magnitude,
+    }
 }
 
 fn scatter_specials(element: Element, count: usize, random: &mut Random, bytes: &mut [u8]) {
@@ -131,14 +152,23 @@ fn scatter_specials(element: Element, count: usize, random: &mut Random, bytes: 
         -0.0,
         element.ulp(0.0),
     ];
-    let size = element.bytes();
+    let mut put = |at: usize, special: f64| {
+        let size = element.bytes();
+        let pattern = element.encode_float(special).to_le_bytes();
+        bytes[at * size..(at + 1) * size].copy_from_slice(&pattern[..size]);
+    };
     let rate = SPECIAL_RATE.min(count as u64 / 8).max(1);
     let mut at = random.below(2 * rate) as usize;
     while at < count {
-        let special = specials[random.below(specials.len() as u64) as usize];
-        let pattern = element.encode_float(special).to_le_bytes();
-        bytes[at * size..(at + 1) * size].copy_from_slice(&pattern[..size]);
+        put(at, specials[random.below(specials.len() as u64) as usize]);
         at += 1 + random.below(2 * rate) as usize;
+    }
+    // One run of each, far apart.
+    let apart = count / specials.len();
+    if apart >= SPECIAL_RUN * 4 {
+        for (index, special) in specials.into_iter().enumerate() {
+            (0..SPECIAL_RUN).for_each(|offset| put(index * apart + offset, special));
+        }
     }
 }
 
@@ -191,6 +221,25 @@ mod tests {
         });
         assert!(with_specials.count() > 40);
         assert!(generate(Element::F32, 0, Fill::Special, &mut Random::new(1)).is_empty());
+    }
+
+    #[test]
+    fn short_rows_of_larger_tensors_hold_one_special_value_alone() {
+        let numbers = values(Element::F32, Fill::Special, 20 * 100);
+        for special in [f64::NEG_INFINITY, -0.0] {
+            let is_it = |x: &f64| x.to_bits() == special.to_bits();
+            assert!(numbers.chunks(31).any(|row| row.iter().all(is_it)), "{special}");
+        }
+    }
+
+    #[test]
+    fn exact_numbers_are_whole_and_some_lie_between_two_bf16() {
+        let numbers = values(Element::F32, Fill::Exact, 10_000);
+        assert!(numbers.iter().all(|x| x.fract() == 0.0 && x.abs() < 1024.0));
+        assert!(numbers.iter().filter(|x| **x == 0.0).count() > 7000);
+        assert!(numbers.iter().any(|x| Element::BF16.round(*x) != *x));
+        let integers = generate(Element::I32, 1000, Fill::Exact, &mut Random::new(1));
+        assert!((0..1000).any(|index| Element::I32.load(&integers, index).unwrap() >> 31 == 1));
     }
 
     #[test]

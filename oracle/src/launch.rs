@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use norma_bundle::Element;
 use norma_bundle::expression::Expression;
-use norma_bundle::manifest::{Argument, Kernel, ScalarType, ScalarValue, TensorMap};
+use norma_bundle::manifest::{Argument, Kernel, ScalarType, ScalarValue, TensorMap, WorkspaceInit};
 
 use crate::problem::{BindError, Problem};
 
@@ -27,12 +27,14 @@ pub enum Parameter<'a> {
         /// Its little-endian bytes.
         bytes: [u8; 8],
     },
-    /// The address of scratch memory that is zero before its first use.
+    /// The address of memory of the launcher's.
     Workspace {
         /// One name is one memory, in all kernels of a function.
         name: &'a str,
         /// Its size.
         bytes: usize,
+        /// What it holds at first.
+        init: WorkspaceInit,
     },
     /// A tensor map, passed by value.
     TensorMap {
@@ -97,10 +99,19 @@ pub fn parameters<'a>(
                     bytes: scalar_bytes(*scalar, default, set.copied(), symbols)?,
                 }
             }
-            Argument::Workspace { name, bytes } => Parameter::Workspace {
-                name,
-                bytes: usize::try_from(value(bytes, symbols)?).unwrap_or(0),
-            },
+            Argument::Workspace { name, bytes, init } => {
+                let size = value(bytes, symbols)?;
+                let negative = |_| {
+                    BindError::Request(format!(
+                        "expected workspace '{name}' to have at least 0 bytes, got '{bytes}' = {size}"
+                    ))
+                };
+                Parameter::Workspace {
+                    name,
+                    bytes: usize::try_from(size).map_err(negative)?,
+                    init: *init,
+                }
+            }
             Argument::TensorMap(map) => Parameter::TensorMap {
                 map,
                 dims: unsigned(&map.dims, symbols)?,

@@ -20,7 +20,6 @@ mod report;
 mod rounding;
 mod sample;
 pub mod scaled;
-pub mod setting;
 mod stored;
 pub mod tensor;
 pub mod tolerance;

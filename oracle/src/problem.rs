@@ -72,10 +72,15 @@ impl<'a> Problem<'a> {
                 "expected size '{name}' to be at least 0, got {value}"
             )));
         }
+        for condition in &function.conditions {
+            if let Some(message) = condition.violation(&|name| sizes.get(name).copied())? {
+                return Err(BindError::Request(message));
+            }
+        }
         let mut layouts = BTreeMap::new();
         for tensor in function.tensors() {
             let layout = layout_of(tensor, &sizes, &strides)?;
-            check_assumptions(tensor, &layout)?;
+            check_assumptions(tensor, &layout, &sizes)?;
             layouts.insert(tensor.name.clone(), layout);
         }
         if let Some(output) = function
@@ -202,7 +207,11 @@ fn layout_of(
     Ok(layout)
 }
 
-fn check_assumptions(tensor: &Tensor, layout: &Layout) -> Result<(), BindError> {
+fn check_assumptions(
+    tensor: &Tensor,
+    layout: &Layout,
+    sizes: &BTreeMap<String, i64>,
+) -> Result<(), BindError> {
     let name = &tensor.name;
     for dim in 0..layout.shape.len() {
         let checks = [
@@ -218,6 +227,19 @@ fn check_assumptions(tensor: &Tensor, layout: &Layout) -> Result<(), BindError> 
             }
         }
     }
+    for (dim, minimum) in tensor.shape_minimums.iter().enumerate() {
+        let (least, extent) = (
+            minimum.evaluate(&|name| sizes.get(name).copied())?,
+            layout.shape[dim],
+        );
+        if extent < least {
+            let message = format!(
+                "the kernels reach {least} elements along dim {dim} of '{name}', expected an extent of at least that, \
+                 got {extent}"
+            );
+            return Err(BindError::Request(message));
+        }
+    }
     let span = layout.span().unwrap_or(i64::MAX);
     if tensor.index_bits == Some(32) && span > MAX_32_BIT_SPAN {
         let message =
@@ -229,6 +251,9 @@ fn check_assumptions(tensor: &Tensor, layout: &Layout) -> Result<(), BindError> 
 
 /// Whether two elements may share memory: some stride is shorter than what the tighter dims span.
 fn overlaps(layout: &Layout) -> bool {
+    if layout.shape.contains(&0) {
+        return false;
+    }
     let mut dims: Vec<(i64, i64)> = layout
         .strides
         .iter()
@@ -249,6 +274,7 @@ fn overlaps(layout: &Layout) -> bool {
 mod tests {
     use super::*;
     use norma_bundle::Manifest;
+    use norma_bundle::condition::{Condition, Relation};
 
     fn rms_norm() -> Manifest {
         serde_json::from_str(include_str!("../../bundle/testdata/rms_norm.json")).unwrap()
@@ -287,6 +313,26 @@ mod tests {
         };
         assert_eq!(layout(&[]).strides, [4096, 1]);
         assert_eq!(layout(&[("x_stride", 5000)]).strides, [5000, 1]);
+    }
+
+    #[test]
+    fn sizes_that_break_a_condition_are_refused() {
+        let mut manifest = rms_norm();
+        manifest.functions[0].conditions.push(Condition {
+            left: Expression::symbol("m"),
+            relation: Relation::AtLeast,
+            right: Expression::Integer(10),
+            text: "dim(x, 0) >= 10".into(),
+        });
+        let problem = |m| {
+            let sizes = settings(&[("m", m)]);
+            Problem::new(&manifest.functions[0], sizes, BTreeMap::new(), BTreeMap::new())
+        };
+        assert!(problem(10).is_ok());
+        assert_eq!(
+            problem(9).unwrap_err().to_string(),
+            "expected dim(x, 0) >= 10, got 9"
+        );
     }
 
     #[test]
@@ -338,6 +384,9 @@ mod tests {
         assert!(!overlaps(&layout(&[4, 8], &[8, 1])));
         assert!(!overlaps(&layout(&[4, 8], &[1, 4])));
         assert!(!overlaps(&layout(&[1, 8], &[0, 1])));
+        // A tensor without elements, whatever the strides that sizes of 0 give it.
+        assert!(!overlaps(&layout(&[0, 5], &[5, 1])));
+        assert!(!overlaps(&layout(&[4, 0], &[0, 1])));
     }
 
     #[test]

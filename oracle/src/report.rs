@@ -6,11 +6,16 @@ use crate::verify::Verification;
 
 impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "verify  {}", if self.passed { "right" } else { "WRONG" })?;
+        let verdict = match (self.passed, self.compared()) {
+            (false, _) => "WRONG",
+            (true, 0) => "no value compared",
+            (true, _) => "right",
+        };
+        writeln!(f, "verify  {verdict}")?;
         if self.outputs.is_empty() {
             writeln!(
                 f,
-                "  the bundle does not say what the function computes: values were not compared"
+                "  nothing says what the function computes, so that its results are neither right nor wrong"
             )?;
         } else {
             let names = self.outputs.iter().map(|output| output.tensor.len());
@@ -27,7 +32,7 @@ impl fmt::Display for Verification {
                     output.tensor, output.checked, output.wrong
                 )?;
                 match &output.worst {
-                    None => writeln!(f, "nothing to compare")?,
+                    None => writeln!(f, "-")?,
                     Some(worst) => writeln!(
                         f,
                         "{:.2} ulp ({:.0}% of the tolerance) at {:?}: expected {:e}, got {:e}",
@@ -39,6 +44,13 @@ impl fmt::Display for Verification {
                     )?,
                 }
             }
+        }
+        for output in self.outputs.iter().filter(|output| output.undefined > 0) {
+            writeln!(
+                f,
+                "  {} elements of '{}' are undefined by the definition and were not compared",
+                output.undefined, output.tensor
+            )?;
         }
         if !self.deterministic {
             writeln!(f, "  two calls gave different bits")?;
@@ -73,6 +85,7 @@ mod tests {
         let output = OutputCheck {
             tensor: "y".into(),
             checked: 10,
+            undefined: 2,
             wrong: 1,
             worst: Some(worst),
         };
@@ -89,5 +102,17 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("'x' was written where it must not be"), "{text}");
+        assert!(text.contains("2 elements of 'y' are undefined"), "{text}");
+    }
+
+    #[test]
+    fn a_run_without_a_value_to_compare_is_not_called_right() {
+        let found = Verification {
+            passed: true,
+            ..Verification::default()
+        };
+        let text = found.to_string();
+        assert!(text.starts_with("verify  no value compared"), "{text}");
+        assert!(!text.contains("verify  right"), "{text}");
     }
 }

@@ -2,12 +2,14 @@
 
 use norma_bundle::Element;
 
+use crate::scaled::{Scaled, UNDEFINED};
+
 /// Rounds `values` to `element` in place, and adapts their scales; `ulps` is how far, in ulp of the arithmetic at a value's
 /// scale, a kernel may be from the oracle before it rounds.
 ///
-/// A kernel's value may lie across a rounding boundary from the oracle's. Where it can, the narrow results differ by an ulp
-/// of the narrow type, and the new scale is one at which `ulps` ulp of the arithmetic are that much. Elsewhere, and where
-/// the value is a number of the arithmetic and so was computed exactly, both round to the same number.
+/// A kernel's value may lie across a rounding boundary from the oracle's. Where it can, the new scale is one at which
+/// `ulps` ulp of the arithmetic are as far as the two ends are apart once rounded. Elsewhere both round to the same number,
+/// which a kernel has to the bit.
 pub(crate) fn round_narrow(
     element: Element,
     saturate: bool,
@@ -29,14 +31,21 @@ pub(crate) fn round_narrow(
         }
     };
     for (value, scale) in values.iter_mut().zip(scales) {
+        let known = Scaled {
+            value: *value,
+            scale: *scale,
+        };
         let rounded = narrow(*value);
-        let slack = ulps * arithmetic.ulp(*scale);
-        let ambiguous =
-            arithmetic.round(*value) != *value && narrow(*value - slack) != narrow(*value + slack);
-        *scale = rounded.abs();
-        if ambiguous {
-            // Twice, because the ulp of a scale within a binade is that of the binade's lower end.
-            *scale = scale.max(2.0 * element.ulp(rounded) / (ulps * arithmetic.ulp(1.0)));
+        if !known.is_exact() && !known.is_undefined() && value.is_finite() {
+            let slack = known.slack(ulps, arithmetic);
+            let (low, high) = (narrow(*value - slack), narrow(*value + slack));
+            *scale = match high - low {
+                0.0 => 0.0,
+                distance if distance.is_finite() => Scaled::scale_of(distance, ulps, arithmetic),
+                // One end overflows, or both do, to opposite infinities: the number, or what stands for too large a one.
+                _ if low == high || (low.is_nan() && high.is_nan()) => 0.0,
+                _ => UNDEFINED,
+            };
         }
         *value = rounded;
     }
@@ -58,7 +67,16 @@ mod tests {
         let (value, scale) = rounded(Element::BF16, false, 1.0 + ulp / 2.0 + 1e-12);
         assert_eq!(value, 1.0 + ulp);
         assert_eq!(4.0 * Element::F32.ulp(scale), 2.0 * ulp);
-        assert_eq!(rounded(Element::BF16, false, 1.0 + ulp / 3.0), (1.0, 1.0));
+        assert_eq!(rounded(Element::BF16, false, 1.0 + ulp / 3.0), (1.0, 0.0));
+    }
+
+    #[test]
+    fn a_tie_is_decided_only_where_the_value_is_exact() {
+        let tie = 1.0 + Element::BF16.ulp(1.0) / 2.0;
+        assert!(rounded(Element::BF16, false, tie).1 > 0.0);
+        let (mut values, mut scales) = ([tie], [0.0]);
+        round_narrow(Element::BF16, false, Element::F32, 4.0, &mut values, &mut scales);
+        assert_eq!((values, scales), ([1.0], [0.0]));
     }
 
     #[test]

@@ -3,24 +3,63 @@
 //! The *scale* of a value is the largest magnitude that took part in it, as far as later steps pass its rounding error on:
 //! `x - mean` near zero has the scale of `x`. A function `f` of a value carries the scale on as `|f(x)|`, or as the
 //! operand's scale times `|f'(x)|` where that is larger. `tolerance.rs` turns scales into bounds.
+//!
+//! Two scales say more than a magnitude. Zero is that of a value that every right kernel has to the bit: an input, and what
+//! follows from inputs by ops that round once (`operation.rs`). [`UNDEFINED`] is that of a value that the program leaves open.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// A value in f64 and its scale, at least the value's own magnitude.
+use norma_bundle::Element;
+
+/// The scale of a value that the program leaves open: poison, or what poison went into.
+pub const UNDEFINED: f64 = -1.0;
+
+/// A value in f64 and its scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaled {
     /// The value.
     pub value: f64,
-    /// The magnitude at which it may err.
+    /// The magnitude at which it may err; 0 if it cannot, [`UNDEFINED`] if it may be anything.
     pub scale: f64,
 }
 
 impl Scaled {
     /// A number that is exact as it stands: a stored input, a constant.
     pub fn exact(value: f64) -> Scaled {
+        Scaled { value, scale: 0.0 }
+    }
+
+    /// A value that may be anything.
+    pub fn undefined() -> Scaled {
         Scaled {
-            value,
-            scale: value.abs(),
+            value: f64::NAN,
+            scale: UNDEFINED,
+        }
+    }
+
+    /// Whether every right kernel has this value to the bit.
+    pub fn is_exact(self) -> bool {
+        self.scale == 0.0
+    }
+
+    /// Whether the program leaves the value open.
+    pub fn is_undefined(self) -> bool {
+        self.scale < 0.0
+    }
+
+    /// The value's own magnitude at least, as an operand that is rounded itself on the way has it.
+    pub fn rescaled(self) -> Scaled {
+        Scaled {
+            scale: self.scale.max(self.value.abs()),
+            ..self
+        }
+    }
+
+    /// How far a kernel's value may be from it, `ulps` ulp of `arithmetic` being allowed at its scale.
+    pub fn slack(self, ulps: f64, arithmetic: Element) -> f64 {
+        match self.is_exact() {
+            true => 0.0,
+            false => ulps * arithmetic.ulp(self.rescaled().scale),
         }
     }
 
@@ -30,6 +69,12 @@ impl Scaled {
             value,
             scale: value.abs().max(slope.abs() * self.scale),
         }
+    }
+
+    /// The least scale at which `ulps` ulp of `arithmetic` are `distance`. Twice, because the ulp of a scale within a
+    /// binade is that of the binade's lower end.
+    pub fn scale_of(distance: f64, ulps: f64, arithmetic: Element) -> f64 {
+        2.0 * distance / (ulps * arithmetic.ulp(1.0))
     }
 
     /// `1 / sqrt(self)`.
@@ -42,20 +87,22 @@ impl Scaled {
     pub fn add_terms(self, other: Scaled) -> Scaled {
         Scaled {
             value: self.value + other.value,
-            scale: self.scale + other.scale,
+            scale: self.rescaled().scale + other.rescaled().scale,
         }
     }
 
-    /// IEEE 754-2019 maximum: NaN if either is NaN, and +0 above -0.
+    /// IEEE 754-2019 maximum: NaN if either is NaN, and +0 above -0. Whichever is the larger in a kernel, the result errs by
+    /// no more than both do.
     pub fn maximum(self, other: Scaled) -> Scaled {
         if self.value.is_nan() || other.value.is_nan() {
-            return Scaled {
-                value: f64::NAN,
-                scale: 0.0,
-            };
+            return Scaled::exact(f64::NAN);
         }
         let wins = self.value > other.value || (self.value == other.value && self.value.is_sign_positive());
-        if wins { self } else { other }
+        let winner = if wins { self } else { other };
+        Scaled {
+            scale: self.scale.max(other.scale),
+            ..winner
+        }
     }
 
     /// IEEE 754-2019 minimum: NaN if either is NaN, and -0 below +0.
@@ -180,7 +227,12 @@ mod tests {
 
     #[test]
     fn cancellation_keeps_the_scale_of_the_terms() {
-        assert_eq!(Scaled::exact(1000.5) - Scaled::exact(1000.0), scaled(0.5, 1000.5));
+        assert_eq!(
+            scaled(1000.5, 1000.5) - Scaled::exact(1000.0),
+            scaled(0.5, 1000.5)
+        );
+        // The difference of two exact numbers is rounded once.
+        assert_eq!(Scaled::exact(1000.5) - Scaled::exact(1000.0), scaled(0.5, 0.5));
         assert_eq!(scaled(0.5, 1000.5) * Scaled::exact(2.0), scaled(1.0, 2001.0));
         assert_eq!(scaled(0.5, 1000.5) / Scaled::exact(2.0), scaled(0.25, 500.25));
         assert_eq!(

@@ -32,7 +32,7 @@ impl Stored {
             layout,
             data: data.unwrap_or_else(|| match element.is_float() {
                 true => Data::exact(vec![f64::NAN; count]),
-                false => Data::Integer(vec![-1; count]),
+                false => Data::integers(vec![-1; count]),
             }),
             ulps: before.map_or(arithmetic_ulps(1, Order::Tree), |tensor| tensor.ulps),
         }

@@ -84,7 +84,7 @@ impl<'a> Tensor<'a> {
             Some(_) => {
                 let decode =
                     |pattern: Option<u64>| pattern.map(|bits| self.element.wrap_integer(bits as i64));
-                Some(Data::Integer(patterns.map(decode).collect::<Option<_>>()?))
+                Some(Data::integers(patterns.map(decode).collect::<Option<_>>()?))
             }
         }
     }
@@ -109,7 +109,7 @@ impl<'a> Tensor<'a> {
                     .map(|(value, scale)| Scaled { value, scale })
                     .collect(),
             ),
-            Data::Integer(_) => None,
+            Data::Integer { .. } => None,
         }
     }
 }

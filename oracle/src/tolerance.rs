@@ -2,6 +2,8 @@
 
 use norma_bundle::Element;
 
+use crate::scaled::Scaled;
+
 /// How the reductions behind a value were ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -22,8 +24,8 @@ pub fn arithmetic_ulps(terms: i64, order: Order) -> f64 {
 }
 
 /// How far a kernel's value may be from the oracle's before it is stored as `element`; [`within`] says what may then be
-/// stored. `oracle` is the unrounded value, `scale` the magnitude of the terms behind it (`scaled.rs`), `ulps` what
-/// [`arithmetic_ulps`] allows for its reductions. Zero for integers, which are exact.
+/// stored. `oracle` is the unrounded value with the magnitude of the terms behind it (`scaled.rs`), `ulps` what
+/// [`arithmetic_ulps`] allows for its reductions. Zero for what every kernel has to the bit.
 ///
 /// The oracle evaluates the definition in f64 on the same stored inputs, so all that differs is rounding:
 ///
@@ -39,10 +41,15 @@ pub fn arithmetic_ulps(terms: i64, order: Order) -> f64 {
 ///   the rounded ends of the interval that the above allows. That is the oracle's number, or its neighbour where a rounding
 ///   boundary lies in the interval. A narrow type's ulp is thousands of f32's, so it is never more than that neighbour,
 ///   1 ulp away, unless terms cancel; and a fault that is far below an ulp still shows in the elements near a boundary.
-pub fn tolerance(element: Element, oracle: f64, scale: f64, ulps: f64) -> f64 {
-    if !element.is_float() {
+/// - Partial results of a reduction are rounded to the accumulator's type: that of a bf16 sum errs by ulp of bf16, which its
+///   scale says (`program/combine.rs`).
+/// - Numbers below the smallest normal f32: what approximates (the table of scalar ops) may take them for zero, as operands
+///   and as results; everything else keeps them (`program/operation.rs`).
+pub fn tolerance(element: Element, oracle: Scaled, ulps: f64) -> f64 {
+    if !element.is_float() || oracle.is_exact() {
         return 0.0;
     }
+    let Scaled { value: oracle, scale } = oracle;
     let arithmetic = if element == Element::F64 {
         Element::F64
     } else {
@@ -82,6 +89,10 @@ pub fn within(element: Element, actual: f64, oracle: f64, tolerance: f64) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn tolerance(element: Element, value: f64, scale: f64, ulps: f64) -> f64 {
+        super::tolerance(element, Scaled { value, scale }, ulps)
+    }
 
     #[test]
     fn f32_errors_grow_with_the_logarithm_of_the_terms() {

@@ -22,7 +22,7 @@ pub struct Run<'r> {
     pub after: &'r Images,
     /// The outputs after a further run on the same inputs and workspaces, where there was one.
     pub again: Option<&'r Images>,
-    /// The workspaces after the last run, by name.
+    /// The workspaces that kernels find zero and leave so, after the last run, by name.
     pub workspaces: &'r BTreeMap<String, Vec<u8>>,
 }
 
@@ -38,7 +38,7 @@ pub struct Sampling {
 /// What a comparison found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verification {
-    /// Whether all is as it should be.
+    /// Whether nothing is wrong; where [`Self::compared`] is 0, nothing says that a value is right.
     pub passed: bool,
     /// Each output, in the parts in which it is defined; none where the function has no definition.
     pub outputs: Vec<OutputCheck>,
@@ -50,6 +50,13 @@ pub struct Verification {
     pub unwritten: Vec<String>,
     /// Workspaces that the kernels did not leave zero.
     pub dirty_workspaces: Vec<String>,
+}
+
+impl Verification {
+    /// How many elements were compared.
+    pub fn compared(&self) -> u64 {
+        self.outputs.iter().map(|output| output.checked).sum()
+    }
 }
 
 /// Compares what `run` left behind with what `problem` must compute from the inputs it started with.

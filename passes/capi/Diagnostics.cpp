@@ -90,6 +90,9 @@ struct Source {
           return success(!remarks && diagnostic.getSeverity() ==
                                          DiagnosticSeverity::Remark);
         }) {
+    // The handler shows the user's own line. The op in generic form would say
+    // the same in a language that the user does not write.
+    context->printOpOnDiagnostic(false);
     manager.AddNewSourceBuffer(
         llvm::MemoryBuffer::getMemBufferCopy(text, name), llvm::SMLoc());
   }

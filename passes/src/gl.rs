@@ -1,9 +1,12 @@
 //! Passes on `gl`, one CTA's program on tiles. One file a pass, named after it; `shared_memory` says what ops of `gl` do
-//! to shared memory.
+//! to shared memory, `quotient_form` takes affine expressions apart, and `divisibility` says what divides them.
 
 pub(crate) mod allocate_shared;
+pub(crate) mod divisibility;
+pub(crate) mod expand_conversions;
 pub(crate) mod expand_reductions;
 pub(crate) mod insert_barriers;
 pub(crate) mod optimize_layouts;
+pub(crate) mod quotient_form;
 pub(crate) mod shared_memory;
 pub(crate) mod vectorize_access;

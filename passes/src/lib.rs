@@ -5,6 +5,7 @@
 
 pub mod kernel;
 pub mod mlir;
+pub mod schedule;
 
 mod convert;
 mod gl;

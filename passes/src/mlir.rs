@@ -1,6 +1,7 @@
 //! MLIR as passes see it: the run context, diagnostics, walking, building, conversion, types, affine sums, and the
 //! driver's entry points. One topic a file; what melior already has is used as it is. Nothing here knows a kernel.
 
+pub mod affine;
 pub mod builder;
 pub mod combiner;
 pub mod context;

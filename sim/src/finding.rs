@@ -41,6 +41,8 @@ pub enum FindingKind {
     Misaligned,
     /// A read of bytes that nobody wrote.
     Uninitialized,
+    /// A value that nothing has set, in memory, an address, a branch or a wait.
+    UndefinedValue,
     /// A write to a buffer that is only read.
     WriteToInput,
     /// Two accesses, one of them a write, that nothing orders.
@@ -59,6 +61,8 @@ pub enum FindingKind {
     BadBarrier,
     /// A copy that has not ended when its CTA does, or a CTA that ends while others access its memory.
     EarlyExit,
+    /// A phase of an mbarrier that completes while a copy that counts for it is still under way.
+    UnfinishedCopy,
     /// A copy whose sizes, addresses or tensor map break the rules of its instruction.
     BadCopy,
     /// Register counts of `setmaxnreg` that cannot be granted.
@@ -112,6 +116,7 @@ impl FindingKind {
             Self::OutOfBounds => "out-of-bounds access",
             Self::Misaligned => "misaligned access",
             Self::Uninitialized => "uninitialized read",
+            Self::UndefinedValue => "undefined value",
             Self::WriteToInput => "write to an input",
             Self::DataRace => "data race",
             Self::MissingProxyFence => "missing proxy fence",
@@ -121,6 +126,7 @@ impl FindingKind {
             Self::PartialBarrier => "partial barrier",
             Self::BadBarrier => "bad barrier",
             Self::EarlyExit => "early exit",
+            Self::UnfinishedCopy => "unfinished copy",
             Self::BadCopy => "bad copy",
             Self::Registers => "register budget",
             Self::Trap => "trap",

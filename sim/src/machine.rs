@@ -21,21 +21,23 @@ mod schedule;
 mod start;
 mod step;
 mod thread;
+mod undefined;
 mod warp;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::finding::Finding;
 use crate::launch::Launch;
 use crate::memory::Memory;
 use crate::options::Options;
-use crate::program::{Kernel, Program, Site};
+use crate::program::{Kernel, Program, Site, SiteId};
 use crate::traffic::Traffic;
 use cluster::Cluster;
 use findings::Findings;
 use ordering::Passed;
 use schedule::{Landing, Schedule, WarpOrder};
 pub use start::LaunchError;
+use undefined::Flows;
 
 /// What a run gave, besides the memory as the kernel left it.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +74,7 @@ pub fn run(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, LaunchError> {
-    let kernel = start::check(program, launch, memory, options.target)?;
+    let kernel = start::check(program, launch, memory, options)?;
     if launch.grid.contains(&0) {
         return Ok(Outcome::default());
     }
@@ -111,6 +113,9 @@ struct Machine<'a> {
     schedule: Schedule,
     findings: Findings,
     traffic: Traffic,
+    flows: Flows,
+    /// Where `try_wait` has given up: each does so once in every run.
+    gave_up: HashSet<SiteId>,
     clusters: Vec<Cluster>,
     /// Clusters let in so far, and in all.
     admitted: u64,
@@ -147,6 +152,8 @@ impl<'a> Machine<'a> {
             schedule: Schedule::new(options.seed, total),
             findings: Findings::new(options.finding_limit),
             traffic: Traffic::default(),
+            flows: Flows::of(kernel),
+            gave_up: HashSet::new(),
             clusters: Vec::new(),
             admitted: 0,
             total,

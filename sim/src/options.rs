@@ -17,6 +17,11 @@ pub struct Options {
     pub traffic: bool,
     /// Warp instructions of a CTA after which it counts as endless.
     pub instruction_limit: u64,
+    /// CTAs of a grid beyond which a launch is refused: a run of so many would seem to hang.
+    pub cta_limit: u64,
+    /// Bytes of buffers beyond which whoever lays them out refuses to; the simulator keeps some ten times as much about
+    /// buffers that are written.
+    pub byte_limit: u64,
     /// Distinct findings after which the run stops.
     pub finding_limit: usize,
 }
@@ -41,6 +46,8 @@ impl Default for Options {
             resident_clusters: 2,
             traffic: false,
             instruction_limit: 1 << 28,
+            cta_limit: 1 << 20,
+            byte_limit: 1 << 30,
             finding_limit: 16,
         }
     }

@@ -10,6 +10,7 @@
 pub mod instruction;
 mod reads;
 mod ways_out;
+mod writes;
 
 pub use instruction::*;
 

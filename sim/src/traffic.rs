@@ -3,9 +3,13 @@
 //! Counts are per site and warp access. Shared memory has 32 banks of 4 bytes: what a warp asks for in one go takes as
 //! many wavefronts as the largest number of different words in one bank; lanes that want the same word share it. Lanes
 //! with 8 bytes go in halves of the warp, with 16 bytes in quarters (CUDA C++ Programming Guide, "Compute Capability
-//! 5.x: Shared Memory", which later capabilities keep). Global memory moves in sectors of 32 bytes, four to a line.
+//! 5.x: Shared Memory", which later capabilities keep). Global memory moves in sectors of 32 bytes, four to a line. Loads,
+//! stores and asynchronous copies are counted, a bulk copy as one access; atomics are not.
+//!
+//! Requested sectors are what warps ask the L2 cache for; distinct ones are what memory must deliver or take at least once,
+//! whatever caches keep. A cost model lies between the two.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::arithmetic::{LANES, Lanes};
 use crate::program::SiteId;
@@ -36,8 +40,10 @@ pub struct SharedTraffic {
 }
 
 /// What a site did to global memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GlobalTraffic {
+    /// Whether it writes.
+    pub writes: bool,
     /// Accesses by warps.
     pub accesses: u64,
     /// Lines of 128 bytes that they touched.
@@ -46,6 +52,47 @@ pub struct GlobalTraffic {
     pub sectors: u64,
     /// Sectors that the same number of different bytes fill.
     pub ideal_sectors: u64,
+    /// The sectors, by their address over 32.
+    touched: HashSet<u64>,
+}
+
+/// Sectors of 32 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sectors {
+    /// Over all accesses.
+    pub requested: u64,
+    /// Each once.
+    pub distinct: u64,
+}
+
+/// Global memory traffic of a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// By loads, and by copies from global memory.
+    pub read: Sectors,
+    /// By stores, and by copies to global memory.
+    pub written: Sectors,
+}
+
+impl GlobalTraffic {
+    /// The site's sectors.
+    pub fn of_sectors(&self) -> Sectors {
+        Sectors {
+            requested: self.sectors,
+            distinct: self.touched.len() as u64,
+        }
+    }
+
+    fn count(&mut self, writes: bool, spans: &[(u64, u64)]) {
+        self.writes |= writes;
+        self.accesses += 1;
+        self.lines += units(spans, LINE_BYTES);
+        self.sectors += units(spans, SECTOR_BYTES);
+        let different: u64 = spans.iter().map(|(start, end)| end - start).sum();
+        self.ideal_sectors += different.div_ceil(SECTOR_BYTES);
+        let sectors = |(start, end): &(u64, u64)| start / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES);
+        self.touched.extend(spans.iter().flat_map(sectors));
+    }
 }
 
 impl Traffic {
@@ -59,14 +106,21 @@ impl Traffic {
     }
 
     /// Counts an access to global memory: the lanes of `mask`, each `bytes` at its address.
-    pub fn count_global(&mut self, site: SiteId, mask: u32, addresses: &Lanes, bytes: u32) {
-        let spans = merged_spans(mask, addresses, u64::from(bytes));
-        let counts = self.global.entry(site).or_default();
-        counts.accesses += 1;
-        counts.lines += units(&spans, LINE_BYTES);
-        counts.sectors += units(&spans, SECTOR_BYTES);
-        let different: u64 = spans.iter().map(|(start, end)| end - start).sum();
-        counts.ideal_sectors += different.div_ceil(SECTOR_BYTES);
+    pub fn count_global(&mut self, site: SiteId, writes: bool, mask: u32, addresses: &Lanes, bytes: u32) {
+        let lanes = (0..LANES).filter(|lane| mask >> lane & 1 == 1);
+        let spans = merged_spans(lanes.map(|lane| (addresses[lane], u64::from(bytes))));
+        self.global.entry(site).or_default().count(writes, &spans);
+    }
+
+    /// Counts a bulk copy's pieces in global memory, given by address and bytes, as one access.
+    pub fn count_bulk(&mut self, site: SiteId, writes: bool, pieces: impl Iterator<Item = (u64, u64)>) {
+        let spans = merged_spans(pieces);
+        self.global.entry(site).or_default().count(writes, &spans);
+    }
+
+    /// Global memory traffic of all sites together.
+    pub fn totals(&self) -> Totals {
+        totals(self.global.values())
     }
 
     /// Adds the counts of another run of the same program.
@@ -79,11 +133,29 @@ impl Traffic {
         }
         for (site, counts) in &other.global {
             let sum = self.global.entry(*site).or_default();
+            sum.writes |= counts.writes;
+            sum.touched.extend(&counts.touched);
             sum.accesses += counts.accesses;
             sum.lines += counts.lines;
             sum.sectors += counts.sectors;
             sum.ideal_sectors += counts.ideal_sectors;
         }
+    }
+}
+
+/// The traffic of some sites together; a sector that several of them read, or write, is distinct once.
+pub fn totals<'a>(sites: impl Iterator<Item = &'a GlobalTraffic> + Clone) -> Totals {
+    let sum = |writes: bool| {
+        let sites = sites.clone().filter(|site| site.writes == writes);
+        let touched: HashSet<u64> = sites.clone().flat_map(|site| &site.touched).copied().collect();
+        Sectors {
+            requested: sites.map(|site| site.sectors).sum(),
+            distinct: touched.len() as u64,
+        }
+    };
+    Totals {
+        read: sum(false),
+        written: sum(true),
     }
 }
 
@@ -112,15 +184,12 @@ fn wavefronts(mask: u32, addresses: &Lanes, bytes: u64) -> (u64, u64) {
     (taken, ideal)
 }
 
-/// The byte ranges that an access touches, in order and disjoint.
-fn merged_spans(mask: u32, addresses: &Lanes, bytes: u64) -> Vec<(u64, u64)> {
-    let mut starts: Vec<u64> = (0..LANES)
-        .filter(|lane| mask >> lane & 1 == 1)
-        .map(|lane| addresses[lane])
-        .collect();
-    starts.sort_unstable();
+/// The byte ranges that an access touches, given by address and size, in order and disjoint.
+fn merged_spans(pieces: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+    let mut pieces: Vec<(u64, u64)> = pieces.collect();
+    pieces.sort_unstable();
     let mut spans: Vec<(u64, u64)> = Vec::new();
-    for start in starts {
+    for (start, bytes) in pieces {
         match spans.last_mut() {
             Some((_, end)) if start <= *end => *end = (start + bytes).max(*end),
             _ => spans.push((start, start + bytes)),
@@ -160,8 +229,8 @@ mod tests {
 
     fn global(mask: u32, bytes: u32, address: impl Fn(u64) -> u64) -> (u64, u64, u64) {
         let mut traffic = Traffic::default();
-        traffic.count_global(0, mask, &at(address), bytes);
-        let counts = traffic.global[&0];
+        traffic.count_global(0, false, mask, &at(address), bytes);
+        let counts = &traffic.global[&0];
         (counts.sectors, counts.ideal_sectors, counts.lines)
     }
 
@@ -227,7 +296,7 @@ mod tests {
         let mut sum = Traffic::default();
         let mut one = Traffic::default();
         one.count_shared(3, FULL, &at(|lane| lane * 8), 4);
-        one.count_global(5, FULL, &at(|lane| lane * 8), 4);
+        one.count_global(5, false, FULL, &at(|lane| lane * 8), 4);
         sum.add(&one);
         sum.add(&one);
         assert_eq!(
@@ -241,11 +310,34 @@ mod tests {
         assert_eq!(
             sum.global[&5],
             GlobalTraffic {
+                writes: false,
                 accesses: 2,
                 lines: 4,
                 sectors: 16,
-                ideal_sectors: 8
+                ideal_sectors: 8,
+                touched: (0..8).collect(),
             }
+        );
+    }
+
+    #[test]
+    fn what_is_read_twice_is_requested_twice_and_distinct_once() {
+        let mut traffic = Traffic::default();
+        let row = |row: u64| at(move |lane| row * 128 + lane * 4);
+        for site in [1, 2] {
+            traffic.count_global(site, false, FULL, &row(0), 4);
+            traffic.count_global(site, false, FULL, &row(u64::from(site)), 4);
+        }
+        traffic.count_global(3, true, FULL, &row(0), 4);
+        traffic.count_bulk(4, true, [(112, 16), (96, 16), (128, 64)].into_iter());
+        let sectors = |requested, distinct| Sectors { requested, distinct };
+        assert_eq!(traffic.global[&1].of_sectors(), sectors(8, 8));
+        let totals = traffic.totals();
+        assert_eq!(totals.read, sectors(16, 12));
+        assert_eq!(
+            totals.written,
+            sectors(7, 6),
+            "a bulk copy of three sectors, one of which was stored"
         );
     }
 }

@@ -324,6 +324,20 @@ impl Target {
             .join(", ")
     }
 
+    /// The CTAs of so many threads, with so many registers each, that an SM holds: by its threads, by its CTAs, and by its
+    /// registers, which are dealt to a warp in units of 8 for each thread and to four sub-partitions.
+    pub fn resident_ctas(&self, threads: u64, registers: u64) -> u64 {
+        const REGISTER_UNIT: u64 = 8;
+        const SUB_PARTITIONS: u64 = 4;
+        let warp = WARP_SIZE as u64;
+        let of_partition = u64::from(self.registers_per_sm) / SUB_PARTITIONS;
+        let of_warp = registers.max(1).next_multiple_of(REGISTER_UNIT) * warp;
+        let warps = of_partition / of_warp * SUB_PARTITIONS;
+        (u64::from(self.threads_per_sm) / threads.max(1))
+            .min(warps / threads.div_ceil(warp).max(1))
+            .min(u64::from(self.ctas_per_sm))
+    }
+
     /// Whether this target has a feature.
     pub fn has(&self, feature: Feature) -> bool {
         self.features
@@ -381,6 +395,14 @@ mod tests {
             );
             assert!(target.shared_per_sm < target.l1_and_shared, "{}", target.name);
         }
+    }
+
+    #[test]
+    fn registers_and_threads_bound_the_ctas_of_an_sm() {
+        assert_eq!(SM_90A.resident_ctas(256, 40), 6);
+        assert_eq!(SM_90A.resident_ctas(256, 33), SM_90A.resident_ctas(256, 40));
+        assert_eq!(SM_90A.resident_ctas(1024, 65), 0);
+        assert_eq!(SM_90A.resident_ctas(32, 16), 32);
     }
 
     #[test]

@@ -55,8 +55,52 @@ gpu.module @m {
 #launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = []>
 
 gpu.module @m {
-  // expected-error@+1 {{unsupported: expected kernel arguments to be memrefs, got f32}}
-  gpu.func @scalar(%x: f32) kernel attributes {gl.num_warps = 2 : i64, gl.launch = #launch} {
+  // expected-error@+1 {{unsupported: expected kernel arguments to be memrefs or scalars of 32 or 64 bits, got f16}}
+  gpu.func @scalar(%x: f16) kernel attributes {gl.num_warps = 2 : i64, gl.launch = #launch} {
+    gpu.return
+  }
+}
+
+// -----
+
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = [4]>
+#near = #gl.linear<register = [[64]], lane = [[1], [2], [4], [8], [16]], warp = [[32]], block = []>
+#far = #gl.linear<register = [[32]], lane = [[1], [2], [4], [8], [16]], warp = [[64]], block = []>
+
+gpu.module @m {
+  gpu.func @converts_across_warps(%x: memref<128xf32>) kernel attributes {gl.num_warps = 2 : i64, gl.launch = #launch} {
+    %0 = gl.load %x at affine_map<(a) -> (a)>() : memref<128xf32> -> tensor<128xf32, #near>
+    // expected-error@+1 {{run gl-expand-conversions first}}
+    %1 = gl.convert_layout %0 : tensor<128xf32, #near> -> tensor<128xf32, #far>
+    gpu.return
+  }
+}
+
+// -----
+
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = [16]>
+#pairs = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [], block = []>
+
+gpu.module @m {
+  gpu.func @vector_over_a_stride(%x: memref<128xf32>) kernel attributes {gl.num_warps = 1 : i64, gl.launch = #launch} {
+    // expected-error@+1 {{expected 2 neighbours in a thread's registers to be neighbours in memory}}
+    %0 = gl.load %x at affine_map<(a) -> (a * 2)>() vector 2 : memref<128xf32> -> tensor<64xf32, #pairs>
+    gpu.return
+  }
+}
+
+// -----
+
+// Neither a result nor an operand of arithmetic has eight bits.
+#blocked = #gl.blocked<size_per_thread = [4], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (128, 512)>, sizes = [], alignments = [4, 4]>
+gpu.module @float8 {
+  gpu.func @widen(%x: memref<128xf8E4M3FN>, %y: memref<128xf32>)
+      kernel attributes {gl.num_warps = 1 : i64, gl.launch = #launch} {
+    %0 = gl.load %x at affine_map<(d0) -> (d0)>() : memref<128xf8E4M3FN> -> tensor<128xf8E4M3FN, #blocked>
+    // expected-error@+1 {{unsupported: expected elements of f16, bf16, f32, f64 or integers in arithmetic, got f8E4M3FN}}
+    %1 = arith.extf %0 : tensor<128xf8E4M3FN, #blocked> to tensor<128xf32, #blocked>
+    gl.store %1, %y at affine_map<(d0) -> (d0)>() : tensor<128xf32, #blocked>, memref<128xf32>
     gpu.return
   }
 }

@@ -142,3 +142,63 @@ gpu.module @m {
 }
 
 // CHECK: createpolicy.fractional.L2::evict_last.b64 policy, 1.0; st.global.L1::evict_first.L2::cache_hint.b32 [$1], $0, policy;
+
+// -----
+
+// Scalars are parameters behind the pointers, an index as i64; buffers that may be the same memory have no noalias.
+#b = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+// CHECK-LABEL: llvm.func @in_place(%arg0: !llvm.ptr<1> {llvm.align = 4 : i64}, %arg1: !llvm.ptr<1> {llvm.align = 4 : i64},
+// CHECK-SAME: %arg2: !llvm.ptr<1> {llvm.align = 4 : i64, llvm.noalias, llvm.readonly}, %arg3: f32, %arg4: i64)
+// CHECK-SAME: gl.params = [#gl.param<pointer 0>, #gl.param<pointer 1>, #gl.param<pointer 2>, #gl.param<scalar 3>, #gl.param<scalar 4>]
+gpu.module @m {
+  gpu.func @in_place(%x: memref<1x32xf32>, %y: memref<1x32xf32>, %z: memref<1x32xf32>, %s: f32, %k: index) kernel attributes {
+      gl.num_warps = 1 : i64, gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (128, 128)>, sizes = [],
+                                                     alignments = [4, 4, 4], aliases = [1, 0]>} {
+    %0 = gl.load %x at affine_map<(r, n) -> (r, n)>() vector 1 : memref<1x32xf32> -> tensor<1x32xf32, #b>
+    %1 = tensor.splat %s : tensor<1x32xf32, #b>
+    %2 = arith.addf %0, %1 : tensor<1x32xf32, #b>
+    gl.store %2, %y at affine_map<(r, n) -> (r, n)>() vector 1 : tensor<1x32xf32, #b>, memref<1x32xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#line = #gl.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64]], warp = [], block = []>
+
+// A bit takes a byte in memory.
+// CHECK-LABEL: llvm.func @bits
+// CHECK: %[[P:.*]] = llvm.getelementptr %arg0{{.*}} i8
+// CHECK: %[[L:.*]] = llvm.load %[[P]] {alignment = 4 : i64} : !llvm.ptr<1> -> vector<4xi8>
+// CHECK: %[[B:.*]] = arith.trunci %[[L]] : vector<4xi8> to vector<4xi1>
+// CHECK: %[[N:.*]] = arith.xori %[[B]]
+// CHECK: %[[S:.*]] = arith.extui %[[N]] : vector<4xi1> to vector<4xi8>
+// CHECK: llvm.store %[[S]]
+gpu.module @m {
+  gpu.func @bits(%x: memref<128xi1>, %y: memref<128xi1>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (128, 128)>, sizes = [], alignments = [4, 4]>} {
+    %0 = gl.load %x at affine_map<(n) -> (n)>() vector 4 : memref<128xi1> -> tensor<128xi1, #line>
+    %true = arith.constant dense<true> : tensor<128xi1, #line>
+    %1 = arith.xori %0, %true : tensor<128xi1, #line>
+    gl.store %1, %y at affine_map<(n) -> (n)>() vector 4 : tensor<128xi1, #line>, memref<128xi1>
+    gpu.return
+  }
+}
+
+// -----
+
+#line = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [], block = []>
+
+// 8-bit floats are copied as bytes, and zero is one of them.
+// CHECK-LABEL: llvm.func @float8
+// CHECK: llvm.inline_asm {{.*}}ld.global.b16
+// CHECK: llvm.inline_asm {{.*}}st.global.b16
+gpu.module @m {
+  gpu.func @float8(%x: memref<50xf8E4M3FN>, %y: memref<50xf8E4M3FN>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (50, 50)>, sizes = [], alignments = [2, 2]>} {
+    %zero = arith.constant 0.0 : f8E4M3FN
+    %0 = gl.load %x at affine_map<(n) -> (n)>() where affine_map<(n) -> (n, 50)>[] other %zero : f8E4M3FN vector 2 : memref<50xf8E4M3FN> -> tensor<64xf8E4M3FN, #line>
+    gl.store %0, %y at affine_map<(n) -> (n)>() where affine_map<(n) -> (n, 50)>[] vector 2 : tensor<64xf8E4M3FN, #line>, memref<50xf8E4M3FN>
+    gpu.return
+  }
+}

@@ -1,4 +1,4 @@
-// Each op of the table becomes its intrinsic; other types and ops are left alone.
+// Each op of the table becomes instructions; other types and ops are left alone.
 // RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-math-to-nvvm-approx))' | FileCheck %s
 // RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-math-to-nvvm-approx{flush-denormals=false fast-tanh=true}))' | FileCheck %s --check-prefix=OPTIONS
 
@@ -102,18 +102,97 @@ gpu.module @kernels {
 
 // -----
 
-// CHECK-LABEL: @other_types_and_ops_stay
-// CHECK: math.exp %{{.*}} : f64
-// CHECK: math.exp %{{.*}} : f16
-// CHECK: math.exp %{{.*}} : vector<[4]xf32>
-// CHECK: math.sin %{{.*}} : f32
+// Narrow floats are computed in f32 and rounded once, but for what is exact in them.
+
+// CHECK-LABEL: @narrow
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : bf16 to f32
+// CHECK: %[[ROOT:.*]] = llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.ftz.f"(%[[WIDE]])
+// CHECK: %[[NARROW:.*]] = arith.truncf %[[ROOT]] : f32 to bf16
+// CHECK: llvm.intr.fabs(%[[NARROW]]) : (bf16) -> bf16
 gpu.module @kernels {
-  func.func @other_types_and_ops_stay(%a: f64, %b: f16, %c: vector<[4]xf32>, %d: f32)
-      -> (f64, f16, vector<[4]xf32>, f32) {
-    %0 = math.exp %a : f64
-    %1 = math.exp %b : f16
-    %2 = math.exp %c : vector<[4]xf32>
-    %3 = math.sin %d : f32
-    return %0, %1, %2, %3 : f64, f16, vector<[4]xf32>, f32
+  func.func @narrow(%x: bf16) -> bf16 {
+    %0 = math.rsqrt %x : bf16
+    %1 = math.absf %0 : bf16
+    return %1 : bf16
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @double
+// CHECK: llvm.intr.sqrt(%{{.*}}) : (f64) -> f64
+// CHECK: arith.divf %{{.*}}, %{{.*}} : f64
+// CHECK: llvm.intr.roundeven(%{{.*}}) : (f64) -> f64
+// CHECK: arith.fptosi %{{.*}} : f64 to i64
+// CHECK: return
+gpu.module @kernels {
+  func.func @double(%x: f64) -> f64 {
+    %0 = math.rsqrt %x : f64
+    %1 = math.exp %0 : f64
+    return %1 : f64
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @integers
+// CHECK: "llvm.intr.abs"(%{{.*}}) <{is_int_min_poison = false}> : (i32) -> i32
+// CHECK: "llvm.intr.ctlz"(%{{.*}}) <{is_zero_poison = false}> : (i32) -> i32
+// CHECK: llvm.intr.ctpop(%{{.*}}) : (i32) -> i32
+gpu.module @kernels {
+  func.func @integers(%x: i32) -> i32 {
+    %0 = math.absi %x : i32
+    %1 = math.ctlz %0 : i32
+    %2 = math.ctpop %1 : i32
+    return %2 : i32
+  }
+}
+
+// -----
+
+// The bounds are the second and the third operand.
+
+// CHECK-LABEL: @clamp
+// CHECK-SAME: %[[X:.*]]: f32, %[[LOW:.*]]: f32, %[[HIGH:.*]]: f32
+// CHECK: %[[BELOW:.*]] = arith.minimumf %[[X]], %[[HIGH]]
+// CHECK: arith.maximumf %[[BELOW]], %[[LOW]]
+gpu.module @kernels {
+  func.func @clamp(%x: f32, %low: f32, %high: f32) -> f32 {
+    %0 = math.clampf %x to [%low, %high] : f32
+    return %0 : f32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @several_instructions
+// CHECK-NOT: math.
+// CHECK: return
+gpu.module @kernels {
+  func.func @several_instructions(%x: f32) -> f32 {
+    %0 = math.erf %x : f32
+    %1 = math.expm1 %0 : f32
+    %2 = math.log1p %1 : f32
+    %3 = math.sin %2 : f32
+    %4 = math.cos %3 : f32
+    %5 = math.powf %4, %x : f32
+    %6 = math.round %5 : f32
+    return %6 : f32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @other_types_and_ops_stay
+// CHECK: math.erf %{{.*}} : f64
+// CHECK: math.exp %{{.*}} : vector<[4]xf32>
+// CHECK: math.cbrt %{{.*}} : f32
+gpu.module @kernels {
+  func.func @other_types_and_ops_stay(%a: f64, %c: vector<[4]xf32>, %d: f32)
+      -> (f64, vector<[4]xf32>, f32) {
+    %0 = math.erf %a : f64
+    %1 = math.exp %c : vector<[4]xf32>
+    %2 = math.cbrt %d : f32
+    return %0, %1, %2 : f64, vector<[4]xf32>, f32
   }
 }

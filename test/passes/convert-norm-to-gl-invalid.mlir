@@ -10,48 +10,58 @@ norm.kernel @untiled(%x: memref<8x32xf32>, %y: memref<8xf32>) space(%m = 8, %n =
 // -----
 
 // expected-error@+1 {{expected a kernel with a schedule; run norm-select-schedule first}}
-norm.kernel @unscheduled(%x: memref<8x32xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %r = 1 : tile, %t = 32 : tile) {
-  %0 = norm.read %x[%b + %r, %t] : memref<8x32xf32>
+norm.kernel @unscheduled(%x: memref<8x32xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %t = 32 : thread) {
+  %0 = norm.read %x[%b, %t] : memref<8x32xf32>
   %1 = norm.reduce add %0 over(%t) : f32
-  norm.write %1, %y[%b + %r] : memref<8xf32>
+  norm.write %1, %y[%b] : memref<8xf32>
 }
 
 // -----
 
-// expected-error@+1 {{unsupported: expected dims spread over the grid and tiles alone, got a loop dim}}
-norm.kernel @looped(%x: memref<8x64xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %r = 1 : tile, %c = 2 : loop, %t = 32 : tile)
-    schedule(#norm.schedule<chunk = 32>) {
-  %0 = norm.read %x[%b + %r, %c * 32 + %t] : memref<8x64xf32>
-  %1 = norm.reduce add %0 over(%c, %t) : f32
-  norm.write %1, %y[%b + %r] : memref<8xf32>
+// expected-error@+1 {{unsupported: a cluster dim; supported: dims spread over the grid, loops and tiles}}
+norm.kernel @cluster(%x: memref<8x64xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %k = 2 : cluster, %t = 32 : thread)
+    schedule(#norm.schedule<spread = [[grid], [cluster(2), lane(32)]]>) {
+  %0 = norm.read %x[%b, %k * 32 + %t] : memref<8x64xf32>
+  %1 = norm.reduce add %0 over(%k, %t) : f32
+  norm.write %1, %y[%b] : memref<8xf32>
 }
 
 // -----
 
 // expected-error@+1 {{expected tile dims whose extents are powers of two, got 48}}
-norm.kernel @ragged(%x: memref<8x48xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %r = 1 : tile, %t = 48 : tile)
-    schedule(#norm.schedule<chunk = 64>) {
-  %0 = norm.read %x[%b + %r, %t] : memref<8x48xf32>
+norm.kernel @ragged(%x: memref<8x48xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %t = 48 : thread)
+    schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<8x48xf32>
   %1 = norm.reduce add %0 over(%t) : f32
-  norm.write %1, %y[%b + %r] : memref<8xf32>
+  norm.write %1, %y[%b] : memref<8xf32>
 }
 
 // -----
 
-norm.kernel @over_grid(%x: memref<8x32xf32>, %y: memref<32xf32>) space(%b = 8 : grid, %r = 1 : tile, %t = 32 : tile)
-    schedule(#norm.schedule<chunk = 32>) {
-  %0 = norm.read %x[%b + %r, %t] : memref<8x32xf32>
+// expected-error@+1 {{expected tile dims of extents [32, 2], as the schedule says, got [64]}}
+norm.kernel @other_tile(%x: memref<8x64xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %t = 64 : thread)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<8x64xf32>
+  %1 = norm.reduce add %0 over(%t) : f32
+  norm.write %1, %y[%b] : memref<8xf32>
+}
+
+// -----
+
+norm.kernel @over_grid(%x: memref<8x32xf32>, %y: memref<32xf32>) space(%b = 8 : grid, %t = 32 : thread)
+    schedule(#norm.schedule<spread = [[grid], [lane(32)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<8x32xf32>
   // expected-error@+1 {{unsupported: expected reductions over dims that a CTA holds whole, got dim 0}}
-  %1 = norm.reduce add %0 over(%b, %r) : f32
+  %1 = norm.reduce add %0 over(%b) : f32
   norm.write %1, %y[%t] : memref<32xf32>
 }
 
 // -----
 
-norm.kernel @shared(%x: memref<8x32xf32>, %y: memref<8x32xf32>) space(%b = 8 : grid, %r = 1 : tile, %t = 32 : tile)
-    schedule(#norm.schedule<chunk = 32>) {
-  %0 = norm.read %x[%b + %r, %t] : memref<8x32xf32>
+norm.kernel @shared(%x: memref<8x32xf32>, %y: memref<8x32xf32>) space(%b = 8 : grid, %t = 32 : thread)
+    schedule(#norm.schedule<spread = [[grid], [lane(32)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<8x32xf32>
   // expected-error@+1 {{unsupported: expected a value cached in registers, got shared}}
   %1 = norm.cache %0 in shared : f32
-  norm.write %1, %y[%b + %r, %t] : memref<8x32xf32>
+  norm.write %1, %y[%b, %t] : memref<8x32xf32>
 }

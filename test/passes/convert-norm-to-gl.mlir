@@ -1,8 +1,6 @@
 // RUN: norma-opt %s --split-input-file --mlir-print-local-scope --convert-norm-to-gl | FileCheck %s
 //
-// A scheduled kernel becomes one CTA's program: dims become the CTA's place and axes of tiles.
-
-#schedule = #norm.schedule<vector = 2, chunk = 64>
+// A scheduled kernel becomes one CTA's program: dims become the CTA's place, steps of loops, and axes of tiles.
 
 // CHECK-LABEL: norm.launch @sum::@sum
 func.func @host(%x: memref<?x64xf32>, %y: memref<?xf32>) {
@@ -10,20 +8,25 @@ func.func @host(%x: memref<?x64xf32>, %y: memref<?xf32>) {
   return
 }
 
+// What a thread holds is reduced first, then what threads do.
 // CHECK-LABEL: gpu.module @sum
 // CHECK: gpu.func @sum(%[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?xf32>) kernel
 // CHECK-SAME: gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0 * 256, s0 * 4)>, sizes = [0, 0], alignments = [1, 1]>
 // CHECK-SAME: gl.num_warps = 1
 // CHECK: %[[B:.*]] = gpu.block_id x
-// CHECK: %[[T:.*]] = gl.load %[[X]] at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%[[B]]) : memref<?x64xf32> -> tensor<1x64xf32, #gl.blocked<size_per_thread = [1, 2], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>>
-// CHECK: %[[S:.*]] = gl.reduce %[[T]] axis 1
+// CHECK: %[[T:.*]] = gl.load %[[X]] at affine_map<(d0, d1, d2) -> (d0, d1 * 2 + d2)>(%[[B]]) : memref<?x64xf32> -> tensor<32x2xf32, #gl.linear<register = {{\[\[}}0, 1]], lane = {{\[\[}}1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [], block = []>>
+// CHECK: %[[P:.*]] = gl.reduce %[[T]] axis 1
 // CHECK: arith.addf {{.*}} fastmath<nsz>
-// CHECK: gl.store %[[S]], %[[Y]] at affine_map<(d0, d1) -> (d0 + d1)>(%[[B]])
+// CHECK: %[[S:.*]] = gl.reduce %[[P]] axis 0
+// CHECK: %[[E:.*]] = tensor.extract %[[S]][]
+// CHECK: %[[W:.*]] = tensor.splat %[[E]]
+// CHECK: gl.store %[[W]], %[[Y]] at affine_map<(d0) -> (d0)>(%[[B]])
 norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
-    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#schedule) {
-  %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
-  %1 = norm.reduce add %0 over(%t) : f32
-  norm.write %1, %y[%b + %r] : memref<?xf32>
+    space(%b = dim(%x, 0) : grid, %t = 32 : thread, %v = 2 : register)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%b, %t * 2 + %v] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%t, %v) : f32
+  norm.write %1, %y[%b] : memref<?xf32>
 }
 
 // -----
@@ -35,18 +38,18 @@ norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
 // CHECK-SAME: grid = affine_map<()[s0] -> (s0 ceildiv 8)>, traffic = affine_map<()[s0] -> (s0 * 44, s0 * 4)>
 // CHECK-DAG: %[[M:.*]] = memref.dim
 // CHECK-DAG: %[[B:.*]] = gpu.block_id x
-// CHECK: gl.load {{.*}} where affine_map<(d0, d1, d2)[s0] -> (d0 * 8 + d1, s0, d2, 11)>[%[[M]]] other {{.*}} threads_per_warp = [8, 4], warps_per_cta = [1, 1]
+// CHECK: gl.load {{.*}} where affine_map<(d0, d1, d2, d3)[s0] -> (d0 * 8 + d1, s0, d2 * 4 + d3, 11)>[%[[M]]] other {{.*}} lane = {{\[\[}}0, 1, 0], [0, 2, 0], [1, 0, 0], [2, 0, 0], [4, 0, 0]]
 // CHECK: %[[I:.*]] = arith.constant 0xFF800000 : f32
-// CHECK: %[[MASK:.*]] = gl.mask affine_map<(d0, d1) -> (d1, 11)>() []
+// CHECK: %[[MASK:.*]] = gl.mask affine_map<(d0, d1, d2) -> (d1 * 4 + d2, 11)>() []
 // CHECK: arith.select %[[MASK]]
 // CHECK: arith.maximumf
 // CHECK: gl.store {{.*}} where affine_map<(d0, d1)[s0] -> (d0 * 8 + d1, s0)>[%[[M]]]
 norm.kernel @guarded(%x: memref<?x11xf32>, %y: memref<?xf32>)
-    space(%b = dim(%x, 0) ceildiv 8 : grid, %r = 8 : tile, %t = 16 : tile)
-    where(%b * 8 + %r < dim(%x, 0), %t < 11)
-    schedule(#norm.schedule<rows_per_cta = 8, threads_per_row = 4, chunk = 16>) {
-  %0 = norm.read %x[%b * 8 + %r, %t] : memref<?x11xf32>
-  %1 = norm.reduce max %0 over(%t) : f32
+    space(%b = dim(%x, 0) ceildiv 8 : grid, %r = 8 : thread, %t = 4 : thread, %v = 4 : register)
+    where(%b * 8 + %r < dim(%x, 0), %t * 4 + %v < 11)
+    schedule(#norm.schedule<spread = [[grid, lane(8)], [lane(4), vector(4)]]>) {
+  %0 = norm.read %x[%b * 8 + %r, %t * 4 + %v] : memref<?x11xf32>
+  %1 = norm.reduce max %0 over(%t, %v) : f32
   norm.write %1, %y[%b * 8 + %r] : memref<?xf32>
 }
 
@@ -56,13 +59,12 @@ norm.kernel @guarded(%x: memref<?x11xf32>, %y: memref<?xf32>)
 
 // CHECK-LABEL: gpu.func @weighted
 // CHECK-NOT: gl.mask
-// CHECK: gl.coordinates affine_map<(d0) -> (d0)>() : tensor<16xindex, #gl.slice<axis = 0
+// CHECK: gl.coordinates affine_map<(d0) -> (d0)>() : tensor<16xindex
 // CHECK: gl.optimization_barrier
-// CHECK: gl.broadcast {{.*}} axis 0
 norm.kernel @weighted(%x: memref<8x11xf32>, %y: memref<8x11xf32>)
-    space(%b = 8 : grid, %r = 1 : tile, %t = 16 : tile) where(%t < 11)
-    schedule(#norm.schedule<chunk = 16>) {
-  %0 = norm.read %x[%b + %r, %t] : memref<8x11xf32>
+    space(%b = 8 : grid, %t = 16 : thread) where(%t < 11)
+    schedule(#norm.schedule<spread = [[grid], [lane(16)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<8x11xf32>
   %1 = arith.mulf %0, %0 : f32
   %2 = norm.reduce add %1 over(%t) : f32
   %3 = arith.index_cast %t : index to i32
@@ -70,7 +72,24 @@ norm.kernel @weighted(%x: memref<8x11xf32>, %y: memref<8x11xf32>)
   %5 = norm.cache %0 in register : f32
   %6 = arith.mulf %5, %2 : f32
   %7 = arith.mulf %6, %4 : f32
-  norm.write %7, %y[%b + %r, %t] : memref<8x11xf32>
+  norm.write %7, %y[%b, %t] : memref<8x11xf32>
+}
+
+// -----
+
+// A value of a whole row is there in dead lanes too, and no read made it zero: the sum must not see it there.
+
+// CHECK-LABEL: gpu.func @dead_lanes
+// CHECK: %[[WIDE:.*]] = tensor.splat %{{.*}} : tensor<32x2xf32
+// CHECK: %[[NONE:.*]] = tensor.splat %{{.*}} : tensor<32x2xf32
+// CHECK: %[[MASK:.*]] = gl.mask affine_map<(d0, d1) -> (d0 * 2 + d1, 50)>() []
+// CHECK: arith.select %[[MASK]], %[[WIDE]], %[[NONE]]
+norm.kernel @dead_lanes(%s: memref<4xf32>, %y: memref<4xf32>)
+    space(%m = 4 : grid, %t = 32 : thread, %v = 2 : register) where(%t * 2 + %v < 50)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]]>) {
+  %0 = norm.read %s[%m] : memref<4xf32>
+  %1 = norm.reduce add %0 over(%t, %v) : f32
+  norm.write %1, %y[%m] : memref<4xf32>
 }
 
 // -----
@@ -83,44 +102,324 @@ norm.kernel @weighted(%x: memref<8x11xf32>, %y: memref<8x11xf32>)
 // CHECK: arith.remui %{{.*}}, %[[C3]]
 // CHECK: arith.divui %{{.*}}, %[[C3]]
 norm.kernel @two_grid_dims(%x: memref<?x3x32xf32, strided<[512, 64, 1]>>, %y: memref<?x3xf32>)
-    space(%a = dim(%x, 0) : grid, %b = 3 : grid, %r = 1 : tile, %t = 32 : tile)
-    schedule(#norm.schedule<chunk = 32>) {
-  %0 = norm.read %x[%a, %b + %r, %t] : memref<?x3x32xf32, strided<[512, 64, 1]>>
+    space(%a = dim(%x, 0) : grid, %b = 3 : grid, %t = 32 : thread)
+    schedule(#norm.schedule<spread = [[grid], [grid], [lane(32)]]>) {
+  %0 = norm.read %x[%a, %b, %t] : memref<?x3x32xf32, strided<[512, 64, 1]>>
   %1 = norm.reduce add %0 over(%t) : f32
-  norm.write %1, %y[%a, %b + %r] : memref<?x3xf32>
+  norm.write %1, %y[%a, %b] : memref<?x3xf32>
 }
 
 // -----
 
-// A space that is one row is reduced in every row's place of the tile, and written from the one that the guard leaves.
-// CHECK-LABEL: gpu.func @one_row(
-// CHECK: %[[X:.*]] = gl.load %{{.*}} : memref<8xf32> -> tensor<8xf32, #gl.slice<axis = 0,
-// CHECK: %[[WIDE:.*]] = gl.broadcast %[[X]] axis 0
-// CHECK: %[[SUM:.*]] = gl.reduce %[[WIDE]] axis 1 : (tensor<4x8xf32,
-// CHECK: gl.store %[[SUM]], %{{.*}} at affine_map<(d0, d1) -> ()>(%{{.*}}) where affine_map<(d0, d1) -> (d0 * 4 + d1, 1)>[] : tensor<4xf32,
-norm.kernel @one_row(%x: memref<8xf32>, %y: memref<f32>) space(%b = 1 : grid, %r = 4 : tile, %t = 8 : tile)
-    where(%b * 4 + %r < 1) schedule(#norm.schedule<rows_per_cta = 4, threads_per_row = 8, chunk = 8>) {
-  %0 = norm.read %x[%t] : memref<8xf32>
+// Every CTA of a grid dim that a write leaves out has its value; the first writes it. A result without dims is a tile of
+// rank 0.
+
+// CHECK-LABEL: gpu.func @one_result(
+// CHECK: %[[B:.*]] = gpu.block_id x
+// CHECK: gl.store %{{.*}}, %{{.*}} at affine_map<(d0) -> ()>(%[[B]]) where affine_map<(d0) -> (d0, 1)>[] : tensor<f32,
+norm.kernel @one_result(%x: memref<32xf32>, %y: memref<f32>) space(%b = 4 : grid, %t = 32 : thread)
+    schedule(#norm.schedule<spread = [[grid], [lane(32)]]>) {
+  %0 = norm.read %x[%t] : memref<32xf32>
   %1 = norm.reduce add %0 over(%t) : f32
   norm.write %1, %y[] : memref<f32>
 }
 
 // -----
-// Streaming: what one CTA alone touches leaves the caches first, what all share stays. Rows of one thread repeat the
-// layout of fewer warps.
 
-// CHECK-LABEL: gpu.func @streaming
+// A reduction over two dims takes one axis after the other, threads last.
+
+// CHECK-LABEL: gpu.func @two_dims(
+// CHECK: gl.reduce %{{.*}} axis 2 : (tensor<4x16x2xf32,
+// CHECK: gl.reduce %{{.*}} axis 1 : (tensor<4x16xf32,
+// CHECK: gl.reduce %{{.*}} axis 0 : (tensor<4xf32,
+norm.kernel @two_dims(%x: memref<8x3x32xf32>, %y: memref<8xf32>)
+    space(%m = 8 : grid, %p = 4 : thread, %t = 16 : thread, %v = 2 : register) where(%p < 3)
+    schedule(#norm.schedule<spread = [[grid], [warp(4)], [lane(16), vector(2)]]>) {
+  %0 = norm.read %x[%m, %p, %t * 2 + %v] : memref<8x3x32xf32>
+  %1 = norm.reduce add %0 over(%p, %t, %v) : f32
+  norm.write %1, %y[%m] : memref<8xf32>
+}
+
+// -----
+
+// Values are broadcast along any axis: a row's behind its own, a column's before its own.
+
+// CHECK-LABEL: gpu.func @broadcast(
+// CHECK: %[[ROW:.*]] = gl.load %arg0
+// CHECK: %[[COLUMN:.*]] = gl.load %arg1
+// CHECK: %[[ROWS:.*]] = gl.broadcast %[[ROW]] axis 1
+// CHECK: %[[LEFT:.*]] = gl.broadcast %[[ROWS]] axis 2
+// CHECK: %[[RIGHT:.*]] = gl.broadcast %[[COLUMN]] axis 0
+// CHECK: arith.mulf %[[LEFT]], %[[RIGHT]]
+norm.kernel @broadcast(%x: memref<4xf32>, %w: memref<64xf32>, %y: memref<4x64xf32>)
+    space(%b = 2 : grid, %r = 2 : thread, %t = 32 : thread, %v = 2 : register)
+    schedule(#norm.schedule<spread = [[grid, warp(2)], [lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%b * 2 + %r] : memref<4xf32>
+  %1 = norm.read %w[%t * 2 + %v] : memref<64xf32>
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%b * 2 + %r, %t * 2 + %v] : memref<4x64xf32>
+}
+
+// -----
+
+// Without a reduction, what one CTA alone touches leaves the caches first, what all share stays; CTAs for each SM are
+// passed on. Rows in the registers of a thread are an axis of their own.
+
+// CHECK-LABEL: gpu.func @elementwise
 // CHECK-SAME: gl.min_ctas_per_sm = 4 : i64
 // CHECK-SAME: gl.num_warps = 2
 // CHECK: gl.load %arg0 {{.*}} cache <l1 = no_allocate, l2 = evict_first>
-// CHECK-SAME: tensor<4x64xf32, #gl.blocked<size_per_thread = [1, 2], threads_per_warp = [1, 32], warps_per_cta = [2, 1], order = [1, 0]>>
+// CHECK-SAME: tensor<2x2x32x4xf32, #gl.linear<register = {{\[\[}}0, 0, 0, 1], [0, 0, 0, 2], [1, 0, 0, 0]], lane = {{.*}}, warp = {{\[\[}}0, 1, 0, 0]], block = []>>
 // CHECK: gl.load %arg1 {{.*}} cache <l1 = evict_last, l2 = evict_last>
 // CHECK: gl.store {{.*}} cache <l1 = no_allocate, l2 = evict_first>
-norm.kernel @streaming(%x: memref<8x64xf32>, %w: memref<64xf32>, %y: memref<8x64xf32>)
-    space(%b = 2 : grid, %r = 4 : tile, %t = 64 : tile)
-    schedule(#norm.schedule<rows_per_cta = 4, vector = 2, chunk = 64, rows_per_thread = 2, eviction = streaming, min_ctas_per_sm = 4>) {
-  %0 = norm.read %x[%b * 4 + %r, %t] : memref<8x64xf32>
-  %1 = norm.read %w[%t] : memref<64xf32>
+norm.kernel @elementwise(%x: memref<8x128xf32>, %w: memref<128xf32>, %y: memref<8x128xf32>)
+    space(%b = 2 : grid, %r = 2 : register, %w0 = 2 : thread, %t = 32 : thread, %v = 4 : register)
+    schedule(#norm.schedule<spread = [[grid, register(2), warp(2)], [lane(32), vector(4)]], min_ctas_per_sm = 4>) {
+  %0 = norm.read %x[%b * 4 + %r * 2 + %w0, %t * 4 + %v] : memref<8x128xf32>
+  %1 = norm.read %w[%t * 4 + %v] : memref<128xf32>
   %2 = arith.mulf %0, %1 : f32
-  norm.write %2, %y[%b * 4 + %r, %t] : memref<8x64xf32>
+  norm.write %2, %y[%b * 4 + %r * 2 + %w0, %t * 4 + %v] : memref<8x128xf32>
+}
+
+// -----
+
+// Accesses of less than 16 bytes share sectors with others of their CTA, and get no hint.
+
+// CHECK-LABEL: gpu.func @narrow
+// CHECK-NOT: cache <
+// CHECK: gpu.return
+norm.kernel @narrow(%x: memref<8x64xf32>, %y: memref<8x64xf32>)
+    space(%b = 8 : grid, %t = 32 : thread, %v = 2 : register)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%b, %t * 2 + %v] : memref<8x64xf32>
+  norm.write %0, %y[%b, %t * 2 + %v] : memref<8x64xf32>
+}
+
+// -----
+
+// Where steps divide the row there is one loop, without a guard. It carries what each thread has come to; threads meet
+// behind it.
+
+// CHECK-LABEL: gpu.func @whole_steps
+// CHECK: %[[ZERO:.*]] = arith.constant -0.000000e+00
+// CHECK: %[[INIT:.*]] = tensor.splat %[[ZERO]] : tensor<32xf32,
+// CHECK: %[[STEPS:.*]] = arith.constant 16 : index
+// CHECK: %[[SUM:.*]] = scf.for %{{.*}} = %{{.*}} to %[[STEPS]] step %{{.*}} iter_args(%[[SO_FAR:.*]] = %[[INIT]])
+// CHECK-NOT: where
+// CHECK: %[[PART:.*]] = gl.reduce %{{.*}} axis 1
+// CHECK: %[[NEXT:.*]] = arith.addf %[[SO_FAR]], %[[PART]] fastmath<nsz> : tensor<32xf32,
+// CHECK: scf.yield %[[NEXT]]
+// CHECK: gl.reduce %[[SUM]] axis 0
+// CHECK-NOT: scf.for
+// CHECK: gpu.return
+norm.kernel @whole_steps(%x: memref<?x2048xf32>, %y: memref<?xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 16 : loop, %t = 32 : thread, %v = 4 : register)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(4)]]>) {
+  %0 = norm.read %x[%b, %c * 128 + %t * 4 + %v] : memref<?x2048xf32>
+  %1 = norm.reduce add %0 over(%c, %t, %v) : f32
+  norm.write %1, %y[%b] : memref<?xf32>
+}
+
+// -----
+
+// Where they do not, the guard is left to a second loop, which begins where the first ended and with what it came to.
+
+// CHECK-LABEL: gpu.func @tail
+// CHECK: %[[FULL:.*]] = arith.constant 2 : index
+// CHECK: %[[MAIN:.*]] = scf.for %{{.*}} to %[[FULL]]
+// CHECK-NOT: where
+// CHECK-NOT: gl.mask
+// CHECK: scf.yield
+// CHECK: %[[LOWER:.*]] = arith.constant 2 : index
+// CHECK: %[[UPPER:.*]] = arith.constant 3 : index
+// CHECK: %[[ALL:.*]] = scf.for %[[C:.*]] = %[[LOWER]] to %[[UPPER]] step %{{.*}} iter_args(%{{.*}} = %[[MAIN]])
+// CHECK: gl.load {{.*}} where affine_map<(d0, d1, d2, d3) -> (d1 * 128 + d2 * 4 + d3, 300)>
+// CHECK: gl.mask affine_map<(d0, d1, d2) -> (d0 * 128 + d1 * 4 + d2, 300)>(%[[C]])
+// CHECK: scf.yield
+// CHECK: gl.reduce %[[ALL]] axis 0
+norm.kernel @tail(%x: memref<?x300xf32>, %y: memref<?xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 3 : loop, %t = 32 : thread, %v = 4 : register) where(%c * 128 + %t * 4 + %v < 300)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(4)]]>) {
+  %0 = norm.read %x[%b, %c * 128 + %t * 4 + %v] : memref<?x300xf32>
+  %1 = norm.reduce max %0 over(%c, %t, %v) : f32
+  norm.write %1, %y[%b] : memref<?xf32>
+}
+
+// -----
+
+// A row that not even one step fills is the second loop alone.
+
+// CHECK-LABEL: gpu.func @tail_alone
+// CHECK: arith.constant 0 : index
+// CHECK: scf.for
+// CHECK: where affine_map
+// CHECK-NOT: scf.for
+// CHECK: gpu.return
+norm.kernel @tail_alone(%x: memref<?x20xf32>, %y: memref<?xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 1 : loop, %t = 32 : thread) where(%c * 32 + %t < 20)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]]>) {
+  %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x20xf32>
+  %1 = norm.reduce max %0 over(%c, %t) : f32
+  norm.write %1, %y[%b] : memref<?xf32>
+}
+
+// -----
+
+// Of a row whose length only the run knows, the steps that lie within it whole are counted there.
+
+// CHECK-LABEL: gpu.func @dynamic
+// CHECK: %[[N:.*]] = memref.dim
+// CHECK: %[[STEPS:.*]] = arith.divui
+// CHECK: %[[ROOM:.*]] = arith.subi %[[N]], %{{.*}} : index
+// CHECK: %[[CLAMPED:.*]] = arith.maxsi %[[ROOM]], %{{.*}} : index
+// CHECK: %[[WHOLE:.*]] = arith.divui
+// CHECK: %[[FULL:.*]] = arith.minsi %[[WHOLE]], %[[STEPS]] : index
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[FULL]]
+// CHECK-NOT: where
+// CHECK: scf.for %{{.*}} = %[[FULL]] to %[[STEPS]]
+// CHECK: where affine_map<(d0, d1, d2)[s0] -> (d1 * 32 + d2, s0)>[%[[N]]]
+norm.kernel @dynamic(%x: memref<?x?xf32>, %y: memref<?xf32>)
+    space(%b = dim(%x, 0) : grid, %c = dim(%x, 1) ceildiv 32 : loop, %t = 32 : thread) where(%c * 32 + %t < dim(%x, 1))
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]]>) {
+  %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x?xf32>
+  %1 = norm.reduce max %0 over(%c, %t) : f32
+  norm.write %1, %y[%b] : memref<?xf32>
+}
+
+// -----
+
+// A walk over rows ends, for each CTA, with its last row: the bound follows from the CTA's number, and no step needs a
+// guard or a second loop.
+
+// CHECK-LABEL: gpu.func @walk
+// CHECK-SAME: grid = affine_map<()[s0] -> (4)>
+// CHECK: %[[M:.*]] = memref.dim
+// CHECK: %[[B:.*]] = gpu.block_id x
+// CHECK: %[[ROOM:.*]] = arith.subi %[[M]], %[[B]] : index
+// CHECK: arith.maxsi %[[ROOM]]
+// CHECK: %[[ROWS:.*]] = arith.minsi
+// CHECK: scf.for %[[S:.*]] = %{{.*}} to %[[ROWS]]
+// CHECK: gl.load %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 4 + d1, d2)>(%[[S]], %[[B]]) : memref
+// CHECK: gl.store %{{.*}} at affine_map<(d0, d1) -> (d0 * 4 + d1)>(%[[S]], %[[B]]) : tensor
+// CHECK-NOT: scf.for
+// CHECK: gpu.return
+norm.kernel @walk(%x: memref<?x32xf32>, %y: memref<?xf32>)
+    space(%s = dim(%x, 0) ceildiv 4 : loop, %p = 4 : grid, %t = 32 : thread) where(%s * 4 + %p < dim(%x, 0))
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32)]]>) {
+  %0 = norm.read %x[%s * 4 + %p, %t] : memref<?x32xf32>
+  %1 = norm.reduce add %0 over(%t) : f32
+  norm.write %1, %y[%s * 4 + %p] : memref<?xf32>
+}
+
+// -----
+
+// A combiner of two values carries two tiles; each step is the combiner on tiles, its constants splat.
+
+// CHECK-LABEL: gpu.func @two_values
+// CHECK: %[[BOTH:.*]]:2 = scf.for {{.*}} iter_args(%[[MAX:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}}) ->
+// CHECK: %[[LARGER:.*]] = arith.maximumf %[[MAX]], %{{.*}} : tensor<32xf32,
+// CHECK: %[[MORE:.*]] = arith.addf %[[SUM]], %{{.*}} : tensor<32xf32,
+// CHECK: %[[HALF:.*]] = tensor.splat %{{.*}} : tensor<32xf32,
+// CHECK: %[[HALVED:.*]] = arith.mulf %[[MORE]], %[[HALF]] : tensor<32xf32,
+// CHECK: scf.yield %[[LARGER]], %[[HALVED]]
+// CHECK: gl.reduce %[[BOTH]]#0, %[[BOTH]]#1 axis 0
+norm.kernel @two_values(%x: memref<?x64xf32>, %y: memref<?xf32>, %z: memref<?xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]]>) {
+  %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x64xf32>
+  %max, %sum = norm.reduce %0, %0 over(%c, %t) identity [0xFF800000 : f32, 0.0 : f32] : f32, f32 combine {
+  ^bb0(%m0: f32, %s0: f32, %m1: f32, %s1: f32):
+    %m = arith.maximumf %m0, %m1 : f32
+    %s2 = arith.addf %s0, %s1 : f32
+    %half = arith.constant 0.5 : f32
+    %s = arith.mulf %s2, %half : f32
+    norm.yield %m, %s : f32, f32
+  }
+  norm.write %max, %y[%b] : memref<?xf32>
+  norm.write %sum, %z[%b] : memref<?xf32>
+}
+
+// -----
+
+// Two reductions that cross, each over a loop that the other keeps, are two nests, and each reads for itself.
+
+// CHECK-LABEL: gpu.func @two_nests
+// CHECK: scf.for %[[M:.*]] = %{{.*}}
+// CHECK: scf.for %[[N:.*]] = {{.*}} iter_args
+// CHECK: gl.load {{.*}}(%[[M]], %[[N]])
+// CHECK: gl.reduce %{{.*}} axis 1
+// CHECK: gl.store %{{.*}}, %arg1
+// CHECK: scf.for %[[N:.*]] = %{{.*}}
+// CHECK: scf.for %[[M:.*]] = {{.*}} iter_args
+// CHECK: gl.load {{.*}}(%[[M]], %[[N]])
+// CHECK: gl.reduce %{{.*}} axis 0
+// CHECK: gl.store %{{.*}}, %arg2
+norm.kernel @two_nests(%x: memref<64x128xf32>, %y: memref<64xf32>, %z: memref<128xf32>)
+    space(%a = 16 : loop, %w = 4 : thread, %c = 4 : loop, %t = 32 : thread)
+    schedule(#norm.schedule<spread = [[loop, warp(4)], [loop, lane(32)]]>) {
+  %0 = norm.read %x[%a * 4 + %w, %c * 32 + %t] : memref<64x128xf32>
+  %1 = norm.reduce add %0 over(%c, %t) : f32
+  norm.write %1, %y[%a * 4 + %w] : memref<64xf32>
+  %2 = norm.reduce add %0 over(%a, %w) : f32
+  norm.write %2, %z[%c * 32 + %t] : memref<128xf32>
+}
+
+// -----
+
+// A row kept in L1 stays there until the last nest has it, and the launch leaves L1 the most room.
+
+// CHECK-LABEL: gpu.func @kept_in_l1
+// CHECK-SAME: carveout = 0>
+// CHECK: gl.load {{.*}} cache <l1 = evict_last, l2 = evict_last>
+// CHECK: gl.load {{.*}} cache <l1 = evict_last, l2 = evict_last>
+// CHECK: gl.load {{.*}} cache <l1 = evict_first, l2 = evict_first>
+norm.kernel @kept_in_l1(%x: memref<?x4096xf32>, %y: memref<?x4096xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 32 : loop, %t = 32 : thread, %v = 4 : register)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(4)]], keep = [l1]>) {
+  %0 = norm.read %x[%b, %c * 128 + %t * 4 + %v] : memref<?x4096xf32>
+  %1 = norm.reduce max %0 over(%c, %t, %v) : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = norm.reduce add %2 over(%c, %t, %v) : f32
+  %4 = arith.divf %2, %3 : f32
+  norm.write %4, %y[%b, %c * 128 + %t * 4 + %v] : memref<?x4096xf32>
+}
+
+// -----
+
+// One kept in L2 takes no room in L1. Both loops that a tail makes of one nest have that nest's hints.
+
+// CHECK-LABEL: gpu.func @kept_in_l2
+// CHECK-NOT: carveout
+// CHECK: scf.for
+// CHECK: gl.load {{.*}} cache <l1 = no_allocate, l2 = evict_last>
+// CHECK: scf.for
+// CHECK: gl.load {{.*}} cache <l1 = no_allocate, l2 = evict_last>
+// CHECK: scf.for
+// CHECK: gl.load {{.*}} cache <l1 = no_allocate, l2 = evict_first>
+// CHECK: scf.for
+// CHECK: gl.load {{.*}} cache <l1 = no_allocate, l2 = evict_first>
+norm.kernel @kept_in_l2(%x: memref<?x4095xf32>, %y: memref<?x4095xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 32 : loop, %t = 32 : thread, %v = 4 : register)
+    where(%c * 128 + %t * 4 + %v < 4095)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(4)]], keep = [l2]>) {
+  %0 = norm.read %x[%b, %c * 128 + %t * 4 + %v] : memref<?x4095xf32>
+  %1 = norm.reduce max %0 over(%c, %t, %v) : f32
+  %2 = arith.subf %0, %1 : f32
+  norm.write %2, %y[%b, %c * 128 + %t * 4 + %v] : memref<?x4095xf32>
+}
+
+// -----
+
+// One that is kept nowhere is read again without hints.
+
+// CHECK-LABEL: gpu.func @kept_nowhere
+// CHECK-NOT: gl.load {{.*}} cache <
+// CHECK: gpu.return
+norm.kernel @kept_nowhere(%x: memref<?x4096xf32>, %y: memref<?x4096xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 32 : loop, %t = 32 : thread, %v = 4 : register)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(4)]], keep = [none]>) {
+  %0 = norm.read %x[%b, %c * 128 + %t * 4 + %v] : memref<?x4096xf32>
+  %1 = norm.reduce max %0 over(%c, %t, %v) : f32
+  %2 = arith.subf %0, %1 : f32
+  norm.write %2, %y[%b, %c * 128 + %t * 4 + %v] : memref<?x4096xf32>
 }

@@ -10,10 +10,9 @@
 // CHECK: gl.local_store %[[P]], %[[M]]
 // CHECK: %[[G:.*]] = gl.local_load %[[M]]
 // CHECK-SAME: -> tensor<1x4xf32, #gl.linear<register = {{\[}}[0, 1], [0, 2]], lane = {{\[}}[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = {{\[}}[0, 0], [0, 0]], block = []>>
-// CHECK: %[[R:.*]] = gl.reduce %[[G]] axis 1
-// CHECK: arith.addf
-// CHECK: %[[S:.*]] = gl.convert_layout %[[R]]
+// CHECK: %[[S:.*]] = gl.reduce %[[G]] axis 1
 // CHECK-SAME: -> tensor<1xf32, #gl.slice<axis = 1, parent = #[[ROWS]]>>
+// CHECK: arith.addf
 // CHECK: gl.broadcast %[[S]] axis 1
 #rows = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>
 gpu.module @kernels {
@@ -61,8 +60,7 @@ gpu.module @kernels {
 // CHECK: gl.local_store %[[P]]#1, %[[M1]]
 // CHECK: %[[G1:.*]] = gl.local_load %[[M1]]
 // CHECK: %[[R:.*]]:2 = gl.reduce %[[G0]], %[[G1]] axis 1
-// CHECK: gl.convert_layout %[[R]]#0
-// CHECK: gl.convert_layout %[[R]]#1
+// CHECK: "test.use"(%[[R]]#0, %[[R]]#1)
 #two = #gl.blocked<size_per_thread = [2, 4], threads_per_warp = [1, 32], warps_per_cta = [1, 2], order = [1, 0]>
 gpu.module @kernels {
   gpu.func @several_tiles(%x: tensor<2x256xf32, #two>, %i: tensor<2x256xindex, #two>) {
@@ -85,7 +83,7 @@ gpu.module @kernels {
 // CHECK-LABEL: gpu.func @other_axes
 // CHECK: gl.local_alloc : <4x32xf32, #gl.plain<order = [0, 1]>>
 // CHECK: gl.local_alloc : <4xf32, #gl.plain<order = [0]>>
-// CHECK: gl.convert_layout %{{.*}} : tensor<f32, #gl.slice<axis = 0, parent = #gl.linear<{{.*}} -> tensor<f32,
+// CHECK: gl.reduce %{{.*}} axis 0 : (tensor<4xf32, #gl.linear<{{.*}} -> tensor<f32,
 #columns = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [4, 1], order = [1, 0]>
 #line = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [4], order = [0]>
 gpu.module @kernels {

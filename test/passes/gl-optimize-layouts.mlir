@@ -86,3 +86,25 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// An op that moves with a conversion stays where it was: outside of the loop.
+// CHECK-LABEL: gpu.func @loop
+// CHECK-SAME: (%[[A:.*]]: tensor<64xf32, #[[WIDE:[a-z0-9]+]]>
+// CHECK: %[[R:.*]] = math.exp %[[A]] : tensor<64xf32, #[[WIDE]]>
+// CHECK: scf.for
+// CHECK-NEXT: "test.use"(%[[R]])
+#wide = #gl.blocked<size_per_thread = [2], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+#narrow = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+gpu.module @kernels {
+  gpu.func @loop(%a: tensor<64xf32, #wide>, %lo: index, %hi: index, %step: index) {
+    %0 = gl.convert_layout %a : tensor<64xf32, #wide> -> tensor<64xf32, #narrow>
+    %1 = math.exp %0 : tensor<64xf32, #narrow>
+    scf.for %i = %lo to %hi step %step {
+      %2 = gl.convert_layout %1 : tensor<64xf32, #narrow> -> tensor<64xf32, #wide>
+      "test.use"(%2) : (tensor<64xf32, #wide>) -> ()
+    }
+    gpu.return
+  }
+}

@@ -74,7 +74,7 @@ gpu.module @kernels {
 // CHECK: gl.load %{{.*}} where {{.*}} vector 1 :
 // CHECK: gl.load %{{.*}} where {{.*}} vector 8 :
 #rows = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 8], order = [1, 0]>
-#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16], multiples = [1, 1, 8]>
 gpu.module @kernels {
   gpu.func @guards(%x: memref<?x4000xbf16>, %y: memref<?x?xbf16>, %limit: index) kernel attributes {gl.launch = #launch} {
     %i = gpu.block_id x
@@ -103,6 +103,64 @@ gpu.module @kernels {
   gpu.func @unknown(%x: memref<256xbf16>) kernel {
     %0 = gl.load %x at affine_map<(n) -> (n)>() : memref<256xbf16> -> tensor<256xbf16, #rows>
     %1 = gl.load %x at affine_map<(n) -> (n)>() vector 2 : memref<256xbf16> -> tensor<256xbf16, #rows>
+    gpu.return
+  }
+}
+
+// -----
+
+// An induction variable is the lower bound plus multiples of the step; what it is divided by must divide it.
+// CHECK-LABEL: gpu.func @loops
+// CHECK: gl.load %{{.*}} vector 8 :
+// CHECK: gl.load %{{.*}} vector 4 :
+// CHECK: gl.load %{{.*}} vector 2 :
+// CHECK: gl.load %{{.*}} vector 1 :
+// CHECK: gl.load %{{.*}} vector 8 :
+// CHECK: gl.load %{{.*}} vector 1 :
+#rows = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16]>
+gpu.module @kernels {
+  gpu.func @loops(%x: memref<?xbf16>, %hi: index) kernel attributes {gl.launch = #launch} {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %c256 = arith.constant 256 : index
+    %c3 = arith.constant 3 : index
+    scf.for %i = %c0 to %hi step %c256 {
+      %0 = gl.load %x at affine_map<(i, n) -> (i + n)>(%i) : memref<?xbf16> -> tensor<256xbf16, #rows>
+    }
+    scf.for %i = %c4 to %hi step %c256 {
+      %0 = gl.load %x at affine_map<(i, n) -> (i + n)>(%i) : memref<?xbf16> -> tensor<256xbf16, #rows>
+      %half = affine.apply affine_map<(i) -> (i floordiv 2)>(%i)
+      %1 = gl.load %x at affine_map<(i, n) -> (i + n)>(%half) : memref<?xbf16> -> tensor<256xbf16, #rows>
+      %third = arith.divui %i, %c3 : index
+      %2 = gl.load %x at affine_map<(i, n) -> (i + n)>(%third) : memref<?xbf16> -> tensor<256xbf16, #rows>
+    }
+    scf.for %i = %c0 to %hi step %c3 {
+      %eight = affine.apply affine_map<(i) -> (i * 16 mod 24)>(%i)
+      %0 = gl.load %x at affine_map<(i, n) -> (i + n)>(%eight) : memref<?xbf16> -> tensor<256xbf16, #rows>
+      %rest = arith.remui %i, %c256 : index
+      %1 = gl.load %x at affine_map<(i, n) -> (i + n)>(%rest) : memref<?xbf16> -> tensor<256xbf16, #rows>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Rows as long as a dynamic size begin where nothing is known of, unless the launch states a multiple of it.
+// CHECK-LABEL: gpu.func @dynamic_rows
+// CHECK: gl.load %{{.*}} vector 1 : memref<?x?xbf16>
+// CHECK: gl.load %{{.*}} vector 4 : memref<?x?xbf16>
+// CHECK: gl.load %{{.*}} vector 8 : memref<?x?x2xbf16>
+#rows = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 8], order = [1, 0]>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16, 16], multiples = [1, 1, 4, 2, 1, 4]>
+gpu.module @kernels {
+  gpu.func @dynamic_rows(%x: memref<?x?xbf16>, %y: memref<?x?xbf16>, %z: memref<?x?x2xbf16>) kernel attributes {gl.launch = #launch} {
+    %b = gpu.block_id x
+    %0 = gl.load %x at affine_map<(b, r, n) -> (b, n)>(%b) : memref<?x?xbf16> -> tensor<1x2048xbf16, #rows>
+    %1 = gl.load %y at affine_map<(b, r, n) -> (b, n)>(%b) : memref<?x?xbf16> -> tensor<1x2048xbf16, #rows>
+    %2 = gl.load %z at affine_map<(b, r, n) -> (b, 0, n)>(%b) : memref<?x?x2xbf16> -> tensor<1x2048xbf16, #rows>
+    "use"(%0, %1, %2) : (tensor<1x2048xbf16, #rows>, tensor<1x2048xbf16, #rows>, tensor<1x2048xbf16, #rows>) -> ()
     gpu.return
   }
 }

@@ -11,12 +11,12 @@
 // CHECK-NEXT: %[[V3:.*]] = arith.subf %[[A]], %[[V2]]
 // CHECK-NEXT: norm.write %[[V3]]
 norm.kernel @centred(%x: memref<?x64xbf16>, %y: memref<?x64xf32>)
-    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
-  %0 = norm.read %x[%b + %r, %t] : memref<?x64xbf16>
+    space(%b = dim(%x, 0) : grid, %t = 64 : thread) schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<?x64xbf16>
   %1 = arith.extf %0 : bf16 to f32
   %2 = norm.reduce max %1 over(%t) : f32
   %3 = arith.subf %1, %2 : f32
-  norm.write %3, %y[%b + %r, %t] : memref<?x64xf32>
+  norm.write %3, %y[%b, %t] : memref<?x64xf32>
 }
 
 // -----
@@ -39,39 +39,39 @@ norm.kernel @centred(%x: memref<?x64xbf16>, %y: memref<?x64xf32>)
 // CHECK-NEXT: %[[Y:.*]] = arith.divf %[[E2]], %[[SUM]]
 // CHECK-NEXT: norm.write %[[Y]]
 norm.kernel @softmax(%x: memref<?x64xbf16>, %y: memref<?x64xf32>)
-    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
-  %0 = norm.read %x[%b + %r, %t] : memref<?x64xbf16>
+    space(%b = dim(%x, 0) : grid, %t = 64 : thread) schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<?x64xbf16>
   %1 = arith.extf %0 : bf16 to f32
   %2 = norm.reduce max %1 over(%t) : f32
   %3 = arith.subf %1, %2 : f32
   %4 = math.exp %3 : f32
   %5 = norm.reduce add %4 over(%t) : f32
   %6 = arith.divf %4, %5 : f32
-  norm.write %6, %y[%b + %r, %t] : memref<?x64xf32>
+  norm.write %6, %y[%b, %t] : memref<?x64xf32>
 }
 
 // -----
 
 // A weight that contributes to no reduction is read once and not cached, and neither is a value of the whole row.
 // CHECK: norm.kernel @scaled(
-// CHECK: %[[X:.*]] = norm.read %arg0
+// CHECK: %[[X:.*]] = norm.read %x
 // CHECK-NEXT: norm.cache %[[X]] in register
 // CHECK-NOT: norm.cache
-// CHECK: norm.read %arg1
+// CHECK: norm.read %s
 // CHECK-NOT: norm.cache
-// CHECK: norm.read %arg2
+// CHECK: norm.read %w
 // CHECK-NOT: norm.cache
 norm.kernel @scaled(%x: memref<?x64xf32>, %s: memref<?xf32>, %w: memref<64xf32>, %y: memref<?x64xf32>)
-    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
-  %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
-  %1 = norm.read %s[%b + %r] : memref<?xf32>
+    space(%b = dim(%x, 0) : grid, %t = 64 : thread) schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<?x64xf32>
+  %1 = norm.read %s[%b] : memref<?xf32>
   %2 = arith.mulf %0, %1 : f32
   %3 = norm.reduce add %2 over(%t) : f32
   %4 = norm.read %w[%t] : memref<64xf32>
   %5 = arith.mulf %0, %4 : f32
   %6 = arith.mulf %3, %1 : f32
   %7 = arith.mulf %5, %6 : f32
-  norm.write %7, %y[%b + %r, %t] : memref<?x64xf32>
+  norm.write %7, %y[%b, %t] : memref<?x64xf32>
 }
 
 // -----
@@ -87,25 +87,46 @@ norm.kernel @scaled(%x: memref<?x64xf32>, %s: memref<?xf32>, %w: memref<64xf32>,
 // CHECK-NOT: arith.negf
 // CHECK: norm.write
 norm.kernel @sum_of_two(%x: memref<?x64xf32>, %z: memref<?x64xf32>, %y: memref<?x64xf32>)
-    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64>) {
-  %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
-  %1 = norm.read %z[%b + %r, %t] : memref<?x64xf32>
+    space(%b = dim(%x, 0) : grid, %t = 64 : thread) schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<?x64xf32>
+  %1 = norm.read %z[%b, %t] : memref<?x64xf32>
   %2 = arith.addf %0, %1 : f32
   %3 = arith.negf %0 : f32
   %4 = norm.reduce add %2 over(%t) : f32
   %5 = arith.subf %2, %4 : f32
   %6 = arith.mulf %5, %3 : f32
-  norm.write %6, %y[%b + %r, %t] : memref<?x64xf32>
+  norm.write %6, %y[%b, %t] : memref<?x64xf32>
 }
 
 // -----
 
+// What the schedule keeps elsewhere is read again.
 // CHECK: norm.kernel @uncached(
 // CHECK-NOT: norm.cache
 norm.kernel @uncached(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
-    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %t = 64 : tile) schedule(#norm.schedule<chunk = 64, cache = none>) {
-  %0 = norm.read %x[%b + %r, %t] : memref<?x64xf32>
+    space(%b = dim(%x, 0) : grid, %t = 64 : thread)
+    schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]], keep = [none]>) {
+  %0 = norm.read %x[%b, %t] : memref<?x64xf32>
   %1 = norm.reduce max %0 over(%t) : f32
   %2 = arith.subf %0, %1 : f32
-  norm.write %2, %y[%b + %r, %t] : memref<?x64xf32>
+  norm.write %2, %y[%b, %t] : memref<?x64xf32>
+}
+
+// -----
+
+// Each buffer has its own place.
+// CHECK: norm.kernel @places(
+// CHECK-NEXT: norm.read %x
+// CHECK-NEXT: %[[Z:.*]] = norm.read %z
+// CHECK-NEXT: norm.cache %[[Z]] in register
+// CHECK-NOT: norm.cache
+norm.kernel @places(%x: memref<?x64xf32>, %z: memref<?x64xf32>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) : grid, %t = 64 : thread)
+    schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]], keep = [l1, register, none]>) {
+  %0 = norm.read %x[%b, %t] : memref<?x64xf32>
+  %1 = norm.read %z[%b, %t] : memref<?x64xf32>
+  %2 = arith.addf %0, %1 : f32
+  %3 = norm.reduce add %2 over(%t) : f32
+  %4 = arith.subf %2, %3 : f32
+  norm.write %4, %y[%b, %t] : memref<?x64xf32>
 }

@@ -105,3 +105,104 @@ func.func @row.sum(%x: tensor<4x8xf32>) -> tensor<4xf32> {
   }
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// What a compute makes for a later one lies in scratch, as large as the writes reach; a result that is read again lies in
+// its own buffer; what nothing returned depends on makes no kernel.
+// CHECK-LABEL: func.func @chain(
+// CHECK-SAME: %[[X:.*]]: memref<?x8xf32> {{.*}}, %[[Y:.*]]: memref<?xf32> {norm.name = "scratch0", norm.output}, %[[Z:.*]]: memref<?xf32>
+// CHECK: %[[M:.*]] = memref.dim %[[X]], %{{.*}} : memref<?x8xf32>
+// CHECK: %[[S:.*]] = memref.alloc(%[[M]]) {alignment = 256 : i64, norm.name = "scratch1", norm.scratch} : memref<?x8xf32>
+// CHECK: norm.launch @chain_0(%[[X]], %[[S]])
+// CHECK: %[[M2:.*]] = affine.apply #{{.*}}()[%{{.*}}]
+// CHECK: %[[T:.*]] = memref.alloc(%[[M2]]) {alignment = 256 : i64, norm.name = "scratch2", norm.scratch} : memref<?xf32>
+// CHECK: norm.launch @chain_1(%[[S]], %[[Y]], %[[T]])
+// CHECK: norm.launch @chain_2(%[[Y]], %[[T]], %[[Z]])
+// CHECK-NEXT: return
+// CHECK: norm.kernel @chain_0({{.*}}) space({{.*}}) align(16, 256)
+// CHECK: norm.kernel @chain_1({{.*}}) space({{.*}}) align(256, 16, 256)
+// CHECK: norm.kernel @chain_2({{.*}}) space({{.*}}) align(16, 256, 16)
+// CHECK-NOT: norm.kernel
+func.func @chain(%x: tensor<?x8xf32>) -> (tensor<?xf32> {norm.name = "scratch0"}, tensor<?xf32>) {
+  %s = norm.compute(%a = %x : tensor<?x8xf32>) -> (%o : tensor<?x8xf32>) space(%m = dim(%a, 0), %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<?x8xf32>
+    norm.write %0, %o[%m, %n] : tensor<?x8xf32>
+  }
+  %unused = norm.compute(%a = %s : tensor<?x8xf32>) -> (%o : tensor<?x8xf32>) space(%m = dim(%a, 0), %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<?x8xf32>
+    norm.write %0, %o[%m, %n] : tensor<?x8xf32>
+  }
+  %y, %t = norm.compute(%a = %s : tensor<?x8xf32>) -> (%o : tensor<?xf32>, %p : tensor<?xf32>)
+      space(%m = dim(%a, 0), %h = 2, %n = 4) {
+    %0 = norm.read %a[%m, %h * 4 + %n] : tensor<?x8xf32>
+    %1 = norm.reduce add %0 over(%n) : f32
+    %2 = norm.reduce add %1 over(%h) : f32
+    norm.write %1, %p[%m * 2 + %h] : tensor<?xf32>
+    norm.write %2, %o[%m] : tensor<?xf32>
+  }
+  %z = norm.compute(%a = %y : tensor<?xf32>, %b = %t : tensor<?xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0)) {
+    %0 = norm.read %a[%m] : tensor<?xf32>
+    %1 = norm.read %b[%m] : tensor<?xf32>
+    %2 = arith.addf %0, %1 : f32
+    norm.write %2, %o[%m] : tensor<?xf32>
+  }
+  return %y, %z : tensor<?xf32>, tensor<?xf32>
+}
+
+// -----
+
+// Scalars come after the buffers, in kernels and launches.
+// CHECK-LABEL: func.func @scalars(
+// CHECK-SAME: %[[E:.*]]: f32 {norm.default = 1.000000e+00 : f32, norm.name = "eps"}, %[[X:.*]]: memref<4xf32> {{.*}}, %[[K:.*]]: index {norm.default = 3 : index, norm.name = "arg2"}, %[[Y:.*]]: memref<4xf32>
+// CHECK: norm.launch @scalars_0(%[[X]], %[[Y]], %[[E]], %[[K]]) : memref<4xf32>, memref<4xf32>, f32, index
+// CHECK: norm.kernel @scalars_0(%{{.*}}: memref<4xf32>, %{{.*}}: memref<4xf32>, %[[EPS:.*]]: f32, %[[COUNT:.*]]: index) space(
+// CHECK: arith.index_cast %[[COUNT]]
+// CHECK: arith.addf %{{.*}}, %[[EPS]]
+func.func @scalars(%eps: f32 {norm.name = "eps", norm.default = 1.0 : f32}, %x: tensor<4xf32>,
+                   %k: index {norm.default = 3 : index}) -> tensor<4xf32> {
+  %y = norm.compute(%e = %eps : f32, %a = %x : tensor<4xf32>, %c = %k : index) -> (%o : tensor<4xf32>) space(%n = 4) {
+    %0 = norm.read %a[%n] : tensor<4xf32>
+    %1 = arith.index_cast %c : index to i32
+    %2 = arith.sitofp %1 : i32 to f32
+    %3 = arith.mulf %0, %2 : f32
+    %4 = arith.addf %3, %e : f32
+    norm.write %4, %o[%n] : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// What is stated of sizes goes to the kernels, and to scratch that has such a size.
+// CHECK-LABEL: func.func @multiples(
+// CHECK-SAME: memref<?x?xf32> {norm.multiples = array<i64: 1, 8>, norm.name = "x"}
+// CHECK: norm.kernel @multiples_0(%[[X:.*]]: memref<?x?xf32>, %[[S:.*]]: memref<?x?xf32>) {{.*}} multiples(dim(%[[X]], 1) = 8, dim(%[[S]], 0) = 8)
+// CHECK: norm.kernel @multiples_1(%[[T:.*]]: memref<?x?xf32>, %{{.*}}: memref<?x?xf32>) {{.*}} multiples(dim(%[[T]], 0) = 8) {
+func.func @multiples(%x: tensor<?x?xf32> {norm.name = "x", norm.multiples = array<i64: 1, 8>}) -> tensor<?x?xf32> {
+  %t = norm.compute(%a = %x : tensor<?x?xf32>) -> (%o : tensor<?x?xf32>) space(%m = dim(%a, 0), %n = dim(%a, 1)) {
+    %0 = norm.read %a[%m, %n] : tensor<?x?xf32>
+    norm.write %0, %o[%n, %m] : tensor<?x?xf32>
+  }
+  %y = norm.compute(%a = %t : tensor<?x?xf32>) -> (%o : tensor<?x?xf32>) space(%n = dim(%a, 0), %m = dim(%a, 1)) {
+    %0 = norm.read %a[%n, %m] : tensor<?x?xf32>
+    norm.write %0, %o[%m, %n] : tensor<?x?xf32>
+  }
+  return %y : tensor<?x?xf32>
+}
+
+// -----
+
+// A result that may be an argument's memory: each element is read for the last time where it is written.
+// CHECK-LABEL: func.func @in_place(
+// CHECK-SAME: {norm.may_alias = "x", norm.name = "result0", norm.output}
+// CHECK: norm.kernel @in_place_0(%[[X:.*]]: memref<?x8xf32>, %[[Y:.*]]: memref<?x8xf32>) {{.*}} aliases(%[[Y]] = %[[X]])
+func.func @in_place(%x: tensor<?x8xf32> {norm.name = "x"}) -> (tensor<?x8xf32> {norm.may_alias = "x"}) {
+  %y = norm.compute(%a = %x : tensor<?x8xf32>) -> (%o : tensor<?x8xf32>) space(%m = dim(%a, 0), %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<?x8xf32>
+    %1 = norm.reduce add %0 over(%n) : f32
+    %2 = arith.divf %0, %1 : f32
+    norm.write %2, %o[%m, %n] : tensor<?x8xf32>
+  }
+  return %y : tensor<?x8xf32>
+}

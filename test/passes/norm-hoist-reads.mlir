@@ -6,7 +6,7 @@
 // CHECK-NEXT: norm.read %{{.*}}[%{{.*}}] : memref<64xf32>
 // CHECK-NEXT: norm.reduce
 norm.kernel @early(%x: memref<?x64xf32>, %w: memref<64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<chunk = 64, early_reads = true>) {
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], early_reads = true>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   %2 = norm.read %w[%n] : memref<64xf32>
@@ -18,7 +18,7 @@ norm.kernel @early(%x: memref<?x64xf32>, %w: memref<64xf32>, %y: memref<?x64xf32
 // CHECK-NEXT: norm.read %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x64xf32>
 // CHECK-NEXT: norm.reduce
 norm.kernel @as_written(%x: memref<?x64xf32>, %w: memref<64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<chunk = 64>) {
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   %2 = norm.read %w[%n] : memref<64xf32>

@@ -182,8 +182,8 @@ norm.kernel @affine(%x: memref<?x?x?xf32>, %y: memref<?x?x?x4xf32>)
 
 // Tiled kernels are left alone.
 // CHECK-LABEL: norm.kernel @tiled(
-// CHECK-SAME: space(%{{.*}} = 3 : grid, %{{.*}} = 4 : tile)
-norm.kernel @tiled(%x: memref<3x4xf32>, %y: memref<3x4xf32>) space(%a = 3 : grid, %b = 4 : tile) {
+// CHECK-SAME: space(%{{.*}} = 3 : grid, %{{.*}} = 4 : thread)
+norm.kernel @tiled(%x: memref<3x4xf32>, %y: memref<3x4xf32>) space(%a = 3 : grid, %b = 4 : thread) {
   %0 = norm.read %x[%a, %b] : memref<3x4xf32>
   norm.write %0, %y[%a, %b] : memref<3x4xf32>
 }

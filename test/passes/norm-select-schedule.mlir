@@ -1,15 +1,15 @@
 // A kernel without a schedule gets the user's or the cost model's; the model sees structure alone.
 // RUN: norma-opt %s --split-input-file --norm-select-schedule | FileCheck %s
-// RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{schedule={rows_per_cta = 2, chunk = 8192}})' | FileCheck %s --check-prefix=GIVEN
-// RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{schedule={#norm.schedule<rows_per_cta = 2, chunk = 8192>}})' | FileCheck %s --check-prefix=GIVEN
+// RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{schedule={spread = [[grid, warp(2)], [register(128), lane(32)]]}})' | FileCheck %s --check-prefix=GIVEN
+// RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{schedule={#norm.schedule<spread = [[grid, warp(2)], [register(128), lane(32)]]>}})' | FileCheck %s --check-prefix=GIVEN
 // RUN: norma-opt %s --split-input-file --norm-select-schedule=explain -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 
 // CHECK: norm.kernel @max(
-// CHECK-SAME: schedule(#norm.schedule<threads_per_row = 256, vector = 8, chunk = 4096, eviction = streaming, early_reads = true, min_ctas_per_sm = {{[0-9]+}}>)
+// CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], [loop, register(2), warp(4), lane(32), vector(8)]]>) attributes {norm.expected_ctas_per_sm = 12 : i64}
 // GIVEN: norm.kernel @max(
-// GIVEN-SAME: schedule(#norm.schedule<rows_per_cta = 2, chunk = 8192>)
-// WHY: remark: for a row of 4096 elements on an H200 SXM, 1 rows of 256 threads with 2 accesses of 16 bytes each:
-// WHY-SAME: CTAs per SM at {{[0-9]+}} registers, expected to lose {{[0-9.]+}}% of a copy's speed (loads in flight
+// GIVEN-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid, warp(2)], [register(128), lane(32)]]>)
+// WHY: remark: on an H200 SXM, {{\[\[}}grid], [loop, register(2), warp(4), lane(32), vector(8)]]: 12 CTAs per SM at {{[0-9]+}} registers,
+// WHY-SAME: expected to take {{[0-9.]+}} us, {{[0-9]+}}% of a copy's speed: {{[0-9.]+}} for the bytes, loads in flight
 // WHY-SAME: next of
 norm.kernel @max(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096) align(16, 16) {
   %0 = norm.read %x[%m, %n] : memref<?x4096xbf16>
@@ -21,8 +21,8 @@ norm.kernel @max(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x,
 
 // The input whose row is held decides the vector, not the wider weight, which is the same for all rows.
 // CHECK: norm.kernel @weighted(
-// CHECK-SAME: schedule(#norm.schedule<threads_per_row = 64, vector = 8, chunk = 1024,
-norm.kernel @weighted(%x: memref<?x1024xbf16>, %w: memref<1024xf32>, %y: memref<?x1024xf32>)
+// CHECK-SAME: vector(8)
+norm.kernel @weighted(%x: memref<?x1024xbf16>, %w: memref<1024xf32>, %y: memref<?x1024xbf16>)
     space(%m = dim(%x, 0), %n = 1024) align(16, 16, 16) {
   %0 = norm.read %x[%m, %n] : memref<?x1024xbf16>
   %1 = arith.extf %0 : bf16 to f32
@@ -30,15 +30,17 @@ norm.kernel @weighted(%x: memref<?x1024xbf16>, %w: memref<1024xf32>, %y: memref<
   %3 = norm.read %w[%n] : memref<1024xf32>
   %4 = arith.mulf %1, %3 : f32
   %5 = arith.subf %4, %2 : f32
-  norm.write %5, %y[%m, %n] : memref<?x1024xf32>
+  %6 = arith.truncf %5 : f32 to bf16
+  norm.write %6, %y[%m, %n] : memref<?x1024xbf16>
 }
 
 // -----
 
-// Nothing but natural alignment is known where a kernel says nothing. Hints do not pay for accesses that share sectors.
+// Nothing but natural alignment is known where a kernel says nothing. Early reads do not pay for narrow accesses.
 // CHECK: norm.kernel @unaligned(
-// CHECK-NOT: {{vector|streaming}}
-// CHECK-SAME: chunk = 4096>)
+// CHECK-SAME: schedule(
+// CHECK-NOT: {{vector|early_reads}}
+// CHECK-SAME: lane(32)]]>)
 norm.kernel @unaligned(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096) {
   %0 = norm.read %x[%m, %n] : memref<?x4096xbf16>
   %1 = norm.reduce max %0 over(%n) : bf16
@@ -49,9 +51,9 @@ norm.kernel @unaligned(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = d
 
 // A dynamic stride is a multiple of the alignment, a static one of what it says.
 // CHECK: norm.kernel @strided(
-// CHECK-SAME: vector = 4,
+// CHECK-SAME: vector(4)
 // CHECK: norm.kernel @narrow(
-// CHECK-SAME: vector = 2,
+// CHECK-SAME: vector(2)
 norm.kernel @strided(%x: memref<?x4096xbf16, strided<[?, 1]>>, %y: memref<?xbf16>)
     space(%m = dim(%x, 0), %n = 4096) align(8, 16) {
   %0 = norm.read %x[%m, %n] : memref<?x4096xbf16, strided<[?, 1]>>
@@ -67,13 +69,65 @@ norm.kernel @narrow(%x: memref<?x4096xbf16, strided<[4098, 1]>>, %y: memref<?xbf
 
 // -----
 
+// A row that no CTA has registers for passes in a loop, and is kept in a cache until it passes again.
+// CHECK: norm.kernel @long(
+// CHECK-SAME: spread = {{\[\[}}grid{{.*}}], [loop, {{.*}}, vector(4)]], keep = [{{l1|l2}}]>
+norm.kernel @long(%x: memref<?x131072xf32>, %y: memref<?x131072xf32>) space(%m = dim(%x, 0), %n = 131072) align(16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<?x131072xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x131072xf32>
+}
+
+// -----
+
+// So does one whose length only the run knows.
+// CHECK: norm.kernel @dynamic(
+// CHECK-SAME: spread = {{\[\[}}grid{{.*}}], [loop
+norm.kernel @dynamic(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1)) {
+  %0 = norm.read %x[%m, %n] : memref<?x?xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// Vectors and lanes lie along the dim whose points are neighbours in memory, whether a reduction keeps it or not.
+// CHECK: norm.kernel @columns(
+// CHECK-SAME: spread = {{\[\[}}loop{{.*}}], [grid{{.*}}lane({{[0-9]+}}), vector(8)]]
+norm.kernel @columns(%x: memref<32768x4096xbf16>, %y: memref<4096xf32>) space(%m = 32768, %n = 4096) align(16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<32768x4096xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce add %1 over(%m) : f32
+  norm.write %2, %y[%n] : memref<4096xf32>
+}
+
+// -----
+
+// A kernel without a reduction has a schedule too, and so has a reduction over a dim that no access uses.
+// CHECK: norm.kernel @elementwise(
+// CHECK-SAME: spread = {{\[\[}}grid,
+// CHECK: norm.kernel @unused(
+// CHECK-SAME: spread = {{\[\[}}grid,
+norm.kernel @elementwise(%x: memref<?xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0)) align(16, 16) {
+  %0 = norm.read %x[%m] : memref<?xbf16>
+  norm.write %0, %y[%m] : memref<?xbf16>
+}
+norm.kernel @unused(%x: memref<?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m] : memref<?xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
 // A schedule that is there stays.
 // CHECK: norm.kernel @scheduled(
-// CHECK-SAME: schedule(#norm.schedule<rows_per_cta = 4, chunk = 64>)
+// CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid, warp(4)], [lane(32), vector(2)]]>)
 // GIVEN: norm.kernel @scheduled(
-// GIVEN-SAME: schedule(#norm.schedule<rows_per_cta = 4, chunk = 64>)
+// GIVEN-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid, warp(4)], [lane(32), vector(2)]]>)
 norm.kernel @scheduled(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<rows_per_cta = 4, chunk = 64>) {
+    schedule(#norm.schedule<spread = [[grid, warp(4)], [lane(32), vector(2)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>

@@ -1,4 +1,4 @@
-// What no pass applies yet, and spaces that are not one row per point, are refused at their place.
+// Schedules that do not fit their kernel, and what no pass applies yet, are refused at the kernel.
 // RUN: norma-opt %s --split-input-file --verify-diagnostics --norm-tile
 
 // expected-error @+1 {{expected a kernel with a schedule, got none}}
@@ -10,8 +10,9 @@ norm.kernel @no_schedule(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim
 
 // -----
 
-// expected-error @+1 {{unsupported: a cluster of 2 CTAs, expected cluster = 1}}
-norm.kernel @cluster(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) schedule(#norm.schedule<chunk = 64, cluster = 2>) {
+// expected-error @+1 {{expected a schedule that spreads 2 dims, got 1}}
+norm.kernel @too_few_dims(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
@@ -19,8 +20,9 @@ norm.kernel @cluster(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x,
 
 // -----
 
-// expected-error @+1 {{unsupported: grid = persistent, expected grid = flat}}
-norm.kernel @grid(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) schedule(#norm.schedule<chunk = 64, grid = persistent>) {
+// expected-error @+1 {{expected factors of dim 1 that hold its 64 points, got 32}}
+norm.kernel @too_few_points(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
@@ -28,8 +30,9 @@ norm.kernel @grid(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0)
 
 // -----
 
-// expected-error @+1 {{unsupported: copy = bulk, expected copy = load}}
-norm.kernel @copy(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) schedule(#norm.schedule<chunk = 64, copy = bulk>) {
+// expected-error @+1 {{expected a factor without a size for dim 0, whose extent only the run knows}}
+norm.kernel @no_rest(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid(8)], [lane(32), vector(2)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
@@ -37,8 +40,9 @@ norm.kernel @copy(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0)
 
 // -----
 
-// expected-error @+1 {{unsupported: 2 stages, expected stages = 1}}
-norm.kernel @stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) schedule(#norm.schedule<chunk = 64, stages = 2>) {
+// expected-error @+1 {{unsupported: a factor without a size inside of others for dim 0, whose extent only the run knows; supported: as the outermost factor}}
+norm.kernel @inner_rest(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop(2), grid], [lane(32), vector(2)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
@@ -46,8 +50,9 @@ norm.kernel @stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
 
 // -----
 
-// expected-error @+1 {{unsupported: 1 producer warps, expected producer_warps = 0}}
-norm.kernel @producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) schedule(#norm.schedule<chunk = 64, producer_warps = 1>) {
+// expected-error @+1 {{expected a place for each of 2 buffers or one for all, got 3}}
+norm.kernel @places(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [l1, l1, l1]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
@@ -55,8 +60,9 @@ norm.kernel @producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%
 
 // -----
 
-// expected-error @+1 {{unsupported: dependent_launch = true, expected dependent_launch = false}}
-norm.kernel @dependent(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) schedule(#norm.schedule<chunk = 64, dependent_launch = true>) {
+// expected-error @+1 {{expected no split factor in a kernel to be tiled; run norm-split-reductions first}}
+norm.kernel @split(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [split(2), lane(32)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
@@ -64,41 +70,103 @@ norm.kernel @dependent(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%
 
 // -----
 
-// expected-error @+1 {{unsupported: a kernel without a reduction, expected at least one norm.reduce}}
-norm.kernel @copy_rows(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) schedule(#norm.schedule<>) {
+// expected-error @+1 {{unsupported: clusters; supported: dims spread within a CTA}}
+norm.kernel @cluster(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [cluster(2), lane(32)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
-  norm.write %0, %y[%m, %n] : memref<?x64xf32>
-}
-
-// -----
-
-norm.kernel @two_dims(%x: memref<?x4x16xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %p = 4, %n = 16)
-    schedule(#norm.schedule<>) {
-  %0 = norm.read %x[%m, %p, %n] : memref<?x4x16xf32>
-  // expected-error @+1 {{unsupported: a reduction over 2 dims that do not merge, expected one dim}}
-  %1 = norm.reduce add %0 over(%p, %n) : f32
+  %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
 }
 
 // -----
 
-norm.kernel @both_ways(%x: memref<8x16xf32>, %y: memref<8xf32>, %z: memref<16xf32>) space(%m = 8, %n = 16)
-    schedule(#norm.schedule<>) {
-  %0 = norm.read %x[%m, %n] : memref<8x16xf32>
-  // expected-note @+1 {{the first reduction is here}}
+// expected-error @+1 {{unsupported: copies to shared memory; supported: bring = load, stages = 1, producer_warps = 0}}
+norm.kernel @bring(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], bring = bulk>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
-  // expected-error @+1 {{unsupported: reductions over different dims, expected all over dims 1, got one over dims 0}}
-  %2 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: copies to shared memory; supported: bring = load, stages = 1, producer_warps = 0}}
+norm.kernel @stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], stages = 2>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: copies to shared memory; supported: bring = load, stages = 1, producer_warps = 0}}
+norm.kernel @producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], producer_warps = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: reads kept in shared memory; supported: register, l1, l2 and none}}
+norm.kernel @shared(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: hand_out = dynamic; supported: static}}
+norm.kernel @hand_out(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: dependent_launch = true; supported: dependent_launch = false}}
+norm.kernel @dependent(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], dependent_launch = true>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: 512 elements of each value in a thread, in a kernel of 3 ops; supported: 256, and 65536 of all values together}}
+norm.kernel @unrolled(%x: memref<8x64xf32>, %y: memref<8xf32>) space(%m = 8, %n = 64)
+    schedule(#norm.schedule<spread = [[register(8), grid(1)], [register(64)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<8x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<8xf32>
-  norm.write %2, %z[%n] : memref<16xf32>
 }
 
 // -----
 
-// expected-error @+1 {{unsupported: 4096 elements of a row per thread, expected at most 512}}
-norm.kernel @unrolled(%x: memref<8x4096xf32>, %y: memref<8xf32>) space(%m = 8, %n = 4096)
-    schedule(#norm.schedule<threads_per_row = 1, rows_per_cta = 32, chunk = 4096>) {
-  %0 = norm.read %x[%m, %n] : memref<8x4096xf32>
+// A row that passes in a loop before it is needed again is in no registers.
+// expected-error @+1 {{expected keep = l1, l2 or none for buffer 0, whose elements along dim 1 pass in a loop before they are needed again, got register}}
+norm.kernel @looped_in_registers(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
-  norm.write %1, %y[%m] : memref<8xf32>
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// One step is no loop: the row is held as a whole.
+norm.kernel @one_step(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x64xf32>
 }

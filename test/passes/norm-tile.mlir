@@ -1,14 +1,14 @@
-// Dims are split as the schedule says; a guard stands only where the split may not divide.
+// Dims are split as the schedule says; a guard stands only where the factors may hold more than the dim.
 // RUN: norma-opt %s --split-input-file --norm-tile | FileCheck %s
 
 // CHECK: norm.kernel @sum(%[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?xf32>)
-// CHECK-SAME: space(%[[B:.*]] = dim(%[[X]], 0) ceildiv 2 : grid, %[[R:.*]] = 2 : tile, %[[C:.*]] = 1 : loop, %[[T:.*]] = 64 : tile)
-// CHECK-SAME: where(%[[B]] * 2 + %[[R]] < dim(%[[X]], 0)) schedule(#norm.schedule<rows_per_cta = 2, chunk = 64>)
-// CHECK-NEXT: %[[V:.*]] = norm.read %[[X]][%[[B]] * 2 + %[[R]], %[[C]] * 64 + %[[T]]]
-// CHECK-NEXT: %[[S:.*]] = norm.reduce add %[[V]] over(%[[C]], %[[T]]) : f32
-// CHECK-NEXT: norm.write %[[S]], %[[Y]][%[[B]] * 2 + %[[R]]]
+// CHECK-SAME: space(%[[B:.*]] = dim(%[[X]], 0) ceildiv 2 : grid, %[[W:.*]] = 2 : thread, %[[T:.*]] = 32 : thread, %[[V:.*]] = 2 : register)
+// CHECK-SAME: where(%[[B]] * 2 + %[[W]] < dim(%[[X]], 0)) schedule(#norm.schedule<spread = {{\[\[}}grid, warp(2)], [lane(32), vector(2)]]>)
+// CHECK-NEXT: %[[E:.*]] = norm.read %[[X]][%[[B]] * 2 + %[[W]], %[[T]] * 2 + %[[V]]]
+// CHECK-NEXT: %[[S:.*]] = norm.reduce add %[[E]] over(%[[T]], %[[V]]) : f32
+// CHECK-NEXT: norm.write %[[S]], %[[Y]][%[[B]] * 2 + %[[W]]]
 norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<rows_per_cta = 2, chunk = 64>) {
+    schedule(#norm.schedule<spread = [[grid, warp(2)], [lane(32), vector(2)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
@@ -16,13 +16,14 @@ norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0),
 
 // -----
 
-// One row per CTA needs no guard for rows; a chunk beyond the row needs one for columns, and so do several chunks.
+// One row per CTA needs no guard for rows; a loop takes what its tile leaves of the row, rounded up, and needs one.
 // CHECK: norm.kernel @tail(
-// CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[R:.*]] = 1 : tile, %[[C:.*]] = 3 : loop, %[[T:.*]] = 2048 : tile)
-// CHECK-SAME: where(%[[C]] * 2048 + %[[T]] < 4100) schedule
-// CHECK-NEXT: norm.read %{{.*}}[%[[B]] + %[[R]], %[[C]] * 2048 + %[[T]]]
+// CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[C:.*]] = 3 : loop, %[[R:.*]] = 2 : register, %[[T:.*]] = 256 : thread, %[[V:.*]] = 4 : register)
+// CHECK-SAME: where(%[[C]] * 2048 + %[[R]] * 1024 + %[[T]] * 4 + %[[V]] < 4100) schedule
+// CHECK-NEXT: norm.read %{{.*}}[%[[B]], %[[C]] * 2048 + %[[R]] * 1024 + %[[T]] * 4 + %[[V]]]
+// CHECK-NEXT: norm.reduce add %{{.*}} over(%[[C]], %[[R]], %[[T]], %[[V]])
 norm.kernel @tail(%x: memref<?x4100xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 4100)
-    schedule(#norm.schedule<chunk = 2048>) {
+    schedule(#norm.schedule<spread = [[grid], [loop, register(2), warp(8), lane(32), vector(4)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x4100xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
@@ -30,16 +31,27 @@ norm.kernel @tail(%x: memref<?x4100xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
 
 // -----
 
-// A static number of rows that the split divides needs no guard; outer kept dims go to the grid whole, and come first
-// wherever the reduced dim stood.
+// An extent that only the run knows is divided by its sizes, and guarded.
+// CHECK: norm.kernel @dynamic(
+// CHECK-SAME: %[[C:.*]] = dim(%[[X:.*]], 1) ceildiv 32 : loop, %[[T:.*]] = 32 : thread) where(%[[C]] * 32 + %[[T]] < dim(%[[X]], 1))
+norm.kernel @dynamic(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1))
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x?xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// A static number of rows that the factors divide needs no guard, wherever the dim stands.
 // CHECK: norm.kernel @middle(
-// CHECK-SAME: space(%[[P:.*]] = 3 : grid, %[[B:.*]] = 2 : grid, %[[R:.*]] = 4 : tile, %[[C:.*]] = 1 : loop, %[[T:.*]] = 16 : tile)
+// CHECK-SAME: space(%[[P:.*]] = 3 : grid, %[[T:.*]] = 16 : thread, %[[B:.*]] = 2 : grid, %[[R:.*]] = 4 : register)
 // CHECK-NOT: where
 // CHECK-SAME: {
-// CHECK-NEXT: norm.read %{{.*}}[%[[P]], %[[C]] * 16 + %[[T]], %[[B]] * 4 + %[[R]]]
-// CHECK-NEXT: norm.reduce add %{{.*}} over(%[[C]], %[[T]])
+// CHECK-NEXT: norm.read %{{.*}}[%[[P]], %[[T]], %[[B]] * 4 + %[[R]]]
+// CHECK-NEXT: norm.reduce add %{{.*}} over(%[[T]])
 norm.kernel @middle(%x: memref<3x16x8xf32>, %y: memref<3x8xf32>) space(%p = 3, %n = 16, %m = 8)
-    schedule(#norm.schedule<rows_per_cta = 4, chunk = 16>) {
+    schedule(#norm.schedule<spread = [[grid], [lane(16)], [grid, register(4)]]>) {
   %0 = norm.read %x[%p, %n, %m] : memref<3x16x8xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%p, %m] : memref<3x8xf32>
@@ -47,16 +59,56 @@ norm.kernel @middle(%x: memref<3x16x8xf32>, %y: memref<3x8xf32>) space(%p = 3, %
 
 // -----
 
-// A kernel that keeps no dim is one row; a dim used as a value is computed from the new ones.
+// A walk over rows: a CTA's number is the inner digit, so that CTAs take neighbouring rows at a time.
+// CHECK: norm.kernel @walk(
+// CHECK-SAME: space(%[[S:.*]] = dim(%[[X:.*]], 0) ceildiv 132 : loop, %[[P:.*]] = 132 : grid, %[[T:.*]] = 32 : thread) where(%[[S]] * 132 + %[[P]] < dim(%[[X]], 0))
+// CHECK: norm.read %{{.*}}[%[[S]] * 132 + %[[P]], %[[T]]]
+norm.kernel @walk(%x: memref<?x32xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 32)
+    schedule(#norm.schedule<spread = [[loop, grid(132)], [lane(32)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x32xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// Reductions over two dims, and over each of two.
+// CHECK: norm.kernel @two_dims(
+// CHECK-SAME: space(%[[B:.*]] = 4 : grid, %[[W:.*]] = 4 : thread, %[[T:.*]] = 16 : thread) where(%[[W]] < 3)
+// CHECK: norm.reduce add %{{.*}} over(%[[W]], %[[T]])
+// CHECK: norm.reduce add %{{.*}} over(%[[T]])
+norm.kernel @two_dims(%x: memref<4x3x16xf32>, %y: memref<4xf32>, %z: memref<4x3xf32>) space(%m = 4, %p = 3, %n = 16)
+    schedule(#norm.schedule<spread = [[grid], [warp(4)], [lane(16)]]>) {
+  %0 = norm.read %x[%m, %p, %n] : memref<4x3x16xf32>
+  %1 = norm.reduce add %0 over(%p, %n) : f32
+  norm.write %1, %y[%m] : memref<4xf32>
+  %2 = norm.reduce add %0 over(%n) : f32
+  norm.write %2, %z[%m, %p] : memref<4x3xf32>
+}
+
+// -----
+
+// A kernel without a reduction is spread like any other.
+// CHECK: norm.kernel @copy_rows(
+// CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[T:.*]] = 32 : thread, %[[V:.*]] = 2 : register) schedule
+// CHECK-NEXT: norm.read %{{.*}}[%[[B]], %[[T]] * 2 + %[[V]]]
+norm.kernel @copy_rows(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  norm.write %0, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// A dim used as a value is computed from the new ones.
 // CHECK: norm.kernel @one_row(%[[X:.*]]: memref<100xf32>, %[[Y:.*]]: memref<100xf32>)
-// CHECK-SAME: space(%[[B:.*]] = 1 : grid, %[[R:.*]] = 2 : tile, %[[C:.*]] = 1 : loop, %[[T:.*]] = 128 : tile)
-// CHECK-SAME: where(%[[B]] * 2 + %[[R]] < 1, %[[C]] * 128 + %[[T]] < 100)
-// CHECK: %[[STEP:.*]] = arith.constant 128 : index
-// CHECK: %[[SCALED:.*]] = arith.muli %[[C]], %[[STEP]] : index
-// CHECK: %[[N:.*]] = arith.addi %[[SCALED]], %[[T]] : index
+// CHECK-SAME: space(%[[T:.*]] = 32 : thread, %[[V:.*]] = 4 : register) where(%[[T]] * 4 + %[[V]] < 100)
+// CHECK: %[[STEP:.*]] = arith.constant 4 : index
+// CHECK: %[[SCALED:.*]] = arith.muli %[[T]], %[[STEP]] : index
+// CHECK: %[[N:.*]] = arith.addi %[[SCALED]], %[[V]] : index
 // CHECK: arith.index_cast %[[N]]
 norm.kernel @one_row(%x: memref<100xf32>, %y: memref<100xf32>) space(%n = 100)
-    schedule(#norm.schedule<rows_per_cta = 2, threads_per_row = 16, chunk = 128>) {
+    schedule(#norm.schedule<spread = [[lane(32), vector(4)]]>) {
   %0 = norm.read %x[%n] : memref<100xf32>
   %1 = norm.reduce max %0 over(%n) : f32
   %2 = arith.index_cast %n : index to i32
@@ -67,13 +119,27 @@ norm.kernel @one_row(%x: memref<100xf32>, %y: memref<100xf32>) space(%n = 100)
 
 // -----
 
+// A dim of one point needs no factor: it is 0 wherever it was used, and a reduction over it alone is what it reduced.
+// CHECK: norm.kernel @one_point(
+// CHECK-SAME: space(%[[B:.*]] = 4 : grid) schedule
+// CHECK: %[[V:.*]] = norm.read %{{.*}}[%[[B]], 0]
+// CHECK-NEXT: norm.write %[[V]]
+norm.kernel @one_point(%x: memref<4x1xf32>, %y: memref<4xf32>) space(%m = 4, %n = 1)
+    schedule(#norm.schedule<spread = [[grid], [vector(1)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<4x1xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<4xf32>
+}
+
+// -----
+
 // Affine accesses are composed, and a dim that an access does not use is not among its indices.
 // CHECK: norm.kernel @composed(
-// CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[R:.*]] = 1 : tile, %[[C:.*]] = 1 : loop, %[[T:.*]] = 32 : tile)
-// CHECK-NEXT: norm.read %{{.*}}[%[[B]] + %[[R]], (%[[C]] * 32 + %[[T]]) * 2 + 1]
-// CHECK-NEXT: norm.read %{{.*}}[%[[C]] * 32 + %[[T]]]
+// CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[T:.*]] = 16 : thread, %[[V:.*]] = 2 : register)
+// CHECK-NEXT: norm.read %{{.*}}[%[[B]], (%[[T]] * 2 + %[[V]]) * 2 + 1]
+// CHECK-NEXT: norm.read %{{.*}}[%[[T]] * 2 + %[[V]]]
 norm.kernel @composed(%x: memref<?x64xf32>, %w: memref<32xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 32)
-    schedule(#norm.schedule<chunk = 32>) {
+    schedule(#norm.schedule<spread = [[grid], [lane(16), vector(2)]]>) {
   %0 = norm.read %x[%m, %n * 2 + 1] : memref<?x64xf32>
   %1 = norm.read %w[%n] : memref<32xf32>
   %2 = arith.mulf %0, %1 : f32
@@ -85,9 +151,9 @@ norm.kernel @composed(%x: memref<?x64xf32>, %w: memref<32xf32>, %y: memref<?xf32
 
 // A row of no elements has none in its tile either.
 // CHECK: norm.kernel @empty(
-// CHECK-SAME: where(%{{.*}} * 32 + %{{.*}} < 0)
+// CHECK-SAME: %[[T:.*]] = 32 : thread) where(%[[T]] < 0)
 norm.kernel @empty(%x: memref<?x0xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 0)
-    schedule(#norm.schedule<chunk = 32>) {
+    schedule(#norm.schedule<spread = [[grid], [lane(32)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x0xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
@@ -97,9 +163,9 @@ norm.kernel @empty(%x: memref<?x0xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0)
 
 // A tiled kernel stays as it is.
 // CHECK: norm.kernel @tiled(
-// CHECK-SAME: space(%{{.*}} = dim(%{{.*}}, 0) : grid, %{{.*}} = 64 : tile) schedule
-norm.kernel @tiled(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0) : grid, %n = 64 : tile)
-    schedule(#norm.schedule<chunk = 64>) {
+// CHECK-SAME: space(%{{.*}} = dim(%{{.*}}, 0) : grid, %{{.*}} = 64 : thread) schedule
+norm.kernel @tiled(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0) : grid, %n = 64 : thread)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>

@@ -9,9 +9,9 @@
 // NOWHERE-NOT: .local
 // NOWHERE-NOT: f64
 
-// LayerNorm by Welford's method: one reduction of three tiles, whose combiner keeps its constant.
+// LayerNorm by Welford's method: reductions of three tiles, whose combiner keeps its constant.
 // GL-LABEL:  gpu.func @layer_norm_welford(
-// GL:        gl.reduce %{{.*}}, %{{.*}}, %{{.*}} axis 1
+// GL:        gl.reduce %{{.*}}, %{{.*}}, %{{.*}} axis 2
 // GL-NEXT:   ^bb0(
 // GL:        arith.constant 1.000000e+00 : f32
 // GL:        gl.yield %{{.*}}, %{{.*}}, %{{.*}} : f32, f32, f32

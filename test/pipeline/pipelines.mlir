@@ -17,15 +17,19 @@
 // ALL:           builtin.module(
 // ALL-NEXT:        norm-decompose
 // ALL-NEXT:        norm-form-kernels
+// ALL-NEXT:        norm-split-outputs
 // ALL-NEXT:        norm-normalize-space
 // ALL-NEXT:        canonicalize
 // ALL-NEXT:        cse
 // KERNEL-NEXT:   {{^\)}}
 
 // SCHEDULED:       norm-select-schedule{{.*}} target=sm_90a}
+// SCHEDULED-NEXT:  norm-split-reductions
+// SCHEDULED-NEXT:  norm-select-schedule{{.*}} target=sm_90a}
 // SCHEDULED-NEXT: {{^\)}}
 
-// TILED:           norm-select-schedule
+// TILED:           norm-split-reductions
+// TILED-NEXT:      norm-select-schedule
 // TILED-NEXT:      norm-tile
 // TILED-NEXT:      norm-persistent-reduction
 // TILED-NEXT:      norm-cache-inputs
@@ -43,6 +47,7 @@
 // GL-LOWERED-NEXT: cse
 // GL-LOWERED-NEXT: gl-optimize-layouts
 // GL-LOWERED-NEXT: gl-expand-reductions
+// GL-LOWERED-NEXT: gl-expand-conversions
 // GL-LOWERED-NEXT: gl-allocate-shared
 // GL-LOWERED-NEXT: gl-insert-barriers
 // GL-LOWERED-NEXT: gl-vectorize-access

@@ -9,14 +9,14 @@
 // RUN: bash -c 'cd %t/other/result && find . -type f | sort' | FileCheck %s
 
 // CHECK:      ./sm_100a/manifest.json
-// CHECK-NEXT: ./sm_100a/rms_norm_0.sm_100a.cubin
+// CHECK-NEXT: ./sm_100a/rms_norm_0.sm_100a.{{[0-9a-f]+}}.cubin
 // CHECK-NEXT: ./sm_103a/manifest.json
-// CHECK-NEXT: ./sm_103a/rms_norm_0.sm_103a.cubin
+// CHECK-NEXT: ./sm_103a/rms_norm_0.sm_103a.{{[0-9a-f]+}}.cubin
 // CHECK-NEXT: ./sm_120a/manifest.json
-// CHECK-NEXT: ./sm_120a/rms_norm_0.sm_120a.cubin
+// CHECK-NEXT: ./sm_120a/rms_norm_0.sm_120a.{{[0-9a-f]+}}.cubin
 // CHECK-NEXT: ./sm_80/manifest.json
-// CHECK-NEXT: ./sm_80/rms_norm_0.sm_80.cubin
+// CHECK-NEXT: ./sm_80/rms_norm_0.sm_80.{{[0-9a-f]+}}.cubin
 // CHECK-NEXT: ./sm_89/manifest.json
-// CHECK-NEXT: ./sm_89/rms_norm_0.sm_89.cubin
+// CHECK-NEXT: ./sm_89/rms_norm_0.sm_89.{{[0-9a-f]+}}.cubin
 // CHECK-NEXT: ./sm_90a/manifest.json
-// CHECK-NEXT: ./sm_90a/rms_norm_0.sm_90a.cubin
+// CHECK-NEXT: ./sm_90a/rms_norm_0.sm_90a.{{[0-9a-f]+}}.cubin

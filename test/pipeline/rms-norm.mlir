@@ -19,23 +19,25 @@
 
 // The same with a schedule: the row is resident, and an access moves 16 bytes.
 // SCHEDULED:     norm.kernel @rms_norm_0({{.*}}) space(%{{.*}} = dim(%{{.*}}, 0), %{{.*}} = 4096)
-// SCHEDULED-SAME: schedule(#norm.schedule<{{.*}}vector = 8, chunk = 4096, eviction = streaming, early_reads = true,
+// SCHEDULED-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], [register(2), warp(8), lane(32), vector(8)]], early_reads = true,
 
-// Dims are spread over grid and tile; the chunks' loop has gone; x is kept as bf16 and widened again after the reduction.
-// TILED:      space(%[[B:.*]] = dim(%[[X:.*]], 0) : grid, %[[R:.*]] = 1 : tile, %[[T:.*]] = 4096 : tile)
+// Dims are spread over the grid, threads and registers; x is kept as bf16 and widened again after the reduction.
+// TILED:      space(%[[B:.*]] = dim(%[[X:.*]], 0) : grid, %[[R:.*]] = 2 : register, %[[T:.*]] = 256 : thread, %[[V:.*]] = 8 : register)
 // TILED-NOT:  where
-// TILED:      %[[READ:.*]] = norm.read %[[X]][%[[B]] + %[[R]], %[[T]]]
+// TILED:      %[[READ:.*]] = norm.read %[[X]][%[[B]], %[[R]] * 2048 + %[[T]] * 8 + %[[V]]]
 // TILED:      %[[KEPT:.*]] = norm.cache %[[READ]] in register : bf16
 // TILED:      arith.extf %[[READ]] : bf16 to f32
-// TILED:      norm.reduce add %{{.*}} over(%[[T]]) : f32
+// TILED:      norm.reduce add %{{.*}} over(%[[R]], %[[T]], %[[V]])
 // TILED:      arith.extf %[[KEPT]] : bf16 to f32
 
-// Tiles with layouts; the reduction is still one op.
+// Tiles with layouts; the reduction is one op for each axis, those within a thread first.
 // GL:         gpu.func @rms_norm_0({{.*}}) kernel attributes {gl.launch = #gl.launch<{{.*}}>, gl.min_ctas_per_sm = 6 : i64, gl.num_warps = 8 : i64
 // GL:         gpu.block_id
-// GL:         gl.load %{{.*}} : memref<?x4096xbf16> -> tensor<1x4096xbf16, #[[LAYOUT:.*]]>
-// GL:         gl.optimization_barrier %{{.*}} : tensor<1x4096xbf16, #[[LAYOUT]]>
-// GL-COUNT-1: gl.reduce
+// GL:         gl.load %{{.*}} : memref<?x4096xbf16> -> tensor<2x256x8xbf16, #[[LAYOUT:.*]]>
+// GL:         gl.optimization_barrier %{{.*}} : tensor<2x256x8xbf16, #[[LAYOUT]]>
+// GL:         gl.reduce %{{.*}} axis 2
+// GL:         gl.reduce %{{.*}} axis 0
+// GL:         gl.reduce %{{.*}} axis 0
 // GL-NOT:     gl.reduce
 // GL-NOT:     gl.local_alloc
 // GL:         gl.store
@@ -43,7 +45,7 @@
 // Access width, shared memory and barrier are settled; the reduction is within warps, and then over what they leave.
 // GL-LOWERED:      gl.shared_bytes = 32 : i64
 // GL-LOWERED:      gl.load %{{.*}} vector 8 :
-// GL-LOWERED:      gl.warp_reduce {{.*}} -> tensor<1x8xf32
+// GL-LOWERED:      gl.warp_reduce {{.*}} -> tensor<8xf32
 // GL-LOWERED:      gl.local_alloc {offset = 0 : i64}
 // GL-LOWERED-NEXT: gl.local_store
 // GL-LOWERED-NEXT: gl.barrier

@@ -2,7 +2,7 @@
 // most 64 registers a thread (a quarter of a multiprocessor's for 256 threads).
 // REQUIRES: ptxas, nvdisasm
 // RUN: rm -rf %t && normac %s --target=sm_90a -o %t
-// RUN: nvdisasm %t/bf16_0.sm_90a.cubin > %t/bf16.sass && nvdisasm %t/f16_0.sm_90a.cubin > %t/f16.sass && nvdisasm %t/f32_0.sm_90a.cubin > %t/f32.sass
+// RUN: nvdisasm %t/bf16_0.sm_90a.*.cubin > %t/bf16.sass && nvdisasm %t/f16_0.sm_90a.*.cubin > %t/f16.sass && nvdisasm %t/f32_0.sm_90a.*.cubin > %t/f32.sass
 // RUN: FileCheck %s --input-file=%t/bf16.sass
 // RUN: FileCheck %s --input-file=%t/f16.sass
 // RUN: FileCheck %s --input-file=%t/f32.sass

@@ -9,6 +9,9 @@ use super::{
 };
 use crate::expression::Expression;
 
+/// The largest alignment that a kernel can be told of, in bytes: LLVM's.
+const LARGEST_ALIGNMENT: u64 = 1 << 32;
+
 impl Manifest {
     /// Checks what needs no device: the version, that every name refers to something, that ranks agree, that
     /// expressions use known symbols, and that files lie in the bundle's directory.
@@ -40,6 +43,45 @@ impl Function {
                 return Err(inconsistent(&at, "two tensors have this name"));
             }
             tensor.validate(&at)?;
+            let sizes = self.size_symbols();
+            let minimums = tensor.shape_minimums.iter().flat_map(Expression::symbols);
+            if let Some(name) = minimums.into_iter().find(|name| !sizes.contains(name)) {
+                return Err(inconsistent(
+                    &at,
+                    format!("shape_minimums use '{name}', which is no size"),
+                ));
+            }
+        }
+        for output in &self.outputs {
+            let Some(name) = &output.may_alias else { continue };
+            let input = self.inputs.iter().find(|input| input.name == *name);
+            let is_alike = |input: &Tensor| {
+                (input.dtype, &input.shape, &input.strides) == (output.dtype, &output.shape, &output.strides)
+            };
+            if !input.is_some_and(is_alike) {
+                let at = format!("{}.{}", self.name, output.name);
+                let message = format!("expected an input '{name}' of the same type, shape and strides");
+                return Err(inconsistent(&at, message));
+            }
+        }
+        if let Some(input) = self.inputs.iter().find(|input| input.may_alias.is_some()) {
+            let at = format!("{}.{}", self.name, input.name);
+            return Err(inconsistent(&at, "expected may_alias on outputs only"));
+        }
+        let sizes = self.size_symbols();
+        for (index, condition) in self.conditions.iter().enumerate() {
+            let used = condition
+                .left
+                .symbols()
+                .into_iter()
+                .chain(condition.right.symbols());
+            if let Some(unknown) = used.into_iter().find(|name| !sizes.contains(name)) {
+                let message = format!("expected sizes of the function's tensors, got '{unknown}'");
+                return Err(inconsistent(
+                    &format!("{}.conditions[{index}]", self.name),
+                    message,
+                ));
+            }
         }
         for (index, kernel) in self.kernels.iter().enumerate() {
             kernel.validate(self, target, &format!("{}.kernels[{index}]", self.name))?;
@@ -74,11 +116,21 @@ impl Tensor {
                 return Err(inconsistent(at, format!("expected positive {field}, got 0")));
             }
         }
-        if !self.align.is_power_of_two() {
+        if !self.align.is_power_of_two() || self.align > LARGEST_ALIGNMENT {
             return Err(inconsistent(
                 at,
-                format!("expected align to be a power of two, got {}", self.align),
+                format!(
+                    "expected align to be a power of two up to 2^32, got {}",
+                    self.align
+                ),
             ));
+        }
+        if !self.shape_minimums.is_empty() && self.shape_minimums.len() != rank {
+            let message = format!(
+                "expected {rank} shape_minimums, got {}",
+                self.shape_minimums.len()
+            );
+            return Err(inconsistent(at, message));
         }
         if let Some(bits) = self.index_bits
             && bits != 32
@@ -124,8 +176,23 @@ impl Kernel {
                 .tensor(name)
                 .ok_or_else(|| inconsistent(at, format!("no tensor is named '{name}'")))
         };
-        for symbol in &self.symbols {
+        if self.shared_carveout.is_some_and(|percent| percent > 100) {
+            return Err(inconsistent(
+                at,
+                "expected shared_carveout to be at most 100 per cent",
+            ));
+        }
+        for (index, symbol) in self.symbols.iter().enumerate() {
             let at = format!("{at}.symbols.{}", symbol.name);
+            if DEVICE_SYMBOLS.contains(&symbol.name.as_str()) {
+                return Err(inconsistent(&at, "the name is the device's"));
+            }
+            if self.symbols[..index]
+                .iter()
+                .any(|other| other.name == symbol.name)
+            {
+                return Err(inconsistent(&at, "two symbols have this name"));
+            }
             let rank = tensor_of(&symbol.tensor, &at)?.shape.len();
             if symbol.dim >= rank {
                 let message = format!(
@@ -136,10 +203,20 @@ impl Kernel {
             }
         }
         let check = |expression: &Expression, at: &str| self.check_symbols(expression, at);
+        let check_count = |expression: &Expression, at: &str| {
+            check(expression, at)?;
+            match expression.least() {
+                Some(least) if least >= 0 => Ok(()),
+                _ => Err(inconsistent(
+                    at,
+                    format!("'{expression}' may be negative, expected at least 0 whatever the sizes"),
+                )),
+            }
+        };
         for extent in &self.grid {
-            check(extent, &format!("{at}.grid"))?;
+            check_count(extent, &format!("{at}.grid"))?;
         }
-        check(&self.shared_bytes, &format!("{at}.shared_bytes"))?;
+        check_count(&self.shared_bytes, &format!("{at}.shared_bytes"))?;
         check(&self.bytes_read, &format!("{at}.bytes_read"))?;
         check(&self.bytes_written, &format!("{at}.bytes_written"))?;
         for (index, argument) in self.args.iter().enumerate() {
@@ -161,7 +238,7 @@ impl Kernel {
                         return Err(inconsistent(&at, "expected an integer value for an integer type"));
                     }
                 }
-                Argument::Workspace { bytes, .. } => check(bytes, &at)?,
+                Argument::Workspace { bytes, .. } => check_count(bytes, &at)?,
                 Argument::TensorMap(map) => {
                     tensor_of(&map.tensor, &at)?;
                     map.dims
@@ -210,6 +287,8 @@ fn inconsistent(at: &str, message: impl Into<String>) -> ManifestError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::condition::{Condition, Relation};
+    use crate::manifest::WorkspaceInit;
 
     fn rms_norm() -> Manifest {
         serde_json::from_str(include_str!("../../testdata/rms_norm.json")).unwrap()
@@ -242,6 +321,23 @@ mod tests {
     }
 
     #[test]
+    fn conditions_are_over_sizes() {
+        let condition = |m: &mut Manifest| {
+            m.functions[0].conditions.push(Condition {
+                left: Expression::symbol("m"),
+                relation: Relation::AtLeast,
+                right: Expression::symbol("x_stride"),
+                text: String::new(),
+            });
+        };
+        assert_eq!(
+            complaint(condition),
+            "the manifest is inconsistent: rms_norm.conditions[0]: expected sizes of the function's tensors, got \
+             'x_stride'"
+        );
+    }
+
+    #[test]
     fn files_lie_in_the_bundle() {
         for path in ["../evil.cubin", "/tmp/evil.cubin", "a/b.cubin", ""] {
             let cubin = |m: &mut Manifest| m.functions[0].kernels[0].cubin = path.into();
@@ -258,7 +354,46 @@ mod tests {
     }
 
     #[test]
+    fn kernels_are_checked() {
+        let kernel = |change: fn(&mut Kernel)| complaint(|m| change(&mut m.functions[0].kernels[0]));
+        assert!(kernel(|k| k.symbols.push(k.symbols[0].clone())).contains("two symbols have this name"));
+        assert!(kernel(|k| k.symbols[0].name = "num_sms".into()).contains("the name is the device's"));
+        assert!(kernel(|k| k.shared_carveout = Some(4_000_000_000)).contains("at most 100 per cent"));
+        assert!(kernel(|k| k.grid[0] = Expression::symbol("m") - 5).contains("'m - 5' may be negative"));
+        assert!(
+            kernel(|k| {
+                k.args.push(Argument::Workspace {
+                    name: "w".into(),
+                    bytes: Expression::Integer(-8),
+                    init: WorkspaceInit::Zero,
+                })
+            })
+            .contains("'-8' may be negative")
+        );
+    }
+
+    #[test]
+    fn only_outputs_like_an_input_may_be_it() {
+        let alias = |change: fn(&mut crate::manifest::Function)| {
+            complaint(|m| {
+                m.functions[0].outputs[0].may_alias = Some("x".into());
+                m.functions[0].outputs[0].strides = m.functions[0].inputs[0].strides.clone();
+                change(&mut m.functions[0]);
+            })
+        };
+        let message = "expected an input 'x' of the same type, shape and strides";
+        assert!(alias(|f| f.inputs[0].dtype = crate::Element::F32).contains(message));
+        assert!(alias(|f| f.inputs[0].name = "z".into()).contains("'x'"));
+        assert!(alias(|f| f.inputs[0].may_alias = Some("y".into())).contains("on outputs only"));
+    }
+
+    #[test]
     fn tensors_are_checked() {
+        assert!(complaint(|m| m.functions[0].inputs[0].align = 1 << 63).contains("up to 2^32"));
+        assert!(
+            complaint(|m| m.functions[0].inputs[0].shape_minimums = vec![Expression::Integer(1)])
+                .contains("expected 2 shape_minimums, got 1")
+        );
         assert!(complaint(|m| m.functions[0].inputs[0].align = 12).contains("power of two"));
         let rank = |m: &mut Manifest| {
             m.functions[0].inputs[0].strides.pop();

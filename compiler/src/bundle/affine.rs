@@ -15,7 +15,12 @@ pub(super) fn results(
         .collect()
 }
 
-fn expression(from: AffineExpr, dims: &[Expression], symbols: &[Expression]) -> Option<Expression> {
+/// One expression, as [`results`].
+pub(super) fn expression(
+    from: AffineExpr,
+    dims: &[Expression],
+    symbols: &[Expression],
+) -> Option<Expression> {
     if from.is_constant() {
         return Some(Expression::Integer(from.constant_value()));
     }

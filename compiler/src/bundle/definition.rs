@@ -17,6 +17,8 @@ use norma_bundle::program::{Program, Step};
 use norma_passes::mlir::walk;
 
 use super::affine::substitute;
+pub(super) use scalar::number;
+
 use super::host::HostFunction;
 use super::sizes::Sizes;
 
@@ -148,7 +150,7 @@ impl Names<'_> {
                 Some(index) => self
                     .sizes
                     .shapes
-                    .get(index.parse::<usize>().ok()?)?
+                    .get(self.argument(index.parse::<usize>().ok()?)?)?
                     .get(axis)
                     .cloned(),
                 None => Some(Expression::symbol(format!("{}_{axis}", self.tensor(tensor)?))),
@@ -156,15 +158,19 @@ impl Names<'_> {
         })
     }
 
+    /// The tensor that is an argument of the function; what it returns are arguments behind the others by now.
+    fn argument(&self, index: usize) -> Option<usize> {
+        let mut tensors = self.host.tensors.iter();
+        tensors.position(|tensor| tensor.argument() == Some(index))
+    }
+
     fn tensor(&self, name: &str) -> Option<String> {
         let (kind, index) = name.split_at_checked(1)?;
         let index = index.parse::<usize>().ok()?;
         match kind {
             "t" => self
-                .host
-                .arguments
-                .get(index)
-                .map(|argument| argument.name.clone()),
+                .argument(index)
+                .map(|tensor| self.host.tensors[tensor].name.clone()),
             _ => (index < self.intermediates).then(|| self.free_name(index)),
         }
     }
@@ -174,7 +180,7 @@ impl Names<'_> {
         let mut name = format!("intermediate{index}");
         let taken = |name: &str| {
             let starts = |known: &str| known.starts_with(name);
-            self.host.arguments.iter().any(|argument| starts(&argument.name))
+            self.host.tensors.iter().any(|tensor| starts(&tensor.name))
                 || self.sizes.symbols.iter().any(|symbol| starts(&symbol.name))
         };
         while taken(&name) {
@@ -253,7 +259,7 @@ mod tests {
                    return
                  }}
                  norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
-                     space(%b = dim(%x, 0) ceildiv 2 : grid, %r = 2 : tile, %t = 64 : tile) {guard} {{
+                     space(%b = dim(%x, 0) ceildiv 2 : grid, %r = 2 : thread, %t = 64 : thread) {guard} {{
                    %0 = norm.read %x[%b * 2 + %r, %t] : memref<?x64xf32>
                    %1 = norm.reduce add %0 over(%t) : f32
                    norm.write %1, %y[%b * 2 + %r] : memref<?xf32>

@@ -1,34 +1,44 @@
-//! The host functions: their tensors, and which of them each kernel gets.
+//! The host functions: their tensors, scalars and scratch, and which of them each kernel gets.
 
-use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute};
+use std::collections::BTreeSet;
+
+use melior::ir::attribute::{ArrayAttribute, DenseI64ArrayAttribute, DictionaryAttribute};
 use melior::ir::block::BlockArgument;
 use melior::ir::operation::{OperationLike, OperationResult};
 use melior::ir::{Attribute, BlockLike, Location, Module, OperationRef, RegionLike, Type, Value, ValueLike};
-use norma_bundle::Element;
-use norma_dialects::attributes::tensor;
-use norma_dialects::norm::LaunchOp;
+use norma_bundle::manifest::{ScalarType, ScalarValue};
+use norma_bundle::{Element, Expression};
+use norma_dialects::attributes::{scratch, tensor};
+use norma_dialects::norm::{LaunchOp, NumSmsOp};
 use norma_dialects::symbol_name;
 use norma_passes::mlir::diagnostic::Diagnostic;
+use norma_passes::mlir::values::{definition, key};
 use norma_passes::mlir::{types, walk};
 
+use super::affine;
+use super::definition::number;
 use crate::error::{Error, Result};
 
 /// A function of the bundle.
+#[derive(Debug, Clone)]
 pub(super) struct HostFunction {
     /// Its symbol.
     pub name: String,
-    /// Its arguments, in order.
-    pub arguments: Vec<HostArgument>,
+    /// The tensors among its arguments, in order, and then its scratch.
+    pub tensors: Vec<HostTensor>,
+    /// The numbers among its arguments, in order.
+    pub scalars: Vec<HostScalar>,
     /// The launches, in order.
     pub launches: Vec<Launch>,
 }
 
-/// A tensor that the caller passes.
-pub(super) struct HostArgument {
+/// Memory that kernels get.
+#[derive(Debug, Clone)]
+pub(super) struct HostTensor {
     /// `norm.name`, or `arg<i>`.
     pub name: String,
-    /// Whether the kernels write it.
-    pub is_output: bool,
+    /// Whose it is.
+    pub role: Role,
     /// The element type.
     pub element: Element,
     /// The extents; nothing where dynamic.
@@ -37,24 +47,82 @@ pub(super) struct HostArgument {
     pub strides: Option<Vec<Option<i64>>>,
     /// `norm.align` in bytes, if given.
     pub align: Option<u64>,
+    /// `norm.multiples`, or none.
+    pub multiples: Vec<u64>,
+    /// `norm.may_alias`.
+    pub may_alias: Option<String>,
+}
+
+/// Whose a tensor is.
+#[derive(Debug, Clone)]
+pub(super) enum Role {
+    /// The caller passes it as this argument, and the kernels only read it.
+    Input(usize),
+    /// The caller passes it as this argument, and the kernels write it.
+    Output(usize),
+    /// Kernels of one call hand it to each other.
+    Scratch {
+        /// By axis: the extent, over [`dim_symbol`]s and the device's symbols.
+        extents: Vec<Expression>,
+        /// Whether it is zero before the first call, and left so.
+        zeroed: bool,
+    },
+}
+
+/// A number that the caller passes.
+#[derive(Debug, Clone)]
+pub(super) struct HostScalar {
+    /// `norm.name`, or `arg<i>`.
+    pub name: String,
+    /// Which argument it is.
+    pub argument: usize,
+    /// Its type in a kernel's signature; an index is an i64.
+    pub scalar: ScalarType,
+    /// `norm.default`.
+    pub default: ScalarValue,
 }
 
 /// One `norm.launch`.
+#[derive(Debug, Clone)]
 pub(super) struct Launch {
     /// The `gpu.module`'s name, if the callee is in one.
     pub module: Option<String>,
     /// The kernel's name.
     pub kernel: String,
-    /// What the kernel's buffers are.
+    /// What the kernel's buffers are, the first of the launch's arguments.
     pub buffers: Vec<Buffer>,
+    /// What its other arguments are: positions among the function's scalars.
+    pub scalars: Vec<usize>,
 }
 
-/// An argument of the host function, some of whose neighbouring dims are taken as one.
+/// A tensor of the host function, some of whose neighbouring dims are taken as one.
+#[derive(Debug, Clone)]
 pub(super) struct Buffer {
-    /// Which argument.
-    pub argument: usize,
-    /// For each axis of the buffer, the dims of the argument.
+    /// Which tensor.
+    pub tensor: usize,
+    /// For each axis of the buffer, the dims of the tensor.
     pub groups: Vec<Vec<usize>>,
+}
+
+/// What stands for the extent of a tensor's dim while a function is read.
+pub(super) fn dim_symbol(tensor: usize, dim: usize) -> String {
+    format!("t{tensor}_{dim}")
+}
+
+/// The tensor and the dim that a [`dim_symbol`] stands for.
+pub(super) fn dim_of_symbol(symbol: &str) -> Option<(usize, usize)> {
+    let (tensor, dim) = symbol.strip_prefix('t')?.split_once('_')?;
+    Some((tensor.parse().ok()?, dim.parse().ok()?))
+}
+
+impl HostTensor {
+    /// Which argument of the function it is.
+    pub fn argument(&self) -> Option<usize> {
+        match self.role {
+            Role::Input(argument) | Role::Output(argument) => Some(argument),
+            Role::Scratch { .. } => None,
+        }
+    }
 }
 
 /// The functions of a module that launch kernels.
@@ -70,134 +138,347 @@ fn function(op: OperationRef) -> Result<Option<HostFunction>> {
     let Some(block) = op.region(0).ok().and_then(|region| region.first_block()) else {
         return Ok(None);
     };
-    let launches = walk::pre_order(op)
+    let launches: Vec<_> = walk::pre_order(op)
         .into_iter()
         .filter_map(LaunchOp::from_op)
-        .map(launch)
-        .collect::<Result<Vec<_>>>()?;
+        .collect();
     if launches.is_empty() {
         return Ok(None);
     }
-    let attributes = op
-        .attribute("arg_attrs")
-        .ok()
-        .and_then(|list| ArrayAttribute::try_from(list).ok());
-    let arguments = (0..block.argument_count())
-        .map(|index| {
-            let value = block
-                .argument(index)
-                .map_err(|error| Error::internal(error.to_string()))?;
-            let attributes = attributes.and_then(|list| list.element(index).ok());
-            let attributes = attributes.and_then(|attributes| DictionaryAttribute::try_from(attributes).ok());
-            argument(index, value.r#type(), attributes, op.location())
-        })
+    let mut reader = Reader::default();
+    for index in 0..block.argument_count() {
+        let value = block
+            .argument(index)
+            .map_err(|error| Error::internal(error.to_string()))?;
+        reader.argument(index, value.r#type(), attributes(op, index), op.location())?;
+    }
+    for allocation in walk::named(op, "memref.alloc") {
+        reader.scratch(allocation)?;
+    }
+    reader.check_names(op)?;
+    let launches = launches
+        .into_iter()
+        .map(|launch| reader.launch(launch))
         .collect::<Result<_>>()?;
     Ok(Some(HostFunction {
         name: symbol_name(op).unwrap_or_default().to_owned(),
-        arguments,
+        tensors: reader.tensors,
+        scalars: reader.scalars,
         launches,
     }))
 }
 
-fn argument(
-    index: usize,
-    ty: Type,
-    attributes: Option<DictionaryAttribute>,
-    location: Location,
-) -> Result<HostArgument> {
-    let attribute = |name: &str| attributes.and_then(|attributes| attributes.element_by_name(name));
-    let element = types::element(ty).to_string();
-    let (Some(shape), Some(element)) = (types::shape(ty), Element::from_name(&element)) else {
-        let message =
-            format!("a bundle cannot pass argument {index} of type {ty}; it passes memrefs of numbers");
-        Diagnostic::unsupported(location, message).emit(None);
-        return Err(Error::unsupported("the function's type").diagnosed());
+/// The attributes of a function's argument.
+pub(super) fn attributes<'c>(
+    function: OperationRef<'c, '_>,
+    argument: usize,
+) -> Option<DictionaryAttribute<'c>> {
+    let list = function.attribute("arg_attrs").ok()?;
+    let attributes = ArrayAttribute::try_from(list).ok()?.element(argument).ok()?;
+    DictionaryAttribute::try_from(attributes).ok()
+}
+
+/// A number among a function's arguments; nothing if it is none, or has no default.
+pub(super) fn scalar(index: usize, ty: Type, attributes: Option<DictionaryAttribute>) -> Option<HostScalar> {
+    let scalar = match ty.to_string().as_str() {
+        "f32" => ScalarType::F32,
+        "f64" => ScalarType::F64,
+        "i32" => ScalarType::I32,
+        "i64" | "index" => ScalarType::I64,
+        _ => return None,
     };
-    let strides = match types::is_contiguous(ty) {
-        true => None,
-        false => types::strides_and_offset(ty),
+    let default = number(attributes?.element_by_name(tensor::DEFAULT)?)?;
+    let default = match scalar.is_float() {
+        true => ScalarValue::Float(default),
+        false => ScalarValue::Expression(Expression::Integer(default.as_i64())),
     };
-    if strides.as_ref().is_some_and(|(_, offset)| *offset != Some(0)) {
-        let message = format!("a bundle cannot pass argument {index} of type {ty}: its offset is not 0");
-        Diagnostic::unsupported(location, message).emit(None);
-        return Err(Error::unsupported("the function's type").diagnosed());
-    }
-    Ok(HostArgument {
-        name: attribute(tensor::NAME)
-            .and_then(|name| norma_dialects::string(name).ok())
-            .map_or_else(|| format!("arg{index}"), str::to_owned),
-        is_output: attribute(tensor::OUTPUT).is_some(),
-        element,
-        shape,
-        strides: strides.map(|(strides, _)| strides),
-        align: attribute(tensor::ALIGN)
+    Some(HostScalar {
+        name: name(attributes).unwrap_or_else(|| format!("arg{index}")),
+        argument: index,
+        scalar,
+        default,
+    })
+}
+
+fn name(attributes: Option<DictionaryAttribute>) -> Option<String> {
+    let name = attributes?.element_by_name(tensor::NAME)?;
+    norma_dialects::string(name).ok().map(str::to_owned)
+}
+
+fn unsupported(location: Location, message: String) -> Error {
+    Diagnostic::unsupported(location, message).emit(None);
+    Error::unsupported("the host function").diagnosed()
+}
+
+/// Reads a function, op by op.
+#[derive(Default)]
+struct Reader {
+    tensors: Vec<HostTensor>,
+    scalars: Vec<HostScalar>,
+    /// The tensors of allocations.
+    allocations: Vec<(usize, usize)>,
+}
+
+impl Reader {
+    fn argument(
+        &mut self,
+        index: usize,
+        ty: Type,
+        attributes: Option<DictionaryAttribute>,
+        location: Location,
+    ) -> Result<()> {
+        if let Some(scalar) = scalar(index, ty, attributes) {
+            self.scalars.push(scalar);
+            return Ok(());
+        }
+        let attribute = |name: &str| attributes.and_then(|attributes| attributes.element_by_name(name));
+        let name = name(attributes).unwrap_or_else(|| format!("arg{index}"));
+        let is_output = attribute(tensor::OUTPUT).is_some();
+        let role = if is_output {
+            Role::Output(index)
+        } else {
+            Role::Input(index)
+        };
+        let Some(mut tensor) = memory(name, role, ty) else {
+            let message = format!(
+                "a bundle cannot pass argument {index} of type {ty}; it passes memrefs of numbers without offset, and \
+                 numbers of 32 and 64 bits with norm.default"
+            );
+            return Err(unsupported(location, message));
+        };
+        tensor.align = attribute(tensor::ALIGN)
             .and_then(|align| norma_dialects::integer(align).ok())
-            .and_then(|align| u64::try_from(align).ok()),
-    })
-}
+            .and_then(|align| u64::try_from(align).ok());
+        tensor.multiples = attribute(tensor::MULTIPLES).map(integers).unwrap_or_default();
+        tensor.may_alias = attribute(tensor::MAY_ALIAS)
+            .and_then(|name| norma_dialects::string(name).ok())
+            .map(str::to_owned);
+        self.tensors.push(tensor);
+        Ok(())
+    }
 
-fn launch(launch: LaunchOp) -> Result<Launch> {
-    // `@module::@kernel`, or `@kernel` alone before `convert-norm-to-gl`.
-    let mut path = launch
-        .callee()
-        .and_then(norma_dialects::symbol_path)
-        .map_err(|error| Error::internal(error.to_string()))?;
-    let kernel = path.pop().unwrap_or_default().to_owned();
-    let buffers = launch
-        .buffers()
-        .into_iter()
-        .map(|value| {
-            buffer(value).ok_or_else(|| {
-                let message =
-                    "a kernel's buffers must be the function's arguments, or those with dims collapsed";
-                Diagnostic::unsupported(launch.op().location(), message).emit(None);
-                Error::unsupported("the function's launches").diagnosed()
-            })
+    fn scratch(&mut self, op: OperationRef) -> Result<()> {
+        if op.attribute(scratch::SCRATCH).is_err() {
+            let message =
+                "an allocation without norm.scratch; supported: scratch that kernels hand to each other";
+            return Err(unsupported(op.location(), message.to_owned()));
+        }
+        let broken = || {
+            unsupported(
+                op.location(),
+                "scratch whose size no manifest can state".to_owned(),
+            )
+        };
+        let value = Value::from(op.result(0).map_err(|error| Error::internal(error.to_string()))?);
+        let mut dynamic = op.operands();
+        let mut extents = Vec::new();
+        for extent in types::shape(value.r#type()).ok_or_else(broken)? {
+            extents.push(match extent {
+                Some(extent) => Expression::Integer(extent),
+                None => self.size(dynamic.next().ok_or_else(broken)?).ok_or_else(broken)?,
+            });
+        }
+        let role = Role::Scratch {
+            extents,
+            zeroed: op.attribute(scratch::ZEROED).is_ok(),
+        };
+        let given = op.attribute(tensor::NAME).and_then(norma_dialects::string);
+        let name = match given {
+            Ok(name) => name.to_owned(),
+            Err(_) => format!("scratch{}", self.allocations.len()),
+        };
+        self.allocations.push((key(value), self.tensors.len()));
+        self.tensors
+            .push(memory(name, role, value.r#type()).ok_or_else(broken)?);
+        Ok(())
+    }
+
+    /// Refuses two tensors or numbers of one name, which a launcher could not tell apart.
+    fn check_names(&self, function: OperationRef) -> Result<()> {
+        let tensors = self.tensors.iter().map(|tensor| &tensor.name);
+        let mut names = BTreeSet::new();
+        for name in tensors.chain(self.scalars.iter().map(|scalar| &scalar.name)) {
+            if !names.insert(name) {
+                let message = format!("expected names that differ, got '{name}' twice");
+                Diagnostic::user(function.location(), message).emit(None);
+                return Err(Error::user("the function's names").diagnosed());
+            }
+        }
+        Ok(())
+    }
+
+    /// An index of the host function as an expression.
+    fn size(&self, value: Value) -> Option<Expression> {
+        let op = definition(value)?;
+        match norma_dialects::op_name(op) {
+            NumSmsOp::NAME => Some(Expression::symbol("num_sms")),
+            "arith.constant" => Some(Expression::Integer(constant(value)?)),
+            "memref.dim" => {
+                let buffer = self.buffer(op.operand(0).ok()?)?;
+                let axis = usize::try_from(constant(op.operand(1).ok()?)?).ok()?;
+                let shape = &self.tensors.get(buffer.tensor)?.shape;
+                let extents = buffer.groups.get(axis)?.iter().map(|dim| match shape.get(*dim)? {
+                    Some(extent) => Some(Expression::Integer(*extent)),
+                    None => Some(Expression::symbol(dim_symbol(buffer.tensor, *dim))),
+                });
+                extents.reduce(|a, b| Some(a? * b?)).flatten()
+            }
+            name @ ("affine.apply" | "affine.min" | "affine.max") => {
+                let map = norma_dialects::affine_map(op.attribute("map").ok()?).ok()?;
+                let operands = op.operands().map(|operand| self.size(operand));
+                let mut dims = operands.collect::<Option<Vec<_>>>()?;
+                let symbols = dims.split_off(map.dim_count().min(dims.len()));
+                let results = affine::results(map, &dims, &symbols)?;
+                results.into_iter().reduce(|a, b| match name {
+                    "affine.max" => a.maximum(b),
+                    _ => a.minimum(b),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The tensor that a value is.
+    fn buffer(&self, value: Value) -> Option<Buffer> {
+        let View { root, groups } = view(value)?;
+        let tensor = match root {
+            Root::Argument(argument) => self
+                .tensors
+                .iter()
+                .position(|tensor| tensor.argument() == Some(argument))?,
+            Root::Allocation(value) => self.allocations.iter().find(|(known, _)| *known == value)?.1,
+        };
+        Some(Buffer { tensor, groups })
+    }
+
+    fn launch(&self, launch: LaunchOp) -> Result<Launch> {
+        // `@module::@kernel`, or `@kernel` alone before `convert-norm-to-gl`.
+        let mut path = launch
+            .callee()
+            .and_then(norma_dialects::symbol_path)
+            .map_err(|error| Error::internal(error.to_string()))?;
+        let kernel = path.pop().unwrap_or_default().to_owned();
+        let refuse = |message: &str| unsupported(launch.op().location(), message.to_owned());
+        let mut buffers = Vec::new();
+        let mut scalars = Vec::new();
+        for value in launch.arguments() {
+            if types::is_memref(value.r#type()) {
+                let message = "a kernel's buffers must be the function's arguments or its scratch, or those with dims collapsed";
+                buffers.push(self.buffer(value).ok_or_else(|| refuse(message))?);
+                continue;
+            }
+            let argument = BlockArgument::try_from(value)
+                .ok()
+                .map(|argument| argument.argument_number());
+            let scalar = self
+                .scalars
+                .iter()
+                .position(|scalar| Some(scalar.argument) == argument);
+            scalars
+                .push(scalar.ok_or_else(|| refuse("a kernel's scalars must be the function's arguments"))?);
+        }
+        Ok(Launch {
+            module: path.first().map(|module| (*module).to_owned()),
+            kernel,
+            buffers,
+            scalars,
         })
-        .collect::<Result<_>>()?;
-    Ok(Launch {
-        module: path.first().map(|module| (*module).to_owned()),
-        kernel,
-        buffers,
-    })
+    }
 }
 
-/// Follows a value back to the function's argument.
-pub(super) fn buffer(value: Value) -> Option<Buffer> {
-    if let Ok(argument) = BlockArgument::try_from(value) {
-        let rank = types::shape(value.r#type())?.len();
-        let groups = (0..rank).map(|dim| vec![dim]).collect();
-        return Some(Buffer {
-            argument: argument.argument_number(),
-            groups,
-        });
-    }
-    let op = OperationResult::try_from(value).ok()?.owner();
-    let source = buffer(op.operand(0).ok()?)?;
-    if walk::has_name(op, "memref.cast") {
-        return Some(source);
-    }
-    if !walk::has_name(op, "memref.collapse_shape") {
+/// A tensor of a memref's type; nothing if no manifest can describe that.
+fn memory(name: String, role: Role, ty: Type) -> Option<HostTensor> {
+    if !types::is_memref(ty) {
         return None;
     }
-    let groups = integers(op.attribute("reassociation").ok()?)?
-        .into_iter()
-        .map(|axes| {
-            axes.into_iter()
-                .filter_map(|axis| source.groups.get(axis))
-                .flatten()
-                .copied()
-                .collect()
-        })
-        .collect();
-    Some(Buffer {
-        argument: source.argument,
-        groups,
+    let strides = match types::is_contiguous(ty) {
+        true => None,
+        false => Some(types::strides_and_offset(ty)?),
+    };
+    if strides.as_ref().is_some_and(|(_, offset)| *offset != Some(0)) {
+        return None;
+    }
+    Some(HostTensor {
+        name,
+        role,
+        element: Element::from_name(&types::element(ty).to_string())?,
+        shape: types::shape(ty)?,
+        strides: strides.map(|(strides, _)| strides),
+        align: None,
+        multiples: Vec::new(),
+        may_alias: None,
     })
+}
+
+/// Where the memory of a value comes from.
+#[derive(Debug, Clone)]
+pub(super) enum Root {
+    /// An argument of the function.
+    Argument(usize),
+    /// The result of a `memref.alloc`, by its [`key`].
+    Allocation(usize),
+}
+
+/// A memref of a host function.
+#[derive(Debug, Clone)]
+pub(super) struct View {
+    /// Where it comes from.
+    pub root: Root,
+    /// For each axis, the dims of what it comes from.
+    pub groups: Vec<Vec<usize>>,
+}
+
+/// Follows a value back to the function's argument or to an allocation. A chain of casts may be as long as the input is,
+/// so this does not call itself.
+pub(super) fn view(value: Value) -> Option<View> {
+    let mut value = value;
+    // In the order that they are met, the last one first.
+    let mut collapses = Vec::new();
+    let root = loop {
+        if let Ok(argument) = BlockArgument::try_from(value) {
+            break Root::Argument(argument.argument_number());
+        }
+        let op = OperationResult::try_from(value).ok()?.owner();
+        if walk::has_name(op, "memref.alloc") {
+            break Root::Allocation(key(value));
+        }
+        if walk::has_name(op, "memref.collapse_shape") {
+            collapses.push(indices(op.attribute("reassociation").ok()?)?);
+        } else if !walk::has_name(op, "memref.cast") {
+            return None;
+        }
+        value = op.operand(0).ok()?;
+    };
+    let rank = types::shape(value.r#type())?.len();
+    let mut groups: Vec<_> = (0..rank).map(|dim| vec![dim]).collect();
+    for collapse in collapses.iter().rev() {
+        groups = collapse
+            .iter()
+            .map(|axes| {
+                let joined = axes.iter().filter_map(|axis| groups.get(*axis)).flatten();
+                joined.copied().collect()
+            })
+            .collect();
+    }
+    Some(View { root, groups })
+}
+
+/// The value of an `arith.constant`.
+fn constant(value: Value) -> Option<i64> {
+    norma_dialects::integer(definition(value)?.attribute("value").ok()?).ok()
+}
+
+/// A dense array of i64 without its negative entries, which no verifier lets through.
+pub(super) fn integers(attribute: Attribute) -> Vec<u64> {
+    let array = DenseI64ArrayAttribute::try_from(attribute).ok();
+    let element = |index: usize| u64::try_from(array?.element(index).ok()?).ok();
+    (0..array.map_or(0, |array| array.len()))
+        .filter_map(element)
+        .collect()
 }
 
 /// A list of lists of indices.
-fn integers(attribute: Attribute) -> Option<Vec<Vec<usize>>> {
+fn indices(attribute: Attribute) -> Option<Vec<Vec<usize>>> {
     let outer = ArrayAttribute::try_from(attribute).ok()?;
     (0..outer.len())
         .map(|index| {

@@ -6,15 +6,16 @@ use melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, Module, OperationRef};
 use norma_bundle::Expression;
-use norma_bundle::manifest::{Argument, Kernel, ScalarType, ScalarValue, Symbol};
+use norma_bundle::manifest::{
+    Argument, DEVICE_SYMBOLS, Kernel, ScalarType, ScalarValue, Symbol, WorkspaceInit,
+};
 use norma_dialects::attributes::kernel;
 use norma_dialects::gl::{LaunchAttr, ParamAttr, ParamKind};
 use norma_dialects::symbol_name;
 use norma_passes::mlir::diagnostic::Diagnostic;
 use norma_passes::mlir::walk;
 
-use super::host::{Buffer, HostFunction, Launch};
-use super::kernel_form::KernelForm;
+use super::host::{HostFunction, HostScalar, Launch, Role, integers};
 use super::sizes::Sizes;
 use super::{Emitted, affine, cubin_name, module_name};
 use crate::error::{Error, Result};
@@ -22,15 +23,32 @@ use crate::target::Target;
 
 /// The threads of a lowered kernel along x, y and z.
 const THREADS: &str = "nvvm.reqntid";
+/// What stands for a buffer in `sizes` of `gl.launch` where a size is the device's: the axis counts its symbols.
+const DEVICE: i64 = -1;
 
-/// What the base address and dynamic strides of each buffer of a launch are multiples of, in bytes.
-pub(super) fn alignments(kernels: &Kernels, launch: &Launch) -> Result<Vec<u64>> {
+/// What a kernel assumes of the buffers of its launch.
+pub(super) struct Assumptions {
+    /// By buffer: what the base address and the strides of a dynamic strided layout are multiples of, in bytes.
+    pub alignments: Vec<u64>,
+    /// Buffer, axis, and what its size is a multiple of.
+    pub multiples: Vec<(usize, usize, u64)>,
+}
+
+/// What the kernel of a launch assumes.
+pub(super) fn assumptions(kernels: &Kernels, launch: &Launch) -> Result<Assumptions> {
     let attribute = launch_attribute(kernels.find(launch)?)?;
-    Ok(attribute
-        .alignments()
-        .iter()
-        .map(|bytes| u64::try_from(*bytes).unwrap_or(1))
-        .collect())
+    let alignments = attribute.alignments();
+    let multiples = attribute.multiples().map(integers).unwrap_or_default();
+    let triples = multiples.chunks_exact(3);
+    Ok(Assumptions {
+        alignments: alignments
+            .iter()
+            .map(|bytes| u64::try_from(*bytes).unwrap_or(1))
+            .collect(),
+        multiples: triples
+            .map(|triple| (triple[0] as usize, triple[1] as usize, triple[2]))
+            .collect(),
+    })
 }
 
 /// Describes one launch of a host function.
@@ -39,7 +57,6 @@ pub(super) fn describe(
     host: &HostFunction,
     launch: &Launch,
     sizes: &Sizes,
-    forms: &[KernelForm],
     emitted: &[Emitted],
     target: &Target,
 ) -> Result<Kernel> {
@@ -49,6 +66,10 @@ pub(super) fn describe(
         .sizes()
         .chunks_exact(2)
         .map(|pair| {
+            if pair[0] == DEVICE {
+                let name = DEVICE_SYMBOLS.get(usize::try_from(pair[1]).ok()?)?;
+                return Some(Expression::symbol(*name));
+            }
             let buffer = usize::try_from(pair[0])
                 .ok()
                 .and_then(|buffer| launch.buffers.get(buffer))?;
@@ -61,22 +82,21 @@ pub(super) fn describe(
                 "gl.launch names a buffer or an axis that the launch does not have",
             )
         })?;
-    let map = |attribute: Attribute, count: usize| {
+    let map = |attribute: Attribute| {
         norma_dialects::affine_map(attribute)
             .ok()
             .and_then(|map| affine::results(map, &[], &symbols))
-            .filter(|results| results.len() == count)
-            .ok_or_else(|| {
-                broken(
-                    op,
-                    &format!("gl.launch needs a map of {count} results over its sizes"),
-                )
-            })
+            .ok_or_else(|| broken(op, "gl.launch needs maps over its sizes"))
     };
-    let grid = map(attribute.grid(), 1)?.remove(0);
-    let mut traffic = map(attribute.traffic(), 2)?;
-    let bytes_written = traffic.remove(1);
-    let bytes_read = traffic.remove(0);
+    let grid = map(attribute.grid())?.into_iter().reduce(Expression::minimum);
+    let grid = grid.ok_or_else(|| broken(op, "gl.launch needs a grid of at least one result"))?;
+    // A space of a few points fewer than a size has none where the size is less than that.
+    let grid = match grid.least() {
+        Some(least) if least >= 0 => grid,
+        _ => grid.maximum(0),
+    };
+    let [bytes_read, bytes_written] = <[Expression; 2]>::try_from(map(attribute.traffic())?)
+        .map_err(|_| broken(op, "gl.launch needs a traffic map of two results"))?;
     let args = arguments(op, host, launch, sizes)?;
 
     let module = launch.module.as_deref().unwrap_or_default();
@@ -103,7 +123,10 @@ pub(super) fn describe(
         registers: usage.map(|usage| usage.registers),
         static_shared_bytes: usage.map(|usage| usage.static_shared_bytes),
         spill_bytes: usage.map(|usage| usage.spill_bytes),
-        schedule: KernelForm::find(forms, &launch.kernel).and_then(|form| form.schedule.clone()),
+        schedule: op
+            .attribute(kernel::SCHEDULE)
+            .ok()
+            .map(|schedule| schedule.to_string()),
         bytes_read,
         bytes_written,
     };
@@ -121,14 +144,29 @@ fn arguments(op: OperationRef, host: &HostFunction, launch: &Launch, sizes: &Siz
     (0..list.len())
         .map(|index| {
             let param = list.element(index).ok().and_then(ParamAttr::from_attribute);
-            let argument = param.and_then(|param| argument(param, host, &launch.buffers, sizes));
+            let argument = param.and_then(|param| argument(param, host, launch, sizes));
             argument.ok_or_else(|| broken(op, &format!("gl.params[{index}] does not fit the launch")))
         })
         .collect()
 }
 
-fn argument(param: ParamAttr, host: &HostFunction, buffers: &[Buffer], sizes: &Sizes) -> Option<Argument> {
-    let buffer = buffers.get(usize::try_from(param.buffer()).ok()?)?;
+fn argument(param: ParamAttr, host: &HostFunction, launch: &Launch, sizes: &Sizes) -> Option<Argument> {
+    let position = usize::try_from(param.argument()).ok()?;
+    if param.kind() == ParamKind::Scalar {
+        let scalar = launch.scalars.get(position.checked_sub(launch.buffers.len())?)?;
+        let HostScalar {
+            name,
+            scalar,
+            default,
+            ..
+        } = host.scalars.get(*scalar)?;
+        return Some(Argument::Scalar {
+            name: Some(name.clone()),
+            scalar: *scalar,
+            value: default.clone(),
+        });
+    }
+    let buffer = launch.buffers.get(position)?;
     let axis = usize::try_from(param.axis()).ok()?;
     let scalar = |value: Expression| Argument::Scalar {
         name: None,
@@ -136,28 +174,43 @@ fn argument(param: ParamAttr, host: &HostFunction, buffers: &[Buffer], sizes: &S
         value: ScalarValue::Expression(value),
     };
     Some(match param.kind() {
-        ParamKind::Pointer => Argument::Pointer {
-            tensor: host.arguments.get(buffer.argument)?.name.clone(),
-        },
+        ParamKind::Pointer => {
+            let tensor = host.tensors.get(buffer.tensor)?;
+            let name = tensor.name.clone();
+            match tensor.role {
+                Role::Input(_) | Role::Output(_) => Argument::Pointer { tensor: name },
+                Role::Scratch { zeroed, .. } => Argument::Workspace {
+                    name,
+                    bytes: sizes.bytes(buffer.tensor, tensor.element)?,
+                    init: if zeroed {
+                        WorkspaceInit::Zero
+                    } else {
+                        WorkspaceInit::None
+                    },
+                },
+            }
+        }
         ParamKind::Size => scalar(sizes.size(buffer, axis)?),
         ParamKind::Stride => scalar(sizes.stride(buffer, axis)?),
+        ParamKind::Scalar => return None,
     })
 }
 
 /// The symbols that a kernel's expressions use, in the order of the function's.
 fn symbols_of(kernel: &Kernel, sizes: &Sizes) -> Vec<Symbol> {
-    let scalars = kernel.args.iter().filter_map(|argument| match argument {
+    let arguments = kernel.args.iter().filter_map(|argument| match argument {
         Argument::Scalar {
             value: ScalarValue::Expression(value),
             ..
         } => Some(value),
+        Argument::Workspace { bytes, .. } => Some(bytes),
         _ => None,
     });
     let expressions: Vec<_> = kernel
         .grid
         .iter()
         .chain([&kernel.shared_bytes, &kernel.bytes_read, &kernel.bytes_written])
-        .chain(scalars)
+        .chain(arguments)
         .collect();
     let used = |symbol: &&Symbol| {
         expressions

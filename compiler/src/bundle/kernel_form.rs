@@ -1,27 +1,73 @@
-//! What the kernel form says that its lowered kernel does not: the sizes that are equal, and the schedule.
+//! What the kernel form says that its lowered kernel does not: the sizes that are equal, and how far accesses reach.
 //!
-//! It is read before the kernel is lowered and kept in neutral terms; a launch later says which tensors the buffers are.
+//! It is read before a schedule takes a kernel apart, with the launches as they are then, and kept in neutral terms.
 
 use melior::ir::block::BlockArgument;
 use melior::ir::{AffineMap, BlockLike, Module, RegionLike, Value};
 use norma_bundle::Expression;
 use norma_bundle::program::dim_of_symbol;
 use norma_dialects::norm::{KernelOp, ReadOp, WriteOp};
+use norma_passes::mlir::linear_form::LinearForm;
 use norma_passes::mlir::walk;
 
 use super::affine;
+use super::host::{self, HostFunction, Launch};
+use crate::error::Result;
+
+/// The host functions and the kernels of a module of level `kernel`, in neutral terms.
+#[derive(Debug, Clone)]
+pub struct KernelForms {
+    functions: Vec<HostFunction>,
+    forms: Vec<KernelForm>,
+}
+
+impl KernelForms {
+    /// Reads them off a module.
+    ///
+    /// # Errors
+    ///
+    /// A host function that a manifest cannot describe.
+    pub fn collect(module: &Module) -> Result<Self> {
+        Ok(Self {
+            functions: host::functions(module)?,
+            forms: KernelForm::collect(module),
+        })
+    }
+
+    /// The forms that a function launched, each with its launch, whose buffers are those of `host`: the same function later,
+    /// which may have scratch besides.
+    pub(super) fn of<'a>(
+        &'a self,
+        host: &'a HostFunction,
+    ) -> impl Iterator<Item = (Launch, &'a KernelForm)> + 'a {
+        let before = self.functions.iter().find(|function| function.name == host.name);
+        before.into_iter().flat_map(move |before| {
+            before.launches.iter().filter_map(move |launch| {
+                let form = self.forms.iter().find(|form| form.symbol == launch.kernel)?;
+                let mut launch = launch.clone();
+                for buffer in &mut launch.buffers {
+                    let name = &before.tensors.get(buffer.tensor)?.name;
+                    buffer.tensor = host.tensors.iter().position(|tensor| tensor.name == *name)?;
+                }
+                Some((launch, form))
+            })
+        })
+    }
+}
 
 /// A `norm.kernel`, in neutral terms.
 #[derive(Debug, Clone)]
 pub struct KernelForm {
     /// The kernel's symbol.
     pub symbol: String,
-    /// Its schedule, as printed.
-    pub schedule: Option<String>,
     /// The size that each dim of its space extends over, where it is just a buffer's.
     extents: Vec<Option<Size>>,
     /// Buffers' axes that are accessed at exactly one dim: (size, dim).
     plain_accesses: Vec<(Size, usize)>,
+    /// How far accesses go along axes: the largest coordinate and one more, over the symbols of `sizes`.
+    reached: Vec<(Size, Expression)>,
+    /// What each symbol of the above stands for.
+    sizes: Vec<(String, Option<Size>)>,
 }
 
 /// The extent of an axis of a kernel's buffer.
@@ -41,31 +87,24 @@ impl KernelForm {
             .collect()
     }
 
-    /// Adds the schedules that kernels of the same names have by now.
-    pub fn add_schedules(forms: &mut [Self], module: &Module) {
-        for kernel in walk::pre_order(module.as_operation())
-            .into_iter()
-            .filter_map(KernelOp::from_op)
-        {
-            if let Some(form) = forms
-                .iter_mut()
-                .find(|form| kernel.sym_name() == Ok(&form.symbol))
-            {
-                form.schedule = kernel.schedule().map(|schedule| schedule.to_string());
-            }
-        }
-    }
-
-    /// The form of a kernel's name.
-    pub(super) fn find<'a>(forms: &'a [Self], kernel: &str) -> Option<&'a Self> {
-        forms.iter().find(|form| form.symbol == kernel)
-    }
-
     /// Pairs of sizes that the kernel takes to be equal: both are the extent of one dim.
     pub(super) fn equal_sizes(&self) -> impl Iterator<Item = (Size, Size)> + '_ {
         self.plain_accesses
             .iter()
             .filter_map(|(size, dim)| Some((*size, (*self.extents.get(*dim)?)?)))
+    }
+
+    /// How far accesses go along axes, with `size` for each size. Not for accesses that are no sums of dims, and not where
+    /// guards say what is accessed.
+    pub(super) fn reached(&self, size: &dyn Fn(Size) -> Option<Expression>) -> Vec<(Size, Expression)> {
+        let value = |symbol: &str| {
+            let (_, known) = self.sizes.iter().find(|(name, _)| name == symbol)?;
+            size((*known)?)
+        };
+        let reached = self.reached.iter();
+        reached
+            .map(|(at, expression)| (*at, affine::substitute(expression, &value)))
+            .collect()
     }
 
     fn read(kernel: KernelOp) -> Option<Self> {
@@ -82,47 +121,95 @@ impl KernelForm {
             .map(|(name, _)| Expression::symbol(name.clone()))
             .collect();
         let extents = affine::results(kernel.extents().ok()?, &[], &names)?;
-        let extents: Vec<_> = extents
+        let plain_extents: Vec<_> = extents
             .iter()
             .map(|extent| match extent {
                 Expression::Symbol(name) => symbols.iter().find(|(known, _)| known == name)?.1,
                 _ => None,
             })
             .collect();
-        let buffers = block.argument_count().checked_sub(extents.len())?;
+        let first_dim = block.argument_count().checked_sub(extents.len())?;
         let mut plain_accesses = Vec::new();
+        let mut reached = Vec::new();
         for op in walk::in_block(block) {
-            let found = if let Some(read) = ReadOp::from_op(op) {
-                plain(buffers, read.buffer().ok()?, &read.indices(), read.access().ok()?)
+            let (buffer, indices, access) = if let Some(read) = ReadOp::from_op(op) {
+                (read.buffer().ok()?, read.indices(), read.access().ok()?)
             } else if let Some(write) = WriteOp::from_op(op) {
-                plain(
-                    buffers,
-                    write.buffer().ok()?,
-                    &write.indices(),
-                    write.access().ok()?,
-                )
+                (write.buffer().ok()?, write.indices(), write.access().ok()?)
             } else {
-                None
+                continue;
             };
-            plain_accesses.extend(found.unwrap_or_default());
+            plain_accesses.extend(plain(first_dim, buffer, &indices, access).unwrap_or_default());
+            if kernel.guards().is_none() {
+                reached.extend(reach(first_dim, buffer, &indices, access, &extents).unwrap_or_default());
+            }
         }
         Some(Self {
             symbol: kernel.sym_name().ok()?.to_owned(),
-            schedule: kernel.schedule().map(|schedule| schedule.to_string()),
-            extents,
+            extents: plain_extents,
             plain_accesses,
+            reached,
+            sizes: symbols,
         })
     }
 }
 
-/// The axes of an access that are exactly one dim of the space, whose arguments come after those of `buffers`.
-fn plain(buffers: usize, buffer: Value, indices: &[Value], access: AffineMap) -> Option<Vec<(Size, usize)>> {
+/// How far an access goes along each axis whose coordinate is a sum of dims.
+fn reach(
+    first_dim: usize,
+    buffer: Value,
+    indices: &[Value],
+    access: AffineMap,
+    extents: &[Expression],
+) -> Option<Vec<(Size, Expression)>> {
+    let argument = |value: Value| Some(BlockArgument::try_from(value).ok()?.argument_number());
+    let buffer = argument(buffer)?;
+    let dims = indices
+        .iter()
+        .map(|index| extents.get(argument(*index)?.checked_sub(first_dim)?))
+        .collect::<Option<Vec<_>>>()?;
+    let mut found = Vec::new();
+    for axis in 0..access.result_count() {
+        let Some(form) = LinearForm::of(access.result(axis).ok()?, dims.len(), access.symbol_count()) else {
+            continue;
+        };
+        if form.symbols.iter().any(|factor| *factor != 0) {
+            continue;
+        }
+        let terms = form.dims.iter().zip(&dims).filter(|(factor, _)| **factor > 0);
+        let end = terms.fold(Expression::Integer(form.constant + 1), |end, (factor, extent)| {
+            ((*extent).clone() - 1) * *factor + end
+        });
+        found.push((Size { buffer, axis }, simplified(end)));
+    }
+    Some(found)
+}
+
+/// `x - 1 + 1` as `x`: what a coordinate that is a dim reaches.
+fn simplified(expression: Expression) -> Expression {
+    use norma_bundle::expression::Operation::{Add, Subtract};
+    if let Expression::Binary(Add, lhs, rhs) = &expression
+        && let Expression::Binary(Subtract, whole, taken) = lhs.as_ref()
+        && taken == rhs
+    {
+        return whole.as_ref().clone();
+    }
+    expression
+}
+
+/// The axes of an access that are exactly one dim of the space, the first of which is argument `first_dim`.
+fn plain(
+    first_dim: usize,
+    buffer: Value,
+    indices: &[Value],
+    access: AffineMap,
+) -> Option<Vec<(Size, usize)>> {
     let argument = |value: Value| Some(BlockArgument::try_from(value).ok()?.argument_number());
     let buffer = argument(buffer)?;
     let dims = indices
         .iter()
         .map(|index| {
-            let dim = argument(*index)?.checked_sub(buffers)?;
+            let dim = argument(*index)?.checked_sub(first_dim)?;
             Some(Expression::symbol(format!("d{dim}")))
         })
         .collect::<Option<Vec<_>>>()?;

@@ -3,19 +3,23 @@
 //! Two dims are one size if the kernels say so: a kernel whose space has a dim of extent `dim(%x, 0)` and
 //! which writes `%y` at that dim fixes the first extent of `y` as well.
 
-use norma_bundle::Expression;
 use norma_bundle::manifest::{Symbol, SymbolOf, Tensor};
+use norma_bundle::{Element, Expression};
 
-use super::host::{Buffer, HostFunction};
-use super::kernel::{self, Kernels};
-use super::kernel_form::{KernelForm, Size};
-use crate::error::Result;
+use super::affine::substitute;
+use super::host::{Buffer, HostFunction, HostTensor, Launch, Role, dim_of_symbol};
+use super::kernel::{self, Assumptions, Kernels};
+use super::kernel_form::{KernelForm, KernelForms, Size};
+use crate::error::{Error, Result};
+
+/// What the address of scratch is a multiple of, in bytes.
+const SCRATCH_ALIGNMENT: u64 = norma_dialects::attributes::scratch::ALIGNMENT as u64;
 
 /// The sizes of a host function's tensors, and where a launcher reads them.
 pub(super) struct Sizes {
-    /// For each argument and dim, its extent.
+    /// For each tensor and dim, its extent.
     pub shapes: Vec<Vec<Expression>>,
-    /// For each argument and dim, its stride in elements.
+    /// For each tensor and dim, its stride in elements.
     pub strides: Vec<Vec<Expression>>,
     /// Where each symbol of these is read.
     pub symbols: Vec<Symbol>,
@@ -24,7 +28,7 @@ pub(super) struct Sizes {
 impl Sizes {
     /// The extent of an axis of a buffer.
     pub fn size(&self, buffer: &Buffer, axis: usize) -> Option<Expression> {
-        let shape = self.shapes.get(buffer.argument)?;
+        let shape = self.shapes.get(buffer.tensor)?;
         let extents = buffer
             .groups
             .get(axis)?
@@ -33,20 +37,35 @@ impl Sizes {
         extents.reduce(|a, b| Some(a? * b?)).flatten()
     }
 
+    /// The bytes of a tensor without gaps.
+    pub fn bytes(&self, tensor: usize, element: Element) -> Option<Expression> {
+        let shape = self.shapes.get(tensor)?.iter().cloned();
+        Some(shape.fold(Expression::Integer(1), |product, extent| product * extent) * element.bytes() as i64)
+    }
+
     /// The stride of an axis of a buffer, in elements: that of the innermost of its dims.
     pub fn stride(&self, buffer: &Buffer, axis: usize) -> Option<Expression> {
         let innermost = buffer.groups.get(axis)?.last()?;
-        self.strides.get(buffer.argument)?.get(*innermost).cloned()
+        self.strides.get(buffer.tensor)?.get(*innermost).cloned()
     }
 }
 
 /// Finds out which dynamic dims are one size, and names each.
-pub(super) fn name_sizes(host: &HostFunction, forms: &[KernelForm]) -> Sizes {
+pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
     let mut classes = Classes::new(host);
-    for launch in &host.launches {
-        let Some(form) = KernelForm::find(forms, &launch.kernel) else {
+    for (index, tensor) in host.tensors.iter().enumerate() {
+        let Role::Scratch { extents, .. } = &tensor.role else {
             continue;
         };
+        for (dim, extent) in extents.iter().enumerate() {
+            if let Expression::Symbol(symbol) = extent
+                && let Some((tensor, of)) = dim_of_symbol(symbol)
+            {
+                classes.unite(classes.slot(index, dim), classes.slot(tensor, of));
+            }
+        }
+    }
+    for (launch, form) in forms.of(host) {
         for (a, b) in form.equal_sizes() {
             classes.unite_sizes(&launch.buffers, a, b);
         }
@@ -54,11 +73,19 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &[KernelForm]) -> Sizes {
     let mut symbols = Vec::new();
     let mut names: Vec<(usize, String)> = Vec::new();
     let mut shapes = Vec::new();
-    for (index, argument) in host.arguments.iter().enumerate() {
+    for (index, argument) in host.tensors.iter().enumerate() {
         let mut shape = Vec::new();
         for (dim, extent) in argument.shape.iter().enumerate() {
             if let Some(extent) = extent {
                 shape.push(Expression::Integer(*extent));
+                continue;
+            }
+            if let Role::Scratch { extents, .. } = &argument.role {
+                shape.push(substitute(&extents[dim], &|symbol| {
+                    let (tensor, dim) = dim_of_symbol(symbol)?;
+                    let shape: &Vec<Expression> = shapes.get(tensor)?;
+                    shape.get(dim).cloned()
+                }));
                 continue;
             }
             let class = classes.find(classes.slot(index, dim));
@@ -85,7 +112,7 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &[KernelForm]) -> Sizes {
         shapes.push(shape);
     }
     let mut strides = Vec::new();
-    for (argument, shape) in host.arguments.iter().zip(&shapes) {
+    for (argument, shape) in host.tensors.iter().zip(&shapes) {
         strides.push(match &argument.strides {
             None => contiguous(shape),
             Some(given) => given
@@ -125,20 +152,26 @@ fn contiguous(shape: &[Expression]) -> Vec<Expression> {
 }
 
 /// The manifest's tensors, in the order of the arguments.
-pub(super) fn tensors(host: &HostFunction, sizes: &Sizes, kernels: &Kernels) -> Result<Vec<Tensor>> {
+pub(super) fn tensors(
+    host: &HostFunction,
+    sizes: &Sizes,
+    kernels: &Kernels,
+    forms: &KernelForms,
+) -> Result<Vec<Tensor>> {
+    let mut assumed = Assumed::of(host);
+    for launch in &host.launches {
+        assumed.add(host, sizes, launch, &kernel::assumptions(kernels, launch)?)?;
+    }
+    for (launch, form) in forms.of(host) {
+        assumed.reach(sizes, &launch, form);
+    }
     let mut tensors = Vec::new();
-    for (index, argument) in host.arguments.iter().enumerate() {
-        let element_bytes = argument.element.bytes() as u64;
-        let mut align = argument.align.unwrap_or(element_bytes);
-        for launch in &host.launches {
-            let alignments = kernel::alignments(kernels, launch)?;
-            for (buffer, alignment) in launch.buffers.iter().zip(alignments) {
-                if buffer.argument == index {
-                    align = align.max(alignment);
-                }
-            }
+    for (index, argument) in host.tensors.iter().enumerate() {
+        if argument.argument().is_none() {
+            continue;
         }
-        let multiple = (align / element_bytes.max(1)).max(1);
+        let align = assumed.aligns[index];
+        let multiple = (align / argument.element.bytes().max(1) as u64).max(1);
         let dynamic =
             |stride: &Expression| matches!(stride, Expression::Symbol(_)) && argument.strides.is_some();
         let strides = &sizes.strides[index];
@@ -149,21 +182,165 @@ pub(super) fn tensors(host: &HostFunction, sizes: &Sizes, kernels: &Kernels) -> 
                 .collect(),
             false => Vec::new(),
         };
+        let mut shape_multiples = std::mem::take(&mut assumed.multiples[index]);
+        if shape_multiples.iter().all(|multiple| *multiple == 1) {
+            shape_multiples.clear();
+        }
+        let mut shape_minimums = std::mem::take(&mut assumed.minimums[index]);
+        if shape_minimums
+            .iter()
+            .all(|minimum| *minimum == Expression::Integer(0))
+        {
+            shape_minimums.clear();
+        }
         tensors.push(Tensor {
             name: argument.name.clone(),
             dtype: argument.element,
             shape: sizes.shapes[index].clone(),
             strides: strides.clone(),
             align,
-            shape_multiples: Vec::new(),
+            shape_multiples,
+            shape_minimums,
             stride_multiples,
             index_bits: None,
+            may_alias: argument.may_alias.clone(),
         });
     }
     Ok(tensors)
 }
 
-/// Disjoint sets of the arguments' dims.
+/// What the kernels of a function assume of its tensors.
+struct Assumed {
+    /// By tensor, in bytes.
+    aligns: Vec<u64>,
+    /// By tensor and dim: what the extent is a multiple of.
+    multiples: Vec<Vec<u64>>,
+    /// By tensor and dim: what the extent at least is.
+    minimums: Vec<Vec<Expression>>,
+}
+
+impl Assumed {
+    /// What the function's own attributes say.
+    fn of(host: &HostFunction) -> Self {
+        let tensors = host.tensors.iter();
+        let multiples = |tensor: &HostTensor| {
+            let mut multiples = tensor.multiples.clone();
+            multiples.resize(tensor.shape.len(), 1);
+            multiples
+        };
+        let own_align = |tensor: &HostTensor| tensor.align.unwrap_or(tensor.element.bytes() as u64);
+        let minimums = |tensor: &HostTensor| vec![Expression::Integer(0); tensor.shape.len()];
+        Self {
+            aligns: tensors.clone().map(own_align).collect(),
+            multiples: tensors.clone().map(multiples).collect(),
+            minimums: tensors.map(minimums).collect(),
+        }
+    }
+
+    /// Adds what the kernel of a launch assumes.
+    fn add(
+        &mut self,
+        host: &HostFunction,
+        sizes: &Sizes,
+        launch: &Launch,
+        assumptions: &Assumptions,
+    ) -> Result<()> {
+        for (buffer, alignment) in launch.buffers.iter().zip(&assumptions.alignments) {
+            let tensor = &host.tensors[buffer.tensor];
+            if tensor.argument().is_none() && *alignment > SCRATCH_ALIGNMENT {
+                return Err(Error::user(format!(
+                    "kernel '{}' assumes that '{}' is aligned to {alignment} bytes, and scratch is to {SCRATCH_ALIGNMENT}",
+                    launch.kernel, tensor.name
+                )));
+            }
+            let align = &mut self.aligns[buffer.tensor];
+            *align = (*align).max(*alignment);
+        }
+        for (buffer, axis, multiple) in &assumptions.multiples {
+            let dims = launch
+                .buffers
+                .get(*buffer)
+                .and_then(|buffer| Some((buffer.tensor, buffer.groups.get(*axis)?)));
+            let Some((tensor, dims)) = dims else { continue };
+            self.require(host, sizes, tensor, dims, *multiple, &launch.kernel)?;
+        }
+        Ok(())
+    }
+
+    /// The product of a tensor's dims is a multiple. If what is known of them does not make it one, the last dynamic one
+    /// has to be; of scratch, the argument's dim that gives it its size.
+    fn require(
+        &mut self,
+        host: &HostFunction,
+        sizes: &Sizes,
+        tensor: usize,
+        dims: &[usize],
+        multiple: u64,
+        kernel: &str,
+    ) -> Result<()> {
+        let extent = |dim: &usize| sizes.shapes[tensor][*dim].as_integer();
+        let known = dims.iter().fold(1_u64, |product, dim| {
+            let factor = extent(dim).map_or(self.multiples[tensor][*dim], i64::unsigned_abs);
+            product.saturating_mul(factor)
+        });
+        if known.is_multiple_of(multiple) {
+            return Ok(());
+        }
+        let Some(last) = dims.iter().rev().find(|dim| extent(dim).is_none()) else {
+            return Ok(());
+        };
+        let size = &sizes.shapes[tensor][*last];
+        let of_argument = (0..host.tensors.len())
+            .filter(|other| host.tensors[*other].argument().is_some())
+            .flat_map(|other| (0..sizes.shapes[other].len()).map(move |dim| (other, dim)))
+            .find(|(other, dim)| match host.tensors[tensor].argument() {
+                Some(_) => (*other, *dim) == (tensor, *last),
+                None => sizes.shapes[*other][*dim] == *size,
+            });
+        let Some((tensor, dim)) = of_argument else {
+            return Err(Error::user(format!(
+                "kernel '{kernel}' assumes that '{size}', a size of scratch, is a multiple of {multiple}, which no \
+                 argument can promise"
+            )));
+        };
+        let known = &mut self.multiples[tensor][dim];
+        *known = least_common_multiple(*known, multiple);
+        Ok(())
+    }
+
+    /// Adds how far the accesses of a kernel reach, where the sizes alone do not say that they stay within.
+    fn reach(&mut self, sizes: &Sizes, launch: &Launch, form: &KernelForm) {
+        let size = |size: Size| sizes.size(launch.buffers.get(size.buffer)?, size.axis);
+        for (reached, expression) in form.reached(&size) {
+            let Some(buffer) = launch.buffers.get(reached.buffer) else {
+                continue;
+            };
+            // Axes that have been joined are accessed from end to end.
+            let Some([dim]) = buffer.groups.get(reached.axis).map(Vec::as_slice) else {
+                continue;
+            };
+            let extent = &sizes.shapes[buffer.tensor][*dim];
+            if extent.as_integer().is_some() || *extent == expression {
+                continue;
+            }
+            let minimum = &mut self.minimums[buffer.tensor][*dim];
+            *minimum = match minimum.as_integer() {
+                Some(0) => expression,
+                _ => minimum.clone().maximum(expression),
+            };
+        }
+    }
+}
+
+fn least_common_multiple(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x.max(1)).saturating_mul(b)
+}
+
+/// Disjoint sets of the tensors' dims.
 struct Classes {
     first: Vec<usize>,
     parent: Vec<usize>,
@@ -173,7 +350,7 @@ impl Classes {
     fn new(host: &HostFunction) -> Self {
         let mut first = Vec::new();
         let mut count = 0;
-        for argument in &host.arguments {
+        for argument in &host.tensors {
             first.push(count);
             count += argument.shape.len();
         }
@@ -198,7 +375,7 @@ impl Classes {
     fn unite_sizes(&mut self, buffers: &[Buffer], a: Size, b: Size) {
         let dims = |size: Size| {
             let buffer = buffers.get(size.buffer)?;
-            Some((buffer.argument, buffer.groups.get(size.axis)?))
+            Some((buffer.tensor, buffer.groups.get(size.axis)?))
         };
         let (Some((a, a_dims)), Some((b, b_dims))) = (dims(a), dims(b)) else {
             return;
@@ -212,8 +389,12 @@ impl Classes {
             .map(|(x, y)| (self.slot(a, *x), self.slot(b, *y)))
             .collect();
         for (x, y) in pairs {
-            let (x, y) = (self.find(x), self.find(y));
-            self.parent[x.max(y)] = x.min(y);
+            self.unite(x, y);
         }
+    }
+
+    fn unite(&mut self, x: usize, y: usize) {
+        let (x, y) = (self.find(x), self.find(y));
+        self.parent[x.max(y)] = x.min(y);
     }
 }

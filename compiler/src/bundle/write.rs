@@ -1,18 +1,67 @@
-//! Writes a bundle into a folder, whole or not at all.
+//! Writes a bundle into a folder, so that whoever reads it there finds the old one or the new one, whole.
 //!
-//! Everything is written into a scratch folder beside the destination first, so that a full disk or a missing
-//! permission leaves nothing behind. The manifest is moved last: whoever sees it finds the files that it
-//! names.
+//! Files are named by their content, so that none that a manifest names is ever changed: an update adds its files, then
+//! replaces the manifest in one step, and removes what nothing names any more only after that. What a run that was
+//! stopped left behind, the next one removes. It removes only files whose names are what their contents ask for: no name
+//! in an old manifest is trusted. The folder is locked meanwhile, for runs at the same time.
 
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
 use norma_bundle::Manifest;
-use norma_bundle::manifest::FILE_NAME;
+use norma_bundle::manifest::{FILE_NAME, directory_for};
+use sha2::{Digest, Sha256};
 
 use super::Bundle;
 use crate::error::{Error, Result};
+
+/// What files of a bundle end in, before which the hash of their content stands.
+const EXTENSIONS: [&str; 2] = [".cubin", ".nvvm.mlir"];
+/// What the name of a file ends in that is not all written yet.
+const PARTIAL: &str = ".partial";
+/// Bytes of a content's SHA-256 in a file's name.
+const HASH_BYTES: usize = 8;
+
+/// Writes one bundle for each target: into `root` if there is one, else into `root/<target>`. A manifest that a run for
+/// one target left in `root`, which a launcher would take before theirs, is removed.
+///
+/// # Errors
+///
+/// A folder cannot be made or written.
+pub fn write_all<'b>(root: &Path, bundles: impl ExactSizeIterator<Item = &'b Bundle>) -> Result<()> {
+    let count = bundles.len();
+    for bundle in bundles {
+        bundle.write(&directory_for(root, &bundle.manifest.target, count))?;
+    }
+    if count > 1 && Manifest::load(root).is_ok() {
+        let retire = || {
+            let _locked = lock(root)?;
+            fs::remove_file(root.join(FILE_NAME))?;
+            sweep(root, &BTreeSet::new())
+        };
+        retire().map_err(|error| failed(root, error))?;
+    }
+    Ok(())
+}
+
+fn failed(folder: &Path, error: io::Error) -> Error {
+    Error::user(format!(
+        "cannot write the bundle to '{}': {error}",
+        folder.display()
+    ))
+}
+
+/// Keeps other runs from writing the folder until the file is dropped.
+fn lock(folder: &Path) -> io::Result<File> {
+    let file = File::open(folder)?;
+    match file.lock() {
+        // A file system without locks: two runs at a time are the user's to avoid.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        locked => locked.map(|()| file),
+    }
+}
 
 impl Bundle {
     /// Writes the bundle's files into a folder, which is made if it is not there. Files of an earlier bundle
@@ -22,84 +71,247 @@ impl Bundle {
     ///
     /// The folder cannot be made or written.
     pub fn write(&self, folder: &Path) -> Result<()> {
-        let failed = |error: io::Error| {
-            Error::user(format!(
-                "cannot write the bundle to '{}': {error}",
-                folder.display()
-            ))
-        };
-        let json = self
-            .manifest
+        let (manifest, files) = self.by_content();
+        let json = manifest
             .to_json()
             .map_err(|error| Error::internal(error.to_string()))?;
-        let parent = match folder.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
-        fs::create_dir_all(parent).map_err(failed)?;
         let is_new = !folder.exists();
-        let scratch = tempfile::Builder::new()
-            .prefix(".norma-")
-            .tempdir_in(if is_new { parent } else { folder })
-            .map_err(failed)?;
-        let files = self
-            .cubins
-            .iter()
-            .map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
-        let modules = self
-            .modules
-            .iter()
-            .map(|(name, text)| (name.as_str(), text.as_bytes()));
-        let files: Vec<_> = files
-            .chain(modules)
-            .chain([(FILE_NAME, json.as_bytes())])
-            .collect();
-        // A folder of a file's name would stop the moves half-way.
-        if let Some((name, _)) = files.iter().find(|(name, _)| folder.join(name).is_dir()) {
-            let message = format!("'{name}' is a folder there");
-            return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, message)));
-        }
-        for (name, bytes) in &files {
-            fs::write(scratch.path().join(name), bytes).map_err(failed)?;
-        }
-        let stale = if is_new {
-            Vec::new()
-        } else {
-            self.stale_files(folder)
-        };
-        fs::create_dir_all(folder).map_err(failed)?;
-        for (name, _) in &files {
-            if let Err(error) = fs::rename(scratch.path().join(name), folder.join(name)) {
-                if is_new {
-                    // What matters is the first error; a folder that cannot be removed is the same trouble.
-                    fs::remove_dir_all(folder).ok();
-                }
-                return Err(failed(error));
+        let mut added = Vec::new();
+        let mut write = || {
+            fs::create_dir_all(folder)?;
+            let _locked = lock(folder)?;
+            // A folder of the manifest's name would stop the last step.
+            if folder.join(FILE_NAME).is_dir() {
+                let message = format!("'{FILE_NAME}' is a folder there");
+                return Err(io::Error::new(io::ErrorKind::IsADirectory, message));
             }
-        }
-        for name in stale {
-            fs::remove_file(folder.join(name)).map_err(failed)?;
-        }
-        Ok(())
+            for (name, bytes) in &files {
+                // One that is there already may be in use, and one that a full disk cut short must go.
+                if fs::read(folder.join(name)).is_ok_and(|there| there == *bytes) {
+                    continue;
+                }
+                added.push(name.clone());
+                place(folder, name, bytes)?;
+            }
+            place(folder, FILE_NAME, json.as_bytes())?;
+            added.clear();
+            sweep(folder, &files.keys().cloned().collect())
+        };
+        write().map_err(|error| {
+            // What matters is the first error; what cannot be removed either is the same trouble, and the next run's.
+            for name in &added {
+                fs::remove_file(folder.join(name)).ok();
+            }
+            if is_new {
+                fs::remove_dir(folder).ok();
+            }
+            failed(folder, error)
+        })
     }
 
-    /// The files of the bundle that the folder holds, less those that this one has too.
-    fn stale_files(&self, folder: &Path) -> Vec<String> {
-        let Ok(earlier) = Manifest::load(folder) else {
-            return Vec::new();
+    /// The files by names that hold the hash of their content, and a manifest that uses these names.
+    fn by_content(&self) -> (Manifest, BTreeMap<String, &[u8]>) {
+        let cubins = self.cubins.iter().map(|(name, bytes)| (name, bytes.as_slice()));
+        let modules = self.modules.iter().map(|(name, text)| (name, text.as_bytes()));
+        let mut names = BTreeMap::new();
+        let mut files = BTreeMap::new();
+        for (name, bytes) in cubins.chain(modules) {
+            let own = name_by_content(name, bytes);
+            files.insert(own.clone(), bytes);
+            names.insert(name.as_str(), own);
+        }
+        let mut manifest = self.manifest.clone();
+        let kernels = manifest
+            .functions
+            .iter_mut()
+            .flat_map(|function| &mut function.kernels);
+        for kernel in kernels {
+            for name in [Some(&mut kernel.cubin), kernel.module.as_mut()]
+                .into_iter()
+                .flatten()
+            {
+                if let Some(own) = names.get(name.as_str()) {
+                    name.clone_from(own);
+                }
+            }
+        }
+        (manifest, files)
+    }
+}
+
+/// Writes a file under another name first, so that it is there whole or not at all.
+fn place(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let partial = folder.join(format!(".{name}{PARTIAL}"));
+    let placed = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, folder.join(name)));
+    placed.inspect_err(|_| {
+        fs::remove_file(&partial).ok();
+    })
+}
+
+/// Removes files of bundles that are not among `kept`, and what a run that was stopped did not finish.
+fn sweep(folder: &Path, kept: &BTreeSet<String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
         };
-        let kernels = earlier.functions.iter().flat_map(|function| &function.kernels);
-        let mut stale: Vec<_> = kernels
-            .flat_map(|kernel| [Some(kernel.cubin.clone()), kernel.module.clone()])
-            .flatten()
-            .filter(|file| {
-                let cubins = self.cubins.iter().map(|(name, _)| name);
-                let mut own = cubins.chain(self.modules.iter().map(|(name, _)| name));
-                !own.any(|name| name == file) && folder.join(file).is_file()
-            })
-            .collect();
-        stale.sort();
-        stale.dedup();
-        stale
+        if !entry.file_type()?.is_file() || kept.contains(&name) {
+            continue;
+        }
+        let partial = name.strip_prefix('.').and_then(|name| name.strip_suffix(PARTIAL));
+        let is_stale = match partial {
+            Some(whole) => whole == FILE_NAME || hash_in(whole).is_some(),
+            None => hash_in(&name)
+                .is_some_and(|hash| fs::read(entry.path()).is_ok_and(|bytes| content_hash(&bytes) == hash)),
+        };
+        if is_stale {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// `kernel.sm_90a.cubin` as `kernel.sm_90a.0123456789abcdef.cubin`.
+fn name_by_content(name: &str, bytes: &[u8]) -> String {
+    let extension = EXTENSIONS.iter().find(|extension| name.ends_with(*extension));
+    let stem = extension
+        .and_then(|extension| name.strip_suffix(extension))
+        .unwrap_or(name);
+    format!("{stem}.{}{}", content_hash(bytes), extension.unwrap_or(&""))
+}
+
+/// The hash that the name of a bundle's file holds.
+fn hash_in(name: &str) -> Option<&str> {
+    let stem = EXTENSIONS
+        .iter()
+        .find_map(|extension| name.strip_suffix(extension))?;
+    let (_, hash) = stem.rsplit_once('.')?;
+    let is_hash = hash.len() == 2 * HASH_BYTES && hash.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_hash.then_some(hash)
+}
+
+fn content_hash(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest[..HASH_BYTES]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bundle(cubin: &str) -> Bundle {
+        let text = include_str!("../../../bundle/testdata/rms_norm.json");
+        let manifest: Manifest = serde_json::from_str(text).unwrap();
+        let name = manifest.functions[0].kernels[0].cubin.clone();
+        Bundle {
+            manifest,
+            cubins: vec![(name, cubin.as_bytes().to_vec())],
+            modules: Vec::new(),
+        }
+    }
+
+    fn names(folder: &Path) -> BTreeSet<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+
+    /// What the folder's manifest names, read.
+    fn cubin_of(folder: &Path) -> String {
+        let manifest = Manifest::load(folder).unwrap();
+        fs::read_to_string(folder.join(&manifest.functions[0].kernels[0].cubin)).unwrap()
+    }
+
+    #[test]
+    fn an_update_leaves_one_bundle_and_what_others_put_there() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("bundle");
+        bundle("old").write(&folder).unwrap();
+        let old = names(&folder);
+        fs::write(folder.join("notes.cubin"), "mine").unwrap();
+        // A name like a bundle's, for another content.
+        fs::write(folder.join("k.sm_90a.0123456789abcdef.cubin"), "mine").unwrap();
+        bundle("new").write(&folder).unwrap();
+        assert_eq!(cubin_of(&folder), "new");
+        assert_eq!(names(&folder).len(), 4);
+        assert_eq!(
+            names(&folder).intersection(&old).collect::<Vec<_>>(),
+            ["manifest.json"]
+        );
+        bundle("new").write(&folder).unwrap();
+        assert_eq!(names(&folder).len(), 4);
+    }
+
+    #[test]
+    fn a_run_that_stops_before_its_end_leaves_the_old_bundle() {
+        let root = tempfile::tempdir().unwrap();
+        bundle("old").write(root.path()).unwrap();
+        // All that an update does before it replaces the manifest.
+        let new = bundle("new");
+        let (_, files) = new.by_content();
+        for (name, bytes) in files {
+            place(root.path(), &name, bytes).unwrap();
+            fs::write(root.path().join(format!(".{name}{PARTIAL}")), "ne").unwrap();
+        }
+        fs::write(root.path().join(format!(".{FILE_NAME}{PARTIAL}")), "{").unwrap();
+        assert_eq!(cubin_of(root.path()), "old");
+        bundle("newer").write(root.path()).unwrap();
+        assert_eq!(cubin_of(root.path()), "newer");
+        assert_eq!(names(root.path()).len(), 2);
+    }
+
+    #[test]
+    fn a_cut_file_under_the_right_name_is_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let new = bundle("new");
+        let (_, files) = new.by_content();
+        for name in files.keys() {
+            fs::write(root.path().join(name), "ne").unwrap();
+        }
+        bundle("new").write(root.path()).unwrap();
+        assert_eq!(cubin_of(root.path()), "new");
+    }
+
+    #[test]
+    fn a_failed_update_leaves_the_old_bundle() {
+        let root = tempfile::tempdir().unwrap();
+        bundle("old").write(root.path()).unwrap();
+        let before = names(root.path());
+        // The manifest cannot be replaced where a folder has its partial name.
+        fs::create_dir(root.path().join(format!(".{FILE_NAME}{PARTIAL}"))).unwrap();
+        bundle("new").write(root.path()).unwrap_err();
+        assert_eq!(cubin_of(root.path()), "old");
+        fs::remove_dir(root.path().join(format!(".{FILE_NAME}{PARTIAL}"))).unwrap();
+        assert_eq!(names(root.path()), before);
+    }
+
+    #[test]
+    fn names_in_an_old_manifest_are_not_trusted() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("precious"), "mine").unwrap();
+        let text = include_str!("../../../bundle/testdata/rms_norm.json");
+        let cubin = bundle("").manifest.functions[0].kernels[0].cubin.clone();
+        for name in ["manifest.json", "precious"] {
+            fs::write(root.path().join(FILE_NAME), text.replace(&cubin, name)).unwrap();
+            bundle("new").write(root.path()).unwrap();
+            assert_eq!(cubin_of(root.path()), "new");
+        }
+        assert!(root.path().join("precious").exists());
+    }
+
+    #[test]
+    fn bundles_of_several_targets_are_not_outranked_by_an_earlier_one() {
+        let root = tempfile::tempdir().unwrap();
+        bundle("old").write(root.path()).unwrap();
+        let mut other = bundle("other");
+        other.manifest.target = "sm_80".to_owned();
+        other.manifest.functions[0].kernels[0].target = "sm_80".to_owned();
+        write_all(root.path(), [&bundle("new"), &other].into_iter()).unwrap();
+        assert_eq!(names(root.path()), ["sm_80", "sm_90a"].map(str::to_owned).into());
+        assert_eq!(cubin_of(&root.path().join("sm_90a")), "new");
     }
 }

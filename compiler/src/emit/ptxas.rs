@@ -3,8 +3,13 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use super::cubin::{refusal, with_log};
 use crate::error::{Error, Result};
@@ -12,6 +17,9 @@ use crate::target::Target;
 
 /// Where the set-up puts the toolchain, below the folder of the workspace.
 const SETUP: &str = ".toolchain/cuda-13.0.88/bin/ptxas";
+
+/// How long a `ptxas` may take to say its release, which takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A CUDA release, major and minor.
 type Release = (u32, u32);
@@ -46,12 +54,8 @@ impl Ptxas {
                 Error::user(format!("no ptxas at '{}', the path {origin}", path.display())).note(SET_UP),
             );
         }
-        let ptxas = Self::probe(&path).ok_or_else(|| {
-            Error::user(format!(
-                "'{}', the path {origin}, is no ptxas that runs",
-                path.display()
-            ))
-        })?;
+        let ptxas = Self::probe(&path, PATIENCE)
+            .map_err(|why| Error::user(format!("'{}', the path {origin}, {why}", path.display())))?;
         let needed = target.cuda_release;
         if ptxas.release < needed {
             return Err(ptxas.too_old(target, needed));
@@ -70,12 +74,10 @@ impl Ptxas {
             "looked on PATH, and for '{SETUP}' above the folder of this executable"
         )];
         for path in candidates() {
-            match Self::probe(&path) {
-                Some(ptxas) if ptxas.release >= needed => return Ok(ptxas),
-                Some(ptxas) => {
-                    looked.push(format!("'{}' is of CUDA {}", path.display(), show(ptxas.release)))
-                }
-                None => looked.push(format!("'{}' does not run", path.display())),
+            match Self::probe(&path, PATIENCE) {
+                Ok(ptxas) if ptxas.release >= needed => return Ok(ptxas),
+                Ok(ptxas) => looked.push(format!("'{}' is of CUDA {}", path.display(), show(ptxas.release))),
+                Err(why) => looked.push(format!("'{}' {why}", path.display())),
             }
         }
         let error = Error::user(format!(
@@ -86,11 +88,37 @@ impl Ptxas {
         Err(looked.into_iter().fold(error, Error::note).note(SET_UP))
     }
 
-    /// Asks an executable for its release; nothing if it is no ptxas.
-    fn probe(path: &Path) -> Option<Self> {
-        let output = Command::new(path).arg("--version").output().ok()?;
-        let release = parse_release(&String::from_utf8_lossy(&output.stdout))?;
-        Some(Self {
+    /// Asks an executable for its release.
+    ///
+    /// # Errors
+    ///
+    /// It is no ptxas, or does not answer within `limit`; in words that follow its name.
+    fn probe(path: &Path, limit: Duration) -> std::result::Result<Self, String> {
+        let no_ptxas = || "is no ptxas that runs".to_owned();
+        let mut child = Command::new(path)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|_| no_ptxas())?;
+        let mut stdout = child.stdout.take().ok_or_else(no_ptxas)?;
+        let (sender, receiver) = mpsc::channel();
+        // Whatever the child has started may hold its output open, so that reading may outlast it.
+        thread::spawn(move || {
+            let mut text = Vec::new();
+            if stdout.read_to_end(&mut text).is_ok() {
+                // Nobody receives it past the limit.
+                sender.send(text).ok();
+            }
+        });
+        let answer = receiver.recv_timeout(limit);
+        // It has said all that it says, or takes too long; one that has ended is only waited for.
+        child.kill().ok();
+        child.wait().ok();
+        let text = answer.map_err(|_| format!("does not answer --version within {} s", limit.as_secs()))?;
+        let release = parse_release(&String::from_utf8_lossy(&text)).ok_or_else(no_ptxas)?;
+        Ok(Self {
             path: path.to_owned(),
             release,
         })
@@ -132,10 +160,28 @@ impl Ptxas {
         let log = [output.stdout, output.stderr]
             .map(|stream| String::from_utf8_lossy(&stream).into_owned())
             .concat();
+        if let Some(signal) = output.status.signal() {
+            let error = Error::user(format!(
+                "'{}' was killed by signal {signal} while it assembled '{name}' for {}",
+                self.path.display(),
+                target.name
+            ));
+            return Err(with_log(error, &log));
+        }
         if !output.status.success() {
             return Err(with_log(refusal(name, target), &log));
         }
-        Ok((fs::read(&cubin).map_err(failed)?, log))
+        let bytes = fs::read(&cubin).map_err(failed)?;
+        match norma_bundle::Cubin::parse(&bytes) {
+            Ok(_) => Ok((bytes, log)),
+            Err(error) => {
+                let message = format!(
+                    "'{}' made nothing usable of '{name}': {error}",
+                    self.path.display()
+                );
+                Err(with_log(Error::user(message), &log))
+            }
+        }
     }
 
     pub(super) fn describe(&self) -> String {
@@ -188,6 +234,39 @@ mod tests {
             "no ptxas at '/nowhere/ptxas', the path asked for"
         );
         assert!(error.notes()[0].contains("cargo xtask setup"));
+    }
+
+    /// An executable script in a folder of its own.
+    fn script(text: &str) -> (tempfile::TempDir, PathBuf) {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ptxas");
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn a_ptxas_that_hangs_is_given_up() {
+        let (_folder, path) = script("sleep 3");
+        let why = Ptxas::probe(&path, Duration::from_secs(1)).unwrap_err();
+        assert_eq!(why, "does not answer --version within 1 s");
+    }
+
+    #[test]
+    fn a_ptxas_that_is_killed_is_told_as_such() {
+        let (_folder, path) =
+            script("case $1 in --version) echo release 13.0, V13.0.88;; *) kill -9 $$;; esac");
+        let ptxas = Ptxas::probe(&path, PATIENCE).unwrap();
+        let error = ptxas
+            .assemble("", "k.ptx", Target::parse("sm_90a").unwrap())
+            .unwrap_err();
+        let message = format!(
+            "'{}' was killed by signal 9 while it assembled 'k.ptx' for sm_90a",
+            path.display()
+        );
+        assert_eq!(error.to_string(), message);
+        assert_eq!(error.kind(), crate::error::Kind::User);
     }
 
     #[test]

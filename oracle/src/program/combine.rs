@@ -5,7 +5,7 @@ use std::ops::Mul;
 use super::grid::{Data, Grid};
 use super::operation;
 use crate::error::OracleError;
-use crate::scaled::Scaled;
+use crate::scaled::{Scaled, UNDEFINED};
 use crate::tolerance::{Order, arithmetic_ulps};
 use norma_bundle::Element;
 use norma_bundle::program::{Combiner, Number, Region, Step};
@@ -22,6 +22,14 @@ pub(crate) fn reduce_rows(
     if rows == 0 {
         return Ok(identities(combiner, types, kept));
     }
+    let exact: Vec<Vec<bool>> = match combiner {
+        Combiner::Add if rows > 1 => {
+            let sums = partials.iter().zip(types);
+            sums.map(|(data, element)| exact_sums(data, *element, kept))
+                .collect()
+        }
+        _ => Vec::new(),
+    };
     while rows > 1 {
         let half = rows / 2;
         let (mut low, mut high, mut odd) = (Vec::new(), Vec::new(), Vec::new());
@@ -40,7 +48,62 @@ pub(crate) fn reduce_rows(
             .collect();
         rows -= half;
     }
+    for (data, exact) in partials.iter_mut().zip(exact) {
+        if let Data::Float { scales, .. } = data {
+            let exact = scales.iter_mut().zip(exact).filter(|(_, exact)| *exact);
+            exact.for_each(|(scale, _)| *scale = 0.0);
+        }
+    }
     Ok(partials)
+}
+
+/// For each of the `kept` sums of `data`'s rows, whether it is the same in every order: all terms are exact multiples of one
+/// power of two, and so small that each partial sum is a number of `element` as well.
+fn exact_sums(data: &Data, element: Element, kept: usize) -> Vec<bool> {
+    if !matches!(data, Data::Float { .. }) || kept == 0 {
+        return Vec::new();
+    }
+    let mut unit = vec![f64::INFINITY; kept];
+    let mut total = vec![0.0; kept];
+    for (index, term) in data.floats().enumerate() {
+        let (unit, total) = (&mut unit[index % kept], &mut total[index % kept]);
+        if !term.is_exact() || !term.value.is_finite() {
+            *total = f64::INFINITY;
+        } else if term.value != 0.0 {
+            // The mantissa's lowest bit that is set.
+            let zeros = (term.value.to_bits() | 1 << 52).trailing_zeros() as i32;
+            *unit = unit.min(Element::F64.ulp(term.value) * 2f64.powi(zeros.min(52)));
+            *total += term.value.abs();
+        }
+    }
+    let representable = |(unit, total): (f64, f64)| {
+        total == 0.0 || (total <= element.largest_finite() && total * element.ulp(1.0) <= 2.0 * unit)
+    };
+    unit.into_iter().zip(total).map(representable).collect()
+}
+
+/// Accounts for the type that a kernel rounds partial results to: a narrow one errs by its own ulp each time. A sum of which
+/// some order overflows and another does not is open.
+pub(crate) fn accumulate_in(element: Element, combiner: &Combiner, data: &mut Data) {
+    let Data::Float { scales, .. } = data else {
+        return;
+    };
+    if matches!(combiner, Combiner::Max | Combiner::Min) {
+        return;
+    }
+    let coarser = match element.is_narrow_float() {
+        true => element.ulp(1.0) / Element::F32.ulp(1.0),
+        false => 1.0,
+    };
+    for scale in scales
+        .iter_mut()
+        .filter(|scale| **scale > 0.0 && scale.is_finite())
+    {
+        *scale = match *combiner == Combiner::Add && *scale > element.largest_finite() {
+            true => UNDEFINED,
+            false => *scale * coarser,
+        };
+    }
 }
 
 /// Combines `data` with itself until it stands for `times` of it.
@@ -86,15 +149,11 @@ pub(crate) fn combine(
         Combiner::Region(region) => return combine_by_region(step, region, types, left, right),
     };
     let pairs = left.into_iter().zip(right).zip(types);
-    pairs
-        .map(|((left, right), element)| match (&left, &right) {
-            (Data::Integer(a), Data::Integer(b)) => {
-                let wrap = |(a, b): (&i64, &i64)| element.wrap_integer(integers(*a, *b));
-                Ok(Data::Integer(a.iter().zip(b).map(wrap).collect()))
-            }
-            _ => operation::zip_floats(&left, &right, floats).ok_or(OracleError::Kind(step)),
-        })
-        .collect()
+    let combined = pairs.map(|((left, right), element)| match (&left, &right) {
+        (Data::Integer { .. }, _) => operation::zip_integers(&left, &right, *element, integers),
+        _ => operation::zip_floats(&left, &right, floats),
+    });
+    combined.map(|data| data.ok_or(OracleError::Kind(step))).collect()
 }
 
 fn bitwise(
@@ -106,12 +165,8 @@ fn bitwise(
 ) -> Result<Vec<Data>, OracleError> {
     let triples = left.iter().zip(right).zip(types);
     triples
-        .map(|((left, right), element)| match (left, right) {
-            (Data::Integer(a), Data::Integer(b)) => {
-                let wrap = |(a, b): (&i64, &i64)| element.wrap_integer(combine(*a, *b));
-                Ok(Data::Integer(a.iter().zip(b).map(wrap).collect()))
-            }
-            _ => Err(OracleError::Kind(step)),
+        .map(|((left, right), element)| {
+            operation::zip_integers(left, right, *element, combine).ok_or(OracleError::Kind(step))
         })
         .collect()
 }
@@ -140,8 +195,12 @@ fn combine_by_region(
                     .collect();
                 let operand_types: Vec<Element> =
                     operation.operands.iter().map(|operand| known[*operand]).collect();
-                let ulps = arithmetic_ulps(1, Order::Tree);
-                let data = operation::apply(operation, &operands, &operand_types, ulps)
+                let context = operation::Context {
+                    types: &operand_types,
+                    ulps: arithmetic_ulps(1, Order::Tree),
+                    in_combiner: true,
+                };
+                let data = operation::apply(operation, &operands, context)
                     .map_err(|source| OracleError::Operation { step, source })?;
                 (data, operation.element)
             }
@@ -188,6 +247,41 @@ pub(crate) fn constant(number: Number, element: Element) -> Data {
     if element.is_float() {
         Data::exact(vec![element.round(number.as_f64())])
     } else {
-        Data::Integer(vec![element.wrap_integer(number.as_i64())])
+        Data::integers(vec![element.wrap_integer(number.as_i64())])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(element: Element, terms: &[f64]) -> Scaled {
+        let data = vec![Data::exact(terms.to_vec())];
+        let mut found = reduce_rows(0, &Combiner::Add, &[element], data, terms.len(), 1).unwrap();
+        accumulate_in(element, &Combiner::Add, &mut found[0]);
+        found[0].floats().next().unwrap()
+    }
+
+    #[test]
+    fn a_sum_is_exact_where_every_order_gives_it() {
+        assert_eq!(sum(Element::F32, &[1.0, -2.5, 4096.0]), Scaled::exact(4094.5));
+        assert!(!sum(Element::F32, &[1.0, 2f64.powi(-24), 2f64.powi(-24)]).is_exact());
+        assert!(sum(Element::F32, &[1.0, 2f64.powi(-23)]).is_exact());
+        // An order that adds the large terms first is exact, another is not.
+        assert!(!sum(Element::F32, &[2f64.powi(24), 1.0, -2f64.powi(24)]).is_exact());
+        assert!(!sum(Element::BF16, &[256.0, 1.0]).is_exact());
+        assert!(!sum(Element::F32, &[f64::INFINITY, 1.0]).is_exact());
+    }
+
+    #[test]
+    fn a_narrow_accumulator_errs_by_its_own_ulp() {
+        let found = sum(Element::BF16, &[1.0, 1.0 / 512.0]);
+        assert_eq!(Element::F32.ulp(found.scale), Element::BF16.ulp(1.0));
+    }
+
+    #[test]
+    fn a_sum_that_overflows_in_some_order_is_open() {
+        assert!(sum(Element::F16, &[60000.0, 60000.0, -60000.0]).is_undefined());
+        assert_eq!(sum(Element::F16, &[f64::INFINITY, 1.0]).value, f64::INFINITY);
     }
 }

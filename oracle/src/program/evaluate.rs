@@ -184,13 +184,13 @@ impl<'a> Evaluator<'a> {
         let grid = Grid {
             extents: extents_of(&dims, region),
             dims,
-            data: Data::Integer(found),
+            data: Data::integers(found),
         };
         match grid
             .broadcast(&write.dims, &extents_of(&write.dims, region))
             .into_owned()
         {
-            Data::Integer(found) => Ok(found),
+            Data::Integer { values, .. } => Ok(values),
             Data::Float { .. } => Ok(Vec::new()),
         }
     }

@@ -1,128 +1,188 @@
-//! The functions behind the names of `arith` and `math` ops.
+//! The functions behind the scalar ops: one for every op of the table in `norma_bundle::scalar_op`.
 
 use std::cmp::Ordering;
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, LOG2_E};
 
+use norma_bundle::ScalarOp;
+
 use crate::scaled::Scaled;
 
-/// A function of one float.
-pub(super) type Unary = fn(Scaled) -> Scaled;
-/// A function of two floats.
-pub(super) type Binary = fn(Scaled, Scaled) -> Scaled;
-/// A function of two integers, sign-extended from their type; `None` for a division by zero.
-pub(super) type Integer = fn(i64, i64) -> Option<i64>;
-
-/// The ops that are told by the kinds of their operands and results, not by a table here.
-const CONVERSIONS_AND_CHOICES: [&str; 15] = [
-    "arith.extf",
-    "arith.truncf",
-    "arith.fptosi",
-    "arith.fptoui",
-    "arith.sitofp",
-    "arith.uitofp",
-    "arith.extsi",
-    "arith.extui",
-    "arith.trunci",
-    "arith.index_cast",
-    "arith.index_castui",
-    "arith.cmpf",
-    "arith.cmpi",
-    "arith.select",
-    "math.fma",
-];
-
-/// Whether some operands exist that the operation would take.
-pub(super) fn is_known(name: &str) -> bool {
-    unary(name).is_some()
-        || binary(name).is_some()
-        || integer(name).is_some()
-        || CONVERSIONS_AND_CHOICES.contains(&name)
+/// How an op is evaluated.
+#[derive(Clone, Copy)]
+pub(super) enum Function {
+    /// A smooth function of one float, or one whose steps are of no matter.
+    Unary(fn(Scaled) -> Scaled),
+    /// A function of one float that jumps between whole numbers.
+    Step(fn(f64) -> f64),
+    /// A function of two floats.
+    Binary(fn(Scaled, Scaled) -> Scaled),
+    /// A function of three floats.
+    Ternary(fn(Scaled, Scaled, Scaled) -> Scaled),
+    /// A function of one integer, sign-extended, of so many bits.
+    Count(fn(i64, u32) -> i64),
+    /// A function of two integers, sign-extended, of so many bits; `None` where it is undefined.
+    Integer(fn(i64, i64, u32) -> Option<i64>, Error),
+    /// A comparison, by its predicate.
+    Compare,
+    /// The choice of one of two values.
+    Select,
+    /// A float as another type of float.
+    FloatToFloat,
+    /// A float as an integer, signed or not.
+    FloatToInteger { signed: bool },
+    /// An integer as a float, signed or not.
+    IntegerToFloat { signed: bool },
+    /// An integer as another type of integer, signed or not.
+    IntegerToInteger { signed: bool },
+    /// The same bits as another type.
+    Bits,
 }
 
-/// Kernels take `tanh` and logarithms from approximations whose error is absolute, about 2 ulp at 1 (the table of
-/// `convert-math-to-nvvm-approx` in `passes/Passes.td`): results near 0 err at that scale.
-fn absolute(x: Scaled) -> Scaled {
-    Scaled {
-        scale: x.scale.max(1.0),
-        ..x
-    }
+/// How an integer function passes on that an operand may be off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Error {
+    /// The result is off by as much as both together.
+    Sum,
+    /// The result is off by an operand's error times the other.
+    Product,
+    /// The result is off by the larger of both.
+    Larger,
+    /// The result may be anything.
+    Lost,
 }
 
-/// `ex2.approx.ftz` gives 0 where the result is below the smallest normal f32: the least that `tolerance.rs` allows, 4 ulp,
-/// must cover that.
-fn flushed(x: Scaled) -> Scaled {
-    const SCALE: f64 = f32::MIN_POSITIVE as f64 * (1u64 << 21) as f64;
-    Scaled {
-        scale: x.scale.max(SCALE),
-        ..x
-    }
-}
-
-pub(super) fn unary(name: &str) -> Option<Unary> {
-    Some(match name {
-        "arith.negf" => |x| -x,
-        "math.absf" => |x| x.through(x.value.abs(), 1.0),
-        "math.sqrt" => |x| x.through(x.value.sqrt(), 0.5 / x.value.sqrt()),
-        "math.rsqrt" => Scaled::rsqrt,
-        "math.cbrt" => |x| x.through(x.value.cbrt(), 1.0 / (3.0 * x.value.cbrt().powi(2))),
-        "math.exp" => |x| flushed(x.through(x.value.exp(), x.value.exp())),
-        "math.exp2" => |x| flushed(x.through(x.value.exp2(), x.value.exp2() * LN_2)),
-        "math.expm1" => |x| x.through(x.value.exp_m1(), x.value.exp()),
-        "math.log" => |x| absolute(x.through(x.value.ln(), 1.0 / x.value)),
-        "math.log2" => |x| absolute(x.through(x.value.log2(), LOG2_E / x.value)),
-        "math.log10" => |x| absolute(x.through(x.value.log10(), 1.0 / (LN_10 * x.value))),
-        "math.log1p" => |x| x.through(x.value.ln_1p(), 1.0 / (1.0 + x.value)),
-        "math.tanh" => |x| absolute(x.through(x.value.tanh(), 1.0 - x.value.tanh().powi(2))),
-        "math.erf" => |x| {
+pub(super) fn of(op: ScalarOp) -> Function {
+    use Function::{Binary, Compare, Integer, Select, Step, Ternary, Unary};
+    match op {
+        ScalarOp::AddF => Binary(|a, b| a + b),
+        ScalarOp::SubF => Binary(|a, b| a - b),
+        ScalarOp::MulF => Binary(|a, b| a * b),
+        ScalarOp::DivF => Binary(|a, b| a / b),
+        ScalarOp::NegF => Unary(|x| -x),
+        ScalarOp::MaximumF => Binary(Scaled::maximum),
+        ScalarOp::MinimumF => Binary(Scaled::minimum),
+        ScalarOp::MaxNumF => Binary(Scaled::maximum_number),
+        ScalarOp::MinNumF => Binary(Scaled::minimum_number),
+        ScalarOp::AddI => Integer(|a, b, _| Some(a.wrapping_add(b)), Error::Sum),
+        ScalarOp::SubI => Integer(|a, b, _| Some(a.wrapping_sub(b)), Error::Sum),
+        ScalarOp::MulI => Integer(|a, b, _| Some(a.wrapping_mul(b)), Error::Product),
+        ScalarOp::DivSI => Integer(|a, b, bits| divisible(a, b, bits).then(|| a / b), Error::Lost),
+        ScalarOp::DivUI => Integer(
+            |a, b, bits| unsigned_division(a, b, bits, |a, b| a / b),
+            Error::Lost,
+        ),
+        ScalarOp::CeilDivSI => Integer(
+            |a, b, bits| divisible(a, b, bits).then(|| a / b + i64::from(a % b != 0 && (a < 0) == (b < 0))),
+            Error::Lost,
+        ),
+        ScalarOp::CeilDivUI => Integer(
+            |a, b, bits| unsigned_division(a, b, bits, u64::div_ceil),
+            Error::Lost,
+        ),
+        ScalarOp::FloorDivSI => Integer(
+            |a, b, bits| divisible(a, b, bits).then(|| a / b - i64::from(a % b != 0 && (a < 0) != (b < 0))),
+            Error::Lost,
+        ),
+        ScalarOp::RemSI => Integer(|a, b, bits| divisible(a, b, bits).then(|| a % b), Error::Lost),
+        ScalarOp::RemUI => Integer(
+            |a, b, bits| unsigned_division(a, b, bits, |a, b| a % b),
+            Error::Lost,
+        ),
+        ScalarOp::MinSI => Integer(|a, b, _| Some(a.min(b)), Error::Larger),
+        ScalarOp::MaxSI => Integer(|a, b, _| Some(a.max(b)), Error::Larger),
+        // Sign extension keeps the order of unsigned numbers too.
+        ScalarOp::MinUI => Integer(|a, b, _| Some((a as u64).min(b as u64) as i64), Error::Lost),
+        ScalarOp::MaxUI => Integer(|a, b, _| Some((a as u64).max(b as u64) as i64), Error::Lost),
+        ScalarOp::AndI => Integer(|a, b, _| Some(a & b), Error::Lost),
+        ScalarOp::OrI => Integer(|a, b, _| Some(a | b), Error::Lost),
+        ScalarOp::XOrI => Integer(|a, b, _| Some(a ^ b), Error::Lost),
+        ScalarOp::ShLI => Integer(|a, b, bits| amount(b, bits).map(|b| a << b), Error::Lost),
+        ScalarOp::ShRSI => Integer(|a, b, bits| amount(b, bits).map(|b| a >> b), Error::Lost),
+        ScalarOp::ShRUI => Integer(
+            |a, b, bits| amount(b, bits).map(|b| (unsigned(a, bits) >> b) as i64),
+            Error::Lost,
+        ),
+        ScalarOp::CmpF | ScalarOp::CmpI => Compare,
+        ScalarOp::Select => Select,
+        ScalarOp::ExtF | ScalarOp::TruncF => Function::FloatToFloat,
+        ScalarOp::FPToSI => Function::FloatToInteger { signed: true },
+        ScalarOp::FPToUI => Function::FloatToInteger { signed: false },
+        ScalarOp::SIToFP => Function::IntegerToFloat { signed: true },
+        ScalarOp::UIToFP => Function::IntegerToFloat { signed: false },
+        ScalarOp::ExtSI | ScalarOp::TruncI | ScalarOp::IndexCast => {
+            Function::IntegerToInteger { signed: true }
+        }
+        ScalarOp::ExtUI | ScalarOp::IndexCastUI => Function::IntegerToInteger { signed: false },
+        ScalarOp::Bitcast => Function::Bits,
+        ScalarOp::AbsF => Unary(|x| x.through(x.value.abs(), 1.0)),
+        ScalarOp::CopySign => Binary(|a, b| a.through(a.value.copysign(b.value), 1.0)),
+        ScalarOp::Fma => Ternary(Scaled::multiply_add),
+        ScalarOp::ClampF => Ternary(|x, low, high| x.minimum(high).maximum(low)),
+        ScalarOp::Floor => Step(f64::floor),
+        ScalarOp::Ceil => Step(f64::ceil),
+        ScalarOp::Trunc => Step(f64::trunc),
+        ScalarOp::RoundEven => Step(f64::round_ties_even),
+        ScalarOp::Round => Step(f64::round),
+        ScalarOp::AbsI => Function::Count(|a, _| a.wrapping_abs()),
+        ScalarOp::Ctlz => {
+            Function::Count(|a, bits| i64::from(unsigned(a, bits).leading_zeros()) - i64::from(64 - bits))
+        }
+        ScalarOp::Cttz => Function::Count(|a, bits| i64::from(a.trailing_zeros().min(bits))),
+        ScalarOp::CtPop => Function::Count(|a, bits| i64::from(unsigned(a, bits).count_ones())),
+        ScalarOp::Sqrt => Unary(|x| x.through(x.value.sqrt(), 0.5 / x.value.sqrt())),
+        ScalarOp::Rsqrt => Unary(Scaled::rsqrt),
+        ScalarOp::Exp => Unary(|x| x.rescaled().through(x.value.exp(), x.value.exp())),
+        ScalarOp::Exp2 => Unary(|x| x.through(x.value.exp2(), x.value.exp2() * LN_2)),
+        ScalarOp::ExpM1 => Unary(|x| x.rescaled().through(x.value.exp_m1(), x.value.exp())),
+        ScalarOp::Log => Unary(|x| x.through(x.value.ln(), 1.0 / x.value)),
+        ScalarOp::Log2 => Unary(|x| x.through(x.value.log2(), LOG2_E / x.value)),
+        ScalarOp::Log10 => Unary(|x| x.through(x.value.log10(), 1.0 / (LN_10 * x.value))),
+        ScalarOp::Log1p => Unary(|x| x.through(x.value.ln_1p(), 1.0 / (1.0 + x.value))),
+        ScalarOp::Tanh => Unary(|x| x.through(x.value.tanh(), 1.0 - x.value.tanh().powi(2))),
+        ScalarOp::Erf => Unary(|x| {
             let slope = FRAC_2_SQRT_PI * (-x.value * x.value).exp();
             x.through(libm::erf(x.value), slope)
+        }),
+        ScalarOp::Sin => Unary(|x| periodic(x, x.value.sin(), x.value.cos())),
+        ScalarOp::Cos => Unary(|x| periodic(x, x.value.cos(), x.value.sin())),
+        ScalarOp::PowF => Binary(Scaled::power),
+    }
+}
+
+/// Beyond this magnitude sine and cosine are some number from -1 to 1: the reduction of the argument ends here.
+const LARGEST_ANGLE: f64 = (1 << 17) as f64;
+
+fn periodic(x: Scaled, value: f64, slope: f64) -> Scaled {
+    let found = x.through(value, slope);
+    match x.value.abs() > LARGEST_ANGLE && x.value.is_finite() {
+        // At this scale even the smallest tolerance, 4 ulp, is 2.
+        true => Scaled {
+            scale: (1u64 << 22) as f64,
+            ..found
         },
-        "math.sin" => |x| x.through(x.value.sin(), x.value.cos()),
-        "math.cos" => |x| x.through(x.value.cos(), x.value.sin()),
-        // Steps: which side of one a computed value falls on is taken as it falls.
-        "math.floor" => |x| x.through(x.value.floor(), 0.0),
-        "math.ceil" => |x| x.through(x.value.ceil(), 0.0),
-        "math.trunc" => |x| x.through(x.value.trunc(), 0.0),
-        "math.round" => |x| x.through(x.value.round(), 0.0),
-        "math.roundeven" => |x| x.through(x.value.round_ties_even(), 0.0),
-        _ => return None,
-    })
+        false => found,
+    }
 }
 
-pub(super) fn binary(name: &str) -> Option<Binary> {
-    Some(match name {
-        "arith.addf" => |a, b| a + b,
-        "arith.subf" => |a, b| a - b,
-        "arith.mulf" => |a, b| a * b,
-        "arith.divf" => |a, b| a / b,
-        "arith.remf" => |a, b| a.through(a.value % b.value, 1.0),
-        "arith.maximumf" => Scaled::maximum,
-        "arith.minimumf" => Scaled::minimum,
-        "arith.maxnumf" => Scaled::maximum_number,
-        "arith.minnumf" => Scaled::minimum_number,
-        "math.powf" => Scaled::power,
-        "math.copysign" => |a, b| a.through(a.value.copysign(b.value), 1.0),
-        _ => return None,
-    })
+/// The low bits of a number, as unsigned.
+pub(super) fn unsigned(value: i64, bits: u32) -> u64 {
+    value as u64 & (u64::MAX >> (64 - bits))
 }
 
-pub(super) fn integer(name: &str) -> Option<Integer> {
-    Some(match name {
-        "arith.addi" => |a, b| Some(a.wrapping_add(b)),
-        "arith.subi" => |a, b| Some(a.wrapping_sub(b)),
-        "arith.muli" => |a, b| Some(a.wrapping_mul(b)),
-        "arith.divsi" => |a, b| (b != 0).then(|| a.wrapping_div(b)),
-        "arith.remsi" => |a, b| (b != 0).then(|| a.wrapping_rem(b)),
-        "arith.minsi" => |a, b| Some(a.min(b)),
-        "arith.maxsi" => |a, b| Some(a.max(b)),
-        // Sign extension keeps the order of unsigned numbers too.
-        "arith.minui" => |a, b| Some((a as u64).min(b as u64) as i64),
-        "arith.maxui" => |a, b| Some((a as u64).max(b as u64) as i64),
-        "arith.andi" => |a, b| Some(a & b),
-        "arith.ori" => |a, b| Some(a | b),
-        "arith.xori" => |a, b| Some(a ^ b),
-        _ => return None,
-    })
+/// Whether a signed division is defined: not by zero, and not of the smallest number by -1.
+fn divisible(a: i64, b: i64, bits: u32) -> bool {
+    b != 0 && !(b == -1 && a == i64::MIN >> (64 - bits))
+}
+
+fn unsigned_division(a: i64, b: i64, bits: u32, divide: fn(u64, u64) -> u64) -> Option<i64> {
+    let (a, b) = (unsigned(a, bits), unsigned(b, bits));
+    (b != 0).then(|| divide(a, b) as i64)
+}
+
+/// How far to shift; `None` for the width or more.
+fn amount(b: i64, bits: u32) -> Option<u64> {
+    let b = unsigned(b, bits);
+    (b < u64::from(bits)).then_some(b)
 }
 
 /// Whether `arith.cmpf`'s predicate holds for an order; `None` is that of operands of which one is NaN, which satisfies
@@ -169,81 +229,83 @@ pub(super) fn integer_predicate(predicate: &str) -> Option<fn(i64, i64) -> bool>
 
 #[cfg(test)]
 mod tests {
-    use norma_bundle::Element;
-
     use super::*;
-    use crate::tolerance::{tolerance, within};
 
-    fn at(name: &str, x: f64) -> f64 {
-        unary(name).unwrap()(Scaled::exact(x)).value
+    fn unary(op: ScalarOp, x: Scaled) -> Scaled {
+        match of(op) {
+            Function::Unary(function) => function(x),
+            _ => unreachable!("{op:?} is no smooth function"),
+        }
     }
 
     /// The scale that a value of scale 1 gets near `x` is the derivative there, by a difference quotient.
     #[test]
     fn slopes_are_those_of_the_functions() {
-        let smooth = [
-            "arith.negf",
-            "math.absf",
-            "math.sqrt",
-            "math.rsqrt",
-            "math.cbrt",
-            "math.exp",
-            "math.exp2",
-            "math.expm1",
-            "math.log",
-            "math.log2",
-            "math.log10",
-            "math.log1p",
-            "math.tanh",
-            "math.erf",
-            "math.sin",
-            "math.cos",
-        ];
-        for name in smooth {
+        let smooth = norma_bundle::scalar_op::TABLE.iter().map(|row| row.op);
+        let smooth: Vec<ScalarOp> = smooth
+            .filter(|op| matches!(of(*op), Function::Unary(_)))
+            .collect();
+        assert!(smooth.len() > 14);
+        for op in smooth {
             let (x, step) = (0.7, 1e-6);
-            let slope = (at(name, x + step) - at(name, x - step)) / (2.0 * step);
-            let wide = Scaled { value: x, scale: 1e6 };
-            let scale = unary(name).unwrap()(wide).scale;
+            let at = |x| unary(op, Scaled::exact(x)).value;
+            let slope = (at(x + step) - at(x - step)) / (2.0 * step);
+            let scale = unary(op, Scaled { value: x, scale: 1e6 }).scale;
             assert!(
                 (scale / (slope.abs() * 1e6) - 1.0).abs() < 1e-6,
-                "{name}: {scale} for {slope}"
+                "{op:?}: {scale} for {slope}"
             );
         }
     }
 
-    #[test]
-    fn approximations_with_an_absolute_error_have_the_scale_of_1() {
-        for (name, x) in [("math.tanh", 1e-4), ("math.log10", 1.0 + 1e-4)] {
-            assert_eq!(unary(name).unwrap()(Scaled::exact(x)).scale, 1.0, "{name}");
+    fn integer(op: ScalarOp, a: i64, b: i64, bits: u32) -> Option<i64> {
+        match of(op) {
+            Function::Integer(function, _) => function(a, b, bits),
+            _ => unreachable!("{op:?} is no function of integers"),
         }
-        assert!(unary("math.exp").unwrap()(Scaled::exact(-30.0)).scale < 1e-10);
     }
 
     #[test]
-    fn exponentials_may_be_flushed_to_zero() {
-        let tiny = unary("math.exp").unwrap()(Scaled::exact(-90.0));
-        let allowed = tolerance(Element::F32, tiny.value, tiny.scale, 4.0);
-        assert!(within(Element::F32, 0.0, tiny.value, allowed));
-        let normal = unary("math.exp").unwrap()(Scaled::exact(-70.0));
-        let allowed = tolerance(Element::F32, normal.value, normal.scale, 4.0);
-        assert!(!within(Element::F32, 0.0, normal.value, allowed));
+    fn divisions_round_as_their_names_say() {
+        for (op, expected) in [
+            (ScalarOp::DivSI, -3),
+            (ScalarOp::FloorDivSI, -4),
+            (ScalarOp::CeilDivSI, -3),
+            (ScalarOp::RemSI, -1),
+        ] {
+            assert_eq!(integer(op, -7, 2, 8), Some(expected), "{op:?}");
+            assert_eq!(integer(op, -7, 0, 8), None, "{op:?}");
+            assert_eq!(integer(op, -128, -1, 8), None, "{op:?}");
+        }
+        assert_eq!(integer(ScalarOp::DivUI, -1, 2, 8), Some(127));
+        assert_eq!(integer(ScalarOp::CeilDivUI, 7, 2, 32), Some(4));
+        assert_eq!(integer(ScalarOp::RemUI, -1, 10, 8), Some(5));
     }
 
     #[test]
-    fn rounding_goes_to_whole_numbers() {
-        assert_eq!(at("math.roundeven", 2.5), 2.0);
-        assert_eq!(at("math.round", 2.5), 3.0);
-        assert_eq!(at("math.floor", -0.5), -1.0);
-        assert_eq!(
-            binary("arith.remf").unwrap()(Scaled::exact(-7.0), Scaled::exact(3.0)).value,
-            -1.0
-        );
+    fn shifts_by_the_width_are_undefined() {
+        assert_eq!(integer(ScalarOp::ShLI, 1, 8, 8), None);
+        assert_eq!(integer(ScalarOp::ShRUI, -1, 1, 8), Some(127));
+        assert_eq!(integer(ScalarOp::ShRSI, -2, 1, 8), Some(-1));
+        assert_eq!(integer(ScalarOp::ShRSI, -2, -1, 64), None);
+    }
+
+    #[test]
+    fn bits_are_counted_within_the_width() {
+        let count = |op, a, bits| match of(op) {
+            Function::Count(function) => function(a, bits),
+            _ => unreachable!("{op:?} counts nothing"),
+        };
+        assert_eq!(count(ScalarOp::Ctlz, 0, 8), 8);
+        assert_eq!(count(ScalarOp::Ctlz, 1, 32), 31);
+        assert_eq!(count(ScalarOp::Ctlz, -1, 8), 0);
+        assert_eq!(count(ScalarOp::Cttz, 0, 8), 8);
+        assert_eq!(count(ScalarOp::CtPop, -1, 8), 8);
     }
 
     #[test]
     fn unsigned_integers_compare_as_such() {
-        assert_eq!(integer("arith.maxui").unwrap()(-1, 1), Some(-1));
+        assert_eq!(integer(ScalarOp::MaxUI, -1, 1, 32), Some(-1));
         assert!(integer_predicate("ugt").unwrap()(-1, 1));
-        assert_eq!(integer("arith.remsi").unwrap()(1, 0), None);
     }
 }

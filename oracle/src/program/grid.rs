@@ -22,25 +22,36 @@ pub enum Data {
     Float {
         /// The values.
         values: Vec<f64>,
-        /// The magnitude at which each may err, at least the value's own.
+        /// The magnitude at which each may err; see `scaled.rs` for 0 and undefined values.
         scales: Vec<f64>,
     },
     /// Integers of any width and booleans (0 and 1).
-    Integer(Vec<i64>),
+    Integer {
+        /// The values, sign-extended.
+        values: Vec<i64>,
+        /// How far a kernel's may be from each; `u64::MAX` where the program leaves the value open.
+        slacks: Vec<u64>,
+    },
 }
 
 impl Data {
     /// Floats that are exact as they stand: stored inputs and constants.
     pub fn exact(values: Vec<f64>) -> Data {
-        let scales = values.iter().map(|value| value.abs()).collect();
+        let scales = vec![0.0; values.len()];
         Data::Float { values, scales }
+    }
+
+    /// Integers that are exact as they stand.
+    pub fn integers(values: Vec<i64>) -> Data {
+        let slacks = vec![0; values.len()];
+        Data::Integer { values, slacks }
     }
 
     /// The number of elements.
     pub fn len(&self) -> usize {
         match self {
             Data::Float { values, .. } => values.len(),
-            Data::Integer(values) => values.len(),
+            Data::Integer { values, .. } => values.len(),
         }
     }
 
@@ -53,7 +64,7 @@ impl Data {
     pub(crate) fn floats(&self) -> impl Iterator<Item = Scaled> + '_ {
         let (values, scales): (&[f64], &[f64]) = match self {
             Data::Float { values, scales } => (values, scales),
-            Data::Integer(_) => (&[], &[]),
+            Data::Integer { .. } => (&[], &[]),
         };
         let pairs = values.iter().zip(scales);
         pairs.map(|(value, scale)| Scaled {
@@ -69,9 +80,10 @@ impl Data {
                 values: offsets.iter().map(|offset| values[*offset as usize]).collect(),
                 scales: offsets.iter().map(|offset| scales[*offset as usize]).collect(),
             },
-            Data::Integer(values) => {
-                Data::Integer(offsets.iter().map(|offset| values[*offset as usize]).collect())
-            }
+            Data::Integer { values, slacks } => Data::Integer {
+                values: offsets.iter().map(|offset| values[*offset as usize]).collect(),
+                slacks: offsets.iter().map(|offset| slacks[*offset as usize]).collect(),
+            },
         }
     }
 
@@ -92,9 +104,17 @@ impl Data {
                     *scales.get_mut(place)? = *scale;
                 }
             }
-            (Data::Integer(values), Data::Integer(new)) => {
-                for (place, value) in places.zip(new) {
-                    *values.get_mut(place?)? = *value;
+            (
+                Data::Integer { values, slacks },
+                Data::Integer {
+                    values: new,
+                    slacks: new_slacks,
+                },
+            ) => {
+                for (place, (value, slack)) in places.zip(new.iter().zip(new_slacks)) {
+                    let place = place?;
+                    *values.get_mut(place)? = *value;
+                    *slacks.get_mut(place)? = *slack;
                 }
             }
             _ => return None,
@@ -109,7 +129,10 @@ impl Data {
                 values: values.split_off(middle),
                 scales: scales.split_off(middle),
             },
-            Data::Integer(values) => Data::Integer(values.split_off(middle)),
+            Data::Integer { values, slacks } => Data::Integer {
+                values: values.split_off(middle),
+                slacks: slacks.split_off(middle),
+            },
         };
         (self, tail)
     }
@@ -127,8 +150,17 @@ impl Data {
                 values.extend(more);
                 scales.extend(more_scales);
             }
-            (Data::Integer(values), Data::Integer(more)) => values.extend(more),
-            (Data::Float { .. }, Data::Integer(_)) | (Data::Integer(_), Data::Float { .. }) => {
+            (
+                Data::Integer { values, slacks },
+                Data::Integer {
+                    values: more,
+                    slacks: more_slacks,
+                },
+            ) => {
+                values.extend(more);
+                slacks.extend(more_slacks);
+            }
+            (Data::Float { .. }, Data::Integer { .. }) | (Data::Integer { .. }, Data::Float { .. }) => {
                 debug_assert!(false, "parts of one value are of one kind");
             }
         }
@@ -221,17 +253,17 @@ mod tests {
         let row = Grid {
             dims: vec![1],
             extents: vec![2],
-            data: Data::Integer(vec![7, 8]),
+            data: Data::integers(vec![7, 8]),
         };
-        assert_eq!(*row.broadcast(&[0, 1], &[2, 2]), Data::Integer(vec![7, 8, 7, 8]));
+        assert_eq!(*row.broadcast(&[0, 1], &[2, 2]), Data::integers(vec![7, 8, 7, 8]));
         let column = Grid {
             dims: vec![0],
             extents: vec![2],
-            data: Data::Integer(vec![7, 8]),
+            data: Data::integers(vec![7, 8]),
         };
         assert_eq!(
             *column.broadcast(&[0, 1], &[2, 2]),
-            Data::Integer(vec![7, 7, 8, 8])
+            Data::integers(vec![7, 7, 8, 8])
         );
     }
 
@@ -240,8 +272,8 @@ mod tests {
         let grid = Grid {
             dims: vec![0, 1],
             extents: vec![2, 3],
-            data: Data::Integer((0..6).collect()),
+            data: Data::integers((0..6).collect()),
         };
-        assert_eq!(grid.with_major(&[1]), Data::Integer(vec![0, 3, 1, 4, 2, 5]));
+        assert_eq!(grid.with_major(&[1]), Data::integers(vec![0, 3, 1, 4, 2, 5]));
     }
 }

@@ -13,7 +13,7 @@ use norma_bundle::expression::Expression;
 use norma_bundle::program::{Number, Step, Value};
 
 use super::access::dims_of;
-use super::combine::{combine, constant, reduce_rows, repeat};
+use super::combine::{accumulate_in, combine, constant, reduce_rows, repeat};
 use super::evaluate::{Evaluator, Ranges, extents_of, most, union};
 use super::grid::{Data, Grid};
 use super::operation;
@@ -57,12 +57,12 @@ impl Evaluator<'_> {
                 Grid {
                     dims: dims.clone(),
                     extents: extents_of(dims, region),
-                    data: Data::Integer(range.collect()),
+                    data: Data::integers(range.collect()),
                 }
             }
             Step::Size { value } => {
                 let size = value.evaluate(&|name| self.sizes.get(name).copied())?;
-                Grid::scalar(Data::Integer(vec![size]))
+                Grid::scalar(Data::integers(vec![size]))
             }
             Step::Scalar { name, value, element } => {
                 let number = self.scalars.get(name).map_or(*value, |set| Number::Float(*set));
@@ -70,12 +70,20 @@ impl Evaluator<'_> {
             }
             Step::Constant { value, element } => Grid::scalar(constant(*value, *element)),
             Step::Op(_) => self.operation(step, region, cache, Rounding::Defined)?,
-            Step::Reduce { over, .. } => {
+            Step::Reduce {
+                over,
+                types,
+                combiner,
+                ..
+            } => {
                 let mut widened = region.to_vec();
                 for dim in over {
                     widened[*dim] = 0..self.extents[*dim];
                 }
-                let results = self.reduce(step, &widened, cache)?;
+                let mut results = self.reduce(step, &widened, cache)?;
+                for (data, element) in results.iter_mut().zip(types) {
+                    accumulate_in(*element, combiner, data);
+                }
                 let first = self
                     .definitions
                     .partition_point(|definition| *definition < (step, 0));
@@ -135,15 +143,15 @@ impl Evaluator<'_> {
             .filter_map(|operand| self.type_of(*operand))
             .collect();
         let operands: Vec<&Data> = operands.iter().map(AsRef::as_ref).collect();
-        let unrounded = operation::apply_unrounded(operation, &operands, &types)
+        let context = operation::Context {
+            types: &types,
+            ulps: most(&self.ulps, &operation.operands),
+            in_combiner: false,
+        };
+        let unrounded = operation::apply_unrounded(operation, &operands, context)
             .map_err(|source| OracleError::Operation { step, source })?;
         let data = match rounding {
-            Rounding::Defined => operation::rounded(
-                unrounded,
-                operation,
-                &types,
-                most(&self.ulps, &operation.operands),
-            ),
+            Rounding::Defined => operation::rounded(unrounded, operation, context),
             Rounding::None => unrounded,
         };
         Ok(Grid { dims, extents, data })

@@ -76,6 +76,8 @@ impl Case {
             shape_multiples: vec![],
             stride_multiples: vec![],
             index_bits: None,
+            shape_minimums: Vec::new(),
+            may_alias: None,
         }
     }
 
@@ -105,6 +107,7 @@ pub fn evaluate(
         name: "f".into(),
         inputs: inputs.iter().map(Case::declared).collect(),
         outputs: outputs.iter().map(Case::declared).collect(),
+        conditions: vec![],
         kernels: vec![],
         definition: Some(serde_json::from_str(definition).unwrap()),
     };

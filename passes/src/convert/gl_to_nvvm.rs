@@ -2,17 +2,21 @@
 //!
 //! A tile becomes the vector of the registers that its layout gives a thread, `index` becomes i64, a buffer becomes a
 //! pointer. `function` rebuilds the kernel around its body; the rest is a dialect conversion with one pattern for each
-//! op, in the file of its topic. What has no pattern yet is rejected by name.
+//! op, in the file of its topic, and structured control flow is kept, with the values that it carries converted. What
+//! has no pattern yet is rejected by name.
 
 mod access;
+mod affine;
 mod elementwise;
 mod emit;
+mod form;
 mod function;
 mod global;
 mod params;
 mod reduce;
 mod reshape;
 mod shared;
+mod shuffle;
 mod threads;
 mod tile;
 mod words;
@@ -41,7 +45,7 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 19] = [
+const PATTERNS: [(&str, Pattern); 21] = [
     ("gl.load", global::load),
     ("gl.store", global::store),
     ("gl.reduce", reduce::reduce),
@@ -56,6 +60,8 @@ const PATTERNS: [(&str, Pattern); 19] = [
     ("gl.local_load", shared::local_load),
     ("gl.barrier", |op, _, b| shared::barrier(op, b)),
     ("tensor.splat", reshape::splat),
+    ("tensor.extract", reshape::extract),
+    ("affine.apply", affine::apply),
     ("gpu.block_id", |op, _, b| block_id(op, b)),
     ("gpu.return", |op, _, b| {
         b.op("llvm.return", &[], &[]);
@@ -67,6 +73,9 @@ const PATTERNS: [(&str, Pattern); 19] = [
     ("arith.index_castui", elementwise::elementwise),
 ];
 
+/// The ops of structured control flow that carry values, whose types are converted.
+const LOOPS_AND_BRANCHES: [&str; 3] = ["scf.for", "scf.if", "scf.while"];
+
 pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, ConvertGlToNvvm>) -> PassResult<'c> {
     let kernels = walk::named(module, "gpu.func");
     for kernel in &kernels {
@@ -77,8 +86,8 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
     }
     let int = |bits| -> Type<'c> { IntegerType::new(cx.context(), bits).into() };
     let convert = move |ty: Type<'c>| {
-        if types::is_index(ty) {
-            Some(int(64))
+        if types::is_index(ty) || types::is_float8(ty) {
+            Some(tile::llvm_element(ty, int))
         } else if types::is_memref(ty) {
             Some(melior::dialect::llvm::r#type::pointer(cx.context(), 1))
         } else if MemDescType::from_type(ty).is_some() || MBarrierType::from_type(ty).is_some() {
@@ -96,7 +105,7 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
     };
     let mut conversion = Conversion::new(cx);
     conversion.type_rule(convert);
-    for dialect in ["gl", "gpu", "tensor", "memref"] {
+    for dialect in ["gl", "gpu", "tensor", "memref", "affine"] {
         conversion.illegal_dialect(dialect);
     }
     for op in ["gpu.module", "builtin.unrealized_conversion_cast"] {
@@ -107,6 +116,11 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
     }
     for dialect in ["arith", "math"] {
         conversion.legal_dialect_if(dialect, is_lowered);
+    }
+    conversion.structured_control_flow();
+    for name in LOOPS_AND_BRANCHES {
+        // Upstream asks about results alone, but an induction variable is an index too.
+        conversion.legal_op_if(name, is_lowered);
     }
     for (name, pattern) in PATTERNS {
         conversion.pattern(name, pattern);
@@ -132,7 +146,10 @@ fn reject_unsupported<'c>(kernel: OperationRef<'c, '_>) -> Result<(), Diagnostic
     for op in walk::pre_order(kernel) {
         let name = norma_dialects::op_name(op);
         let lowered = PATTERNS.iter().any(|(known, _)| *known == name) || name == "gl.yield";
-        let foreign = ["scf.", "cf."].iter().any(|dialect| name.starts_with(dialect));
+        let foreign = name.starts_with("cf.")
+            || name.starts_with("scf.")
+                && !LOOPS_AND_BRANCHES.contains(&name)
+                && !["scf.yield", "scf.condition"].contains(&name);
         if (name.starts_with("gl.") && !lowered) || foreign {
             let known = PATTERNS
                 .iter()

@@ -1,17 +1,18 @@
-//! `convert-math-to-nvvm-approx`: `math` ops on f32 become what the SM computes without a library.
+//! `convert-math-to-nvvm-approx`: `math` ops become what the SM computes without a library.
 //!
-//! Matches the ops of the table in Passes.td on f32 and on fixed-size vectors of f32; the rest stays for
-//! `convert-gpu-to-nvvm` and its libdevice calls. Each op maps to one intrinsic, with a multiplication before it or
-//! after it where only the base-2 function exists in hardware. NVPTX has no vector forms of these, so nothing is lost
-//! by taking vectors apart.
+//! Matches the ops of the table in Passes.td on scalars and on fixed-size vectors; the rest stays for
+//! `convert-gpu-to-nvvm` and its libdevice calls. NVPTX has no vector forms of these, so nothing is lost by taking vectors
+//! apart. f16 and bf16 are computed in f32 and rounded once, but for ops that are exact in any type. [`emitter`] writes
+//! instructions; [`elementary`], [`trigonometric`], [`power`] and [`double`] are the functions that take several.
 
-use std::f64::consts::{LN_2, LOG2_E, LOG10_2};
+mod double;
+mod elementary;
+mod emitter;
+mod power;
+mod trigonometric;
 
-use melior::ir::{
-    Attribute, OperationRef, Type, Value, ValueLike,
-    attribute::{DenseI32ArrayAttribute, StringAttribute},
-    operation::OperationLike,
-};
+use emitter::Emitter;
+use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike};
 
 use crate::{
     mlir::{
@@ -31,19 +32,15 @@ pub(crate) fn run<'c>(
             continue;
         };
         let ty = math.result(0)?.r#type();
+        let element = types::element(ty);
+        if !function.takes(element) || (types::is_vector(ty) && types::vector_shape(ty).is_none()) {
+            continue;
+        }
         let operands = math.operands().collect::<Vec<_>>();
         let b = Builder::before(math);
-        let emitter = Emitter {
-            b: &b,
-            f32: Type::float32(cx.context()),
-            options: cx.options(),
-        };
-        let result = if ty == emitter.f32 {
-            emitter.scalar(function, &operands)
-        } else if types::vector_shape(ty).is_some() && types::element(ty) == emitter.f32 {
-            emitter.vector(function, ty, &operands)?
-        } else {
-            continue;
+        let result = match ty == element {
+            true => scalar(&b, cx.options(), function, element, &operands),
+            false => vector(&b, cx.options(), function, ty, &operands)?,
         };
         b.replace(math, &[result]);
         cx.count(ConvertMathToNvvmApproxStatistic::NumConverted, 1);
@@ -52,18 +49,30 @@ pub(crate) fn run<'c>(
 }
 
 /// The functions that the pass converts.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Function {
     Rsqrt,
     Sqrt,
     Exp2,
     Exp,
+    ExpM1,
     Log2,
     Log,
     Log10,
+    Log1p,
     Tanh,
-    /// An LLVM intrinsic that NVPTX selects to exact instructions, by op name.
+    Erf,
+    Sin,
+    Cos,
+    Pow,
+    Round,
+    Clamp,
+    /// An LLVM intrinsic that NVPTX selects to exact instructions in f32 and f64, by op name.
     Exact(&'static str),
+    /// One that it selects for every float.
+    ExactInAny(&'static str),
+    /// One on integers, with the attribute that says whether an edge is poison: it is not.
+    Integer(&'static str, Option<&'static str>),
 }
 
 impl Function {
@@ -73,134 +82,97 @@ impl Function {
             "math.sqrt" => Self::Sqrt,
             "math.exp2" => Self::Exp2,
             "math.exp" => Self::Exp,
+            "math.expm1" => Self::ExpM1,
             "math.log2" => Self::Log2,
             "math.log" => Self::Log,
             "math.log10" => Self::Log10,
+            "math.log1p" => Self::Log1p,
             "math.tanh" => Self::Tanh,
-            "math.absf" => Self::Exact("llvm.intr.fabs"),
+            "math.erf" => Self::Erf,
+            "math.sin" => Self::Sin,
+            "math.cos" => Self::Cos,
+            "math.powf" => Self::Pow,
+            "math.round" => Self::Round,
+            "math.clampf" => Self::Clamp,
+            "math.absf" => Self::ExactInAny("llvm.intr.fabs"),
+            "math.copysign" => Self::ExactInAny("llvm.intr.copysign"),
+            "math.fma" => Self::ExactInAny("llvm.intr.fma"),
             "math.floor" => Self::Exact("llvm.intr.floor"),
             "math.ceil" => Self::Exact("llvm.intr.ceil"),
             "math.trunc" => Self::Exact("llvm.intr.trunc"),
             "math.roundeven" => Self::Exact("llvm.intr.roundeven"),
-            "math.copysign" => Self::Exact("llvm.intr.copysign"),
-            "math.fma" => Self::Exact("llvm.intr.fma"),
+            "math.absi" => Self::Integer("llvm.intr.abs", Some("is_int_min_poison")),
+            "math.ctlz" => Self::Integer("llvm.intr.ctlz", Some("is_zero_poison")),
+            "math.cttz" => Self::Integer("llvm.intr.cttz", Some("is_zero_poison")),
+            "math.ctpop" => Self::Integer("llvm.intr.ctpop", None),
             _ => return None,
         })
     }
-}
 
-/// Emits the replacement of one op.
-struct Emitter<'b, 'c, 'a> {
-    b: &'b Builder<'c, 'a>,
-    f32: Type<'c>,
-    options: &'b ConvertMathToNvvmApproxOptions,
-}
-
-impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
-    fn scalar(&self, function: Function, operands: &[Value<'c, 'a>]) -> Value<'c, 'a> {
-        match (function, operands) {
-            (Function::Rsqrt, [x]) => self.special("rsqrt.approx", *x),
-            (Function::Sqrt, [x]) => self.special("sqrt.rn", *x),
-            (Function::Exp2, [x]) => self.exp2(*x),
-            (Function::Exp, [x]) => self.exp2(self.scaled(*x, LOG2_E)),
-            (Function::Log2, [x]) => self.special("lg2.approx", *x),
-            (Function::Log, [x]) => self.scaled(self.special("lg2.approx", *x), LN_2),
-            (Function::Log10, [x]) => self.scaled(self.special("lg2.approx", *x), LOG10_2),
-            (Function::Tanh, [x]) if self.options.fast_tanh => self.fast_tanh(*x),
-            (Function::Tanh, [x]) => self.tanh(*x),
-            (Function::Exact(name), operands) => self.b.value(name, operands, self.f32),
-            (_, operands) => unreachable!("a unary op has {} operands", operands.len()),
+    /// Whether there is a form of the function in that type.
+    fn takes(self, element: Type<'_>) -> bool {
+        let is_f64 = types::is_float(element) && types::bit_width(element) == Some(64);
+        let is_up_to_f32 = types::is_float(element) && !types::is_float8(element) && !is_f64;
+        match self {
+            Self::Integer(..) => !types::is_float(element) && types::bit_width(element).is_some(),
+            Self::Rsqrt
+            | Self::Sqrt
+            | Self::Exp
+            | Self::Exp2
+            | Self::Round
+            | Self::Clamp
+            | Self::Exact(_)
+            | Self::ExactInAny(_) => is_up_to_f32 || is_f64,
+            _ => is_up_to_f32,
         }
     }
+}
 
-    /// Applies the scalar form to each element.
-    fn vector(
-        &self,
-        function: Function,
-        ty: Type<'c>,
-        operands: &[Value<'c, 'a>],
-    ) -> Result<Value<'c, 'a>, melior::Error> {
-        let count = types::vector_shape(ty)
-            .unwrap_or_default()
+/// A function of scalars of type `element`.
+fn scalar<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    options: &ConvertMathToNvvmApproxOptions,
+    function: Function,
+    element: Type<'c>,
+    operands: &[Value<'c, 'a>],
+) -> Value<'c, 'a> {
+    let f32 = Type::float32(b.context());
+    let is_narrow = types::is_float(element) && types::bit_width(element) == Some(16);
+    if !is_narrow || matches!(function, Function::ExactInAny(_) | Function::Clamp) {
+        return Emitter::new(b, element, options).function(function, operands);
+    }
+    let wide: Vec<Value> = operands
+        .iter()
+        .map(|operand| b.value("arith.extf", &[*operand], f32))
+        .collect();
+    let result = Emitter::new(b, f32, options).function(function, &wide);
+    b.value("arith.truncf", &[result], element)
+}
+
+/// Applies the scalar form to each element.
+fn vector<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    options: &ConvertMathToNvvmApproxOptions,
+    function: Function,
+    ty: Type<'c>,
+    operands: &[Value<'c, 'a>],
+) -> Result<Value<'c, 'a>, melior::Error> {
+    let count = types::vector_shape(ty)
+        .unwrap_or_default()
+        .iter()
+        .product::<i64>() as usize;
+    let element = types::element(ty);
+    let apart = operands
+        .iter()
+        .map(|operand| b.op("vector.to_elements", &[*operand], &vec![element; count]))
+        .collect::<Vec<_>>();
+    let mut elements = Vec::with_capacity(count);
+    for index in 0..count {
+        let scalars = apart
             .iter()
-            .product::<i64>() as usize;
-        let apart = operands
-            .iter()
-            .map(|operand| {
-                self.b
-                    .op("vector.to_elements", &[*operand], &vec![self.f32; count])
-            })
-            .collect::<Vec<_>>();
-        let mut elements = Vec::with_capacity(count);
-        for index in 0..count {
-            let scalars = apart
-                .iter()
-                .map(|op| op.result(index).map(Value::from))
-                .collect::<Result<Vec<_>, _>>()?;
-            elements.push(self.scalar(function, &scalars));
-        }
-        Ok(self.b.value("vector.from_elements", &elements, ty))
+            .map(|op| op.result(index).map(Value::from))
+            .collect::<Result<Vec<_>, _>>()?;
+        elements.push(scalar(b, options, function, element, &scalars));
     }
-
-    fn scaled(&self, x: Value<'c, 'a>, factor: f64) -> Value<'c, 'a> {
-        self.b
-            .value("arith.mulf", &[x, self.b.float(self.f32, factor)], self.f32)
-    }
-
-    /// The LLVM name of `ex2` alone ends in the type's full name.
-    fn exp2(&self, x: Value<'c, 'a>) -> Value<'c, 'a> {
-        self.intrinsic(
-            if self.options.flush_denormals {
-                "ex2.approx.ftz.f32"
-            } else {
-                "ex2.approx.f32"
-            },
-            x,
-        )
-    }
-
-    fn special(&self, name: &str, x: Value<'c, 'a>) -> Value<'c, 'a> {
-        let flush = if self.options.flush_denormals { ".ftz" } else { "" };
-        self.intrinsic(&format!("{name}{flush}.f"), x)
-    }
-
-    /// `1 - 2 / (exp(2x) + 1)`: an overflow of exp gives 1 and an underflow -1, as they should be.
-    fn tanh(&self, x: Value<'c, 'a>) -> Value<'c, 'a> {
-        let one = self.b.float(self.f32, 1.0);
-        let exp = self.exp2(self.scaled(x, 2.0 * LOG2_E));
-        let denominator = self.b.value("arith.addf", &[exp, one], self.f32);
-        let reciprocal = self.special("rcp.approx", denominator);
-        let minus_two = self.b.float(self.f32, -2.0);
-        self.b
-            .value("llvm.intr.fma", &[reciprocal, minus_two, one], self.f32)
-    }
-
-    /// NVPTX has no intrinsic of its own for tanh.approx; it selects it for LLVM's when approximation is allowed.
-    fn fast_tanh(&self, x: Value<'c, 'a>) -> Value<'c, 'a> {
-        let afn = Attribute::parse(self.b.context(), "#llvm.fastmath<afn>");
-        let flags = afn.map(|flags| ("fastmathFlags", flags));
-        self.b
-            .value_with("llvm.intr.tanh", &[x], self.f32, flags.as_slice())
-    }
-
-    fn intrinsic(&self, name: &str, x: Value<'c, 'a>) -> Value<'c, 'a> {
-        let context = self.b.context();
-        let name = StringAttribute::new(context, &format!("llvm.nvvm.{name}"));
-        self.b.value_with(
-            "llvm.call_intrinsic",
-            &[x],
-            self.f32,
-            &[
-                ("intrin", name.into()),
-                (
-                    "op_bundle_sizes",
-                    DenseI32ArrayAttribute::new(context, &[]).into(),
-                ),
-                (
-                    "operandSegmentSizes",
-                    DenseI32ArrayAttribute::new(context, &[1, 0]).into(),
-                ),
-            ],
-        )
-    }
+    Ok(b.value("vector.from_elements", &elements, ty))
 }

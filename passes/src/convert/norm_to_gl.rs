@@ -1,9 +1,10 @@
 //! `convert-norm-to-gl`: a scheduled kernel becomes one CTA's program.
 //!
-//! Grid dims become the CTA's place in the grid, tile dims the axes of tiles. A value that varies over all tile dims is a
-//! tile in the kernel's layout; one that varies over fewer is a tile in a slice of it; one that varies over none is a
-//! scalar. `placement` says where dims lie, `tiles` gives types and moves values between sets of dims, `body` translates
-//! ops, `launch` says how the host launches the result.
+//! Grid dims become the CTA's place in the grid, loop dims the steps of loops, tile dims the axes of tiles. A value that
+//! varies over all tile dims is a tile in the kernel's layout; one that varies over fewer is a tile in a projection of it;
+//! one that varies over none is a scalar. `placement` says where dims lie, `tiles` gives types and moves values between
+//! sets of dims, `body` translates ops and writes the loops of [`crate::kernel::nests`], `launch` says how the host launches
+//! the result.
 
 mod body;
 mod launch;
@@ -34,6 +35,7 @@ use crate::{
         pass::{PassContext, PassError, PassResult},
         walk,
     },
+    schedule::mapping::Mapping,
     table::ConvertNormToGl,
 };
 
@@ -62,17 +64,19 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
         let message = "expected a kernel with a schedule; run norm-select-schedule first";
         Diagnostic::user(location, message)
     })?;
-    let tiles = Tiles::new(&placement, schedule, location)?;
+    let mapping = Mapping::of(schedule);
+    let tiles = Tiles::new(&placement, &mapping, location)?;
 
     let types = space
         .buffers
         .iter()
-        .map(|buffer| buffer.r#type())
+        .chain(&space.scalars)
+        .map(|argument| argument.r#type())
         .collect::<Vec<_>>();
     let function_type = TypeAttribute::new(FunctionType::new(context, &types, &[]).into());
     let name = StringAttribute::new(context, kernel.sym_name()?).into();
     let warps = IntegerAttribute::new(IntegerType::new(context, 64).into(), tiles.num_warps());
-    let launch = launch::attribute(&space, &placement)?;
+    let launch = launch::attribute(&space, &placement, &mapping)?;
     let mut attributes = vec![
         ("sym_name", name),
         ("function_type", function_type.into()),
@@ -81,6 +85,9 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
         (attributes::kernel::LAUNCH, launch.into()),
         (attributes::kernel::SCHEDULE, schedule.into()),
     ];
+    if let Ok(expected) = op.attribute(attributes::kernel::EXPECTED_CTAS_PER_SM) {
+        attributes.push((attributes::kernel::EXPECTED_CTAS_PER_SM, expected));
+    }
     if schedule.min_ctas_per_sm() > 0 {
         let bound = IntegerAttribute::new(IntegerType::new(context, 64).into(), schedule.min_ctas_per_sm());
         attributes.push((attributes::kernel::MIN_CTAS_PER_SM, bound.into()));
@@ -91,7 +98,7 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
     let module = b.op_with("gpu.module", &[], &[], &[("sym_name", name)], vec![region(&[])]);
     b.move_to_end(walk::entry_block(module)?);
     let function = b.op_with("gpu.func", &[], &[], &attributes, vec![region(&arguments)]);
-    body::translate(&space, &placement, &tiles, walk::entry_block(function)?)?;
+    body::translate(&space, &placement, &mapping, &tiles, walk::entry_block(function)?)?;
     b.erase(op);
     Ok(())
 }

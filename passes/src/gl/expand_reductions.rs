@@ -3,21 +3,17 @@
 //!
 //! Matches every `gl.reduce` whose layout spreads the axis over warps. Each warp leaves one partial per result in the
 //! layout that `norma_layout` calls partial; every thread reads all partials of its results (the gathered layout) and
-//! combines them in its registers, in the same order everywhere, so that all threads agree to the last bit. The
-//! combined tile differs from what `gl.reduce` promised in the name of its layout alone, at most in the numbering of
-//! registers, which `gl.convert_layout` states and costs nothing.
+//! combines them in its registers, in the same order everywhere, so that all threads agree to the last bit. The slice of
+//! the gathered layout is that of the original one, so the result needs no conversion.
 //!
 //! Costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps.
 
 use melior::ir::{
     Attribute, Operation, OperationRef, Region, RegionLike, RegionRef, Type, Value, ValueLike,
-    operation::{OperationLike, OperationResult},
+    operation::OperationLike,
 };
 use norma_dialects::{
-    gl::{
-        ConvertLayoutOp, LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescType, PlainAttr, ReduceOp,
-        SliceAttr, WarpReduceOp,
-    },
+    gl::{LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescType, PlainAttr, ReduceOp, WarpReduceOp},
     layout,
 };
 use norma_layout::{HardwareDim, LinearLayout};
@@ -73,7 +69,7 @@ fn expand<'c>(reduce: ReduceOp<'c, '_>) -> Result<bool, PassError<'c>> {
     let combiner = reduce.combiner()?;
     let axis_attribute = op.attribute("axis")?;
 
-    let partial_types = exchange.types_of(&tiles, exchange.partial_shape(), exchange.partial)?;
+    let partial_types = exchange.types_of(&tiles, exchange.partial)?;
     let partials = b.op_with(
         WarpReduceOp::NAME,
         &tiles,
@@ -86,10 +82,7 @@ fn expand<'c>(reduce: ReduceOp<'c, '_>) -> Result<bool, PassError<'c>> {
         .map(|partial| exchange.through_memory(partial.into()))
         .collect::<Result<Vec<_>, _>>()?;
 
-    let mut result_shape = exchange.shape.clone();
-    result_shape.remove(axis);
-    let result_layout = SliceAttr::get(b.context(), axis as i64, exchange.gathered);
-    let result_types = exchange.types_of(&tiles, &result_shape, result_layout.into())?;
+    let result_types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
     let reduced = b.op_with(
         ReduceOp::NAME,
         &gathered,
@@ -97,11 +90,7 @@ fn expand<'c>(reduce: ReduceOp<'c, '_>) -> Result<bool, PassError<'c>> {
         &[("axis", axis_attribute)],
         vec![body_of(combiner)],
     );
-    let results = reduced
-        .results()
-        .zip(op.results())
-        .map(|(from, to)| exchange.renamed(from, to))
-        .collect::<Result<Vec<_>, _>>()?;
+    let results = reduced.results().map(Value::from).collect::<Vec<_>>();
     b.replace(op, &results);
     Ok(true)
 }
@@ -133,30 +122,20 @@ impl<'c, 'a> Exchange<'c, 'a> {
         })
     }
 
-    fn partial_shape(&self) -> &[i64] {
-        &self.shape
-    }
-
-    /// Tiles of one shape and layout with the elements of `tiles`.
+    /// Tiles of partials in `layout` with the elements of `tiles`.
     fn types_of(
         &self,
         tiles: &[Value<'c, 'a>],
-        shape: &[i64],
         layout: Attribute<'c>,
     ) -> Result<Vec<Type<'c>>, Diagnostic<'c>> {
         tiles
             .iter()
-            .map(|tile| self.tile_type(shape, types::element(tile.r#type()), layout))
+            .map(|tile| self.tile_type(types::element(tile.r#type()), layout))
             .collect()
     }
 
-    fn tile_type(
-        &self,
-        shape: &[i64],
-        element: Type<'c>,
-        layout: Attribute<'c>,
-    ) -> Result<Type<'c>, Diagnostic<'c>> {
-        let shape = shape.iter().copied().map(Some).collect::<Vec<_>>();
+    fn tile_type(&self, element: Type<'c>, layout: Attribute<'c>) -> Result<Type<'c>, Diagnostic<'c>> {
+        let shape = self.shape.iter().copied().map(Some).collect::<Vec<_>>();
         types::tensor(&shape, element, Some(layout))
             .ok_or_else(|| Diagnostic::internal(self.b.location(), "the layout does not fit the partials"))
     }
@@ -176,31 +155,8 @@ impl<'c, 'a> Exchange<'c, 'a> {
         let memory = MemDescType::get(b.context(), &self.shape, element, plain.into());
         let memory = b.value(LocalAllocOp::NAME, &[], memory.into());
         b.op(LocalStoreOp::NAME, &[partial, memory], &[]);
-        let gathered = self.tile_type(&self.shape, element, self.gathered)?;
+        let gathered = self.tile_type(element, self.gathered)?;
         Ok(b.value(LocalLoadOp::NAME, &[memory], gathered))
-    }
-
-    /// `from` as a tile of the type of `to`, which no data may have to move for.
-    fn renamed(
-        &self,
-        from: OperationResult<'c, 'a>,
-        to: OperationResult<'c, 'a>,
-    ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-        let (found, wanted) = (from.r#type(), to.r#type());
-        if found == wanted {
-            return Ok(from.into());
-        }
-        let internal = |error: &dyn std::fmt::Display| Diagnostic::internal(self.b.location(), error);
-        let found_layout = layout::of_tile(found).map_err(|error| internal(&error))?;
-        let wanted_layout = layout::of_tile(wanted).map_err(|error| internal(&error))?;
-        let map = found_layout
-            .register_map_to(&wanted_layout)
-            .map_err(|error| internal(&error))?;
-        if map.is_none() {
-            let message = format!("expected {found_layout} to be {wanted_layout} but for registers");
-            return Err(internal(&message));
-        }
-        Ok(self.b.value(ConvertLayoutOp::NAME, &[from.into()], wanted))
     }
 }
 

@@ -44,7 +44,11 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlOptimizeL
 /// Rewrites `convert` if there is a cheaper form; says whether it did.
 fn simplify<'c>(convert: ConvertLayoutOp<'c, '_>) -> Result<bool, PassError<'c>> {
     let (source, wanted) = (convert.source()?, convert.result()?.r#type());
-    let b = Builder::before(convert.op());
+    let b = match definition(source) {
+        // Where the source is made: what moves there leaves a loop around the conversion, and enters none.
+        Some(op) => Builder::after(op),
+        None => Builder::before(convert.op()),
+    };
     let replacement = if let Some(free) = free_conversion(&b, source, wanted)? {
         free
     } else if let Some(inner) = conversion_of(source) {

@@ -2,24 +2,18 @@
 //!
 //! A vector of n elements is n consecutive registers of each thread that hold consecutive elements in memory, from an
 //! address that n elements divide, and for which the guards all hold or all fail. The address is a sum of terms: the
-//! base, the strides times constants, indices and coordinates. Along the one tile axis that moves the address by one
-//! element the layout says how long runs are and that they start at multiples of their length; every other term has to
-//! be a multiple of the vector. The same holds for guards: with `lhs - rhs = coordinate + rest` and the rest a multiple
-//! of n, the sign is the same for all of an aligned run.
+//! base, the strides times constants, indices, coordinates and quotients of such. Along the one tile axis that moves the
+//! address by one element the layout says how long runs are and that they start at multiples of their length; the
+//! address of a start has to be a multiple of the vector, no quotient may jump within a run, and no guard may change its
+//! sign within one (`divisibility`).
 //!
-//! What is assumed of a buffer is what the launcher checks: its base address and its dynamic strides are multiples of
-//! its entry in `alignments` of `gl.launch`.
+//! What is assumed of a buffer is what the launcher checks: its base address and the strides of a dynamic strided layout are
+//! multiples of its entry in `alignments` of `gl.launch`, and dynamic sizes of what `multiples` says there.
 
-use melior::ir::{
-    AffineMap, Attribute, BlockLike, OperationRef, Type, Value, ValueLike,
-    attribute::IntegerAttribute,
-    block::BlockArgument,
-    operation::{OperationLike, OperationResult},
-};
+use melior::ir::{AffineMap, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
-    attributes,
-    gl::{LaunchAttr, LoadOp, StoreOp},
-    layout, op_name,
+    gl::{LoadOp, StoreOp},
+    layout,
 };
 use norma_layout::LinearLayout;
 use norma_targets::ACCESS_BYTES;
@@ -28,11 +22,15 @@ use crate::{
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
-        linear_form::LinearForm,
         pass::{PassContext, PassError, PassResult},
         types, walk,
     },
     table::{GlVectorizeAccess, GlVectorizeAccessStatistic},
+};
+
+use super::{
+    divisibility::{self, alignment, gcd},
+    quotient_form::{Quotient, QuotientForm},
 };
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlVectorizeAccess>) -> PassResult<'c> {
@@ -100,7 +98,7 @@ impl<'c, 'a> Access<'c, 'a> {
         if vector.is_some() {
             return Ok(None);
         }
-        let divisors = |values: Vec<Value<'c, 'a>>| values.into_iter().map(|value| divisor(value)).collect();
+        let divisors = |values: Vec<Value<'c, 'a>>| values.into_iter().map(divisibility::of_scalar).collect();
         Ok(Some(Self {
             tile: tile.r#type(),
             buffer,
@@ -120,28 +118,46 @@ impl<'c, 'a> Access<'c, 'a> {
         let Some(address) = Address::of(self, bytes) else {
             return (
                 1,
-                Some("the address is no sum of indices and coordinates".to_owned()),
+                Some("the address is no sum of indices, coordinates and their quotients".to_owned()),
+            );
+        };
+        let Some(guards) = self.guards() else {
+            return (
+                1,
+                Some("a guard is no sum of indices, coordinates and their quotients".to_owned()),
             );
         };
         let mut best = (1, Some("no axis of the tile is contiguous in memory".to_owned()));
-        for axis in (0..layout.rank()).filter(|&axis| address.is_contiguous(axis, bytes)) {
+        for axis in 0..layout.rank() {
+            let along = self.indices.len() + axis;
+            if !address.is_contiguous(along, bytes) {
+                continue;
+            }
             let run = layout.contiguous_elements(&[axis]) as i64;
-            let possible = run.min(ACCESS_BYTES / bytes).max(1);
-            let aligned = possible
-                .min(power_of_two_in(address.divisor_but(axis)) / bytes)
-                .max(1);
-            let mut vector = aligned;
-            while vector > 1 && !self.guards_are_uniform(axis, vector) {
+            let mut vector = run.min(ACCESS_BYTES / bytes).max(1);
+            let mut reason = None;
+            while vector > 1 {
+                let dims = self.divisors(along, vector, layout.rank());
+                let alignment = power_of_two_in(address.divisor(&dims));
+                let steady = |form, divisor| {
+                    divisibility::is_steady(form, divisor, along, vector, &dims, &self.limits)
+                };
+                reason = if alignment < vector * bytes {
+                    Some(format!(
+                        "addresses are known to be multiples of {alignment} bytes"
+                    ))
+                } else if !address
+                    .quotients()
+                    .all(|quotient| steady(&quotient.numerator, Some(quotient.divisor)))
+                {
+                    Some("a quotient may change within a longer one".to_owned())
+                } else if !guards.iter().all(|guard| steady(guard, None)) {
+                    Some("the guards may end within a longer one".to_owned())
+                } else {
+                    break;
+                };
                 vector /= 2;
             }
-            let reason = if vector < aligned {
-                Some("the guards may end within a longer one".to_owned())
-            } else if aligned < possible {
-                let divisor = power_of_two_in(address.divisor_but(axis));
-                Some(format!("addresses are known to be multiples of {divisor} bytes"))
-            } else {
-                None
-            };
             if best.1.is_some() && vector >= best.0 || vector > best.0 {
                 best = (vector, reason);
             }
@@ -149,165 +165,93 @@ impl<'c, 'a> Access<'c, 'a> {
         best
     }
 
-    /// Whether each guard has one value over every aligned run of `vector` elements along a tile axis.
-    fn guards_are_uniform(&self, axis: usize, vector: i64) -> bool {
+    /// What divides each dim at the start of a vector along dim `along`.
+    fn divisors(&self, along: usize, vector: i64, rank: usize) -> Vec<i64> {
+        let mut divisors = self.indices.clone();
+        divisors.resize(self.indices.len() + rank, 1);
+        divisors[along] = vector;
+        divisors
+    }
+
+    /// For each guard `lhs - rhs`, whose sign decides; `None` if one is no form.
+    fn guards(&self) -> Option<Vec<QuotientForm>> {
         let Some(guards) = self.guards else {
-            return true;
+            return Some(Vec::new());
         };
-        let (dims, symbols) = (guards.dim_count(), guards.symbol_count());
-        let along = self.indices.len() + axis;
-        let form = |index| Some(LinearForm::of(guards.result(index).ok()?, dims, symbols));
-        let is_uniform = |lhs: usize| {
-            let (Some(Some(lhs_form)), Some(Some(rhs_form))) = (form(lhs), form(lhs + 1)) else {
-                // A guard that is no sum may still be independent of the axis.
-                return [lhs, lhs + 1].iter().all(|&side| {
-                    guards
-                        .result(side)
-                        .is_ok_and(|expression| !expression.is_function_of_dim(along))
-                });
-            };
-            let mut rest = gcd(0, lhs_form.constant - rhs_form.constant);
-            let symbols = lhs_form.symbols.iter().zip(&rhs_form.symbols).zip(&self.limits);
-            for ((lhs, rhs), limit) in symbols {
-                rest = gcd(rest, (lhs - rhs) * limit);
-            }
-            for (dim, (lhs, rhs)) in lhs_form.dims.iter().zip(&rhs_form.dims).enumerate() {
-                if dim != along {
-                    rest = gcd(rest, (lhs - rhs) * self.indices.get(dim).unwrap_or(&1));
-                }
-            }
-            match lhs_form.dims[along] - rhs_form.dims[along] {
-                0 => true,
-                1 => rest % vector == 0,
-                _ => false,
-            }
+        let form = |index| {
+            QuotientForm::of(
+                guards.result(index).ok()?,
+                guards.dim_count(),
+                guards.symbol_count(),
+            )
         };
-        (0..guards.result_count()).step_by(2).all(is_uniform)
+        (0..guards.result_count())
+            .step_by(2)
+            .map(|lhs| QuotientForm::difference(&form(lhs)?, &form(lhs + 1)?))
+            .collect()
     }
 }
 
-/// What an access's byte address is made of.
+/// What an access's byte address is made of, besides the base.
 struct Address {
-    /// What divides the base, the offset and what constants add.
-    constant: i64,
-    /// What divides each index's contribution.
-    indices: Vec<i64>,
-    /// Bytes by which one step along each tile axis moves the address, where that is known.
-    steps: Vec<Option<i64>>,
-    /// What divides that number of bytes.
-    step_divisors: Vec<i64>,
+    /// The part whose strides are constants, in bytes.
+    fixed: QuotientForm,
+    /// Parts that are each to be multiplied by a stride, with what divides it, in bytes.
+    runtime: Vec<(QuotientForm, i64)>,
+    /// What divides the base, in bytes.
+    alignment: i64,
 }
 
 impl Address {
-    /// `None` if the address is not known to be a sum.
+    /// `None` if the address is not known to be a form.
     fn of(access: &Access<'_, '_>, bytes: i64) -> Option<Self> {
         let dims = access.map.dim_count();
-        let (strides, offset) = types::strides_and_offset(access.buffer.r#type())?;
-        let mut constant = gcd(access.alignment, offset?.checked_mul(bytes)?);
-        let mut known = vec![0_i64; dims];
-        let mut unknown = vec![0_i64; dims];
+        let ty = access.buffer.r#type();
+        let (strides, offset) = types::strides_and_offset(ty)?;
+        let rank = strides.len();
+        // The strides of rows without gaps are products of sizes.
+        let stride_divisor = |axis: usize| match types::is_contiguous(ty) {
+            true => (axis + 1..rank).try_fold(bytes, |product, inner| {
+                product.checked_mul(divisibility::size_divisor(access.buffer, inner))
+            }),
+            false => Some(access.alignment),
+        };
+        let mut fixed = QuotientForm::zero(dims, 0);
+        fixed.constant = offset?.checked_mul(bytes)?;
+        let mut runtime = Vec::new();
         for (axis, stride) in strides.into_iter().enumerate() {
-            let form = LinearForm::of(access.map.result(axis).ok()?, dims, 0)?;
-            let step = stride.map(|stride| stride * bytes);
-            constant = gcd(
-                constant,
-                step.unwrap_or(access.alignment).checked_mul(form.constant)?,
-            );
-            for (dim, &coefficient) in form.dims.iter().enumerate() {
-                match step {
-                    Some(step) => known[dim] += step.checked_mul(coefficient)?,
-                    None => unknown[dim] = gcd(unknown[dim], access.alignment.checked_mul(coefficient)?),
-                }
+            let form = QuotientForm::of(access.map.result(axis).ok()?, dims, 0)?;
+            match stride {
+                Some(stride) => fixed.add(&form, stride.checked_mul(bytes)?)?,
+                None => runtime.push((form, stride_divisor(axis)?)),
             }
         }
-        let indices = access.indices.len();
-        let divisor = |dim: usize| gcd(known[dim], unknown[dim]);
         Some(Self {
-            constant,
-            indices: (0..indices)
-                .map(|dim| divisor(dim).checked_mul(access.indices[dim]))
-                .collect::<Option<_>>()?,
-            steps: (indices..dims)
-                .map(|dim| (unknown[dim] == 0).then_some(known[dim]))
-                .collect(),
-            step_divisors: (indices..dims).map(divisor).collect(),
+            fixed,
+            runtime,
+            alignment: access.alignment,
         })
     }
 
-    fn is_contiguous(&self, axis: usize, bytes: i64) -> bool {
-        self.steps.get(axis) == Some(&Some(bytes))
+    /// Whether dim `along` moves the address by one element a step, but for what quotients do.
+    fn is_contiguous(&self, along: usize, bytes: i64) -> bool {
+        self.fixed.dims[along] == bytes && self.runtime.iter().all(|(form, _)| form.dims[along] == 0)
     }
 
-    /// What divides the address, without what the coordinate along `axis` adds.
-    fn divisor_but(&self, axis: usize) -> i64 {
-        let other_steps = self
-            .step_divisors
+    fn quotients(&self) -> impl Iterator<Item = &Quotient> {
+        let forms = std::iter::once(&self.fixed).chain(self.runtime.iter().map(|(form, _)| form));
+        forms.flat_map(|form| form.quotients.iter().map(|(_, quotient)| quotient))
+    }
+
+    /// What divides the address where `dims` divide the dims, in bytes.
+    fn divisor(&self, dims: &[i64]) -> i64 {
+        let of_form = |form| divisibility::of_form(form, dims, &[]);
+        let runtime = self
+            .runtime
             .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != axis)
-            .map(|(_, divisor)| divisor);
-        self.indices
-            .iter()
-            .chain(other_steps)
-            .fold(self.constant, |divisor, term| gcd(divisor, *term))
+            .map(|(form, stride)| of_form(form).checked_mul(*stride).unwrap_or(1));
+        runtime.fold(gcd(self.alignment, of_form(&self.fixed)), gcd)
     }
-}
-
-/// A divisor of a scalar; 0 stands for the value 0, which everything divides.
-fn divisor(value: Value<'_, '_>) -> i64 {
-    let Some(op) = OperationResult::try_from(value).ok().map(|result| result.owner()) else {
-        return 1;
-    };
-    let operand = |index| op.operand(index).map_or(1, |operand| divisor(operand));
-    match op_name(op) {
-        "arith.constant" => op
-            .attribute("value")
-            .and_then(IntegerAttribute::try_from)
-            .map_or(1, |constant| gcd(0, constant.value())),
-        "arith.muli" => operand(0).checked_mul(operand(1)).unwrap_or(1),
-        "arith.addi" | "arith.subi" => gcd(operand(0), operand(1)),
-        "memref.dim" => row_length_divisor(op).unwrap_or(1),
-        _ => 1,
-    }
-}
-
-/// A divisor of `memref.dim` where it asks for the last axis of a contiguous buffer with dynamic rows: their length is
-/// the stride of the axis before it, too, which is a multiple of the buffer's alignment.
-fn row_length_divisor(dim: OperationRef<'_, '_>) -> Option<i64> {
-    let buffer = dim.operand(0).ok()?;
-    let axis = OperationResult::try_from(dim.operand(1).ok()?)
-        .ok()?
-        .owner()
-        .attribute("value")
-        .ok()?;
-    let axis = usize::try_from(IntegerAttribute::try_from(axis).ok()?.value()).ok()?;
-    let ty = buffer.r#type();
-    let rank = types::shape(ty)?.len();
-    let bytes = types::element_bytes(types::element(ty))?;
-    (types::is_contiguous(ty) && rank >= 2 && axis + 1 == rank).then(|| alignment(buffer) / bytes)
-}
-
-/// Bytes that divide the buffer's base address and dynamic strides: the kernel's launch says so for its parameters; of
-/// anything else only its elements' natural alignment is known.
-fn alignment(buffer: Value<'_, '_>) -> i64 {
-    let natural = || types::element_bytes(types::element(buffer.r#type())).unwrap_or(1);
-    promised_alignment(buffer).unwrap_or_else(natural)
-}
-
-fn promised_alignment(buffer: Value<'_, '_>) -> Option<i64> {
-    let argument = BlockArgument::try_from(buffer).ok()?;
-    let kernel = argument.owner().parent_operation()?;
-    let launch: Attribute<'_> = kernel.attribute(attributes::kernel::LAUNCH).ok()?;
-    let alignments = LaunchAttr::from_attribute(launch)?.alignments();
-    alignments.get(argument.argument_number()).copied()
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a.saturating_abs(), b.saturating_abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// The largest power of two that divides `value`, which is at most [`ACCESS_BYTES`].
@@ -317,17 +261,11 @@ fn power_of_two_in(value: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{gcd, power_of_two_in};
-
-    #[test]
-    fn zero_is_divided_by_everything() {
-        assert_eq!(gcd(0, 24), 24);
-        assert_eq!(gcd(0, -24), 24);
-        assert_eq!(power_of_two_in(0), 16);
-    }
+    use super::power_of_two_in;
 
     #[test]
     fn powers_of_two_stop_at_the_widest_access() {
+        assert_eq!(power_of_two_in(0), 16);
         assert_eq!(power_of_two_in(24), 8);
         assert_eq!(power_of_two_in(4096), 16);
         assert_eq!(power_of_two_in(3), 1);

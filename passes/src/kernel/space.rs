@@ -12,12 +12,17 @@ use std::collections::{BTreeSet, HashMap};
 use melior::{
     Error,
     ir::{
-        AffineExpr, AffineMap, BlockLike, Location, OperationRef, RegionLike, Value, operation::OperationLike,
+        AffineExpr, AffineMap, BlockLike, Location, OperationRef, RegionLike, Value, ValueLike,
+        operation::OperationLike,
     },
 };
 use norma_dialects::norm::{CacheOp, DimRole, KernelOp, ReadOp, ReduceOp};
 
-use crate::mlir::{values::key, walk};
+use crate::mlir::{
+    types,
+    values::{self, key},
+    walk,
+};
 
 pub use access::{Access, Strides};
 pub use traffic::Traffic;
@@ -30,9 +35,11 @@ pub type DimSet = BTreeSet<usize>;
 pub struct Space<'c, 'a> {
     /// The kernel.
     pub kernel: KernelOp<'c, 'a>,
-    /// Its buffers.
+    /// Its buffers, the first of the block's arguments.
     pub buffers: Vec<Value<'c, 'a>>,
-    /// Its dims, as block arguments.
+    /// The numbers that a launch passes, which come after the buffers among the block's arguments.
+    pub scalars: Vec<Value<'c, 'a>>,
+    /// Its dims, the last of the block's arguments.
     pub dims: Vec<Value<'c, 'a>>,
     /// The extent of each dim, over the kernel's sizes.
     pub extents: Vec<AffineExpr<'c>>,
@@ -46,6 +53,15 @@ pub struct Space<'c, 'a> {
     pub ops: Vec<OperationRef<'c, 'a>>,
     facts: HashMap<usize, Facts>,
     definitions: HashMap<usize, usize>,
+}
+
+/// A read that is needed again behind a reduction that it contributes to, both as positions of ops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Crossing {
+    /// The read.
+    pub read: usize,
+    /// The reduction.
+    pub reduction: usize,
 }
 
 /// What is known of one value.
@@ -88,9 +104,13 @@ impl<'c, 'a> Space<'c, 'a> {
             .map(|index| block.argument(index).map(Value::from))
             .collect::<Result<Vec<_>, _>>()?;
         let dims = arguments.split_off(arguments.len().saturating_sub(extents.len()));
+        let is_scalar = |argument: &Value<'c, 'a>| !types::is_memref(argument.r#type());
+        let buffers = arguments.iter().position(is_scalar).unwrap_or(arguments.len());
+        let scalars = arguments.split_off(buffers);
         let mut space = Self {
             kernel,
             buffers: arguments,
+            scalars,
             dims,
             extents,
             roles: kernel.roles().map(decode).transpose()?,
@@ -167,6 +187,14 @@ impl<'c, 'a> Space<'c, 'a> {
         self.dims.iter().position(|dim| *dim == value)
     }
 
+    /// What the user calls a dim: its name in the source, or `dim <position>` if it has none.
+    pub fn dim_name(&self, position: usize) -> String {
+        self.dims
+            .get(position)
+            .and_then(|dim| values::name_in_source(*dim))
+            .unwrap_or_else(|| format!("dim {position}"))
+    }
+
     /// The dims that a value varies over.
     pub fn dims_of(&self, value: Value<'c, 'a>) -> DimSet {
         self.facts
@@ -219,38 +247,52 @@ impl<'c, 'a> Space<'c, 'a> {
     /// they contribute to, and `operand` does not. Only reads that vary over a reduced dim count; a value per row is
     /// simply kept.
     pub fn reads_carried(&self, user: OperationRef<'c, 'a>, operand: Value<'c, 'a>) -> BTreeSet<usize> {
+        let crossings = self.crossings_of(user, operand);
+        crossings.into_iter().map(|crossing| crossing.read).collect()
+    }
+
+    fn crossings_of(&self, user: OperationRef<'c, 'a>, operand: Value<'c, 'a>) -> BTreeSet<Crossing> {
         let Some(facts) = self.facts.get(&key(operand)) else {
             return BTreeSet::new();
         };
-        if facts.phase >= self.phase_of_op(user) {
+        if facts.leaves.is_empty() || facts.phase >= self.phase_of_op(user) {
             return BTreeSet::new();
         }
         let waits_for = self.joined(user.operands()).reductions;
-        let mut carried = BTreeSet::new();
-        for reduce in waits_for
+        let mut crossings = BTreeSet::new();
+        for (reduction, reduce) in waits_for
             .iter()
-            .filter_map(|position| ReduceOp::from_op(self.ops[*position]))
+            .filter_map(|position| Some((*position, ReduceOp::from_op(self.ops[*position])?)))
         {
             let contributors = self.joined(reduce.values()).reads;
             let reduced = self.dims_reduced_by(reduce);
-            let leaves = facts.leaves.intersection(&contributors);
-            carried.extend(leaves.filter(|leaf| {
-                let results = self.ops[**leaf].results();
+            let leaves = facts.leaves.intersection(&contributors).copied();
+            let varies = |leaf: &usize| {
+                let results = self.ops[*leaf].results();
                 results
                     .into_iter()
                     .any(|result| !self.dims_of(result.into()).is_disjoint(&reduced))
-            }));
+            };
+            crossings.extend(leaves.filter(varies).map(|read| Crossing { read, reduction }));
         }
-        carried
+        crossings
     }
 
-    /// Positions of all reused reads: those that contribute to a reduction and are needed again behind it.
-    pub fn reused_reads(&self) -> BTreeSet<usize> {
+    /// Every read that is needed again behind a reduction it contributes to, with that reduction.
+    pub fn crossings(&self) -> BTreeSet<Crossing> {
         let uses = self
             .ops
             .iter()
             .flat_map(|op| op.operands().map(|operand| (*op, operand)));
-        uses.flat_map(|(user, operand)| self.reads_carried(user, operand))
+        uses.flat_map(|(user, operand)| self.crossings_of(user, operand))
+            .collect()
+    }
+
+    /// Positions of all reused reads: those that contribute to a reduction and are needed again behind it.
+    pub fn reused_reads(&self) -> BTreeSet<usize> {
+        self.crossings()
+            .into_iter()
+            .map(|crossing| crossing.read)
             .collect()
     }
 

@@ -23,8 +23,8 @@ use crate::mlir::{builder::Builder, context, linear_form::LinearForm};
 pub struct NewDim<'c> {
     /// Its extent, over the kernel's sizes.
     pub extent: AffineExpr<'c>,
-    /// What it is spread over.
-    pub role: DimRole,
+    /// What it is spread over; `None` for a space that is not tiled.
+    pub role: Option<DimRole>,
 }
 
 /// A new space, and the old one in terms of it.
@@ -38,7 +38,8 @@ pub struct NewSpace<'c> {
     pub guards: Vec<[AffineExpr<'c>; 2]>,
 }
 
-/// Replaces a kernel's space. A reduction over an old dim becomes one over the new dims that the old one varies over.
+/// Replaces a kernel's space. A reduction over an old dim becomes one over the new dims that the old one varies over; where
+/// there are none it has one point, and its values are its results.
 ///
 /// # Errors
 ///
@@ -63,14 +64,21 @@ pub fn replace_space<'c>(space: &Space<'c, '_>, new: &NewSpace<'c>) -> Result<()
         builder: Builder::at_start(block, op.location()),
         old_dims: AffineMap::new(context, new.dims.len(), 0, &new.old_dims),
     };
+    let mut emptied = Vec::new();
     for op in &space.ops {
-        rewrite.op(*op)?;
+        if rewrite.op(*op)? {
+            emptied.push(*op);
+        }
     }
     rewrite.other_uses()?;
     rewrite.attributes()?;
+    for op in emptied {
+        // Only now: until here the analysis names it.
+        rewrite.builder.erase(op);
+    }
     for dim in (0..space.dims.len()).rev() {
         // SAFETY: nothing uses an old dim any more, and the analysis that names them ends with the caller's borrow.
-        unsafe { block.erase_argument(space.buffers.len() + dim) }
+        unsafe { block.erase_argument(space.buffers.len() + space.scalars.len() + dim) }
     }
     Ok(())
 }
@@ -84,17 +92,16 @@ struct Rewrite<'s, 'c, 'a> {
 }
 
 impl<'c, 'a> Rewrite<'_, 'c, 'a> {
-    fn op(&self, op: OperationRef<'c, 'a>) -> Result<(), Error> {
+    /// Rewrites an op; says whether it is a reduction that has no dims left.
+    fn op(&self, op: OperationRef<'c, 'a>) -> Result<bool, Error> {
         if let Some(read) = ReadOp::from_op(op) {
-            self.access(op, &[read.buffer()?])
+            self.access(op, &[read.buffer()?])?;
         } else if let Some(write) = WriteOp::from_op(op) {
-            self.access(op, &[write.value()?, write.buffer()?])
+            self.access(op, &[write.value()?, write.buffer()?])?;
         } else if let Some(reduce) = ReduceOp::from_op(op) {
-            self.reduce(reduce);
-            Ok(())
-        } else {
-            Ok(())
+            return Ok(self.reduce(reduce));
         }
+        Ok(false)
     }
 
     /// Composes an access with the substitution, and keeps as indices only the dims that it still uses.
@@ -133,7 +140,7 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
         Ok(())
     }
 
-    fn reduce(&self, reduce: ReduceOp<'c, 'a>) {
+    fn reduce(&self, reduce: ReduceOp<'c, 'a>) -> bool {
         let values = reduce.values();
         let reduced = self.space.dims_reduced_by(reduce);
         let dims = (0..self.dims.len())
@@ -144,12 +151,19 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
             })
             .map(|dim| self.dims[dim])
             .collect::<Vec<_>>();
+        if dims.is_empty() {
+            for (result, value) in reduce.results().into_iter().zip(values) {
+                self.builder.replace_all_uses(result, value);
+            }
+            return true;
+        }
         let segments = [values.len() as i32, dims.len() as i32];
         let segments = DenseI32ArrayAttribute::new(self.builder.context(), &segments).into();
         let operands = [values, dims].concat();
         self.builder.set_operands(reduce.op(), &operands);
         self.builder
             .set_attribute(reduce.op(), "operandSegmentSizes", segments);
+        false
     }
 
     /// Replaces dims that are used as values by sums computed at the start of the body.
@@ -200,8 +214,8 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
             .new
             .dims
             .iter()
-            .map(|dim| dim.role as i32)
-            .collect::<Vec<_>>();
+            .map(|dim| dim.role.map(|role| role as i32))
+            .collect::<Option<Vec<_>>>();
         let mut guards = Vec::new();
         if let Some(own) = kernel.guards() {
             for index in 0..own.result_count() {
@@ -213,7 +227,9 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
             |name: &str, attribute: Attribute<'c>| self.builder.set_attribute(kernel.op(), name, attribute);
         let extents = AffineMap::new(context, 0, symbols, &extents);
         set("extents", affine_map_attribute(extents));
-        set("roles", DenseI32ArrayAttribute::new(context, &roles).into());
+        if let Some(roles) = roles {
+            set("roles", DenseI32ArrayAttribute::new(context, &roles).into());
+        }
         if !guards.is_empty() {
             let guards = AffineMap::new(context, self.dims.len(), symbols, &guards);
             set("guards", affine_map_attribute(guards));

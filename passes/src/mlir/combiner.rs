@@ -2,9 +2,17 @@
 
 use std::collections::HashMap;
 
-use melior::ir::{BlockLike, BlockRef, Value, ValueLike, operation::OperationLike};
+use melior::ir::{BlockLike, BlockRef, OperationRef, Value, ValueLike, operation::OperationLike};
 
 use super::{builder::Builder, diagnostic::Diagnostic, values::key, walk};
+
+/// Makes the results of an op's copy from the copy's operands.
+pub type Rebuild<'f, 'c, 'a, 'r> = dyn FnMut(
+        &Builder<'c, 'r>,
+        OperationRef<'c, 'a>,
+        &[Value<'c, 'r>],
+    ) -> Result<Vec<Value<'c, 'r>>, Diagnostic<'c>>
+    + 'f;
 
 /// Copies the ops of a combiner, which uses its own values alone, to where `b` inserts, with `arguments` for its
 /// arguments, and gives what it yields.
@@ -16,6 +24,26 @@ pub fn inline<'c: 'a + 'r, 'a, 'r>(
     b: &Builder<'c, 'r>,
     combiner: BlockRef<'c, 'a>,
     arguments: &[Value<'c, 'r>],
+) -> Result<Vec<Value<'c, 'r>>, Diagnostic<'c>> {
+    inline_over(b, combiner, arguments, &mut |b, op, operands| {
+        let types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
+        Ok(b.rebuild(op, operands, &types)
+            .results()
+            .map(Into::into)
+            .collect())
+    })
+}
+
+/// As [`inline`], with each op made by `rebuild` from its copy's operands: on tiles, say, in the place of scalars.
+///
+/// # Errors
+///
+/// As [`inline`], and what `rebuild` refuses.
+pub fn inline_over<'c: 'a + 'r, 'a, 'r>(
+    b: &Builder<'c, 'r>,
+    combiner: BlockRef<'c, 'a>,
+    arguments: &[Value<'c, 'r>],
+    rebuild: &mut Rebuild<'_, 'c, 'a, 'r>,
 ) -> Result<Vec<Value<'c, 'r>>, Diagnostic<'c>> {
     let broken = || {
         Diagnostic::internal(
@@ -41,10 +69,9 @@ pub fn inline<'c: 'a + 'r, 'a, 'r>(
             let message = "expected a combiner of ops without regions";
             return Err(Diagnostic::unsupported(op.location(), message));
         }
-        let types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
-        let copy = b.rebuild(op, &operands, &types);
-        for (original, copy) in op.results().zip(copy.results()) {
-            copies.insert(key(original.into()), copy.into());
+        let results = rebuild(b, op, &operands)?;
+        for (original, copy) in op.results().zip(results) {
+            copies.insert(key(original.into()), copy);
         }
     }
     Err(broken())

@@ -1,7 +1,8 @@
-//! How deeply the brackets of a text of MLIR are nested, told before it is parsed.
+//! How deeply a text of MLIR is nested, told before it is parsed.
 //!
-//! MLIR's parser, verifier and printer call themselves for each level, so that a text of nothing but opening brackets
-//! would end the process.
+//! MLIR's parser, verifier and printer call themselves for each level, and so does what folds an affine expression, so
+//! that a text of nothing but opening brackets, or of nothing but minuses, would end the process. Each open bracket is a
+//! level, and so is each operator of the expression that is not at its end yet: `a + b - c` is a sum within a sum.
 
 /// A place in a text, both counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,25 +13,67 @@ pub(super) struct Place {
     pub column: usize,
 }
 
-/// Where the first bracket that is nested more than `deepest` deep stands. Strings and comments have none.
+/// The levels that are open at a place of the text.
+#[derive(Default)]
+struct Levels {
+    /// The operators of the expressions around the innermost open bracket, outermost first.
+    outer: Vec<usize>,
+    /// The operators of the expression at the place.
+    operators: usize,
+    total: usize,
+}
+
+impl Levels {
+    fn open(&mut self) {
+        self.outer.push(self.operators);
+        self.operators = 0;
+        self.total += 1;
+    }
+
+    fn close(&mut self) {
+        self.end_expression();
+        if let Some(operators) = self.outer.pop() {
+            self.operators = operators;
+            self.total -= 1;
+        }
+    }
+
+    fn operator(&mut self) {
+        self.operators += 1;
+        self.total += 1;
+    }
+
+    fn end_expression(&mut self) {
+        self.total -= self.operators;
+        self.operators = 0;
+    }
+}
+
+/// Where the first bracket or operator that is nested more than `deepest` deep stands. Strings and comments have none.
 pub(super) fn beyond(text: &str, deepest: usize) -> Option<Place> {
-    let mut depth = 0_usize;
+    let mut levels = Levels::default();
     for (line, content) in text.lines().enumerate() {
+        let bytes = content.as_bytes();
         let mut in_string = false;
         let mut previous = b' ';
         for (column, byte) in content.bytes().enumerate() {
+            let next = bytes.get(column + 1).copied().unwrap_or(b' ');
             match byte {
                 b'"' if previous != b'\\' => in_string = !in_string,
                 _ if in_string => {}
                 b'/' if previous == b'/' => break,
-                b'(' | b'[' | b'{' | b'<' => depth += 1,
+                b'(' | b'[' | b'{' | b'<' => levels.open(),
                 // Half of an arrow or of `>=` closes nothing.
-                b'>' if previous == b'-' || content.as_bytes().get(column + 1) == Some(&b'=') => {}
-                b')' | b']' | b'}' | b'>' => depth = depth.saturating_sub(1),
-                b'=' if previous == b'<' => depth = depth.saturating_sub(1),
+                b'>' if previous == b'-' || next == b'=' => {}
+                b')' | b']' | b'}' | b'>' => levels.close(),
+                b'=' if previous == b'<' => levels.close(),
+                b',' | b':' | b'=' => levels.end_expression(),
+                b'-' if next == b'>' => levels.end_expression(),
+                b'+' | b'-' | b'*' => levels.operator(),
+                b'm' | b'f' | b'c' if is_division(&bytes[column..], previous) => levels.operator(),
                 _ => {}
             }
-            if depth > deepest {
+            if levels.total > deepest {
                 return Some(Place {
                     line: line + 1,
                     column: column + 1,
@@ -47,6 +90,15 @@ pub(super) fn beyond(text: &str, deepest: usize) -> Option<Place> {
     None
 }
 
+/// Whether `rest`, behind the byte `previous`, begins with the word of an operator.
+fn is_division(rest: &[u8], previous: u8) -> bool {
+    let is_of_a_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'%' | b'$');
+    !is_of_a_word(previous)
+        && ["mod", "floordiv", "ceildiv"].iter().any(|word| {
+            rest.starts_with(word.as_bytes()) && !rest.get(word.len()).is_some_and(|byte| is_of_a_word(*byte))
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Place, beyond};
@@ -61,6 +113,23 @@ mod tests {
     fn brackets_that_close_do_not_add_up() {
         let line = "%0 = f(%x) {a = [1]} : (tensor<4xf32>) -> memref<?xf32, strided<[?]>>\n";
         assert_eq!(beyond(&line.repeat(1000), 3), None);
+    }
+
+    #[test]
+    fn operators_of_one_expression_add_up() {
+        for operator in ["+", "-", "*", "mod", "floordiv", "ceildiv"] {
+            let text = format!("({}d0)", format!("d0\n {operator} ").repeat(4));
+            assert_eq!(beyond(&text, 5), None, "{operator}");
+            assert_eq!(beyond(&text, 4), Some(Place { line: 5, column: 2 }), "{operator}");
+        }
+        assert_eq!(beyond("-(-(-d0))", 4), Some(Place { line: 1, column: 5 }));
+    }
+
+    #[test]
+    fn operators_of_several_expressions_do_not_add_up() {
+        let line = "%a-b = f(-1, d0 + 1) {x = [-1, d0 mod 2]} : (f32) -> f32 \"- - -\" // - - -\n";
+        assert_eq!(beyond(&line.repeat(1000), 4), None);
+        assert_eq!(beyond(&"f(modulo, a.mod, %mod)\n".repeat(1000), 1), None);
     }
 
     #[test]

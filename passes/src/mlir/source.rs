@@ -21,7 +21,7 @@ use super::{
     nesting::{self, Place},
 };
 
-/// The deepest nesting of brackets that is parsed: far more than programs have, and a small part of what overflows 8 MiB of
+/// The deepest nesting of brackets and operators that is parsed: far more than programs have, and a small part of what overflows 8 MiB of
 /// stack.
 const DEEPEST: usize = 256;
 
@@ -74,7 +74,7 @@ impl<'c> Source<'c> {
     /// Parses and verifies the text as a module. `None` if it is none; the diagnostics say why.
     pub fn parse(&self) -> Option<Module<'c>> {
         if let Some(place) = &self.too_deep {
-            let message = format!("brackets are nested more than {DEEPEST} deep");
+            let message = format!("expected brackets and operators nested at most {DEEPEST} deep, got more");
             let location = Location::new(self.context, &self.name, place.line, place.column);
             Diagnostic::user(location, message).emit(None);
             return None;

@@ -1,6 +1,6 @@
-//! Values as nodes of the data flow: what identifies one, what defines it, how often it is used.
+//! Values as nodes of the data flow: what identifies one, what defines it, how often it is used, what the user calls it.
 
-use melior::ir::{OperationRef, Value, ValueLike, operation::OperationResult};
+use melior::ir::{Identifier, OperationRef, Value, ValueLike, operation::OperationResult};
 
 /// Identifies a value while its op is alive; melior's values compare but do not hash.
 pub fn key(value: Value<'_, '_>) -> usize {
@@ -10,6 +10,19 @@ pub fn key(value: Value<'_, '_>) -> usize {
 /// The op that a value is a result of; `None` for a block's argument.
 pub fn definition<'c, 'a>(value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
     Some(OperationResult::try_from(value).ok()?.owner())
+}
+
+/// The name in the source that the parser of a space keeps in the location of a buffer or dim.
+pub fn name_in_source(value: Value<'_, '_>) -> Option<String> {
+    // SAFETY: the value is alive, and the context keeps locations and their names.
+    let name = unsafe {
+        let location = mlir_sys::mlirValueGetLocation(value.to_raw());
+        if !mlir_sys::mlirLocationIsAName(location) {
+            return None;
+        }
+        Identifier::from_raw(mlir_sys::mlirLocationNameGetName(location))
+    };
+    name.as_string_ref().as_str().ok().map(str::to_owned)
 }
 
 /// How many operands a value is.

@@ -22,6 +22,7 @@ use crate::{
         values::key,
         walk,
     },
+    schedule::mapping::Mapping,
     table::{NormCacheInputs, NormCacheInputsStatistic},
 };
 
@@ -35,27 +36,24 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormCacheIn
             let message = "expected a kernel with a schedule, got none";
             return Err(Diagnostic::user(location, message).into());
         };
-        match schedule.cache() {
-            CachePlace::None => {}
-            CachePlace::Register => {
-                let cached = cache_in(&Space::of(kernel)?, CachePlace::Register)?;
-                cx.count(NormCacheInputsStatistic::NumCached, cached as u64);
-            }
-            place => {
-                let message = format!("cache = {place}, expected cache = register or cache = none");
-                return Err(Diagnostic::unsupported(location, message).into());
-            }
-        }
+        let cached = cache_in(&Space::of(kernel)?, &Mapping::of(schedule))?;
+        cx.count(NormCacheInputsStatistic::NumCached, cached as u64);
     }
     Ok(())
 }
 
-/// Caches every reused read of a kernel; gives their number.
-fn cache_in(space: &Space<'_, '_>, place: CachePlace) -> Result<usize, Error> {
-    let reused = space.reused_reads();
+/// Caches every reused read that the schedule keeps in registers; gives their number.
+fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
+    let mut reused = BTreeSet::new();
+    for read in space.reused_reads() {
+        let buffer = space.access(space.ops[read])?.map(|access| access.buffer);
+        if buffer.is_some_and(|buffer| mapping.place(buffer) == CachePlace::Register) {
+            reused.insert(read);
+        }
+    }
     let mut recomputation = Recomputation {
         space,
-        place,
+        place: CachePlace::Register,
         operands: space.ops.iter().map(|op| op.operands().collect()).collect(),
         caches: reused.iter().map(|read| (*read, BTreeMap::new())).collect(),
         clones: HashMap::new(),

@@ -9,7 +9,7 @@ mod rms_norm;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
-    CacheOp, ComputeOp, KernelOp, LaunchOp, RMSNormOp, ReadOp, ReduceOp, WriteOp, YieldOp,
+    CacheOp, ComputeOp, KernelOp, LaunchOp, NumSmsOp, RMSNormOp, ReadOp, ReduceOp, WriteOp, YieldOp,
 };
 
 use crate::{
@@ -28,11 +28,12 @@ type Decomposition = for<'c, 'a> fn(OperationRef<'c, 'a>) -> PassResult<'c>;
 const DECOMPOSITIONS: [(&str, Decomposition); 1] = [(RMSNormOp::NAME, rms_norm::decompose)];
 
 /// The dialect's other ops, which are definitions already.
-const KERNEL_FORM: [&str; 8] = [
+const KERNEL_FORM: [&str; 9] = [
     CacheOp::NAME,
     ComputeOp::NAME,
     KernelOp::NAME,
     LaunchOp::NAME,
+    NumSmsOp::NAME,
     ReadOp::NAME,
     ReduceOp::NAME,
     WriteOp::NAME,

@@ -1,14 +1,17 @@
 //! `norm-form-kernels`: each `norm.compute` of a function becomes a `norm.kernel` and its launch, and the function's
 //! tensors become buffers.
 //!
-//! One compute is one kernel. The function keeps its arguments' order, and each result becomes an argument behind
-//! them, which the launch fills; that is why a result must be a compute's own. Everything is checked before anything
-//! is changed. [`signature`] reads what the function says about its tensors.
+//! One compute is one kernel; one that nothing returned depends on is none. The function keeps its arguments' order, and
+//! each result becomes an argument behind them, which the launch fills; that is why a result must be a compute's own. What
+//! is computed and not returned lies in scratch ([`scratch`]). Everything is checked before anything is changed.
+//! [`signature`] reads what the function says about its arguments, [`aliases`] judges which may be the same memory.
 
-mod kernel_names;
+mod aliases;
+mod scratch;
 mod signature;
 
-use kernel_names::KernelNames;
+use std::collections::HashMap;
+
 use melior::ir::{
     BlockLike, BlockRef, OperationRef, Region, RegionLike, Value, ValueLike,
     attribute::{ArrayAttribute, FlatSymbolRefAttribute, TypeAttribute},
@@ -16,19 +19,31 @@ use melior::ir::{
     r#type::FunctionType,
 };
 use norma_dialects::norm::{ComputeOp, KernelOp, LaunchOp};
-use signature::Tensor;
+use scratch::Scratch;
+use signature::{Argument, Tensor};
+
+use super::kernel_names::KernelNames;
 
 use crate::{
+    kernel::scalar_ops,
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
+        types,
+        values::key,
         walk,
     },
     table::{NormFormKernels, NormFormKernelsStatistic},
 };
 
 pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, NormFormKernels>) -> PassResult<'c> {
+    // Kernels that are there already are looked at too: this is the last pass that sees what the user wrote.
+    for program in [ComputeOp::NAME, KernelOp::NAME] {
+        for op in walk::named(module, program) {
+            scalar_ops::check(op)?;
+        }
+    }
     for function in walk::named(module, "func.func") {
         let Some(host) = Host::read(function)? else {
             continue;
@@ -43,11 +58,45 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, NormFor
 struct Host<'c, 'a> {
     function: OperationRef<'c, 'a>,
     body: BlockRef<'c, 'a>,
-    inputs: Vec<Tensor<'c>>,
+    inputs: Vec<Argument<'c>>,
     outputs: Vec<Tensor<'c>>,
-    computes: Vec<ComputeOp<'c, 'a>>,
+    computes: Vec<Compute<'c, 'a>>,
     /// The `func.return`; operand `i` is what `outputs[i]` holds.
     end: OperationRef<'c, 'a>,
+}
+
+/// A compute of the function.
+struct Compute<'c, 'a> {
+    op: ComputeOp<'c, 'a>,
+    /// Whether something that the function returns depends on it.
+    is_needed: bool,
+    /// By result: the memory of one that the function does not return.
+    scratch: Vec<Option<Scratch<'c>>>,
+}
+
+impl<'c: 'a, 'a> Compute<'c, 'a> {
+    /// The inputs that are tensors, or buffers by now.
+    fn tensors(&self) -> Vec<Value<'c, 'a>> {
+        let mut inputs = self.op.inputs();
+        inputs.retain(|input| types::shape(input.r#type()).is_some());
+        inputs
+    }
+
+    /// The inputs that are numbers.
+    fn scalars(&self) -> Vec<Value<'c, 'a>> {
+        let mut inputs = self.op.inputs();
+        inputs.retain(|input| types::shape(input.r#type()).is_none());
+        inputs
+    }
+}
+
+/// A tensor once it is a buffer.
+#[derive(Clone)]
+struct Buffer<'c, 'a> {
+    memref: Value<'c, 'a>,
+    alignment: i64,
+    /// What the extent of each axis is a multiple of.
+    multiples: Vec<i64>,
 }
 
 impl<'c: 'a, 'a> Host<'c, 'a> {
@@ -85,8 +134,20 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
             let message = "expected a function that computes something, got one without norm.compute";
             return Err(Diagnostic::user(location, message).into());
         }
+        if end.operand_count() == 0 {
+            let message = "expected a function that returns what it computes, got one without results";
+            return Err(Diagnostic::user(location, message).into());
+        }
         let (inputs, outputs) = signature::read(function)?;
-        let host = Self {
+        let computes = needed(&computes, end)
+            .into_iter()
+            .map(|(op, is_needed)| Compute {
+                op,
+                is_needed,
+                scratch: Vec::new(),
+            })
+            .collect();
+        let mut host = Self {
             function,
             body,
             inputs,
@@ -95,7 +156,8 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
             end,
         };
         host.check_results()?;
-        host.check_flow()?;
+        host.plan_scratch()?;
+        aliases::check(&host)?;
         Ok(Some(host))
     }
 
@@ -115,30 +177,20 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
         Ok(())
     }
 
-    /// Computes read arguments, and what they make is returned: nothing needs memory of its own.
-    fn check_flow(&self) -> PassResult<'c> {
-        for compute in &self.computes {
-            let location = compute.op().location();
-            for (index, input) in compute.inputs().iter().enumerate() {
-                if !input.is_block_argument() {
-                    let message = format!(
-                        "input {index} is computed in this function and would need a workspace; supported: \
-                         arguments of the function"
-                    );
-                    return Err(Diagnostic::unsupported(location, message)
-                        .note(input.location(), "computed here")
-                        .into());
-                }
-            }
-            for (index, output) in compute.outputs().iter().enumerate() {
-                if self.output_of(*output).is_none() {
-                    let message = format!(
-                        "result {index} is not returned and would need a workspace; supported: results that the \
-                         function returns"
-                    );
-                    return Err(Diagnostic::unsupported(location, message).into());
-                }
-            }
+    /// Finds out what memory the results need that the function does not return.
+    fn plan_scratch(&mut self) -> PassResult<'c> {
+        let end = self.end;
+        for compute in self.computes.iter_mut().filter(|compute| compute.is_needed) {
+            let outputs = compute.op.outputs();
+            let is_returned = |value: &Value<'c, 'a>| end.operands().any(|returned| returned == *value);
+            compute.scratch = outputs
+                .iter()
+                .enumerate()
+                .map(|(index, output)| match is_returned(output) {
+                    true => Ok(None),
+                    false => Scratch::of(compute.op, index).map(Some),
+                })
+                .collect::<Result<_, PassError<'c>>>()?;
         }
         Ok(())
     }
@@ -149,109 +201,166 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
 
     /// Makes the kernels, their launches and the function's new signature; says how many kernels there are.
     fn outline(self, module: OperationRef<'c, 'a>) -> Result<u64, PassError<'c>> {
-        let buffers = self.make_arguments()?;
+        let mut buffers = self.make_arguments()?;
         let beside = Builder::after(self.function);
-        let mut names = KernelNames::new(module, self.function);
-        for compute in &self.computes {
-            let tensors = self.tensors_of(*compute)?;
-            let name = names.next();
-            self.outline_kernel(&beside, *compute, &name, &tensors)?;
-            let arguments = tensors.iter().map(|tensor| buffers[*tensor]).collect::<Vec<_>>();
+        let mut kernel_names = KernelNames::new(module, self.function);
+        let mut scratch_names = self.scratch_names();
+        let mut kernels = 0;
+        for compute in self.computes.iter().filter(|compute| compute.is_needed) {
+            let before = Builder::before(compute.op.op());
+            for (output, scratch) in compute.op.outputs().into_iter().zip(&compute.scratch) {
+                if let Some(scratch) = scratch {
+                    let inputs = find(&buffers, &compute.tensors())?;
+                    let name = scratch_names.next().unwrap_or_default();
+                    buffers.insert(key(output), scratch.allocate(&before, &inputs, &name)?);
+                }
+            }
+            let tensors = [compute.tensors(), compute.op.outputs()].concat();
+            let arguments = find(&buffers, &tensors)?;
+            let name = kernel_names.next();
+            self.outline_kernel(&beside, compute, &name, &arguments)?;
+            let mut operands = arguments.iter().map(|buffer| buffer.memref).collect::<Vec<_>>();
+            operands.extend(compute.scalars());
             let callee = FlatSymbolRefAttribute::new(beside.context(), &name).into();
-            let location = compute.op().location();
-            Builder::before(compute.op()).insert(LaunchOp::build(location, &arguments, callee)?);
+            before.insert(LaunchOp::build(before.location(), &operands, callee)?);
+            kernels += 1;
         }
         let b = Builder::before(self.end);
         b.op("func.return", &[], &[]);
         b.erase(self.end);
-        for compute in &self.computes {
-            b.erase(compute.op());
+        for compute in self.computes.iter().rev() {
+            b.erase(compute.op.op());
         }
-        Ok(self.computes.len() as u64)
+        Ok(kernels)
     }
 
-    /// The buffers of a compute, inputs first, as positions among the function's new arguments.
-    fn tensors_of(&self, compute: ComputeOp<'c, 'a>) -> Result<Vec<usize>, PassError<'c>> {
-        let arguments = (0..self.inputs.len())
-            .map(|index| self.body.argument(index).map(Value::from))
-            .collect::<Result<Vec<_>, _>>()?;
-        let input = |value: &Value<'c, 'a>| arguments.iter().position(|argument| argument == value);
-        let output = |value: &Value<'c, 'a>| Some(self.inputs.len() + self.output_of(*value)?);
-        let inputs = compute.inputs();
-        let outputs = compute.outputs();
-        inputs
-            .iter()
-            .map(input)
-            .chain(outputs.iter().map(output))
-            .collect::<Option<Vec<_>>>()
-            .ok_or_else(|| PassError::Internal("a compute's tensor is not of its function".to_owned()))
+    /// Names that no tensor or scalar of the function has.
+    fn scratch_names(&self) -> impl Iterator<Item = String> {
+        let inputs = self.inputs.iter().map(|input| input.name().to_owned());
+        let outputs = self.outputs.iter().map(|output| output.name.clone());
+        let taken = inputs.chain(outputs).collect::<Vec<_>>();
+        (0..)
+            .map(|index| format!("scratch{index}"))
+            .filter(move |name| !taken.contains(name))
     }
 
-    fn tensor(&self, index: usize) -> &Tensor<'c> {
-        self.inputs
-            .get(index)
-            .unwrap_or_else(|| &self.outputs[index - self.inputs.len()])
-    }
-
-    /// Turns the signature into one of buffers; gives the arguments.
-    fn make_arguments(&self) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+    /// Turns the signature into one of buffers; gives them by the tensors that they hold.
+    fn make_arguments(&self) -> Result<HashMap<usize, Buffer<'c, 'a>>, PassError<'c>> {
         let b = Builder::before(self.function);
         let context = b.context();
-        let mut arguments = Vec::new();
+        let mut buffers = HashMap::new();
+        let mut types = Vec::new();
+        let mut attributes = Vec::new();
+        let mut hold = |value: Value<'c, 'a>, memref: Value<'c, 'a>, tensor: &Tensor<'c>| {
+            let rank = types::shape(tensor.buffer).map_or(0, |shape| shape.len());
+            let mut multiples = tensor.multiples.clone();
+            multiples.resize(rank, 1);
+            let buffer = Buffer {
+                memref,
+                alignment: tensor.alignment,
+                multiples,
+            };
+            buffers.insert(key(value), buffer);
+        };
         for (index, input) in self.inputs.iter().enumerate() {
             let argument = Value::from(self.body.argument(index)?);
-            argument.set_type(input.buffer);
-            arguments.push(argument);
+            argument.set_type(input.ty());
+            if let Some(tensor) = input.tensor() {
+                hold(argument, argument, tensor);
+            }
+            types.push(input.ty());
+            attributes.push(input.attributes(context));
         }
-        for output in &self.outputs {
-            arguments.push(self.body.add_argument(output.buffer, self.end.location()));
+        for (output, returned) in self.outputs.iter().zip(self.end.operands()) {
+            let argument = self.body.add_argument(output.buffer, self.end.location());
+            hold(returned, argument, output);
+            types.push(output.buffer);
+            attributes.push(output.attributes(context, true));
         }
-        let types = arguments
-            .iter()
-            .map(|argument| argument.r#type())
-            .collect::<Vec<_>>();
         let ty = TypeAttribute::new(FunctionType::new(context, &types, &[]).into());
         b.set_attribute(self.function, "function_type", ty.into());
-        let attributes = self.inputs.iter().map(|input| input.attributes(context, false));
-        let attributes = attributes.chain(self.outputs.iter().map(|output| output.attributes(context, true)));
-        let attributes = ArrayAttribute::new(context, &attributes.collect::<Vec<_>>());
+        let attributes = ArrayAttribute::new(context, &attributes);
         b.set_attribute(self.function, "arg_attrs", attributes.into());
         b.remove_attribute(self.function, "res_attrs");
-        Ok(arguments)
+        Ok(buffers)
     }
 
-    /// Moves a compute's program into a kernel on the buffers of `tensors`.
+    /// Moves a compute's program into a kernel on `buffers`.
     fn outline_kernel(
         &self,
         b: &Builder<'c, 'a>,
-        compute: ComputeOp<'c, 'a>,
+        compute: &Compute<'c, 'a>,
         name: &str,
-        tensors: &[usize],
+        buffers: &[Buffer<'c, 'a>],
     ) -> PassResult<'c> {
-        let alignments = tensors
-            .iter()
-            .map(|tensor| self.tensor(*tensor).alignment)
-            .collect::<Vec<_>>();
+        let alignments = buffers.iter().map(|buffer| buffer.alignment).collect::<Vec<_>>();
+        let multiples = multiples(buffers);
+        let aliases = aliases::pairs(self, compute)?;
         let kernel = KernelOp::build(
-            compute.op().location(),
+            compute.op.op().location(),
             name,
-            compute.extents()?,
-            &compute.sizes()?,
+            compute.op.extents()?,
+            &compute.op.sizes()?,
             None,
             None,
             Some(&alignments),
+            (!multiples.is_empty()).then_some(&multiples[..]),
+            (!aliases.is_empty()).then_some(&aliases[..]),
             None,
             Region::new(),
         )?;
         let body = b.insert(kernel).region(0)?;
         // SAFETY: both regions are alive; the compute, left without a block, is erased before anything looks at it.
-        unsafe { mlir_sys::mlirRegionTakeBody(body.to_raw(), compute.body()?.to_raw()) };
+        unsafe { mlir_sys::mlirRegionTakeBody(body.to_raw(), compute.op.body()?.to_raw()) };
         let block = body
             .first_block()
             .ok_or_else(|| PassError::Internal("expected a norm.compute with a body".to_owned()))?;
-        for (index, tensor) in tensors.iter().enumerate() {
-            Value::from(block.argument(index)?).set_type(self.tensor(*tensor).buffer);
+        for (index, buffer) in buffers.iter().enumerate() {
+            Value::from(block.argument(index)?).set_type(buffer.memref.r#type());
         }
         Ok(())
     }
+}
+
+/// The computes, and whether anything that `end` returns depends on each.
+fn needed<'c, 'a>(
+    computes: &[ComputeOp<'c, 'a>],
+    end: OperationRef<'c, 'a>,
+) -> Vec<(ComputeOp<'c, 'a>, bool)> {
+    let mut wanted = end.operands().collect::<Vec<_>>();
+    let mut found = Vec::new();
+    for compute in computes.iter().rev() {
+        let is_needed = compute.outputs().iter().any(|output| wanted.contains(output));
+        if is_needed {
+            wanted.extend(compute.inputs());
+        }
+        found.push((*compute, is_needed));
+    }
+    found.reverse();
+    found
+}
+
+/// The buffers of tensors.
+fn find<'c, 'a>(
+    buffers: &HashMap<usize, Buffer<'c, 'a>>,
+    tensors: &[Value<'c, 'a>],
+) -> Result<Vec<Buffer<'c, 'a>>, PassError<'c>> {
+    let found = tensors.iter().map(|tensor| buffers.get(&key(*tensor)).cloned());
+    found
+        .collect::<Option<_>>()
+        .ok_or_else(|| PassError::Internal("a compute's tensor is not of its function".to_owned()))
+}
+
+/// Triples (buffer, axis, multiple) of what is known of dynamic extents.
+fn multiples(buffers: &[Buffer<'_, '_>]) -> Vec<i64> {
+    let mut multiples = Vec::new();
+    for (index, buffer) in buffers.iter().enumerate() {
+        let shape = types::shape(buffer.memref.r#type()).unwrap_or_default();
+        for (axis, (extent, multiple)) in shape.iter().zip(&buffer.multiples).enumerate() {
+            if extent.is_none() && *multiple > 1 {
+                multiples.extend([index as i64, axis as i64, *multiple]);
+            }
+        }
+    }
+    multiples
 }

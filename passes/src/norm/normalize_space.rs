@@ -85,7 +85,8 @@ fn read<'c>(
         buffers: space
             .buffers
             .iter()
-            .map(|buffer| Buffer::new(buffer.r#type()))
+            .enumerate()
+            .map(|(index, buffer)| Buffer::new(buffer.r#type(), &multiples_of(space.kernel, index)))
             .collect(),
         accesses: accesses.collect(),
         reductions: reductions
@@ -94,6 +95,15 @@ fn read<'c>(
             .collect(),
         values: dims_used_as_values(space),
     })
+}
+
+/// What is known of the sizes of a buffer's axes, as (axis, multiple).
+fn multiples_of(kernel: KernelOp<'_, '_>, buffer: usize) -> Vec<(usize, i64)> {
+    let multiples = kernel.multiples().unwrap_or_default();
+    let of_buffer = multiples
+        .chunks_exact(3)
+        .filter(|known| known[0] == buffer as i64);
+    of_buffer.map(|known| (known[1] as usize, known[2])).collect()
 }
 
 /// Dims that an op computes with; in accesses and in a reduction's dims they are coordinates only. A combiner may use
@@ -127,7 +137,7 @@ fn is_launch_of<'c>(launch: LaunchOp<'c, '_>, kernel: KernelOp<'c, '_>) -> Resul
 /// Passes the kernel what its buffers have become.
 fn collapse_arguments<'c, 'a>(launch: LaunchOp<'c, 'a>, mergeable: &Mergeable<'c>) -> PassResult<'c> {
     let b = Builder::before(launch.op());
-    let mut arguments = launch.buffers();
+    let mut arguments = launch.arguments();
     for (index, (argument, buffer)) in arguments.iter_mut().zip(&mergeable.buffers).enumerate() {
         if argument.r#type() != buffer.original() {
             let (location, expected, got) = (launch.op().location(), buffer.original(), argument.r#type());
@@ -173,13 +183,25 @@ fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c
         "sizes",
         DenseI64ArrayAttribute::new(b.context(), &sizes).into(),
     );
+    let multiples = merged.buffers.iter().enumerate().flat_map(|(index, buffer)| {
+        let known = buffer.dynamic_multiples();
+        known.flat_map(move |(axis, multiple)| [index as i64, axis as i64, multiple])
+    });
+    let multiples = multiples.collect::<Vec<_>>();
+    if !multiples.is_empty() {
+        b.set_attribute(
+            kernel,
+            "multiples",
+            DenseI64ArrayAttribute::new(b.context(), &multiples).into(),
+        );
+    }
     let block = walk::entry_block(kernel)?;
     for dim in (0..space.dims.len())
         .rev()
         .filter(|dim| !merged.dims.contains(dim))
     {
         // SAFETY: the accesses and reductions that used the dim have been rewritten, and nothing else may use it.
-        unsafe { block.erase_argument(space.buffers.len() + dim) }
+        unsafe { block.erase_argument(space.buffers.len() + space.scalars.len() + dim) }
     }
     Ok(())
 }

@@ -1,11 +1,10 @@
-//! `norm-persistent-reduction`: a row that one chunk covers is resident as a whole, so its loop goes away.
+//! `norm-persistent-reduction`: a row that one step covers is resident as a whole, so its loop goes away.
 //!
-//! Matches a tiled kernel whose schedule says `persistent`. A loop dim of extent 1 has the one value 0, so putting 0 in its
-//! place changes no value; what is left is that reductions range over tile dims alone and need no loop. Costs registers
-//! for the whole row.
+//! Matches a loop dim of a tiled kernel whose extent is 1. It has the one value 0, so putting 0 in its place changes no
+//! value; what is left is that reductions over it need no loop, and that what is read once can be kept in registers.
 
 use melior::ir::{AffineExpr, OperationRef, operation::OperationLike};
-use norma_dialects::norm::{DimRole, KernelOp, ReductionStrategy};
+use norma_dialects::norm::{DimRole, KernelOp};
 
 use crate::{
     kernel::{
@@ -29,53 +28,22 @@ pub(crate) fn run<'c>(
         .into_iter()
         .filter_map(KernelOp::from_op)
     {
-        let location = kernel.op().location();
         let space = Space::of(kernel)?;
-        let (Some(roles), Some(schedule)) = (&space.roles, kernel.schedule()) else {
-            let message = "expected a kernel with a schedule and roles, as norm-tile leaves it";
-            return Err(Diagnostic::user(location, message).into());
+        let Some(roles) = &space.roles else {
+            let message = "expected a kernel with roles, as norm-tile leaves it";
+            return Err(Diagnostic::user(kernel.op().location(), message).into());
         };
-        if schedule.reduction() != ReductionStrategy::Persistent {
-            let message = format!(
-                "reduction = {}, expected reduction = persistent",
-                schedule.reduction()
-            );
-            return Err(Diagnostic::unsupported(location, message).into());
-        }
-        let loops = looped_dims(&space, roles)?;
+        let is_one_step = |dim: &usize| {
+            let extent = space.extents[*dim];
+            roles[*dim] == DimRole::Loop && extent.is_constant() && extent.constant_value() == 1
+        };
+        let loops = (0..space.dims.len()).filter(is_one_step).collect::<DimSet>();
         if !loops.is_empty() {
             replace_space(&space, &without(&space, roles, &loops))?;
             cx.count(NormPersistentReductionStatistic::NumLoops, loops.len() as u64);
         }
     }
     Ok(())
-}
-
-/// The loop dims that reductions range over, each of extent 1.
-fn looped_dims<'c>(space: &Space<'c, '_>, roles: &[DimRole]) -> Result<DimSet, Diagnostic<'c>> {
-    let mut loops = DimSet::new();
-    for reduce in space.reductions() {
-        for dim in space.dims_reduced_by(reduce) {
-            if roles.get(dim) != Some(&DimRole::Loop) {
-                continue;
-            }
-            let extent = space.extents[dim];
-            if !extent.is_constant() {
-                let message = "a persistent reduction over a dim whose extent only the run knows, expected a static one";
-                return Err(Diagnostic::unsupported(reduce.op().location(), message));
-            }
-            if extent.constant_value() > 1 {
-                let message = format!(
-                    "expected a chunk that covers the row, as the reduction is persistent, got {} chunks",
-                    extent.constant_value()
-                );
-                return Err(Diagnostic::user(reduce.op().location(), message)
-                    .note(space.kernel.op().location(), "the kernel's schedule says so"));
-            }
-            loops.insert(dim);
-        }
-    }
-    Ok(loops)
 }
 
 /// The space without `loops`, with 0 in their place.
@@ -90,7 +58,7 @@ fn without<'c>(space: &Space<'c, '_>, roles: &[DimRole], loops: &DimSet) -> NewS
         new.old_dims.push(AffineExpr::dim(context, new.dims.len()));
         new.dims.push(NewDim {
             extent: *extent,
-            role: *role,
+            role: Some(*role),
         });
     }
     new

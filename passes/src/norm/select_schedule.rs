@@ -1,19 +1,16 @@
 //! `norm-select-schedule`: each kernel gets a schedule, the user's or the one that the cost model likes best.
 //!
-//! Matches a `norm.kernel` without a schedule. [`row`] reads off what a choice depends on, which is structure alone: extents,
-//! strides, alignments, bytes; [`cost`] judges every schedule that holds whole rows in registers. Nothing but the attribute
-//! changes.
-
-mod cost;
-mod row;
+//! Matches a `norm.kernel` without a schedule. [`crate::schedule`] reads off what a choice depends on, which is structure
+//! alone: extents, strides, alignments, bytes; lists the candidates, judges them, and says which of them the passes can
+//! apply. Nothing but the attribute changes.
 
 use melior::ir::{Attribute, AttributeLike, Location, OperationRef, operation::OperationLike};
-use norma_dialects::norm::{
-    CachePlace, CopyMechanism, Eviction, GridKind, KernelOp, ReductionStrategy, ScheduleAttr,
+use norma_dialects::{
+    attributes,
+    norm::{KernelOp, ScheduleAttr},
 };
 use norma_targets::Target;
 
-use self::cost::{Candidate, Cost, longest, ranked};
 use crate::{
     kernel::space::Space,
     mlir::{
@@ -22,8 +19,18 @@ use crate::{
         pass::{PassContext, PassError, PassResult},
         walk,
     },
+    schedule::{
+        candidates::candidates,
+        cost::{Cost, ranked},
+        facts::Facts,
+        mapping::Mapping,
+        plan::{self, Reason},
+    },
     table::{NormSelectSchedule, NormSelectScheduleStatistic},
 };
+
+/// How many candidates are described to who asks why one was chosen.
+const EXPLAINED: usize = 3;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectSchedule>) -> PassResult<'c> {
     let options = cx.options();
@@ -69,101 +76,105 @@ fn parse<'c>(
     Attribute::parse(cx.context(), &whole)
         .filter(|attribute| ScheduleAttr::from_attribute(*attribute).is_some())
         .ok_or_else(|| {
-            let message =
-                format!("expected a schedule like 'rows_per_cta = 1, threads_per_row = 256', got '{text}'");
+            let message = format!(
+                "expected a schedule like 'spread = [[grid], [register(2), warp(8), lane(32), vector(8)]]', got '{text}'"
+            );
             Diagnostic::user(location, message)
         })
 }
 
-/// The schedule with the lowest expected cost.
+/// The schedule with the lowest expected cost among those that the passes can apply.
 fn choose<'c>(
     kernel: KernelOp<'c, '_>,
     target: &Target,
     cx: &PassContext<'c, NormSelectSchedule>,
 ) -> Result<Attribute<'c>, PassError<'c>> {
     let location = kernel.op().location();
-    let row = row::of(&Space::of(kernel)?)?;
-    let ranked = ranked(&row, target);
-    let Some((best, cost)) = ranked.first() else {
-        let message = format!(
-            "a row of {} elements in accesses of {} bytes, expected one that the registers of a CTA hold: at most {} \
-             elements",
-            row.extent,
-            row.vector * row.element_bytes,
-            longest(&row, target)
-        );
-        return Err(Diagnostic::unsupported(location, message).into());
+    let space = Space::of(kernel)?;
+    let facts = Facts::of(&space)?;
+    let ranked = ranked(&facts, candidates(&facts, target), target);
+    let mut refused = None;
+    let rejected = rejected_for(kernel, &cx.options().rejected);
+    let mut legal = ranked
+        .iter()
+        .filter(|(mapping, _)| match plan::check(&space, mapping) {
+            Ok(()) => {
+                let text = mapping.attribute(location).map(|schedule| schedule.to_string());
+                !text.is_some_and(|text| rejected.contains(&text.as_str()))
+            }
+            Err(reason) => {
+                refused.get_or_insert(reason);
+                false
+            }
+        });
+    let Some((mapping, cost)) = legal.next() else {
+        let reason = refused.unwrap_or_else(|| {
+            Reason::Unsupported("a kernel whose tiles no CTA has registers for".to_owned())
+        });
+        return Err(reason.at(location).into());
     };
     if cx.options().explain {
-        cx.remark(location, explanation(&row, &ranked, target));
+        let is_another =
+            |(other, _): &&(Mapping, Cost)| other.spread != mapping.spread || other.keep != mapping.keep;
+        let others = legal.filter(is_another).take(EXPLAINED - 1).collect::<Vec<_>>();
+        cx.remark(
+            location,
+            explanation(mapping, cost, &others, ranked.len(), target),
+        );
+        for schedule in rejected {
+            cx.remark(
+                location,
+                format!("not {schedule}: its registers spill, or an SM holds fewer CTAs of it than expected"),
+            );
+        }
     }
-    let schedule = ScheduleAttr::get_checked(
-        location,
-        best.rows_per_cta as i64,
-        best.threads_per_row as i64,
-        best.vector as i64,
-        best.chunk as i64,
-        ReductionStrategy::Persistent,
-        1,
-        CachePlace::Register,
-        CopyMechanism::Load,
-        1,
-        GridKind::Flat,
-        0,
-        false,
-        1,
-        if best.streaming {
-            Eviction::Streaming
-        } else {
-            Eviction::Normal
-        },
-        best.early_reads,
-        if cost::bounds_registers(&row, *best) {
-            cost.resident as i64
-        } else {
-            0
-        },
-    );
-    let schedule = schedule.ok_or(PassError::Reported)?;
+    let b = Builder::before(kernel.op());
+    let expected = b.i64_attribute(cost.resident as i64);
+    b.set_attribute(kernel.op(), attributes::kernel::EXPECTED_CTAS_PER_SM, expected);
+    let schedule = mapping.attribute(location).ok_or(PassError::Reported)?;
     // SAFETY: the attribute lives in the context of the location.
     Ok(unsafe { Attribute::from_raw(schedule.to_raw()) })
 }
 
-/// What was chosen, what it is expected to lose, and what came next.
-fn explanation(row: &cost::Row, ranked: &[(Candidate, Cost)], target: &Target) -> String {
-    let shape = |candidate: &Candidate| {
-        format!(
-            "{} rows of {} threads with {} accesses of {} bytes each",
-            candidate.rows_per_cta,
-            candidate.threads_per_row,
-            row.extent.div_ceil(candidate.threads_per_row * candidate.vector),
-            candidate.vector * row.element_bytes
-        )
-    };
-    let mut text = format!("for a row of {} elements on an {}", row.extent, target.part.name);
-    if let Some((best, cost)) = ranked.first() {
-        let losses = cost
-            .losses
-            .iter()
-            .filter(|(_, loss)| *loss > 0.0)
-            .map(|(name, loss)| format!("{name} {loss:.1}"))
-            .collect::<Vec<_>>();
-        text += &format!(
-            ", {}: {} CTAs per SM at {} registers, expected to lose {:.1}% of a copy's speed ({})",
-            shape(best),
-            cost.resident,
-            cost.registers,
-            cost.total(),
-            losses.join(", ")
-        );
-    }
-    if let Some((next, cost)) = ranked.get(1) {
-        text += &format!(
-            "; next of {}: {}, {:.1}%",
-            ranked.len(),
-            shape(next),
-            cost.total()
-        );
+/// The schedules not to choose for a kernel.
+fn rejected_for<'t>(kernel: KernelOp<'_, '_>, rejected: &'t str) -> Vec<&'t str> {
+    let name = kernel.sym_name().unwrap_or_default();
+    rejected
+        .split(';')
+        .filter_map(|entry| entry.trim().split_once('='))
+        .filter(|(kernel, _)| *kernel == name)
+        .map(|(_, schedule)| schedule)
+        .collect()
+}
+
+/// What was chosen, what it is expected to take, and what came next.
+fn explanation(
+    mapping: &Mapping,
+    cost: &Cost,
+    others: &[&(Mapping, Cost)],
+    count: usize,
+    target: &Target,
+) -> String {
+    let losses = cost
+        .losses
+        .iter()
+        .filter(|(_, loss)| *loss > 0.05)
+        .map(|(name, loss)| format!("{name} {loss:.1}"))
+        .collect::<Vec<_>>();
+    let mut text = format!(
+        "on an {}, {mapping}: {} CTAs per SM at {} registers, expected to take {:.1} us, {:.0}% of a copy's speed: {:.1} for the \
+         bytes, {}",
+        target.part.name,
+        cost.resident,
+        cost.registers,
+        cost.total(),
+        100.0 * cost.roof_share(),
+        cost.ideal,
+        losses.join(", ")
+    );
+    for (index, (mapping, cost)) in others.iter().enumerate() {
+        let rank = ["next", "then"][index.min(1)];
+        text += &format!("; {rank} of {count}: {mapping}, {:.1} us", cost.total());
     }
     text
 }

@@ -66,6 +66,7 @@ pub(super) fn inline_asm(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     if text.trim().is_empty() {
         return empty(op, body, &constraints, &inputs);
     }
+    let start = body.mark();
     let mut arguments = Vec::new();
     for shape in &results {
         arguments.push(Argument {
@@ -88,6 +89,7 @@ pub(super) fn inline_asm(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
         }
     }
     ptx::decode(body, text, &arguments, &op.site())?;
+    body.undefine_since(start, op.site(), &outputs_of(&arguments));
     let mut registers = Vec::new();
     for (shape, argument) in results.iter().zip(&arguments) {
         registers.extend(unpack(body, argument.register, shape)?);
@@ -135,6 +137,11 @@ fn bind_input(op: &Op<'_, '_>, body: &mut Body<'_>, index: usize) -> Result<Argu
         bits,
         output: false,
     })
+}
+
+fn outputs_of(arguments: &[Argument]) -> Vec<Register> {
+    let outputs = arguments.iter().filter(|argument| argument.output);
+    outputs.map(|argument| argument.register).collect()
 }
 
 /// The components of a value that lies in one register.
@@ -198,6 +205,7 @@ fn register_class(kind: &str, constraint: &str) -> Result<()> {
 /// what the text made of it.
 pub(super) fn inline_ptx(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let (read_only, read_write, predicate) = (op.segment(0)?, op.segment(1)?, op.optional(2)?);
+    let start = body.mark();
     let mut arguments = Vec::new();
     let mut outputs = Vec::new();
     for index in read_write {
@@ -233,6 +241,7 @@ pub(super) fn inline_ptx(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
         arguments.push(bind_input(op, body, predicate)?);
     }
     ptx::decode(body, &text, &arguments, &op.site())?;
+    body.undefine_since(start, op.site(), &outputs_of(&arguments));
     for (value, argument) in outputs.into_iter().zip(&arguments) {
         let registers = unpack(body, argument.register, &*Shape::of(value.r#type())?)?;
         body.define(value, registers);

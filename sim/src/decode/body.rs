@@ -62,6 +62,14 @@ pub(super) struct Body<'m> {
     pub invariant: HashSet<Register>,
 }
 
+/// A place in the body while it is decoded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    code: usize,
+    registers: Register,
+    labels: usize,
+}
+
 /// The finished code of a kernel.
 pub(super) struct Finished {
     pub code: Vec<Instruction>,
@@ -301,6 +309,50 @@ impl<'m> Body<'m> {
         self.code_sites.insert(begin, self.site);
         self.labels[inside as usize] = Some(begin + 1);
         self.place(after);
+    }
+
+    /// Where inline assembly begins.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            code: self.code.len(),
+            registers: self.registers,
+            labels: self.labels.len(),
+        }
+    }
+
+    /// Lets registers that inline assembly begun at `start` has of its own start undefined there, if it may read them, or
+    /// leave them as `outputs`, unset.
+    pub fn undefine_since(&mut self, start: Mark, site: Site, outputs: &[Register]) {
+        let mut set = HashSet::new();
+        let mut unset = Vec::new();
+        let mut is_straight = true;
+        let mut note = |register: Register, set: &HashSet<Register>| {
+            let is_own = register >= start.registers && self.known(register).is_none();
+            if is_own && !set.contains(&register) && !unset.contains(&register) {
+                unset.push(register);
+            }
+        };
+        for instruction in &self.code[start.code..] {
+            instruction
+                .reads()
+                .into_iter()
+                .for_each(|register| note(register, &set));
+            // What lies behind a branch may be passed over; a run tells.
+            is_straight &= instruction.edges().is_empty();
+            if is_straight && instruction.guard().is_none() {
+                set.extend(instruction.writes());
+            }
+        }
+        outputs.iter().for_each(|register| note(*register, &set));
+        let undefined = unset.into_iter().map(|to| Instruction::Undefined { to });
+        let count = undefined.len();
+        self.code.splice(start.code..start.code, undefined);
+        let site = self.sites.number(site);
+        self.code_sites
+            .splice(start.code..start.code, std::iter::repeat_n(site, count));
+        for place in self.labels[start.labels..].iter_mut().flatten() {
+            *place += count;
+        }
     }
 
     /// The register of an undefined value.

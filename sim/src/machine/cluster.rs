@@ -124,6 +124,8 @@ pub(crate) struct Phases {
     pub passed: Knowledge,
     /// Copies of phases that nobody has waited for yet: (phase, where it was issued, by which thread).
     pub copies: Vec<(u64, SiteId, u32)>,
+    /// Whether copies took part in the phase that completed last.
+    pub brought: bool,
 }
 
 impl Cluster {

@@ -61,6 +61,19 @@ pub(crate) enum Source {
     Bytes(Vec<u8>),
 }
 
+impl Copy {
+    /// The bytes that it has still to bring, of those that an mbarrier counts.
+    pub fn bytes_for(&self, place: MbarrierPlace) -> usize {
+        match self.done {
+            Done::Mbarrier { offset } if offset == place.offset => {
+                let moves = self.moves.iter().filter(|moved| moved.cta == place.cta);
+                moves.map(|moved| moved.bytes).sum()
+            }
+            _ => 0,
+        }
+    }
+}
+
 impl Machine<'_> {
     /// Lands a piece of some copy, if any is under way.
     pub(super) fn land_any(&mut self) -> bool {

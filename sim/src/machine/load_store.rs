@@ -102,7 +102,7 @@ impl Machine<'_> {
         let mask = self.guarded(turn, guard);
         let addresses = self.warp(turn.at).registers[address as usize];
         if self.options.traffic {
-            self.count_traffic(turn, space, mask, &addresses, transfer.size() as u32);
+            self.count_traffic(turn, space, writes, mask, &addresses, transfer.size() as u32);
         }
         for lane in lanes(mask) {
             let turn = Turn {
@@ -205,7 +205,15 @@ impl Machine<'_> {
         self.clusters[at.cluster].threads[self.thread_index(at, lane)].event()
     }
 
-    fn count_traffic(&mut self, turn: Turn, space: Space, mask: u32, addresses: &[u64; LANES], bytes: u32) {
+    pub(super) fn count_traffic(
+        &mut self,
+        turn: Turn,
+        space: Space,
+        writes: bool,
+        mask: u32,
+        addresses: &[u64; LANES],
+        bytes: u32,
+    ) {
         let is_shared = match space {
             Space::Shared | Space::Cluster => true,
             Space::Global => false,
@@ -217,7 +225,7 @@ impl Machine<'_> {
         let site = self.site(turn);
         match is_shared {
             true => self.traffic.count_shared(site, mask, addresses, bytes),
-            false => self.traffic.count_global(site, mask, addresses, bytes),
+            false => self.traffic.count_global(site, writes, mask, addresses, bytes),
         }
     }
 }

@@ -206,6 +206,30 @@ impl Machine<'_> {
         );
     }
 
+    /// A phase has ended for which a copy still has bytes to bring: fewer were expected than are copied.
+    fn unfinished_copy(
+        &mut self,
+        site: SiteId,
+        (cluster, thread): (usize, usize),
+        place: MbarrierPlace,
+        phase: u64,
+        bytes: usize,
+    ) {
+        let memory = self.memory_place(cluster, place.spot(), MBARRIER_BYTES);
+        let message = format!(
+            "still has {bytes} bytes to bring when phase {phase} of its mbarrier completes: fewer were expected than \
+             are copied"
+        );
+        self.find_of(
+            FindingKind::UnfinishedCopy,
+            site,
+            (cluster, thread),
+            Some(memory),
+            message,
+            Vec::new(),
+        );
+    }
+
     /// A fault that shows when a copy lands, told at the copy.
     pub(super) fn mbarrier_fault_of_copy(
         &mut self,

@@ -2,19 +2,29 @@
 
 use std::collections::HashMap;
 
-use norma_targets::Target;
 use thiserror::Error;
 
 use super::Machine;
 use super::cluster::{BARRIERS, Barrier, Cluster, ClusterBarrier, Cta};
 use super::thread::Thread;
+use super::undefined::Undefined;
 use super::warp::{LANES, Warp};
 use crate::address::{PARAMETER_STRIDE, PARAMETERS};
 use crate::launch::{Argument, Launch};
 use crate::mbarrier::Mbarriers;
 use crate::memory::{Memory, SharedMemory};
+use crate::options::Options;
 use crate::program::{Kernel, ParameterKind, Program};
 use crate::race::Clock;
+
+/// The largest extents of a grid (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+const LARGEST_GRID: [u32; 3] = [(1 << 31) - 1, 65535, 65535];
+
+/// The product of a shape's extents, or the largest number where it is beyond that.
+fn count(shape: [u32; 3]) -> u64 {
+    let extents = shape.iter().map(|extent| u64::from(*extent));
+    extents.fold(1, u64::saturating_mul)
+}
 
 /// Why a launch is refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -37,6 +47,14 @@ pub enum LaunchError {
     /// A shape or size that no device takes.
     #[error("{0}")]
     Limit(String),
+    /// More CTAs than a run may have.
+    #[error("expected at most {limit} CTAs in a run, got {ctas}")]
+    Ctas {
+        /// Of the grid.
+        ctas: u64,
+        /// [`Options::cta_limit`].
+        limit: u64,
+    },
     /// The arguments do not fit the parameters.
     #[error("argument {index} of kernel '{kernel}': {message}")]
     Argument {
@@ -54,7 +72,7 @@ pub(super) fn check<'a>(
     program: &'a Program,
     launch: &Launch,
     memory: &Memory,
-    target: &Target,
+    options: &Options,
 ) -> Result<&'a Kernel, LaunchError> {
     let kernel = program
         .kernel(&launch.kernel)
@@ -73,7 +91,7 @@ pub(super) fn check<'a>(
             });
         }
     }
-    let count = |shape: [u32; 3]| shape.iter().map(|extent| u64::from(*extent)).product::<u64>();
+    let target = options.target;
     let limit = |message: String| Err(LaunchError::Limit(message));
     let threads = u64::from(target.threads_per_cta);
     if !(1..=threads).contains(&count(launch.block)) {
@@ -86,6 +104,17 @@ pub(super) fn check<'a>(
     if !(1..=ctas).contains(&count(launch.cluster)) {
         let got = count(launch.cluster);
         return limit(format!("expected 1 to {ctas} CTAs of a cluster, got {got}"));
+    }
+    if launch
+        .grid
+        .iter()
+        .zip(LARGEST_GRID)
+        .any(|(extent, most)| *extent > most)
+    {
+        return limit(format!(
+            "expected a grid of at most {LARGEST_GRID:?} CTAs, got {:?}",
+            launch.grid
+        ));
     }
     if launch
         .grid
@@ -104,6 +133,12 @@ pub(super) fn check<'a>(
         return limit(format!(
             "expected at most {most} bytes of shared memory, got {shared}"
         ));
+    }
+    if count(launch.grid) > options.cta_limit {
+        return Err(LaunchError::Ctas {
+            ctas: count(launch.grid),
+            limit: options.cta_limit,
+        });
     }
     check_arguments(kernel, launch, memory)?;
     Ok(kernel)
@@ -228,6 +263,9 @@ impl Machine<'_> {
             let lanes = (threads - warp * LANES as u32).min(LANES as u32);
             let launched = u32::MAX >> (LANES as u32 - lanes);
             let mut warp = Warp::new(self.kernel.registers, launched, registers);
+            if self.flows.any() {
+                warp.undefined = vec![Undefined::default(); self.kernel.registers as usize];
+            }
             for (index, (parameter, argument)) in self
                 .kernel
                 .parameters

@@ -135,7 +135,15 @@ impl Machine<'_> {
         let Group { pc: first, mask, .. } = warp.groups[index];
         let mut pc = first;
         let limit = first.saturating_add(*share);
-        while pc < limit && compute(&kernel.code[pc as usize], &mut warp.registers, mask, &environment) {
+        while pc < limit {
+            let instruction = &kernel.code[pc as usize];
+            if self.flows.concerns(pc) && instruction.observes().is_empty() {
+                let site = kernel.sites.get(pc as usize).copied().unwrap_or_default();
+                warp.follow_undefined(instruction, mask, site);
+            }
+            if !compute(instruction, &mut warp.registers, mask, &environment) {
+                break;
+            }
             pc += 1;
         }
         warp.groups[index].pc = pc;
@@ -178,6 +186,9 @@ impl Machine<'_> {
     /// Executes one instruction that concerns more than the group's own registers.
     fn execute(&mut self, turn: Turn) -> Flow {
         let kernel = self.kernel;
+        if self.flows.concerns(turn.pc) {
+            self.check_undefined(turn);
+        }
         match &kernel.code[turn.pc as usize] {
             Instruction::Load { .. } | Instruction::Store { .. } | Instruction::Prefetch { .. } => {
                 self.load_or_store(turn)
@@ -264,6 +275,9 @@ impl Machine<'_> {
                 .iter()
                 .map(|(_, from)| warp.registers[*from as usize])
                 .collect();
+            if !warp.undefined.is_empty() {
+                warp.follow_edge(edge, *mask);
+            }
             for ((to, _), value) in edge.moves.iter().zip(&values) {
                 warp.set(*to, *mask, value);
             }

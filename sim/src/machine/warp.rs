@@ -5,6 +5,7 @@
 //! with independent thread scheduling may do; where a warp's threads must be together the instruction says so, and
 //! waits for them.
 
+use super::undefined::Undefined;
 pub(crate) use crate::arithmetic::{LANES, Lanes};
 use crate::program::{Pc, Register, SiteId};
 
@@ -44,6 +45,8 @@ pub(crate) enum Wait {
 #[derive(Clone, Debug)]
 pub(crate) struct Warp {
     pub registers: Vec<Lanes>,
+    /// What of each register is undefined; empty where the kernel has no undefined value.
+    pub undefined: Vec<Undefined>,
     pub groups: Vec<Group>,
     /// Lanes that the launch gave it.
     pub launched: u32,
@@ -59,6 +62,7 @@ impl Warp {
     pub fn new(registers: u32, launched: u32, register_count: u32) -> Self {
         Self {
             registers: vec![[0; LANES]; registers as usize],
+            undefined: Vec::new(),
             groups: vec![Group {
                 pc: 0,
                 mask: launched,

@@ -89,6 +89,11 @@ impl Memory {
         index
     }
 
+    /// Says of a buffer that a kernel ahead in the stream still writes it.
+    pub fn set_pending(&mut self, index: usize) {
+        self.buffers[index].pending = true;
+    }
+
     /// How many buffers there are. The indices that other functions take must be less.
     pub fn len(&self) -> usize {
         self.buffers.len()

@@ -5,7 +5,7 @@ use super::{Variant, after, with};
 use crate::program::{Guard, Instruction, IntegerPredicate};
 
 pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Variant> {
-    if let Some(guard) = guard(instruction) {
+    if let Some(guard) = instruction.guard() {
         // A tail that is not masked.
         let all = with(instruction, |access| set_guard(access, None));
         // The else branch.
@@ -88,20 +88,6 @@ fn edge(predicate: IntegerPredicate) -> IntegerPredicate {
         IntegerPredicate::Ule => IntegerPredicate::Ult,
         IntegerPredicate::Ugt => IntegerPredicate::Uge,
         IntegerPredicate::Uge => IntegerPredicate::Ugt,
-    }
-}
-
-fn guard(instruction: &Instruction) -> Option<Guard> {
-    match instruction {
-        Instruction::Load { guard, .. }
-        | Instruction::Store { guard, .. }
-        | Instruction::Atomic { guard, .. }
-        | Instruction::Mbarrier { guard, .. }
-        | Instruction::CopyAsync { guard, .. }
-        | Instruction::BulkCopy { guard, .. }
-        | Instruction::TensorCopy { guard, .. }
-        | Instruction::StoreAsync { guard, .. } => *guard,
-        _ => None,
     }
 }
 

@@ -4,4 +4,5 @@ mod access;
 mod cluster;
 mod copy;
 mod order;
+mod undefined;
 mod wait;

@@ -210,21 +210,31 @@ impl Kernel {
     /// Some seed finds this kind at this op; whatever others find is of the kinds in `besides`.
     #[track_caller]
     pub fn is_found(&self, kind: FindingKind, op: &str, besides: &[FindingKind]) {
+        assert!(self.seeds_that_find(kind, op, besides) > 0);
+    }
+
+    /// Every seed finds this kind at this op, and besides only what is of the kinds in `besides`.
+    #[track_caller]
+    pub fn is_found_in_every_seed(&self, kind: FindingKind, op: &str, besides: &[FindingKind]) {
+        assert_eq!(self.seeds_that_find(kind, op, besides), SEEDS);
+    }
+
+    #[track_caller]
+    fn seeds_that_find(&self, kind: FindingKind, op: &str, besides: &[FindingKind]) -> u64 {
         let program = self.program();
-        let found: Vec<Finding> = (0..SEEDS).flat_map(|seed| self.run(&program, seed).0).collect();
-        let text: Vec<_> = found.iter().map(ToString::to_string).collect();
-        assert!(
-            found
-                .iter()
-                .any(|finding| finding.kind == kind && finding.site.op == op),
-            "{}",
-            text.join("\n")
-        );
-        for finding in &found {
-            assert!(
-                finding.kind == kind || besides.contains(&finding.kind),
-                "{finding}"
-            );
+        let mut seeds = 0;
+        for seed in 0..SEEDS {
+            let (found, _) = self.run(&program, seed);
+            for finding in &found {
+                let is_known = finding.kind == kind || besides.contains(&finding.kind);
+                assert!(is_known, "seed {seed}: {finding}");
+            }
+            let is_it = |finding: &&Finding| finding.kind == kind && finding.site.op == op;
+            match found.iter().find(is_it) {
+                Some(_) => seeds += 1,
+                None => println!("seed {seed} finds {found:?}"),
+            }
         }
+        seeds
     }
 }

@@ -3,6 +3,7 @@
 mod atomic;
 mod barrier;
 mod cluster;
+mod control;
 mod copy;
 mod mbarrier;
 mod warp;

@@ -69,7 +69,7 @@ func.func private @linear_c3_outside(tensor<16xf32, #layout>)
 
 // -----
 
-// expected-error @+1 {{expected a shared-memory layout (plain or swizzled), got}}
+// expected-error @+1 {{expected a shared-memory layout (plain, swizzled or shared_linear), got}}
 func.func private @memdesc_c1(!gl.memdesc<4xf32, #gl.cache<>>)
 
 // -----
@@ -201,6 +201,15 @@ func.func @mask_c1_guards() {
 func.func @broadcast_c1(%s: tensor<2xf32, #gl.slice<axis = 0, parent = #row>>) {
   // expected-error @+1 {{along axis 1, got}}
   %b = gl.broadcast %s axis 1 : tensor<2xf32, #gl.slice<axis = 0, parent = #row>> -> tensor<2x32xf32, #row>
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @broadcast_c1_lanes(%s: tensor<2xf32, #gl.linear<register = [], lane = [[1], [0], [0], [0], [0]], warp = [], block = []>>) {
+  // expected-error @+1 {{along axis 1, got}}
+  %b = gl.broadcast %s axis 1 : tensor<2xf32, #gl.linear<register = [], lane = [[1], [0], [0], [0], [0]], warp = [], block = []>> -> tensor<2x32xf32, #row>
   return
 }
 
@@ -445,3 +454,92 @@ func.func @warp_specialize_c2() {
   }
   return
 }
+
+// -----
+
+func.func private @shared_linear_c1(!gl.memdesc<2x4xf32,
+  // expected-error @+2 {{expected bases of one coordinate per axis}}
+  // expected-error @+1 {{failed to parse Gl_MemDescType parameter 'layout'}}
+  #gl.shared_linear<offset = [[1, 0], [1]]>>)
+
+// -----
+
+// expected-error @+1 {{expected the bases to reach every element}}
+func.func private @shared_linear_c2(!gl.memdesc<2x4xf32, #gl.shared_linear<offset = [[1, 0], [0, 1]]>>)
+
+// -----
+
+gpu.module @m {
+  // expected-error @+1 {{expected gl.num_warps to be an i64 from 1 to 32, got 33 : i64}}
+  gpu.func @too_many_warps() kernel attributes {gl.num_warps = 33 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @+1 {{expected gl.num_warps to be an i64 from 1 to 32, got 0 : i64}}
+  gpu.func @no_warps() kernel attributes {gl.num_warps = 0 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+#one_warp = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+gpu.module @m {
+  gpu.func @fewer_warps(%x: memref<128xf32>, %lo: index) kernel attributes {gl.num_warps = 4 : i64} {
+    scf.for %i = %lo to %lo step %lo {
+      // expected-error @+1 {{expected a tile over the 4 warps that run this, got one over 1}}
+      %t = gl.load %x at affine_map<(n) -> (n)>() : memref<128xf32> -> tensor<128xf32, #gl.slice<axis = 0, parent =
+        #gl.linear<register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [0, 32], [0, 64]], warp = [], block = []>>>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#two_warps = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32]], block = []>
+gpu.module @m {
+  gpu.func @warps_of_a_partition(%x: memref<64xf32>) kernel attributes {gl.num_warps = 6 : i64} {
+    gl.warp_specialize warps [2, 4] registers [24, 112] {
+      %t = gl.load %x at affine_map<(n) -> (n)>() : memref<64xf32> -> tensor<64xf32, #two_warps>
+    }, {
+      // expected-error @+1 {{expected a tile over the 4 warps that run this, got one over 2}}
+      %t = gl.load %x at affine_map<(n) -> (n)>() : memref<64xf32> -> tensor<64xf32, #two_warps>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [2], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @load_c5_run(%x: memref<128xf32>) {
+  // expected-error @+1 {{expected a vector of at most 2 elements, the layout's contiguous run, got 4}}
+  %t = gl.load %x at affine_map<(n) -> (n)>() vector 4 : memref<128xf32> -> tensor<128xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [2], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @store_c4_run(%x: memref<128xf32>, %t: tensor<128xf32, #layout>) {
+  // expected-error @+1 {{expected a vector of at most 2 elements, the layout's contiguous run, got 4}}
+  gl.store %t, %x at affine_map<(n) -> (n)>() vector 4 : tensor<128xf32, #layout>, memref<128xf32>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [2], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+// expected-error @+1 {{expected a tile of at most 2^30 elements, got 2^31}}
+func.func private @huge_tile(tensor<2147483648xf32, #layout>)
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [2], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+// expected-error @+1 {{expected at most 1024 elements of a tile for each thread, got 2048}}
+func.func private @more_than_registers(tensor<65536xf32, #layout>)

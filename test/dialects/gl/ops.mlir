@@ -6,7 +6,7 @@
 #cluster = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0], ctas_per_cluster = [1, 2]>
 #kept = #gl.slice<axis = 1, parent = #row>
 #partial = #gl.linear<register = [], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 1], [0, 2]], block = []>
-#columns = #gl.blocked<size_per_thread = [8, 1], threads_per_warp = [32, 1], warps_per_cta = [4, 1], order = [0, 1]>
+#columns = #gl.blocked<size_per_thread = [8, 1], threads_per_warp = [32, 1], warps_per_cta = [1, 4], order = [0, 1]>
 #plain = #gl.plain<order = [1, 0]>
 #padded = #gl.plain<order = [1, 0], padding = 4>
 #swizzled = #gl.swizzled<vec = 8, per_phase = 1, max_phase = 8, order = [1, 0]>
@@ -190,3 +190,33 @@ func.func @warp_specialize() {
   }
   return
 }
+
+// A slice is known by where it places elements, in whatever words, and may have no axis left.
+// CHECK-LABEL: func.func @slices
+// CHECK-SAME: (%[[X:.*]]: tensor<2x1024xf32, #gl.blocked<{{.*}}>>)
+func.func @slices(%x: tensor<2x1024xf32, #row>) {
+  // CHECK: %[[S:.*]] = gl.reduce %[[X]] axis 1 : ({{.*}}) -> tensor<2xf32, #gl.linear<
+  %s = gl.reduce %x axis 1 : (tensor<2x1024xf32, #row>)
+      -> tensor<2xf32, #gl.linear<register = [[1]], lane = [[0], [0], [0], [0], [0]], warp = [[0], [0]], block = []>> combine {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %b : f32
+    gl.yield %0 : f32
+  }
+  // CHECK: %[[N:.*]] = gl.reduce %[[S]] axis 0 : ({{.*}}) -> tensor<f32, #gl.linear<register = [], lane = {{\[}}[], [], [], [], []], warp = {{\[}}[], []], block = []>>
+  %n = gl.reduce %s axis 0 : (tensor<2xf32, #gl.linear<register = [[1]], lane = [[0], [0], [0], [0], [0]], warp = [[0], [0]], block = []>>)
+      -> tensor<f32, #gl.linear<register = [], lane = [[], [], [], [], []], warp = [[], []], block = []>> combine {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %b : f32
+    gl.yield %0 : f32
+  }
+  // CHECK: %[[C:.*]] = gl.broadcast %[[N]] axis 0 : tensor<f32, {{.*}}> -> tensor<1024xf32, #gl.slice<
+  %c = gl.broadcast %n axis 0 : tensor<f32, #gl.linear<register = [], lane = [[], [], [], [], []], warp = [[], []], block = []>>
+      -> tensor<1024xf32, #gl.slice<axis = 0, parent = #row>>
+  // CHECK: gl.broadcast %[[C]] axis 0 : tensor<1024xf32, {{.*}}> -> tensor<2x1024xf32, #gl.blocked<
+  %r = gl.broadcast %c axis 0 : tensor<1024xf32, #gl.slice<axis = 0, parent = #row>> -> tensor<2x1024xf32, #row>
+  return
+}
+
+// CHECK-LABEL: func.func private @shared_order
+// CHECK-SAME: !gl.memdesc<2x4xf32, #gl.shared_linear<offset = {{\[}}[1, 0], [0, 1], [0, 2]]>>
+func.func private @shared_order(!gl.memdesc<2x4xf32, #gl.shared_linear<offset = [[1, 0], [0, 1], [0, 2]]>>)

@@ -293,60 +293,60 @@ norm.kernel @variance_and_amax(%x: memref<?x4096xf32>, %var: memref<?xf32>, %ama
 // A row of 131072 over a cluster of 4: each CTA keeps a quarter in registers. That a reduction crosses CTAs is said by
 // the role of a dim that it names, and by nothing else.
 // CHECK-LABEL: norm.kernel @cluster_of_4
-// CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[R:.*]] = 1 : tile, %[[K:.*]] = 4 : cluster, %[[T:.*]] = 32768 : tile)
-// CHECK: norm.read %{{.*}}[%[[B]] + %[[R]], %[[K]] * 32768 + %[[T]]] : memref<?x131072xbf16>
-// CHECK: norm.reduce add %{{.*}} over(%[[K]], %[[T]]) : f32
+// CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[K:.*]] = 4 : cluster, %[[R:.*]] = 4 : register, %[[T:.*]] = 1024 : thread, %[[V:.*]] = 8 : register)
+// CHECK: norm.read %{{.*}}[%[[B]], %[[K]] * 32768 + %[[R]] * 8192 + %[[T]] * 8 + %[[V]]] : memref<?x131072xbf16>
+// CHECK: norm.reduce add %{{.*}} over(%[[K]], %[[R]], %[[T]], %[[V]]) : f32
 norm.kernel @cluster_of_4(%x: memref<?x131072xbf16>, %y: memref<?x131072xbf16>)
-    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %k = 4 : cluster, %t = 32768 : tile) align(16, 16)
-    schedule(#norm.schedule<threads_per_row = 1024, vector = 8, chunk = 32768, cluster = 4>) {
+    space(%b = dim(%x, 0) : grid, %k = 4 : cluster, %r = 4 : register, %t = 1024 : thread, %v = 8 : register) align(16, 16)
+    schedule(#norm.schedule<spread = [[grid], [cluster(4), register(4), warp(32), lane(32), vector(8)]]>) {
   %per_column = arith.constant 7.62939453125e-06 : f32
   %eps = arith.constant 1.0e-6 : f32
-  %x0 = norm.read %x[%b + %r, %k * 32768 + %t] : memref<?x131072xbf16>
+  %x0 = norm.read %x[%b, %k * 32768 + %r * 8192 + %t * 8 + %v] : memref<?x131072xbf16>
   %kept = norm.cache %x0 in register : bf16
   %x1 = arith.extf %x0 : bf16 to f32
   %square = arith.mulf %x1, %x1 : f32
-  %squares = norm.reduce add %square over(%k, %t) : f32
+  %squares = norm.reduce add %square over(%k, %r, %t, %v) : f32
   %mean = arith.mulf %squares, %per_column : f32
   %shifted = arith.addf %mean, %eps : f32
   %rstd = math.rsqrt %shifted : f32
   %x2 = arith.extf %kept : bf16 to f32
   %y1 = arith.mulf %x2, %rstd : f32
   %y0 = arith.truncf %y1 : f32 to bf16
-  norm.write %y0, %y[%b + %r, %k * 32768 + %t] : memref<?x131072xbf16>
+  norm.write %y0, %y[%b, %k * 32768 + %r * 8192 + %t * 8 + %v] : memref<?x131072xbf16>
 }
 
 // 131071 columns: the last CTA's share is one short.
 // CHECK-LABEL: norm.kernel @cluster_with_short_share
-// CHECK-SAME: where(%[[K:.*]] * 32768 + %[[T:.*]] < 131071)
+// CHECK-SAME: where(%{{.*}} * 32768 + %{{.*}} * 8192 + %{{.*}} * 8 + %{{.*}} < 131071)
 norm.kernel @cluster_with_short_share(%x: memref<?x131071xbf16>, %s: memref<?xf32>)
-    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %k = 4 : cluster, %t = 32768 : tile)
-    where(%k * 32768 + %t < 131071)
-    schedule(#norm.schedule<threads_per_row = 1024, chunk = 32768, cluster = 4>) {
-  %x0 = norm.read %x[%b + %r, %k * 32768 + %t] : memref<?x131071xbf16>
+    space(%b = dim(%x, 0) : grid, %k = 4 : cluster, %r = 4 : register, %t = 1024 : thread, %v = 8 : register)
+    where(%k * 32768 + %r * 8192 + %t * 8 + %v < 131071)
+    schedule(#norm.schedule<spread = [[grid], [cluster(4), register(4), warp(32), lane(32), vector(8)]]>) {
+  %x0 = norm.read %x[%b, %k * 32768 + %r * 8192 + %t * 8 + %v] : memref<?x131071xbf16>
   %x1 = arith.extf %x0 : bf16 to f32
-  %sum = norm.reduce add %x1 over(%k, %t) : f32
-  norm.write %sum, %s[%b + %r] : memref<?xf32>
+  %sum = norm.reduce add %x1 over(%k, %r, %t, %v) : f32
+  norm.write %sum, %s[%b] : memref<?xf32>
 }
 
-// Looped online softmax. Rows are 100514 bytes apart, so row r starts r mod 8 elements past a 16-byte boundary. Chunks
+// Looped online softmax. Rows are 100514 bytes apart, so row r starts r mod 8 elements past a 16-byte boundary. Steps
 // are laid on those boundaries: the walk starts that many elements before the row, and guards keep head and tail out.
 // The input is walked a second time, where it is said to come from L2.
 // CHECK-LABEL: norm.kernel @looped_softmax
-// CHECK-SAME: space(%[[B:.*]] = dim(%[[X:.*]], 0) : grid, %[[R:.*]] = 1 : tile, %[[C:.*]] = 13 : loop, %[[T:.*]] = 4096 : tile)
-// CHECK-SAME: where(-1 < %[[C]] * 4096 + %[[T]] - %[[B]] mod 8, %[[C]] * 4096 + %[[T]] - %[[B]] mod 8 < 50257)
-// CHECK: norm.read %[[X]][%[[B]] + %[[R]], %[[C]] * 4096 + %[[T]] - %[[B]] mod 8] : memref<?x50257xbf16>
+// CHECK-SAME: space(%[[B:.*]] = dim(%[[X:.*]], 0) : grid, %[[C:.*]] = 13 : loop, %[[T:.*]] = 512 : thread, %[[V:.*]] = 8 : register)
+// CHECK-SAME: where(-1 < %[[C]] * 4096 + %[[T]] * 8 + %[[V]] - %[[B]] mod 8, %[[C]] * 4096 + %[[T]] * 8 + %[[V]] - %[[B]] mod 8 < 50257)
+// CHECK: norm.read %[[X]][%[[B]], %[[C]] * 4096 + %[[T]] * 8 + %[[V]] - %[[B]] mod 8] : memref<?x50257xbf16>
 // CHECK: norm.cache %{{.*}} in l2 : bf16
-// CHECK: norm.reduce %{{.*}}, %{{.*}} over(%[[C]], %[[T]])
+// CHECK: norm.reduce %{{.*}}, %{{.*}} over(%[[C]], %[[T]], %[[V]])
 norm.kernel @looped_softmax(%x: memref<?x50257xbf16>, %y: memref<?x50257xbf16>)
-    space(%b = dim(%x, 0) : grid, %r = 1 : tile, %c = 13 : loop, %t = 4096 : tile)
-    where(-1 < %c * 4096 + %t - %b mod 8, %c * 4096 + %t - %b mod 8 < 50257)
+    space(%b = dim(%x, 0) : grid, %c = 13 : loop, %t = 512 : thread, %v = 8 : register)
+    where(-1 < %c * 4096 + %t * 8 + %v - %b mod 8, %c * 4096 + %t * 8 + %v - %b mod 8 < 50257)
     align(16, 16)
-    schedule(#norm.schedule<threads_per_row = 512, vector = 8, chunk = 4096, reduction = looped_peeled, cache = l2>) {
+    schedule(#norm.schedule<spread = [[grid], [loop, warp(16), lane(32), vector(8)]], keep = [l2]>) {
   %one = arith.constant 1.0 : f32
-  %raw = norm.read %x[%b + %r, %c * 4096 + %t - %b mod 8] : memref<?x50257xbf16>
+  %raw = norm.read %x[%b, %c * 4096 + %t * 8 + %v - %b mod 8] : memref<?x50257xbf16>
   %again = norm.cache %raw in l2 : bf16
-  %v = arith.extf %raw : bf16 to f32
-  %max, %sum = norm.reduce %v, %one over(%c, %t) identity [0xFF800000 : f32, 0.0 : f32] : f32, f32 combine {
+  %logit = arith.extf %raw : bf16 to f32
+  %max, %sum = norm.reduce %logit, %one over(%c, %t, %v) identity [0xFF800000 : f32, 0.0 : f32] : f32, f32 combine {
   ^bb0(%m0: f32, %s0: f32, %m1: f32, %s1: f32):
     %zero = arith.constant 0.0 : f32
     %empty = arith.constant 0xFF800000 : f32
@@ -367,44 +367,44 @@ norm.kernel @looped_softmax(%x: memref<?x50257xbf16>, %y: memref<?x50257xbf16>)
   %e = math.exp %d : f32
   %p = arith.divf %e, %sum : f32
   %narrow = arith.truncf %p : f32 to bf16
-  norm.write %narrow, %y[%b + %r, %c * 4096 + %t - %b mod 8] : memref<?x50257xbf16>
+  norm.write %narrow, %y[%b, %c * 4096 + %t * 8 + %v - %b mod 8] : memref<?x50257xbf16>
 }
 
-// RMSNorm's gradient in two kernels. In the first a persistent grid of 132 CTAs walks the rows, each row %s * 132 + %p;
+// RMSNorm's gradient in two kernels. In the first a grid of 132 CTAs walks the rows, each row %s * 132 + %p;
 // the weight's gradient is reduced over the walk alone and leaves a row of partial sums per CTA.
 // CHECK-LABEL: norm.kernel @rms_norm_gradient_0
-// CHECK-SAME: space(%[[P:.*]] = 132 : grid, %[[S:.*]] = dim(%{{.*}}, 0) ceildiv 132 : loop, %[[N:.*]] = 4096 : tile)
+// CHECK-SAME: space(%[[P:.*]] = 132 : grid, %[[S:.*]] = dim(%{{.*}}, 0) ceildiv 132 : loop, %[[R:.*]] = 2 : register, %[[N:.*]] = 256 : thread, %[[V:.*]] = 8 : register)
 // CHECK-SAME: where(%[[S]] * 132 + %[[P]] < dim(%{{.*}}, 0))
-// CHECK: norm.reduce add %{{.*}} over(%[[N]]) : f32
+// CHECK: norm.reduce add %{{.*}} over(%[[R]], %[[N]], %[[V]]) : f32
 // CHECK: norm.reduce add %{{.*}} over(%[[S]]) : f32
-// CHECK: norm.write %{{.*}}, %{{.*}}[%[[P]], %[[N]]] : memref<132x4096xf32>
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[P]], %[[R]] * 2048 + %[[N]] * 8 + %[[V]]] : memref<132x4096xf32>
 norm.kernel @rms_norm_gradient_0(%x: memref<?x4096xbf16>, %w: memref<4096xbf16>, %rstd: memref<?xf32>, %dy: memref<?x4096xbf16>,
                                  %dx: memref<?x4096xbf16>, %partial: memref<132x4096xf32>)
-    space(%p = 132 : grid, %s = dim(%x, 0) ceildiv 132 : loop, %n = 4096 : tile)
+    space(%p = 132 : grid, %s = dim(%x, 0) ceildiv 132 : loop, %k = 2 : register, %n = 256 : thread, %v = 8 : register)
     where(%s * 132 + %p < dim(%x, 0))
     align(16, 16, 4, 16, 16, 16)
-    schedule(#norm.schedule<threads_per_row = 256, vector = 8, chunk = 4096, grid = persistent>) {
+    schedule(#norm.schedule<spread = [[loop, grid(132)], [register(2), warp(8), lane(32), vector(8)]]>) {
   %per_column = arith.constant 2.44140625e-4 : f32
-  %x0 = norm.read %x[%s * 132 + %p, %n] : memref<?x4096xbf16>
+  %x0 = norm.read %x[%s * 132 + %p, %k * 2048 + %n * 8 + %v] : memref<?x4096xbf16>
   %x1 = arith.extf %x0 : bf16 to f32
   %r = norm.read %rstd[%s * 132 + %p] : memref<?xf32>
   %xh = arith.mulf %x1, %r : f32
-  %dy0 = norm.read %dy[%s * 132 + %p, %n] : memref<?x4096xbf16>
+  %dy0 = norm.read %dy[%s * 132 + %p, %k * 2048 + %n * 8 + %v] : memref<?x4096xbf16>
   %dy1 = arith.extf %dy0 : bf16 to f32
-  %w0 = norm.read %w[%n] : memref<4096xbf16>
+  %w0 = norm.read %w[%k * 2048 + %n * 8 + %v] : memref<4096xbf16>
   %w1 = arith.extf %w0 : bf16 to f32
   %g = arith.mulf %dy1, %w1 : f32
   %xhg = arith.mulf %xh, %g : f32
-  %c = norm.reduce add %xhg over(%n) : f32
+  %c = norm.reduce add %xhg over(%k, %n, %v) : f32
   %mean = arith.mulf %c, %per_column : f32
   %along = arith.mulf %xh, %mean : f32
   %across = arith.subf %g, %along : f32
   %dx1 = arith.mulf %across, %r : f32
   %dx0 = arith.truncf %dx1 : f32 to bf16
-  norm.write %dx0, %dx[%s * 132 + %p, %n] : memref<?x4096xbf16>
+  norm.write %dx0, %dx[%s * 132 + %p, %k * 2048 + %n * 8 + %v] : memref<?x4096xbf16>
   %dyxh = arith.mulf %dy1, %xh : f32
   %dw = norm.reduce add %dyxh over(%s) : f32
-  norm.write %dw, %partial[%p, %n] : memref<132x4096xf32>
+  norm.write %dw, %partial[%p, %k * 2048 + %n * 8 + %v] : memref<132x4096xf32>
 }
 
 // The second adds the partial sums. A reduction's tree is fixed by layout and schedule, so the bits are the same at

@@ -2,36 +2,78 @@
 // RUN: norma-opt %s --split-input-file --verify-diagnostics
 
 func.func @schedule_c1() attributes {
-  // expected-error @+1 {{expected threads_per_row to be a power of two, got 3}}
-  a = #norm.schedule<threads_per_row = 3>
+  // expected-error @+1 {{expected a power of two for lane, got 3}}
+  a = #norm.schedule<spread = [[lane(3)]]>
+} { return }
+
+// -----
+
+func.func @schedule_c1_rest() attributes {
+  // expected-error @+1 {{expected at most one factor without a size for a dim, got loop too}}
+  a = #norm.schedule<spread = [[grid, loop]]>
+} { return }
+
+// -----
+
+func.func @schedule_c1_size() attributes {
+  // expected-error @+1 {{expected a factor of at least 1, got 0}}
+  a = #norm.schedule<spread = [[grid(0)]]>
+} { return }
+
+// -----
+
+func.func @schedule_c2_lanes() attributes {
+  // expected-error @+1 {{expected lane factors of at most 32 in all}}
+  a = #norm.schedule<spread = [[lane(8)], [lane(8)]]>
 } { return }
 
 // -----
 
 func.func @schedule_c2() attributes {
-  // expected-error @+1 {{expected at most 1024 threads in a CTA, got 2 rows of 1024}}
-  a = #norm.schedule<rows_per_cta = 2, threads_per_row = 1024>
+  // expected-error @+1 {{expected warp factors of at most 32 in all}}
+  a = #norm.schedule<spread = [[warp(2)], [warp(32), lane(32)]]>
 } { return }
 
 // -----
 
 func.func @schedule_c2_cluster() attributes {
-  // expected-error @+1 {{expected a cluster of at most 16 CTAs, got 32}}
-  a = #norm.schedule<cluster = 32>
+  // expected-error @+1 {{expected cluster factors of at most 16 in all}}
+  a = #norm.schedule<spread = [[cluster(32)]]>
 } { return }
 
 // -----
 
 func.func @schedule_c3() attributes {
   // expected-error @+1 {{expected at least one stage and no negative number of producer warps or CTAs, got 0, 0 and 0}}
-  a = #norm.schedule<stages = 0>
+  a = #norm.schedule<spread = [[grid]], stages = 0>
 } { return }
 
 // -----
 
 func.func @schedule_c4() attributes {
-  // expected-error @+1 {{expected rows_per_thread to be a power of two up to rows_per_cta, got 4}}
-  a = #norm.schedule<rows_per_cta = 2, rows_per_thread = 4>
+  // expected-error @+1 {{expected vector to be the innermost factor of its dim}}
+  a = #norm.schedule<spread = [[vector(8), lane(32)]]>
+} { return }
+
+// -----
+
+func.func @schedule_c4_rest() attributes {
+  // expected-error @+1 {{expected a size for warp}}
+  a = #norm.schedule<spread = [[warp, lane(32)]]>
+} { return }
+
+// -----
+
+func.func @schedule_c5() attributes {
+  // expected-error @+1 {{expected none, register, shared, l1 or l2, got 'l3'}}
+  a = #norm.schedule<spread = [[grid]], keep = [l3]>
+} { return }
+
+// -----
+
+func.func @schedule_c5_level() attributes {
+  // expected-error @+1 {{expected grid, split, cluster, loop, warp, lane, register or vector, got 'thread'}}
+  a = #norm.schedule<spread = [[thread(32)]]>
 } { return }
 
 // -----
@@ -119,8 +161,8 @@ func.func @compute_c2(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error @+1 {{expected buffers to be memrefs, got 'f32'}}
-norm.kernel @kernel_c1(%x: f32) space(%n = 4) {
+// expected-error @+1 {{expected buffers to be memrefs and scalars after them, got 'tensor<4xf32>'}}
+norm.kernel @kernel_c1(%x: tensor<4xf32>) space(%n = 4) {
 }
 
 // -----
@@ -145,6 +187,12 @@ norm.kernel @kernel_c3_syntax() space(%m = 4 : grid, %n = 4) {
 
 // -----
 
+// expected-error @+1 {{expected grid, cluster, loop, thread or register, got tile}}
+norm.kernel @kernel_c3_keyword() space(%n = 4 : tile) {
+}
+
+// -----
+
 // expected-error @+1 {{expected pairs of guards over 1 dims and 0 sizes, got}}
 "norm.kernel"() <{sym_name = "kernel_c4", extents = affine_map<() -> (4)>, sizes = array<i64>,
                   guards = affine_map<(d0) -> (d0)>}> ({
@@ -153,8 +201,42 @@ norm.kernel @kernel_c3_syntax() space(%m = 4 : grid, %n = 4) {
 
 // -----
 
-// expected-error @+1 {{expected alignments to be powers of two, got 3}}
+// expected-error @+1 {{expected alignments to be powers of two up to 2^31, got 3}}
 norm.kernel @kernel_c5(%x: memref<4xf32>) space(%n = 4) align(3) {
+}
+
+// -----
+
+// expected-error @+1 {{expected a multiple for a dynamic axis of 'memref<4xf32>', got axis 0}}
+norm.kernel @kernel_c6(%x: memref<4xf32>) space(%n = 4) multiples(dim(%x, 0) = 2) {
+}
+
+// -----
+
+// expected-error @+1 {{expected a positive multiple, got 0}}
+norm.kernel @kernel_c6_zero(%x: memref<?xf32>) space(%n = 4) multiples(dim(%x, 0) = 0) {
+}
+
+// -----
+
+// expected-error @+1 {{expected two buffers of one type to be the same memory, got 'memref<8xf32>' and 'memref<4xf32>'}}
+norm.kernel @kernel_c7(%x: memref<4xf32>, %y: memref<8xf32>) space(%n = 4) aliases(%y = %x) {
+}
+
+// -----
+
+// expected-error @+1 {{expected accesses at the same coordinates to buffers that may be the same memory}}
+norm.kernel @kernel_c7_accesses(%x: memref<4x4xf32>, %y: memref<4x4xf32>) space(%m = 4, %n = 4) aliases(%y = %x) {
+  // expected-note @below {{another is here}}
+  %0 = norm.read %x[%n, %m] : memref<4x4xf32>
+  // expected-note @below {{one is here}}
+  norm.write %0, %y[%m, %n] : memref<4x4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected buffers before scalars}}
+norm.kernel @kernel_scalar_first(%s: f32, %x: memref<4xf32>) space(%n = 4) {
 }
 
 // -----
@@ -210,7 +292,7 @@ norm.kernel @write_c3() space(%n = 4) {
 
 norm.kernel @write_c4(%x: memref<8x4xf32>, %y: memref<8xf32>) space(%m = 8, %n = 4) {
   %0 = norm.read %x[%m, %n] : memref<8x4xf32>
-  // expected-error @+1 {{expected the access to use every dim that the value varies over, but it leaves out dim 1}}
+  // expected-error @+1 {{expected the access to use every dim that the value varies over, but it leaves out n}}
   norm.write %0, %y[%m] : memref<8xf32>
 }
 
@@ -278,4 +360,200 @@ norm.kernel @reduce_isolated(%x: memref<4xf32>) space(%n = 4) {
     // expected-error @+1 {{using value defined outside the region}}
     norm.yield %0 : f32
   }
+}
+
+// -----
+
+func.func @compute_c3(%x: tensor<?x4xf32>) {
+  // expected-error @+1 {{expected a norm.write of every result, got none of z, a tensor<?xf32>}}
+  %0:2 = norm.compute(%a = %x : tensor<?x4xf32>) -> (%y : tensor<?xf32>, %z : tensor<?xf32>)
+      space(%m = dim(%a, 0)) {
+    %v = norm.read %a[%m, 0] : tensor<?x4xf32>
+    norm.write %v, %y[%m] : tensor<?xf32>
+  }
+  return
+}
+
+// -----
+
+norm.kernel @read_c2_symbol(%x: memref<4xf32>) space(%n = 4) {
+  // expected-error @+1 {{expected coordinates over dims alone, got a symbol}}
+  %0 = norm.read %x[symbol(%n)] : memref<4xf32>
+}
+
+// -----
+
+norm.kernel @read_c4(%x: memref<?x8xf32>) space(%m = dim(%x, 0), %n = 8) {
+  // expected-error @+1 {{expected coordinate 1 to be within 'memref<?x8xf32>', got 8 at m = 0, n = 7}}
+  %0 = norm.read %x[%m, %n + 1] : memref<?x8xf32>
+}
+
+// -----
+
+norm.kernel @read_c4_negative(%x: memref<?x8xf32>) space(%m = dim(%x, 0), %n = 8) {
+  // expected-error @+1 {{expected coordinate 1 to be within 'memref<?x8xf32>', got -1 at m = 0, n = 0}}
+  %0 = norm.read %x[%m, %n - 1] : memref<?x8xf32>
+}
+
+// -----
+
+norm.kernel @read_c4_dynamic(%x: memref<?xf32>) space(%m = dim(%x, 0)) {
+  // expected-error @+1 {{expected coordinate 0 to be within 'memref<?xf32>', got}}
+  %0 = norm.read %x[%m + 1] : memref<?xf32>
+}
+
+// -----
+
+norm.kernel @read_c4_divided(%x: memref<4xf32>) space(%n = 33) {
+  // expected-error @+1 {{expected coordinate 0 to be within 'memref<4xf32>', got 4 at n = 32}}
+  %0 = norm.read %x[%n floordiv 8] : memref<4xf32>
+}
+
+// -----
+
+// The factor is too large for any address.
+norm.kernel @large_factor(%x: memref<?xf32>) space(%m = dim(%x, 0), %n = 9223372036854775807) {
+  // expected-error @+1 {{unsupported: a coordinate that multiplies dims, divides by a dim or has a factor that does not fit 64 bits}}
+  %0 = norm.read %x[%m + %n * 9223372036854775807] : memref<?xf32>
+}
+
+// -----
+
+norm.kernel @read_c5(%x: memref<8xf32>) space(%n = 8) {
+  // expected-error @+1 {{expected to read an input, got x, a memref<8xf32>, which is written}}
+  %0 = norm.read %x[%n] : memref<8xf32>
+  // expected-note @+1 {{written here}}
+  norm.write %0, %x[%n] : memref<8xf32>
+}
+
+// -----
+
+norm.kernel @write_c5(%y: memref<?x8xf32>) space(%m = dim(%y, 0), %n = 9) {
+  %0 = arith.constant 0.0 : f32
+  // expected-error @+1 {{expected coordinate 1 to be within 'memref<?x8xf32>', got 8 at m = 0, n = 8}}
+  norm.write %0, %y[%m, %n] : memref<?x8xf32>
+}
+
+// -----
+
+func.func @write_c6(%x: tensor<8xf32>) {
+  %0 = norm.compute(%a = %x : tensor<8xf32>) -> (%y : tensor<8xf32>) space(%n = 8) {
+    %c = arith.constant 0.0 : f32
+    // expected-error @+1 {{expected to write a result, got input a, a tensor<8xf32>}}
+    norm.write %c, %a[%n] : tensor<8xf32>
+    norm.write %c, %y[%n] : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+norm.kernel @write_c7(%y: memref<21xf32>) space(%m = 5, %n = 5) {
+  %0 = arith.constant 0.0 : f32
+  // expected-error @+1 {{expected each element to be written once, got two writes of}}
+  norm.write %0, %y[%m * 4 + %n] : memref<21xf32>
+}
+
+// -----
+
+norm.kernel @write_c7_two(%y: memref<8xf32>) space(%n = 4) {
+  %0 = arith.constant 0.0 : f32
+  // expected-note @+1 {{first written here}}
+  norm.write %0, %y[%n] : memref<8xf32>
+  // expected-error @+1 {{expected each element to be written once, got two writes of [3], at n = 3 and at n = 0}}
+  norm.write %0, %y[%n + 3] : memref<8xf32>
+}
+
+// -----
+
+norm.kernel @write_c8(%y: memref<?x8xf32>) space(%m = dim(%y, 0), %n = 4) {
+  %0 = arith.constant 0.0 : f32
+  // expected-error @+1 {{expected every element of y, a memref<?x8xf32>, to be written, got no write of [0, 7]}}
+  norm.write %0, %y[%m, %n] : memref<?x8xf32>
+}
+
+// -----
+
+norm.kernel @write_c8_hole(%y: memref<?x16xf32>) space(%m = dim(%y, 0), %n = 8) {
+  %0 = arith.constant 0.0 : f32
+  // expected-error @+1 {{expected every element of y, a memref<?x16xf32>, to be written, got no write of [0, 15]}}
+  norm.write %0, %y[%m, %n * 2] : memref<?x16xf32>
+}
+
+// -----
+
+func.func @misspelt(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{expected axes, eps, weight_offset, got epsilon; did you mean eps?}}
+  %0 = norm.rms_norm %x {epsilon = 1.0e-2 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+norm.kernel @attribute_of_none(%x: memref<4xf32>) space(%n = 4) {
+  // expected-error @+1 {{expected access, got volatile}}
+  %0 = norm.read %x[%n] {volatile} : memref<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected on argument 0 norm.align, norm.buffer, norm.default, norm.may_alias, norm.multiples, norm.name, norm.output, got norm.alig; did you mean norm.align?}}
+func.func @misspelt_of_argument(%x: tensor<4xf32> {norm.alig = 16 : i64}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected on result 0 norm.align, norm.buffer, norm.default, norm.may_alias, norm.multiples, norm.name, norm.output, got norm.nam; did you mean norm.name?}}
+func.func private @misspelt_of_result() -> (tensor<4xf32> {norm.nam = "x"})
+
+// -----
+
+// expected-error @+1 {{expected norm.expected_ctas_per_sm, norm.name, norm.schedule, norm.scratch, norm.zeroed, got norm.schedul; did you mean norm.schedule?}}
+func.func private @misspelt_of_function() attributes {norm.schedul}
+
+// -----
+
+norm.kernel @combiner(%x: memref<4xf32>) space(%n = 4) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  // expected-error @+1 {{expected a value to reduce or a combiner, one of add, mul, max, min, and, or, got mean}}
+  %1 = norm.reduce mean %0 over(%n) : f32
+}
+
+// -----
+
+// A value in its own definition ends no check early and recurses nowhere.
+norm.kernel @own_definition(%y: memref<?xf32>) space(%m = dim(%y, 0)) {
+  // expected-error @+2 {{operand #0 does not dominate this use}}
+  // expected-note @+1 {{operand defined here}}
+  %1 = arith.negf %1 : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: the extent of dim m multiplies or divides sizes}}
+norm.kernel @product_of_sizes(%x: memref<?x?xf32>) space(%m = dim(%x, 0) * dim(%x, 1)) {
+}
+
+// -----
+
+// expected-error @+1 {{expected alignments to be powers of two up to 2^31, got 4294967296}}
+norm.kernel @kernel_c5_large(%x: memref<4xf32>) space(%n = 4) align(4294967296) {
+}
+
+// -----
+
+// expected-error @+1 {{expected at most 2^30 points that a CTA holds at once, got 2147483648 for t}}
+norm.kernel @kernel_c8() space(%g = 4 : grid, %t = 2147483648 : thread) {
+}
+
+// -----
+
+func.func @read_c5_result(%x: tensor<8xf32>) {
+  %0 = norm.compute(%a = %x : tensor<8xf32>) -> (%y : tensor<8xf32>) space(%n = 8) {
+    // expected-error @+1 {{expected to read an input, got result y, a tensor<8xf32>}}
+    %v = norm.read %y[%n] : tensor<8xf32>
+  }
+  return
 }

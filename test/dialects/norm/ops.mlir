@@ -48,17 +48,18 @@ norm.kernel @positions(%y: memref<8xindex>) space(%n = 8) {
 // Extents, roles, guards, alignments and a schedule.
 // CHECK-LABEL: norm.kernel @tiled
 // CHECK-SAME: (%[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?xf32>)
-// CHECK-SAME: space(%[[B:.*]] = dim(%[[X]], 0) ceildiv 2 : grid, %[[R:.*]] = 2 : tile, %{{.*}} = 1 : loop, %[[T:.*]] = 64 : tile)
+// CHECK-SAME: space(%[[B:.*]] = dim(%[[X]], 0) ceildiv 2 : grid, %[[R:.*]] = 2 : thread, %{{.*}} = 2 : cluster, %{{.*}} = 1 : loop, %[[T:.*]] = 32 : register)
 // CHECK-SAME: where(%[[B]] * 2 + %[[R]] < dim(%[[X]], 0))
 // CHECK-SAME: align(16, 4)
-// CHECK-SAME: schedule(#norm.schedule<rows_per_cta = 2, {{.*}}vector = 4, chunk = 64, reduction = looped_peeled{{.*}}>)
+// CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid, warp(2)], [cluster(2), loop, register(8), vector(4)]],
+// CHECK-SAME: keep = [shared, none], bring = bulk, stages = 3, producer_warps = 1, hand_out = dynamic, dependent_launch = true, early_reads = true, min_ctas_per_sm = 2>)
 norm.kernel @tiled(%x: memref<?x64xf32>, %y: memref<?xf32>)
-    space(%b = dim(%x, 0) ceildiv 2 : grid, %r = 2 : tile, %c = 1 : loop, %t = 64 : tile)
+    space(%b = dim(%x, 0) ceildiv 2 : grid, %r = 2 : thread, %k = 2 : cluster, %c = 1 : loop, %t = 32 : register)
     where(%b * 2 + %r < dim(%x, 0))
     align(16, 4)
-    schedule(#norm.schedule<rows_per_cta = 2, threads_per_row = 32, vector = 4, chunk = 64, reduction = looped_peeled,
-                            cluster = 2, cache = shared, copy = bulk, stages = 3, grid = persistent,
-                            producer_warps = 1, dependent_launch = true>) {
+    schedule(#norm.schedule<spread = [[grid, warp(2)], [cluster(2), loop, register(8), vector(4)]], keep = [shared, none],
+                            bring = bulk, stages = 3, producer_warps = 1, hand_out = dynamic, dependent_launch = true,
+                            early_reads = true, min_ctas_per_sm = 2>) {
   // CHECK: norm.read %[[X]][%[[B]] * 2 + %[[R]], %[[T]]] : memref<?x64xf32>
   %0 = norm.read %x[%b * 2 + %r, %t] : memref<?x64xf32>
   // CHECK: norm.cache %{{.*}} in register : f32
@@ -103,8 +104,47 @@ func.func @launch(%x: memref<?x64xf32>, %y: memref<?xf32>) {
 // CHECK-LABEL: func.func @attributes
 func.func @attributes() attributes {
   // The defaults are those of the ODS, and are not printed.
-  // CHECK-SAME: a = #norm.schedule<>
-  a = #norm.schedule<>
+  // CHECK-SAME: a = #norm.schedule<spread = {{\[\[}}]]>
+  a = #norm.schedule<spread = [[]]>,
+  // Every level, with a size where it may have one.
+  // CHECK-SAME: b = #norm.schedule<spread = {{\[\[}}grid(3), split, cluster(2), loop(5)], [grid, split(4), register(2), warp(4), lane(32), vector(8)]], keep = [none, register, shared, l1, l2]>
+  b = #norm.schedule<spread = [[grid(3), split, cluster(2), loop(5)],
+                               [grid, split(4), register(2), warp(4), lane(32), vector(8)]],
+                     keep = [none, register, shared, l1, l2]>
 } {
+  return
+}
+
+// CHECK-LABEL: func.func @compute_with_scalars
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[E:.*]]: f32
+func.func @compute_with_scalars(%x: tensor<4xf32>, %eps: f32) -> tensor<4xf32> {
+  // CHECK: norm.compute(%[[SCALAR:.*]] = %[[E]] : f32, %{{.*}} = %[[X]] : tensor<4xf32>) -> (%{{.*}} : tensor<4xf32>) space(
+  %y = norm.compute(%e = %eps : f32, %a = %x : tensor<4xf32>) -> (%o : tensor<4xf32>) space(%n = 4) {
+    %0 = norm.read %a[%n] : tensor<4xf32>
+    // CHECK: arith.addf %{{.*}}, %[[SCALAR]]
+    %1 = arith.addf %0, %e : f32
+    norm.write %1, %o[%n] : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: norm.kernel @kernel_with_promises
+// CHECK-SAME: (%[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>, %[[E:.*]]: f32, %{{.*}}: index) space(%{{.*}} = dim(%[[X]], 0))
+// CHECK-SAME: align(16, 16) multiples(dim(%[[X]], 0) = 8, dim(%[[Y]], 0) = 8) aliases(%[[Y]] = %[[X]]) {
+norm.kernel @kernel_with_promises(%x: memref<?xf32>, %y: memref<?xf32>, %e: f32, %k: index) space(%n = dim(%x, 0))
+    align(16, 16) multiples(dim(%x, 0) = 8, dim(%y, 0) = 8) aliases(%y = %x) {
+  %0 = norm.read %x[%n] : memref<?xf32>
+  %1 = arith.addf %0, %e : f32
+  norm.write %1, %y[%n] : memref<?xf32>
+}
+
+// CHECK-LABEL: func.func @host
+func.func @host(%x: memref<?xf32>, %eps: f32) {
+  // CHECK: %[[SMS:.*]] = norm.num_sms
+  // CHECK: %[[S:.*]] = memref.alloc(%[[SMS]])
+  // CHECK: norm.launch @two(%{{.*}}, %[[S]], %{{.*}}) : memref<?xf32>, memref<?xf32>, f32
+  %0 = norm.num_sms
+  %s = memref.alloc(%0) {norm.scratch} : memref<?xf32>
+  norm.launch @two(%x, %s, %eps) : memref<?xf32>, memref<?xf32>, f32
   return
 }

@@ -35,7 +35,6 @@ pub fn report() -> Result<String, Failure> {
         schedule: Some(Schedule {
             threads_per_row: 256,
             vector: 8,
-            streaming: true,
             early_reads: true,
             ..Schedule::default()
         }),

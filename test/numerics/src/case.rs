@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-use norma_bundle::Element;
+use norma_bundle::{Element, ScalarOp};
 use norma_oracle::Fill;
+
+/// The lanes of a warp.
+const WARP: i64 = 32;
 
 /// What is compiled and how it is run.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +103,13 @@ pub enum Op {
     Centre,
     /// Variance and largest magnitude, two results of one input.
     VarianceAndAmax,
+    /// One op of the table of scalar ops, for each element, and the sum of a row's results.
+    Scalar {
+        /// The op.
+        op: ScalarOp,
+        /// Which of the op's choices of types.
+        signature: usize,
+    },
     /// A scalar program drawn at random.
     Drawn {
         /// What it is drawn from.
@@ -122,23 +132,36 @@ pub enum Layout {
     Broadcast,
 }
 
-/// A schedule that is forced, less what follows from the row.
+/// A schedule that is forced, less what follows from the program's dims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// As in `#norm.schedule`.
+    /// Rows that a CTA holds at a time.
     pub rows_per_cta: i64,
-    /// As in `#norm.schedule`.
+    /// Threads that share a row.
     pub threads_per_row: i64,
-    /// As in `#norm.schedule`.
+    /// Elements of one access.
     pub vector: i64,
-    /// As in `#norm.schedule`.
+    /// Rows of which each thread holds a part: divides `rows_per_cta`.
     pub rows_per_thread: i64,
-    /// `cache = none` in place of registers.
-    pub reread: bool,
-    /// `eviction = streaming`.
-    pub streaming: bool,
+    /// Accesses of a thread in one step of a loop over the row; without it the CTA holds the row as a whole.
+    pub chunk: Option<i64>,
+    /// Where the row lives between its uses.
+    pub keep: Keep,
     /// As in `#norm.schedule`.
     pub early_reads: bool,
+}
+
+/// Where a row lives between its uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// In registers, which a row that passes in a loop has not.
+    Register,
+    /// In L1.
+    L1,
+    /// In L2.
+    L2,
+    /// Nowhere in particular.
+    Nowhere,
 }
 
 impl Default for Schedule {
@@ -148,11 +171,59 @@ impl Default for Schedule {
             threads_per_row: 32,
             vector: 1,
             rows_per_thread: 1,
-            reread: false,
-            streaming: false,
+            chunk: None,
+            keep: Keep::Register,
             early_reads: false,
         }
     }
+}
+
+impl Schedule {
+    /// As `#norm.schedule` of a kernel of `kept` dims and one reduced dim, which stands last.
+    fn mapping(&self, kept: usize, row: i64) -> String {
+        let lanes = self.threads_per_row.min(WARP);
+        let beside = self.rows_per_cta / self.rows_per_thread;
+        let lanes_beside = beside.min(WARP / lanes);
+        let accesses =
+            (row.unsigned_abs().next_power_of_two() as i64 / (self.threads_per_row * self.vector)).max(1);
+        let mut dims = vec!["[grid]".to_owned(); kept.saturating_sub(1)];
+        dims.push(factors(&[
+            Some("grid".to_owned()),
+            factor("register", self.rows_per_thread),
+            factor("warp", beside / lanes_beside),
+            factor("lane", lanes_beside),
+        ]));
+        dims.push(factors(&[
+            self.chunk.map(|_| "loop".to_owned()),
+            factor("register", self.chunk.unwrap_or(accesses)),
+            factor("warp", self.threads_per_row / lanes),
+            factor("lane", lanes),
+            factor("vector", self.vector),
+        ]));
+        let mut text = format!("spread = [{}]", dims.join(", "));
+        text += match self.keep {
+            Keep::Register => "",
+            Keep::L1 => ", keep = [l1]",
+            Keep::L2 => ", keep = [l2]",
+            Keep::Nowhere => ", keep = [none]",
+        };
+        if self.early_reads {
+            text += ", early_reads = true";
+        }
+        format!("#norm.schedule<{text}>")
+    }
+}
+
+/// A factor of a dim, if it is more than 1.
+fn factor(level: &str, size: i64) -> Option<String> {
+    (size != 1).then(|| format!("{level}({size})"))
+}
+
+fn factors(factors: &[Option<String>]) -> String {
+    format!(
+        "[{}]",
+        factors.iter().flatten().cloned().collect::<Vec<_>>().join(", ")
+    )
 }
 
 impl Op {
@@ -177,8 +248,15 @@ impl Op {
             Self::RotateHalves => "rotate_halves",
             Self::Centre => "centre",
             Self::VarianceAndAmax => "variance_and_amax",
+            Self::Scalar { op, .. } => op.row().name,
             Self::Drawn { .. } => "drawn",
         }
+    }
+
+    /// Whether the oracle's tolerance covers the op's error on such inputs. Welford's combiner divides, so that no input makes
+    /// it exact: whole numbers whose mean nearly cancels leave its result with an error beyond that of a sum.
+    pub fn is_judged_under(self, fill: Fill) -> bool {
+        !(self == Self::LayerNormWelford && fill == Fill::Exact)
     }
 
     /// Whether the op writes a row for each row.
@@ -191,6 +269,7 @@ impl Op {
                 | Self::Softmax
                 | Self::L2Norm
                 | Self::RotateHalves
+                | Self::Scalar { .. }
                 | Self::Drawn { .. }
                 | Self::Centre
         )
@@ -205,26 +284,15 @@ impl Program {
 
     /// The schedule as the attribute that `--schedule` takes.
     pub fn schedule_text(&self) -> Option<String> {
-        let schedule = self.schedule?;
-        let chunk = self
-            .row()
-            .unsigned_abs()
-            .next_power_of_two()
-            .max(schedule.vector.unsigned_abs());
-        let mut text = format!(
-            "rows_per_cta = {}, threads_per_row = {}, vector = {}, chunk = {chunk}, rows_per_thread = {}",
-            schedule.rows_per_cta, schedule.threads_per_row, schedule.vector, schedule.rows_per_thread
-        );
-        for (is_set, option) in [
-            (schedule.reread, ", cache = none"),
-            (schedule.streaming, ", eviction = streaming"),
-            (schedule.early_reads, ", early_reads = true"),
-        ] {
-            if is_set {
-                text += option;
-            }
-        }
-        Some(format!("#norm.schedule<{text}>"))
+        // What lies densely is one dim; a gap behind the leading index keeps it apart from the heads.
+        let is_apart = self.heads != 1 && matches!(self.layout, Layout::Padded(_));
+        let kept = if is_apart { 2 } else { 1 };
+        let row = match self.op {
+            // Its space is over half a row.
+            Op::RotateHalves => self.row() / 2,
+            _ => self.row(),
+        };
+        self.schedule.map(|schedule| schedule.mapping(kept, row))
     }
 }
 

@@ -140,7 +140,10 @@ pub fn judge_with<'a>(
 /// # Errors
 /// A program that is not the one of a case.
 pub fn problem<'a>(bundle: &'a Bundle, program: &Program, run: &Run) -> Result<Problem<'a>, Failure> {
-    let function = bundle.function(Some(source::FUNCTION)).map_err(refused)?;
+    let function = bundle
+        .manifest
+        .function(Some(source::FUNCTION))
+        .map_err(|error| Failure::new(format!("cannot be run: {error}")))?;
     if function.definition.is_none() {
         return Err(Failure::new("the function has no definition".to_owned()));
     }

@@ -159,7 +159,7 @@ mod tests {
     use norma_simulator::Finding;
 
     use super::*;
-    use crate::case::{Op, Schedule};
+    use crate::case::{Keep, Op, Schedule};
     use crate::table::{WEIGHTED, plain};
 
     fn scheduled(op: Op, columns: i64, schedule: Schedule) -> Case {
@@ -253,10 +253,21 @@ mod tests {
     fn each_barrier_of_a_row_that_is_read_again_is_missed() {
         let again = Schedule {
             threads_per_row: 64,
-            reread: true,
+            keep: Keep::Nowhere,
             ..Schedule::default()
         };
         all_are_caught(&scheduled(Op::LayerNorm { affine: None }, 1000, again), 4);
+    }
+
+    #[test]
+    fn each_barrier_behind_a_loop_over_the_row_is_missed() {
+        let looped = Schedule {
+            threads_per_row: 64,
+            chunk: Some(4),
+            keep: Keep::L1,
+            ..Schedule::default()
+        };
+        all_are_caught(&scheduled(Op::LayerNorm { affine: None }, 1000, looped), 4);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use norma_bundle::Element::{self, BF16, F16, F32};
 use norma_oracle::Fill;
 use norma_oracle::fill::Random;
 
-use crate::case::{Case, Layout, Op, Program, Run, Schedule};
+use crate::case::{Case, Keep, Layout, Op, Program, Run, Schedule};
 use crate::table::{EDGES, rows_of_some_ctas};
 
 /// The longest row.
@@ -43,7 +43,7 @@ pub fn case(seed: u64) -> Case {
         },
         run: Run {
             rows: random.of(&[0, 1, 1, 2, 3, 5, 9, rows_of_some_ctas(row)]),
-            fill: random.of(&Fill::ALL),
+            fill: fill(&mut random, op),
             seed,
             seeds: 2,
         },
@@ -104,6 +104,15 @@ fn op(random: &mut Draw) -> Op {
     }
 }
 
+fn fill(random: &mut Draw, op: Op) -> Fill {
+    let fill = random.of(&Fill::ALL);
+    if op.is_judged_under(fill) {
+        fill
+    } else {
+        Fill::Normal
+    }
+}
+
 /// Short rows as often as long ones, and edges more often than what lies between.
 fn columns(random: &mut Draw) -> Vec<i64> {
     if random.one_in(6) {
@@ -141,13 +150,19 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
     let threads_per_row: i64 = 1 << random.0.below(11);
     let most_rows = (1024 / threads_per_row).min(8);
     let rows_per_cta = 1 << random.0.below(u64::from(most_rows.ilog2()) + 1);
+    let rows_per_thread = if random.one_in(4) { rows_per_cta.min(2) } else { 1 };
+    let chunk = random.one_in(2).then(|| random.of(&[1, 1, 2, 4]));
+    let keep = match chunk {
+        Some(_) => random.of(&[Keep::L1, Keep::L2, Keep::Nowhere]),
+        None => random.of(&[Keep::Register, Keep::Register, Keep::L1, Keep::Nowhere]),
+    };
     Schedule {
         rows_per_cta,
         threads_per_row,
         vector,
-        rows_per_thread: if random.one_in(4) { rows_per_cta.min(2) } else { 1 },
-        reread: random.one_in(4),
-        streaming: random.one_in(4),
+        rows_per_thread,
+        chunk,
+        keep,
         early_reads: random.one_in(4),
     }
 }
@@ -167,6 +182,13 @@ mod tests {
         let cases: Vec<Case> = (0..500).map(case).collect();
         let drawn = |what: &dyn Fn(&Case) -> bool| cases.iter().filter(|case| what(case)).count();
         assert!(drawn(&|case| case.program.schedule.is_some()) > 100);
+        assert!(
+            drawn(&|case| case
+                .program
+                .schedule
+                .is_some_and(|schedule| schedule.chunk.is_some()))
+                > 50
+        );
         assert!(drawn(&|case| matches!(case.program.layout, Layout::Padded(_))) > 20);
         assert!(drawn(&|case| case.program.columns.len() == 2) > 20);
         assert!(drawn(&|case| case.program.row() > 3000) > 20);

@@ -3,7 +3,7 @@
 use norma_bundle::Element;
 use norma_oracle::Fill;
 
-use crate::case::{Case, Layout, Op, Schedule};
+use crate::case::{Case, Keep, Layout, Op, Schedule};
 
 /// How many smaller cases are tried at most.
 const TRIES: usize = 400;
@@ -127,6 +127,7 @@ fn simpler_ops(op: Op) -> Vec<Op> {
         Op::CrossEntropy => vec![Op::LogSumExp],
         Op::VarianceAndAmax => vec![Op::Amax, Op::Centre],
         Op::ArgMax => vec![Op::Amax],
+        Op::Scalar { .. } => vec![],
         Op::RotateHalves => vec![Op::L2Norm],
         Op::Drawn { seed, steps } => (1..=steps.min(2))
             .rev()
@@ -144,11 +145,20 @@ fn simpler_schedules(schedule: Schedule) -> Vec<Schedule> {
     let plain = Schedule::default();
     vec![
         Schedule {
-            reread: false,
+            chunk: plain.chunk,
+            keep: plain.keep,
             ..schedule
         },
         Schedule {
-            streaming: false,
+            // A row that passes in a loop is in no registers.
+            keep: match schedule.chunk {
+                Some(_) => Keep::Nowhere,
+                None => plain.keep,
+            },
+            ..schedule
+        },
+        Schedule {
+            chunk: schedule.chunk.map(|_| 1),
             ..schedule
         },
         Schedule {
@@ -188,7 +198,10 @@ mod tests {
         let mut cases = table::cases(false).into_iter();
         let found = cases.find(|case| {
             matches!(case.program.op, Op::RmsNorm { rstd: true, .. })
-                && case.program.schedule.is_some_and(|schedule| schedule.reread)
+                && case
+                    .program
+                    .schedule
+                    .is_some_and(|schedule| schedule.keep == Keep::Nowhere)
                 && case.program.row() > 1000
         });
         found.unwrap()

@@ -3,10 +3,12 @@
 mod algorithms;
 mod body;
 mod drawn;
+mod scalar;
 
 use std::fmt::Write;
 
 use norma_bundle::Element;
+pub use scalar::memory as scalar_memory;
 
 use crate::case::{Layout, Op, Program};
 
@@ -17,6 +19,7 @@ pub const FUNCTION: &str = "f";
 pub fn text(program: &Program) -> String {
     match program.op {
         Op::RmsNorm { .. } => rms_norm(program),
+        Op::Scalar { op, signature } => scalar::text(program, op, signature),
         op => algorithms::kernel_form(program, op),
     }
 }

@@ -129,7 +129,7 @@ fn tell(options: &Options, number: usize, case: &Case, failure: &Failure) {
     let bindings = check::compile(&smallest.program)
         .ok()
         .and_then(|bundle| {
-            let function = bundle.function(None).ok()?;
+            let function = bundle.manifest.function(None).ok()?;
             Some(check::bindings(function, &smallest.program, &smallest.run))
         })
         .unwrap_or_default();

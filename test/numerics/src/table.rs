@@ -3,9 +3,12 @@
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
 use norma_bundle::Element::{self, BF16, F16, F32, F64, I8, I32, I64};
+use norma_bundle::ScalarOp;
+use norma_bundle::scalar_op::TABLE;
 use norma_oracle::Fill;
 
-use crate::case::{Case, Layout, Op, Program, Run, Schedule};
+use crate::case::{Case, Keep, Layout, Op, Program, Run, Schedule};
+use crate::source::scalar_memory;
 
 /// Row lengths at the edges: of a vector, a warp, a register tile, and what real models have.
 pub const EDGES: [i64; 10] = [1, 2, 7, 31, 33, 769, 1000, 4095, 4096, 5120];
@@ -38,6 +41,8 @@ pub fn cases(long: bool) -> Vec<Case> {
     broadcasts(&mut cases);
     schedules(&mut cases);
     inputs(&mut cases);
+    exact(&mut cases);
+    scalars(&mut cases, long);
     if long {
         long_rows(&mut cases);
     }
@@ -228,6 +233,11 @@ fn schedules(cases: &mut Vec<Case>) {
         threads_per_row,
         ..base
     };
+    let looped = |chunk, keep, schedule| Schedule {
+        chunk: Some(chunk),
+        keep,
+        ..schedule
+    };
     let forced = [
         (64, few(1)),
         (64, few(2)),
@@ -317,14 +327,14 @@ fn schedules(cases: &mut Vec<Case>) {
         (
             1000,
             Schedule {
-                reread: true,
+                keep: Keep::Nowhere,
                 ..few(64)
             },
         ),
         (
             4096,
             Schedule {
-                reread: true,
+                keep: Keep::Nowhere,
                 vector: 8,
                 ..few(128)
             },
@@ -332,8 +342,7 @@ fn schedules(cases: &mut Vec<Case>) {
         (
             5120,
             Schedule {
-                reread: true,
-                streaming: true,
+                keep: Keep::L1,
                 vector: 8,
                 ..few(512)
             },
@@ -341,7 +350,6 @@ fn schedules(cases: &mut Vec<Case>) {
         (
             4096,
             Schedule {
-                streaming: true,
                 early_reads: true,
                 vector: 8,
                 ..few(512)
@@ -354,9 +362,51 @@ fn schedules(cases: &mut Vec<Case>) {
                 ..few(128)
             },
         ),
+        // Loops: one step, steps without a tail, a tail of some lanes, of one element, and a tail alone.
+        (4096, looped(1, Keep::L1, few(1024))),
+        (
+            4096,
+            Schedule {
+                vector: 8,
+                ..looped(2, Keep::L2, few(64))
+            },
+        ),
+        (1000, looped(2, Keep::L1, few(64))),
+        (769, looped(4, Keep::L2, few(64))),
+        (33, looped(1, Keep::Nowhere, few(32))),
+        (7, looped(2, Keep::L1, few(16))),
+        (
+            1000,
+            Schedule {
+                rows_per_cta: 4,
+                rows_per_thread: 2,
+                vector: 4,
+                ..looped(1, Keep::L1, few(64))
+            },
+        ),
+        (
+            64,
+            Schedule {
+                rows_per_cta: 8,
+                ..looped(2, Keep::Nowhere, few(4))
+            },
+        ),
+        (
+            5120,
+            Schedule {
+                vector: 8,
+                early_reads: true,
+                ..looped(1, Keep::L2, few(128))
+            },
+        ),
     ];
     for (columns, schedule) in forced {
-        for op in [EVERYTHING, Op::LayerNormWelford, Op::VarianceAndAmax] {
+        for op in [
+            EVERYTHING,
+            Op::LayerNorm { affine: None },
+            Op::LayerNormWelford,
+            Op::VarianceAndAmax,
+        ] {
             let mut case = plain(op, BF16, columns);
             case.program.schedule = Some(schedule);
             case.run.rows = 2 * schedule.rows_per_cta * schedule.rows_per_thread + 1;
@@ -375,7 +425,7 @@ fn inputs(cases: &mut Vec<Case>) {
         Op::Centre,
     ];
     for op in ops {
-        for fill in Fill::ALL {
+        for fill in Fill::ALL.into_iter().filter(|fill| op.is_judged_under(*fill)) {
             // 769 elements leave lanes dead: what they hold must not show, however far the mean is from zero.
             for columns in [31, 769] {
                 let mut case = plain(op, F32, columns);
@@ -400,6 +450,68 @@ fn inputs(cases: &mut Vec<Case>) {
     case.run.fill = Fill::Large;
     case.run.rows = 64;
     cases.push(case);
+}
+
+/// Inputs whose sums are exact in every order, so that results are compared bit for bit: one element too many or too few
+/// shows, and one bit of a mantissa.
+fn exact(cases: &mut Vec<Case>) {
+    let ops = [
+        Op::Sum,
+        Op::Amax,
+        Op::Min,
+        Op::MaxNegated,
+        Op::ArgMax,
+        Op::Centre,
+        Op::VarianceAndAmax,
+        Op::LayerNorm { affine: None },
+        WEIGHTED,
+    ];
+    for op in ops {
+        for (columns, x) in [
+            (7, F32),
+            (33, F16),
+            (64, BF16),
+            (769, F32),
+            (1000, BF16),
+            (4096, BF16),
+        ] {
+            let mut case = plain(op, x, columns);
+            case.run.fill = Fill::Exact;
+            cases.push(case);
+        }
+    }
+    for x in [F64, I32, I64] {
+        let mut case = plain(Op::Sum, x, 769);
+        case.run.fill = Fill::Exact;
+        cases.push(case);
+    }
+}
+
+/// Every op of the table of scalar ops in every type, over rows that leave lanes dead: a sum of what they hold would show.
+fn scalars(cases: &mut Vec<Case>, long: bool) {
+    let fills: &[Fill] = match long {
+        true => &Fill::ALL,
+        false => &[Fill::Normal, Fill::Large, Fill::Special, Fill::Exact],
+    };
+    for row in TABLE {
+        for (signature, (operands, result)) in row.signatures().into_iter().enumerate() {
+            // The bits of -1 are those that an output is filled with beforehand, and no other float of theirs is.
+            let is_pattern =
+                |fill: &&Fill| row.op == ScalarOp::Bitcast && result.is_float() && **fill == Fill::Exact;
+            for fill in fills.iter().filter(|fill| !is_pattern(fill)) {
+                let op = Op::Scalar {
+                    op: row.op,
+                    signature,
+                };
+                let mut case = plain(op, scalar_memory(operands[operands.len() - 1]), 27);
+                case.program.y = scalar_memory(result);
+                case.run.fill = *fill;
+                case.run.rows = 67;
+                case.run.seeds = 1;
+                cases.push(case);
+            }
+        }
+    }
 }
 
 fn long_rows(cases: &mut Vec<Case>) {

@@ -3,6 +3,12 @@
 // SIZE: error: 'rms_norm' leaves size 'm' open: pass --size m=N
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir --function softmax; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FUNCTION
 // FUNCTION: error: there is no function 'softmax', only rms_norm
+// RUN: bash -c 'norma-sim %examples/rms_norm.mlir --size m=1 --size m=2; test $? = 1' 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: error: --size m=... is given twice
+// RUN: bash -c 'sed "s/@rms_norm/@second/" %examples/rms_norm.mlir | cat %examples/rms_norm.mlir - | norma-sim - --size m=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=SEVERAL
+// SEVERAL: error: there are 2 functions, name one by --function: rms_norm, second
+// RUN: bash -c 'norma-sim - --oracle - < %examples/rms_norm.mlir; test $? = 1' 2>&1 | FileCheck %s --check-prefix=STDIN
+// STDIN: error: standard input can be read once: it cannot be both INPUT and --oracle
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir --from=ptx; test $? = 2' 2>&1 | FileCheck %s --check-prefix=LEVEL
 // LEVEL: level 'ptx' has no ops to simulate; the last that has is 'nvvm'
 // RUN: rm -rf %t && normac %examples/rms_norm.mlir -o %t
@@ -12,6 +18,30 @@
 // RUN: bash -c 'normac %examples/rms_norm.mlir --emit=nvvm | norma-sim - --size m=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=SIZES
 // SIZES: error: 'rms_norm' leaves size 'm1' open: pass --size m1=N, or the source that the module comes from with --oracle
 // VERIFY: error: 'rms_norm' has no definition to compare with: give the source that it comes from with --oracle
+
+// More memory, or more CTAs, than a run may have; and a launch that a manifest says and no device takes.
+// RUN: bash -c 'norma-sim %examples/rms_norm.mlir --size m=100000000; test $? = 1' 2>&1 | FileCheck %s --check-prefix=MEMORY
+// MEMORY:      error: 'x' takes 819200000000 bytes of simulated memory, and 1073741824 are left
+// MEMORY-NEXT: note: --max-bytes raises the bound
+// RUN: bash -c 'norma-sim %examples/rms_norm.mlir --size m=9 --max-ctas 2; test $? = 1' 2>&1 | FileCheck %s --check-prefix=CTAS
+// CTAS:      error: expected at most 2 CTAs in a run, got {{[0-9]+}}
+// CTAS-NEXT: note: --max-ctas raises the bound
+// RUN: rm -rf %t && normac %examples/rms_norm.mlir --keep-nvvm -o %t && cp %t/manifest.json %t.json
+// RUN: bash -c 'sed "s/\"registers\": [0-9]*/\"registers\": 16777216/" %t.json > %t/manifest.json; norma-sim %t --size m=1 --seeds 1' | FileCheck %s --check-prefix=REGISTERS
+// REGISTERS: nothing found
+// RUN: bash -c 'tr -d "\n" < %t.json | sed "s/\"block\": *\[[^]]*\]/\"block\": [1024, 1024, 1024]/" > %t/manifest.json; norma-sim %t --size m=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=BLOCK
+// BLOCK: error: expected a block of
+// RUN: bash -c 'tr -d "\n" < %t.json | sed "s/\"shared_bytes\": *[^,]*,/\"shared_bytes\": 4294966272,/" > %t/manifest.json; norma-sim %t --size m=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=SHARED
+// SHARED: error: expected at most {{[0-9]+}} bytes of shared memory, got 42949
+// RUN: bash -c 'tr -d "\n" < %t.json | sed "s/\"grid\": *\[[^]]*\]/\"grid\": [1, 1, 4294967295]/" > %t/manifest.json; norma-sim %t --size m=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=GRID
+// GRID: error: expected a grid of at most [2147483647, 65535, 65535] CTAs, got [1, 1, 4294967295]
+
+// A report that cannot be written is an error; a message that cannot be written is lost.
+// RUN: bash -c 'norma-sim %examples/rms_norm.mlir --size m=1 --seeds 1 > /dev/full; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FULL
+// FULL: error: cannot write to standard output: No space left on device
+// RUN: bash -c 'norma-sim %examples/rms_norm.mlir 2> /dev/full; test $? = 1'
+// RUN: bash -c 'norma-sim %examples/rms_norm.mlir 2>&-; test $? = 1'
+
 // RUN: bash -c 'norma-sim %s; test $? = 1' 2>&1 | FileCheck %s --check-prefix=DIAGNOSTIC
 // DIAGNOSTIC: command-line.mlir:[[#@LINE+2]]:6: error:
 

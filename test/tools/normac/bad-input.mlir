@@ -46,7 +46,7 @@
 // NESTED: nested.mlir:2:3: error: unsupported: a module in a module; supported: functions of one module
 
 // RUN: bash -c 'normac deep.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=DEEP
-// DEEP: deep.mlir:2:{{[0-9]+}}: error: brackets are nested more than 256 deep
+// DEEP: deep.mlir:2:{{[0-9]+}}: error: expected brackets and operators nested at most 256 deep, got more
 
 // RUN: bash -c 'normac name.mlir --from=nvvm -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: name.mlir:1:1: error: expected a name of letters, digits, '_' and '$' for PTX, got '../m'

@@ -38,17 +38,38 @@
 // RUN: rm -rf %t && mkdir -p %t/manifest.json
 // RUN: bash -c 'normac %S/bundle.mlir --from=nvvm -o %t; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FOLDER
 // FOLDER: 'manifest.json' is a folder there
-// RUN: not ls %t/double.sm_90a.cubin
+// RUN: not ls %t/double.sm_90a.*.cubin
 // RUN: rm -rf %t
 
 // A target that is named twice is compiled once, and a variable that is empty says nothing.
 // RUN: env NORMA_PTXAS= normac %S/bundle.mlir --from=nvvm --target=sm_90a,sm_90a -o %t
 // RUN: ls %t/manifest.json && rm -rf %t
 
+// What says nothing, or cannot be done, is refused: a schedule without a word, standard input read twice, and more than one
+// module where one is printed.
+// RUN: bash -c 'normac %S/bundle.mlir --emit=nvvm --schedule="" ; test $? = 2' 2>&1 | FileCheck %s --check-prefix=EMPTY
+// EMPTY: error: invalid value '' for '--schedule <ATTRIBUTE>': expected a value that is not empty
+// RUN: bash -c 'normac - - -o %t < %S/bundle.mlir; test $? = 2' 2>&1 | FileCheck %s --check-prefix=STDIN
+// STDIN: error: standard input can be read once: '-' is given twice
+// RUN: bash -c 'normac %S/bundle.mlir --from=nvvm --emit=ptx --target=sm_80,sm_90a; test $? = 2' 2>&1 | FileCheck %s --check-prefix=ONE
+// ONE: error: --emit prints one module: expected one input and one target, got 1 and 2
+
+// A file that --emit cannot write whole keeps what it has; messages and reports that cannot be written are no panic.
+// RUN: rm -rf %t && mkdir %t && echo before > %t/out
+// RUN: bash -c 'trap "" XFSZ; ulimit -f 1; normac %examples/rms_norm.mlir --emit=ptx -o %t/out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=DISK
+// DISK: error: cannot write '{{.*}}/out': File too large
+// RUN: grep before %t/out && ls -A %t | wc -l | grep '^1$'
+// RUN: normac %examples/rms_norm.mlir --emit=ptx -o %t/out && grep .target %t/out
+// RUN: bash -c 'normac %examples/rms_norm.mlir --emit=ptx > /dev/full; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FULL
+// FULL: error: cannot write to standard output: No space left on device
+// RUN: normac %examples/rms_norm.mlir --emit=nvvm --timing 2> /dev/full
+// RUN: bash -c 'normac %s --from=nvvm -o %t/bundle 2> /dev/full; test $? = 1'
+// RUN: rm -rf %t
+
 // A schedule that could not be looked at.
 // RUN: bash -c 'normac %S/bundle.mlir --emit=nvvm --schedule="}" ; test $? = 1' 2>&1 | FileCheck %s --check-prefix=BRACES
 // BRACES: error: expected a schedule without braces, got '}'
-// RUN: bash -c 'normac %S/bundle.mlir --from=nvvm --emit=ptx --schedule="chunk = 64" ; test $? = 1' 2>&1 | FileCheck %s --check-prefix=TOO-LATE
+// RUN: bash -c 'normac %S/bundle.mlir --from=nvvm --emit=ptx --schedule="spread = [[grid]]" ; test $? = 1' 2>&1 | FileCheck %s --check-prefix=TOO-LATE
 // TOO-LATE: error: a schedule is given to kernels of levels before 'scheduled', and the input is of level 'nvvm'
 
 // Standard input, and a level on standard output or in a file.

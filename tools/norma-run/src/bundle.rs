@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use norma_bundle::manifest::{FILE_NAME, Function, Kernel, Manifest};
+use norma_bundle::Cubin;
+use norma_bundle::manifest::{FILE_NAME, Kernel, Manifest};
 
 use crate::failure::Failure;
 
@@ -40,37 +41,23 @@ impl Bundle {
         nested.into_iter().map(open).collect()
     }
 
-    /// The function of that name, or the first.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn function(&self, name: Option<&str>) -> Result<&Function, Failure> {
-        let functions = &self.manifest.functions;
-        let found = functions
-            .iter()
-            .find(|function| name.is_none_or(|name| function.name == name));
-        found.ok_or_else(|| {
-            let known: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
-            Failure::Request(match name {
-                Some(name) => format!("the bundle has no function '{name}', only {}", known.join(", ")),
-                None => "the bundle has no function".to_owned(),
-            })
-        })
-    }
-
     /// The bytes of a kernel's cubin.
     ///
     /// # Errors
-    /// The file cannot be read or is no ELF image, which the driver would read past the end of.
+    /// The file cannot be read or is no whole cubin, which the driver would read past the end of; or its kernel takes
+    /// other parameters than the manifest passes, which the driver would read all the same.
     pub fn cubin(&self, kernel: &Kernel) -> Result<Vec<u8>, Failure> {
         let path = self.directory.join(&kernel.cubin);
         let bytes = fs::read(&path)
             .map_err(|error| Failure::Request(format!("cannot read '{}': {error}", path.display())))?;
-        if !is_whole_elf(&bytes) {
-            let message = format!("'{}' is no cubin, or a truncated one", path.display());
-            return Err(Failure::Request(message));
+        let checked = Cubin::parse(&bytes).and_then(|cubin| cubin.check(kernel));
+        match checked {
+            Ok(()) => Ok(bytes),
+            Err(error) => Err(Failure::Request(format!(
+                "cannot use '{}': {error}",
+                path.display()
+            ))),
         }
-        Ok(bytes)
     }
 
     /// The bundle for a device of that compute capability.
@@ -114,23 +101,6 @@ fn runs_on(target: &str, (major, minor): (u32, u32)) -> bool {
     } else {
         same_major && number % 10 <= minor
     }
-}
-
-/// Whether `bytes` are a 64-bit little-endian ELF image whose section headers, the last thing in a cubin or close to
-/// it, lie within.
-fn is_whole_elf(bytes: &[u8]) -> bool {
-    let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-    let half = |at: usize| {
-        Some(u64::from(u16::from_le_bytes(
-            bytes.get(at..at + 2)?.try_into().ok()?,
-        )))
-    };
-    let headers_end = || {
-        // e_shoff, e_shentsize and e_shnum of Elf64_Ehdr.
-        let (start, size, count) = (word(0x28)?, half(0x3a)?, half(0x3c)?);
-        start.checked_add(size * count)
-    };
-    bytes.starts_with(b"\x7fELF\x02\x01") && headers_end().is_some_and(|end| end <= bytes.len() as u64)
 }
 
 #[cfg(test)]
@@ -182,29 +152,26 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_found_by_name() {
-        let manifest: Manifest = serde_json::from_str(RMS_NORM).unwrap();
+    fn cubins_of_another_manifest_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let text = include_str!("../../../bundle/testdata/scale.json");
+        let image = include_bytes!("../../../bundle/testdata/scale.sm_90a.cubin");
+        let manifest: Manifest = serde_json::from_str(text).unwrap();
+        let mut kernel = manifest.functions[0].kernels[0].clone();
         let bundle = Bundle {
-            directory: PathBuf::new(),
+            directory: root.path().to_owned(),
             manifest,
         };
-        assert_eq!(bundle.function(None).unwrap().name, "rms_norm");
-        let error = bundle.function(Some("softmax")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the bundle has no function 'softmax', only rms_norm"
+        fs::write(root.path().join(&kernel.cubin), image).unwrap();
+        assert_eq!(bundle.cubin(&kernel).unwrap(), image);
+        kernel.args.pop();
+        let error = bundle.cubin(&kernel).unwrap_err().to_string();
+        assert!(
+            error.contains("takes parameters of [8, 8, 4, 8] bytes"),
+            "{error}"
         );
-    }
-
-    #[test]
-    fn truncated_images_are_told_apart() {
-        let mut image = vec![0; 128];
-        image[..6].copy_from_slice(b"\x7fELF\x02\x01");
-        image[0x28] = 64;
-        image[0x3a] = 64;
-        image[0x3c] = 1;
-        assert!(is_whole_elf(&image));
-        assert!(!is_whole_elf(&image[..127]));
-        assert!(!is_whole_elf(b"not an image"));
+        fs::write(root.path().join(&kernel.cubin), &image[..100]).unwrap();
+        let error = bundle.cubin(&kernel).unwrap_err().to_string();
+        assert!(error.contains("truncated"), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use norma_bundle::Element;
-use norma_bundle::manifest::{Kernel, TensorMap};
+use norma_bundle::manifest::{Kernel, TensorMap, WorkspaceInit};
 use norma_oracle::launch;
 use norma_oracle::memory::{GUARD, Image, Images, POISON};
 use norma_oracle::problem::Problem;
@@ -35,8 +35,11 @@ pub struct Tensors(BTreeMap<String, Buffer>);
 /// One call: kernels, parameters and the memory they refer to.
 pub struct Call<'l> {
     kernels: Vec<(&'l LoadedKernel<'l>, Vec<Parameter>)>,
-    workspaces: BTreeMap<String, Buffer>,
+    workspaces: Workspaces,
 }
+
+/// The workspaces of a call, by name, and what they hold at first.
+type Workspaces = BTreeMap<String, (Buffer, WorkspaceInit)>;
 
 impl<'a> Loaded<'a> {
     /// Loads the kernels of `bundle` that `problem` runs and evaluates their launches.
@@ -107,17 +110,18 @@ fn place(
     device: &Device,
     parameter: launch::Parameter<'_>,
     tensors: &Tensors,
-    workspaces: &mut BTreeMap<String, Buffer>,
+    workspaces: &mut Workspaces,
 ) -> Result<Parameter, DriverError> {
     let word = |address: u64| Parameter::Word(address.to_le_bytes());
     Ok(match parameter {
         launch::Parameter::Tensor(tensor) => word(tensors.address(tensor)),
         launch::Parameter::Scalar { bytes, .. } => Parameter::Word(bytes),
-        launch::Parameter::Workspace { name, bytes } => {
+        launch::Parameter::Workspace { name, bytes, init } => {
             if !workspaces.contains_key(name) {
-                workspaces.insert(name.to_owned(), device.allocate(bytes, 0)?);
+                let byte = if init.is_zero() { 0 } else { POISON };
+                workspaces.insert(name.to_owned(), (device.allocate(bytes, byte)?, init));
             }
-            word(workspaces[name].address())
+            word(workspaces[name].0.address())
         }
         launch::Parameter::TensorMap {
             map,
@@ -191,13 +195,23 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// What the workspaces hold.
+    /// Poisons the workspaces that hold nothing at first.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn poison_workspaces(&self) -> Result<(), DriverError> {
+        let mut uninitialized = self.workspaces.values().filter(|(_, init)| !init.is_zero());
+        uninitialized.try_for_each(|(buffer, _)| buffer.fill(POISON))
+    }
+
+    /// What the workspaces hold that were zero at first.
     ///
     /// # Errors
     /// What the driver says.
     pub fn workspaces(&self) -> Result<BTreeMap<String, Vec<u8>>, DriverError> {
-        let read = |(name, buffer): (&String, &Buffer)| Ok((name.clone(), buffer.read()?));
-        self.workspaces.iter().map(read).collect()
+        let zero = self.workspaces.iter().filter(|(_, (_, init))| init.is_zero());
+        zero.map(|(name, (buffer, _))| Ok((name.clone(), buffer.read()?)))
+            .collect()
     }
 }
 

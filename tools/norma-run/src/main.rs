@@ -12,11 +12,12 @@ mod session;
 mod timing;
 mod verify;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use norma_command_line::output;
 
+use crate::failure::Failure;
 use crate::options::Options;
 
 fn main() -> ExitCode {
@@ -24,17 +25,22 @@ fn main() -> ExitCode {
     let report = match session::run(&options) {
         Ok(report) => report,
         Err(failure) => {
-            eprintln!("norma-run: error: {failure}");
-            return ExitCode::from(failure.exit_code());
+            return refuse(&failure);
         }
     };
-    let text = match options.json {
+    let text = match options.run.json {
         true => {
             serde_json::to_string_pretty(&report).map_or_else(|error| error.to_string(), |json| json + "\n")
         }
         false => report.to_string(),
     };
-    // A reader that has closed the pipe does not change what was found.
-    let _ = io::stdout().write_all(text.as_bytes());
-    ExitCode::from(u8::from(!report.passed()))
+    match output::report(text.as_bytes()) {
+        Ok(()) => ExitCode::from(u8::from(!report.passed())),
+        Err(error) => refuse(&error.into()),
+    }
+}
+
+fn refuse(failure: &Failure) -> ExitCode {
+    output::message(format_args!("norma-run: error: {failure}\n"));
+    ExitCode::from(failure.exit_code())
 }

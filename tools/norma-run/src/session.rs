@@ -2,8 +2,6 @@
 
 use norma_oracle::memory;
 use norma_oracle::problem::Problem;
-use norma_oracle::setting::by_name;
-use norma_oracle::verify::Sampling;
 
 use crate::bundle::Bundle;
 use crate::call::Loaded;
@@ -28,16 +26,19 @@ pub fn run(options: &Options) -> Result<Report, Failure> {
     let problem = bind(bundle, options)?;
     let loaded = Loaded::new(&device, bundle, &problem)?;
 
-    let inputs = memory::inputs(&problem, options.fill, options.seed);
+    let inputs = memory::inputs(&problem, options.run.fill, options.run.seed);
     let verification = options
         .verifies()
         .then(|| {
-            let sampling = Sampling {
-                rows: options.rows_checked,
-                seed: options.seed,
-            };
             let outputs = options.write_outputs.as_deref();
-            verify::verify(&device, &loaded, &problem, &inputs, sampling, outputs)
+            verify::verify(
+                &device,
+                &loaded,
+                &problem,
+                &inputs,
+                options.run.sampling(),
+                outputs,
+            )
         })
         .transpose()?;
     let timing = options
@@ -55,11 +56,6 @@ pub fn run(options: &Options) -> Result<Report, Failure> {
 }
 
 fn bind<'b>(bundle: &'b Bundle, options: &Options) -> Result<Problem<'b>, Failure> {
-    let function = bundle.function(options.function.as_deref())?;
-    Ok(Problem::new(
-        function,
-        by_name(&options.sizes),
-        by_name(&options.strides),
-        by_name(&options.scalars),
-    )?)
+    let function = options.run.function(&bundle.manifest)?;
+    Ok(options.run.problem(function)?)
 }

@@ -31,6 +31,7 @@ pub fn verify(
         for output in &problem.function.outputs {
             tensors.poison(&output.name)?;
         }
+        call.poison_workspaces()?;
         call.enqueue(&stream)?;
         stream.synchronize()?;
         let outputs = problem.function.outputs.iter();

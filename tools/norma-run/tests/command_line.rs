@@ -42,6 +42,10 @@ fn a_bad_command_line_exits_2() {
         ),
         (&[][..], "leaves size 'm' open: pass --size m=N"),
         (
+            &["--size", "m=4", "--size", "m=5"][..],
+            "--size m=... is given twice",
+        ),
+        (
             &["--size", "m=4", "--stride", "x_stride=4097"][..],
             "is a multiple of 8, got 4097",
         ),

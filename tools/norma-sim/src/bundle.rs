@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use norma_bundle::Manifest;
-use norma_bundle::manifest::{Function, Kernel};
+use norma_bundle::manifest::Kernel;
 use norma_compiler::compile::{self, Input, Outcome};
 use norma_compiler::{CompileOptions, Level, Target};
 use norma_simulator::decode;
@@ -69,24 +69,6 @@ impl Bundle {
             programs.insert(name, program);
         }
         Ok(Bundle { manifest, programs })
-    }
-
-    /// The function of that name, or the first.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn function(&self, name: Option<&str>) -> Result<&Function, Error> {
-        let functions = &self.manifest.functions;
-        let found = functions
-            .iter()
-            .find(|function| name.is_none_or(|name| function.name == name));
-        found.ok_or_else(|| {
-            let known: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
-            Error::Request(match name {
-                Some(name) => format!("there is no function '{name}', only {}", known.join(", ")),
-                None => "there is no function to run".to_owned(),
-            })
-        })
     }
 
     /// Takes from another compilation what a module of a low level no longer says of its functions: what they compute,

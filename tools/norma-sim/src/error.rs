@@ -1,5 +1,7 @@
 //! Why nothing could be simulated, by who has to act.
 
+use norma_command_line::RunOptionsError;
+use norma_command_line::output::ReportError;
 use thiserror::Error as ThisError;
 
 /// Why nothing could be simulated.
@@ -14,9 +16,12 @@ pub enum Error {
     /// A module holds what the simulator does not model, or is none.
     #[error(transparent)]
     Decode(#[from] norma_simulator::decode::DecodeError),
-    /// A size is missing, or breaks what the kernels assume.
+    /// A size or scalar of a launch is missing, or breaks what the kernels assume.
     #[error(transparent)]
     Bind(#[from] norma_oracle::problem::BindError),
+    /// A function, size, stride or scalar is missing, or does not fit the bundle.
+    #[error(transparent)]
+    Options(#[from] RunOptionsError),
     /// A driver would refuse the launch.
     #[error(transparent)]
     Launch(#[from] norma_simulator::LaunchError),
@@ -26,12 +31,34 @@ pub enum Error {
     /// The outputs of another run cannot be read.
     #[error(transparent)]
     Outputs(#[from] norma_oracle::outputs::OutputsError),
+    /// The tensors and workspaces take more memory than they may.
+    #[error("'{name}' takes {bytes} bytes of simulated memory, and {left} are left")]
+    TooLarge {
+        /// The tensor or workspace.
+        name: String,
+        /// What it takes.
+        bytes: u64,
+        /// What those before it left.
+        left: u64,
+    },
+    /// The report cannot be written.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// What was asked for makes no sense for this bundle.
     #[error("{0}")]
     Request(String),
 }
 
 impl Error {
+    /// The option that lets through what was refused, if there is one.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::TooLarge { .. } => Some("--max-bytes raises the bound"),
+            Self::Launch(norma_simulator::LaunchError::Ctas { .. }) => Some("--max-ctas raises the bound"),
+            _ => None,
+        }
+    }
+
     /// Whether Norma is at fault, not whoever called it.
     pub fn is_internal(&self) -> bool {
         matches!(self, Self::Compile(error) if error.kind() == norma_compiler::Kind::Internal)

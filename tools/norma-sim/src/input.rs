@@ -5,10 +5,10 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use norma_bundle::manifest::Function;
+use norma_command_line::RunOptionsError;
 use norma_compiler::compile::{Input, Outcome};
 use norma_compiler::{CompileOptions, Level};
 use norma_oracle::Problem;
-use norma_oracle::setting::by_name;
 use norma_sim::judge::Request;
 use norma_sim::{Bundle, Error};
 
@@ -19,6 +19,10 @@ use crate::options::Options;
 /// # Errors
 /// An input that cannot be read, compiled or simulated.
 pub fn bundle(options: &Options, diagnostics: &mut String) -> Result<Bundle, Error> {
+    if is_stdin(&options.input) && options.oracle.as_deref().is_some_and(is_stdin) {
+        let message = "standard input can be read once: it cannot be both INPUT and --oracle";
+        return Err(Error::Request(message.to_owned()));
+    }
     let mut bundle = match options.input.is_dir() {
         true => Bundle::load(&options.input)?,
         false => compile(&options.input, options.from, options, diagnostics)?,
@@ -41,31 +45,27 @@ pub fn problem<'f>(options: &Options, function: &'f Function) -> Result<Problem<
             function.name
         )));
     }
-    let bound = Problem::new(
-        function,
-        by_name(&options.sizes),
-        by_name(&options.strides),
-        by_name(&options.scalars),
-    );
-    bound.map_err(|error| match function.definition {
-        Some(_) => error.into(),
+    options.run.problem(function).map_err(|error| match error {
         // Which tensors' sizes are the same is lost on the way down.
-        None => Error::Request(format!(
+        RunOptionsError::Bind(error) if function.definition.is_none() => Error::Request(format!(
             "{error}, or the source that the module comes from with --oracle"
         )),
+        error => error.into(),
     })
 }
 
 /// How it is run.
 pub fn request(options: &Options) -> Request {
     Request {
-        fill: options.fill,
-        seed: options.seed,
+        fill: options.run.fill,
+        seed: options.run.seed,
         seeds: options.seeds,
-        rows_checked: options.rows_checked,
+        rows_checked: options.run.rows_checked,
         options: norma_simulator::Options {
             approximation: options.errors.into(),
             traffic: options.traffic,
+            cta_limit: options.max_ctas,
+            byte_limit: options.max_bytes,
             ..norma_simulator::Options::default()
         },
     }
@@ -94,9 +94,13 @@ fn compile(
     bundle
 }
 
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 fn read(path: &Path) -> Result<(String, String), Error> {
     let mut text = String::new();
-    let (name, result) = if path == Path::new("-") {
+    let (name, result) = if is_stdin(path) {
         (
             "<stdin>".to_owned(),
             io::stdin().read_to_string(&mut text).map(drop),

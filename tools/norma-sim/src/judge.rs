@@ -11,7 +11,7 @@ use norma_simulator::{Finding, Options, Progress};
 
 use crate::bundle::Bundle;
 use crate::error::Error;
-use crate::run::run;
+use crate::run::{fitting, run};
 use crate::traffic::KernelTraffic;
 
 /// What is run.
@@ -89,6 +89,7 @@ pub fn judge(
     request: &Request,
     progress: &mut dyn FnMut(u64, Progress),
 ) -> Result<Judgement, Error> {
+    fitting(problem, &request.options)?;
     let inputs = memory::inputs(problem, request.fill, request.seed);
     let mut judgement = Judgement::default();
     for number in 0..request.seeds.max(1) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use norma_bundle::manifest::{Kernel, ScalarType};
+use norma_bundle::manifest::{Kernel, ScalarType, WorkspaceInit};
 use norma_compiler::Target;
 use norma_oracle::launch::{self, Parameter, Symbols};
 use norma_oracle::problem::Problem;
@@ -20,7 +20,36 @@ pub struct Places {
     /// By the tensors' names.
     pub tensors: BTreeMap<String, usize>,
     /// By the workspaces' names.
-    pub workspaces: BTreeMap<String, usize>,
+    pub workspaces: BTreeMap<String, Workspace>,
+    /// Bytes that buffers may still take.
+    pub bytes_left: u64,
+}
+
+/// A workspace in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Workspace {
+    /// Its index in the simulator's memory.
+    pub index: usize,
+    /// What it held at first.
+    pub init: WorkspaceInit,
+}
+
+impl Places {
+    /// Takes what a buffer needs off the bytes that are left.
+    ///
+    /// # Errors
+    /// It needs more.
+    pub fn take(&mut self, name: &str, bytes: u64) -> Result<(), Error> {
+        self.bytes_left = self
+            .bytes_left
+            .checked_sub(bytes)
+            .ok_or_else(|| Error::TooLarge {
+                name: name.to_owned(),
+                bytes,
+                left: self.bytes_left,
+            })?;
+        Ok(())
+    }
 }
 
 /// Evaluates a kernel's launch; workspaces that are new are added to the memory.
@@ -40,17 +69,24 @@ pub fn evaluate(
         arguments.push(match parameter {
             Parameter::Tensor(name) => Argument::Buffer(tensor(places, name)?),
             Parameter::Scalar { scalar, bytes } => Argument::Scalar(bits(scalar, bytes)),
-            Parameter::Workspace { name, bytes } => {
-                let index = *places.workspaces.entry(name.to_owned()).or_insert_with(|| {
-                    memory.add(Buffer {
+            Parameter::Workspace { name, bytes, init } => {
+                if !places.workspaces.contains_key(name) {
+                    places.take(name, bytes as u64)?;
+                }
+                let place = places.workspaces.entry(name.to_owned()).or_insert_with(|| {
+                    let index = memory.add(Buffer {
                         name: name.to_owned(),
                         access: BufferAccess::Workspace,
-                        contents: Contents::Bytes(vec![0; bytes]),
+                        contents: match init {
+                            WorkspaceInit::Zero => Contents::Bytes(vec![0; bytes]),
+                            WorkspaceInit::None => Contents::Uninitialized(bytes),
+                        },
                         align: WORKSPACE_ALIGNMENT,
                         pending: false,
-                    })
+                    });
+                    Workspace { index, init }
                 });
-                Argument::Buffer(index)
+                Argument::Buffer(place.index)
             }
             Parameter::TensorMap {
                 map,
@@ -84,20 +120,27 @@ fn symbols(problem: &Problem<'_>, kernel: &Kernel, multiprocessors: u32) -> Resu
     symbols.insert("num_sms".to_owned(), i64::from(multiprocessors));
     let mut ctas = 1;
     if let Ok(target) = Target::parse(&kernel.target) {
-        let threads: u32 = kernel.block.iter().product();
-        let shared = launch::shared_bytes(kernel, &symbols)? + kernel.static_shared_bytes.unwrap_or(0);
+        // What no device has is refused with the launch; here it must only be counted.
+        let count = |numbers: &[u32]| {
+            numbers
+                .iter()
+                .fold(1, |product: u64, n| product.saturating_mul(u64::from(*n).max(1)))
+        };
+        let threads = count(&kernel.block);
+        let dynamic = u64::from(launch::shared_bytes(kernel, &symbols)?);
+        let shared = dynamic + u64::from(kernel.static_shared_bytes.unwrap_or(0));
         // Each CTA takes 1024 bytes besides its own (CUDA C++ Programming Guide, Shared Memory of 8.x and 9.0).
-        let by_shared = target.shared_per_sm / (shared + 1024);
-        let by_registers = kernel.registers.map_or(u32::MAX, |registers| {
-            target.registers_per_sm / (registers.max(1) * threads.max(1))
+        let by_shared = u64::from(target.shared_per_sm) / (shared + 1024);
+        let by_registers = kernel.registers.map_or(u64::MAX, |registers| {
+            u64::from(target.registers_per_sm) / threads.saturating_mul(u64::from(registers).max(1))
         });
-        ctas = (target.threads_per_sm / threads.max(1))
-            .min(target.ctas_per_sm)
+        ctas = (u64::from(target.threads_per_sm) / threads)
+            .min(u64::from(target.ctas_per_sm))
             .min(by_shared)
             .min(by_registers)
             .max(1);
     }
-    symbols.insert("ctas_per_sm".to_owned(), i64::from(ctas));
+    symbols.insert("ctas_per_sm".to_owned(), ctas as i64);
     Ok(symbols)
 }
 
@@ -139,6 +182,22 @@ mod tests {
         assert_eq!(launch.grid, [3, 1, 1]);
         assert_eq!(launch.arguments.len(), kernel.args.len());
         assert!(launch.arguments.contains(&Argument::Buffer(0)));
+    }
+
+    /// Whatever a manifest claims, an expression of its launch has a value and the driver's rules refuse the rest.
+    #[test]
+    fn what_no_device_has_is_counted_without_overflow() {
+        let text = include_str!("../../../bundle/testdata/rms_norm.json");
+        let mut manifest: Manifest = serde_json::from_str(text).unwrap();
+        let function = &mut manifest.functions[0];
+        let kernel = &mut function.kernels[0];
+        kernel.registers = Some(1 << 24);
+        kernel.block = [u32::MAX; 3];
+        kernel.static_shared_bytes = Some(u32::MAX);
+        let sizes = BTreeMap::from([("m".to_owned(), 5)]);
+        let problem = Problem::new(function, sizes, BTreeMap::new(), BTreeMap::new()).unwrap();
+        let symbols = symbols(&problem, &function.kernels[0], 132).unwrap();
+        assert_eq!(symbols["ctas_per_sm"], 1);
     }
 
     #[test]

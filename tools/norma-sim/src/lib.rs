@@ -6,6 +6,7 @@
 //! | a bundle's modules and manifest, from a folder or compiled in memory | [`Bundle`] |
 //! | its kernels launched in order on simulated memory, once | [`run::run`] |
 //! | the same under several seeds, compared with each other and with the oracle | [`judge::judge`] |
+//! | what each access moves between the memories, for a cost model to be held to | [`traffic::measure`] |
 //! | the same for kernels with a mistake put in, which must be caught | [`mutants::mutants`] |
 
 pub mod bundle;

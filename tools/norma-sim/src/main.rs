@@ -7,10 +7,11 @@ mod progress;
 mod report;
 mod session;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use norma_command_line::output;
+use norma_sim::Error;
 
 use crate::options::Options;
 
@@ -22,32 +23,35 @@ fn main() -> ExitCode {
     let mut diagnostics = String::new();
     let outcome = match options.mutants {
         Some(_) => mutants_session::run(&options, &mut diagnostics).map(|session| {
-            let text = match options.json {
+            let text = match options.run.json {
                 true => session.json(),
                 false => session.text(),
             };
             (text, session.passed())
         }),
         None => session::run(&options, &mut diagnostics).map(|session| {
-            let text = match options.json {
+            let text = match options.run.json {
                 true => report::json(&session),
                 false => report::text(&session, &options),
             };
             (text, session.passed())
         }),
     };
-    eprint!("{diagnostics}");
-    let (text, passed) = match outcome {
-        Ok(told) => told,
-        Err(error) => {
-            report::error(&error);
-            return match error.is_internal() {
-                true => ExitCode::from(EXIT_INTERNAL),
-                false => ExitCode::FAILURE,
-            };
-        }
-    };
-    // A reader that has closed the pipe does not change what was found.
-    let _ = io::stdout().write_all(text.as_bytes());
-    ExitCode::from(u8::from(!passed))
+    output::message(&diagnostics);
+    let told = outcome.and_then(|(text, passed)| {
+        output::report(text.as_bytes())?;
+        Ok(passed)
+    });
+    match told {
+        Ok(passed) => ExitCode::from(u8::from(!passed)),
+        Err(error) => refuse(&error),
+    }
+}
+
+fn refuse(error: &Error) -> ExitCode {
+    report::error(error);
+    match error.is_internal() {
+        true => ExitCode::from(EXIT_INTERNAL),
+        false => ExitCode::FAILURE,
+    }
 }

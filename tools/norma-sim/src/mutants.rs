@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use crate::bundle::Bundle;
 use crate::error::Error;
 use crate::judge::{Difference, Request, difference};
-use crate::run::{Run, run};
+use crate::run::{Run, fitting, run};
 
 /// A mutant that waits in a loop counts as endless after so many times the instructions of the right kernel.
 const PATIENCE: u64 = 8;
@@ -181,6 +181,7 @@ struct Trial<'a> {
 impl<'a> Trial<'a> {
     /// Runs the function as it is; nothing if that is wrong.
     fn new(bundle: &Bundle, problem: &'a Problem<'a>, request: &Request) -> Result<Option<Self>, Error> {
+        fitting(problem, &request.options)?;
         let mut trial = Self {
             problem,
             request: request.clone(),

@@ -30,7 +30,7 @@ pub struct MutantsSession {
 /// See [`Error`]; a function that is wrong as it is has no mutants to judge.
 pub fn run(options: &Options, diagnostics: &mut String) -> Result<MutantsSession, Error> {
     let bundle = input::bundle(options, diagnostics)?;
-    let function = bundle.function(options.function.as_deref())?;
+    let function = options.run.function(&bundle.manifest)?;
     let problem = input::problem(options, function)?;
     let request = input::request(options);
     let chosen = options.mutants.iter().flatten();

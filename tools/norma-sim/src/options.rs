@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use norma_command_line::{RunOptions, stated};
 use norma_compiler::{Level, Target};
-use norma_oracle::Fill;
-use norma_oracle::setting::Setting;
 use norma_simulator::Approximation;
 use norma_simulator::mutation::Concern;
 
@@ -19,34 +18,19 @@ use norma_simulator::mutation::Concern;
 pub struct Options {
     /// A bundle's folder, or a .mlir file; `-` is standard input
     pub input: PathBuf,
-    /// The function to run; the first where not given
-    #[arg(long, value_name = "NAME")]
-    pub function: Option<String>,
+    /// Which function is run, and on what
+    #[command(flatten)]
+    pub run: RunOptions,
     /// The level of the module; found out by its ops where not given
     #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
     pub from: Option<Level>,
     /// A `#norm.schedule<...>` for every kernel, in place of the compiler's choice
-    #[arg(long, value_name = "ATTRIBUTE")]
+    #[arg(long, value_name = "ATTRIBUTE", value_parser = stated)]
     pub schedule: Option<String>,
     /// What to compile for
     #[arg(long, value_name = "TARGET", value_parser = parse_target, default_value = "sm_90a")]
     pub target: &'static Target,
-    /// A size that the function leaves open, such as m=4
-    #[arg(long = "size", value_name = "NAME=N")]
-    pub sizes: Vec<Setting<i64>>,
-    /// A stride that the function leaves open, in elements; dense where not given
-    #[arg(long = "stride", value_name = "NAME=N")]
-    pub strides: Vec<Setting<i64>>,
-    /// A scalar argument, such as eps=1e-5
-    #[arg(long = "scalar", value_name = "NAME=X")]
-    pub scalars: Vec<Setting<f64>>,
-    /// What the inputs hold
-    #[arg(long, value_enum, default_value_t = Fill::Normal)]
-    pub fill: Fill,
-    /// The seed of the inputs, and of the first run
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
-    /// How many runs, under this and the following seeds
+    /// How many runs, under --seed and the following seeds
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
     pub seeds: u64,
     /// How approximate instructions err
@@ -61,9 +45,12 @@ pub struct Options {
     /// Compare the results, bit for bit, with those that norma-run --write-outputs left in this folder
     #[arg(long, value_name = "DIR")]
     pub compare_outputs: Option<PathBuf>,
-    /// How many rows to compare where there are many; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub rows_checked: usize,
+    /// How many bytes the tensors and workspaces may take
+    #[arg(long, value_name = "N", default_value_t = norma_simulator::Options::default().byte_limit)]
+    pub max_bytes: u64,
+    /// How many CTAs a kernel's grid may have
+    #[arg(long, value_name = "N", default_value_t = norma_simulator::Options::default().cta_limit)]
+    pub max_ctas: u64,
     /// Report bank conflicts and coalescing of each access
     #[arg(long)]
     pub traffic: bool,
@@ -71,12 +58,10 @@ pub struct Options {
     #[arg(long, value_name = "CONCERN", value_enum, num_args = 0.., require_equals = true, value_delimiter = ',',
           default_missing_value = "all", conflicts_with_all = ["traffic", "compare_outputs"])]
     pub mutants: Option<Vec<Mutants>>,
-    /// Write one JSON object instead of text
-    #[arg(long)]
-    pub json: bool,
 }
 
-const EXIT_STATUS: &str = "Exit status: 0 right, 1 something was found or the input is at fault, 2 the command line is wrong, \
+const EXIT_STATUS: &str = "Exit status: 0 right, 1 something was found, the input is at fault or the report \
+                           cannot be written, 2 the command line is wrong, \
                            70 Norma is at fault";
 
 /// How approximate instructions err.

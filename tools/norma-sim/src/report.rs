@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use norma_command_line::output::message;
 use norma_compiler::Kind;
 use norma_sim::Error;
 use norma_sim::traffic::KernelTraffic;
 use norma_simulator::Finding;
 use norma_simulator::program::Site;
+use norma_simulator::traffic::Sectors;
 use serde_json::{Value, json};
 
 use crate::options::Options;
@@ -16,17 +18,20 @@ use crate::session::Session;
 pub fn error(error: &Error) {
     if let Error::Compile(error) = error {
         if !error.is_diagnosed() {
-            eprintln!("error: {error}");
+            message(format_args!("error: {error}\n"));
         }
         for note in error.notes() {
-            eprintln!("note: {note}");
+            message(format_args!("note: {note}\n"));
         }
         if error.kind() == Kind::Internal {
-            eprintln!("note: please report this, with the input and the command line");
+            message("note: please report this, with the input and the command line\n");
         }
         return;
     }
-    eprintln!("error: {error}");
+    message(format_args!("error: {error}\n"));
+    if let Some(remedy) = error.remedy() {
+        message(format_args!("note: {remedy}\n"));
+    }
 }
 
 /// Findings as a compiler prints diagnostics, then a summary.
@@ -59,8 +64,8 @@ pub fn text(session: &Session, options: &Options) -> String {
             count => format!("{count} errors"),
         },
         match judgement.seeds {
-            1 => format!("seed {}", options.seed),
-            count => format!("{count} seeds from {}", options.seed),
+            1 => format!("seed {}", options.run.seed),
+            count => format!("{count} seeds from {}", options.run.seed),
         }
     );
     if let Some(verification) = &judgement.verification {
@@ -131,6 +136,10 @@ pub fn site(site: &Site) -> Value {
     })
 }
 
+fn sectors(sectors: Sectors) -> Value {
+    json!({"requested": sectors.requested, "distinct": sectors.distinct})
+}
+
 fn traffic(traffic: &KernelTraffic) -> Value {
     let global = traffic.global.iter().map(|(place, counts)| {
         json!({
@@ -139,6 +148,8 @@ fn traffic(traffic: &KernelTraffic) -> Value {
             "lines": counts.lines,
             "sectors": counts.sectors,
             "ideal_sectors": counts.ideal_sectors,
+            "distinct_sectors": counts.of_sectors().distinct,
+            "writes": counts.writes,
         })
     });
     let shared = traffic.shared.iter().map(|(place, counts)| {
@@ -153,5 +164,7 @@ fn traffic(traffic: &KernelTraffic) -> Value {
         "kernel": traffic.kernel,
         "global": global.collect::<Vec<_>>(),
         "shared": shared.collect::<Vec<_>>(),
+        "read": sectors(traffic.totals.read),
+        "written": sectors(traffic.totals.written),
     })
 }

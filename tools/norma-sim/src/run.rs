@@ -24,12 +24,28 @@ pub struct Run {
     pub findings: Vec<Finding>,
     /// Every tensor as the kernels left it; what nobody wrote is poison.
     pub images: Images,
-    /// Every workspace.
+    /// Every workspace that was zero at first.
     pub workspaces: BTreeMap<String, Vec<u8>>,
     /// Instructions times the threads that executed them.
     pub thread_instructions: u64,
     /// Bank conflicts and coalescing of each kernel, if asked for.
     pub traffic: Vec<KernelTraffic>,
+}
+
+/// Checks, before anything is laid out, that the tensors of a problem take no more than [`Options::byte_limit`]; gives the
+/// places of none.
+///
+/// # Errors
+/// They take more.
+pub(crate) fn fitting(problem: &Problem<'_>, options: &Options) -> Result<Places, Error> {
+    let mut places = Places {
+        bytes_left: options.byte_limit,
+        ..Places::default()
+    };
+    for tensor in problem.function.tensors() {
+        places.take(&tensor.name, problem.span_bytes(tensor) as u64)?;
+    }
+    Ok(places)
 }
 
 /// Runs the kernels of `problem` on `inputs`. A kernel with findings is the last.
@@ -47,8 +63,8 @@ pub fn run(
         target: bundle.target()?,
         ..options.clone()
     };
+    let mut places = fitting(problem, options)?;
     let mut memory = Memory::new(options.seed);
-    let mut places = Places::default();
     for tensor in problem.function.tensors() {
         let align = match options.traffic {
             true => tensor.align.max(ALLOCATED_ALIGN),
@@ -59,7 +75,16 @@ pub fn run(
         places.tensors.insert(tensor.name.clone(), index);
     }
     let mut run = Run::default();
-    for kernel in &problem.function.kernels {
+    for (position, kernel) in problem.function.kernels.iter().enumerate() {
+        if position > 0 {
+            // A kernel that may start before the one ahead has ended finds neither these nor what it overwrites.
+            let outputs = problem.function.outputs.iter();
+            let outputs = outputs.filter_map(|output| places.tensors.get(&output.name).copied());
+            let workspaces = places.workspaces.values().map(|workspace| workspace.index);
+            outputs
+                .chain(workspaces)
+                .for_each(|index| memory.set_pending(index));
+        }
         let launch = evaluate(problem, kernel, options.target.part.sms, &mut memory, &mut places)?;
         let program = bundle.program(kernel)?;
         let outcome = norma_simulator::run(program, &launch, &mut memory, options, progress)?;
@@ -77,8 +102,11 @@ pub fn run(
     for (name, index) in places.tensors {
         run.images.insert(name, image(&memory, index));
     }
-    for (name, index) in places.workspaces {
-        run.workspaces.insert(name, memory.bytes(index).to_vec());
+    for (name, workspace) in places.workspaces {
+        if workspace.init.is_zero() {
+            run.workspaces
+                .insert(name, memory.bytes(workspace.index).to_vec());
+        }
     }
     Ok(run)
 }
@@ -111,4 +139,30 @@ fn image(memory: &Memory, index: usize) -> Image {
         image.body_mut()[written.clone()].copy_from_slice(&bytes[written]);
     }
     image
+}
+
+#[cfg(test)]
+mod tests {
+    use norma_bundle::Manifest;
+
+    use super::*;
+
+    #[test]
+    fn tensors_that_take_too_much_are_refused_before_they_are_laid_out() {
+        let text = include_str!("../../../bundle/testdata/rms_norm.json");
+        let manifest: Manifest = serde_json::from_str(text).unwrap();
+        let sizes = BTreeMap::from([("m".to_owned(), 100_000_000)]);
+        let function = &manifest.functions[0];
+        let problem = Problem::new(function, sizes, BTreeMap::new(), BTreeMap::new()).unwrap();
+        let error = fitting(&problem, &Options::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "'x' takes 819200000000 bytes of simulated memory, and 1073741824 are left"
+        );
+        let options = Options {
+            byte_limit: 1 << 42,
+            ..Options::default()
+        };
+        assert!(fitting(&problem, &options).is_ok());
+    }
 }

@@ -38,7 +38,7 @@ impl Session {
 /// See [`Error`]. What the kernels do wrong is no error, but part of the session.
 pub fn run(options: &Options, diagnostics: &mut String) -> Result<Session, Error> {
     let bundle = input::bundle(options, diagnostics)?;
-    let function = bundle.function(options.function.as_deref())?;
+    let function = options.run.function(&bundle.manifest)?;
     let problem = input::problem(options, function)?;
     let request = input::request(options);
     let mut bar = Bar::new(options.seeds);

@@ -2,8 +2,15 @@
 
 use std::fmt;
 
+use norma_oracle::problem::Problem;
+use norma_oracle::{Fill, memory};
+use norma_simulator::Options;
 use norma_simulator::program::{Program, Site, SiteId};
-use norma_simulator::traffic::{GlobalTraffic, SharedTraffic, Traffic};
+use norma_simulator::traffic::{GlobalTraffic, SharedTraffic, Totals, Traffic};
+
+use crate::bundle::Bundle;
+use crate::error::Error;
+use crate::run::{fitting, run};
 
 /// The counts of a kernel, worst first.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +21,27 @@ pub struct KernelTraffic {
     pub global: Vec<(Site, GlobalTraffic)>,
     /// Accesses to shared memory.
     pub shared: Vec<(Site, SharedTraffic)>,
+    /// Of all accesses to global memory together.
+    pub totals: Totals,
+}
+
+/// Counts what each kernel of a problem moves, in a run of the plain schedule. Where control flow depends on values, they
+/// are those of [`Fill::Normal`].
+///
+/// # Errors
+/// As [`run`]; or the kernels do something wrong, so that their counts are not those of a whole run.
+pub fn measure(bundle: &Bundle, problem: &Problem<'_>) -> Result<Vec<KernelTraffic>, Error> {
+    let options = Options {
+        traffic: true,
+        ..Options::default()
+    };
+    fitting(problem, &options)?;
+    let inputs = memory::inputs(problem, Fill::Normal, options.seed);
+    let run = run(bundle, problem, &inputs, &options, &mut |_| ())?;
+    match run.findings.first() {
+        Some(finding) => Err(Error::Request(finding.to_string())),
+        None => Ok(run.traffic),
+    }
 }
 
 impl KernelTraffic {
@@ -22,10 +50,11 @@ impl KernelTraffic {
         let site = |id: SiteId| program.sites.get(id as usize).cloned().unwrap_or_default();
         let mut named = Self {
             kernel: kernel.to_owned(),
+            totals: traffic.totals(),
             global: traffic
                 .global
                 .iter()
-                .map(|(id, counts)| (site(*id), *counts))
+                .map(|(id, counts)| (site(*id), counts.clone()))
                 .collect(),
             shared: traffic
                 .shared
@@ -55,12 +84,13 @@ impl fmt::Display for KernelTraffic {
         for (site, counts) in &self.global {
             writeln!(
                 f,
-                "  {}: global, {} warp accesses, {} lines, {} sectors of 32 bytes where {} would do",
+                "  {}: global, {} warp accesses, {} lines, {} sectors of 32 bytes where {} would do, {} of them distinct",
                 place(site),
                 counts.accesses,
                 counts.lines,
                 counts.sectors,
-                counts.ideal_sectors
+                counts.ideal_sectors,
+                counts.of_sectors().distinct
             )?;
         }
         for (site, counts) in &self.shared {
@@ -73,6 +103,42 @@ impl fmt::Display for KernelTraffic {
                 counts.ideal_wavefronts
             )?;
         }
-        Ok(())
+        let Totals { read, written } = self.totals;
+        writeln!(
+            f,
+            "  in all: {} sectors read, {} of them distinct, and {} written, {} of them distinct",
+            read.requested, read.distinct, written.requested, written.distinct
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use norma_compiler::compile::{Input, Outcome};
+    use norma_compiler::{CompileOptions, Target};
+
+    use super::*;
+
+    #[test]
+    fn a_kernel_moves_at_least_what_its_manifest_says() {
+        let input = Input {
+            name: "rms_norm.mlir",
+            text: include_str!("../../../examples/rms_norm.mlir"),
+        };
+        let options = CompileOptions::new(Target::parse("sm_90a").unwrap());
+        let bundle = Bundle::compile(input, &options, &mut Outcome::default()).unwrap();
+        let function = bundle.manifest.function(None).unwrap();
+        let sizes = BTreeMap::from([("m".to_owned(), 3)]);
+        let problem = Problem::new(function, sizes, BTreeMap::new(), BTreeMap::new()).unwrap();
+        let traffic = measure(&bundle, &problem).unwrap();
+        let Totals { read, written } = traffic[0].totals;
+        // Three rows of 8192 bytes each way, and the weights.
+        assert_eq!((read.distinct, written.distinct), (4 * 256, 3 * 256));
+        assert!(read.requested >= read.distinct);
+        assert_eq!(written.requested, written.distinct);
+        let by_site: u64 = traffic[0].global.iter().map(|(_, counts)| counts.sectors).sum();
+        assert_eq!(by_site, read.requested + written.requested);
     }
 }

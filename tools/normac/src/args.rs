@@ -1,8 +1,10 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use norma_command_line::stated;
 use norma_compiler::{Level, Target};
 
 /// Compiles norm functions ahead of time into a bundle: a manifest and one cubin per kernel module.
@@ -32,7 +34,7 @@ pub struct Args {
     pub from: Level,
 
     /// A `#norm.schedule<...>` for every kernel, in place of the compiler's choice.
-    #[arg(long, value_name = "ATTRIBUTE")]
+    #[arg(long, value_name = "ATTRIBUTE", value_parser = stated)]
     pub schedule: Option<String>,
 
     /// Keep the modules of level nvvm in the bundle, for norma-sim.
@@ -57,6 +59,33 @@ pub struct Args {
 }
 
 impl Args {
+    /// Checks what options say together.
+    ///
+    /// # Errors
+    /// Standard input is to be read twice, or there is no one place for what --emit prints.
+    pub fn check(&self) -> Result<(), String> {
+        if self
+            .inputs
+            .iter()
+            .filter(|input| *input == Path::new("-"))
+            .count()
+            > 1
+        {
+            return Err("standard input can be read once: '-' is given twice".to_owned());
+        }
+        let Some(level) = self.emit else { return Ok(()) };
+        let (inputs, targets) = (self.inputs.len(), self.target.len());
+        if inputs * targets > 1 {
+            return Err(format!(
+                "--emit prints one module: expected one input and one target, got {inputs} and {targets}"
+            ));
+        }
+        if level == Level::Cubin && self.output.is_none() && io::stdout().is_terminal() {
+            return Err("a cubin is no text for a terminal: give its file by --output".to_owned());
+        }
+        Ok(())
+    }
+
     /// Leaves each target once, where it first stands.
     pub fn drop_repeated_targets(&mut self) {
         let mut seen = Vec::new();

@@ -1,11 +1,8 @@
 //! Runs the compiler over every input and target.
 
-use std::fs;
-use std::io::{self, Write};
-
 use indicatif::{ProgressBar, ProgressStyle};
-use norma_bundle::manifest::directory_for;
-use norma_compiler::bundle::Bundle;
+use norma_command_line::output;
+use norma_compiler::bundle::{Bundle, write_all};
 use norma_compiler::compile::{self, Input, Outcome};
 use norma_compiler::timing::Timing;
 use norma_compiler::{CompileOptions, Error, Level, Result, Target};
@@ -13,6 +10,7 @@ use norma_compiler::{CompileOptions, Error, Level, Result, Target};
 use crate::args::Args;
 use crate::explain::explain;
 use crate::input::InputText;
+use crate::output_file;
 use crate::report;
 
 /// Prints a level of each input, for each target.
@@ -27,7 +25,7 @@ pub fn emit(args: &Args, inputs: &[InputText], level: Level) -> Result<()> {
         Ok(())
     })?;
     match &args.output {
-        Some(path) => fs::write(path, bytes)
+        Some(path) => output_file::write(path, &bytes)
             .map_err(|error| Error::user(format!("cannot write '{}': {error}", path.display())))?,
         None => to_stdout(&bytes)?,
     }
@@ -53,9 +51,7 @@ pub fn bundles(args: &Args, inputs: &[InputText]) -> Result<()> {
         Ok(())
     })?;
     if let Some(root) = &args.output {
-        for (target, bundle) in &bundles {
-            bundle.write(&directory_for(root, target.name, bundles.len()))?;
-        }
+        write_all(root, bundles.iter().map(|(_, bundle)| bundle))?;
     }
     if args.json {
         let manifests: Vec<_> = bundles.iter().map(|(_, bundle)| &bundle.manifest).collect();
@@ -68,7 +64,7 @@ pub fn bundles(args: &Args, inputs: &[InputText]) -> Result<()> {
             .collect();
         // With --json standard output is JSON alone.
         if args.json {
-            eprint!("{text}")
+            output::message(text)
         } else {
             to_stdout(text.as_bytes())?
         }
@@ -107,7 +103,7 @@ fn for_each(
                 &options,
                 &mut outcome,
             );
-            progress.suspend(|| eprint!("{}", outcome.diagnostics));
+            progress.suspend(|| output::message(&outcome.diagnostics));
             timing.merge(&outcome.timing);
             result?;
             progress.inc(1);
@@ -130,12 +126,5 @@ fn progress(steps: usize) -> ProgressBar {
 }
 
 fn to_stdout(bytes: &[u8]) -> Result<()> {
-    let mut output = io::stdout().lock();
-    match output.write_all(bytes).and_then(|()| output.flush()) {
-        // A reader that has closed the pipe has what it wanted.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::user(format!("cannot write to standard output: {error}")))
-        }
-        _ => Ok(()),
-    }
+    output::report(bytes).map_err(|error| Error::user(error.to_string()))
 }

@@ -4,11 +4,13 @@ mod args;
 mod build;
 mod explain;
 mod input;
+mod output_file;
 mod report;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use norma_compiler::Result;
 
 use args::Args;
@@ -17,6 +19,9 @@ use input::InputText;
 fn main() -> ExitCode {
     let mut args = Args::parse();
     args.drop_repeated_targets();
+    if let Err(message) = args.check() {
+        Args::command().error(ErrorKind::ValueValidation, message).exit();
+    }
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

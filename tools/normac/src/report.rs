@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use norma_bundle::Manifest;
+use norma_command_line::output::message;
 use norma_compiler::timing::Timing;
 use norma_compiler::{Error, Kind, Result};
 use serde_json::{Map, Value, json};
@@ -13,13 +14,13 @@ const EXIT_INTERNAL: u8 = 70;
 /// Prints an error that diagnostics have not told yet.
 pub fn error(error: &Error) {
     if !error.is_diagnosed() {
-        eprintln!("error: {error}");
+        message(format_args!("error: {error}\n"));
     }
     for note in error.notes() {
-        eprintln!("note: {note}");
+        message(format_args!("note: {note}\n"));
     }
     if error.kind() == Kind::Internal {
-        eprintln!("note: please report this, with the input and the command line");
+        message("note: please report this, with the input and the command line\n");
     }
 }
 
@@ -35,9 +36,9 @@ pub fn exit_code(error: &Error) -> ExitCode {
 pub fn timing(timing: &Timing) {
     let total: f64 = timing.stages().iter().map(|(_, time)| time.as_secs_f64()).sum();
     for (stage, time) in timing.stages() {
-        eprintln!("{stage:12}{:9.2} ms", time.as_secs_f64() * 1e3);
+        message(format_args!("{stage:12}{:9.2} ms\n", time.as_secs_f64() * 1e3));
     }
-    eprintln!("{:12}{:9.2} ms", "total", total * 1e3);
+    message(format_args!("{:12}{:9.2} ms\n", "total", total * 1e3));
 }
 
 /// Manifests, and times in milliseconds if there are any, as one JSON object.

@@ -142,14 +142,14 @@ mod tests {
     fn every_kernel_shows_schedule_registers_spills_bytes_and_cubin() {
         let bundle = tempfile::tempdir().unwrap();
         fs::write(bundle.path().join("k.cubin"), "1234").unwrap();
-        let kernel = json!({"symbol": "k", "target": "sm_90a", "cubin": "k.cubin", "schedule": "#norm.schedule<rows = 2>",
+        let kernel = json!({"symbol": "k", "target": "sm_90a", "cubin": "k.cubin", "schedule": "#norm.schedule<spread = [[grid], [lane(32)]]>",
             "grid": ["ceildiv(m, 2)", 1, 1], "block": [256, 1, 1], "cluster": [1, 1, 1], "registers": 40,
             "spill_bytes": 0, "static_shared_bytes": 32, "shared_bytes": 0, "bytes_read": "m*8192 + 8192",
             "bytes_written": "m*8192"});
         let text = describe(&json!({"functions": [{"kernels": [kernel]}]}), bundle.path());
         for expected in [
             "k for sm_90a",
-            "#norm.schedule<rows = 2>",
+            "#norm.schedule<spread = [[grid], [lane(32)]]>",
             "grid ceildiv(m, 2) x 1 x 1, block 256 x 1 x 1",
             "40 a thread, 0 bytes spilled",
             "reads m*8192 + 8192, writes m*8192",

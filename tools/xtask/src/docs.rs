@@ -110,7 +110,34 @@ fn generate(page: &Page, root: &Path, setup: &Setup) -> Result<String, Failure> 
         .arg("-Idialects")
         .arg("-I")
         .arg(setup.llvm.prefix.join("include"));
-    child::ask(&mut tblgen)
+    let mut text = child::ask(&mut tblgen)?;
+    if page.output.ends_with(SCALAR_OPS) {
+        text += &scalar_ops();
+    }
+    Ok(text)
+}
+
+/// The page that says which ops of other dialects a kernel may hold.
+const SCALAR_OPS: &str = "norm/norm.md";
+
+/// The table of scalar ops, as a section of its own.
+fn scalar_ops() -> String {
+    format!(
+        "\n## Scalar ops\n\n\
+         What a kernel may hold beside the ops above: `arith.constant`, and the ops of this table, which \
+         `bundle/src/scalar_op.rs` holds.\n\
+         Everything else is refused by `norm-form-kernels`. `index` counts as i64.\n\n\
+         Errors are in ulp of f32 for types up to f32, before the result is rounded to its type, and in ulp of f64 for \
+         f64. An op that is\n\
+         rounded once gives the same bits in every kernel. One that errs may take operands and results below the \
+         smallest normal f32,\n\
+         1.2e-38, for zero; the others keep them. The error of `math.exp` and `math.expm1` grows by 1.2 ulp for each 1 of \
+         the operand's\n\
+         magnitude. Poison, as of a conversion out of range, a shift by the width or a division by zero, is some value: \
+         results that depend\n\
+         on it are counted as undefined and not compared.\n\n{}",
+        norma_bundle::scalar_op::markdown()
+    )
 }
 
 #[cfg(test)]

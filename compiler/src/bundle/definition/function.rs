@@ -3,29 +3,44 @@
 use std::collections::HashMap;
 
 use melior::ir::operation::OperationLike;
-use melior::ir::{BlockLike, BlockRef, Module, OperationRef, RegionLike, Value, ValueLike};
+use melior::ir::{BlockLike, Module, OperationRef, RegionLike, Value, ValueLike};
 use norma_bundle::Expression;
 use norma_bundle::definition::{Definition, Intermediate, Statement};
-use norma_dialects::norm::{ComputeOp, KernelOp, LaunchOp};
+use norma_bundle::manifest::ScalarValue;
+use norma_bundle::program::{Number, Step};
+use norma_dialects::norm::{ComputeOp, KernelOp, LaunchOp, NumSmsOp};
 use norma_passes::mlir::values::key;
 use norma_passes::mlir::{types, walk};
 
 use super::program::{self, View};
 use super::{extent, intermediate_name, named, scalar, tensor_name};
-use crate::bundle::host;
+use crate::bundle::host::{self, HostScalar, Root};
 
 /// Reads a function; nothing if an op of it has no form in a definition.
 pub(super) fn read(function: OperationRef, module: &Module) -> Option<Definition> {
     let block = function.region(0).ok()?.first_block()?;
     let mut reader = Reader {
         module,
-        arguments: arguments(block)?,
+        arguments: Vec::new(),
         tensors: HashMap::new(),
+        scalars: HashMap::new(),
         definition: Definition::default(),
     };
     for index in 0..block.argument_count() {
         let argument = Value::from(block.argument(index).ok()?);
-        reader.tensors.insert(key(argument), tensor_name(index));
+        let name = tensor_name(index);
+        let attributes = host::attributes(function, index);
+        if let Some(scalar) = host::scalar(index, argument.r#type(), attributes) {
+            reader
+                .scalars
+                .insert(key(argument), scalar_step(scalar, argument)?);
+            reader.arguments.push(None);
+        } else {
+            reader
+                .arguments
+                .push(Some((name.clone(), shape(&name, argument)?)));
+            reader.tensors.insert(key(argument), name);
+        }
     }
     let ops = walk::in_block(block);
     let end = ops.iter().find(|op| walk::has_name(**op, "func.return"))?;
@@ -39,23 +54,45 @@ pub(super) fn read(function: OperationRef, module: &Module) -> Option<Definition
     (!reader.definition.statements.is_empty()).then_some(reader.definition)
 }
 
-/// The shapes of a function's arguments.
-fn arguments(block: BlockRef) -> Option<Vec<Vec<Expression>>> {
-    (0..block.argument_count())
-        .map(|index| shape(&tensor_name(index), block.argument(index).ok()?.into()))
-        .collect()
-}
-
 fn shape(tensor: &str, value: Value) -> Option<Vec<Expression>> {
     let extents = types::shape(value.r#type())?.into_iter().enumerate();
     Some(extents.map(|(axis, size)| extent(tensor, axis, size)).collect())
 }
 
+/// A number that the caller passes, as a step.
+fn scalar_step(scalar: HostScalar, argument: Value) -> Option<Step> {
+    let value = match scalar.default {
+        ScalarValue::Float(value) => value,
+        ScalarValue::Expression(value) => Number::Integer(value.as_integer()?),
+    };
+    Some(Step::Scalar {
+        name: scalar.name,
+        value,
+        element: scalar::element(argument.r#type())?,
+    })
+}
+
+/// Ops that only say how large scratch is, or how a buffer is seen: launches follow them back.
+const HOST_ONLY: [&str; 9] = [
+    "affine.apply",
+    "affine.max",
+    "affine.min",
+    "arith.constant",
+    "memref.alloc",
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.dim",
+    NumSmsOp::NAME,
+];
+
 struct Reader<'m, 'c> {
     module: &'m Module<'c>,
-    arguments: Vec<Vec<Expression>>,
+    /// By argument: the name and the shape of a tensor.
+    arguments: Vec<Option<(String, Vec<Expression>)>>,
     /// The names of the tensors that values are.
     tensors: HashMap<usize, String>,
+    /// The steps of the numbers that the caller passes, by the values that they are.
+    scalars: HashMap<usize, Step>,
     definition: Definition,
 }
 
@@ -65,8 +102,10 @@ impl Reader<'_, '_> {
             Statement::Program(self.launch(launch)?)
         } else if let Some(compute) = ComputeOp::from_op(op) {
             Statement::Program(self.compute(compute)?)
-        } else if walk::has_name(op, "memref.collapse_shape") || walk::has_name(op, "memref.cast") {
-            // Launches follow these back to the arguments.
+        } else if HOST_ONLY.contains(&norma_dialects::op_name(op)) {
+            if walk::has_name(op, "memref.alloc") {
+                self.tensor(op.result(0).ok()?.into())?;
+            }
             return Some(());
         } else {
             Statement::Named(named::read(op, &mut |value| self.tensor(value))?)
@@ -91,7 +130,11 @@ impl Reader<'_, '_> {
     }
 
     fn compute(&mut self, compute: ComputeOp) -> Option<norma_bundle::Program> {
-        let tensors = [compute.inputs(), compute.outputs()].concat();
+        let (tensors, scalars): (Vec<_>, Vec<_>) = compute
+            .inputs()
+            .into_iter()
+            .partition(|input| types::is_tensor(input.r#type()));
+        let tensors = [tensors, compute.outputs()].concat();
         let views = tensors
             .into_iter()
             .map(|value| {
@@ -100,7 +143,21 @@ impl Reader<'_, '_> {
             })
             .collect::<Option<Vec<_>>>()?;
         let block = compute.body().ok()?.first_block()?;
-        program::read(block, views, compute.extents().ok()?, &compute.sizes().ok()?)
+        let scalars = self.steps(&scalars)?;
+        program::read(
+            block,
+            views,
+            scalars,
+            compute.extents().ok()?,
+            &compute.sizes().ok()?,
+        )
+    }
+
+    fn steps(&self, scalars: &[Value]) -> Option<Vec<Step>> {
+        scalars
+            .iter()
+            .map(|scalar| self.scalars.get(&key(*scalar)).cloned())
+            .collect()
     }
 
     fn launch(&mut self, launch: LaunchOp) -> Option<norma_bundle::Program> {
@@ -115,19 +172,40 @@ impl Reader<'_, '_> {
         if kernel.guards().is_some() {
             return None;
         }
-        let views = launch
-            .buffers()
+        let (buffers, scalars): (Vec<_>, Vec<_>) = launch
+            .arguments()
+            .into_iter()
+            .partition(|argument| types::is_memref(argument.r#type()));
+        let views = buffers
             .into_iter()
             .map(|value| {
-                let buffer = host::buffer(value)?;
+                let view = host::view(value)?;
+                let (tensor, shape) = match view.root {
+                    Root::Argument(argument) => self.arguments.get(argument)?.clone()?,
+                    Root::Allocation(value) => self.intermediate(self.tensors.get(&value)?)?,
+                };
                 Some(View {
-                    tensor: tensor_name(buffer.argument),
-                    shape: self.arguments.get(buffer.argument)?.clone(),
-                    groups: buffer.groups,
+                    tensor,
+                    shape,
+                    groups: view.groups,
                 })
             })
             .collect::<Option<Vec<_>>>()?;
         let block = kernel.body().ok()?.first_block()?;
-        program::read(block, views, kernel.extents().ok()?, &kernel.sizes().ok()?)
+        let scalars = self.steps(&scalars)?;
+        program::read(
+            block,
+            views,
+            scalars,
+            kernel.extents().ok()?,
+            &kernel.sizes().ok()?,
+        )
+    }
+
+    /// The name and the shape of an intermediate.
+    fn intermediate(&self, name: &str) -> Option<(String, Vec<Expression>)> {
+        let mut intermediates = self.definition.intermediates.iter();
+        let found = intermediates.find(|intermediate| intermediate.name == name)?;
+        Some((found.name.clone(), found.shape.clone()))
     }
 }

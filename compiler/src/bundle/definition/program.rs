@@ -29,9 +29,15 @@ pub(super) struct View {
     pub groups: Vec<Vec<usize>>,
 }
 
-/// Reads a body whose arguments are `views` and then the dims, of which `extents`, over the sizes that `sizes` names as
+/// Reads a body whose arguments are `views`, then `scalars`, and then the dims, of which `extents`, over the sizes that `sizes` names as
 /// pairs (view, axis), are the extents. Nothing if an op has no form in a program.
-pub(super) fn read(block: BlockRef, views: Vec<View>, extents: AffineMap, sizes: &[i64]) -> Option<Program> {
+pub(super) fn read(
+    block: BlockRef,
+    views: Vec<View>,
+    scalars: Vec<Step>,
+    extents: AffineMap,
+    sizes: &[i64],
+) -> Option<Program> {
     let symbols = sizes
         .chunks_exact(2)
         .map(|pair| {
@@ -41,10 +47,15 @@ pub(super) fn read(block: BlockRef, views: Vec<View>, extents: AffineMap, sizes:
         .collect::<Option<Vec<_>>>()?;
     let space = affine::results(extents, &[], &symbols)?;
     let mut reader = Reader {
+        first_dim: views.len() + scalars.len(),
         views,
         symbols,
         ..Reader::default()
     };
+    for (index, scalar) in scalars.into_iter().enumerate() {
+        let argument = block.argument(reader.views.len() + index).ok()?;
+        reader.define(scalar, &[argument.into()]);
+    }
     for op in walk::in_block(block) {
         reader.read_op(op)?;
     }
@@ -94,6 +105,8 @@ impl View {
 #[derive(Default)]
 struct Reader {
     views: Vec<View>,
+    /// Which argument of the block the first dim is.
+    first_dim: usize,
     symbols: Vec<Expression>,
     steps: Vec<Step>,
     values: HashMap<usize, Value>,
@@ -182,7 +195,7 @@ impl Reader {
         BlockArgument::try_from(value)
             .ok()?
             .argument_number()
-            .checked_sub(self.views.len())
+            .checked_sub(self.first_dim)
     }
 
     fn access(

@@ -2,11 +2,10 @@
 
 use melior::ir::attribute::{FloatAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, AttributeLike, OperationRef, Type, ValueLike};
-use norma_bundle::Element;
+use melior::ir::{Attribute, AttributeLike, OperationRef, ValueLike};
 use norma_bundle::program::{Number, Operation, Step, Value};
 use norma_dialects::op_name;
-use norma_passes::mlir::types;
+pub(super) use norma_passes::kernel::scalar_ops::element;
 
 /// An `arith` or `math` op, or a constant.
 pub(super) fn step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
@@ -34,6 +33,9 @@ pub(super) fn step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
         operands,
         predicate,
         saturate: false,
+        relaxed: op
+            .attribute("fastmath")
+            .is_ok_and(|flags| flags.to_string() != "#arith.fastmath<none>"),
         element,
     }))
 }
@@ -55,7 +57,7 @@ fn predicate(op: OperationRef, names: &[&str]) -> Option<String> {
         .map(|name| (*name).to_owned())
 }
 
-pub(super) fn number(attribute: Attribute) -> Option<Number> {
+pub(in crate::bundle) fn number(attribute: Attribute) -> Option<Number> {
     if attribute.is_float() {
         return Some(Number::Float(FloatAttribute::try_from(attribute).ok()?.value()));
     }
@@ -65,11 +67,4 @@ pub(super) fn number(attribute: Attribute) -> Option<Number> {
     Some(Number::Integer(
         IntegerAttribute::try_from(attribute).ok()?.value(),
     ))
-}
-
-pub(super) fn element(ty: Type) -> Option<Element> {
-    match types::element(ty).to_string().as_str() {
-        "index" => Some(Element::I64),
-        name => Element::from_name(name),
-    }
 }

@@ -21,6 +21,8 @@ const CONVERT_F4: Need = Need::Feature(Feature::ConvertF4);
 
 const UNLISTED: Need = Never("it is not among the operations this compiler generates code for");
 const FOREIGN: Need = Never("only the llvm and nvvm dialects reach code generation");
+const NOT_LOWERED: Need =
+    Never("no pass lowers it on these types; dialects/norm/norm.md lists the scalar ops of kernels");
 const NO_LIBRARY: Need = Never("there is no device library; use an approximation of the nvvm intrinsics");
 const NOT_FAST: Need = Never("only its approximation exists; it needs fastmath<afn> and f32");
 
@@ -139,6 +141,7 @@ pub(super) fn of(op: OperationRef) -> Vec<Need> {
         Some(("nvvm", name)) => of_nvvm(op, name),
         Some(("llvm", name)) => of_llvm(op, name),
         _ if matches!(name, "gpu.module" | "builtin.module" | "gpu.module_end") => Nothing,
+        Some(("arith" | "math", _)) => NOT_LOWERED,
         _ => FOREIGN,
     };
     let mut needs = vec![kind];

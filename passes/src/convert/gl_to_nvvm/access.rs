@@ -1,40 +1,34 @@
 //! Addresses and predicates of a tile's elements, from an affine access and its guards.
-//!
-//! The offset of an element is `uniform + thread + register`: what the scalar indices contribute is the same for the
-//! whole CTA and computed in 64 bits, what a thread's place contributes is computed in 32 bits where the tile's extent
-//! allows it, and what distinguishes a thread's registers is a constant in the instruction wherever strides are.
 
-use melior::ir::{AffineMap, Type};
+use std::collections::HashMap;
+
+use melior::ir::{AffineMap, Type, ValueLike};
 use norma_layout::LinearLayout;
 
-use crate::mlir::{diagnostic::Diagnostic, linear_form::LinearForm};
+use crate::{
+    gl::quotient_form::QuotientForm,
+    mlir::{diagnostic::Diagnostic, values::key},
+};
 
 use super::{
     emit::{Emit, Value},
+    form::{Place, Scalars, Thread, Values},
     params::Stride,
-    threads::{self, AxisCoordinates},
 };
 
 /// Where a thread's elements of a tile lie.
 pub(super) struct Addresses<'c, 'a> {
-    base: Value<'c, 'a>,
     element: Type<'c>,
+    /// The pointer that each register's constant is added to.
+    bases: Vec<Value<'c, 'a>>,
     /// Constant offset of each register, in elements.
     constants: Vec<i64>,
-    /// Along axes whose stride is not constant: (stride, offset of each register along the axis).
-    dynamic: Vec<(Value<'c, 'a>, Vec<i64>)>,
 }
 
 impl<'c, 'a> Addresses<'c, 'a> {
-    /// The address of a register's element.
-    pub fn of(&self, e: &Emit<'_, 'c, 'a>, register: usize) -> Value<'c, 'a> {
-        let mut base = self.base;
-        for (stride, offsets) in &self.dynamic {
-            if offsets[register] != 0 {
-                base = e.element_pointer(base, self.element, e.scale(*stride, offsets[register]));
-            }
-        }
-        e.constant_pointer(base, self.element, self.constants[register])
+    /// The address of the element of the register at `position` among those asked for.
+    pub fn of(&self, e: &Emit<'_, 'c, 'a>, position: usize) -> Value<'c, 'a> {
+        e.constant_pointer(self.bases[position], self.element, self.constants[position])
     }
 }
 
@@ -49,194 +43,222 @@ pub(super) enum Predicate<'c, 'a> {
 /// An access, with what its tile's layout says of this thread.
 pub(super) struct Access<'b, 'c, 'a> {
     e: &'b Emit<'b, 'c, 'a>,
-    coordinates: Vec<AxisCoordinates<'c, 'a>>,
-    indices: Vec<Value<'c, 'a>>,
-    registers: usize,
+    thread: Thread<'b, 'c, 'a>,
+    indices: Scalars<'c, 'a>,
+    /// For each axis how many neighbours follow each other in a thread's registers.
+    runs: Vec<usize>,
 }
 
 impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
-    /// An access over `indices`, which are i64, and the axes of a tile in `layout`.
+    /// An access over `indices` and the axes of a tile in `layout`, for the elements in `registers`.
     pub fn new(
         e: &'b Emit<'b, 'c, 'a>,
         layout: &LinearLayout,
-        indices: Vec<Value<'c, 'a>>,
+        registers: Vec<usize>,
+        indices: Scalars<'c, 'a>,
     ) -> Result<Self, Diagnostic<'c>> {
         Ok(Self {
             e,
-            coordinates: threads::coordinates(e, layout)?,
+            thread: Thread::new(e, layout, registers)?,
             indices,
-            registers: layout.num_registers(),
+            runs: (0..layout.rank())
+                .map(|axis| layout.contiguous_elements(&[axis]))
+                .collect(),
         })
     }
 
-    fn form(&self, map: AffineMap<'c>, result: usize) -> Result<LinearForm, Diagnostic<'c>> {
+    fn form(&self, map: AffineMap<'c>, result: usize) -> Result<QuotientForm, Diagnostic<'c>> {
         let expression = map.result(result).map_err(|error| self.e.internal(error))?;
-        LinearForm::of(expression, map.dim_count(), map.symbol_count()).ok_or_else(|| {
+        QuotientForm::of(expression, map.dim_count(), map.symbol_count()).ok_or_else(|| {
             self.e.unsupported(format!(
-                "expected a sum of multiples of dims, got result {result} of {map}"
+                "expected divisors that are positive constants and coefficients of 64 bits, got result {result} of {map}"
             ))
         })
     }
 
-    /// The addresses of the elements of `buffer` that `map` names.
+    /// The addresses of the elements of `buffer` that `map` names, `vector` of which lie side by side.
     pub fn addresses(
         &self,
         map: AffineMap<'c>,
         buffer: Value<'c, 'a>,
         strides: &[Stride<'c, 'a>],
         element: Type<'c>,
+        vector: usize,
     ) -> Result<Addresses<'c, 'a>, Diagnostic<'c>> {
         let e = self.e;
-        let forms = (0..map.result_count())
-            .map(|result| self.form(map, result))
-            .collect::<Result<Vec<_>, _>>()?;
+        let none = Scalars::new(&[], Vec::new());
         let mut uniform = Vec::new();
-        let mut constant = 0;
-        for (form, stride) in forms.iter().zip(strides) {
-            let terms = self.uniform_terms(&form.dims);
+        // The part of the offset whose strides are constants, in elements.
+        let mut fixed = QuotientForm::zero(map.dim_count(), 0);
+        let mut runtime = Vec::new();
+        for (axis, stride) in strides.iter().enumerate() {
+            let mut form = self.form(map, axis)?;
+            let indices = form.dims[..self.indices.values.len()].to_vec();
+            form.dims[..indices.len()].fill(0);
+            let terms = self.indices.terms(e, &indices);
             match stride {
                 Stride::Static(stride) => {
-                    constant += form.constant * stride;
                     uniform.extend(e.sum(terms).map(|sum| e.scale(sum, *stride)));
+                    fixed
+                        .add(&form, *stride)
+                        .ok_or_else(|| e.unsupported("expected offsets of 64 bits"))?;
                 }
                 Stride::Dynamic(stride) => {
-                    let sum = e.sum(
-                        terms
-                            .into_iter()
-                            .chain((form.constant != 0).then(|| e.i64(form.constant))),
-                    );
-                    uniform.extend(sum.map(|sum| e.muli(sum, *stride)));
+                    let constant = std::mem::take(&mut form.constant);
+                    let terms = terms.into_iter().chain((constant != 0).then(|| e.i64(constant)));
+                    uniform.extend(e.sum(terms).map(|sum| e.muli(sum, *stride)));
+                    runtime.push((self.thread.evaluate(&form, &self.indices, &none)?, *stride));
                 }
             }
+        }
+        let count = self.indices.values.len();
+        let is_side_by_side = |(axis, run): (usize, &usize)| *run >= vector && fixed.dims[count + axis] == 1;
+        if vector > 1 && !self.runs.iter().enumerate().any(is_side_by_side) {
+            let message =
+                format!("expected {vector} neighbours in a thread's registers to be neighbours in memory");
+            return Err(Diagnostic::user(e.b.location(), message));
+        }
+        let values = self.thread.evaluate(&fixed, &self.indices, &none)?;
+        uniform.extend(values.uniform);
+        for (values, stride) in &runtime {
+            uniform.extend(values.uniform.map(|sum| e.muli(sum, *stride)));
         }
         let mut base = match e.sum(uniform) {
             None => buffer,
             Some(offset) => e.element_pointer(buffer, element, offset),
         };
-        let mut constants = vec![constant; self.registers];
-        let mut dynamic = Vec::new();
-        let mut narrow = Vec::new();
-        for (axis, coordinates) in self.coordinates.iter().enumerate() {
-            let coefficient = |form: &LinearForm| form.dims[self.indices.len() + axis];
-            let mut factor = 0;
-            let mut runtime = Vec::new();
-            for (form, stride) in forms.iter().zip(strides) {
-                match (coefficient(form), stride) {
-                    (0, _) => {}
-                    (coefficient, Stride::Static(stride)) => factor += coefficient * stride,
-                    (coefficient, Stride::Dynamic(stride)) => runtime.push(e.scale(*stride, coefficient)),
-                }
+        for (values, stride) in &runtime {
+            for place in &values.places {
+                base = e.element_pointer(base, element, e.muli(place.wide(e), *stride));
             }
-            if let Some(stride) = e.sum(runtime) {
-                let stride = match factor {
-                    0 => stride,
-                    _ => e.addi(stride, e.i64(factor)),
+        }
+        // Narrow parts last, and each on its own: they are widened one by one rather than added in 32 bits.
+        let (narrow, wide): (Vec<&Place<'c, 'a>>, Vec<_>) =
+            values.places.iter().partition(|place| place.is_narrow());
+        for place in wide.into_iter().chain(narrow) {
+            base = e.element_pointer(base, element, place.wide(e));
+        }
+        let mut bases = HashMap::new();
+        let bases = (0..self.thread.count())
+            .map(|position| {
+                let jump = values.jumps[position].map(|jump| jump.value);
+                let runtime_of = |(values, stride): &(Values<'c, 'a>, Value<'c, 'a>)| {
+                    let jump = values.jumps[position].map(|jump| jump.value);
+                    (jump, values.constants[position], *stride)
                 };
-                if let Some(thread) = coordinates.thread {
-                    base = e.element_pointer(base, element, e.muli(e.widen(thread), stride));
-                }
-                dynamic.push((stride, coordinates.registers.clone()));
-                continue;
-            }
-            for (slot, offset) in constants.iter_mut().zip(&coordinates.registers) {
-                *slot += offset * factor;
-            }
-            if let Some(thread) = coordinates.thread.filter(|_| factor != 0) {
-                let fits = coordinates
-                    .thread_max
-                    .checked_mul(factor)
-                    .is_some_and(|max| (0..=i64::from(i32::MAX)).contains(&max));
-                if fits {
-                    narrow.push(e.scale(thread, factor));
-                } else {
-                    base = e.element_pointer(base, element, e.scale(e.widen(thread), factor));
-                }
-            }
-        }
-        // Each narrow part is below 2^31, so they are widened one by one rather than added in 32 bits.
-        for part in narrow {
-            base = e.element_pointer(base, element, e.widen(part));
-        }
+                let apart = runtime.iter().map(runtime_of).collect::<Vec<_>>();
+                let distinct = apart
+                    .iter()
+                    .map(|(jump, constant, _)| (jump.map(key), *constant))
+                    .collect::<Vec<_>>();
+                *bases
+                    .entry((jump.map(key), distinct))
+                    .or_insert_with(|| self.jump(base, element, jump, &apart))
+            })
+            .collect();
         Ok(Addresses {
-            base,
             element,
-            constants,
-            dynamic,
+            bases,
+            constants: values.constants,
         })
     }
 
-    /// For each register in `registers`, whether every guard holds there.
+    /// `base`, `jump` elements further, and for each triple `(jump + constant) * stride` elements further.
+    fn jump(
+        &self,
+        base: Value<'c, 'a>,
+        element: Type<'c>,
+        jump: Option<Value<'c, 'a>>,
+        runtime: &[(Option<Value<'c, 'a>>, i64, Value<'c, 'a>)],
+    ) -> Value<'c, 'a> {
+        let e = self.e;
+        let mut pointer = base;
+        for (jump, constant, stride) in runtime {
+            let offset = match (jump, constant) {
+                (None, 0) => continue,
+                (None, constant) => e.scale(*stride, *constant),
+                (Some(jump), 0) => e.muli(*jump, *stride),
+                (Some(jump), constant) => e.muli(e.addi(*jump, e.i64(*constant)), *stride),
+            };
+            pointer = e.element_pointer(pointer, element, offset);
+        }
+        match jump {
+            None => pointer,
+            Some(jump) => e.element_pointer(pointer, element, jump),
+        }
+    }
+
+    /// For each register, whether every guard holds there.
     pub fn predicates(
         &self,
         guards: Option<AffineMap<'c>>,
-        limits: &[Value<'c, 'a>],
-        registers: impl Iterator<Item = usize> + Clone,
+        limits: &Scalars<'c, 'a>,
     ) -> Result<Vec<Predicate<'c, 'a>>, Diagnostic<'c>> {
-        let mut predicates = vec![Predicate::Always; registers.clone().count()];
+        let mut predicates = vec![Predicate::Always; self.thread.count()];
         let Some(guards) = guards else {
             return Ok(predicates);
         };
         for pair in 0..guards.result_count() / 2 {
-            let guard = self.guard(guards, pair, limits)?;
-            for (predicate, register) in predicates.iter_mut().zip(registers.clone()) {
-                *predicate = self.both(*predicate, guard.at(self.e, register));
+            let (lhs, rhs) = (self.form(guards, 2 * pair)?, self.form(guards, 2 * pair + 1)?);
+            let difference = QuotientForm::difference(&lhs, &rhs)
+                .ok_or_else(|| self.e.unsupported("expected guards of 64 bits"))?;
+            let values = self.thread.evaluate(&difference, &self.indices, limits)?;
+            for (predicate, guard) in predicates.iter_mut().zip(self.negative(&values)?) {
+                *predicate = self.both(*predicate, guard);
             }
         }
         Ok(predicates)
     }
 
-    /// Guard `pair` as `uniform + thread + constant of the register < 0`.
-    fn guard(
-        &self,
-        guards: AffineMap<'c>,
-        pair: usize,
-        limits: &[Value<'c, 'a>],
-    ) -> Result<Guard<'c, 'a>, Diagnostic<'c>> {
+    /// Where values are negative.
+    fn negative(&self, values: &Values<'c, 'a>) -> Result<Vec<Predicate<'c, 'a>>, Diagnostic<'c>> {
         let e = self.e;
-        let (lhs, rhs) = (self.form(guards, 2 * pair)?, self.form(guards, 2 * pair + 1)?);
-        let difference =
-            |lhs: &[i64], rhs: &[i64]| lhs.iter().zip(rhs).map(|(l, r)| l - r).collect::<Vec<_>>();
-        let dims = difference(&lhs.dims, &rhs.dims);
-        let symbols = difference(&lhs.symbols, &rhs.symbols);
-        let mut uniform = self.uniform_terms(&dims);
-        uniform.extend(
-            limits
-                .iter()
-                .zip(&symbols)
-                .filter(|(_, coefficient)| **coefficient != 0)
-                .map(|(limit, coefficient)| e.scale(*limit, *coefficient)),
-        );
-        let mut constants = vec![lhs.constant - rhs.constant; self.registers];
-        let mut thread = Vec::new();
-        let (mut low, mut high) = (0, 0);
-        for (coordinates, &coefficient) in self.coordinates.iter().zip(&dims[self.indices.len()..]) {
-            for (slot, offset) in constants.iter_mut().zip(&coordinates.registers) {
-                *slot += offset * coefficient;
-            }
-            if coefficient != 0
-                && let Some(part) = coordinates.thread
-            {
-                thread.push(e.scale(part, coefficient));
-                let reach = coordinates.thread_max * coefficient;
-                (low, high) = (low + reach.min(0), high + reach.max(0));
-            }
-        }
-        let thread = e.sum(thread);
-        Ok(match e.sum(uniform) {
-            None => Guard {
-                value: thread,
-                range: Some((low, high)),
-                constants,
-            },
-            Some(uniform) => {
-                let wide = thread.map(|thread| e.b.value("arith.extsi", &[thread], e.int(64)));
-                Guard {
-                    value: e.sum([uniform].into_iter().chain(wide)),
-                    range: None,
-                    constants,
+        let places = values.range_of_places();
+        let fits = |&constant: &i64| {
+            let constant = i128::from(constant);
+            places.0 + constant >= i32::MIN.into()
+                && places.1 + constant <= i32::MAX.into()
+                && -constant <= i32::MAX.into()
+                && -constant >= i32::MIN.into()
+        };
+        let is_narrow = values.uniform.is_none()
+            && values.jumps.iter().all(Option::is_none)
+            && values.constants.iter().all(fits);
+        let common = match is_narrow {
+            true => values.narrow_places(e),
+            false => values.common(e),
+        };
+        let mut jumped = HashMap::new();
+        (0..self.thread.count())
+            .map(|position| {
+                let (jump, constant) = (values.jumps[position], values.constants[position]);
+                let range = match (values.uniform, jump.map_or(Some((0, 0)), |jump| jump.range)) {
+                    (None, Some((low, high))) => Some((places.0 + low, places.1 + high)),
+                    _ => None,
+                };
+                if let Some((low, high)) = range {
+                    if high + i128::from(constant) < 0 {
+                        return Ok(Predicate::Always);
+                    }
+                    if low + i128::from(constant) >= 0 {
+                        return Ok(Predicate::Never);
+                    }
                 }
-            }
-        })
+                let value = match jump {
+                    None => common,
+                    Some(jump) => *jumped
+                        .entry(key(jump.value))
+                        .or_insert_with(|| e.sum(common.into_iter().chain([jump.value]))),
+                };
+                // Nothing but a constant has a range of one value, and is decided above.
+                let value = value.ok_or_else(|| e.internal("expected a value to compare"))?;
+                let bound = constant
+                    .checked_neg()
+                    .ok_or_else(|| e.unsupported("expected guards of 64 bits"))?;
+                let bound = e.b.integer(value.r#type(), bound);
+                Ok(Predicate::When(e.compare("slt", value, bound)))
+            })
+            .collect()
     }
 
     fn both(&self, one: Predicate<'c, 'a>, other: Predicate<'c, 'a>) -> Predicate<'c, 'a> {
@@ -250,70 +272,22 @@ impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
     /// The value of an affine expression at each register, i64.
     pub fn values(&self, map: AffineMap<'c>) -> Result<Vec<Value<'c, 'a>>, Diagnostic<'c>> {
         let e = self.e;
-        let form = self.form(map, 0)?;
-        let mut terms = self.uniform_terms(&form.dims);
-        let mut constants = vec![form.constant; self.registers];
-        for (coordinates, &coefficient) in self.coordinates.iter().zip(&form.dims[self.indices.len()..]) {
-            for (slot, offset) in constants.iter_mut().zip(&coordinates.registers) {
-                *slot += offset * coefficient;
-            }
-            terms.extend(
-                coordinates
-                    .thread
-                    .filter(|_| coefficient != 0)
-                    .map(|thread| e.scale(e.widen(thread), coefficient)),
-            );
-        }
-        let sum = e.sum(terms);
-        Ok(constants
-            .into_iter()
-            .map(|constant| match sum {
-                None => e.i64(constant),
-                Some(sum) if constant == 0 => sum,
-                Some(sum) => e.addi(sum, e.i64(constant)),
+        let none = Scalars::new(&[], Vec::new());
+        let values = self.thread.evaluate(&self.form(map, 0)?, &self.indices, &none)?;
+        let common = values.common(e);
+        Ok(values
+            .jumps
+            .iter()
+            .zip(&values.constants)
+            .map(|(jump, &constant)| {
+                let terms = common.into_iter().chain(jump.map(|jump| jump.value));
+                let constant = |sum: Option<Value<'c, 'a>>| match sum {
+                    None => e.i64(constant),
+                    Some(sum) if constant == 0 => sum,
+                    Some(sum) => e.addi(sum, e.i64(constant)),
+                };
+                constant(e.sum(terms))
             })
             .collect())
-    }
-
-    /// The indices' share of a sum, i64.
-    fn uniform_terms(&self, dims: &[i64]) -> Vec<Value<'c, 'a>> {
-        self.indices
-            .iter()
-            .zip(dims)
-            .filter(|(_, coefficient)| **coefficient != 0)
-            .map(|(index, coefficient)| self.e.scale(*index, *coefficient))
-            .collect()
-    }
-}
-
-/// `value + constant of the register < 0`.
-struct Guard<'c, 'a> {
-    /// i32 if the guard is over the tile's axes alone, otherwise i64; `None` for zero.
-    value: Option<Value<'c, 'a>>,
-    /// The least and greatest `value`, where it is over the tile's axes alone.
-    range: Option<(i64, i64)>,
-    constants: Vec<i64>,
-}
-
-impl<'c, 'a> Guard<'c, 'a> {
-    fn at(&self, e: &Emit<'_, 'c, 'a>, register: usize) -> Predicate<'c, 'a> {
-        let constant = self.constants[register];
-        if let Some((low, high)) = self.range {
-            if high + constant < 0 {
-                return Predicate::Always;
-            }
-            if low + constant >= 0 {
-                return Predicate::Never;
-            }
-        }
-        match self.value {
-            None if constant < 0 => Predicate::Always,
-            None => Predicate::Never,
-            Some(value) => {
-                use melior::ir::ValueLike;
-                let bound = e.b.integer(value.r#type(), -constant);
-                Predicate::When(e.compare("slt", value, bound))
-            }
-        }
     }
 }

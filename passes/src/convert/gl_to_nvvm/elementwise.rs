@@ -5,7 +5,8 @@
 //! instruction takes two operations for the high half of a register (read off SASS for sm_90a).
 
 use melior::ir::{
-    Attribute, AttributeLike, OperationRef, Type, TypeLike, ValueLike, attribute::IntegerAttribute,
+    Attribute, AttributeLike, OperationRef, Type, TypeLike, ValueLike,
+    attribute::{FloatAttribute, IntegerAttribute},
     operation::OperationLike,
 };
 use mlir_sys::{
@@ -35,8 +36,14 @@ pub(super) fn elementwise<'c, 'a>(
         return Err("expected an elementwise op of one result".into());
     }
     let result = op.result(0)?.r#type();
-    let element = types::element(result);
-    if types::is_float8(element) {
+    let name = norma_dialects::op_name(op);
+    let float8 = op
+        .operands()
+        .map(|operand| operand.r#type())
+        .chain([result])
+        .map(types::element)
+        .find(|element| types::is_float8(*element));
+    if let Some(element) = float8.filter(|_| name != "arith.constant") {
         return Err(e
             .unsupported(format!(
                 "expected elements of f16, bf16, f32, f64 or integers in arithmetic, got {element}"
@@ -44,7 +51,7 @@ pub(super) fn elementwise<'c, 'a>(
             .into());
     }
     let ty = convert(&e, result);
-    let value = match norma_dialects::op_name(op) {
+    let value = match name {
         "arith.constant" => constant(&e, op.attribute("value")?, ty)?,
         name @ ("arith.index_cast" | "arith.index_castui") => index_cast(&e, name, operands[0], ty),
         "arith.extf" if is_widening_of_bf16(operands[0].r#type(), ty) => widen_bf16(&e, operands[0], ty)?,
@@ -65,12 +72,22 @@ fn constant<'c, 'a>(
     ty: Type<'c>,
 ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
     let element = types::element(ty);
-    let scalar = |value: Attribute<'c>| match IntegerAttribute::try_from(value) {
-        Ok(integer) => IntegerAttribute::new(element, integer.value()).into(),
-        Err(_) => value,
-    };
+    let scalar =
+        |value: Attribute<'c>| match (IntegerAttribute::try_from(value), FloatAttribute::try_from(value)) {
+            (Ok(integer), _) => Ok(IntegerAttribute::new(element, integer.value()).into()),
+            // A float that LLVM holds as an integer; all of its formats that have a zero have it as no bits.
+            (_, Ok(float)) if types::bit_width(element) == Some(8) => {
+                if float.value() == 0.0 && float.value().is_sign_positive() {
+                    return Ok(IntegerAttribute::new(element, 0).into());
+                }
+                Err(e.unsupported(format!(
+                    "expected zero as a constant of 8-bit floats, got {value}"
+                )))
+            }
+            _ => Ok(value),
+        };
     if !types::is_vector(ty) {
-        return Ok(e.b.constant(scalar(value), ty));
+        return Ok(e.b.constant(scalar(value)?, ty));
     }
     // SAFETY: the attribute is alive, and each query runs on the kind of attribute it is for; the splat's value has the
     // vector's element type, as the constant had before its index elements became i64.
@@ -80,7 +97,7 @@ fn constant<'c, 'a>(
         }
         let splat = scalar(Attribute::from_raw(mlirDenseElementsAttrGetSplatValue(
             value.to_raw(),
-        )));
+        )))?;
         Attribute::from_raw(mlirDenseElementsAttrSplatGet(ty.to_raw(), splat.to_raw()))
     };
     Ok(e.b.constant(dense, ty))

@@ -24,6 +24,7 @@ pub(super) type Value<'c, 'a> = melior::ir::Value<'c, 'a>;
 fn predicate(keyword: &str) -> i64 {
     match keyword {
         "eq" => 0,
+        "ne" => 1,
         "slt" => 2,
         _ => unreachable!("the lowering uses no other predicate"),
     }
@@ -105,6 +106,10 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
         self.binary("arith.andi", lhs, rhs)
     }
 
+    pub fn xori(&self, lhs: Value<'c, 'a>, rhs: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.binary("arith.xori", lhs, rhs)
+    }
+
     pub fn shrui(&self, lhs: Value<'c, 'a>, rhs: Value<'c, 'a>) -> Value<'c, 'a> {
         self.binary("arith.shrui", lhs, rhs)
     }
@@ -124,6 +129,11 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
         self.b.value("arith.extui", &[value], self.int(64))
     }
 
+    /// A value widened to i64 with its sign.
+    pub fn widen_signed(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.b.value("arith.extsi", &[value], self.int(64))
+    }
+
     /// The sum of `terms`, or `None` if there are none.
     pub fn sum(&self, terms: impl IntoIterator<Item = Value<'c, 'a>>) -> Option<Value<'c, 'a>> {
         terms.into_iter().reduce(|sum, term| self.addi(sum, term))
@@ -135,6 +145,47 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
             1 => value,
             _ => self.muli(value, self.b.integer(value.r#type(), factor)),
         }
+    }
+
+    /// The largest integer that is at most `value / divisor`, for a positive divisor.
+    pub fn floor_div(&self, value: Value<'c, 'a>, divisor: i64) -> Value<'c, 'a> {
+        let ty = value.r#type();
+        match divisor {
+            1 => value,
+            // An arithmetic shift rounds down, whatever the sign.
+            _ if divisor.count_ones() == 1 => {
+                let shift = self.b.integer(ty, i64::from(divisor.trailing_zeros()));
+                self.binary("arith.shrsi", value, shift)
+            }
+            _ => self.binary("arith.floordivsi", value, self.b.integer(ty, divisor)),
+        }
+    }
+
+    /// As [`Self::floor_div`] of an i64 in `range`: in 32 bits and without a sign where that allows it, because the
+    /// machine divides 64 bits by a sequence of instructions.
+    pub fn floor_div_within(
+        &self,
+        value: Value<'c, 'a>,
+        divisor: i64,
+        range: Option<(i128, i128)>,
+    ) -> Value<'c, 'a> {
+        match range {
+            Some((low, high)) if low >= 0 && high <= i32::MAX.into() && divisor.count_ones() > 1 => {
+                let narrow = self.b.value("arith.trunci", &[value], self.int(32));
+                // The divisor is at most the range's end, or the quotient were a constant.
+                self.widen(self.binary("arith.divui", narrow, self.i32(divisor)))
+            }
+            _ => self.floor_div(value, divisor),
+        }
+    }
+
+    /// What [`Self::floor_div`] leaves: from 0 to `divisor - 1`.
+    pub fn modulo(&self, value: Value<'c, 'a>, divisor: i64) -> Value<'c, 'a> {
+        if divisor.count_ones() == 1 {
+            return self.andi(value, self.b.integer(value.r#type(), divisor - 1));
+        }
+        let multiple = self.scale(self.floor_div(value, divisor), divisor);
+        self.binary("arith.subi", value, multiple)
     }
 
     // Ids.

@@ -1,4 +1,4 @@
-//! Kernels as `llvm.func`: a pointer for each buffer, then the sizes and strides that the body needs.
+//! Kernels as `llvm.func`: a pointer for each buffer, then the scalars, then the sizes and strides that the body needs.
 //!
 //! Inside, a buffer stays a memref until its users are converted: the view of its pointer parameter. What a parameter
 //! means is written into `gl.params`, from which the bundle's manifest and the patterns read it.
@@ -6,7 +6,10 @@
 use melior::dialect::llvm;
 use melior::ir::{
     Attribute, BlockLike, BlockRef, OperationRef, Region, RegionLike, Type, TypeLike, Value, ValueLike,
-    attribute::{ArrayAttribute, DenseI32ArrayAttribute, IntegerAttribute, StringAttribute, TypeAttribute},
+    attribute::{
+        ArrayAttribute, DenseI32ArrayAttribute, DenseI64ArrayAttribute, IntegerAttribute, StringAttribute,
+        TypeAttribute,
+    },
     block::BlockArgument,
     operation::{OperationLike, OperationResult},
     r#type::IntegerType,
@@ -27,7 +30,11 @@ use crate::mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassE
 const STATIC_SHARED_LIMIT: i64 = 48 * 1024;
 
 /// Attributes that a kernel keeps for the bundle.
-const KEPT: [&str; 2] = [attribute::LAUNCH, attribute::SCHEDULE];
+const KEPT: [&str; 3] = [
+    attribute::LAUNCH,
+    attribute::SCHEDULE,
+    attribute::EXPECTED_CTAS_PER_SM,
+];
 
 /// Replaces a `gpu.func` by an `llvm.func` whose body still works on memrefs.
 pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
@@ -53,13 +60,16 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
     let param_types = params
         .iter()
         .map(|param| {
-            if param.kind() == ParamKind::Pointer {
-                pointer
-            } else {
-                i64_type
-            }
+            Ok(match param.kind() {
+                ParamKind::Pointer => pointer,
+                ParamKind::Size | ParamKind::Stride => i64_type,
+                ParamKind::Scalar => {
+                    let ty = block.argument(param.argument() as usize)?.r#type();
+                    if types::is_index(ty) { i64_type } else { ty }
+                }
+            })
         })
-        .collect::<Vec<_>>();
+        .collect::<Result<Vec<_>, PassError<'c>>>()?;
     let function_type = llvm::r#type::function(llvm::r#type::void(context), &param_types, false);
     let parse = |text: &str| {
         Attribute::parse(context, text)
@@ -123,7 +133,7 @@ fn integer(op: OperationRef<'_, '_>, name: &str) -> Option<i64> {
     op.attribute(name).and_then(norma_dialects::integer).ok()
 }
 
-/// One pointer for each buffer, then the dynamic sizes that `memref.dim` or an inner extent asks for, then strides.
+/// One pointer for each buffer, then the scalars, then the dynamic sizes that `memref.dim` or an inner extent asks for, then strides.
 fn parameters<'c>(
     kernel: OperationRef<'c, '_>,
     block: BlockRef<'c, '_>,
@@ -131,18 +141,31 @@ fn parameters<'c>(
     let context = context::of(kernel.location());
     let mut sizes = Vec::new();
     let mut strides = Vec::new();
-    let mut pointers = Vec::new();
+    let mut arguments = Vec::new();
     for index in 0..block.argument_count() {
         let ty = block.argument(index)?.r#type();
         let buffer = index as i64;
         if !types::is_memref(ty) {
-            return Err(Diagnostic::unsupported(
-                kernel.location(),
-                format!("expected kernel arguments to be memrefs, got {ty}"),
-            )
-            .into());
+            let is_scalar = types::is_index(ty) || types::bit_width(ty).is_some_and(|bits| bits >= 32);
+            if !is_scalar {
+                return Err(Diagnostic::unsupported(
+                    kernel.location(),
+                    format!("expected kernel arguments to be memrefs or scalars of 32 or 64 bits, got {ty}"),
+                )
+                .into());
+            }
+            arguments.push(ParamAttr::get(context, ParamKind::Scalar, buffer, 0));
+            continue;
         }
-        pointers.push(ParamAttr::get(context, ParamKind::Pointer, buffer, 0));
+        if arguments.len() != index
+            || arguments
+                .iter()
+                .any(|param: &ParamAttr| param.kind() == ParamKind::Scalar)
+        {
+            let message = "expected kernel arguments to be memrefs and scalars after them";
+            return Err(Diagnostic::user(kernel.location(), message).into());
+        }
+        arguments.push(ParamAttr::get(context, ParamKind::Pointer, buffer, 0));
         let shape = types::shape(ty).unwrap_or_default();
         if types::is_contiguous(ty) {
             let inner = (1..shape.len()).filter(|axis| shape[*axis].is_none());
@@ -174,7 +197,7 @@ fn parameters<'c>(
     let sizes = sizes
         .into_iter()
         .map(|(buffer, axis)| ParamAttr::get(context, ParamKind::Size, buffer, axis));
-    Ok(pointers.into_iter().chain(sizes).chain(strides).collect())
+    Ok(arguments.into_iter().chain(sizes).chain(strides).collect())
 }
 
 /// The buffer and axis of a `memref.dim` of a kernel argument and a constant axis.
@@ -191,7 +214,8 @@ pub(super) fn constant_index(value: Value<'_, '_>) -> Option<i64> {
     integer(op, "value")
 }
 
-/// Buffers do not alias; those that nothing is stored to may be read through the read-only path.
+/// Buffers do not alias, but for those that the launch says may be the same memory; those that nothing is stored to may be
+/// read through the read-only path.
 fn argument_attributes(
     kernel: OperationRef<'_, '_>,
     block: BlockRef<'_, '_>,
@@ -201,36 +225,53 @@ fn argument_attributes(
     if param.kind() != ParamKind::Pointer {
         return "{}".to_owned();
     }
-    let index = param.buffer() as usize;
+    let index = param.argument() as usize;
     let stored = walk::named(kernel, "gl.store").into_iter().any(|store| {
         let argument = block.argument(index).ok().map(Value::from);
         store.operand(1).ok() == argument
     });
     let readonly = if stored { "" } else { ", llvm.readonly" };
     let alignment = launch.alignments().get(index).copied().unwrap_or(1);
+    if launch_numbers(launch.aliases()).contains(&param.argument()) {
+        return format!("{{llvm.align = {alignment} : i64}}");
+    }
     format!("{{llvm.noalias{readonly}, llvm.align = {alignment} : i64}}")
 }
 
-/// Gives the block the parameters' types; each memref becomes the view of its pointer.
+/// A list of `gl.launch`, which may be absent.
+fn launch_numbers(list: Option<Attribute<'_>>) -> Vec<i64> {
+    let list = list.and_then(|list| DenseI64ArrayAttribute::try_from(list).ok());
+    list.map_or_else(Vec::new, |list| {
+        (0..list.len())
+            .filter_map(|index| list.element(index).ok())
+            .collect()
+    })
+}
+
+/// Gives the block the parameters' types; each memref becomes the view of its pointer, and a scalar its parameter.
 fn replace_arguments<'c>(
     block: BlockRef<'c, '_>,
     param_types: &[Type<'c>],
     location: melior::ir::Location<'c>,
 ) -> Result<(), PassError<'c>> {
-    let buffers = block.argument_count();
+    let arguments = block.argument_count();
     for ty in param_types {
         // SAFETY: block, type and location are alive.
         unsafe { mlirBlockAddArgument(block.to_raw(), ty.to_raw(), location.to_raw()) };
     }
     let b = Builder::at_start(block, location);
-    for index in 0..buffers {
-        let memref: Value<'c, '_> = block.argument(index)?.into();
-        let pointer = block.argument(buffers + index)?.into();
-        let view = b.value("builtin.unrealized_conversion_cast", &[pointer], memref.r#type());
+    for index in 0..arguments {
+        let argument: Value<'c, '_> = block.argument(index)?.into();
+        let param: Value<'c, '_> = block.argument(arguments + index)?.into();
+        let view = if argument.r#type() == param.r#type() {
+            param
+        } else {
+            b.value("builtin.unrealized_conversion_cast", &[param], argument.r#type())
+        };
         // SAFETY: both values are alive.
-        unsafe { mlirValueReplaceAllUsesOfWith(memref.to_raw(), view.to_raw()) };
+        unsafe { mlirValueReplaceAllUsesOfWith(argument.to_raw(), view.to_raw()) };
     }
-    for _ in 0..buffers {
+    for _ in 0..arguments {
         // SAFETY: the argument has no uses left.
         unsafe { mlirBlockEraseArgument(block.to_raw(), 0) };
     }

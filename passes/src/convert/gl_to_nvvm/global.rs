@@ -6,7 +6,7 @@
 
 use melior::ir::{OperationRef, Type, ValueLike};
 use norma_dialects::gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp};
-use norma_layout::LinearLayout;
+use norma_layout::{HardwareDim, LinearLayout};
 use norma_targets::ACCESS_BYTES;
 
 use crate::mlir::{
@@ -17,6 +17,7 @@ use crate::mlir::{
 use super::{
     access::{Access, Predicate},
     emit::{Emit, Value, result as result_of},
+    form::Scalars,
     params::Buffer,
     threads, tile,
     words::Words,
@@ -31,34 +32,36 @@ pub(super) fn load<'c, 'a>(
     let e = Emit::new(b);
     let load = LoadOp::from_op(op).ok_or("expected gl.load")?;
     let tile = tile::Tile::of(&e, load.tile()?.r#type())?;
+    let element = tile::memory_element(&e, tile.element);
     let indices = load.indices().len();
     let limits = load.limits().len();
     let (buffer, rest) = operands.split_first().ok_or("expected a buffer")?;
-    let access = Access::new(&e, &tile.layout, rest[..indices].to_vec())?;
+    let vector = Vector::of(&e, &tile.layout, load.vector(), element)?;
+    let registers = vector.first_registers().collect::<Vec<_>>();
+    let indices_of = Scalars::new(&rest[..indices], load.indices());
+    let limits_of = Scalars::new(&rest[indices..indices + limits], load.limits());
+    let access = Access::new(&e, &tile.layout, registers.clone(), indices_of)?;
     let strides = Buffer::of(&e, op, load.buffer()?)?.strides(&e)?;
-    let addresses = access.addresses(load.access()?, *buffer, &strides, tile.element)?;
-    let vector = Vector::of(&e, &tile.layout, load.vector(), tile.element)?;
-    let predicates = access.predicates(
-        load.guards(),
-        &rest[indices..indices + limits],
-        vector.first_registers(),
-    )?;
-    let other = rest.get(indices + limits).copied();
-
+    let addresses = access.addresses(load.access()?, *buffer, &strides, element, vector.count)?;
+    let predicates = access.predicates(load.guards(), &limits_of)?;
+    let other = match rest.get(indices + limits) {
+        Some(other) => Some(tile::to_memory(&e, *other)?),
+        None => None,
+    };
     let fill = match other {
         Some(other) => other,
-        None => e.b.value("llvm.mlir.poison", &[], tile.element),
+        None => e.b.value("llvm.mlir.poison", &[], element),
     };
     let mut result = e.splat(fill, tile.layout.num_registers())?;
-    for (first, predicate) in vector.first_registers().zip(predicates) {
+    for (position, (first, predicate)) in registers.into_iter().zip(predicates).enumerate() {
         let part = match (predicate, load.cache()) {
             (Predicate::Never, _) => continue,
-            (Predicate::Always, None) => e.load(addresses.of(&e, first), vector.ty, vector.bytes as i64),
-            (predicate, cache) => vector.load_ptx(&e, addresses.of(&e, first), predicate, cache, other)?,
+            (Predicate::Always, None) => e.load(addresses.of(&e, position), vector.ty, vector.bytes as i64),
+            (predicate, cache) => vector.load_ptx(&e, addresses.of(&e, position), predicate, cache, other)?,
         };
         result = e.insert(part, result, first);
     }
-    b.replace(op, &[result]);
+    b.replace(op, &[tile::from_memory(&e, result, tile.element)?]);
     Ok(())
 }
 
@@ -71,28 +74,37 @@ pub(super) fn store<'c, 'a>(
     let e = Emit::new(b);
     let store = StoreOp::from_op(op).ok_or("expected gl.store")?;
     let tile = tile::Tile::of(&e, store.tile()?.r#type())?;
+    let element = tile::memory_element(&e, tile.element);
     let indices = store.indices().len();
     let [value, buffer, rest @ ..] = operands else {
         return Err("expected a tile and a buffer".into());
     };
-    let access = Access::new(&e, &tile.layout, rest[..indices].to_vec())?;
+    let vector = Vector::of(&e, &tile.layout, store.vector(), element)?;
+    let copies = tile.layout.copies(HardwareDim::Register);
+    let registers = vector
+        .first_registers()
+        .filter(|register| register & copies == 0)
+        .collect::<Vec<_>>();
+    let indices_of = Scalars::new(&rest[..indices], store.indices());
+    let limits_of = Scalars::new(&rest[indices..], store.limits());
+    let access = Access::new(&e, &tile.layout, registers.clone(), indices_of)?;
     let strides = Buffer::of(&e, op, store.buffer()?)?.strides(&e)?;
-    let addresses = access.addresses(store.access()?, *buffer, &strides, tile.element)?;
-    let vector = Vector::of(&e, &tile.layout, store.vector(), tile.element)?;
-    let predicates = access.predicates(store.guards(), &rest[indices..], vector.first_registers())?;
+    let addresses = access.addresses(store.access()?, *buffer, &strides, element, vector.count)?;
+    let predicates = access.predicates(store.guards(), &limits_of)?;
     let holder = threads::first_holder(&e, &tile.layout);
+    let value = tile::to_memory(&e, *value)?;
 
-    for (first, predicate) in vector.first_registers().zip(predicates) {
+    for (position, (first, predicate)) in registers.into_iter().zip(predicates).enumerate() {
         let predicate = match (predicate, holder) {
             (Predicate::Never, _) => continue,
             (predicate, None) => predicate,
             (Predicate::Always, Some(holder)) => Predicate::When(holder),
             (Predicate::When(guard), Some(holder)) => Predicate::When(e.andi(guard, holder)),
         };
-        let part = e.slice(*value, first, vector.count)?;
+        let part = e.slice(value, first, vector.count)?;
         match (predicate, store.cache()) {
-            (Predicate::Always, None) => e.store(part, addresses.of(&e, first), vector.bytes as i64),
-            (predicate, cache) => vector.store_ptx(&e, part, addresses.of(&e, first), predicate, cache)?,
+            (Predicate::Always, None) => e.store(part, addresses.of(&e, position), vector.bytes as i64),
+            (predicate, cache) => vector.store_ptx(&e, part, addresses.of(&e, position), predicate, cache)?,
         }
     }
     b.erase(op);

@@ -54,7 +54,7 @@ impl<'c, 'a> Buffer<'c, 'a> {
             .filter(|param| param.kind() == ParamKind::Pointer)
             .ok_or_else(|| e.internal("expected a pointer parameter"))?;
         Ok(Self {
-            index: param.buffer(),
+            index: param.argument(),
             function,
             params,
             ty: memref.r#type(),
@@ -103,7 +103,9 @@ impl<'c, 'a> Buffer<'c, 'a> {
         let position = self
             .params
             .iter()
-            .position(|param| (param.kind(), param.buffer(), param.axis()) == (kind, self.index, axis as i64))
+            .position(|param| {
+                (param.kind(), param.argument(), param.axis()) == (kind, self.index, axis as i64)
+            })
             .ok_or_else(|| e.internal(format!("expected a {} parameter for axis {axis}", kind.keyword())))?;
         argument(self.function, position).ok_or_else(|| e.internal("expected as many arguments as gl.params"))
     }

@@ -4,7 +4,7 @@
 //! addition can still fuse with it; the chains and then the lanes are combined pairwise. What an axis spreads over warps
 //! has been taken apart by `gl-expand-reductions`.
 
-use melior::ir::{Attribute, BlockRef, OperationRef, ValueLike, operation::OperationLike};
+use melior::ir::{BlockRef, OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{ReduceOp, WarpReduceOp};
 use norma_layout::{HardwareDim, LinearLayout, ReductionPlan};
 
@@ -12,11 +12,12 @@ use crate::mlir::{
     combiner,
     conversion::{ConversionBuilder, Rejection},
     diagnostic::Diagnostic,
-    types, walk,
+    walk,
 };
 
 use super::{
     emit::{Emit, Value},
+    shuffle::{self, Source},
     tile::Tile,
 };
 
@@ -103,7 +104,7 @@ fn lower<'c, 'a>(
         for &mask in &plan.lane_shuffles {
             let others = partials
                 .iter()
-                .map(|partial| exchange(&e, *partial, mask))
+                .map(|partial| shuffle::from_lane(&e, *partial, Source::Xor(mask)))
                 .collect::<Result<Vec<_>, _>>()?;
             partials = combiner.apply(&partials, &others)?;
         }
@@ -151,44 +152,4 @@ impl<'c, 'a> Combiner<'_, '_, 'c, 'a> {
     ) -> Result<Vec<Value<'c, 'a>>, Diagnostic<'c>> {
         combiner::inline(self.e.b, self.block, &[lhs, rhs].concat())
     }
-}
-
-/// The value of the lane whose id differs in the bits of `mask`.
-fn exchange<'c, 'a>(
-    e: &Emit<'_, 'c, 'a>,
-    value: Value<'c, 'a>,
-    mask: usize,
-) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
-    let ty = value.r#type();
-    match types::bit_width(ty) {
-        Some(32) => Ok(shuffle(e, value, mask)),
-        Some(bits @ (1 | 8 | 16)) => {
-            let narrow = e.int(bits as u32);
-            let wide = e.b.value("arith.extui", &[e.bitcast(value, narrow)], e.int(32));
-            let moved = e.b.value("arith.trunci", &[shuffle(e, wide, mask)], narrow);
-            Ok(e.bitcast(moved, ty))
-        }
-        Some(64) => {
-            let halves = e
-                .elements(e.bitcast(value, e.vector_of(2, e.int(32))?))
-                .map_err(|error| e.internal(error))?;
-            let moved = halves
-                .into_iter()
-                .map(|half| shuffle(e, half, mask))
-                .collect::<Vec<_>>();
-            Ok(e.bitcast(e.pack(&moved)?, ty))
-        }
-        _ => Err(e.unsupported(format!(
-            "expected elements of 1, 8, 16, 32 or 64 bits in a reduction over lanes, got {ty}"
-        ))),
-    }
-}
-
-/// `shfl.sync.bfly` of a 32-bit value over the full warp.
-fn shuffle<'c, 'a>(e: &Emit<'_, 'c, 'a>, value: Value<'c, 'a>, mask: usize) -> Value<'c, 'a> {
-    let context = e.b.context();
-    let kind = Attribute::parse(context, "#nvvm<shfl_kind bfly>");
-    let operands = [e.i32(-1), value, e.i32(mask as i64), e.i32(31)];
-    let attributes = kind.map(|kind| ("kind", kind));
-    e.b.value_with("nvvm.shfl.sync", &operands, value.r#type(), attributes.as_slice())
 }

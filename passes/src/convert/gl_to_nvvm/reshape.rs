@@ -1,17 +1,20 @@
 //! Ops that give a thread's registers another meaning, without memory: broadcasts, register permutations, coordinates,
-//! masks, splats, optimization barriers.
+//! masks, splats, single elements, optimization barriers.
 
-use melior::ir::{OperationRef, ValueLike};
+use melior::ir::{OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{BroadcastOp, ConvertLayoutOp, CoordinatesOp, MaskOp};
 
 use crate::mlir::{
     conversion::{ConversionBuilder, Rejection},
+    diagnostic::Diagnostic,
     types,
 };
 
 use super::{
     access::{Access, Predicate},
     emit::{Emit, Value},
+    form::Scalars,
+    shuffle,
     tile::Tile,
 };
 
@@ -31,7 +34,7 @@ pub(super) fn broadcast<'c, 'a>(
     Ok(())
 }
 
-/// Lowers a `gl.convert_layout` that renumbers registers.
+/// Lowers a `gl.convert_layout` within a warp: registers are renumbered, or lanes exchange them.
 pub(super) fn convert_layout<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -41,15 +44,18 @@ pub(super) fn convert_layout<'c, 'a>(
     let convert = ConvertLayoutOp::from_op(op).ok_or("expected gl.convert_layout")?;
     let from = Tile::of(&e, convert.source()?.r#type())?.layout;
     let to = Tile::of(&e, convert.result()?.r#type())?.layout;
-    let map = from
-        .register_map_to(&to)
-        .map_err(|error| e.internal(error))?
-        .ok_or_else(|| {
-            e.unsupported(format!(
-                "expected a conversion within a thread's registers, got {from} to {to}"
-            ))
-        })?;
-    b.replace(op, &[e.shuffle(operands[0], &map)?]);
+    let map = from.register_map_to(&to).map_err(|error| e.unsupported(error))?;
+    let converted = match (map, from.warp_exchange_to(&to)) {
+        (Some(map), _) => e.shuffle(operands[0], &map)?,
+        (None, Some(exchange)) => shuffle::exchange(&e, operands[0], &exchange)?,
+        (None, None) => {
+            let message = format!(
+                "expected a conversion within a warp, got {from} to {to}; run gl-expand-conversions first"
+            );
+            return Err(Diagnostic::user(op.location(), message).into());
+        }
+    };
+    b.replace(op, &[converted]);
     Ok(())
 }
 
@@ -62,7 +68,9 @@ pub(super) fn coordinates<'c, 'a>(
     let e = Emit::new(b);
     let coordinates = CoordinatesOp::from_op(op).ok_or("expected gl.coordinates")?;
     let layout = Tile::of(&e, coordinates.tile()?.r#type())?.layout;
-    let values = Access::new(&e, &layout, operands.to_vec())?.values(coordinates.map()?)?;
+    let registers = (0..layout.num_registers()).collect();
+    let indices = Scalars::new(operands, coordinates.indices());
+    let values = Access::new(&e, &layout, registers, indices)?.values(coordinates.map()?)?;
     b.replace(op, &[e.pack(&values)?]);
     Ok(())
 }
@@ -77,8 +85,11 @@ pub(super) fn mask<'c, 'a>(
     let mask = MaskOp::from_op(op).ok_or("expected gl.mask")?;
     let layout = Tile::of(&e, mask.tile()?.r#type())?.layout;
     let (indices, limits) = operands.split_at(mask.indices().len());
-    let bits = Access::new(&e, &layout, indices.to_vec())?
-        .predicates(Some(mask.guards()?), limits, 0..layout.num_registers())?
+    let indices = Scalars::new(indices, mask.indices());
+    let limits = Scalars::new(limits, mask.limits());
+    let registers = (0..layout.num_registers()).collect();
+    let bits = Access::new(&e, &layout, registers, indices)?
+        .predicates(Some(mask.guards()?), &limits)?
         .into_iter()
         .map(|predicate| match predicate {
             Predicate::Always => e.bool(true),
@@ -99,6 +110,25 @@ pub(super) fn splat<'c, 'a>(
     let e = Emit::new(b);
     let layout = Tile::of(&e, op.result(0)?.r#type())?.layout;
     b.replace(op, &[e.splat(operands[0], layout.num_registers())?]);
+    Ok(())
+}
+
+/// Lowers `tensor.extract` of a tile without axes: every thread holds its element.
+pub(super) fn extract<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let tile = op.operand(0)?.r#type();
+    if operands.len() != 1 {
+        return Err(e
+            .unsupported(format!(
+                "expected the element of a tile without axes, got one of {tile}"
+            ))
+            .into());
+    }
+    b.replace(op, &e.elements(operands[0])?);
     Ok(())
 }
 

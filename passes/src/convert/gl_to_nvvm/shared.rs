@@ -9,7 +9,7 @@ use norma_dialects::{
     gl::{BarrierOp, LocalAllocOp, LocalLoadOp, LocalStoreOp},
     layout,
 };
-use norma_layout::LinearLayout;
+use norma_layout::{HardwareDim, LinearLayout};
 use norma_targets::ACCESS_BYTES;
 
 use crate::mlir::{
@@ -67,8 +67,10 @@ pub(super) fn local_store<'c, 'a>(
     let tile = Tile::of(&e, store.tile()?.r#type())?;
     let places = Places::of(&e, &tile, store.memory()?.r#type(), *base)?;
     let holder = threads::first_holder(&e, &tile.layout);
-    for first in places.first_registers() {
-        let part = e.slice(*value, first, places.count)?;
+    let copies = tile.layout.copies(HardwareDim::Register);
+    let value = tile::to_memory(&e, *value)?;
+    for first in places.first_registers().filter(|register| register & copies == 0) {
+        let part = e.slice(value, first, places.count)?;
         let pointer = places.pointer(&e, first);
         match holder {
             None => e.store(part, pointer, places.bytes as i64),
@@ -92,17 +94,17 @@ pub(super) fn local_load<'c, 'a>(
     };
     let tile = Tile::of(&e, load.tile()?.r#type())?;
     let places = Places::of(&e, &tile, load.memory()?.r#type(), *base)?;
-    let part_ty = e.vector_of(places.count, tile.element)?;
+    let part_ty = e.vector_of(places.count, places.element)?;
     let mut result = b.value(
         "llvm.mlir.poison",
         &[],
-        e.vector_of(tile.layout.num_registers(), tile.element)?,
+        e.vector_of(tile.layout.num_registers(), places.element)?,
     );
     for first in places.first_registers() {
         let part = e.load(places.pointer(&e, first), part_ty, places.bytes as i64);
         result = e.insert(part, result, first);
     }
-    b.replace(op, &[result]);
+    b.replace(op, &[tile::from_memory(&e, result, tile.element)?]);
     Ok(())
 }
 
@@ -132,8 +134,11 @@ pub(super) fn barrier<'c, 'a>(
 
 /// Where a thread's registers lie in shared memory.
 struct Places<'c, 'a> {
-    base: Value<'c, 'a>,
+    /// One pointer for each place of the thread.
+    bases: Vec<Value<'c, 'a>>,
     element: Type<'c>,
+    /// For each register the index of its base.
+    base_of: Vec<usize>,
     constants: Vec<i64>,
     /// Elements that one instruction moves.
     count: usize,
@@ -153,18 +158,20 @@ impl<'c, 'a> Places<'c, 'a> {
             .ok_or_else(|| e.unsupported(format!("expected shared memory without padding, got {memory}")))?;
         let offsets: LinearLayout = tile.layout.compose(&offsets).map_err(|error| e.internal(error))?;
         let coordinates = threads::along(e, &offsets, 0)?;
-        let element_bytes = tile::element_bytes(e, tile.element)?;
+        let element = tile::memory_element(e, tile.element);
+        let element_bytes = tile::element_bytes(e, element)?;
         let count = offsets
             .contiguous_elements(&[0])
             .min(ACCESS_BYTES as usize / element_bytes);
-        let base = match coordinates.thread {
+        let base_at = |place: &Option<Value<'c, 'a>>| match place {
             None => base,
-            Some(thread) => e.element_pointer(base, tile.element, e.widen(thread)),
+            Some(place) => e.element_pointer(base, element, e.widen(*place)),
         };
         Ok(Self {
-            base,
-            element: tile.element,
-            constants: coordinates.registers,
+            bases: coordinates.places.iter().map(base_at).collect(),
+            element,
+            base_of: coordinates.place_of,
+            constants: coordinates.constants,
             count,
             bytes: count * element_bytes,
         })
@@ -175,7 +182,8 @@ impl<'c, 'a> Places<'c, 'a> {
     }
 
     fn pointer(&self, e: &Emit<'_, 'c, 'a>, register: usize) -> Value<'c, 'a> {
-        e.constant_pointer(self.base, self.element, self.constants[register])
+        let base = self.bases[self.base_of[register]];
+        e.constant_pointer(base, self.element, self.constants[register])
     }
 }
 

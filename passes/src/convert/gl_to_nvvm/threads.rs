@@ -1,10 +1,9 @@
 //! Where a thread stands in a layout: its coordinate along a tile's axes.
 //!
-//! CTAs are one-dimensional. A coordinate is `thread part + register constant`: the bases of a blocked layout have
-//! disjoint bits along each axis, so that exclusive or is addition.
+//! CTAs are one-dimensional. A coordinate is `place + register constant`. Where bits of a register's basis are those of
+//! a thread's, as in a swizzle, exclusive or is no addition: registers that differ in such bits have places of their own.
 
 use norma_layout::{HardwareDim, LinearLayout, StridedTerm};
-use norma_targets::WARP_SIZE;
 
 use crate::mlir::diagnostic::Diagnostic;
 
@@ -12,19 +11,24 @@ use super::emit::{Emit, Value};
 
 /// What a thread's registers hold along one axis of a tile.
 pub(super) struct AxisCoordinates<'c, 'a> {
-    /// The part that depends on the thread, i32; `None` where it is zero for every thread.
-    pub thread: Option<Value<'c, 'a>>,
-    /// The largest value of that part.
-    pub thread_max: i64,
-    /// The part of each register.
-    pub registers: Vec<i64>,
+    /// What depends on the thread, i32 and not negative: one value for each set of registers that have it in common.
+    /// `None` where it is zero for every thread.
+    pub places: Vec<Option<Value<'c, 'a>>>,
+    /// For each register the index of its place.
+    pub place_of: Vec<usize>,
+    /// What each register adds to its place.
+    pub constants: Vec<i64>,
+    /// The largest value of any place.
+    pub max: i64,
+    /// What divides every place.
+    pub divisor: i64,
 }
 
 /// The coordinates of a thread's registers along each axis.
 ///
 /// # Errors
 ///
-/// Unsupported if the layout's bases overlap, so that its coordinates are no sums.
+/// Unsupported if the tile is spread over several CTAs.
 pub(super) fn coordinates<'c, 'a>(
     e: &Emit<'_, 'c, 'a>,
     layout: &LinearLayout,
@@ -39,22 +43,15 @@ pub(super) fn along<'c, 'a>(
     axis: usize,
 ) -> Result<AxisCoordinates<'c, 'a>, Diagnostic<'c>> {
     let split = layout.offset_split(axis).map_err(|error| e.internal(error))?;
-    if !split.additive {
-        return Err(e.unsupported(format!(
-            "expected a layout whose bases have disjoint bits along axis {axis}, got {layout}"
-        )));
-    }
     let bits = |dim| layout.bits(dim);
-    let mut thread = None;
-    let mut thread_max = 0;
+    let mut thread: Option<Value<'c, 'a>> = None;
+    // The bits that the terms so far may set.
+    let mut reach = 0;
     for term in merge_lanes_and_warps(&split.thread_terms, bits(HardwareDim::Lane)) {
-        let (id, ids) = match term.source {
-            Source::Thread => (
-                e.thread_id(),
-                1_i64 << (bits(HardwareDim::Lane) + bits(HardwareDim::Warp)),
-            ),
-            Source::Part(HardwareDim::Lane) => (e.lane_id(), WARP_SIZE),
-            Source::Part(HardwareDim::Warp) => (e.warp_id(), 1_i64 << bits(HardwareDim::Warp)),
+        let (id, id_bits) = match term.source {
+            Source::Thread => (e.thread_id(), bits(HardwareDim::Lane) + bits(HardwareDim::Warp)),
+            Source::Part(HardwareDim::Lane) => (e.lane_id(), bits(HardwareDim::Lane)),
+            Source::Part(HardwareDim::Warp) => (e.warp_id(), bits(HardwareDim::Warp)),
             Source::Part(dim) => {
                 return Err(e.unsupported(format!(
                     "expected a tile within one CTA, got {dim:?} bases in {layout}"
@@ -73,16 +70,45 @@ pub(super) fn along<'c, 'a>(
             1 => masked,
             multiplier => e.muli(masked, e.i32(multiplier)),
         };
-        thread_max += term.mask.map_or((ids - 1) >> term.shift, i64::from) * term.multiplier;
+        // A term of several bits has a power of two as its multiplier, so this is also the bits that it may set.
+        let part_reach = term.mask.map_or((1_i64 << id_bits >> term.shift) - 1, i64::from) * term.multiplier;
         thread = Some(match thread {
             None => part,
-            Some(sum) => e.addi(sum, part),
+            Some(sum) if reach & part_reach == 0 => e.addi(sum, part),
+            Some(sum) => e.xori(sum, part),
         });
+        reach |= part_reach;
     }
+    let mut variants: Vec<i64> = Vec::new();
+    let place_of = split
+        .register_offsets
+        .iter()
+        .map(|offset| {
+            let variant = offset & reach;
+            variants
+                .iter()
+                .position(|known| *known == variant)
+                .unwrap_or_else(|| {
+                    variants.push(variant);
+                    variants.len() - 1
+                })
+        })
+        .collect();
+    let place = |&variant: &i64| match (thread, variant) {
+        (thread, 0) => thread,
+        (Some(thread), variant) => Some(e.xori(thread, e.i32(variant))),
+        (None, variant) => Some(e.i32(variant)),
+    };
     Ok(AxisCoordinates {
-        thread,
-        thread_max,
-        registers: split.register_offsets,
+        places: variants.iter().map(place).collect(),
+        place_of,
+        constants: split
+            .register_offsets
+            .iter()
+            .map(|offset| offset & !reach)
+            .collect(),
+        max: reach,
+        divisor: reach & reach.wrapping_neg(),
     })
 }
 
@@ -124,12 +150,13 @@ fn merge_lanes_and_warps(terms: &[StridedTerm], lane_bits: usize) -> Vec<Term> {
         .collect()
 }
 
-/// A predicate that holds for one thread of each set that holds the same elements; `None` where no two do.
+/// A predicate that holds for one thread of each set that holds the same elements; `None` where no two do. That thread
+/// still holds an element twice where [`LinearLayout::copies`] says so of registers.
 pub(super) fn first_holder<'c, 'a>(e: &Emit<'_, 'c, 'a>, layout: &LinearLayout) -> Option<Value<'c, 'a>> {
     let mut predicate = None;
     for dim in [HardwareDim::Lane, HardwareDim::Warp] {
-        let free = layout.free_mask(dim);
-        if free == 0 {
+        let copies = layout.copies(dim);
+        if copies == 0 {
             continue;
         }
         let id = if dim == HardwareDim::Lane {
@@ -137,7 +164,7 @@ pub(super) fn first_holder<'c, 'a>(e: &Emit<'_, 'c, 'a>, layout: &LinearLayout) 
         } else {
             e.warp_id()
         };
-        let bits = e.andi(id, e.i32(free as i64));
+        let bits = e.andi(id, e.i32(copies as i64));
         let is_first = e.compare("eq", bits, e.i32(0));
         predicate = Some(match predicate {
             None => is_first,

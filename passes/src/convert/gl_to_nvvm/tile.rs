@@ -1,7 +1,7 @@
 //! What a tile's type says: its layout, and what one of its elements is in LLVM.
 
 use melior::ir::{
-    Type,
+    Type, ValueLike,
     attribute::{FloatAttribute, IntegerAttribute},
     operation::{OperationLike, OperationResult},
 };
@@ -51,6 +51,44 @@ pub(super) fn converted<'c>(ty: Type<'c>, int: impl Fn(u32) -> Type<'c>) -> Opti
         &[layout.num_registers() as i64],
         llvm_element(types::element(ty), int),
     )
+}
+
+/// The type in which an element lies in memory: a bit takes a byte.
+pub(super) fn memory_element<'c>(e: &Emit<'_, 'c, '_>, element: Type<'c>) -> Type<'c> {
+    match types::bit_width(element) {
+        Some(1) => e.int(8),
+        _ => element,
+    }
+}
+
+/// A value, or a vector of values, as it lies in memory.
+pub(super) fn to_memory<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    value: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let ty = value.r#type();
+    match types::bit_width(types::element(ty)) {
+        Some(1) if types::is_vector(ty) => {
+            let bytes = e.vector_of(types::vector_len(ty), e.int(8))?;
+            Ok(e.b.value("arith.extui", &[value], bytes))
+        }
+        Some(1) => Ok(e.b.value("arith.extui", &[value], e.int(8))),
+        _ => Ok(value),
+    }
+}
+
+/// A vector that lay in memory, as one of `element`.
+pub(super) fn from_memory<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    vector: Value<'c, 'a>,
+    element: Type<'c>,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let ty = vector.r#type();
+    if types::element(ty) == element {
+        return Ok(vector);
+    }
+    let bits = e.vector_of(types::vector_len(ty), element)?;
+    Ok(e.b.value("arith.trunci", &[vector], bits))
 }
 
 /// Bytes of an element in memory.

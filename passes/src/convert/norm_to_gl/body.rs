@@ -1,12 +1,14 @@
-//! The scalar program of a kernel, op by op, as a program on tiles.
+//! The scalar program of a kernel, as a program on tiles.
 //!
-//! Each value is translated once, to a tile over the dims it varies over. An op that combines values widens them to the
-//! union of their dims first. `access` translates reads and writes, `reduction` reductions.
+//! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An
+//! op that combines values widens them to the union of their dims first. `nest` writes loops, `access` translates reads and
+//! writes, `reduction` reductions.
 
 mod access;
+mod nest;
 mod reduction;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use melior::ir::{
     AffineExpr, Attribute, BlockLike, BlockRef, OperationRef, Type, Value, ValueLike,
@@ -18,13 +20,22 @@ use norma_dialects::{
     op_name,
 };
 
-use crate::kernel::space::Space;
-use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, values::key};
+use crate::{
+    kernel::{
+        nests::{self, Item},
+        space::Space,
+    },
+    mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, values::key},
+    schedule::mapping::Mapping,
+};
 
 use super::{
-    placement::{Axes, Placement},
+    placement::{Axes, Place, Placement},
     tiles::Tiles,
 };
+
+/// A set of the kernel's guards, as bits. Guards beyond the width are in no set: nothing is known of them.
+type Guards = u64;
 
 /// A translated value.
 #[derive(Clone, Copy)]
@@ -32,31 +43,37 @@ struct Translated<'c, 'a> {
     value: Value<'c, 'a>,
     element: Type<'c>,
     axes: Axes,
-    /// Whether it is +0 at every point that a guard keeps out.
-    zero_outside: bool,
+    /// The guards at whose excluded points it is +0.
+    zero_outside: Guards,
 }
 
-/// Translates the body of a kernel into `entry`, whose arguments are the buffers.
+/// Translates the body of a kernel into `entry`, whose arguments are the buffers and the scalars.
 pub(super) fn translate<'c: 'a, 'a>(
     space: &Space<'c, 'a>,
     placement: &Placement,
+    mapping: &Mapping,
     tiles: &Tiles<'c>,
     entry: BlockRef<'c, 'a>,
 ) -> Result<(), PassError<'c>> {
+    let items = nests::of(space);
+    let occurrences = nests::occurrences(&items, space.ops.len());
     let mut body = Body {
         space,
         placement,
+        mapping,
         tiles,
         b: Builder::at_end(entry, space.location()),
         entry,
         values: HashMap::new(),
         sizes: HashMap::new(),
+        settled: BTreeSet::new(),
+        carried: HashMap::new(),
+        nests_of: occurrences,
+        nests_entered: vec![0; space.ops.len()],
     };
+    body.scalars()?;
     body.coordinates()?;
-    for op in &space.ops {
-        body.b.set_location(op.location());
-        body.op(*op)?;
-    }
+    body.items(&items)?;
     body.b.set_location(space.location());
     body.b.op("gpu.return", &[], &[]);
     Ok(())
@@ -65,12 +82,21 @@ pub(super) fn translate<'c: 'a, 'a>(
 struct Body<'s, 'c, 'a> {
     space: &'s Space<'c, 'a>,
     placement: &'s Placement,
+    mapping: &'s Mapping,
     tiles: &'s Tiles<'c>,
     b: Builder<'c, 'a>,
     entry: BlockRef<'c, 'a>,
+    /// The values that the scope at hand sees.
     values: HashMap<usize, Translated<'c, 'a>>,
     /// The sizes in use, by affine symbol.
     sizes: HashMap<usize, Value<'c, 'a>>,
+    /// The guards that hold at every point of the scope at hand.
+    settled: BTreeSet<usize>,
+    /// What reductions over the loops around the scope at hand have come to, by the reduction's position.
+    carried: HashMap<usize, Vec<Value<'c, 'a>>>,
+    /// In how many nests each op stands, by position, and how many of them have been written.
+    nests_of: Vec<usize>,
+    nests_entered: Vec<usize>,
 }
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
@@ -86,13 +112,31 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         self.values.insert(key(value), translated);
     }
 
-    fn op(&mut self, op: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
+    fn items(&mut self, items: &[Item]) -> Result<(), PassError<'c>> {
+        for item in items {
+            match item {
+                Item::Op(position) => {
+                    let op = self.space.ops[*position];
+                    self.b.set_location(op.location());
+                    self.op(*position, op)?;
+                }
+                Item::Loop(nest) => self.nest(nest)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, position: usize, op: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
         if let Some(read) = ReadOp::from_op(op) {
-            self.read(read)
+            self.read(position, read)
         } else if let Some(write) = WriteOp::from_op(op) {
             self.write(write)
         } else if let Some(reduce) = ReduceOp::from_op(op) {
-            self.reduce(reduce)
+            if self.ranges_over_loop(reduce) {
+                self.accumulate(position, reduce)
+            } else {
+                self.reduce(reduce)
+            }
         } else if let Some(cache) = CacheOp::from_op(op) {
             self.cache(cache)
         } else {
@@ -100,8 +144,38 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
     }
 
+    /// A scalar coordinate: of a CTA in the grid, of a step in its loop.
+    fn define_coordinate(&mut self, dim: usize, value: Value<'c, 'a>) {
+        let translated = Translated {
+            value,
+            element: Type::index(self.b.context()),
+            axes: 0,
+            zero_outside: 0,
+        };
+        self.define(self.space.dims[dim], translated);
+    }
+
+    /// The numbers that the launch passes: arguments behind the buffers, as in the kernel.
+    fn scalars(&mut self) -> Result<(), PassError<'c>> {
+        for (index, scalar) in self.space.scalars.iter().enumerate() {
+            let value = Value::from(self.entry.argument(self.space.buffers.len() + index)?);
+            let translated = Translated {
+                value,
+                element: value.r#type(),
+                axes: 0,
+                zero_outside: 0,
+            };
+            self.define(*scalar, translated);
+        }
+        Ok(())
+    }
+
     /// The CTA's place along each grid dim: the last grid dim varies fastest with the CTA's number.
     fn coordinates(&mut self) -> Result<(), PassError<'c>> {
+        let grid = self.placement.grid().collect::<Vec<_>>();
+        if grid.is_empty() {
+            return Ok(());
+        }
         let context = self.b.context();
         let index = Type::index(context);
         let dimension =
@@ -109,7 +183,6 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let mut rest = self
             .b
             .value_with("gpu.block_id", &[], index, &[("dimension", dimension)]);
-        let grid = self.placement.grid().collect::<Vec<_>>();
         for (position, &dim) in grid.iter().enumerate().rev() {
             let coordinate = if position == 0 {
                 rest
@@ -119,15 +192,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 rest = self.b.value("arith.divui", &[rest, extent], index);
                 coordinate
             };
-            self.define(
-                self.space.dims[dim],
-                Translated {
-                    value: coordinate,
-                    element: index,
-                    axes: 0,
-                    zero_outside: false,
-                },
-            );
+            self.define_coordinate(dim, coordinate);
         }
         Ok(())
     }
@@ -147,18 +212,28 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
         let lhs = self.size_expression(expression.lhs())?;
         let rhs = self.size_expression(expression.rhs())?;
+        let index = Type::index(self.b.context());
+        if expression.is_ceil_div() {
+            return Ok(self.divide_up(lhs, rhs));
+        }
         let op = if expression.is_add() {
             "arith.addi"
         } else if expression.is_mul() {
             "arith.muli"
         } else if expression.is_floor_div() {
             "arith.divui"
-        } else if expression.is_ceil_div() {
-            "arith.ceildivui"
         } else {
             "arith.remui"
         };
-        Ok(self.b.value(op, &[lhs, rhs], Type::index(self.b.context())))
+        Ok(self.b.value(op, &[lhs, rhs], index))
+    }
+
+    /// The quotient, rounded up, of values that are not negative.
+    fn divide_up(&self, dividend: Value<'c, 'a>, divisor: Value<'c, 'a>) -> Value<'c, 'a> {
+        let index = Type::index(self.b.context());
+        let less_one = self.b.value("arith.subi", &[divisor, self.b.index(1)], index);
+        let raised = self.b.value("arith.addi", &[dividend, less_one], index);
+        self.b.value("arith.divui", &[raised, divisor], index)
     }
 
     /// The size that an affine symbol stands for.
@@ -168,10 +243,10 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
         let (buffer, axis) = self.space.sizes[symbol];
         let memref = self.entry.argument(buffer)?.into();
-        let axis = self.b.index(axis as i64);
-        let size = self
-            .b
-            .value("memref.dim", &[memref, axis], Type::index(self.b.context()));
+        // At the start, so that it is there for every scope.
+        let b = Builder::at_start(self.entry, self.space.location());
+        let axis = b.index(axis as i64);
+        let size = b.value("memref.dim", &[memref, axis], Type::index(b.context()));
         self.sizes.insert(symbol, size);
         Ok(size)
     }
@@ -185,6 +260,11 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .space
             .dim_position(value)
             .ok_or_else(|| self.internal("expected a value of the kernel's body"))?;
+        if !matches!(self.placement.place(dim), Place::Tile(_)) {
+            return Err(self
+                .internal(format!("expected dim {dim} to have a coordinate"))
+                .into());
+        }
         let context = self.b.context();
         let index = Type::index(context);
         let axes = self.placement.axes(&[dim]);
@@ -199,7 +279,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             value: self.b.insert(coordinates).result(0)?.into(),
             element: index,
             axes,
-            zero_outside: false,
+            zero_outside: 0,
         };
         self.define(value, translated);
         Ok(translated)
@@ -232,14 +312,19 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .collect::<Result<Vec<_>, _>>()?;
         let element = op.result(0)?.r#type();
         let tile = self.b.rebuild(op, &widened, &[self.tiles.ty(element, axes)?]);
-        let are_zero = !operands.is_empty() && operands.iter().all(|operand| operand.zero_outside);
+        let zero_outside = match keeps_zero(name) {
+            true if !operands.is_empty() => operands
+                .iter()
+                .fold(Guards::MAX, |guards, operand| guards & operand.zero_outside),
+            _ => 0,
+        };
         self.define(
             op.result(0)?.into(),
             Translated {
                 value: tile.result(0)?.into(),
                 element,
                 axes,
-                zero_outside: are_zero && keeps_zero(name),
+                zero_outside,
             },
         );
         Ok(())

@@ -1,22 +1,30 @@
 //! How the host launches a kernel: grid and traffic as functions of the buffers' sizes.
 
-use melior::ir::{AffineExpr, AffineMap};
-use norma_dialects::{affine_map_attribute, gl::LaunchAttr};
+use melior::ir::{AffineExpr, AffineMap, attribute::DenseI64ArrayAttribute};
+use norma_dialects::{
+    affine_map_attribute,
+    gl::LaunchAttr,
+    norm::{CachePlace, Level},
+};
 
 use crate::kernel::space::Space;
 use crate::mlir::{context, pass::PassError};
 
 use super::placement::Placement;
+use crate::schedule::mapping::Mapping;
 
 /// The alignment in bytes of a buffer that nothing is promised of.
 const NO_ALIGNMENT: i64 = 1;
 /// The shared-memory carve-out of a kernel that leaves it to the driver.
 const DEFAULT_CARVEOUT: i64 = -1;
+/// The smallest carve-out, which leaves L1 the most room for what is read again from there.
+const SMALLEST_CARVEOUT: i64 = 0;
 
 /// The `#gl.launch` of a tiled kernel.
 pub(super) fn attribute<'c>(
     space: &Space<'c, '_>,
     placement: &Placement,
+    mapping: &Mapping,
 ) -> Result<LaunchAttr<'c>, PassError<'c>> {
     let context = context::of(space.location());
     let ctas = placement
@@ -31,15 +39,22 @@ pub(super) fn attribute<'c>(
         .kernel
         .alignments()
         .unwrap_or_else(|| vec![NO_ALIGNMENT; space.buffers.len()]);
-    let schedule = space.kernel.schedule();
+    let carveout = if mapping.keep.contains(&CachePlace::L1) {
+        SMALLEST_CARVEOUT
+    } else {
+        DEFAULT_CARVEOUT
+    };
+    let attribute_of = |numbers: Vec<i64>| DenseI64ArrayAttribute::new(context, &numbers).into();
     Ok(LaunchAttr::get(
         context,
         over_sizes(&[ctas]),
         over_sizes(&[traffic.read, traffic.written]),
         &space.kernel.sizes()?,
         &alignments,
-        schedule.map_or(1, |schedule| schedule.cluster()),
-        DEFAULT_CARVEOUT,
-        schedule.is_some_and(|schedule| schedule.dependent_launch()),
+        space.kernel.multiples().map(attribute_of),
+        space.kernel.aliases().map(attribute_of),
+        mapping.extent(Level::Cluster),
+        carveout,
+        mapping.dependent_launch,
     ))
 }

@@ -1,9 +1,11 @@
-//! Where the dims of a tiled space lie: in the grid, or along the axes of tiles.
+//! Where the dims of a tiled space lie: in the grid, in a loop, or along the axes of tiles.
 
 use norma_dialects::norm::DimRole;
 
-use crate::kernel::space::{DimSet, Space};
-use crate::mlir::diagnostic::Diagnostic;
+use crate::{
+    kernel::space::{DimSet, Space},
+    mlir::diagnostic::Diagnostic,
+};
 
 /// A set of tile dims, as bits.
 pub(super) type Axes = u32;
@@ -13,22 +15,26 @@ pub(super) type Axes = u32;
 pub(super) enum Place {
     /// The grid.
     Grid,
+    /// The steps of a loop.
+    Loop,
     /// An axis of tiles; position among tile dims.
     Tile(usize),
 }
 
-/// The place of each dim of a space that is all grid and tiles.
+/// The place of each dim of a space.
 pub(super) struct Placement {
     places: Vec<Place>,
     tile_shape: Vec<i64>,
+    /// The axes that lie within each thread.
+    register_axes: Axes,
 }
 
 impl Placement {
-    /// The places of a kernel's dims after `norm-tile` and the passes that take away its loops.
+    /// The places of a kernel's dims after `norm-tile`.
     ///
     /// # Errors
     ///
-    /// A user error if the kernel is not tiled; unsupported if dims are spread over loops or clusters.
+    /// A user error if the kernel is not tiled; unsupported if dims are spread over clusters.
     pub fn of<'c>(space: &Space<'c, '_>) -> Result<Self, Diagnostic<'c>> {
         let location = space.location();
         let roles = space
@@ -37,32 +43,37 @@ impl Placement {
             .ok_or_else(|| Diagnostic::user(location, "expected a tiled kernel; run norm-tile first"))?;
         let mut places = Vec::new();
         let mut tile_shape = Vec::new();
+        let mut register_axes = 0;
         for (role, extent) in roles.iter().zip(&space.extents) {
             places.push(match role {
                 DimRole::Grid => Place::Grid,
-                DimRole::Tile => {
+                DimRole::Loop => Place::Loop,
+                DimRole::Thread | DimRole::Register => {
                     if !extent.is_constant() || !(extent.constant_value() as u64).is_power_of_two() {
                         let message =
                             format!("expected tile dims whose extents are powers of two, got {extent}");
                         return Err(Diagnostic::user(location, message));
                     }
+                    let axis = tile_shape.len();
+                    if axis >= Axes::BITS as usize {
+                        let message = format!("more than {} tile dims", Axes::BITS);
+                        return Err(Diagnostic::unsupported(location, message));
+                    }
+                    register_axes |= Axes::from(*role == DimRole::Register) << axis;
                     tile_shape.push(extent.constant_value());
-                    Place::Tile(tile_shape.len() - 1)
+                    Place::Tile(axis)
                 }
-                DimRole::Loop | DimRole::Cluster => {
-                    let message = format!(
-                        "expected dims spread over the grid and tiles alone, got a {} dim",
-                        role.keyword()
-                    );
+                DimRole::Cluster => {
+                    let message = "a cluster dim; supported: dims spread over the grid, loops and tiles";
                     return Err(Diagnostic::unsupported(location, message));
                 }
             });
         }
-        if tile_shape.is_empty() {
-            let message = "expected a kernel with at least one tile dim";
-            return Err(Diagnostic::user(location, message));
-        }
-        Ok(Self { places, tile_shape })
+        Ok(Self {
+            places,
+            tile_shape,
+            register_axes,
+        })
     }
 
     /// The place of a dim.
@@ -75,11 +86,11 @@ impl Placement {
         (0..self.places.len()).filter(|dim| self.places[*dim] == Place::Grid)
     }
 
-    /// The dims of the space that a tile over `axes` can depend on: those of its axes, and the grid's.
+    /// The dims of the space that a tile over `axes` can depend on: those of its axes, and those that are scalars.
     pub fn dims_over(&self, axes: Axes) -> DimSet {
         let reaches = |dim: &usize| match self.places[*dim] {
             Place::Tile(position) => axes >> position & 1 == 1,
-            Place::Grid => true,
+            Place::Grid | Place::Loop => true,
         };
         (0..self.places.len()).filter(reaches).collect()
     }
@@ -89,11 +100,16 @@ impl Placement {
         &self.tile_shape
     }
 
+    /// The axes along which each thread holds all elements of what it holds any of.
+    pub fn register_axes(&self) -> Axes {
+        self.register_axes
+    }
+
     /// The tile dims among dims of the space.
     pub fn axes<'d>(&self, dims: impl IntoIterator<Item = &'d usize>) -> Axes {
         dims.into_iter().fold(0, |axes, dim| match self.places[*dim] {
             Place::Tile(position) => axes | 1 << position,
-            Place::Grid => axes,
+            Place::Grid | Place::Loop => axes,
         })
     }
 }

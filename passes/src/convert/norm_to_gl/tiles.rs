@@ -1,79 +1,54 @@
-//! Types of tiles, and values on their way from one set of tile dims to a larger one.
+//! Types of tiles, and values on their way from one set of tile dims to another.
+//!
+//! A value that varies over some of the tile's axes is a tile of those axes, in the kernel's layout less the others: threads
+//! that differ along those alone hold the same elements. One that varies over none is a scalar.
+
+use std::{cell::RefCell, collections::HashMap};
 
 use melior::ir::{Attribute, Location, Type, Value};
-use norma_dialects::{
-    gl::{BlockedAttr, BroadcastOp, SliceAttr},
-    norm::ScheduleAttr,
-};
-use norma_targets::WARP_SIZE;
+use norma_dialects::{gl::BroadcastOp, layout};
+use norma_layout::{HardwareDim, LinearLayout};
 
-use crate::mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types};
+use crate::{
+    mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types},
+    schedule::{mapping::Mapping, tile},
+};
 
 use super::placement::{Axes, Placement};
 
 /// The kernel's layout and what follows from it.
 pub(super) struct Tiles<'c> {
     location: Location<'c>,
-    shape: Vec<i64>,
-    layout: Attribute<'c>,
-    num_warps: i64,
+    layout: LinearLayout,
+    projections: RefCell<HashMap<Axes, Attribute<'c>>>,
 }
 
 impl<'c> Tiles<'c> {
-    /// The layout that the schedule asks for: along the last tile dim, `threads_per_row` threads with `vector` elements
-    /// each, and as many rows beside each other as the CTA has threads for; further rows repeat the layout in registers.
+    /// The tiles of a kernel that the mapping has been applied to.
     pub fn new(
         placement: &Placement,
-        schedule: ScheduleAttr<'c>,
+        mapping: &Mapping,
         location: Location<'c>,
     ) -> Result<Self, Diagnostic<'c>> {
-        let shape = placement.tile_shape().to_vec();
-        let last = shape.len() - 1;
-        let rows = schedule.rows_per_cta() / schedule.rows_per_thread();
-        let per_row = schedule.threads_per_row();
-        let num_warps = (rows * per_row / WARP_SIZE).max(1);
-        let lanes = per_row.min(WARP_SIZE);
-        let warps = (per_row / WARP_SIZE).max(1);
-        if last == 0 && (lanes < WARP_SIZE || warps < num_warps) {
-            return Err(Diagnostic::unsupported(
-                location,
-                "expected two tile dims when rows share a warp or a CTA, got one",
-            ));
+        let layout = tile::layout(mapping).map_err(|error| Diagnostic::user(location, error))?;
+        if layout.shape() != placement.tile_shape() {
+            let message = format!(
+                "expected tile dims of extents {:?}, as the schedule says, got {:?}",
+                layout.shape(),
+                placement.tile_shape()
+            );
+            return Err(Diagnostic::user(location, message));
         }
-        let spread = |inner: i64, outer: i64| {
-            let mut extents = vec![1; shape.len()];
-            if last > 0 {
-                extents[last - 1] = outer;
-            }
-            extents[last] = inner;
-            extents
-        };
-        let order = (0..shape.len() as i64).rev().collect::<Vec<_>>();
-        let layout = BlockedAttr::get_checked(
-            location,
-            &spread(schedule.vector(), 1),
-            &spread(lanes, WARP_SIZE / lanes),
-            &spread(warps, num_warps / warps),
-            &order,
-            &[],
-        )
-        .ok_or_else(|| Diagnostic::internal(location, "no layout for the schedule"))?;
         Ok(Self {
             location,
-            shape,
-            layout: layout.into(),
-            num_warps,
+            layout,
+            projections: RefCell::default(),
         })
     }
 
     /// Warps of the CTA.
     pub fn num_warps(&self) -> i64 {
-        self.num_warps
-    }
-
-    /// The set of every tile dim.
-    fn all(&self) -> Axes {
-        (1 << self.shape.len()) - 1
+        1 << self.layout.bits(HardwareDim::Warp)
     }
 
     /// The type of a value of `element` that varies over `axes`: a scalar if there are none.
@@ -81,25 +56,41 @@ impl<'c> Tiles<'c> {
         if axes == 0 {
             return Ok(element);
         }
-        let context = context::of(self.location);
-        let mut layout = self.layout;
-        // The highest axis goes first, so that the numbers of the others stay what they are.
-        for axis in (0..self.shape.len()).rev().filter(|axis| axes >> axis & 1 == 0) {
-            layout = SliceAttr::get(context, axis as i64, layout).into();
-        }
-        let shape = (0..self.shape.len())
-            .filter(|axis| axes >> axis & 1 == 1)
-            .map(|axis| Some(self.shape[axis]))
+        self.tile(element, axes)
+    }
+
+    /// The tile of `element` over `axes`, of rank 0 if there are none.
+    pub fn tile(&self, element: Type<'c>, axes: Axes) -> Result<Type<'c>, Diagnostic<'c>> {
+        let shape = self
+            .layout
+            .shape()
+            .iter()
+            .enumerate()
+            .filter(|(axis, _)| axes >> axis & 1 == 1)
+            .map(|(_, extent)| Some(*extent))
             .collect::<Vec<_>>();
-        types::tensor(&shape, element, Some(layout))
+        types::tensor(&shape, element, Some(self.projection(axes)?))
             .ok_or_else(|| Diagnostic::internal(self.location, format!("no tile of {element}")))
     }
 
-    /// `value`, which varies over `from`, as a value that varies over `to`.
-    ///
-    /// # Errors
-    ///
-    /// Unsupported if slices cannot be undone in the order they nest in.
+    fn projection(&self, axes: Axes) -> Result<Attribute<'c>, Diagnostic<'c>> {
+        if let Some(known) = self.projections.borrow().get(&axes) {
+            return Ok(*known);
+        }
+        let mut layout = self.layout.clone();
+        // The highest axis goes first, so that the numbers of the others stay what they are.
+        for axis in (0..self.layout.rank()).rev().filter(|axis| axes >> axis & 1 == 0) {
+            layout = layout
+                .slice(axis)
+                .map_err(|error| Diagnostic::internal(self.location, error))?
+                .layout;
+        }
+        let attribute = layout::to_attribute(context::of(self.location), &layout).into();
+        self.projections.borrow_mut().insert(axes, attribute);
+        Ok(attribute)
+    }
+
+    /// `value`, which varies over `from`, as a value that varies over `to` as well.
     pub fn widen<'a>(
         &self,
         b: &Builder<'c, 'a>,
@@ -115,23 +106,38 @@ impl<'c> Tiles<'c> {
             let message = "a value cannot lose the dims it varies over";
             return Err(Diagnostic::internal(b.location(), message).into());
         }
-        if from == 0 && to != 0 {
-            return Ok(b.value("tensor.splat", &[value], self.ty(element, to)?));
+        if from == to {
+            return Ok(value);
+        }
+        if from == 0 {
+            return Ok(b.value("tensor.splat", &[value], self.tile(element, to)?));
         }
         let (mut value, mut from) = (value, from);
-        while from != to {
-            // The outermost slice is along the lowest axis that is missing.
-            let lowest = (!from & self.all()).trailing_zeros();
-            if to >> lowest & 1 == 0 {
-                let message = "expected values to be broadcast along the first of the dims that they lack";
-                return Err(Diagnostic::unsupported(b.location(), message).into());
-            }
-            let axis = Self::position(from, lowest as usize) as i64;
-            from |= 1 << lowest;
-            let broadcast = BroadcastOp::build(b.location(), value, axis, self.ty(element, from)?)?;
+        let missing = to & !from;
+        for axis in (0..self.layout.rank()).filter(|axis| missing >> axis & 1 == 1) {
+            from |= 1 << axis;
+            let position = Self::position(from, axis) as i64;
+            let broadcast = BroadcastOp::build(b.location(), value, position, self.tile(element, from)?)?;
             value = b.insert(broadcast).result(0)?.into();
         }
         Ok(value)
+    }
+
+    /// `value` as it varies over `axes`: the element of a tile of rank 0, as a scalar.
+    pub fn unwrap<'a>(
+        b: &Builder<'c, 'a>,
+        value: Value<'c, 'a>,
+        element: Type<'c>,
+        axes: Axes,
+    ) -> Value<'c, 'a>
+    where
+        'c: 'a,
+    {
+        if axes == 0 {
+            b.value("tensor.extract", &[value], element)
+        } else {
+            value
+        }
     }
 
     /// The position of a tile dim among the axes of a tile that varies over `axes`.

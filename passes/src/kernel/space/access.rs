@@ -143,6 +143,68 @@ impl Access<'_, '_> {
     }
 }
 
+impl<'c> Space<'c, '_> {
+    /// What the size of a buffer's axis is known to be a multiple of: a static size, or what the kernel states.
+    pub fn size_multiple(&self, buffer: usize, axis: usize) -> i64 {
+        let shape = types::shape(self.buffers[buffer].r#type()).unwrap_or_default();
+        if let Some(Some(size)) = shape.get(axis) {
+            return *size;
+        }
+        let multiples = self.kernel.multiples().unwrap_or_default();
+        let stated = multiples
+            .chunks_exact(3)
+            .find(|triple| (triple[0], triple[1]) == (buffer as i64, axis as i64));
+        stated.map_or(1, |triple| triple[2])
+    }
+
+    /// What the extent of a dim is known to be a multiple of.
+    pub fn extent_multiple(&self, dim: usize) -> i64 {
+        let extent = self.extents[dim];
+        if extent.is_constant() {
+            return extent.constant_value();
+        }
+        if !extent.is_symbol() {
+            return 1;
+        }
+        let (buffer, axis) = self.sizes[extent.symbol_position()];
+        self.size_multiple(buffer, axis)
+    }
+
+    /// For each dim of the kernel, elements that divide what one step along it moves an access's address by: the stride
+    /// itself where it is known, otherwise what is promised of it. `None` where a coordinate is no sum of dims.
+    pub fn stride_divisors(&self, access: &Access<'_, '_>) -> Option<Vec<i64>> {
+        let ty = self.buffers[access.buffer].r#type();
+        let (strides, _) = types::strides_and_offset(ty)?;
+        let alignments = self.kernel.alignments().unwrap_or_default();
+        let alignment = alignments.get(access.buffer).copied().unwrap_or(1);
+        let mut divisors = vec![0_i64; self.dims.len()];
+        for (axis, coordinate) in access.coordinates.iter().enumerate() {
+            let divisor = match strides[axis] {
+                Some(stride) => stride,
+                // The stride of rows without gaps is a product of sizes.
+                None if types::is_contiguous(ty) => (axis + 1..strides.len())
+                    .map(|inner| self.size_multiple(access.buffer, inner))
+                    .fold(1, i64::saturating_mul),
+                None => (alignment / access.element_bytes()).max(1),
+            };
+            let form = LinearForm::of(*coordinate, self.dims.len(), 0)?;
+            for (dim, factor) in form.dims.into_iter().enumerate() {
+                divisors[dim] = gcd(divisors[dim], divisor.saturating_mul(factor));
+            }
+        }
+        Some(divisors)
+    }
+}
+
+/// The greatest common divisor; 0 is divided by everything.
+fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.saturating_abs(), b.saturating_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 /// See [`Access::strides`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strides {

@@ -112,7 +112,7 @@ mod tests {
         );
         let tiled = traffic(
             "norm.kernel @k(%x: memref<?x11xf32>, %y: memref<?xf32>)
-                 space(%b = dim(%x, 0) ceildiv 8 : grid, %r = 8 : tile, %t = 16 : tile)
+                 space(%b = dim(%x, 0) ceildiv 8 : grid, %r = 8 : register, %t = 16 : thread)
                  where(%b * 8 + %r < dim(%x, 0), %t < 11) {
                %0 = norm.read %x[%b * 8 + %r, %t] : memref<?x11xf32>
                %1 = norm.reduce add %0 over(%t) : f32

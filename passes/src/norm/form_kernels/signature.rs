@@ -1,16 +1,22 @@
-//! What a function of tensors says about its buffers: `norm.name`, `norm.buffer` and `norm.align`.
+//! What a function says about its buffers and scalars.
 //!
-//! | attribute | means | without it |
-//! |---|---|---|
-//! | `norm.name` | the tensor's name in the bundle, an identifier, once in a function | `arg<i>`, `result<i>` |
-//! | `norm.buffer` | the memref with its strides | contiguous, row by row |
-//! | `norm.align` | bytes; the base address and every dynamic stride are multiples | 16 |
+//! | attribute | of | means | without it |
+//! |---|---|---|---|
+//! | `norm.name` | all | the name in the bundle, an identifier, once in a function | `arg<i>`, `result<i>` |
+//! | `norm.buffer` | tensors | the memref with its strides | contiguous, row by row |
+//! | `norm.align` | tensors | bytes; the base address and every dynamic stride of `norm.buffer` are multiples | 16 |
+//! | `norm.multiples` | tensors | what each extent is a multiple of | 1 each |
+//! | `norm.may_alias` | results | the argument that it may be the same memory as | it overlaps nothing |
+//! | `norm.default` | scalars | the value where a launch sets none | an error |
 
 use melior::{
     Context,
     ir::{
-        Attribute, Identifier, Location, OperationRef, Type,
-        attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute, StringAttribute, TypeAttribute},
+        Attribute, AttributeLike, Identifier, Location, OperationRef, Type,
+        attribute::{
+            ArrayAttribute, DenseI64ArrayAttribute, DictionaryAttribute, IntegerAttribute, StringAttribute,
+            TypeAttribute,
+        },
         operation::OperationLike,
         r#type::FunctionType,
     },
@@ -22,76 +28,158 @@ use crate::mlir::{diagnostic::Diagnostic, pass::PassError, types};
 
 /// The alignment that is presumed where none is given: what one 128-bit access needs.
 const DEFAULT_ALIGNMENT: i64 = 16;
-/// The largest alignment, in bytes, that LLVM IR can say of a pointer.
-const LARGEST_ALIGNMENT: i64 = 1 << 32;
+/// The largest alignment, in bytes, that `norm.kernel` takes.
+const LARGEST_ALIGNMENT: i64 = 1 << 31;
+
+/// An argument of the function.
+pub(super) enum Argument<'c> {
+    /// A tensor, which becomes a buffer.
+    Tensor(Tensor<'c>),
+    /// A number, which stays one.
+    Scalar(Scalar<'c>),
+}
 
 /// A tensor of the function and the buffer that holds it.
 pub(super) struct Tensor<'c> {
+    /// The name in the bundle.
+    pub(super) name: String,
     /// The memref.
     pub(super) buffer: Type<'c>,
     /// Bytes.
     pub(super) alignment: i64,
-    name: String,
+    /// What each extent is a multiple of; none where nothing is stated.
+    pub(super) multiples: Vec<i64>,
+    /// The name of the argument that it may be the same memory as.
+    pub(super) may_alias: Option<String>,
     /// Attributes that are none of ours.
     others: Vec<(Identifier<'c>, Attribute<'c>)>,
+}
+
+/// A number that the caller passes.
+pub(super) struct Scalar<'c> {
+    name: String,
+    ty: Type<'c>,
+    default: Attribute<'c>,
+    /// Attributes that are none of ours.
+    others: Vec<(Identifier<'c>, Attribute<'c>)>,
+}
+
+impl<'c> Argument<'c> {
+    /// The tensor, if it is one.
+    pub(super) fn tensor(&self) -> Option<&Tensor<'c>> {
+        match self {
+            Argument::Tensor(tensor) => Some(tensor),
+            Argument::Scalar(_) => None,
+        }
+    }
+
+    /// The name in the bundle.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Argument::Tensor(tensor) => &tensor.name,
+            Argument::Scalar(scalar) => &scalar.name,
+        }
+    }
+
+    /// The type once tensors are buffers.
+    pub(super) fn ty(&self) -> Type<'c> {
+        match self {
+            Argument::Tensor(tensor) => tensor.buffer,
+            Argument::Scalar(scalar) => scalar.ty,
+        }
+    }
+
+    /// The argument's attributes once tensors are buffers.
+    pub(super) fn attributes(&self, context: &'c Context) -> Attribute<'c> {
+        match self {
+            Argument::Tensor(tensor) => tensor.attributes(context, false),
+            Argument::Scalar(scalar) => {
+                let mut attributes = scalar.others.clone();
+                let name = StringAttribute::new(context, &scalar.name);
+                attributes.push((Identifier::new(context, tensor::NAME), name.into()));
+                attributes.push((Identifier::new(context, tensor::DEFAULT), scalar.default));
+                DictionaryAttribute::new(context, &attributes).into()
+            }
+        }
+    }
 }
 
 impl<'c> Tensor<'c> {
     /// The attributes of the argument that holds the buffer.
     pub(super) fn attributes(&self, context: &'c Context, is_output: bool) -> Attribute<'c> {
         let mut attributes = self.others.clone();
-        let name = StringAttribute::new(context, &self.name);
-        attributes.push((Identifier::new(context, tensor::NAME), name.into()));
+        let mut add =
+            |name: &str, value: Attribute<'c>| attributes.push((Identifier::new(context, name), value));
+        add(tensor::NAME, StringAttribute::new(context, &self.name).into());
         if is_output {
-            attributes.push((Identifier::new(context, tensor::OUTPUT), Attribute::unit(context)));
+            add(tensor::OUTPUT, Attribute::unit(context));
+        }
+        if !self.multiples.is_empty() {
+            add(
+                tensor::MULTIPLES,
+                DenseI64ArrayAttribute::new(context, &self.multiples).into(),
+            );
+        }
+        if let Some(argument) = &self.may_alias {
+            add(tensor::MAY_ALIAS, StringAttribute::new(context, argument).into());
         }
         DictionaryAttribute::new(context, &attributes).into()
     }
 }
 
-/// The tensors among a function's arguments and results. All are: anything else is an error.
+/// The function's arguments and the tensors that it returns.
 pub(super) fn read<'c>(
     function: OperationRef<'c, '_>,
-) -> Result<(Vec<Tensor<'c>>, Vec<Tensor<'c>>), PassError<'c>> {
+) -> Result<(Vec<Argument<'c>>, Vec<Tensor<'c>>), PassError<'c>> {
     let location = function.location();
     let ty = TypeAttribute::try_from(function.attribute("function_type")?)?.value();
     let ty = FunctionType::try_from(ty)?;
     let mut names = Vec::<String>::new();
-    let mut tensors = |count: usize, kind: &'static str, attributes: &str| {
-        let attributes = function
-            .attribute(attributes)
-            .ok()
-            .map(ArrayAttribute::try_from)
-            .transpose()?;
-        let mut tensors = Vec::new();
-        for index in 0..count {
-            let ty = if kind == "argument" {
-                ty.input(index)?
-            } else {
-                ty.result(index)?
-            };
-            let attributes = attributes.map(|all| all.element(index)).transpose()?;
-            let place = Place {
-                location,
-                kind,
-                index,
-                ty,
-            };
-            let tensor = place.tensor(attributes)?;
-            if names.contains(&tensor.name) {
-                let message = format!(
-                    "expected names that differ, got '{}' for {place} too",
-                    tensor.name
-                );
-                return Err(PassError::from(Diagnostic::user(location, message)));
-            }
-            names.push(tensor.name.clone());
-            tensors.push(tensor);
+    let mut unique = |place: &Place<'c>, name: &str| {
+        if names.iter().any(|known| known == name) {
+            let message = format!("expected names that differ, got '{name}' for {place} too");
+            return Err(PassError::from(Diagnostic::user(location, message)));
         }
-        Ok(tensors)
+        names.push(name.to_owned());
+        Ok(())
     };
-    let inputs = tensors(ty.input_count(), "argument", "arg_attrs")?;
-    let outputs = tensors(ty.result_count(), "result", "res_attrs")?;
+    let attributes_of =
+        |list: &str, index: usize| -> Result<Option<DictionaryAttribute<'c>>, PassError<'c>> {
+            let Ok(list) = function.attribute(list) else {
+                return Ok(None);
+            };
+            let attributes = ArrayAttribute::try_from(list)?.element(index)?;
+            Ok(Some(DictionaryAttribute::try_from(attributes)?))
+        };
+    let mut arguments = Vec::new();
+    for index in 0..ty.input_count() {
+        let place = Place {
+            location,
+            kind: Kind::Argument,
+            index,
+            ty: ty.input(index)?,
+        };
+        let attributes = attributes_of("arg_attrs", index)?;
+        let argument = if SCALARS.contains(&place.ty.to_string().as_str()) {
+            Argument::Scalar(place.scalar(attributes)?)
+        } else {
+            Argument::Tensor(place.tensor(attributes)?)
+        };
+        unique(&place, argument.name())?;
+        arguments.push(argument);
+    }
+    let mut outputs = Vec::new();
+    for index in 0..ty.result_count() {
+        let place = Place {
+            location,
+            kind: Kind::Result,
+            index,
+            ty: ty.result(index)?,
+        };
+        let tensor = place.tensor(attributes_of("res_attrs", index)?)?;
+        unique(&place, &tensor.name)?;
+        outputs.push(tensor);
+    }
     for (index, output) in outputs.iter().enumerate() {
         let strides = types::strides_and_offset(output.buffer)
             .map(|(strides, _)| strides)
@@ -111,20 +199,33 @@ pub(super) fn read<'c>(
             return Err(Diagnostic::user(location, message).into());
         }
     }
-    Ok((inputs, outputs))
+    Ok((arguments, outputs))
 }
+
+/// The types of scalar arguments: those that a manifest can pass by value.
+const SCALARS: [&str; 5] = ["f32", "f64", "i32", "i64", "index"];
 
 /// An argument or a result of the function.
 struct Place<'c> {
     location: Location<'c>,
-    kind: &'static str,
+    kind: Kind,
     index: usize,
     ty: Type<'c>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Argument,
+    Result,
+}
+
 impl std::fmt::Display for Place<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{} {}", self.kind, self.index)
+        let kind = match self.kind {
+            Kind::Argument => "argument",
+            Kind::Result => "result",
+        };
+        write!(formatter, "{kind} {}", self.index)
     }
 }
 
@@ -133,46 +234,134 @@ impl<'c> Place<'c> {
         Diagnostic::user(self.location, format!("{message} for {self}")).into()
     }
 
-    fn tensor(&self, attributes: Option<Attribute<'c>>) -> Result<Tensor<'c>, PassError<'c>> {
+    fn default_name(&self) -> String {
+        match self.kind {
+            Kind::Argument => format!("arg{}", self.index),
+            Kind::Result => format!("result{}", self.index),
+        }
+    }
+
+    fn unknown(&self, expected: &str, got: &str) -> PassError<'c> {
+        self.wrong(format!("expected {expected}, got {got}"))
+    }
+
+    fn tensor(&self, attributes: Option<DictionaryAttribute<'c>>) -> Result<Tensor<'c>, PassError<'c>> {
         if !types::is_tensor(self.ty) || types::encoding(self.ty).is_some() {
+            let scalars = match self.kind {
+                Kind::Argument => format!(", and {}", SCALARS.join(", ")),
+                Kind::Result => String::new(),
+            };
             let message = format!(
-                "{} as {self}; supported: ranked tensors without encoding",
+                "{} as {self}; supported: ranked tensors without encoding{scalars}",
                 self.ty
             );
             return Err(Diagnostic::unsupported(self.location, message).into());
         }
-        let default_name = format!(
-            "{}{}",
-            if self.kind == "argument" { "arg" } else { "result" },
-            self.index
-        );
         let mut tensor = Tensor {
+            name: self.default_name(),
             buffer: self.contiguous()?,
             alignment: DEFAULT_ALIGNMENT,
-            name: default_name,
+            multiples: Vec::new(),
+            may_alias: None,
             others: Vec::new(),
         };
-        let Some(attributes) = attributes else {
-            self.check_span(tensor.buffer)?;
-            return Ok(tensor);
-        };
-        let attributes = DictionaryAttribute::try_from(attributes)?;
-        for index in 0..attributes.len() {
+        for index in 0..attributes.map_or(0, |attributes| attributes.len()) {
+            let Some(attributes) = attributes else { break };
             let (key, value) = attributes.element(index)?;
-            match key.as_string_ref().as_str().unwrap_or_default() {
-                tensor::NAME => tensor.name = self.name(value)?,
-                tensor::BUFFER => tensor.buffer = self.buffer(value)?,
-                tensor::ALIGN => tensor.alignment = self.alignment(value)?,
-                own if own.starts_with("norm.") => {
-                    return Err(self.wrong(format!(
-                        "expected norm.name, norm.buffer or norm.align, got {own}"
-                    )));
+            match (key.as_string_ref().as_str().unwrap_or_default(), self.kind) {
+                (tensor::NAME, _) => tensor.name = self.name(value)?,
+                (tensor::BUFFER, _) => tensor.buffer = self.buffer(value)?,
+                (tensor::ALIGN, _) => tensor.alignment = self.alignment(value)?,
+                (tensor::MULTIPLES, _) => tensor.multiples = self.multiples(value)?,
+                (tensor::MAY_ALIAS, Kind::Result) => tensor.may_alias = Some(self.alias(value)?),
+                (own, Kind::Argument) if own.starts_with("norm.") => {
+                    return Err(self.unknown("norm.name, norm.buffer, norm.align or norm.multiples", own));
+                }
+                (own, Kind::Result) if own.starts_with("norm.") => {
+                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples or norm.may_alias";
+                    return Err(self.unknown(expected, own));
                 }
                 _ => tensor.others.push((key, value)),
             }
         }
         self.check_span(tensor.buffer)?;
         Ok(tensor)
+    }
+
+    fn scalar(&self, attributes: Option<DictionaryAttribute<'c>>) -> Result<Scalar<'c>, PassError<'c>> {
+        let mut name = self.default_name();
+        let mut default = None;
+        let mut others = Vec::new();
+        for index in 0..attributes.map_or(0, |attributes| attributes.len()) {
+            let Some(attributes) = attributes else { break };
+            let (key, value) = attributes.element(index)?;
+            match key.as_string_ref().as_str().unwrap_or_default() {
+                tensor::NAME => name = self.name(value)?,
+                tensor::DEFAULT => default = Some(value),
+                own if own.starts_with("norm.") => {
+                    return Err(self.unknown("norm.name or norm.default", own));
+                }
+                _ => others.push((key, value)),
+            }
+        }
+        let Some(default) = default else {
+            let message = format!(
+                "expected norm.default, what {} is where a launch sets none,",
+                self.ty
+            );
+            return Err(self.wrong(message));
+        };
+        let is_number = default.is_integer() || default.is_float();
+        if !is_number || default.r#type() != self.ty {
+            let message = format!(
+                "expected norm.default to be a number of type {}, got {default}",
+                self.ty
+            );
+            return Err(self.wrong(message));
+        }
+        Ok(Scalar {
+            name,
+            ty: self.ty,
+            default,
+            others,
+        })
+    }
+
+    /// One multiple for each axis; one of a static axis divides its extent.
+    fn multiples(&self, value: Attribute<'c>) -> Result<Vec<i64>, PassError<'c>> {
+        let shape = types::shape(self.ty).unwrap_or_default();
+        let Ok(array) = DenseI64ArrayAttribute::try_from(value) else {
+            return Err(self.wrong(format!(
+                "expected norm.multiples to be an array of i64, got {value}"
+            )));
+        };
+        let multiples = (0..array.len())
+            .map(|index| array.element(index))
+            .collect::<Result<Vec<_>, _>>()?;
+        if multiples.len() != shape.len() {
+            let (expected, got) = (shape.len(), multiples.len());
+            return Err(self.wrong(format!(
+                "expected {expected} numbers in norm.multiples, got {got}"
+            )));
+        }
+        for (multiple, extent) in multiples.iter().zip(&shape) {
+            if *multiple < 1 || extent.is_some_and(|extent| extent % multiple != 0) {
+                let message = format!(
+                    "expected positive norm.multiples that divide {}, got {value}",
+                    self.ty
+                );
+                return Err(self.wrong(message));
+            }
+        }
+        Ok(multiples)
+    }
+
+    fn alias(&self, value: Attribute<'c>) -> Result<String, PassError<'c>> {
+        norma_dialects::string(value).map(str::to_owned).map_err(|_| {
+            self.wrong(format!(
+                "expected norm.may_alias to be an argument's name, got {value}"
+            ))
+        })
     }
 
     /// Refuses a buffer whose static extents and strides alone lead past the last address, or have more elements.
@@ -240,7 +429,7 @@ impl<'c> Place<'c> {
             return Err(self.wrong(format!("expected norm.align to be a power of two, got {value}")));
         };
         if bytes > LARGEST_ALIGNMENT {
-            return Err(self.wrong(format!("expected norm.align to be at most 2^32, got {value}")));
+            return Err(self.wrong(format!("expected norm.align to be at most 2^31, got {value}")));
         }
         let element = types::element(self.ty);
         if types::element_bytes(element).is_some_and(|element| bytes < element) {

@@ -20,6 +20,8 @@ pub(super) struct Buffer<'c> {
     original: Type<'c>,
     /// The size of each axis; `None` for a dynamic one.
     pub(super) shape: Vec<Option<i64>>,
+    /// What the size of each axis is a multiple of; a static one of itself.
+    multiples: Vec<i64>,
     layout: Layout,
     /// The axes of `original` that each axis consists of.
     groups: Vec<Vec<i64>>,
@@ -38,8 +40,13 @@ enum Layout {
 }
 
 impl<'c> Buffer<'c> {
-    pub(super) fn new(memref: Type<'c>) -> Self {
+    /// A memref, and what is known of its dynamic axes as (axis, multiple).
+    pub(super) fn new(memref: Type<'c>, known: &[(usize, i64)]) -> Self {
         let shape = types::shape(memref).unwrap_or_default();
+        let mut multiples = shape.iter().map(|size| size.unwrap_or(1)).collect::<Vec<_>>();
+        for (axis, multiple) in known {
+            multiples[*axis] = *multiple;
+        }
         let map = types::layout(memref).and_then(|layout| affine_map(layout).ok());
         let layout = if map.is_some_and(|map| map.is_identity()) {
             Layout::Contiguous
@@ -52,6 +59,7 @@ impl<'c> Buffer<'c> {
         Self {
             original: memref,
             shape,
+            multiples,
             layout,
             groups,
         }
@@ -79,12 +87,23 @@ impl<'c> Buffer<'c> {
     pub(super) fn join(&mut self, axis: usize) {
         let inner = self.shape.remove(axis + 1);
         self.shape[axis] = self.shape[axis].zip(inner).map(|(outer, inner)| outer * inner);
+        let multiple = self.multiples.remove(axis + 1);
+        // The larger one alone where the product is no longer a number that anybody could use.
+        let product = self.multiples[axis].checked_mul(multiple);
+        self.multiples[axis] = product.unwrap_or(multiple.max(self.multiples[axis]));
         if let Layout::Strided { strides, .. } = &mut self.layout {
             let unused = if inner == Some(1) { axis + 1 } else { axis };
             strides.remove(unused);
         }
         let inner = self.groups.remove(axis + 1);
         self.groups[axis].extend(inner);
+    }
+
+    /// What is known of the dynamic axes, as (axis, multiple).
+    pub(super) fn dynamic_multiples(&self) -> impl Iterator<Item = (usize, i64)> {
+        let axes = self.shape.iter().zip(&self.multiples).enumerate();
+        axes.filter(|(_, (size, multiple))| size.is_none() && **multiple > 1)
+            .map(|(axis, (_, multiple))| (axis, *multiple))
     }
 
     /// Whether any axes have been joined.

@@ -13,6 +13,7 @@ use melior::{
 };
 
 use super::buffer::Buffer;
+use crate::mlir::affine::{Leaf, substitute, symbols};
 
 /// One read or write.
 #[derive(Clone, Debug)]
@@ -191,7 +192,11 @@ impl<'c> Mergeable<'c> {
             .dims
             .iter()
             .map(|dim| {
-                replace_symbols(self.extents[*dim], &mut |symbol| {
+                substitute(self.extents[*dim], &mut |leaf| {
+                    // An extent is over sizes alone.
+                    let Leaf::Symbol(symbol) = leaf else {
+                        return AffineExpr::constant(self.context, 0);
+                    };
                     let size = self.sizes[symbol];
                     let position = used.iter().position(|other| *other == size).unwrap_or_else(|| {
                         used.push(size);
@@ -213,39 +218,4 @@ enum Extent {
     Known(i64),
     /// Of a buffer's axis.
     Size(usize, usize),
-}
-
-fn symbols(expression: AffineExpr<'_>) -> BTreeSet<usize> {
-    if expression.is_symbol() {
-        [expression.symbol_position()].into()
-    } else if expression.is_binary() {
-        &symbols(expression.lhs()) | &symbols(expression.rhs())
-    } else {
-        BTreeSet::new()
-    }
-}
-
-fn replace_symbols<'c>(
-    expression: AffineExpr<'c>,
-    replacement: &mut impl FnMut(usize) -> AffineExpr<'c>,
-) -> AffineExpr<'c> {
-    if expression.is_symbol() {
-        return replacement(expression.symbol_position());
-    }
-    if !expression.is_binary() {
-        return expression;
-    }
-    let lhs = replace_symbols(expression.lhs(), replacement);
-    let rhs = replace_symbols(expression.rhs(), replacement);
-    if expression.is_add() {
-        lhs + rhs
-    } else if expression.is_mul() {
-        lhs * rhs
-    } else if expression.is_mod() {
-        AffineExpr::modulo(lhs, rhs)
-    } else if expression.is_floor_div() {
-        AffineExpr::floor_div(lhs, rhs)
-    } else {
-        AffineExpr::ceil_div(lhs, rhs)
-    }
 }

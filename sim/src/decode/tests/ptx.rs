@@ -352,11 +352,38 @@ fn what_is_wrong_with_ptx_is_said() {
 }
 
 #[test]
-fn sleeping_makes_no_code() {
+fn sleeping_sets_nothing() {
+    // The output that the text leaves alone is undefined.
     let code = code(&asm("nanosleep.u32 20;"));
-    assert!(
-        code.iter()
-            .all(|instruction| matches!(instruction, Instruction::Constant { .. })),
-        "{code:?}"
+    let says_nothing = |instruction: &Instruction| {
+        matches!(
+            instruction,
+            Instruction::Constant { .. } | Instruction::Undefined { .. }
+        )
+    };
+    assert!(code.iter().all(says_nothing), "{code:?}");
+}
+
+#[test]
+fn an_output_is_undefined_until_it_is_set() {
+    let undefined = |text: &str| {
+        let code = code(&asm(text));
+        let undefined = |instruction: &&Instruction| matches!(instruction, Instruction::Undefined { .. });
+        code.iter().filter(undefined).count()
+    };
+    assert_eq!(undefined("mov.b32 $0, 0; ld.global.b32 $0, [$1];"), 0);
+    assert_eq!(
+        undefined("{ .reg .pred p; setp.ne.b32 p, $3, 0; mov.b32 $0, 0; @p ld.global.b32 $0, [$1]; }"),
+        0
     );
+    assert_eq!(
+        undefined("{ .reg .pred p; setp.ne.b32 p, $3, 0; @p ld.global.b32 $0, [$1]; }"),
+        1
+    );
+    assert_eq!(
+        undefined("{ .reg .pred p; @p mov.b32 $0, 0; }"),
+        2,
+        "the predicate, too"
+    );
+    assert_eq!(undefined("add.u32 $0, $0, $3;"), 1);
 }

@@ -137,6 +137,20 @@ impl Machine<'_> {
                 (Done::Mbarrier { offset: place.offset }, events)
             }
         };
+        if self.options.traffic {
+            let writes = spaces[1] == Space::Global;
+            let pieces = plan.parts.iter().filter_map(|part| {
+                let address = if writes {
+                    Some(part.destination)
+                } else {
+                    part.source
+                };
+                address.map(|address| (address, u64::from(part.bytes)))
+            });
+            if spaces.contains(&Space::Global) {
+                self.traffic.count_bulk(site, writes, pieces);
+            }
+        }
         let mut moves = Vec::new();
         for (cta, events) in receivers.into_iter().zip(events) {
             let effect = if reduce.is_some() {

@@ -9,7 +9,7 @@ use crate::machine::cluster::Cluster;
 use crate::machine::mbarriers::MbarrierPlace;
 use crate::machine::report::Problem;
 use crate::machine::step::{Flow, Turn};
-use crate::machine::warp::lanes;
+use crate::machine::warp::{Warp, lanes};
 use crate::memory::Fault;
 use crate::program::{AtomicFormat, AtomicOp, Instruction, Register, Space};
 use crate::race::{Accessor, Event, Proxy};
@@ -34,14 +34,22 @@ impl Machine<'_> {
             }
             _ => {}
         }
-        let guard = match instruction {
-            Instruction::CopyAsync { guard, .. }
-            | Instruction::BulkCopy { guard, .. }
-            | Instruction::TensorCopy { guard, .. }
-            | Instruction::StoreAsync { guard, .. } => *guard,
-            _ => None,
-        };
-        for lane in lanes(self.guarded(turn, guard)) {
+        let mask = self.guarded(turn, instruction.guard());
+        if let Instruction::CopyAsync {
+            from,
+            bytes,
+            source_bytes,
+            ..
+        } = instruction
+            && self.options.traffic
+        {
+            let reads =
+                |warp: &Warp, lane| source_bytes.is_none_or(|register| warp.lane(register, lane) as u32 != 0);
+            let mask = mask & self.lanes_where(turn, reads);
+            let addresses = self.warp(turn.at).registers[*from as usize];
+            self.count_traffic(turn, Space::Global, false, mask, &addresses, u32::from(*bytes));
+        }
+        for lane in lanes(mask) {
             let turn = Turn {
                 mask: 1 << lane,
                 ..turn

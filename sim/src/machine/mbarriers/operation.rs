@@ -71,6 +71,7 @@ impl Machine<'_> {
             told: Knowledge::new(tag),
             passed: Knowledge::new(tag),
             copies: Vec::new(),
+            brought: false,
         };
         if let Err(fault) = cta.mbarriers.init(u64::from(place.offset), count, phases) {
             self.mbarrier_fault(turn, place, &fault);
@@ -155,11 +156,18 @@ impl Machine<'_> {
 
     /// What the completed phase's arrivals and copies did is known to those that wait for it.
     pub(in crate::machine) fn end_phase(&mut self, cluster: usize, place: MbarrierPlace, phase: u64) {
-        let cluster = &mut self.clusters[cluster];
+        let index = cluster;
+        let cluster = &mut self.clusters[index];
         let tag = cluster.tag;
+        let unfinished = cluster.copies.iter().filter_map(|copy| {
+            let bytes = copy.bytes_for(place);
+            (bytes > 0).then_some((copy.site, copy.thread as usize, bytes))
+        });
+        let unfinished: Vec<_> = unfinished.collect();
         if let Ok((_, phases)) = cluster.ctas[place.cta].mbarriers.get(u64::from(place.offset)) {
             let told = std::mem::replace(&mut phases.told, Knowledge::new(tag));
             phases.passed.join(&told);
+            phases.brought = phases.copies.iter().any(|(copied, ..)| *copied == phase);
             phases.passed.seen.record(Event {
                 cluster: tag,
                 agent: phases.agent,
@@ -170,6 +178,9 @@ impl Machine<'_> {
             for warp in &mut cta.warps {
                 warp.wake(|wait| *wait == Wait::Mbarrier);
             }
+        }
+        for (site, thread, bytes) in unfinished {
+            self.unfinished_copy(site, (index, thread), place, phase, bytes);
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use super::{MBARRIER_BYTES, MbarrierPlace};
 use crate::machine::Machine;
+use crate::machine::access::{Spot, Target};
 use crate::machine::step::{Flow, Turn};
 use crate::machine::thread::Knowledge;
-use crate::machine::warp::{Wait, lanes};
-use crate::program::{Instruction, MemoryOrder, Space, WaitKind};
+use crate::machine::warp::{LANES, Wait, lanes};
+use crate::program::{Instruction, MemoryOrder, Register, Space, WaitKind};
+use crate::race::Event;
 
 impl Machine<'_> {
     pub(in crate::machine) fn mbarrier_wait(&mut self, turn: Turn) -> Flow {
@@ -21,6 +23,15 @@ impl Machine<'_> {
         else {
             return Flow::Next;
         };
+        let gives_up = *kind == WaitKind::Try
+            && to.is_some()
+            && !self.gave_up.contains(&self.site(turn))
+            && lanes(turn.mask).all(|lane| self.may_give_up(turn, lane, *address, *phase, *parity));
+        if gives_up && let Some(to) = to {
+            self.gave_up.insert(self.site(turn));
+            self.warp(turn.at).set(*to, turn.mask, &[0; LANES]);
+            return Flow::Next;
+        }
         let mut done = 0;
         for lane in lanes(turn.mask) {
             let turn = Turn {
@@ -57,6 +68,48 @@ impl Machine<'_> {
                 }
                 Flow::Next
             }
+        }
+    }
+
+    /// Whether a test of a phase may say no: it goes on, or copies ended it and nobody has told the thread, which may
+    /// then come to test it ahead of them.
+    fn may_give_up(
+        &mut self,
+        turn: Turn,
+        lane: usize,
+        address: Register,
+        phase: Register,
+        parity: bool,
+    ) -> bool {
+        let warp = self.warp(turn.at);
+        let (address, phase) = (warp.lane(address, lane), warp.lane(phase, lane));
+        let Ok(Spot {
+            target: Target::Shared(cta),
+            offset,
+        }) = self.locate_address(turn.at, Space::Shared, address)
+        else {
+            return false;
+        };
+        let index = self.thread_index(turn.at, lane);
+        let cluster = &mut self.clusters[turn.at.cluster];
+        let Ok((state, phases)) = cluster.ctas[cta].mbarriers.get(offset as u64) else {
+            return false;
+        };
+        let tested = match parity {
+            true => state.test_parity(phase),
+            false => state.test_state(phase),
+        };
+        let last = Event {
+            cluster: cluster.tag,
+            agent: phases.agent,
+            time: phases.earlier + state.phase() as u32,
+        };
+        match tested {
+            Ok(false) => true,
+            Ok(true) => {
+                state.phase() > 0 && phases.brought && !cluster.threads[index].knowledge.seen.knows(last)
+            }
+            Err(_) => false,
         }
     }
 

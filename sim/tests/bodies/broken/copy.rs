@@ -165,3 +165,44 @@ fn an_mbarrier_is_not_shown_to_the_async_proxy() {
     let copy = "nvvm.cp.async.bulk.shared.cluster.global";
     Kernel::of(body).is_found(FindingKind::MissingProxyFence, copy, &[]);
 }
+
+const LOAD: &str = "nvvm.cp.async.bulk.shared.cluster.global";
+
+/// 1024 bytes are copied and half of them expected, over memory that holds zeros before: the phase completes, where the
+/// bytes come in pieces, while some are under way.
+#[test]
+fn fewer_bytes_are_expected_than_are_copied() {
+    let body = "
+    %zero = llvm.mlir.constant(0.0 : f32) : f32
+    %c512 = llvm.mlir.constant(512 : i32) : i32
+    %c1024 = llvm.mlir.constant(1024 : i32) : i32
+    llvm.store %zero, %ai : f32, !llvm.ptr<3>
+    %behind = llvm.getelementptr %ai[64] : (!llvm.ptr<3>) -> !llvm.ptr<3>, f32
+    llvm.store %zero, %behind : f32, !llvm.ptr<3>
+    %behind2 = llvm.getelementptr %ai[128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, f32
+    llvm.store %zero, %behind2 : f32, !llvm.ptr<3>
+    %behind3 = llvm.getelementptr %ai[192] : (!llvm.ptr<3>) -> !llvm.ptr<3>, f32
+    llvm.store %zero, %behind3 : f32, !llvm.ptr<3>
+    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    llvm.cond_br %first, ^init, ^wait
+  ^init:
+    nvvm.mbarrier.init %bar, %c1 : !llvm.ptr<3>, i32
+    nvvm.fence.mbarrier.init
+    llvm.br ^wait
+  ^wait:
+    nvvm.barrier
+    llvm.cond_br %first, ^copy, ^ask
+  ^copy:
+    nvvm.mbarrier.arrive.expect_tx %bar, %c512 : !llvm.ptr<3>, i32
+    nvvm.cp.async.bulk.shared.cluster.global %a, %x, %bar, %c1024 : !llvm.ptr<3>, !llvm.ptr<1>
+    llvm.br ^ask
+  ^ask:
+    nvvm.mbarrier.try_wait.parity %bar, %c0, %c32 : !llvm.ptr<3>, i32, i32
+    %t = llvm.load %behind3 : !llvm.ptr<3> -> f32
+    llvm.store %t, %yi : f32, !llvm.ptr<1>";
+    Kernel::of(body).is_found_in_every_seed(FindingKind::UnfinishedCopy, LOAD, &[]);
+    let expected: Vec<f32> = (192..256).map(|index| index as f32).collect();
+    Kernel::of(body)
+        .with("%bar, %c512", "%bar, %c1024")
+        .gives(&expected, &[crate::kernel::BRINGS_A_COPY]);
+}

@@ -232,3 +232,33 @@ fn a_relaxed_wait_hands_nothing_over() {
     llvm.store %t, %yi : f32, !llvm.ptr<1>";
     Kernel::of(body).is_found(FindingKind::DataRace, "llvm.load", &[FindingKind::Uninitialized]);
 }
+
+/// `try_wait` may say that the phase goes on, and is then to be asked again.
+#[test]
+fn a_wait_that_is_not_asked_again() {
+    let body = format!(
+        "{one}
+    llvm.cond_br %first, ^copy, ^issued
+  ^copy:
+    nvvm.mbarrier.arrive.expect_tx %bar, %c256 : !llvm.ptr<3>, i32
+    nvvm.cp.async.bulk.shared.cluster.global %a, %x, %bar, %c256 : !llvm.ptr<3>, !llvm.ptr<1>
+    llvm.br ^issued
+  ^issued:
+    nvvm.barrier
+    llvm.br ^ask
+  ^ask:
+    %there = nvvm.mbarrier.try_wait %bar, %c0 : !llvm.ptr<3>, i32 -> i1
+    llvm.br ^read
+  ^read:
+    %t = llvm.load %ai : !llvm.ptr<3> -> f32
+    llvm.store %t, %yi : f32, !llvm.ptr<1>",
+        one = INIT.replace("nvvm.mbarrier.init %bar1, %c32 : !llvm.ptr<3>, i32", "")
+    );
+    let besides = [FindingKind::Uninitialized, FindingKind::EarlyExit];
+    Kernel::of(&body).is_found_in_every_seed(FindingKind::DataRace, "llvm.load", &besides);
+    let expected: Vec<f32> = (0..64).map(|index| index as f32).collect();
+    Kernel::of(&body)
+        .with("llvm.br ^read", "llvm.cond_br %there, ^read, ^ask")
+        .with("nvvm.barrier\n    llvm.br ^ask", "llvm.br ^ask")
+        .gives(&expected, &[crate::kernel::BRINGS_A_COPY]);
+}

@@ -18,8 +18,8 @@ pub fn kernel_form(program: &Program, op: Op) -> String {
     let per_element = |body: &mut Body, value: &str| body.write(value, "y", &whole, program.y, &dims);
     let count = program.row() as f64;
     match op {
-        // Has a named op of its own.
-        Op::RmsNorm { .. } => {}
+        // Not written in the type that rows are computed in.
+        Op::RmsNorm { .. } | Op::Scalar { .. } => {}
         Op::LayerNorm { affine } => {
             let (centred, rstd) = centred_and_rstd(&mut body, &x, count);
             let mut y = body.op("arith.mulf", &[&centred, &rstd]);

@@ -51,8 +51,23 @@ pub fn steps(body: &mut Body, x: &str, program: &Program, seed: u64, steps: u32)
 
 impl Values {
     fn step(&mut self, body: &mut Body, x: &str, row: i64) {
-        match self.random.below(8) {
+        match self.random.below(10) {
             0 | 1 => self.reduce(body, row),
+            // What is not 0 of 0, so that a lane without an element shows in a sum.
+            8 => {
+                let operand = self.element();
+                let name = ["math.exp", "math.log", "math.sqrt"][self.random.below(3) as usize];
+                let positive = body.op("math.absf", &[&operand]);
+                let value = body.op(name, &[&positive]);
+                let value = clamp(body, &value);
+                self.elements.push(value);
+            }
+            9 => {
+                let (one, other) = (self.element(), self.any());
+                let value = body.op("arith.divf", &[&one, &other]);
+                let value = clamp(body, &value);
+                self.elements.push(value);
+            }
             2 => {
                 let operand = self.element();
                 let name = ["math.absf", "arith.negf"][self.random.below(2) as usize];

@@ -95,7 +95,7 @@ impl Function {
 
     /// Launches the kernel on `stream`.
     ///
-    /// The parameters must be those of the kernel's signature: neither this program nor the driver can tell. What a
+    /// The parameters must be those of the kernel's signature, which the caller has compared with the cubin's own. What a
     /// wrong manifest can do is confined to the device's memory of this process.
     ///
     /// # Errors

@@ -6,19 +6,27 @@
 use melior::ir::{AffineExpr, AffineMap, BlockLike, Type, Value, ValueLike};
 use norma_dialects::{
     gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp},
-    norm::{Eviction, ReadOp, WriteOp},
+    norm::{CachePlace, ReadOp, WriteOp},
 };
 
 use crate::kernel::space::{Access, DimSet};
-use crate::mlir::{linear_form::LinearForm, pass::PassError, types};
+use crate::mlir::{linear_form::LinearForm, pass::PassError, types, values::key};
+use norma_targets::ACCESS_BYTES;
 
 use super::{
     super::{
         placement::{Axes, Place},
         tiles::Tiles,
     },
-    Body, Translated,
+    Body, Guards, Translated,
 };
+
+/// Which of the nests that read the same elements one after the other this one is, counted from 1.
+#[derive(Clone, Copy)]
+pub(super) struct Turn {
+    nest: usize,
+    of: usize,
+}
 
 /// Expressions over a tile's own dims, and what their dims and symbols stand for.
 pub(super) struct Local<'c, 'a> {
@@ -33,13 +41,20 @@ pub(super) struct Local<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
-    pub(super) fn read(&mut self, read: ReadOp<'c, 'a>) -> Result<(), PassError<'c>> {
+    pub(super) fn read(&mut self, position: usize, read: ReadOp<'c, 'a>) -> Result<(), PassError<'c>> {
         let access = self.access(self.space.access(read.op())?)?;
-        let axes = self.tile_axes(&access, 0)?;
-        let local = self.localize_access(&access, &access.dims(), axes)?;
+        let dims = access.dims();
+        let axes = self.placement.axes(&dims);
+        let guards = self.guards_over(&dims);
+        let local = self.localize(&access.coordinates, &self.sides(&guards), axes)?;
         let result = read.result()?;
         let element = result.r#type();
         let other = local.guards.map(|_| self.zero(element));
+        self.nests_entered[position] += 1;
+        let turn = Turn {
+            nest: self.nests_entered[position],
+            of: self.nests_of[position],
+        };
         let load = LoadOp::build(
             self.b.location(),
             self.entry.argument(access.buffer)?.into(),
@@ -48,15 +63,19 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             other,
             local.access,
             local.guards,
-            self.cache_hints(&access),
+            self.cache_hints(&access, turn),
             None,
-            self.tiles.ty(element, axes)?,
+            self.tiles.tile(element, axes)?,
         )?;
+        let tile = self.b.insert(load).result(0)?.into();
         let translated = Translated {
-            value: self.b.insert(load).result(0)?.into(),
+            value: Tiles::unwrap(&self.b, tile, element, axes),
             element,
             axes,
-            zero_outside: local.guards.is_some(),
+            zero_outside: guards
+                .iter()
+                .filter(|guard| **guard < Guards::BITS as usize)
+                .fold(0, |guards, guard| guards | 1 << guard),
         };
         self.define(result, translated);
         Ok(())
@@ -65,14 +84,24 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     pub(super) fn write(&mut self, write: WriteOp<'c, 'a>) -> Result<(), PassError<'c>> {
         let value = self.value(write.value()?)?;
         let access = self.access(self.space.access(write.op())?)?;
-        let axes = self.tile_axes(&access, value.axes)?;
-        let tile = self.widen(value, axes)?;
-        let mut dims = access.dims();
-        if axes != self.placement.axes(&dims) {
-            // The value is the same along the other axes, and the guards over them leave one point.
-            dims = self.placement.dims_over(axes);
+        let dims = access.dims();
+        let axes = self.placement.axes(&dims) | value.axes;
+        let tile = match axes {
+            0 => self.b.value(
+                "tensor.splat",
+                &[value.value],
+                self.tiles.tile(value.element, axes)?,
+            ),
+            axes => self.widen(value, axes)?,
+        };
+        let mut sides = self.sides(&self.guards_over(&dims));
+        let context = self.b.context();
+        // CTAs that differ along a dim that the write leaves out have the same value: the first of them writes it.
+        for dim in self.placement.grid().filter(|dim| !dims.contains(dim)) {
+            sides.push([AffineExpr::dim(context, dim), AffineExpr::constant(context, 1)]);
         }
-        let local = self.localize_access(&access, &dims, axes)?;
+        let local = self.localize(&access.coordinates, &sides, axes)?;
+        let only = Turn { nest: 1, of: 1 };
         self.b.insert(StoreOp::build(
             self.b.location(),
             tile,
@@ -81,7 +110,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             &local.limits,
             local.access,
             local.guards,
-            self.cache_hints(&access),
+            self.cache_hints(&access, only),
             None,
         )?);
         Ok(())
@@ -91,50 +120,26 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(access.ok_or_else(|| self.internal("expected a read or a write"))?)
     }
 
-    /// The tile dims that an access or the value that it moves varies over.
-    fn tile_axes(&self, access: &Access<'c, 'a>, of_value: Axes) -> Result<Axes, PassError<'c>> {
-        match self.placement.axes(&access.dims()) | of_value {
-            0 => {
-                let kind = if access.is_write { "write" } else { "read" };
-                let message =
-                    format!("expected a {kind} that varies over a tile dim, got one for the whole CTA");
-                Err(self.unsupported(message).into())
-            }
-            axes => Ok(axes),
-        }
+    /// The guards that concern what uses `dims`, which are those over no other dims, less those that hold throughout.
+    pub(super) fn guards_over(&self, dims: &DimSet) -> Vec<usize> {
+        let concerns = |guard: &usize| {
+            let sides = &self.space.guards[*guard];
+            (0..self.space.dims.len())
+                .filter(|dim| sides.iter().any(|side| side.is_function_of_dim(*dim)))
+                .all(|dim| dims.contains(&dim))
+        };
+        (0..self.space.guards.len())
+            .filter(|guard| !self.settled.contains(guard) && concerns(guard))
+            .collect()
     }
 
-    fn localize_access(
-        &mut self,
-        access: &Access<'c, 'a>,
-        dims: &DimSet,
-        axes: Axes,
-    ) -> Result<Local<'c, 'a>, PassError<'c>> {
-        let guards = self.guards_over(dims)?;
-        self.localize(&access.coordinates, &guards, axes)
+    /// The two sides of each guard.
+    pub(super) fn sides(&self, guards: &[usize]) -> Vec<[AffineExpr<'c>; 2]> {
+        guards.iter().map(|guard| self.space.guards[*guard]).collect()
     }
 
-    /// The guards over `dims` alone. A guard over some of them and others cannot be said of a tile over `dims`; one over
-    /// none of them is no concern of it.
-    pub(super) fn guards_over(&self, dims: &DimSet) -> Result<Vec<[AffineExpr<'c>; 2]>, PassError<'c>> {
-        let mut guards = Vec::new();
-        for guard @ [lhs, rhs] in &self.space.guards {
-            let over = (0..self.space.dims.len())
-                .filter(|dim| guard.iter().any(|side| side.is_function_of_dim(*dim)))
-                .collect::<DimSet>();
-            if over.is_subset(dims) {
-                guards.push(*guard);
-            } else if self.placement.axes(over.intersection(dims)) != 0 {
-                let message =
-                    format!("expected an access that uses all or none of the dims of guard {lhs} < {rhs}");
-                return Err(self.unsupported(message).into());
-            }
-        }
-        Ok(guards)
-    }
-
-    /// Expressions over all dims of the space and its sizes, in terms of the grid coordinates in use, the axes of a tile
-    /// over `axes`, and the sizes in use.
+    /// Expressions over all dims of the space and its sizes, in terms of the scalar coordinates in use, the axes of a tile
+    /// over `axes`, and the sizes in use. Other tile dims, and loops that are not open, stand at their first point.
     pub(super) fn localize(
         &mut self,
         coordinates: &[AffineExpr<'c>],
@@ -148,15 +153,18 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             let mut expressions = coordinates.iter().chain(guards);
             expressions.any(|expression| expression.is_function_of_dim(*dim))
         };
-        let grid = self.placement.grid().filter(is_used).collect::<Vec<_>>();
-        let indices = grid
-            .iter()
-            .map(|dim| Ok(self.value(self.space.dims[*dim])?.value))
-            .collect::<Result<Vec<_>, PassError<'c>>>()?;
+        let (mut scalars, mut indices) = (Vec::new(), Vec::new());
+        for dim in (0..num_dims).filter(is_used) {
+            let coordinate = self.values.get(&key(self.space.dims[dim]));
+            if let (Place::Grid | Place::Loop, Some(coordinate)) = (self.placement.place(dim), coordinate) {
+                scalars.push(dim);
+                indices.push(coordinate.value);
+            }
+        }
         let num_local = indices.len() + axes.count_ones() as usize;
         let dims = (0..num_dims)
             .map(|dim| match self.placement.place(dim) {
-                Place::Grid => grid.iter().position(|used| *used == dim),
+                Place::Grid | Place::Loop => scalars.iter().position(|used| *used == dim),
                 Place::Tile(axis) if axes >> axis & 1 == 1 => {
                     Some(indices.len() + Tiles::position(axes, axis))
                 }
@@ -172,7 +180,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let mut limits = Vec::new();
         let mut symbols = Vec::with_capacity(num_symbols);
         for symbol in 0..num_symbols {
-            // What is no sum is taken to use every symbol.
+            // An expression that is no sum, with a quotient in it, say, is not searched: it gets every symbol.
             let uses = |side: &AffineExpr<'c>| {
                 LinearForm::of(*side, num_dims, num_symbols).is_none_or(|form| form.symbols[symbol] != 0)
             };
@@ -206,10 +214,23 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         })
     }
 
-    /// The hints that the schedule wants: no other CTA touches what an access over all grid dims does, and every CTA
-    /// touches what an access over none of them does.
-    fn cache_hints(&self, access: &Access<'c, 'a>) -> Option<CacheAttr<'c>> {
-        if self.space.kernel.schedule()?.eviction() != Eviction::Streaming {
+    /// The hints of an access. What is read again stays in the cache that the schedule keeps it in until the last nest has
+    /// it. Otherwise no other CTA touches what an access over all grid dims does, so it leaves the caches first, and every
+    /// CTA touches what an access over none of them does, so it stays; accesses that share sectors with others of their own
+    /// CTA get no hint, which would drop a sector before all of it is used.
+    fn cache_hints(&self, access: &Access<'c, 'a>, turn: Turn) -> Option<CacheAttr<'c>> {
+        let hints = |l1, l2| Some(CacheAttr::get(self.b.context(), l1, l2));
+        if turn.of > 1 {
+            let is_last = turn.nest == turn.of;
+            match self.mapping.place(access.buffer) {
+                CachePlace::L1 if is_last => return hints(EvictionPolicy::First, EvictionPolicy::First),
+                CachePlace::L1 => return hints(EvictionPolicy::Last, EvictionPolicy::Last),
+                CachePlace::L2 if is_last => return hints(EvictionPolicy::NoAllocate, EvictionPolicy::First),
+                CachePlace::L2 => return hints(EvictionPolicy::NoAllocate, EvictionPolicy::Last),
+                _ => return None,
+            }
+        }
+        if !self.moves_whole_sectors(access) {
             return None;
         }
         let dims = access.dims();
@@ -218,12 +239,35 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             all += 1;
             used += usize::from(dims.contains(&dim));
         }
-        let (l1, l2) = match used {
-            used if used == all => (EvictionPolicy::NoAllocate, EvictionPolicy::First),
-            0 => (EvictionPolicy::Last, EvictionPolicy::Last),
-            _ => return None,
+        match used {
+            used if used == all => hints(EvictionPolicy::NoAllocate, EvictionPolicy::First),
+            0 => hints(EvictionPolicy::Last, EvictionPolicy::Last),
+            _ => None,
+        }
+    }
+
+    /// Whether each thread moves at least 16 contiguous bytes at a time.
+    fn moves_whole_sectors(&self, access: &Access<'c, 'a>) -> bool {
+        let Some(strides) = access.strides() else {
+            return false;
         };
-        Some(CacheAttr::get(self.b.context(), l1, l2))
+        let contiguous = (0..self.space.dims.len()).find(|dim| {
+            let is_along = matches!(self.placement.place(*dim), Place::Tile(axis) if self.placement.register_axes() >> axis & 1 == 1);
+            is_along && strides.dims[*dim] == Some(1)
+        });
+        let Some(Place::Tile(axis)) = contiguous.map(|dim| self.placement.place(dim)) else {
+            return false;
+        };
+        let elements = self.placement.tile_shape()[axis];
+        let divides = |stride: &Option<i64>| {
+            stride.is_none_or(|stride| stride * access.element_bytes() % ACCESS_BYTES == 0)
+        };
+        let others = strides
+            .dims
+            .iter()
+            .enumerate()
+            .filter(|(dim, _)| Some(*dim) != contiguous);
+        elements * access.element_bytes() >= ACCESS_BYTES && others.map(|(_, stride)| stride).all(divides)
     }
 
     fn zero(&self, element: Type<'c>) -> Value<'c, 'a> {

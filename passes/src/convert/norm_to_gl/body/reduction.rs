@@ -1,4 +1,4 @@
-//! Reductions over tile dims, one axis after the other.
+//! Reductions: within each thread first, then across threads, one axis after the other.
 //!
 //! A reduction sees its combiner's identity where a guard keeps points out: by a select, or by nothing at all where the
 //! value is known to be the identity because every read gives zero there.
@@ -16,12 +16,104 @@ use crate::kernel::space::DimSet;
 use crate::mlir::{builder::Builder, combiner, pass::PassError, types, walk};
 
 use super::{
-    super::{placement::Place, tiles::Tiles},
-    Body, Translated,
+    super::{
+        placement::{Axes, Place},
+        tiles::Tiles,
+    },
+    Body, Guards, Translated,
 };
 
+/// Attributes with the names that an op knows them by.
+type NamedAttributes<'c> = Vec<(&'static str, Attribute<'c>)>;
+
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
+    /// Whether a reduction removes a dim that loops step along.
+    pub(super) fn ranges_over_loop(&self, reduce: ReduceOp<'c, 'a>) -> bool {
+        let dims = self.space.dims_reduced_by(reduce);
+        dims.iter().any(|dim| self.placement.place(*dim) == Place::Loop)
+    }
+
+    /// A reduction over tile dims alone.
     pub(super) fn reduce(&mut self, reduce: ReduceOp<'c, 'a>) -> Result<(), PassError<'c>> {
+        let mut axes = self.operand_axes(reduce)?;
+        let reduced = self.reduced_axes(reduce);
+        let tiles = self.contributions(reduce, axes)?;
+        let within = self.placement.register_axes();
+        let tiles = self.reduce_axes(reduce, tiles, &mut axes, reduced & within)?;
+        let tiles = self.reduce_axes(reduce, tiles, &mut axes, reduced & !within)?;
+        self.define_results(reduce, &tiles, axes);
+        Ok(())
+    }
+
+    /// One step of a reduction that ranges over loops: what the step contributes, combined within each thread, joins what
+    /// the steps before it have come to.
+    pub(super) fn accumulate(
+        &mut self,
+        position: usize,
+        reduce: ReduceOp<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        let mut axes = self.operand_axes(reduce)?;
+        let within = self.reduced_axes(reduce) & self.placement.register_axes();
+        let tiles = self.contributions(reduce, axes)?;
+        let tiles = self.reduce_axes(reduce, tiles, &mut axes, within)?;
+        let tiles = self.scalars_of(reduce, tiles, axes);
+        let before = self
+            .carried
+            .get(&position)
+            .cloned()
+            .ok_or_else(|| self.internal("expected a reduction that a loop carries"))?;
+        let after = self.combine(reduce, &before, &tiles, axes)?;
+        self.carried.insert(position, after);
+        Ok(())
+    }
+
+    /// What a reduction over loops comes to, once its loops have ended: the threads' results combined.
+    pub(super) fn finish(
+        &mut self,
+        reduce: ReduceOp<'c, 'a>,
+        partial: Vec<Value<'c, 'a>>,
+    ) -> Result<(), PassError<'c>> {
+        let reduced = self.reduced_axes(reduce);
+        let mut axes = self.operand_axes(reduce)? & !(reduced & self.placement.register_axes());
+        if axes == 0 {
+            // No threads have met: the partial results are scalars already.
+            for (result, value) in reduce.results().into_iter().zip(partial) {
+                self.define_result(result, value, axes);
+            }
+            return Ok(());
+        }
+        let across = reduced & axes;
+        let tiles = self.reduce_axes(reduce, partial, &mut axes, across)?;
+        self.define_results(reduce, &tiles, axes);
+        Ok(())
+    }
+
+    /// The identity of each value, over the axes of what a loop carries.
+    pub(super) fn identities(
+        &mut self,
+        reduce: ReduceOp<'c, 'a>,
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let within = self.reduced_axes(reduce) & self.placement.register_axes();
+        let axes = self.operand_axes(reduce)? & !within;
+        reduce
+            .values()
+            .into_iter()
+            .enumerate()
+            .map(|(position, value)| {
+                let element = value.r#type();
+                let identity = self.identity(reduce, element, position)?;
+                self.tiles.widen(&self.b, identity, element, 0, axes)
+            })
+            .collect()
+    }
+
+    /// The tile dims that a reduction removes.
+    fn reduced_axes(&self, reduce: ReduceOp<'c, 'a>) -> Axes {
+        self.placement.axes(&self.space.dims_reduced_by(reduce))
+    }
+
+    /// The tile dims that a reduction's operands vary over, and those that it removes.
+    fn operand_axes(&self, reduce: ReduceOp<'c, 'a>) -> Result<Axes, PassError<'c>> {
         let dims = self.space.dims_reduced_by(reduce);
         if let Some(dim) = dims.iter().find(|dim| self.placement.place(**dim) == Place::Grid) {
             let message = format!(
@@ -29,59 +121,138 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             );
             return Err(self.unsupported(message).into());
         }
-        let reduced = self.placement.axes(&dims);
-        let operands = reduce
+        Ok(reduce
             .values()
             .into_iter()
-            .map(|value| self.value(value))
-            .collect::<Result<Vec<_>, _>>()?;
-        let mut axes = operands.iter().fold(reduced, |axes, operand| axes | operand.axes);
-        if axes == reduced {
-            // A space that is one row has a row's place in the CTA all the same: what has no row is the same in each.
-            let tile_dims = 0..self.placement.tile_shape().len();
-            let Some(row) = tile_dims.into_iter().find(|dim| reduced >> dim & 1 == 0) else {
-                let message = "expected a reduction that leaves a tile dim, got one over all of them";
-                return Err(self.unsupported(message).into());
-            };
-            axes |= 1 << row;
-        }
-        let mut tiles = Vec::with_capacity(operands.len());
-        for (position, operand) in operands.iter().enumerate() {
-            let value = self.widen(*operand, axes)?;
-            let wide = Translated {
-                value,
-                axes,
-                ..*operand
-            };
-            tiles.push(self.masked(reduce, wide, &dims, position)?);
-        }
-        // From the highest axis down, as slices are nested.
+            .map(|value| self.placement.axes(&self.space.dims_of(value)))
+            .fold(self.reduced_axes(reduce), |axes, operand| axes | operand))
+    }
+
+    /// The operands over `axes`, with the identity where a guard keeps points out.
+    fn contributions(
+        &mut self,
+        reduce: ReduceOp<'c, 'a>,
+        axes: Axes,
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let reduced = self.space.dims_reduced_by(reduce);
+        let values = reduce.values().into_iter().enumerate();
+        values
+            .map(|(position, value)| {
+                let operand = self.value(value)?;
+                let wide = Translated {
+                    value: self.widen(operand, axes)?,
+                    axes,
+                    ..operand
+                };
+                self.masked(reduce, wide, &reduced, position)
+            })
+            .collect()
+    }
+
+    /// Reduces over the axes in `over`, from the highest down. Without axes left the tiles are of rank 0.
+    fn reduce_axes(
+        &mut self,
+        reduce: ReduceOp<'c, 'a>,
+        mut tiles: Vec<Value<'c, 'a>>,
+        axes: &mut Axes,
+        over: Axes,
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
         for dim in (0..self.placement.tile_shape().len())
             .rev()
-            .filter(|dim| reduced >> dim & 1 == 1)
+            .filter(|dim| over >> dim & 1 == 1)
         {
-            let axis = Tiles::position(axes, dim) as i64;
-            axes &= !(1 << dim);
-            let types = operands
+            let axis = Tiles::position(*axes, dim) as i64;
+            *axes &= !(1 << dim);
+            let types = reduce
+                .values()
                 .iter()
-                .map(|operand| self.tiles.ty(operand.element, axes))
+                .map(|value| self.tiles.tile(value.r#type(), *axes))
                 .collect::<Result<Vec<_>, _>>()?;
             let combiner = self.combiner(reduce)?;
             let step = TileReduceOp::build(self.b.location(), &tiles, axis, &types, combiner)?;
             tiles = self.b.insert(step).results().map(Into::into).collect();
         }
-        for ((result, operand), value) in reduce.results().into_iter().zip(&operands).zip(tiles) {
-            self.define(
-                result,
-                Translated {
-                    value,
-                    element: operand.element,
-                    axes,
-                    zero_outside: false,
-                },
-            );
+        Ok(tiles)
+    }
+
+    /// Tiles of rank 0 as scalars, where a reduction within each thread has left no axes; other tiles as they are.
+    fn scalars_of(
+        &self,
+        reduce: ReduceOp<'c, 'a>,
+        tiles: Vec<Value<'c, 'a>>,
+        axes: Axes,
+    ) -> Vec<Value<'c, 'a>> {
+        if axes != 0 || self.reduced_axes(reduce) == 0 {
+            return tiles;
         }
-        Ok(())
+        let values = reduce.values();
+        let elements = values.iter().map(|value| value.r#type());
+        tiles
+            .into_iter()
+            .zip(elements)
+            .map(|(tile, element)| Tiles::unwrap(&self.b, tile, element, axes))
+            .collect()
+    }
+
+    fn define_results(&mut self, reduce: ReduceOp<'c, 'a>, tiles: &[Value<'c, 'a>], axes: Axes) {
+        let tiles = self.scalars_of(reduce, tiles.to_vec(), axes);
+        for (result, value) in reduce.results().into_iter().zip(tiles) {
+            self.define_result(result, value, axes);
+        }
+    }
+
+    fn define_result(&mut self, result: Value<'c, 'a>, value: Value<'c, 'a>, axes: Axes) {
+        let translated = Translated {
+            value,
+            element: result.r#type(),
+            axes,
+            zero_outside: 0,
+        };
+        self.define(result, translated);
+    }
+
+    /// Two tuples of tiles over `axes` combined element by element.
+    fn combine(
+        &self,
+        reduce: ReduceOp<'c, 'a>,
+        lhs: &[Value<'c, 'a>],
+        rhs: &[Value<'c, 'a>],
+        axes: Axes,
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        if let Some(kind) = reduce.kind() {
+            let element = reduce
+                .values()
+                .first()
+                .map(|value| value.r#type())
+                .ok_or_else(|| self.internal("expected a value"))?;
+            let (name, attributes) = self.named(kind, element)?;
+            let operands = [lhs, rhs].concat();
+            let ty = self.tiles.ty(element, axes)?;
+            return Ok(vec![self.b.value_with(name, &operands, ty, &attributes)]);
+        }
+        let source = walk::entry_block(reduce.op())?;
+        combiner::inline_over(&self.b, source, &[lhs, rhs].concat(), &mut |b, op, operands| {
+            let types = op
+                .results()
+                .map(|result| self.tiles.ty(result.r#type(), axes))
+                .collect::<Result<Vec<_>, _>>()?;
+            if op.operand_count() > 0 || axes == 0 {
+                return Ok(b
+                    .rebuild(op, operands, &types)
+                    .results()
+                    .map(Into::into)
+                    .collect());
+            }
+            // A constant of the combiner's own, the same for every element.
+            let elements = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
+            let scalars = b.rebuild(op, operands, &elements);
+            Ok(scalars
+                .results()
+                .zip(types)
+                .map(|(scalar, ty)| b.value("tensor.splat", &[scalar.into()], ty))
+                .collect())
+        })
+        .map_err(Into::into)
     }
 
     /// The operand with the identity where a guard over reduced dims fails.
@@ -93,18 +264,22 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         position: usize,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
         let axes = operand.axes;
-        let mut guards = self.guards_over(&self.placement.dims_over(axes))?;
-        guards.retain(|guard| {
-            let concerns = |dim: &usize| guard.iter().any(|side| side.is_function_of_dim(*dim));
-            reduced.iter().any(concerns)
-        });
         let is_sum = reduce.kind() == Some(ReduceKind::Add);
-        if guards.is_empty() || (is_sum && operand.zero_outside) {
+        let mut guards = self.guards_over(&self.placement.dims_over(axes));
+        guards.retain(|guard| {
+            let concerns = |dim: &usize| {
+                let sides = &self.space.guards[*guard];
+                sides.iter().any(|side| side.is_function_of_dim(*dim))
+            };
+            let is_zero = is_sum && *guard < Guards::BITS as usize && operand.zero_outside >> guard & 1 == 1;
+            reduced.iter().any(concerns) && !is_zero
+        });
+        if guards.is_empty() {
             return Ok(operand.value);
         }
         let identity = self.identity(reduce, operand.element, position)?;
         let identity = self.tiles.widen(&self.b, identity, operand.element, 0, axes)?;
-        let local = self.localize(&[], &guards, axes)?;
+        let local = self.localize(&[], &self.sides(&guards), axes)?;
         let guards = local.guards.ok_or_else(|| self.internal("expected guards"))?;
         let i1 = IntegerType::new(self.b.context(), 1).into();
         let mask = MaskOp::build(
@@ -112,9 +287,10 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             &local.indices,
             &local.limits,
             guards,
-            self.tiles.ty(i1, axes)?,
+            self.tiles.tile(i1, axes)?,
         )?;
         let mask = self.b.insert(mask).result(0)?.into();
+        let mask = Tiles::unwrap(&self.b, mask, i1, axes);
         Ok(self.b.value(
             "arith.select",
             &[mask, operand.value, identity],
@@ -162,23 +338,28 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let yielded = match reduce.kind() {
             Some(kind) => {
                 let element = arguments[0].r#type();
-                let (name, flags) = named_combiner(kind, types::is_float(element));
-                let flags = flags
-                    .map(|flags| {
-                        Attribute::parse(b.context(), flags)
-                            .ok_or_else(|| self.internal("no fast-math flags"))
-                    })
-                    .transpose()?;
-                let attributes = flags.map(|flags| ("fastmath", flags));
-                vec![b.value_with(name, &arguments, element, attributes.as_slice())]
+                let (name, attributes) = self.named(kind, element)?;
+                vec![b.value_with(name, &arguments, element, &attributes)]
             }
-            None => {
-                let source = walk::entry_block(reduce.op())?;
-                combiner::inline(&b, source, &arguments)?
-            }
+            None => combiner::inline(&b, walk::entry_block(reduce.op())?, &arguments)?,
         };
         b.op(YieldOp::NAME, &yielded, &[]);
         Ok(region)
+    }
+
+    /// The op that a named combiner of `element` stands for, with its attributes.
+    fn named(
+        &self,
+        kind: ReduceKind,
+        element: Type<'c>,
+    ) -> Result<(&'static str, NamedAttributes<'c>), PassError<'c>> {
+        let (name, flags) = named_combiner(kind, types::is_float(element));
+        let flags = flags
+            .map(|flags| {
+                Attribute::parse(self.b.context(), flags).ok_or_else(|| self.internal("no fast-math flags"))
+            })
+            .transpose()?;
+        Ok((name, flags.map(|flags| ("fastmath", flags)).into_iter().collect()))
     }
 }
 

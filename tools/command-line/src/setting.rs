@@ -1,4 +1,4 @@
-//! How the command lines of what runs kernels spell sizes, strides and scalars: `NAME=VALUE`.
+//! How command lines spell sizes, strides and scalars: `NAME=VALUE`.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -29,12 +29,18 @@ impl<T: FromStr> FromStr for Setting<T> {
     }
 }
 
-/// Settings by name; of two with one name, the later.
-pub fn by_name<T: Clone>(settings: &[Setting<T>]) -> BTreeMap<String, T> {
-    settings
-        .iter()
-        .map(|setting| (setting.name.clone(), setting.value.clone()))
-        .collect()
+/// Settings by name.
+///
+/// # Errors
+/// The name of one that is given twice.
+pub(crate) fn by_name<T: Clone>(settings: &[Setting<T>]) -> Result<BTreeMap<String, T>, String> {
+    let mut named = BTreeMap::new();
+    for Setting { name, value } in settings {
+        if named.insert(name.clone(), value.clone()).is_some() {
+            return Err(name.clone());
+        }
+    }
+    Ok(named)
 }
 
 #[cfg(test)]
@@ -57,5 +63,15 @@ mod tests {
                 .contains("expected NAME=VALUE")
         );
         assert!("m=x".parse::<Setting<i64>>().unwrap_err().contains("got 'x'"));
+    }
+
+    #[test]
+    fn a_name_stands_for_one_value() {
+        let settings = |texts: &[&str]| -> Vec<Setting<i64>> {
+            texts.iter().map(|text| text.parse().unwrap()).collect()
+        };
+        let named = by_name(&settings(&["m=1", "n=2"])).unwrap();
+        assert_eq!(named, BTreeMap::from([("m".into(), 1), ("n".into(), 2)]));
+        assert_eq!(by_name(&settings(&["m=1", "n=2", "m=1"])), Err("m".to_owned()));
     }
 }

@@ -1,4 +1,5 @@
-//! Names for a function's kernels: `<function>_<number>`, past what the module's symbols take.
+//! Names for the kernels of a function, or for those split off a kernel: `<its name>_<number>`, past what the module's
+//! symbols take.
 //!
 //! A kernel's name goes into PTX and names a file, so it is an identifier of C whatever the function is called.
 

@@ -1,0 +1,337 @@
+//! The scalar ops of a kernel: the one table of what `arith` and `math` may stand in one.
+//!
+//! From it come the oracle's evaluation, which matches on [`ScalarOp`] and so has every op or does not compile; the
+//! compiler's refusal of what is not in it; the list in `dialects/norm/norm.md` ([`markdown`]); and a test that compiles
+//! and simulates every entry in every type.
+
+use std::fmt::Write;
+
+use crate::element::Element::{self, BF16, F16, F32, F64, I1, I8, I32, I64};
+
+/// The float types that kernels compute in.
+const FLOATS: &[Element] = &[F16, BF16, F32, F64];
+/// Those that f32 is at least as wide as: what the special function unit serves.
+const UP_TO_F32: &[Element] = &[F16, BF16, F32];
+/// The integer types that kernels compute in; `index` is an i64.
+const INTEGERS: &[Element] = &[I1, I8, I32, I64];
+/// The integers of whole bytes.
+const NUMBERS: &[Element] = &[I8, I32, I64];
+
+/// What an op takes and gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// So many operands of one of the op's types, and a result of the same.
+    Same(usize),
+    /// Two operands of one of the op's types, a predicate, and an i1.
+    Compare,
+    /// An i1, and two operands and a result of one of the op's types.
+    Select,
+    /// One operand of the op's types, and a result that the [`Conversion`] allows.
+    Convert(Conversion),
+}
+
+/// How the type of a conversion's result follows from the operand's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conversion {
+    /// A wider float.
+    WidenFloat,
+    /// A narrower float.
+    NarrowFloat,
+    /// Any integer but i1.
+    ToInteger,
+    /// Any float.
+    ToFloat,
+    /// A wider integer.
+    WidenInteger,
+    /// A narrower integer.
+    NarrowInteger,
+    /// From `index` or to it.
+    Index,
+    /// As many bits.
+    Bits,
+}
+
+/// How far a kernel's result may be from the value that the op defines.
+///
+/// Errors are in ulp of f32 for operands up to f32, before the result is rounded to its type, and of f64 for f64.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Accuracy {
+    /// The value, rounded once to the result's type: every right kernel has the same bits.
+    Rounded,
+    /// Off by the larger of `ulps` of the result and `of_one` ulp of 1. Operands and results below the smallest normal number
+    /// of f32 may be taken for zero.
+    Within {
+        /// In ulp of the result.
+        ulps: f64,
+        /// In ulp of 1.
+        of_one: f64,
+    },
+}
+
+/// What the table says of an op.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// The op.
+    pub op: ScalarOp,
+    /// MLIR's full name.
+    pub name: &'static str,
+    /// What it takes and gives.
+    pub form: Form,
+    /// The types of its operands; of a selection, those of what is selected.
+    pub types: &'static [Element],
+    /// What it computes of its operands `a`, `b` and `c`.
+    pub computes: &'static str,
+    /// How exactly.
+    pub accuracy: Accuracy,
+    /// What it becomes.
+    pub lowering: &'static str,
+}
+
+/// Declares the ops and their rows at once, so that none is without the other.
+macro_rules! table {
+    ($($op:ident $name:literal $form:expr, $types:expr, $computes:literal, $accuracy:expr, $lowering:literal;)*) => {
+        /// An op of the table.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, reason = "the table says what each is")]
+        pub enum ScalarOp {
+            $($op,)*
+        }
+
+        /// Every op that may stand in a kernel, beside constants.
+        pub const TABLE: &[Row] = &[$(Row {
+            op: ScalarOp::$op,
+            name: $name,
+            form: $form,
+            types: $types,
+            computes: $computes,
+            accuracy: $accuracy,
+            lowering: $lowering,
+        },)*];
+    };
+}
+
+use Accuracy::Rounded;
+use Form::{Compare, Convert, Same, Select as Choose};
+
+const fn within(ulps: f64, of_one: f64) -> Accuracy {
+    Accuracy::Within { ulps, of_one }
+}
+
+table! {
+    AddF "arith.addf" Same(2), FLOATS, "a + b", Rounded, "add.rn";
+    SubF "arith.subf" Same(2), FLOATS, "a - b", Rounded, "sub.rn";
+    MulF "arith.mulf" Same(2), FLOATS, "a * b", Rounded, "mul.rn";
+    DivF "arith.divf" Same(2), FLOATS, "a / b", Rounded, "div.rn";
+    NegF "arith.negf" Same(1), FLOATS, "-a", Rounded, "neg";
+    MaximumF "arith.maximumf" Same(2), FLOATS, "the larger; NaN if either is NaN; +0 above -0", Rounded, "max.NaN";
+    MinimumF "arith.minimumf" Same(2), FLOATS, "the smaller; NaN if either is NaN; -0 below +0", Rounded, "min.NaN";
+    MaxNumF "arith.maxnumf" Same(2), FLOATS, "the larger; the other if one is NaN", Rounded, "max";
+    MinNumF "arith.minnumf" Same(2), FLOATS, "the smaller; the other if one is NaN", Rounded, "min";
+    AddI "arith.addi" Same(2), INTEGERS, "a + b, wrapped", Rounded, "add";
+    SubI "arith.subi" Same(2), INTEGERS, "a - b, wrapped", Rounded, "sub";
+    MulI "arith.muli" Same(2), INTEGERS, "a * b, wrapped", Rounded, "mul.lo";
+    DivSI "arith.divsi" Same(2), NUMBERS, "a / b, towards 0", Rounded, "div.s";
+    DivUI "arith.divui" Same(2), NUMBERS, "a / b, unsigned", Rounded, "div.u";
+    CeilDivSI "arith.ceildivsi" Same(2), NUMBERS, "a / b, upwards", Rounded, "div.s and a correction";
+    CeilDivUI "arith.ceildivui" Same(2), NUMBERS, "a / b, unsigned, upwards", Rounded, "div.u and a correction";
+    FloorDivSI "arith.floordivsi" Same(2), NUMBERS, "a / b, downwards", Rounded, "div.s and a correction";
+    RemSI "arith.remsi" Same(2), NUMBERS, "a - (a / b) * b, of a's sign", Rounded, "rem.s";
+    RemUI "arith.remui" Same(2), NUMBERS, "a modulo b, unsigned", Rounded, "rem.u";
+    MinSI "arith.minsi" Same(2), NUMBERS, "the smaller", Rounded, "min.s";
+    MaxSI "arith.maxsi" Same(2), NUMBERS, "the larger", Rounded, "max.s";
+    MinUI "arith.minui" Same(2), NUMBERS, "the smaller, unsigned", Rounded, "min.u";
+    MaxUI "arith.maxui" Same(2), NUMBERS, "the larger, unsigned", Rounded, "max.u";
+    AndI "arith.andi" Same(2), INTEGERS, "a and b, bitwise", Rounded, "and";
+    OrI "arith.ori" Same(2), INTEGERS, "a or b, bitwise", Rounded, "or";
+    XOrI "arith.xori" Same(2), INTEGERS, "a exclusive or b, bitwise", Rounded, "xor";
+    ShLI "arith.shli" Same(2), NUMBERS, "a * 2^b, wrapped", Rounded, "shl";
+    ShRSI "arith.shrsi" Same(2), NUMBERS, "a / 2^b, downwards", Rounded, "shr.s";
+    ShRUI "arith.shrui" Same(2), NUMBERS, "a / 2^b, unsigned", Rounded, "shr.u";
+    CmpF "arith.cmpf" Compare, FLOATS, "whether the predicate holds", Rounded, "setp";
+    CmpI "arith.cmpi" Compare, NUMBERS, "whether the predicate holds", Rounded, "setp";
+    Select "arith.select" Choose, &[F16, BF16, F32, F64, I1, I8, I32, I64], "b if a, else c", Rounded, "selp";
+    ExtF "arith.extf" Convert(Conversion::WidenFloat), FLOATS, "a", Rounded, "cvt";
+    TruncF "arith.truncf" Convert(Conversion::NarrowFloat), FLOATS, "a, to nearest even", Rounded, "cvt.rn";
+    FPToSI "arith.fptosi" Convert(Conversion::ToInteger), FLOATS, "a, towards 0", Rounded, "cvt.rzi.s";
+    FPToUI "arith.fptoui" Convert(Conversion::ToInteger), FLOATS, "a, towards 0, unsigned", Rounded, "cvt.rzi.u";
+    SIToFP "arith.sitofp" Convert(Conversion::ToFloat), INTEGERS, "a, to nearest even", Rounded, "cvt.rn";
+    UIToFP "arith.uitofp" Convert(Conversion::ToFloat), INTEGERS, "a, unsigned, to nearest even", Rounded, "cvt.rn";
+    ExtSI "arith.extsi" Convert(Conversion::WidenInteger), INTEGERS, "a", Rounded, "cvt.s";
+    ExtUI "arith.extui" Convert(Conversion::WidenInteger), INTEGERS, "a, unsigned", Rounded, "cvt.u";
+    TruncI "arith.trunci" Convert(Conversion::NarrowInteger), NUMBERS, "a, wrapped", Rounded, "cvt";
+    IndexCast "arith.index_cast" Convert(Conversion::Index), NUMBERS, "a", Rounded, "cvt.s";
+    IndexCastUI "arith.index_castui" Convert(Conversion::Index), NUMBERS, "a, unsigned", Rounded, "cvt.u";
+    Bitcast "arith.bitcast" Convert(Conversion::Bits), &[F16, BF16, F32, F64, I32, I64], "a's bits", Rounded, "mov";
+    AbsF "math.absf" Same(1), FLOATS, "|a|", Rounded, "abs";
+    CopySign "math.copysign" Same(2), FLOATS, "|a| with b's sign", Rounded, "copysign";
+    Fma "math.fma" Same(3), FLOATS, "a * b + c, rounded once", Rounded, "fma.rn";
+    ClampF "math.clampf" Same(3), FLOATS, "max(min(a, c), b), as maximumf and minimumf", Rounded, "min.NaN, max.NaN";
+    Floor "math.floor" Same(1), FLOATS, "a, downwards to a whole number", Rounded, "cvt.rmi";
+    Ceil "math.ceil" Same(1), FLOATS, "a, upwards to a whole number", Rounded, "cvt.rpi";
+    Trunc "math.trunc" Same(1), FLOATS, "a, towards 0 to a whole number", Rounded, "cvt.rzi";
+    RoundEven "math.roundeven" Same(1), FLOATS, "the nearest whole number, ties to even", Rounded, "cvt.rni";
+    Round "math.round" Same(1), FLOATS, "the nearest whole number, ties away from 0", Rounded, "cvt.rzi and a correction";
+    AbsI "math.absi" Same(1), NUMBERS, "|a|, wrapped", Rounded, "abs.s";
+    Ctlz "math.ctlz" Same(1), NUMBERS, "leading zero bits; of 0 all", Rounded, "clz";
+    Cttz "math.cttz" Same(1), NUMBERS, "trailing zero bits; of 0 all", Rounded, "brev, clz";
+    CtPop "math.ctpop" Same(1), NUMBERS, "bits that are set", Rounded, "popc";
+    Sqrt "math.sqrt" Same(1), FLOATS, "the square root of a", within(0.5, 0.0), "sqrt.rn.ftz";
+    Rsqrt "math.rsqrt" Same(1), FLOATS, "1 / sqrt(a)", within(2.0, 0.0), "rsqrt.approx; f64: sqrt.rn, div.rn";
+    Exp "math.exp" Same(1), FLOATS, "e^a", within(3.0, 0.0), "ex2.approx of a * log2(e); f64: a polynomial";
+    Exp2 "math.exp2" Same(1), FLOATS, "2^a", within(3.0, 0.0), "ex2.approx; f64: a polynomial";
+    ExpM1 "math.expm1" Same(1), UP_TO_F32, "e^a - 1", within(8.0, 0.0), "a polynomial near 0, else exp(a) - 1";
+    Log "math.log" Same(1), UP_TO_F32, "the natural logarithm of a", within(5.0, 2.0), "lg2.approx, scaled";
+    Log2 "math.log2" Same(1), UP_TO_F32, "the logarithm of a to base 2", within(4.0, 2.0), "lg2.approx";
+    Log10 "math.log10" Same(1), UP_TO_F32, "the logarithm of a to base 10", within(5.0, 2.0), "lg2.approx, scaled";
+    Log1p "math.log1p" Same(1), UP_TO_F32, "log(1 + a)", within(8.0, 0.0), "a series near 0, else lg2.approx(1 + a)";
+    Tanh "math.tanh" Same(1), UP_TO_F32, "the hyperbolic tangent of a", within(4.0, 2.0), "1 - 2 / (exp(2a) + 1)";
+    Erf "math.erf" Same(1), UP_TO_F32, "the error function of a", within(4.0, 0.0), "a series near 0, else 1 - 2^-p(|a|)";
+    Sin "math.sin" Same(1), UP_TO_F32, "the sine of a, for |a| up to 2^17", within(4.0, 1.0), "reduction by pi/2, a polynomial";
+    Cos "math.cos" Same(1), UP_TO_F32, "the cosine of a, for |a| up to 2^17", within(4.0, 1.0), "reduction by pi/2, a polynomial";
+    PowF "math.powf" Same(2), UP_TO_F32, "a to the power of b, as C's pow", within(8.0, 0.0), "log2 in two f32, ex2.approx";
+}
+
+impl ScalarOp {
+    /// The op of that name.
+    pub fn from_name(name: &str) -> Option<ScalarOp> {
+        TABLE.iter().find(|row| row.name == name).map(|row| row.op)
+    }
+
+    /// What the table says of it.
+    pub fn row(self) -> &'static Row {
+        // The rows are in the order of the ops, which one macro makes of both.
+        &TABLE[self as usize]
+    }
+}
+
+impl Row {
+    /// How many operands it has.
+    pub fn operand_count(&self) -> usize {
+        match self.form {
+            Same(count) => count,
+            Compare => 2,
+            Choose => 3,
+            Convert(_) => 1,
+        }
+    }
+
+    /// Whether the op takes operands of these types and gives a result of that one.
+    pub fn accepts(&self, operands: &[Element], result: Element) -> bool {
+        let is_of = |element: &Element| self.types.contains(element);
+        match (self.form, operands) {
+            (Same(count), operands) => {
+                operands.len() == count
+                    && operands
+                        .iter()
+                        .all(|operand| *operand == result && is_of(operand))
+            }
+            (Compare, [a, b]) => a == b && is_of(a) && result == I1,
+            (Choose, [condition, a, b]) => *condition == I1 && a == b && is_of(a) && *a == result,
+            (Convert(conversion), [from]) => is_of(from) && conversion.accepts(*from, result),
+            _ => false,
+        }
+    }
+
+    /// Every choice of types that it accepts, among those that kernels compute in: the operands' and the result's.
+    pub fn signatures(&self) -> Vec<(Vec<Element>, Element)> {
+        let all = FLOATS.iter().chain(INTEGERS);
+        let mut found = Vec::new();
+        for operand in self.types {
+            let operands = match self.form {
+                Choose => vec![I1, *operand, *operand],
+                _ => vec![*operand; self.operand_count()],
+            };
+            for result in all.clone() {
+                if self.accepts(&operands, *result) {
+                    found.push((operands.clone(), *result));
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Conversion {
+    fn accepts(self, from: Element, to: Element) -> bool {
+        let bits = |element: Element| element.integer_bits().unwrap_or(8 * element.bytes() as u32);
+        let both_float = from.is_float() && to.is_float();
+        let both_integer = !from.is_float() && !to.is_float();
+        match self {
+            Conversion::WidenFloat => both_float && bits(from) < bits(to),
+            Conversion::NarrowFloat => both_float && bits(from) > bits(to),
+            Conversion::ToInteger => from.is_float() && !to.is_float() && to != I1,
+            Conversion::ToFloat => !from.is_float() && to.is_float(),
+            Conversion::WidenInteger => both_integer && bits(from) < bits(to),
+            Conversion::NarrowInteger => both_integer && bits(from) > bits(to),
+            // `index` and i64 are one element type here.
+            Conversion::Index => both_integer && (from == I64 || to == I64),
+            Conversion::Bits => from != to && bits(from) == bits(to) && from != I1,
+        }
+    }
+}
+
+/// The names of all ops, for a message.
+pub fn names() -> String {
+    let names: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
+    names.join(", ")
+}
+
+/// The table as Markdown.
+pub fn markdown() -> String {
+    let mut text = String::from("| op | types | computes | error | becomes |\n|---|---|---|---|---|\n");
+    for row in TABLE {
+        let types: Vec<&str> = row.types.iter().map(|element| element.name()).collect();
+        let error = match row.accuracy {
+            Accuracy::Rounded => "rounded once".to_owned(),
+            Accuracy::Within { ulps, of_one: 0.0 } => format!("{ulps} ulp"),
+            Accuracy::Within { ulps, of_one } => format!("{ulps} ulp, or {of_one} ulp of 1"),
+        };
+        let computes = row.computes.replace('|', "\\|");
+        let lowering = row.lowering.replace('|', "\\|");
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {computes} | {error} | {lowering} |",
+            row.name,
+            types.join(", ")
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_op_is_found_by_its_name_and_has_its_own_row() {
+        for row in TABLE {
+            assert_eq!(ScalarOp::from_name(row.name), Some(row.op));
+            assert_eq!(row.op.row(), row);
+        }
+        assert_eq!(ScalarOp::from_name("math.gamma"), None);
+    }
+
+    #[test]
+    fn conversions_go_between_types_of_their_kinds() {
+        let accepts = |name: &str, from, to| {
+            let op = ScalarOp::from_name(name).unwrap();
+            op.row().accepts(&[from], to)
+        };
+        assert!(accepts("arith.extf", BF16, F32) && !accepts("arith.extf", BF16, F16));
+        assert!(accepts("arith.truncf", F64, F32) && !accepts("arith.truncf", F32, F64));
+        assert!(accepts("arith.bitcast", F32, I32) && !accepts("arith.bitcast", F32, I64));
+        assert!(accepts("arith.trunci", I64, I1) && !accepts("arith.fptosi", F32, I1));
+        assert!(accepts("arith.index_cast", I32, I64) && !accepts("arith.index_cast", I8, I32));
+    }
+
+    #[test]
+    fn every_op_has_a_choice_of_types() {
+        for row in TABLE {
+            for (operands, result) in row.signatures() {
+                assert!(row.accepts(&operands, result), "{}", row.name);
+            }
+            assert!(row.signatures().len() >= 3, "{}", row.name);
+        }
+    }
+}

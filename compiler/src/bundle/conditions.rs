@@ -1,0 +1,239 @@
+//! What the functions of an input need of dynamic sizes, as the accesses of their kernels say.
+//!
+//! It is read before any pass, as the definition is: a merge of dims would keep only the product of their sizes. Until the
+//! tensors have their names, `t0_1` is the extent of the function's tensor 0 (its arguments, then its results) along
+//! axis 1, and `v0_1` that of an intermediate, which the condition of the compute that writes it gives a value. Tensors of
+//! named ops have no conditions of their own: their sizes are one size wherever they must be equal.
+
+use std::collections::HashMap;
+
+use melior::ir::block::BlockArgument;
+use melior::ir::operation::OperationLike;
+use melior::ir::{BlockLike, Module, OperationRef, RegionLike, Value, ValueLike};
+use norma_bundle::Expression;
+use norma_bundle::condition::{Condition, Relation};
+use norma_dialects::conditions::{Conditions, conditions};
+use norma_dialects::norm::{ComputeOp, KernelOp, LaunchOp};
+use norma_passes::mlir::values::key;
+use norma_passes::mlir::{types, walk};
+
+use super::affine;
+use super::host::{self, HostFunction, Root, View, dim_of_symbol};
+use super::sizes::Sizes;
+
+/// The conditions of a function.
+#[derive(Debug, Clone)]
+pub struct SourceConditions {
+    /// The function's symbol.
+    function: String,
+    /// The sides, over the names that stand for sizes, and how they compare.
+    all: Vec<Sides>,
+}
+
+impl SourceConditions {
+    /// Reads every function of a module.
+    pub fn collect(module: &Module) -> Vec<Self> {
+        walk::named(module.as_operation(), "func.func")
+            .into_iter()
+            .filter_map(|function| {
+                Some(Self {
+                    function: norma_dialects::symbol_name(function)?.to_owned(),
+                    all: read(function, module)?,
+                })
+            })
+            .collect()
+    }
+
+    /// The conditions of `host` that its tensors' shapes do not say already, each once.
+    pub(super) fn find(source: &[Self], host: &HostFunction, sizes: &Sizes) -> Vec<Condition> {
+        let mut found = Vec::new();
+        for (left, relation, right) in source
+            .iter()
+            .filter(|source| source.function == host.name)
+            .flat_map(|source| &source.all)
+        {
+            let find = |name: &str| {
+                let (argument, axis) = dim_of_symbol(name)?;
+                let mut tensors = host.tensors.iter();
+                Some((
+                    tensors.position(|tensor| tensor.argument() == Some(argument))?,
+                    axis,
+                ))
+            };
+            let size = |name: &str| {
+                let (tensor, axis) = find(name)?;
+                sizes.shapes.get(tensor)?.get(axis).cloned()
+            };
+            let in_words = |name: &str| {
+                let (tensor, axis) = find(name)?;
+                let tensor = &host.tensors.get(tensor)?.name;
+                Some(Expression::symbol(format!("dim({tensor}, {axis})")))
+            };
+            let text = |side| affine::substitute(side, &in_words);
+            let condition = Condition {
+                left: affine::substitute(left, &size),
+                relation: *relation,
+                right: affine::substitute(right, &size),
+                text: format!("{} {} {}", text(left), relation.name(), text(right)),
+            };
+            if !condition.is_trivial() && !found.contains(&condition) {
+                found.push(condition);
+            }
+        }
+        found
+    }
+}
+
+type Sides = (Expression, Relation, Expression);
+
+fn read(function: OperationRef, module: &Module) -> Option<Vec<Sides>> {
+    let block = function.region(0).ok()?.first_block()?;
+    let ops = walk::in_block(block);
+    let end = ops.iter().find(|op| walk::has_name(**op, "func.return"))?;
+    let mut names = Names {
+        returned: end.operands().map(key).collect(),
+        arguments: block.argument_count(),
+        intermediates: Vec::new(),
+    };
+    let mut all = Vec::new();
+    for op in ops {
+        let (needs, buffers) = if let Some(compute) = ComputeOp::from_op(op) {
+            let inputs = compute.inputs().into_iter();
+            let tensors = inputs.filter(|input| types::is_tensor(input.r#type()));
+            let tensors = tensors.chain(compute.outputs());
+            (
+                conditions(op),
+                Some(tensors.map(|value| names.whole(value)).collect::<Vec<_>>()),
+            )
+        } else if let Some(launch) = LaunchOp::from_op(op) {
+            let kernel = callee(launch, module);
+            let buffers = launch.arguments().into_iter();
+            let buffers = buffers.filter(|value| types::is_memref(value.r#type()));
+            (
+                kernel.and_then(|kernel| conditions(kernel.op())),
+                buffers.map(|value| names.collapsed(value)).collect(),
+            )
+        } else {
+            continue;
+        };
+        if let (Some(needs), Some(buffers)) = (needs, buffers) {
+            all.extend(over_tensors(&needs, &buffers));
+        }
+    }
+    Some(without_intermediates(all))
+}
+
+/// Puts what the sizes of intermediates are in their place. What is said of one whose size nothing gives is left out: it
+/// is the scratch of a function that begins with kernels, which states its extents.
+fn without_intermediates(all: Vec<Sides>) -> Vec<Sides> {
+    let is_intermediate = |name: &str| name.starts_with('v');
+    let mut known: HashMap<String, Expression> = HashMap::new();
+    let mut resolved = Vec::new();
+    for (left, relation, right) in all {
+        let put = |side: &Expression| affine::substitute(side, &|name| known.get(name).cloned());
+        let (left, right) = (put(&left), put(&right));
+        match &left {
+            Expression::Symbol(name) if relation == Relation::Equal && is_intermediate(name) => {
+                known.insert(name.clone(), right);
+            }
+            _ if left
+                .symbols()
+                .into_iter()
+                .chain(right.symbols())
+                .any(is_intermediate) => {}
+            _ => resolved.push((left, relation, right)),
+        }
+    }
+    resolved
+}
+
+/// The tensors of a function.
+struct Names {
+    /// The results, by their [`key`]s.
+    returned: Vec<usize>,
+    arguments: usize,
+    /// What is neither an argument nor returned, by its [`key`].
+    intermediates: Vec<usize>,
+}
+
+impl Names {
+    fn whole(&mut self, value: Value) -> Buffer {
+        let tensor = match BlockArgument::try_from(value) {
+            Ok(argument) => format!("t{}", argument.argument_number()),
+            Err(_) => match self.returned.iter().position(|other| *other == key(value)) {
+                Some(result) => format!("t{}", self.arguments + result),
+                None => self.intermediate(key(value)),
+            },
+        };
+        Buffer { tensor, groups: None }
+    }
+
+    fn collapsed(&mut self, value: Value) -> Option<Buffer> {
+        let View { root, groups } = host::view(value)?;
+        Some(Buffer {
+            tensor: match root {
+                Root::Argument(argument) => format!("t{argument}"),
+                Root::Allocation(value) => self.intermediate(value),
+            },
+            groups: Some(groups),
+        })
+    }
+
+    fn intermediate(&mut self, value: usize) -> String {
+        let known = self.intermediates.iter().position(|other| *other == value);
+        let index = known.unwrap_or_else(|| {
+            self.intermediates.push(value);
+            self.intermediates.len() - 1
+        });
+        format!("v{index}")
+    }
+}
+
+/// The kernel that a launch calls, while it is one in kernel form.
+fn callee<'c, 'a>(launch: LaunchOp, module: &'a Module<'c>) -> Option<KernelOp<'c, 'a>> {
+    let path = norma_dialects::symbol_path(launch.callee().ok()?).ok()?;
+    let [callee] = path.as_slice() else {
+        return None;
+    };
+    walk::in_block(module.body())
+        .into_iter()
+        .filter_map(KernelOp::from_op)
+        .find(|kernel| kernel.sym_name() == Ok(callee))
+}
+
+/// The name that stands for the tensor that a buffer is; its axes, where neighbouring ones are taken as one.
+struct Buffer {
+    tensor: String,
+    groups: Option<Vec<Vec<usize>>>,
+}
+
+impl Buffer {
+    fn size(&self, axis: usize) -> Option<Expression> {
+        let extent = |axis: &usize| Expression::symbol(format!("{}_{axis}", self.tensor));
+        match &self.groups {
+            None => Some(extent(&axis)),
+            Some(groups) => groups.get(axis)?.iter().map(extent).reduce(|a, b| a * b),
+        }
+    }
+}
+
+fn over_tensors(conditions: &Conditions, buffers: &[Buffer]) -> Vec<Sides> {
+    let sizes = conditions.sizes.iter();
+    let sizes = sizes.map(|(buffer, axis)| buffers.get(*buffer)?.size(*axis));
+    // A buffer without a name is none that a bundle can pass.
+    let Some(sizes) = sizes.collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    let relation = |is_equality| match is_equality {
+        true => Relation::Equal,
+        false => Relation::AtLeast,
+    };
+    let sides = conditions.all.iter().filter_map(|condition| {
+        Some((
+            affine::expression(condition.left, &[], &sizes)?,
+            relation(condition.is_equality),
+            affine::expression(condition.right, &[], &sizes)?,
+        ))
+    });
+    sides.collect()
+}

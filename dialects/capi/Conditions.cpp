@@ -1,0 +1,26 @@
+// Gives Rust the conditions on sizes that a space's accesses need, which C++ finds (norm/NormAccessChecks.h).
+
+#include "mlir-c/AffineExpr.h"
+#include "mlir/CAPI/AffineExpr.h"
+#include "mlir/CAPI/IR.h"
+#include "norm/NormAccessChecks.h"
+#include "norm/NormDialect.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+
+/// Calls `onSize` with the buffer and axis of each symbol, in order, and `onCondition` with each condition over them.
+/// Whether `op` is an untiled norm.kernel or a norm.compute; nothing is called if not.
+extern "C" bool normaNormConditions(MlirOperation op, void (*onSize)(int64_t buffer, int64_t axis, void *user),
+                                    void (*onCondition)(MlirAffineExpr lhs, MlirAffineExpr rhs, bool isEquality,
+                                                        void *user),
+                                    void *user) {
+  FailureOr<Conditions> conditions = conditionsOf(unwrap(op));
+  if (failed(conditions))
+    return false;
+  for (auto [buffer, axis] : conditions->sizes)
+    onSize(buffer, axis, user);
+  for (const Condition &condition : conditions->all)
+    onCondition(wrap(condition.lhs), wrap(condition.rhs), condition.isEquality, user);
+  return true;
+}

@@ -1,0 +1,575 @@
+//===- NormAccessChecks.cpp - what accesses do to their buffers -------------===//
+//
+// Reads and writes stay in bounds, and every element of an output is written exactly once. An access happens at each
+// point of the dims that it uses, whatever the other dims are.
+//
+// Each question is the emptiness of an integer set: the points out of bounds, the pairs of points that write one
+// element, the elements that no point writes. MLIR's Presburger library decides it exactly for affine coordinates with
+// floordiv, ceildiv and mod by constants. Where the set is empty for some sizes only, interval arithmetic gives a
+// condition on the sizes, and the question is asked again under it: a condition that is found is always enough. It may
+// ask more than is needed where a coordinate uses one dim twice, or where a dim has no points.
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/NormAccessChecks.h"
+
+#include "norm/NormDialect.h"
+
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
+#include "mlir/Analysis/Presburger/PresburgerRelation.h"
+#include "mlir/IR/IntegerSet.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+using llvm::DynamicAPInt;
+using presburger::PresburgerRelation;
+using presburger::PresburgerSet;
+using presburger::VarKind;
+
+namespace {
+
+/// A conjunction: each expression is zero or, if it is no equality, not negative.
+struct System {
+  SmallVector<AffineExpr> expressions;
+  SmallVector<bool> equalities;
+
+  void atLeastZero(AffineExpr expression) { add(expression, false); }
+  void zero(AffineExpr expression) { add(expression, true); }
+  void add(AffineExpr expression, bool isEquality) {
+    expressions.push_back(expression);
+    equalities.push_back(isEquality);
+  }
+};
+
+/// A read or a write.
+struct Access {
+  Operation *op;
+  unsigned buffer;
+  /// One for each axis of the buffer, over all dims of the space.
+  SmallVector<AffineExpr> coordinates;
+  /// The dims that the coordinates use.
+  llvm::SmallBitVector dims;
+};
+
+/// The least and the greatest value of a coordinate, over sizes.
+struct Range {
+  AffineExpr least, greatest;
+};
+
+/// A point of a system, dims first and then sizes.
+using Point = SmallVector<DynamicAPInt, 8>;
+
+class Checker {
+public:
+  Checker(Operation *op, Block &body, size_t numBuffers, size_t numDims, Conditions &conditions)
+      : op(op), context(op->getContext()), body(body), numBuffers(numBuffers), numDims(numDims),
+        firstDim(body.getNumArguments() - numDims), conditions(conditions) {}
+
+  /// Checks the space with these extents over `sizes`, pairs (buffer, axis). A buffer from `firstOutput` on must be
+  /// written, and one before it must not be; without `firstOutput` one that is written is an output.
+  LogicalResult run(AffineMap extents, ArrayRef<int64_t> sizes, std::optional<size_t> firstOutput) {
+    if (failed(readExtents(extents, sizes)) || failed(readAccesses()) || failed(checkUses(firstOutput)))
+      return failure();
+    for (const Access &write : writes)
+      if (failed(checkBounds(write)))
+        return failure();
+    for (size_t buffer = 0; buffer < numBuffers; ++buffer)
+      if (failed(checkWritten(buffer, firstOutput && buffer >= *firstOutput)))
+        return failure();
+    for (const Access &read : reads)
+      if (failed(checkBounds(read)))
+        return failure();
+    dropImplied();
+    return success();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // The space and its accesses
+  //===--------------------------------------------------------------------===//
+
+  AffineExpr constant(int64_t value) { return getAffineConstantExpr(value, context); }
+
+  /// The extent of an axis of a buffer.
+  AffineExpr sizeOf(int64_t buffer, int64_t axis) {
+    auto type = cast<ShapedType>(body.getArgument(buffer).getType());
+    if (!type.isDynamicDim(axis))
+      return constant(type.getDimSize(axis));
+    auto *found = llvm::find(conditions.sizes, std::pair(buffer, axis));
+    if (found == conditions.sizes.end()) {
+      conditions.sizes.emplace_back(buffer, axis);
+      found = std::prev(conditions.sizes.end());
+    }
+    return getAffineSymbolExpr(found - conditions.sizes.begin(), context);
+  }
+
+  LogicalResult readExtents(AffineMap map, ArrayRef<int64_t> sizes) {
+    SmallVector<AffineExpr> replacements;
+    for (size_t i = 0; i < sizes.size(); i += 2)
+      replacements.push_back(sizeOf(sizes[i], sizes[i + 1]));
+    // Dynamic sizes of all buffers get their symbols now, so that every system has the same ones.
+    for (auto [buffer, argument] : llvm::enumerate(body.getArguments().take_front(numBuffers)))
+      for (int64_t axis = 0, rank = cast<ShapedType>(argument.getType()).getRank(); axis < rank; ++axis)
+        sizeOf(buffer, axis);
+    for (auto [i, extent] : llvm::enumerate(map.getResults())) {
+      AffineExpr replaced = extent.replaceSymbols(replacements);
+      if (!replaced.isPureAffine() || !largestFactor(replaced))
+        return op->emitOpError() << "unsupported: the extent of dim " << dimName(body.getArgument(firstDim + i))
+                                 << " multiplies or divides sizes; supported: sums of sizes, and their multiples, "
+                                    "quotients and remainders by constants that fit 64 bits";
+      extents.push_back(replaced);
+    }
+    return success();
+  }
+
+  LogicalResult readAccesses() {
+    for (Operation &inner : body) {
+      auto read = dyn_cast<ReadOp>(inner);
+      auto write = dyn_cast<WriteOp>(inner);
+      if (!read && !write)
+        continue;
+      AffineMap map = read ? read.getAccess() : write.getAccess();
+      Value buffer = read ? read.getBuffer() : write.getBuffer();
+      Access access{&inner, cast<BlockArgument>(buffer).getArgNumber(), {}, llvm::SmallBitVector(numDims)};
+      SmallVector<AffineExpr> dims;
+      for (Value index : read ? read.getIndices() : write.getIndices())
+        dims.push_back(getAffineDimExpr(cast<BlockArgument>(index).getArgNumber() - firstDim, context));
+      for (AffineExpr result : map.getResults()) {
+        AffineExpr coordinate = result.replaceDims(dims);
+        if (!coordinate.isPureAffine() || !largestFactor(coordinate))
+          return inner.emitOpError() << "unsupported: a coordinate that multiplies dims, divides by a dim or has a "
+                                        "factor that does not fit 64 bits";
+        for (size_t dim = 0; dim < numDims; ++dim)
+          if (coordinate.isFunctionOfDim(dim))
+            access.dims.set(dim);
+        access.coordinates.push_back(coordinate);
+      }
+      SmallVector<Access> &accesses = read ? reads : writes;
+      bool isKnown = read && llvm::any_of(reads, [&](const Access &other) {
+                       return other.buffer == access.buffer && other.coordinates == access.coordinates;
+                     });
+      if (!isKnown)
+        accesses.push_back(std::move(access));
+    }
+    return success();
+  }
+
+  /// An upper bound of the factors that flattening the expression into a sum makes; none where it does not fit.
+  static std::optional<int64_t> largestFactor(AffineExpr expression) {
+    if (auto literal = dyn_cast<AffineConstantExpr>(expression)) {
+      if (literal.getValue() == std::numeric_limits<int64_t>::min())
+        return std::nullopt;
+      return std::max<int64_t>(std::abs(literal.getValue()), 1);
+    }
+    auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
+    if (!binary)
+      return 1;
+    std::optional<int64_t> lhs = largestFactor(binary.getLHS()), rhs = largestFactor(binary.getRHS());
+    int64_t factor;
+    if (!lhs || !rhs ||
+        (binary.getKind() == AffineExprKind::Add ? llvm::AddOverflow(*lhs, *rhs, factor)
+                                                 : llvm::MulOverflow(*lhs, *rhs, factor)))
+      return std::nullopt;
+    return factor;
+  }
+
+  /// Inputs are not written and outputs are not read.
+  LogicalResult checkUses(std::optional<size_t> firstOutput) {
+    for (const Access &write : writes)
+      if (firstOutput && write.buffer < *firstOutput) // write_c6
+        return write.op->emitOpError() << "expected to write a result, got input "
+                                         << describeBuffer(write.buffer);
+    for (const Access &read : reads) {
+      auto *written = llvm::find_if(writes, [&](const Access &write) { return write.buffer == read.buffer; });
+      if (written != writes.end()) { // read_c5
+        InFlightDiagnostic error = read.op->emitOpError()
+                                   << "expected to read an input, got " << describeBuffer(read.buffer)
+                                   << ", which is written";
+        error.attachNote(written->op->getLoc()) << "written here";
+        return error;
+      }
+      if (firstOutput && read.buffer >= *firstOutput) // read_c5
+        return read.op->emitOpError() << "expected to read an input, got result "
+                                        << describeBuffer(read.buffer);
+    }
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Systems
+  //===--------------------------------------------------------------------===//
+
+  /// Sizes are not negative and satisfy the conditions.
+  System sizesSystem() {
+    System system;
+    for (size_t symbol = 0; symbol < conditions.sizes.size(); ++symbol)
+      system.atLeastZero(getAffineSymbolExpr(symbol, context));
+    for (const Condition &condition : conditions.all)
+      system.add(condition.lhs - condition.rhs, condition.isEquality);
+    return system;
+  }
+
+  /// Each of `dims`, `shift` positions on, is within its extent.
+  void addDims(System &system, const llvm::SmallBitVector &dims, unsigned shift = 0) {
+    for (unsigned dim : dims.set_bits()) {
+      AffineExpr index = getAffineDimExpr(dim + shift, context);
+      system.atLeastZero(index);
+      system.atLeastZero(extents[dim] - 1 - index);
+    }
+  }
+
+  /// The points of a system over `count` dims and all sizes.
+  presburger::IntegerPolyhedron polyhedron(const System &system, unsigned count) {
+    IntegerSet set =
+        IntegerSet::get(count, conditions.sizes.size(), system.expressions, ArrayRef<bool>(system.equalities));
+    FlatLinearValueConstraints constraints(set);
+    presburger::IntegerPolyhedron result(constraints);
+    return result;
+  }
+
+  std::optional<Point> sample(const System &system, unsigned count) {
+    if (system.expressions.empty())
+      return Point(count + conditions.sizes.size());
+    return polyhedron(system, count).findIntegerSample();
+  }
+
+  /// Whether there are sizes that satisfy the conditions and give each of `dims` a point.
+  bool canHold(const llvm::SmallBitVector &dims) {
+    System system = sizesSystem();
+    for (unsigned dim : dims.set_bits())
+      system.atLeastZero(extents[dim] - 1);
+    return sample(system, 0).has_value();
+  }
+
+  /// What an expression over sizes is at a point, whose sizes begin at `firstSize`.
+  static int64_t valueAt(AffineExpr expression, const Point &point, unsigned firstSize) {
+    SmallVector<int64_t> values;
+    for (const DynamicAPInt &value : point)
+      values.push_back(static_cast<int64_t>(value));
+    MLIRContext *context = expression.getContext();
+    SmallVector<AffineExpr> dims, sizes;
+    for (auto [i, value] : llvm::enumerate(values))
+      (i < firstSize ? dims : sizes).push_back(getAffineConstantExpr(value, context));
+    AffineExpr result = expression.replaceDimsAndSymbols(dims, sizes);
+    auto literal = dyn_cast<AffineConstantExpr>(result);
+    return literal ? literal.getValue() : 0;
+  }
+
+  /// `m = 0, n = 255`.
+  std::string describe(const llvm::SmallBitVector &dims, const Point &point, unsigned shift = 0) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    llvm::interleaveComma(dims.set_bits(), stream, [&](unsigned dim) {
+      stream << dimName(body.getArgument(firstDim + dim)) << " = " << static_cast<int64_t>(point[dim + shift]);
+    });
+    return dims.none() ? "no dims" : text;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Bounds
+  //===--------------------------------------------------------------------===//
+
+  /// Between what the expression lies while each of its dims has a point; exact if each dim is used once and no `mod`
+  /// wraps a range of its own.
+  Range rangeOf(AffineExpr expression) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expression))
+      return {constant(0), extents[dim.getPosition()] - 1};
+    auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
+    if (!binary)
+      return {expression, expression};
+    Range lhs = rangeOf(binary.getLHS());
+    if (expression.getKind() == AffineExprKind::Add) {
+      Range rhs = rangeOf(binary.getRHS());
+      return {lhs.least + rhs.least, lhs.greatest + rhs.greatest};
+    }
+    // An affine expression has a constant on the right of everything else.
+    AffineExpr rhs = binary.getRHS();
+    int64_t factor = cast<AffineConstantExpr>(rhs).getValue();
+    switch (expression.getKind()) {
+    case AffineExprKind::Mul:
+      return factor < 0 ? Range{lhs.greatest * rhs, lhs.least * rhs} : Range{lhs.least * rhs, lhs.greatest * rhs};
+    case AffineExprKind::FloorDiv:
+      return {lhs.least.floorDiv(rhs), lhs.greatest.floorDiv(rhs)};
+    case AffineExprKind::CeilDiv:
+      return {lhs.least.ceilDiv(rhs), lhs.greatest.ceilDiv(rhs)};
+    default:
+      if (lhs.least.floorDiv(rhs) == lhs.greatest.floorDiv(rhs) && isa<AffineConstantExpr>(lhs.least.floorDiv(rhs)))
+        return {lhs.least % rhs, lhs.greatest % rhs};
+      return {constant(0), constant(factor - 1)};
+    }
+  }
+
+  /// Adds a condition, unless it always holds.
+  void require(AffineExpr lhs, AffineExpr rhs, bool isEquality) {
+    if (!largestFactor(lhs - rhs)) {
+      // No launch has sizes for which this holds, since no buffer is so large.
+      conditions.all.push_back({constant(0), constant(1), /*isEquality=*/false});
+      return;
+    }
+    lhs = simplifyAffineExpr(lhs, 0, conditions.sizes.size());
+    rhs = simplifyAffineExpr(rhs, 0, conditions.sizes.size());
+    auto difference = dyn_cast<AffineConstantExpr>(lhs - rhs);
+    if (!difference || (isEquality ? difference.getValue() != 0 : difference.getValue() < 0))
+      conditions.all.push_back({lhs, rhs, isEquality});
+  }
+
+  LogicalResult checkBounds(const Access &access) {
+    for (auto [axis, coordinate] : llvm::enumerate(access.coordinates)) {
+      AffineExpr size = sizeOf(access.buffer, axis);
+      for (bool isAbove : {false, true}) {
+        AffineExpr excess = isAbove ? coordinate - size : -coordinate - 1;
+        auto outside = [&] {
+          System system = sizesSystem();
+          addDims(system, access.dims);
+          system.atLeastZero(excess);
+          return sample(system, numDims);
+        };
+        std::optional<Point> first = outside();
+        if (!first)
+          continue;
+        Range range = rangeOf(coordinate);
+        if (isAbove)
+          require(size, range.greatest + 1, /*isEquality=*/false);
+        else
+          require(range.least, constant(0), /*isEquality=*/false);
+        if (canHold(access.dims) && !outside())
+          continue;
+        // read_c4, write_c5
+        return access.op->emitOpError() << "expected coordinate " << axis << " to be within "
+                                        << body.getArgument(access.buffer).getType() << ", got "
+                                        << valueAt(coordinate, *first, numDims) << " at "
+                                        << describe(access.dims, *first);
+      }
+    }
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Outputs
+  //===--------------------------------------------------------------------===//
+
+  /// Every element is written, and once.
+  LogicalResult checkWritten(size_t buffer, bool isOutput) {
+    SmallVector<const Access *> own;
+    for (const Access &write : writes)
+      if (write.buffer == buffer)
+        own.push_back(&write);
+    if (own.empty()) {
+      auto type = cast<ShapedType>(body.getArgument(buffer).getType());
+      if (isOutput && !llvm::is_contained(type.getShape(), 0)) // compute_c3
+        return op->emitOpError() << "expected a norm.write of every result, got none of "
+                                 << describeBuffer(buffer);
+      return success();
+    }
+    for (auto [i, write] : llvm::enumerate(own)) {
+      if (failed(checkInjective(*write)))
+        return failure();
+      for (const Access *other : ArrayRef(own).take_front(i))
+        if (failed(checkApart(*other, *write)))
+          return failure();
+    }
+    return checkCovered(buffer, own);
+  }
+
+  /// What the user calls a buffer.
+  std::string describeBuffer(size_t buffer) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    stream << dimName(body.getArgument(buffer)) << ", a " << body.getArgument(buffer).getType();
+    return text;
+  }
+
+  /// Two points of `first` and `second` that write one element. Those of one write differ in `dim`.
+  std::optional<Point> collision(const Access &first, const Access &second, std::optional<unsigned> dim) {
+    System system = sizesSystem();
+    addDims(system, first.dims);
+    addDims(system, second.dims, numDims);
+    SmallVector<AffineExpr> shifted;
+    for (unsigned i = 0; i < numDims; ++i)
+      shifted.push_back(getAffineDimExpr(numDims + i, context));
+    for (auto [a, b] : llvm::zip(first.coordinates, second.coordinates))
+      system.zero(a - b.replaceDims(shifted));
+    // Of two points that differ, either may come first.
+    if (dim)
+      system.atLeastZero(shifted[*dim] - getAffineDimExpr(*dim, context) - 1);
+    return sample(system, 2 * numDims);
+  }
+
+  LogicalResult checkInjective(const Access &write) {
+    for (unsigned dim : write.dims.set_bits()) {
+      std::optional<Point> first = collision(write, write, dim);
+      if (!first)
+        continue;
+      for (AffineExpr coordinate : write.coordinates)
+        requireApart(coordinate);
+      if (canHold(write.dims) && !collision(write, write, dim))
+        continue;
+      return reportTwice(write, write, *first);
+    }
+    return success();
+  }
+
+  LogicalResult checkApart(const Access &first, const Access &second) {
+    std::optional<Point> point = collision(first, second, std::nullopt);
+    return point ? reportTwice(first, second, *point) : success();
+  }
+
+  // write_c7
+  LogicalResult reportTwice(const Access &first, const Access &second, const Point &point) {
+    InFlightDiagnostic error = second.op->emitOpError() << "expected each element to be written once, got two writes of [";
+    llvm::interleaveComma(first.coordinates, error,
+                          [&](AffineExpr coordinate) { error << valueAt(coordinate, point, 2 * numDims); });
+    error << "], at " << describe(first.dims, point) << " and at " << describe(second.dims, point, numDims);
+    if (first.op != second.op)
+      error.attachNote(first.op->getLoc()) << "first written here";
+    return error;
+  }
+
+  /// Conditions under which a sum of multiples of dims has a value of its own at each point: in the order of the
+  /// factors, each is more than all that the ones before add up to. Nothing where it is no such sum.
+  void requireApart(AffineExpr coordinate) {
+    SmallVector<std::pair<int64_t, unsigned>> terms;
+    if (!collectTerms(coordinate, terms))
+      return;
+    llvm::sort(terms);
+    AffineExpr reach = constant(0);
+    for (auto [factor, dim] : terms) {
+      require(constant(factor), reach + 1, /*isEquality=*/false);
+      reach = reach + (extents[dim] - 1) * factor;
+    }
+  }
+
+  static bool collectTerms(AffineExpr expression, SmallVectorImpl<std::pair<int64_t, unsigned>> &terms) {
+    if (isa<AffineConstantExpr>(expression))
+      return true;
+    if (auto dim = dyn_cast<AffineDimExpr>(expression)) {
+      terms.push_back({1, dim.getPosition()});
+      return true;
+    }
+    auto binary = cast<AffineBinaryOpExpr>(expression);
+    if (binary.getKind() == AffineExprKind::Add)
+      return collectTerms(binary.getLHS(), terms) && collectTerms(binary.getRHS(), terms);
+    auto dim = dyn_cast<AffineDimExpr>(binary.getLHS());
+    auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    if (binary.getKind() != AffineExprKind::Mul || !dim || !factor)
+      return false;
+    terms.push_back({std::abs(factor.getValue()), dim.getPosition()});
+    return true;
+  }
+
+  /// An element of the buffer that none of the writes reaches.
+  std::optional<Point> uncovered(size_t buffer, ArrayRef<const Access *> own) {
+    unsigned rank = own.front()->coordinates.size();
+    System elements = sizesSystem();
+    for (unsigned axis = 0; axis < rank; ++axis) {
+      AffineExpr index = getAffineDimExpr(axis, context);
+      elements.atLeastZero(index);
+      elements.atLeastZero(sizeOf(buffer, axis) - 1 - index);
+    }
+    // A buffer of rank 0 has one element, and a write of it writes that.
+    if (rank == 0)
+      return std::nullopt;
+    PresburgerSet rest(polyhedron(elements, rank));
+    for (const Access *write : own) {
+      System image = sizesSystem();
+      addDims(image, write->dims, rank);
+      SmallVector<AffineExpr> shifted;
+      for (unsigned dim = 0; dim < numDims; ++dim)
+        shifted.push_back(getAffineDimExpr(rank + dim, context));
+      for (auto [axis, coordinate] : llvm::enumerate(write->coordinates))
+        image.zero(getAffineDimExpr(axis, context) - coordinate.replaceDims(shifted));
+      presburger::IntegerPolyhedron points = polyhedron(image, rank + numDims);
+      points.convertVarKind(VarKind::SetDim, rank, rank + numDims, VarKind::Local);
+      rest = rest.subtract(points.computeReprWithOnlyDivLocals());
+    }
+    Point point;
+    if (!rest.findIntegerSample(point))
+      return std::nullopt;
+    return point;
+  }
+
+  LogicalResult checkCovered(size_t buffer, ArrayRef<const Access *> own) {
+    std::optional<Point> first = uncovered(buffer, own);
+    if (!first)
+      return success();
+    llvm::SmallBitVector dims(numDims);
+    for (const Access *write : own)
+      dims |= write->dims;
+    for (size_t axis = 0; axis < own.front()->coordinates.size(); ++axis) {
+      // The write that goes furthest, if that is the same one for all sizes.
+      AffineExpr greatest = rangeOf(own.front()->coordinates[axis]).greatest;
+      for (const Access *write : own.drop_front()) {
+        AffineExpr other = rangeOf(write->coordinates[axis]).greatest;
+        if (auto beyond = dyn_cast<AffineConstantExpr>(other - greatest); beyond && beyond.getValue() > 0)
+          greatest = other;
+      }
+      require(sizeOf(buffer, axis), greatest + 1, /*isEquality=*/true);
+    }
+    if (canHold(dims) && !uncovered(buffer, own))
+      return success();
+    // write_c8
+    InFlightDiagnostic error = own.back()->op->emitOpError() << "expected every element of "
+                                                             << describeBuffer(buffer)
+                                                             << ", to be written, got no write of [";
+    llvm::interleaveComma(ArrayRef(*first).take_front(own.front()->coordinates.size()), error,
+                          [&](const DynamicAPInt &index) { error << static_cast<int64_t>(index); });
+    return error << "]";
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Conditions
+  //===--------------------------------------------------------------------===//
+
+  /// Drops every condition that follows from the others, inequalities first.
+  void dropImplied() {
+    for (bool isEquality : {false, true})
+      for (size_t i = 0; i < conditions.all.size();) {
+        Condition condition = conditions.all[i];
+        if (condition.isEquality != isEquality) {
+          ++i;
+          continue;
+        }
+        conditions.all.erase(conditions.all.begin() + i);
+        AffineExpr difference = condition.lhs - condition.rhs;
+        auto canBe = [&](AffineExpr atLeastZero) {
+          System system = sizesSystem();
+          system.atLeastZero(atLeastZero);
+          return sample(system, 0).has_value();
+        };
+        if (canBe(-difference - 1) || (isEquality && canBe(difference - 1))) {
+          conditions.all.insert(conditions.all.begin() + i, condition);
+          ++i;
+        }
+      }
+  }
+
+  Operation *op;
+  MLIRContext *context;
+  Block &body;
+  /// Scalars stand between buffers and dims.
+  size_t numBuffers, numDims, firstDim;
+  Conditions &conditions;
+  SmallVector<AffineExpr> extents;
+  SmallVector<Access> reads, writes;
+};
+
+} // namespace
+
+FailureOr<Conditions> mlir::norm::conditionsOf(Operation *op) {
+  Conditions conditions;
+  auto check = [&](auto space, std::optional<size_t> firstOutput) {
+    AffineMap extents = space.getExtents();
+    Checker checker(op, space.getBody().front(), space.getNumBuffers(), extents.getNumResults(), conditions);
+    return checker.run(extents, space.getSizes(), firstOutput);
+  };
+  if (auto compute = dyn_cast<ComputeOp>(op)) {
+    if (succeeded(check(compute, compute.getNumBuffers() - compute.getNumResults())))
+      return conditions;
+  } else if (auto kernel = dyn_cast<KernelOp>(op); kernel && !kernel.getRoles() && !kernel.getGuards()) {
+    if (succeeded(check(kernel, std::nullopt)))
+      return conditions;
+  }
+  return failure();
+}

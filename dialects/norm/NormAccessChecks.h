@@ -1,0 +1,36 @@
+//===- NormAccessChecks.h - what accesses do to their buffers ----*- C++ -*-===//
+//
+// C++ because the proofs need MLIR's Presburger library, which its C API does not have.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORMA_DIALECTS_NORM_NORMACCESSCHECKS_H
+#define NORMA_DIALECTS_NORM_NORMACCESSCHECKS_H
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Block.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/Support/LLVM.h"
+
+namespace mlir::norm {
+
+/// What the sizes of a launch must satisfy: `lhs == rhs` or `lhs >= rhs`, over symbols.
+struct Condition {
+  AffineExpr lhs, rhs;
+  bool isEquality;
+};
+
+/// Conditions, and the (buffer, axis) that each symbol of them is the size of.
+struct Conditions {
+  SmallVector<Condition> all;
+  SmallVector<std::pair<int64_t, int64_t>> sizes;
+};
+
+/// Checks every access of a norm.compute or an untiled norm.kernel, whose other constraints hold: accesses stay in
+/// bounds, and every element of an output is written once. Errors are emitted at the access; what depends on dynamic
+/// sizes is in the result. Fails for another op too.
+FailureOr<Conditions> conditionsOf(Operation *op);
+
+} // namespace mlir::norm
+
+#endif // NORMA_DIALECTS_NORM_NORMACCESSCHECKS_H

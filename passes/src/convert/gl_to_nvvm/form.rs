@@ -1,0 +1,346 @@
+//! Forms evaluated at a thread's elements.
+//!
+//! A form's value at a register is `uniform + places + jump + constant`: what scalars contribute is the same for the
+//! whole CTA and is computed in 64 bits, what a thread's place contributes is computed in 32 bits where it fits, and
+//! what distinguishes registers is a constant, but for what quotients and swizzles contribute. Those *jump*: registers
+//! share the value of a jump as far as divisibility shows that they may.
+
+use std::collections::HashMap;
+
+use norma_layout::LinearLayout;
+
+use crate::{
+    gl::{
+        divisibility::{self, gcd},
+        quotient_form::{Quotient, QuotientForm},
+    },
+    mlir::{diagnostic::Diagnostic, values::key},
+};
+
+use super::{
+    emit::{Emit, Value},
+    threads::{self, AxisCoordinates},
+};
+
+/// Scalars that forms are over, as i64, and what divides each.
+pub(super) struct Scalars<'c, 'a> {
+    pub values: Vec<Value<'c, 'a>>,
+    pub divisors: Vec<i64>,
+}
+
+impl<'c, 'a> Scalars<'c, 'a> {
+    /// The converted `values` of the operands `originals`.
+    pub fn new(values: &[Value<'c, 'a>], originals: Vec<Value<'c, 'a>>) -> Self {
+        Self {
+            values: values.to_vec(),
+            divisors: originals.into_iter().map(divisibility::of_scalar).collect(),
+        }
+    }
+
+    /// Each scalar times its coefficient, but for those whose coefficient is zero.
+    pub fn terms(&self, e: &Emit<'_, 'c, 'a>, coefficients: &[i64]) -> Vec<Value<'c, 'a>> {
+        self.values
+            .iter()
+            .zip(coefficients)
+            .filter(|(_, coefficient)| **coefficient != 0)
+            .map(|(value, coefficient)| e.scale(*value, *coefficient))
+            .collect()
+    }
+}
+
+/// The least and the greatest value of something, where that is known.
+pub(super) type Range = Option<(i128, i128)>;
+
+fn sum_of_ranges(one: Range, other: Range) -> Range {
+    let ((low, high), (other_low, other_high)) = (one?, other?);
+    Some((low + other_low, high + other_high))
+}
+
+fn fits_i32((low, high): (i128, i128)) -> bool {
+    low >= i32::MIN.into() && high <= i32::MAX.into()
+}
+
+/// What some registers add that is no constant.
+#[derive(Clone, Copy)]
+pub(super) struct Jump<'c, 'a> {
+    /// i64.
+    pub value: Value<'c, 'a>,
+    pub range: Range,
+}
+
+/// A thread's place along an axis, i32, times a factor.
+pub(super) struct Place<'c, 'a> {
+    value: Value<'c, 'a>,
+    max: i64,
+    factor: i64,
+    divisor: i64,
+}
+
+impl<'c, 'a> Place<'c, 'a> {
+    fn range(&self) -> (i128, i128) {
+        let reach = i128::from(self.max) * i128::from(self.factor);
+        (reach.min(0), reach.max(0))
+    }
+
+    /// The product, i64: multiplied in 32 bits where it fits and is not negative.
+    pub fn wide(&self, e: &Emit<'_, 'c, 'a>) -> Value<'c, 'a> {
+        if self.is_narrow() {
+            e.widen(e.scale(self.value, self.factor))
+        } else {
+            e.scale(e.widen(self.value), self.factor)
+        }
+    }
+
+    /// Whether the product is in 0 to 2^31 - 1.
+    pub fn is_narrow(&self) -> bool {
+        self.factor >= 0 && fits_i32(self.range())
+    }
+}
+
+/// A form's value at some registers of a thread, by the position of the register among those asked for.
+pub(super) struct Values<'c, 'a> {
+    /// i64.
+    pub uniform: Option<Value<'c, 'a>>,
+    pub places: Vec<Place<'c, 'a>>,
+    pub jumps: Vec<Option<Jump<'c, 'a>>>,
+    pub constants: Vec<i64>,
+}
+
+impl<'c, 'a> Values<'c, 'a> {
+    /// The range of the places' sum.
+    pub fn range_of_places(&self) -> (i128, i128) {
+        self.places
+            .iter()
+            .map(Place::range)
+            .fold((0, 0), |(low, high), (l, h)| (low + l, high + h))
+    }
+
+    /// The places' sum in 32 bits, if it fits in whatever order they are added; `None` also where there are none.
+    pub fn narrow_places(&self, e: &Emit<'_, 'c, 'a>) -> Option<Value<'c, 'a>> {
+        fits_i32(self.range_of_places()).then_some(())?;
+        e.sum(self.places.iter().map(|place| e.scale(place.value, place.factor)))
+    }
+
+    /// What is the same at every register, i64.
+    pub fn common(&self, e: &Emit<'_, 'c, 'a>) -> Option<Value<'c, 'a>> {
+        let places = match self.places.as_slice() {
+            [_, _, ..] => self.narrow_places(e).map(|sum| vec![e.widen_signed(sum)]),
+            _ => None,
+        };
+        let places = places.unwrap_or_else(|| self.places.iter().map(|place| place.wide(e)).collect());
+        e.sum(self.uniform.into_iter().chain(places))
+    }
+}
+
+/// The layout of a tile at one thread: evaluates forms over scalars and the tile's axes.
+pub(super) struct Thread<'b, 'c, 'a> {
+    e: &'b Emit<'b, 'c, 'a>,
+    axes: Vec<AxisCoordinates<'c, 'a>>,
+    registers: Vec<usize>,
+}
+
+impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
+    /// A thread of `layout`, asked for the elements in `registers`.
+    pub fn new(
+        e: &'b Emit<'b, 'c, 'a>,
+        layout: &LinearLayout,
+        registers: Vec<usize>,
+    ) -> Result<Self, Diagnostic<'c>> {
+        Ok(Self {
+            e,
+            axes: threads::coordinates(e, layout)?,
+            registers,
+        })
+    }
+
+    /// How many registers are asked for.
+    pub fn count(&self) -> usize {
+        self.registers.len()
+    }
+
+    /// The values of a form whose dims are `indices` and then the tile's axes, and whose symbols are `limits`.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported where a register's constant does not fit 64 bits.
+    pub fn evaluate(
+        &self,
+        form: &QuotientForm,
+        indices: &Scalars<'c, 'a>,
+        limits: &Scalars<'c, 'a>,
+    ) -> Result<Values<'c, 'a>, Diagnostic<'c>> {
+        let e = self.e;
+        let mut uniform = indices.terms(e, &form.dims);
+        uniform.extend(limits.terms(e, &form.symbols));
+        let mut values = Values {
+            uniform: e.sum(uniform),
+            places: Vec::new(),
+            jumps: vec![None; self.count()],
+            constants: vec![form.constant; self.count()],
+        };
+        let axes = self.axes.iter().zip(&form.dims[indices.values.len()..]);
+        for (axis, &factor) in axes.filter(|(_, factor)| **factor != 0) {
+            let constants = self.registers.iter().map(|&register| axis.constants[register]);
+            self.add_constants(&mut values, constants, factor)?;
+            if let [place] = axis.places[..] {
+                values.places.extend(place.map(|value| Place {
+                    value,
+                    max: axis.max,
+                    factor,
+                    divisor: axis.divisor,
+                }));
+                continue;
+            }
+            let reach = i128::from(axis.max) * i128::from(factor);
+            let jumps = axis
+                .places
+                .iter()
+                .map(|place| {
+                    place.map(|place| Jump {
+                        value: e.scale(e.widen(place), factor),
+                        range: Some((reach.min(0), reach.max(0))),
+                    })
+                })
+                .collect::<Vec<_>>();
+            let jumps = self
+                .registers
+                .iter()
+                .map(|&register| jumps[axis.place_of[register]]);
+            self.add_jumps(&mut values, jumps.collect());
+        }
+        for (coefficient, quotient) in &form.quotients {
+            let quotient = self.quotient(quotient, indices, limits)?;
+            if let Some(term) = quotient.uniform {
+                values.uniform = e.sum(values.uniform.into_iter().chain([e.scale(term, *coefficient)]));
+            }
+            self.add_constants(&mut values, quotient.constants.into_iter(), *coefficient)?;
+            let mut scaled = HashMap::new();
+            let jumps = quotient.jumps.into_iter().map(|jump| {
+                jump.map(|jump| {
+                    *scaled.entry(key(jump.value)).or_insert_with(|| Jump {
+                        value: e.scale(jump.value, *coefficient),
+                        range: jump.range.map(|(low, high)| {
+                            let (one, other) =
+                                (low * i128::from(*coefficient), high * i128::from(*coefficient));
+                            (one.min(other), one.max(other))
+                        }),
+                    })
+                })
+            });
+            let jumps = jumps.collect();
+            self.add_jumps(&mut values, jumps);
+        }
+        Ok(values)
+    }
+
+    /// The values of a quotient. With what registers have in common a multiple of m, and m a divisor of the divisor,
+    /// registers whose constants round down to the same multiple of m have one quotient.
+    fn quotient(
+        &self,
+        quotient: &Quotient,
+        indices: &Scalars<'c, 'a>,
+        limits: &Scalars<'c, 'a>,
+    ) -> Result<Values<'c, 'a>, Diagnostic<'c>> {
+        let e = self.e;
+        let Quotient { numerator, divisor } = quotient;
+        let divisor = *divisor;
+        let values = self.evaluate(numerator, indices, limits)?;
+        let scalars = numerator
+            .dims
+            .iter()
+            .zip(&indices.divisors)
+            .chain(numerator.symbols.iter().zip(&limits.divisors))
+            .map(|(coefficient, divisor)| coefficient.saturating_mul(*divisor));
+        let places = values
+            .places
+            .iter()
+            .map(|place| place.factor.saturating_mul(place.divisor));
+        let jumps = values.jumps.iter().flatten().map(|_| 1);
+        let quotients = numerator.quotients.iter().map(|_| 1);
+        let step = scalars
+            .chain(places)
+            .chain(jumps)
+            .chain(quotients)
+            .fold(divisor, gcd);
+
+        let range_of_common = match values.uniform {
+            None => Some(values.range_of_places()),
+            Some(_) => None,
+        };
+        let common = values.common(e);
+        let mut known: HashMap<(Option<usize>, i64), Result<Jump<'c, 'a>, i64>> = HashMap::new();
+        let mut result = Values {
+            uniform: None,
+            places: Vec::new(),
+            jumps: Vec::with_capacity(self.count()),
+            constants: Vec::with_capacity(self.count()),
+        };
+        for (constant, jump) in values.constants.iter().zip(&values.jumps) {
+            let rest = constant.rem_euclid(divisor) / step * step;
+            let value = *known
+                .entry((jump.map(|jump| key(jump.value)), rest))
+                .or_insert_with(|| {
+                    let range = sum_of_ranges(range_of_common, jump.map_or(Some((0, 0)), |jump| jump.range));
+                    let range = sum_of_ranges(range, Some((rest.into(), rest.into())));
+                    let by = i128::from(divisor);
+                    let quotients = range.map(|(low, high)| (low.div_euclid(by), high.div_euclid(by)));
+                    if let Some((low, high)) = quotients
+                        && low == high
+                    {
+                        // A quotient of what fits 64 bits.
+                        return Err(low as i64);
+                    }
+                    let terms = common.into_iter().chain(jump.map(|jump| jump.value));
+                    let Some(sum) = e.sum(terms.chain((rest != 0).then(|| e.i64(rest)))) else {
+                        return Err(rest.div_euclid(divisor));
+                    };
+                    Ok(Jump {
+                        value: e.floor_div_within(sum, divisor, range),
+                        range: quotients,
+                    })
+                });
+            result
+                .constants
+                .push(constant.div_euclid(divisor) + value.err().unwrap_or(0));
+            result.jumps.push(value.ok());
+        }
+        let is_uniform = values.places.is_empty() && values.jumps.iter().all(Option::is_none);
+        if let (true, 1, Some(Some(jump))) = (is_uniform, known.len(), result.jumps.first()) {
+            result.uniform = Some(jump.value);
+            result.jumps.fill(None);
+        }
+        Ok(result)
+    }
+
+    fn add_constants(
+        &self,
+        values: &mut Values<'c, 'a>,
+        constants: impl Iterator<Item = i64>,
+        factor: i64,
+    ) -> Result<(), Diagnostic<'c>> {
+        for (sum, constant) in values.constants.iter_mut().zip(constants) {
+            *sum = constant
+                .checked_mul(factor)
+                .and_then(|term| sum.checked_add(term))
+                .ok_or_else(|| self.e.unsupported("expected coordinates that fit 64 bits"))?;
+        }
+        Ok(())
+    }
+
+    fn add_jumps(&self, values: &mut Values<'c, 'a>, jumps: Vec<Option<Jump<'c, 'a>>>) {
+        let mut sums = HashMap::new();
+        for (sum, jump) in values.jumps.iter_mut().zip(jumps) {
+            *sum = match (*sum, jump) {
+                (one, None) => one,
+                (None, other) => other,
+                (Some(one), Some(other)) => {
+                    let sum = sums.entry((key(one.value), key(other.value)));
+                    Some(*sum.or_insert_with(|| Jump {
+                        value: self.e.addi(one.value, other.value),
+                        range: sum_of_ranges(one.range, other.range),
+                    }))
+                }
+            };
+        }
+    }
+}

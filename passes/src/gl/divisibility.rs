@@ -1,0 +1,256 @@
+//! What divides scalars, forms over them, and addresses: how wide accesses may be, and where quotients may jump.
+//!
+//! A divisor of 0 stands for the value 0, which everything divides.
+
+use melior::ir::{
+    Attribute, BlockLike, OperationRef, Value, ValueLike,
+    attribute::{DenseI64ArrayAttribute, IntegerAttribute},
+    block::BlockArgument,
+    operation::OperationLike,
+};
+use norma_dialects::{attributes, gl::LaunchAttr, op_name};
+
+use crate::mlir::{types, values::definition, walk};
+
+use super::quotient_form::{Quotient, QuotientForm};
+
+/// How many ops deep a scalar is followed: a sum of sums is a tree, and may share its branches.
+const DEPTH: usize = 12;
+
+/// A divisor of a scalar.
+pub fn of_scalar(value: Value<'_, '_>) -> i64 {
+    within(value, DEPTH)
+}
+
+fn within(value: Value<'_, '_>, depth: usize) -> i64 {
+    let Some(depth) = depth.checked_sub(1) else {
+        return 1;
+    };
+    let Some(op) = definition(value) else {
+        return of_induction_variable(value, depth).unwrap_or(1);
+    };
+    let operand = |index| op.operand(index).map_or(1, |operand| within(operand, depth));
+    match op_name(op) {
+        "arith.constant" => constant(value).map_or(1, |constant| gcd(0, constant)),
+        "arith.muli" => operand(0).checked_mul(operand(1)).unwrap_or(1),
+        "arith.addi" | "arith.subi" | "arith.minsi" | "arith.maxsi" | "arith.minui" | "arith.maxui" => {
+            gcd(operand(0), operand(1))
+        }
+        "arith.select" => gcd(operand(1), operand(2)),
+        // What is left of a multiple of d by c is a multiple of gcd(d, c).
+        "arith.remsi" | "arith.remui" => gcd(operand(0), operand(1)),
+        "arith.divsi" | "arith.divui" | "arith.floordivsi" | "arith.ceildivsi" | "arith.ceildivui" => {
+            let by = op.operand(1).ok().and_then(constant).unwrap_or(0);
+            of_quotient(operand(0), by)
+        }
+        "affine.apply" => of_apply(op, depth).unwrap_or(1),
+        "memref.dim" => of_size(op).unwrap_or(1),
+        _ => 1,
+    }
+}
+
+/// A divisor of a form, given one of each dim and of each symbol.
+pub fn of_form(form: &QuotientForm, dims: &[i64], symbols: &[i64]) -> i64 {
+    gcd(without_constant(form, dims, symbols), form.constant)
+}
+
+/// Whether a form, or its sign if there is no `divisor`, or its quotient by `divisor`, is the same at each of `count`
+/// steps of dim `along` from a place that `dims` divide.
+///
+/// With the part of the form that is not constant a multiple of m, and m a divisor of `divisor`, its first value is
+/// `constant mod m` or more above a multiple of m, so that the steps must not reach the next one.
+pub fn is_steady(
+    form: &QuotientForm,
+    divisor: Option<i64>,
+    along: usize,
+    count: i64,
+    dims: &[i64],
+    symbols: &[i64],
+) -> bool {
+    let steady = |(_, quotient): &(i64, Quotient)| {
+        is_steady(
+            &quotient.numerator,
+            Some(quotient.divisor),
+            along,
+            count,
+            dims,
+            symbols,
+        )
+    };
+    let step = form.dims[along];
+    if !form.quotients.iter().all(steady) || step < 0 {
+        return false;
+    }
+    let modulus = gcd(without_constant(form, dims, symbols), divisor.unwrap_or(0));
+    let reach = step.checked_mul(count - 1).and_then(|reach| {
+        let first = if modulus == 0 {
+            0
+        } else {
+            form.constant.rem_euclid(modulus)
+        };
+        reach.checked_add(first)
+    });
+    step == 0 || reach.is_some_and(|reach| reach < modulus)
+}
+
+fn without_constant(form: &QuotientForm, dims: &[i64], symbols: &[i64]) -> i64 {
+    let product = |(coefficient, divisor): (&i64, &i64)| coefficient.checked_mul(*divisor).unwrap_or(1);
+    let dims_and_symbols = form.dims.iter().zip(dims).chain(form.symbols.iter().zip(symbols));
+    let quotients = form.quotients.iter().map(|(coefficient, quotient)| {
+        let numerator = of_form(&quotient.numerator, dims, symbols);
+        product((coefficient, &of_quotient(numerator, quotient.divisor)))
+    });
+    dims_and_symbols.map(product).chain(quotients).fold(0, gcd)
+}
+
+/// A divisor of what a multiple of `dividend` is, divided by the constant `by`; 1 where the division may round.
+fn of_quotient(dividend: i64, by: i64) -> i64 {
+    if by != 0 && dividend % by == 0 {
+        dividend / by
+    } else {
+        1
+    }
+}
+
+/// A divisor of the induction variable of `scf.for`: it takes the lower bound's value plus multiples of the step.
+fn of_induction_variable(value: Value<'_, '_>, depth: usize) -> Option<i64> {
+    let argument = BlockArgument::try_from(value).ok()?;
+    let of = argument.owner().parent_operation()?;
+    let is_induction_variable = walk::has_name(of, "scf.for") && argument.argument_number() == 0;
+    is_induction_variable.then_some(())?;
+    Some(gcd(
+        within(of.operand(0).ok()?, depth),
+        within(of.operand(2).ok()?, depth),
+    ))
+}
+
+fn of_apply(apply: OperationRef<'_, '_>, depth: usize) -> Option<i64> {
+    let map = norma_dialects::affine_map(apply.attribute("map").ok()?).ok()?;
+    let form = QuotientForm::of(map.result(0).ok()?, map.dim_count(), map.symbol_count())?;
+    let operands = apply
+        .operands()
+        .map(|operand| within(operand, depth))
+        .collect::<Vec<_>>();
+    let (dims, symbols) = operands.split_at(map.dim_count());
+    Some(of_form(&form, dims, symbols))
+}
+
+/// A divisor of what `memref.dim` measures.
+fn of_size(dim: OperationRef<'_, '_>) -> Option<i64> {
+    let axis = usize::try_from(constant(dim.operand(1).ok()?)?).ok()?;
+    Some(size_divisor(dim.operand(0).ok()?, axis))
+}
+
+/// A divisor of a buffer's size along an axis: a static size, or what the kernel's launch says of a dynamic one.
+pub fn size_divisor(buffer: Value<'_, '_>, axis: usize) -> i64 {
+    let shape = types::shape(buffer.r#type()).unwrap_or_default();
+    match shape.get(axis) {
+        Some(Some(size)) => *size,
+        _ => promised_multiple(buffer, axis).unwrap_or(1),
+    }
+}
+
+fn promised_multiple(buffer: Value<'_, '_>, axis: usize) -> Option<i64> {
+    let (launch, argument) = launch_of(buffer)?;
+    let multiples = DenseI64ArrayAttribute::try_from(launch.multiples()?).ok()?;
+    let number = |index: usize| multiples.element(index).ok();
+    let mut triples = (0..multiples.len()).step_by(3);
+    let found = triples
+        .find(|first| number(*first) == Some(argument as i64) && number(first + 1) == Some(axis as i64));
+    number(found? + 2)
+}
+
+/// Bytes that divide the buffer's base address and the strides of a dynamic strided layout: the kernel's launch says so for
+/// its parameters; of anything else only its elements' natural alignment is known.
+pub fn alignment(buffer: Value<'_, '_>) -> i64 {
+    let natural = || types::element_bytes(types::element(buffer.r#type())).unwrap_or(1);
+    let promised =
+        launch_of(buffer).and_then(|(launch, argument)| launch.alignments().get(argument).copied());
+    promised.unwrap_or_else(natural)
+}
+
+/// The launch of the kernel that a buffer is a parameter of, and the parameter's position.
+fn launch_of<'c>(buffer: Value<'c, '_>) -> Option<(LaunchAttr<'c>, usize)> {
+    let argument = BlockArgument::try_from(buffer).ok()?;
+    let kernel = argument.owner().parent_operation()?;
+    let launch: Attribute<'c> = kernel.attribute(attributes::kernel::LAUNCH).ok()?;
+    Some((LaunchAttr::from_attribute(launch)?, argument.argument_number()))
+}
+
+/// The value of an `arith.constant`.
+fn constant(value: Value<'_, '_>) -> Option<i64> {
+    let value = definition(value)?.attribute("value").ok()?;
+    Some(IntegerAttribute::try_from(value).ok()?.value())
+}
+
+/// The greatest common divisor.
+pub fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.saturating_abs(), b.saturating_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{gcd, is_steady, of_form};
+    use crate::gl::quotient_form::{Quotient, QuotientForm};
+
+    #[test]
+    fn zero_is_divided_by_everything() {
+        assert_eq!(gcd(0, 24), 24);
+        assert_eq!(gcd(0, -24), 24);
+    }
+
+    fn sum(dims: &[i64], constant: i64) -> QuotientForm {
+        QuotientForm {
+            dims: dims.to_vec(),
+            constant,
+            ..QuotientForm::default()
+        }
+    }
+
+    #[test]
+    fn a_quotient_is_divided_where_its_division_is_exact() {
+        let form = |divisor| QuotientForm {
+            quotients: vec![(
+                3,
+                Quotient {
+                    numerator: sum(&[1], 0),
+                    divisor,
+                },
+            )],
+            ..sum(&[0], 0)
+        };
+        assert_eq!(of_form(&form(8), &[32], &[]), 12);
+        assert_eq!(of_form(&form(5), &[32], &[]), 3);
+    }
+
+    /// Against every place below 60 that the divisors allow.
+    #[test]
+    fn what_is_steady_does_not_jump() {
+        let mut steady = 0;
+        for count in [2_i64, 4, 8] {
+            for divisor in 2..20 {
+                for (step, constant) in (0..4).flat_map(|step| (-9..9).map(move |constant| (step, constant)))
+                {
+                    let form = sum(&[step, 1], constant);
+                    for other in [1_i64, 2, 8, 12] {
+                        if !is_steady(&form, Some(divisor), 0, count, &[count, other], &[]) {
+                            continue;
+                        }
+                        steady += 1;
+                        for start in (0..60).step_by(count as usize) {
+                            for rest in (0..60).step_by(other as usize) {
+                                let at = |i: i64| (step * (start + i) + rest + constant).div_euclid(divisor);
+                                assert!((0..count).all(|i| at(i) == at(0)));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        assert!(steady > 100);
+    }
+}

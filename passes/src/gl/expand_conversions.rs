@@ -1,0 +1,118 @@
+//! `gl-expand-conversions`: a conversion of layouts that is cheapest through shared memory becomes a store and a load.
+//!
+//! Matches every `gl.convert_layout` between tiles of one CTA that no renumbering of registers does and that shuffles
+//! cannot do, or only at a higher cost (`norma_layout::conversion`). The memory's order is chosen for the two layouts:
+//! both sides access vectors, and no banks conflict. Stored and loaded are tiles whose registers are numbered so that
+//! vectors are lowest, which further conversions state and which costs nothing.
+//!
+//! Barriers are left to `gl-insert-barriers`.
+
+use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike};
+use norma_dialects::{
+    gl::{ConvertLayoutOp, LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescType, SharedLinearAttr},
+    layout,
+};
+use norma_layout::{ConversionPlan, LinearLayout, MemoryExchange};
+
+use crate::{
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError, PassResult},
+        types, walk,
+    },
+    table::{GlExpandConversions, GlExpandConversionsStatistic},
+};
+
+pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandConversions>) -> PassResult<'c> {
+    for convert in walk::named(op, ConvertLayoutOp::NAME)
+        .into_iter()
+        .filter_map(ConvertLayoutOp::from_op)
+    {
+        if let Some(exchange) = exchange(convert)? {
+            expand(convert, &exchange)?;
+            cx.count(GlExpandConversionsStatistic::NumExpanded, 1);
+        }
+    }
+    Ok(())
+}
+
+/// The exchange through memory, if that is how `convert` is to be done.
+fn exchange<'c>(convert: ConvertLayoutOp<'c, '_>) -> Result<Option<MemoryExchange>, PassError<'c>> {
+    let location = convert.op().location();
+    let (from, to) = (convert.source()?.r#type(), convert.result()?.r#type());
+    let layout = |ty: Type<'c>| layout::of_tile(ty).map_err(|error| Diagnostic::user(location, error));
+    let element = types::element(from);
+    let bytes = types::element_bytes(element)
+        .or_else(|| types::is_index(element).then_some(8))
+        .ok_or_else(|| {
+            let message = format!("expected elements of integer, index or float type, got {element}");
+            Diagnostic::unsupported(location, message)
+        })?;
+    let plan = layout(from)?
+        .conversion_plan(&layout(to)?, bytes.unsigned_abs())
+        .map_err(|error| Diagnostic::unsupported(location, error))?;
+    Ok(match plan {
+        ConversionPlan::Memory(exchange) => Some(exchange),
+        ConversionPlan::Registers(_) | ConversionPlan::Warp(_) => None,
+    })
+}
+
+fn expand<'c>(convert: ConvertLayoutOp<'c, '_>, exchange: &MemoryExchange) -> Result<(), PassError<'c>> {
+    let (source, result) = (convert.source()?, convert.result()?.r#type());
+    let b = Builder::before(convert.op());
+    let stored = in_layout(&b, source, &exchange.stored)?;
+    let element = types::element(result);
+    let order = SharedLinearAttr::get(
+        b.context(),
+        layout::bases_attribute(b.context(), &exchange.memory),
+    );
+    let shape = exchange.stored.shape();
+    let memory = MemDescType::get(b.context(), shape, element, order.into());
+    let memory = b.value(LocalAllocOp::NAME, &[], memory.into());
+    b.op(LocalStoreOp::NAME, &[stored, memory], &[]);
+    let loaded = b.value(
+        LocalLoadOp::NAME,
+        &[memory],
+        tile_type(&b, result, &exchange.loaded)?,
+    );
+    let converted = if loaded.r#type() == result {
+        loaded
+    } else {
+        b.value(ConvertLayoutOp::NAME, &[loaded], result)
+    };
+    b.replace(convert.op(), &[converted]);
+    Ok(())
+}
+
+/// `tile` in `layout`, for which it only renumbers registers.
+fn in_layout<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    tile: Value<'c, 'a>,
+    layout: &LinearLayout,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let found = layout::of_tile(tile.r#type()).map_err(|error| Diagnostic::user(b.location(), error))?;
+    if found == *layout {
+        return Ok(tile);
+    }
+    Ok(b.value(
+        ConvertLayoutOp::NAME,
+        &[tile],
+        tile_type(b, tile.r#type(), layout)?,
+    ))
+}
+
+/// The type of a tile like one of type `ty`, but in `layout`; `ty` itself if that is its layout.
+fn tile_type<'c>(
+    b: &Builder<'c, '_>,
+    ty: Type<'c>,
+    layout: &LinearLayout,
+) -> Result<Type<'c>, Diagnostic<'c>> {
+    if layout::of_tile(ty).as_ref() == Ok(layout) {
+        return Ok(ty);
+    }
+    let encoding = layout::to_attribute(b.context(), layout);
+    let shape = types::shape(ty).unwrap_or_default();
+    types::tensor(&shape, types::element(ty), Some(encoding.into()))
+        .ok_or_else(|| Diagnostic::internal(b.location(), "the layout does not fit the tile"))
+}

@@ -1,0 +1,359 @@
+//! The loop nests of a tiled kernel: which loops its flat program becomes, what each computes, and what each carries.
+//!
+//! The kernel form has no control flow. A value is a function of the dims it varies over, so a value that varies over a loop
+//! dim exists within a step of that loop alone, and the result of a reduction over it exists once the loop has ended. From
+//! this the nests follow:
+//!
+//! - What must happen are *roots*: writes, and reductions over loops. Everything else is computed where a root needs it: in
+//!   the outermost scope that its own loops allow, and again in each nest that needs it, for a value is not kept from one
+//!   nest to the next unless it outlives both.
+//! - A reduction's loops that its result varies over are outside of those that it ranges over, so that what it carries from
+//!   step to step is one tile.
+//! - Roots share a loop unless one needs the result of another that the loop computes.
+//!
+//! Two reductions that cross, each over a loop that the other keeps, thus become two nests.
+
+use std::collections::BTreeSet;
+
+use melior::ir::operation::OperationLike;
+use norma_dialects::norm::{DimRole, ReduceOp, WriteOp};
+
+use super::space::{DimSet, Space};
+
+/// One part of a scope, in the order of execution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// The op at a position of the body. A reduction that ranges over a loop around it takes another step here.
+    Op(usize),
+    /// A loop.
+    Loop(Nest),
+}
+
+/// A loop over one dim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nest {
+    /// The dim.
+    pub dim: usize,
+    /// Positions of the reductions that range over the dim: what the loop carries from step to step.
+    pub carried: Vec<usize>,
+    /// What a step does.
+    pub body: Vec<Item>,
+}
+
+/// The nests of a kernel; for one without loops, its ops as they are.
+pub fn of(space: &Space<'_, '_>) -> Vec<Item> {
+    let facts = Facts::of(space);
+    let roots = (0..space.ops.len())
+        .filter(|position| facts.is_root[*position])
+        .collect();
+    facts.scope(&DimSet::new(), roots, BTreeSet::new())
+}
+
+/// How often each op of the body occurs in the nests, by position.
+pub fn occurrences(items: &[Item], count: usize) -> Vec<usize> {
+    fn add(items: &[Item], counts: &mut [usize]) {
+        for item in items {
+            match item {
+                Item::Op(position) => counts[*position] += 1,
+                Item::Loop(nest) => add(&nest.body, counts),
+            }
+        }
+    }
+    let mut counts = vec![0; count];
+    add(items, &mut counts);
+    counts
+}
+
+/// What is known of each op, by position.
+struct Facts {
+    is_root: Vec<bool>,
+    /// Loop dims that the op runs over.
+    domain: Vec<DimSet>,
+    /// Of a reduction, the loop dims that it ranges over.
+    reduced: Vec<DimSet>,
+    /// Positions of the ops that make its operands.
+    operands: Vec<Vec<usize>>,
+}
+
+impl Facts {
+    fn of(space: &Space<'_, '_>) -> Self {
+        let is_loop = |dim: &usize| {
+            space
+                .roles
+                .as_ref()
+                .is_some_and(|roles| roles.get(*dim) == Some(&DimRole::Loop))
+        };
+        let mut facts = Self {
+            is_root: Vec::new(),
+            domain: Vec::new(),
+            reduced: Vec::new(),
+            operands: Vec::new(),
+        };
+        for op in &space.ops {
+            let mut dims = DimSet::new();
+            let mut operands = Vec::new();
+            for operand in op.operands() {
+                dims.extend(space.dims_of(operand));
+                operands.extend(space.definition(operand));
+            }
+            let reduced = ReduceOp::from_op(*op)
+                .map(|reduce| space.dims_reduced_by(reduce))
+                .unwrap_or_default()
+                .into_iter()
+                .filter(is_loop)
+                .collect::<DimSet>();
+            facts
+                .is_root
+                .push(WriteOp::from_op(*op).is_some() || !reduced.is_empty());
+            facts.domain.push(dims.into_iter().filter(is_loop).collect());
+            facts.reduced.push(reduced);
+            facts.operands.push(operands);
+        }
+        facts
+    }
+
+    /// The loops that a reduction's result varies over, or all of a write's.
+    fn kept(&self, root: usize, open: &DimSet) -> DimSet {
+        &(&self.domain[root] - &self.reduced[root]) - open
+    }
+
+    /// What `root` needs that is not `available`: other roots, and the rest.
+    fn needs(&self, root: usize, available: &BTreeSet<usize>) -> (BTreeSet<usize>, BTreeSet<usize>) {
+        let (mut roots, mut others) = (BTreeSet::new(), BTreeSet::new());
+        let mut open = self.operands[root].clone();
+        while let Some(position) = open.pop() {
+            if available.contains(&position) {
+                continue;
+            }
+            if self.is_root[position] {
+                roots.insert(position);
+            } else if others.insert(position) {
+                open.extend(&self.operands[position]);
+            }
+        }
+        (roots, others)
+    }
+
+    /// The items of a scope within the loops `open` that has to do `remaining`.
+    fn scope(&self, open: &DimSet, mut remaining: Vec<usize>, mut available: BTreeSet<usize>) -> Vec<Item> {
+        let mut items = Vec::new();
+        while !remaining.is_empty() {
+            let (direct, rest): (Vec<_>, Vec<_>) = remaining.iter().partition(|root| {
+                self.domain[**root].is_subset(open) && self.needs(**root, &available).0.is_empty()
+            });
+            if !direct.is_empty() {
+                let mut ops = direct.iter().copied().collect::<BTreeSet<usize>>();
+                for root in &direct {
+                    ops.extend(self.needs(*root, &available).1);
+                }
+                items.extend(ops.iter().map(|position| Item::Op(*position)));
+                // A reduction's result is there only when its loops have ended.
+                available.extend(ops.iter().filter(|op| self.reduced[**op].is_empty()));
+                remaining = rest;
+                continue;
+            }
+            let Some(nest) = self.nest(open, &remaining, &available) else {
+                // What is left waits for a result that no loop computes: the body's order rules it out.
+                return items;
+            };
+            let (dim, group) = nest;
+            let hoisted = group
+                .iter()
+                .flat_map(|root| self.needs(*root, &available).1)
+                .filter(|op| self.can_leave(*op, open, &available))
+                .collect::<BTreeSet<_>>();
+            items.extend(hoisted.iter().map(|position| Item::Op(*position)));
+            available.extend(&hoisted);
+            let mut inside = open.clone();
+            inside.insert(dim);
+            let carried = group
+                .iter()
+                .copied()
+                .filter(|root| self.reduced[*root].contains(&dim))
+                .collect();
+            let body = self.scope(&inside, group.clone(), available.clone());
+            items.push(Item::Loop(Nest { dim, carried, body }));
+            available.extend(group.iter().filter(|root| self.reduced[**root].is_disjoint(open)));
+            remaining = rest.into_iter().filter(|root| !group.contains(root)).collect();
+        }
+        items
+    }
+
+    /// Whether an op may be computed once for all steps of the loops inside `open`.
+    fn can_leave(&self, op: usize, open: &DimSet, available: &BTreeSet<usize>) -> bool {
+        self.domain[op].is_subset(open) && self.needs(op, available).0.is_empty()
+    }
+
+    /// The next loop of a scope, and the roots that share it.
+    fn nest(
+        &self,
+        open: &DimSet,
+        remaining: &[usize],
+        available: &BTreeSet<usize>,
+    ) -> Option<(usize, Vec<usize>)> {
+        let first = remaining
+            .iter()
+            .copied()
+            .find(|root| self.needs(*root, available).0.is_empty())?;
+        let kept = self.kept(first, open);
+        let dim = match kept.first() {
+            Some(dim) => *dim,
+            None => *(&self.domain[first] - open).first()?,
+        };
+        let mut group = Vec::<usize>::new();
+        for root in remaining.iter().copied() {
+            let kept = self.kept(root, open);
+            let may_step = self.domain[root].contains(&dim) && (kept.is_empty() || kept.contains(&dim));
+            let is_there = |needed: &usize| group.contains(needed) && !self.reduced[*needed].contains(&dim);
+            if may_step && self.needs(root, available).0.iter().all(is_there) {
+                group.push(root);
+            }
+        }
+        Some((dim, group))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use melior::{
+        Context,
+        dialect::{DialectHandle, DialectRegistry},
+        ir::Module,
+    };
+    use norma_dialects::{norm::KernelOp, op_name};
+
+    use super::{Item, of};
+    use crate::{kernel::space::Space, mlir::walk};
+
+    /// The nests of the first kernel in `text`: loops as `d{...}` and the ops by name, without arithmetic.
+    fn nests(text: &str) -> Option<String> {
+        let registry = DialectRegistry::new();
+        norma_dialects::register(&registry);
+        DialectHandle::arith().insert_dialect(&registry);
+        let context = Context::new();
+        context.append_dialect_registry(&registry);
+        context.load_all_available_dialects();
+        let module = Module::parse(&context, text)?;
+        let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
+        let space = Space::of(KernelOp::from_op(kernel)?).ok()?;
+        Some(print(&space, &of(&space)))
+    }
+
+    fn print(space: &Space<'_, '_>, items: &[Item]) -> String {
+        let texts = items.iter().filter_map(|item| match item {
+            Item::Op(position) => op_name(space.ops[*position])
+                .strip_prefix("norm.")
+                .map(str::to_owned),
+            Item::Loop(nest) => Some(format!(
+                "{}[{}]{{{}}}",
+                nest.dim,
+                nest.carried.len(),
+                print(space, &nest.body)
+            )),
+        });
+        texts.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_kernel_without_loops_is_its_ops() {
+        let text = "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?xf32>)
+               space(%b = dim(%x, 0) : grid, %t = 64 : thread) {
+             %0 = norm.read %x[%b, %t] : memref<?x64xf32>
+             %1 = norm.reduce add %0 over(%t) : f32
+             norm.write %1, %y[%b] : memref<?xf32>
+           }";
+        assert_eq!(nests(text).as_deref(), Some("read reduce write"));
+    }
+
+    #[test]
+    fn what_waits_for_a_loop_is_another_nest_and_reads_again() {
+        let text = "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+               space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread) {
+             %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x64xf32>
+             %1 = norm.reduce max %0 over(%c, %t) : f32
+             %2 = arith.subf %0, %1 : f32
+             %3 = norm.reduce add %2 over(%c, %t) : f32
+             %4 = arith.divf %2, %3 : f32
+             norm.write %4, %y[%b, %c * 32 + %t] : memref<?x64xf32>
+           }";
+        assert_eq!(
+            nests(text).as_deref(),
+            Some("1[1]{read reduce} 1[1]{read reduce} 1[0]{read write}")
+        );
+    }
+
+    #[test]
+    fn independent_reductions_share_a_loop() {
+        let text = "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?xf32>, %z: memref<?xf32>)
+               space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread) {
+             %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x64xf32>
+             %1 = norm.reduce max %0 over(%c, %t) : f32
+             norm.write %1, %y[%b] : memref<?xf32>
+             %3 = norm.reduce add %0 over(%c, %t) : f32
+             norm.write %3, %z[%b] : memref<?xf32>
+           }";
+        assert_eq!(
+            nests(text).as_deref(),
+            Some("1[2]{read reduce reduce} write write")
+        );
+    }
+
+    #[test]
+    fn a_walk_over_rows_keeps_what_does_not_vary_and_accumulates_over_itself() {
+        // The gradient of a norm: one reduction within each step, one over all steps.
+        let text = "norm.kernel @k(%x: memref<?x32xf32>, %w: memref<32xf32>, %dx: memref<?x32xf32>, %dw: memref<4x32xf32>)
+               space(%s = dim(%x, 0) ceildiv 4 : loop, %p = 4 : grid, %t = 32 : thread)
+               where(%s * 4 + %p < dim(%x, 0)) {
+             %0 = norm.read %x[%s * 4 + %p, %t] : memref<?x32xf32>
+             %1 = norm.read %w[%t] : memref<32xf32>
+             %2 = arith.mulf %0, %1 : f32
+             %3 = norm.reduce add %2 over(%t) : f32
+             %4 = arith.mulf %3, %0 : f32
+             norm.write %4, %dx[%s * 4 + %p, %t] : memref<?x32xf32>
+             %5 = norm.reduce add %4 over(%s) : f32
+             norm.write %5, %dw[%p, %t] : memref<4x32xf32>
+           }";
+        assert_eq!(
+            nests(text).as_deref(),
+            Some("read 0[1]{read reduce write reduce} write")
+        );
+    }
+
+    #[test]
+    fn the_loop_that_a_result_keeps_is_outside() {
+        let text = "norm.kernel @k(%x: memref<64x8xf32>, %y: memref<8xf32>)
+               space(%c = 64 : loop, %m = 8 : loop) {
+             %0 = norm.read %x[%c, %m] : memref<64x8xf32>
+             %1 = norm.reduce add %0 over(%c) : f32
+             norm.write %1, %y[%m] : memref<8xf32>
+           }";
+        assert_eq!(nests(text).as_deref(), Some("1[0]{0[1]{read reduce} write}"));
+    }
+
+    #[test]
+    fn reductions_that_cross_are_two_nests() {
+        let text = "norm.kernel @k(%x: memref<64x8xf32>, %y: memref<8xf32>, %z: memref<64xf32>)
+               space(%c = 64 : loop, %m = 8 : loop) {
+             %0 = norm.read %x[%c, %m] : memref<64x8xf32>
+             %1 = norm.reduce add %0 over(%c) : f32
+             norm.write %1, %y[%m] : memref<8xf32>
+             %2 = norm.reduce add %0 over(%m) : f32
+             norm.write %2, %z[%c] : memref<64xf32>
+           }";
+        assert_eq!(
+            nests(text).as_deref(),
+            Some("1[0]{0[1]{read reduce} write} 0[0]{1[1]{read reduce} write}")
+        );
+    }
+
+    #[test]
+    fn one_carrier_goes_through_nested_loops() {
+        let text = "norm.kernel @k(%x: memref<64x8xf32>, %y: memref<1xf32>)
+               space(%g = 1 : grid, %c = 64 : loop, %m = 8 : loop) {
+             %0 = norm.read %x[%c, %m] : memref<64x8xf32>
+             %1 = norm.reduce add %0 over(%c, %m) : f32
+             norm.write %1, %y[%g] : memref<1xf32>
+           }";
+        assert_eq!(nests(text).as_deref(), Some("1[1]{2[1]{read reduce}} write"));
+    }
+}

@@ -1,0 +1,69 @@
+//! What may stand in a kernel beside the ops of `norm`: the ops of the table in `norma_bundle::scalar_op`, and constants.
+
+use melior::ir::{OperationRef, Type, ValueLike, operation::OperationLike};
+use norma_bundle::{
+    Element, ScalarOp,
+    scalar_op::{self, Row},
+};
+use norma_dialects::op_name;
+
+use crate::mlir::{diagnostic::Diagnostic, types, walk};
+
+/// The element type that a scalar, or an element of a tensor or vector, is of; `index` is an i64.
+pub fn element(ty: Type<'_>) -> Option<Element> {
+    match types::element(ty).to_string().as_str() {
+        "index" => Some(Element::I64),
+        name => Element::from_name(name),
+    }
+}
+
+/// Checks the scalar ops of a `norm.compute` or `norm.kernel`, those of combiners too.
+///
+/// # Errors
+///
+/// Unsupported: an op that the table lacks, or one on other types than the table says.
+pub fn check<'c>(program: OperationRef<'c, '_>) -> Result<(), Diagnostic<'c>> {
+    let is_scalar = |op: &OperationRef<'c, '_>| {
+        *op != program && !op_name(*op).starts_with("norm.") && op_name(*op) != "arith.constant"
+    };
+    for op in walk::pre_order(program).into_iter().filter(is_scalar) {
+        let name = op_name(op);
+        let Some(op_of_table) = ScalarOp::from_name(name) else {
+            let message = format!(
+                "'{name}' in a kernel; supported: arith.constant, {}",
+                scalar_op::names()
+            );
+            return Err(Diagnostic::unsupported(op.location(), message));
+        };
+        if !is_accepted(op, op_of_table.row()) {
+            return Err(Diagnostic::unsupported(
+                op.location(),
+                on_other_types(op, op_of_table.row()),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn is_accepted(op: OperationRef<'_, '_>, row: &Row) -> bool {
+    let operands = op.operands().map(|operand| element(operand.r#type()));
+    let result = op.results().next().and_then(|result| element(result.r#type()));
+    match (operands.collect::<Option<Vec<_>>>(), result) {
+        (Some(operands), Some(result)) => row.accepts(&operands, result),
+        _ => false,
+    }
+}
+
+fn on_other_types(op: OperationRef<'_, '_>, row: &Row) -> String {
+    let operands = op.operands().map(|operand| operand.r#type().to_string());
+    let results = op.results().map(|result| result.r#type().to_string());
+    let list = |types: &mut dyn Iterator<Item = String>| types.collect::<Vec<_>>().join(", ");
+    let supported: Vec<&str> = row.types.iter().map(|element| element.name()).collect();
+    format!(
+        "'{}' from {} to {} in a kernel; supported: operands of {}",
+        row.name,
+        list(&mut operands.into_iter()),
+        list(&mut results.into_iter()),
+        supported.join(", ")
+    )
+}

@@ -1,0 +1,163 @@
+//! Memory for what one kernel of a function computes and a later one reads.
+//!
+//! A result's extent along an axis is what the writes to it reach: the last point of the space, and one more. It is a
+//! function of the sizes of the compute's inputs, which the host function evaluates before the launch.
+
+use melior::ir::{
+    AffineExpr, AffineMap, Attribute, BlockLike, RegionLike, Type, Value, ValueLike,
+    attribute::{DenseI32ArrayAttribute, IntegerAttribute, StringAttribute},
+    operation::OperationLike,
+    r#type::IntegerType,
+};
+use norma_dialects::{
+    affine_map_attribute,
+    attributes::{scratch, tensor},
+    norm::{ComputeOp, WriteOp},
+};
+
+use super::Buffer;
+use crate::mlir::{
+    builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types, values::key, walk,
+};
+
+/// The memory of one result.
+pub(super) struct Scratch<'c> {
+    memref: Type<'c>,
+    /// By axis; `None` where static.
+    extents: Vec<Option<AffineExpr<'c>>>,
+    /// What each symbol of the extents is: a tensor among the compute's inputs, and its axis.
+    sizes: Vec<(usize, usize)>,
+}
+
+impl<'c> Scratch<'c> {
+    /// Plans the memory of a result.
+    pub(super) fn of<'a>(compute: ComputeOp<'c, 'a>, result: usize) -> Result<Self, PassError<'c>>
+    where
+        'c: 'a,
+    {
+        let location = compute.op().location();
+        let inputs = compute.inputs();
+        let tensors = inputs
+            .iter()
+            .filter(|input| types::is_tensor(input.r#type()))
+            .count();
+        let sizes = compute.sizes()?;
+        let sizes = sizes
+            .chunks_exact(2)
+            .map(|pair| (pair[0] as usize, pair[1] as usize))
+            .collect::<Vec<_>>();
+        let ty = compute.op().result(result)?.r#type();
+        let shape = types::shape(ty).unwrap_or_default();
+        let memref = types::memref(&shape, types::element(ty), None, None).ok_or(PassError::Reported)?;
+
+        let block = compute.body()?.first_block();
+        let block =
+            block.ok_or_else(|| PassError::Internal("expected a norm.compute with a body".to_owned()))?;
+        let output = Value::from(block.argument(tensors + result)?);
+        let dims = compute.extents()?.result_count();
+        let first_dim = block.argument_count() - dims;
+        let last = last_points(compute)?;
+        let mut extents = vec![None; shape.len()];
+        for write in walk::in_block(block).into_iter().filter_map(WriteOp::from_op) {
+            if write.buffer()? != output {
+                continue;
+            }
+            let indices = write.indices();
+            let position = |index: &Value<'c, '_>| {
+                (first_dim..first_dim + dims)
+                    .find(|argument| {
+                        block
+                            .argument(*argument)
+                            .is_ok_and(|dim| key(dim.into()) == key(*index))
+                    })
+                    .and_then(|argument| last.get(argument - first_dim).copied())
+            };
+            let points = indices.iter().map(position).collect::<Option<Vec<_>>>();
+            let points = points.ok_or_else(|| PassError::Internal("a write's index is no dim".to_owned()))?;
+            let context = context::of(location);
+            let points = AffineMap::new(context, 0, sizes.len(), &points);
+            for axis in (0..shape.len()).filter(|axis| shape[*axis].is_none()) {
+                let reached =
+                    write.access()?.result(axis)?.compose(points) + AffineExpr::constant(context, 1);
+                if extents[axis].is_some_and(|known| known != reached) {
+                    let message = format!(
+                        "result {result} is not returned, and its writes differ in what they reach along axis {axis}; \
+                         supported: writes that reach the same"
+                    );
+                    return Err(Diagnostic::unsupported(location, message).into());
+                }
+                extents[axis] = Some(reached);
+            }
+        }
+        if let Some(axis) = (0..shape.len()).find(|axis| shape[*axis].is_none() && extents[*axis].is_none()) {
+            let message =
+                format!("expected a write to result {result}, whose size along axis {axis} it gives");
+            return Err(Diagnostic::user(location, message).into());
+        }
+        if sizes.iter().any(|(buffer, _)| *buffer >= tensors) {
+            let message =
+                "expected extents over sizes of the inputs, got one of a result that is not returned";
+            return Err(Diagnostic::user(location, message).into());
+        }
+        Ok(Self {
+            memref,
+            extents,
+            sizes,
+        })
+    }
+
+    /// Allocates it in the host function; `inputs` are the tensors among the compute's inputs.
+    pub(super) fn allocate<'a>(
+        &self,
+        b: &Builder<'c, 'a>,
+        inputs: &[Buffer<'c, 'a>],
+        name: &str,
+    ) -> Result<Buffer<'c, 'a>, PassError<'c>> {
+        let context = b.context();
+        let index = Type::index(context);
+        let mut operands = Vec::new();
+        let mut multiples = vec![1; self.extents.len()];
+        for (axis, extent) in self.extents.iter().enumerate() {
+            let Some(extent) = extent else { continue };
+            let size = |symbol: usize| {
+                let (buffer, axis) = self.sizes[symbol];
+                b.value(
+                    "memref.dim",
+                    &[inputs[buffer].memref, b.index(axis as i64)],
+                    index,
+                )
+            };
+            if extent.is_symbol() {
+                let (buffer, of) = self.sizes[extent.symbol_position()];
+                multiples[axis] = inputs[buffer].multiples.get(of).copied().unwrap_or(1);
+                operands.push(size(extent.symbol_position()));
+            } else {
+                let map = AffineMap::new(context, 0, self.sizes.len(), &[*extent]);
+                let sizes = (0..self.sizes.len()).map(size).collect::<Vec<_>>();
+                let map = [("map", affine_map_attribute(map))];
+                operands.push(b.value_with("affine.apply", &sizes, index, &map));
+            }
+        }
+        let segments = DenseI32ArrayAttribute::new(context, &[operands.len() as i32, 0]);
+        let alignment = IntegerAttribute::new(IntegerType::new(context, 64).into(), scratch::ALIGNMENT);
+        let attributes = [
+            ("operandSegmentSizes", segments.into()),
+            ("alignment", alignment.into()),
+            (tensor::NAME, StringAttribute::new(context, name).into()),
+            (scratch::SCRATCH, Attribute::unit(context)),
+        ];
+        Ok(Buffer {
+            memref: b.value_with("memref.alloc", &operands, self.memref, &attributes),
+            alignment: scratch::ALIGNMENT,
+            multiples,
+        })
+    }
+}
+
+/// The last point of each dim, over the sizes.
+fn last_points<'c>(compute: ComputeOp<'c, '_>) -> Result<Vec<AffineExpr<'c>>, PassError<'c>> {
+    let extents = compute.extents()?;
+    let minus_one = AffineExpr::constant(context::of(compute.op().location()), -1);
+    let last = (0..extents.result_count()).map(|dim| Ok(extents.result(dim)? + minus_one));
+    last.collect()
+}

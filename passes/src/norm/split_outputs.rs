@@ -1,0 +1,138 @@
+//! `norm-split-outputs`: outputs that do not vary over a dim that may have no points leave its kernel.
+//!
+//! A write happens at the points of the dims that it uses, whatever the other dims are. A grid over all kept dims would
+//! not write such an output at all where one of the others has no points, and would write it many times over where it
+//! has several. In a kernel of its own the output is written once, always. The values of such a write depend on nothing
+//! that varies over the dims it leaves out, because no reduction is over them: what is split off is a program of its own,
+//! and only what is uniform over those dims is computed twice.
+
+use std::collections::BTreeSet;
+
+use melior::ir::{
+    AffineMap, BlockLike, OperationRef,
+    attribute::{FlatSymbolRefAttribute, StringAttribute},
+    operation::{Operation, OperationLike},
+};
+use norma_dialects::{
+    affine_map_attribute,
+    norm::{KernelOp, LaunchOp, WriteOp},
+};
+
+use super::kernel_names::KernelNames;
+use crate::{
+    kernel::space::{DimSet, Space},
+    mlir::{
+        builder::Builder,
+        pass::{PassContext, PassError, PassResult},
+        values, walk,
+    },
+    table::{NormSplitOutputs, NormSplitOutputsStatistic},
+};
+
+pub(crate) fn run<'c>(
+    module: OperationRef<'c, '_>,
+    cx: &PassContext<'c, NormSplitOutputs>,
+) -> PassResult<'c> {
+    for kernel in walk::named(module, KernelOp::NAME)
+        .into_iter()
+        .filter_map(KernelOp::from_op)
+        .filter(|kernel| kernel.roles().is_none() && kernel.guards().is_none())
+    {
+        let left_out = dims_left_out(&Space::of(kernel)?)?;
+        let mut kinds = left_out.iter().collect::<BTreeSet<_>>().into_iter();
+        let Some(stays) = kinds.next() else {
+            continue;
+        };
+        let mut names = KernelNames::new(module, kernel.op());
+        for dims in kinds {
+            let name = names.next();
+            let copy = copy_kernel(kernel, &name)?;
+            keep_writes(copy, &left_out, dims)?;
+            add_launches(module, kernel, &name)?;
+            cx.count(NormSplitOutputsStatistic::NumSplit, 1);
+        }
+        keep_writes(kernel, &left_out, stays)?;
+    }
+    Ok(())
+}
+
+/// For each write, in order, the dims that it leaves out, that no reduction is over and that may have no points.
+fn dims_left_out<'c>(space: &Space<'c, '_>) -> Result<Vec<DimSet>, PassError<'c>> {
+    let reduced = space
+        .reductions()
+        .into_iter()
+        .flat_map(|reduce| space.dims_reduced_by(reduce))
+        .collect::<DimSet>();
+    let has_points = |dim: usize| space.extents[dim].is_constant() && space.extents[dim].constant_value() > 0;
+    let grid = (0..space.dims.len())
+        .filter(|dim| !reduced.contains(dim) && !has_points(*dim))
+        .collect::<DimSet>();
+    let writes = space.accesses()?.into_iter().filter(|access| access.is_write);
+    Ok(writes.map(|write| &grid - &write.dims()).collect())
+}
+
+/// Puts a copy of a kernel behind it.
+fn copy_kernel<'c, 'a>(kernel: KernelOp<'c, 'a>, name: &str) -> Result<KernelOp<'c, 'a>, PassError<'c>> {
+    let b = Builder::after(kernel.op());
+    // SAFETY: the kernel is alive, and the copy is the builder's from here on.
+    let copy = b.insert(unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(kernel.op().to_raw())) });
+    b.set_attribute(copy, "sym_name", StringAttribute::new(b.context(), name).into());
+    KernelOp::from_op(copy)
+        .ok_or_else(|| PassError::Internal("expected the copy of a norm.kernel".to_owned()))
+}
+
+/// Erases the writes that do not leave out just `dims`, what only they need, and those dims.
+fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet) -> PassResult<'c> {
+    let space = Space::of(kernel)?;
+    let b = Builder::before(kernel.op());
+    let mut of_write = left_out.iter();
+    let kept = space
+        .ops
+        .iter()
+        .filter(|op| WriteOp::from_op(**op).is_none() || of_write.next() == Some(dims));
+    let kept = kept.map(|op| op.to_raw().ptr).collect::<BTreeSet<_>>();
+    for op in space.ops.iter().rev() {
+        let is_unused = op.result_count() > 0 && op.results().all(|result| values::uses(result.into()) == 0);
+        if is_unused || !kept.contains(&op.to_raw().ptr) {
+            b.erase(*op);
+        }
+    }
+    if dims.is_empty() {
+        return Ok(());
+    }
+    let remaining = (0..space.dims.len()).filter(|dim| !dims.contains(dim));
+    let extents = remaining.map(|dim| space.extents[dim]).collect::<Vec<_>>();
+    let extents = AffineMap::new(b.context(), 0, space.sizes.len(), &extents);
+    b.set_attribute(kernel.op(), "extents", affine_map_attribute(extents));
+    let block = walk::entry_block(kernel.op())?;
+    let first_dim = space.buffers.len() + space.scalars.len();
+    for dim in dims.iter().rev() {
+        // SAFETY: no access that is left uses the dim, no reduction is over it, and so no value varies over it.
+        unsafe { block.erase_argument(first_dim + dim) }
+    }
+    Ok(())
+}
+
+/// Launches `name` behind every launch of `kernel`, on the same buffers.
+fn add_launches<'c, 'a>(
+    module: OperationRef<'c, 'a>,
+    kernel: KernelOp<'c, 'a>,
+    name: &str,
+) -> PassResult<'c> {
+    let symbol = kernel.sym_name()?;
+    for launch in walk::named(module, LaunchOp::NAME)
+        .into_iter()
+        .filter_map(LaunchOp::from_op)
+    {
+        if norma_dialects::symbol(launch.callee()?).is_ok_and(|callee| callee == symbol) {
+            let b = Builder::after(launch.op());
+            let callee = FlatSymbolRefAttribute::new(b.context(), name).into();
+            b.insert(LaunchOp::build(
+                launch.op().location(),
+                &launch.arguments(),
+                callee,
+            )?);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,11 @@
+//! The schedule's one room: what a `#norm.schedule` says, which dims, guards and layout follow from it for a kernel, and
+//! whether the passes can apply it.
+//!
+//! The selector asks before it proposes a schedule, the passes ask when they apply one, so that both have the same answer.
+
+pub mod candidates;
+pub mod cost;
+pub mod facts;
+pub mod mapping;
+pub mod plan;
+pub mod tile;

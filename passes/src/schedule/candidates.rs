@@ -1,0 +1,249 @@
+//! The schedules that the selector chooses from: every way to lay a tile along one or two dims, in powers of two.
+//!
+//! A tile's lanes lie along the dim whose points are neighbours in memory, so that a warp's access is one run of bytes; what
+//! that dim leaves over goes to a second dim. A dim that no reduction ranges over is spread over the grid. A dim that has to
+//! be passed over twice is held as a whole, or walked in a loop twice. One that is only summed up is walked once, and by
+//! several CTAs where there are too few otherwise.
+
+use norma_dialects::norm::{CachePlace, Level};
+use norma_targets::{ACCESS_BYTES, Target, WARP_SIZE};
+
+use super::{
+    facts::{Dim, Facts, Use},
+    mapping::{Factor, Mapping},
+};
+
+/// The most elements of a dim that one thread holds: beyond 64 f32 registers occupancy falls to one CTA of 512 threads for
+/// each SM and spilling is near.
+const ELEMENTS_PER_THREAD: u64 = 64;
+/// Elements that one thread takes of a looped dim in a step, in accesses: bytes in flight want several, registers few.
+const ACCESSES_PER_STEP: [u64; 4] = [1, 2, 4, 8];
+/// Points of the second dim that one thread takes.
+const SECOND_REGISTERS: [u64; 4] = [1, 2, 4, 8];
+/// CTAs for each SM that a dim is split into where there would be too few.
+const SPLIT_CTAS_PER_SM: [u64; 3] = [1, 2, 4];
+
+/// How a tile lies along one dim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Extent {
+    registers: u64,
+    warps: u64,
+    lanes: u64,
+    vector: u64,
+}
+
+impl Extent {
+    const ONE: Self = Self {
+        registers: 1,
+        warps: 1,
+        lanes: 1,
+        vector: 1,
+    };
+
+    fn points(self) -> u64 {
+        self.registers * self.warps * self.lanes * self.vector
+    }
+}
+
+/// Every candidate, in a fixed order.
+pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
+    let mut all = Vec::new();
+    let Some(first) = fastest(facts) else {
+        return all;
+    };
+    let vector = facts
+        .lead()
+        .filter(|lead| lead.contiguous() == Some(first))
+        .map_or(1, |lead| lead.vector);
+    let others = (0..facts.dims.len()).filter(|dim| *dim != first && facts.dims[*dim].extent > 1);
+    let seconds = others.map(Some).chain([None]).collect::<Vec<_>>();
+    let warp = WARP_SIZE as u64;
+    let accesses = |dim: usize| facts.dims[dim].extent.div_ceil(vector);
+    let most_lanes = accesses(first).next_power_of_two().min(warp);
+    for lanes in powers(1, most_lanes) {
+        for warps in powers(1, u64::from(target.threads_per_cta) / warp) {
+            for warps_first in powers(1, warps) {
+                // A warp whose lanes lie along two dims has neighbours along the second.
+                if lanes < warp && warps_first > 1 {
+                    continue;
+                }
+                for second in &seconds {
+                    let rest = (warps / warps_first) * (warp / lanes);
+                    let is_needed = rest > 1 || second.is_none();
+                    let along = Extent {
+                        registers: 1,
+                        warps: warps_first,
+                        lanes,
+                        vector,
+                    };
+                    let beside = Extent {
+                        warps: warps / warps_first,
+                        lanes: warp / lanes,
+                        ..Extent::ONE
+                    };
+                    if let Some(second) = second {
+                        let is_too_long = beside.points() > facts.dims[*second].extent.next_power_of_two();
+                        if is_too_long && (warps > 1 || facts.dims[*second].is_known) {
+                            continue;
+                        }
+                    } else if beside.points() > 1 && (warps > 1 || lanes < most_lanes) {
+                        continue;
+                    }
+                    for registers in registers_along(&facts.dims[first], along) {
+                        for beside_registers in second_registers(facts, first, *second, is_needed) {
+                            let mut tile = vec![Extent::ONE; facts.dims.len()];
+                            tile[first] = Extent { registers, ..along };
+                            if let Some(second) = second {
+                                tile[*second] = Extent {
+                                    registers: beside_registers,
+                                    ..beside
+                                };
+                            }
+                            finish(facts, target, &tile, &mut all);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The dim along which the leading access is contiguous; of one that is so nowhere, the dim of its shortest stride.
+fn fastest(facts: &Facts) -> Option<usize> {
+    let Some(lead) = facts.lead() else {
+        return (!facts.dims.is_empty()).then(|| facts.dims.len() - 1);
+    };
+    let used = (0..facts.dims.len()).filter(|dim| lead.uses[*dim]);
+    lead.contiguous()
+        .or_else(|| {
+            used.min_by_key(|dim| {
+                (
+                    lead.strides[*dim]
+                        .filter(|stride| *stride > 0)
+                        .unwrap_or(i64::MAX),
+                    usize::MAX - dim,
+                )
+            })
+        })
+        .or(Some(facts.dims.len().checked_sub(1)?))
+}
+
+fn powers(least: u64, most: u64) -> impl Iterator<Item = u64> + Clone {
+    std::iter::successors(Some(least), |power| power.checked_mul(2)).take_while(move |power| *power <= most)
+}
+
+/// Registers of each thread along the first dim: as many as hold all of it, or some accesses at a time.
+fn registers_along(dim: &Dim, tile: Extent) -> Vec<u64> {
+    let whole = dim.extent.div_ceil(tile.points()).next_power_of_two();
+    let can_hold = whole * tile.vector <= ELEMENTS_PER_THREAD && dim.is_known;
+    let mut registers = ACCESSES_PER_STEP
+        .into_iter()
+        .filter(|accesses| *accesses < whole && accesses * tile.vector <= ELEMENTS_PER_THREAD)
+        .collect::<Vec<_>>();
+    if dim.usage != Use::Kept && can_hold {
+        registers.push(whole);
+    }
+    if registers.is_empty() {
+        registers.push(1);
+    }
+    registers
+}
+
+/// Registers of each thread along the second dim. Several rows for each thread were within 1% of one at 128 to 1024 columns, so
+/// they are not tried.
+fn second_registers(facts: &Facts, first: usize, second: Option<usize>, is_needed: bool) -> Vec<u64> {
+    let Some(second) = second else {
+        return vec![1];
+    };
+    let dim = &facts.dims[second];
+    if dim.usage == Use::Kept && facts.dims[first].usage != Use::Kept {
+        return if is_needed { vec![1] } else { Vec::new() };
+    }
+    let mut registers = SECOND_REGISTERS
+        .into_iter()
+        .filter(|registers| *registers <= dim.extent && (is_needed || *registers > 1))
+        .collect::<Vec<_>>();
+    let whole = dim.extent.next_power_of_two();
+    if dim.usage != Use::Kept && dim.is_known && whole <= ELEMENTS_PER_THREAD && !registers.contains(&whole) {
+        registers.push(whole);
+    }
+    registers
+}
+
+/// The mappings of a tile: what it leaves of each dim goes to the grid or to loops, reused reads to where they can stay.
+fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping>) {
+    if tile
+        .iter()
+        .map(|extent| extent.registers * extent.vector)
+        .product::<u64>()
+        > super::plan::ELEMENTS_PER_THREAD as u64
+    {
+        return;
+    }
+    let covers = |dim: usize| facts.dims[dim].is_known && tile[dim].points() >= facts.dims[dim].extent;
+    let is_looped = |dim: usize| facts.dims[dim].usage != Use::Kept && !covers(dim);
+    let looped = (0..tile.len()).filter(|dim| is_looped(*dim)).collect::<Vec<_>>();
+    let ctas = (0..tile.len())
+        .filter(|dim| facts.dims[*dim].usage == Use::Kept)
+        .map(|dim| facts.dims[dim].extent.div_ceil(tile[dim].points()))
+        .product::<u64>();
+    // What is only summed up may be split over CTAs; results that come back to it may not.
+    let splittable = looped
+        .iter()
+        .copied()
+        .filter(|dim| !facts.dims[*dim].is_revisited)
+        .max_by_key(|dim| facts.dims[*dim].extent);
+    let sms = u64::from(target.part.sms);
+    let mut splits = vec![1];
+    if let Some(dim) = splittable {
+        let steps = facts.dims[dim].extent.div_ceil(tile[dim].points());
+        let is_walk = facts.dims[dim].usage == Use::Both;
+        if ctas < 4 * sms || is_walk {
+            if is_walk {
+                splits.clear();
+            }
+            let wanted =
+                SPLIT_CTAS_PER_SM.map(|per_sm| (per_sm * sms).div_ceil(ctas.max(1)).min(steps).max(1));
+            splits.extend(wanted);
+            splits.dedup();
+        }
+    }
+    let is_revisited = looped.iter().any(|dim| facts.dims[*dim].is_revisited);
+    let places: &[&[CachePlace]] = if is_revisited {
+        &[&[CachePlace::L1], &[CachePlace::L2]]
+    } else {
+        &[&[]]
+    };
+    for split in splits {
+        for places in places {
+            let spread = (0..tile.len()).map(|dim| {
+                let mut factors = Vec::new();
+                if facts.dims[dim].usage == Use::Kept {
+                    if !covers(dim) || !facts.dims[dim].is_known {
+                        factors.push(Factor::rest(Level::Grid));
+                    }
+                } else if looped.contains(&dim) {
+                    factors.push(Factor::rest(Level::Loop));
+                    if Some(dim) == splittable {
+                        factors.push(Factor::new(Level::Split, split as i64));
+                    }
+                }
+                let extent = tile[dim];
+                factors.extend([
+                    Factor::new(Level::Register, extent.registers as i64),
+                    Factor::new(Level::Warp, extent.warps as i64),
+                    Factor::new(Level::Lane, extent.lanes as i64),
+                    Factor::new(Level::Vector, extent.vector as i64),
+                ]);
+                factors.retain(|factor| factor.size != Some(1));
+                factors
+            });
+            let mut mapping = Mapping::new(spread.collect());
+            mapping.keep = places.to_vec();
+            let widest = facts.lead().map_or(0, |lead| lead.vector * lead.bytes);
+            mapping.early_reads = widest >= ACCESS_BYTES as u64 && looped.is_empty();
+            all.push(mapping);
+        }
+    }
+}

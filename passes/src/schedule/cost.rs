@@ -1,0 +1,746 @@
+//! What a schedule is expected to take, in microseconds: the time that a copy of the kernel's bytes takes, and the ways to
+//! fall short of it.
+//!
+//! Each term is a known loss, fitted to measurements on an H200; docs/schedule.md has the figures and what is left out. Only
+//! differences between candidates for the same kernel mean anything.
+
+use norma_dialects::norm::{CachePlace, Level};
+use norma_targets::{ACCESS_BYTES, SM_90A, Target, WARP_SIZE};
+
+use super::{
+    facts::{Access, Facts, Reduction, Use},
+    mapping::{Factor, Mapping},
+};
+
+/// The fewest threads of a CTA, one warp.
+const WARP: u64 = WARP_SIZE as u64;
+/// DRAM is read and written in sectors of 32 bytes.
+const SECTOR: f64 = 32.0;
+/// The widest access of one thread, in bytes.
+const ACCESS: f64 = ACCESS_BYTES as f64;
+/// One 16-byte access by each of an SM's 2048 threads: with these bytes in flight a copy on an H200 loses what
+/// `LOADS_IN_FLIGHT` says.
+const BYTES_IN_FLIGHT: f64 = 2048.0 * ACCESS;
+/// Bytes that an SM must have in flight lest latency alone bound it: a sum over rows with 8, 16 and 32 KB in flight on an SM
+/// reaches 1900, 3120 and 3280 GB/s.
+const LATENCY_BYTES: f64 = 20.0 * 1024.0;
+/// A row that a CTA alone on its SM holds: nothing is read while it reduces and writes, in per cent. RMSNorm at 16384 columns
+/// with 1024 threads: 2962 GB/s, with two CTAs of 512 threads 4237.
+const ALONE: f64 = 35.0;
+/// A walk over rows that reduces within each step: its loads wait for the step before. RMSNorm's gradient at 4096 columns with
+/// one CTA of 256 threads for each SM 2363 GB/s, with two 3436.
+const WALK: f64 = 3.0;
+/// Latency that a thread's single 16-byte load does not hide, in per cent: RMSNorm with 2 vectors per thread beats 1.
+const LOADS_IN_FLIGHT: f64 = 4.8;
+/// Each further 16 bytes per thread: copies with 4 vectors per thread reach 4080 GB/s, with 1 vector 4230.
+const SERIAL_LOADS: f64 = 1.2;
+/// The same in a loop, where other CTAs are in another step.
+const SERIAL_LOADS_IN_LOOP: f64 = 1.0;
+/// A CTA alone on its SM that holds a row: it reads nothing while it reduces and writes; n CTAs lose an n-th. RMSNorm at 8192
+/// columns: 4098 GB/s held by three CTAs of 512 threads, 4161 read again from L1 by CTAs of 256.
+const LONE_CTA: f64 = 10.0;
+/// The same of a CTA that walks its row in a loop, and reads most of the time: with the square of the CTAs. Cross-entropy at
+/// 32768 columns: 1981 GB/s with one CTA of 1024 threads, 3365 with three of 512.
+const LONE_WALKING_CTA: f64 = 18.0;
+/// The same where a row stays within a warp: no barrier, but a CTA gives its registers back only when its last warp ends.
+const LONE_CTA_OF_WARPS: f64 = 3.6;
+/// Launching a CTA, for each thread: fits CTAs of 128 and 256 threads for short rows.
+const LAUNCH: f64 = 80.0;
+/// Bytes that a CTA must read lest launching CTAs be what takes the time: rows of 512 columns in CTAs of one row each, 1
+/// KB, reach 3150 GB/s, that is 0.65 ns for each CTA.
+const LAUNCH_BYTES: f64 = 1300.0;
+/// Lanes that hold no element of the row, if all did, in a CTA of 512 threads; with the cube of the threads. Rows of 7168
+/// columns reach 4015 GB/s with 512 threads and 4154 with 256, of 8192 columns 4098 and 4044.
+const DEAD_LANES: f64 = 37.0;
+/// Rows of one CTA that wait at one barrier. Two rows of 256 threads lose half a per cent, and guards cost more.
+const SHARED_BARRIER: f64 = 1.0;
+/// SMs that fill up with new CTAs while others run dry, for one of so many waves; nothing where one wave holds all. 32768
+/// rows of 128 columns reach 3060 GB/s in one wave, 2909 in 1.3 and 2904 in 1.9.
+const WAVES: f64 = 12.0;
+/// Each doubling of the number of accesses, less one: rows of 4095 columns, read 2 bytes at a time, reach 3019 GB/s, rows
+/// of 4096 columns 4130.
+const NARROW_ACCESSES: f64 = 3.6;
+/// Sectors that one request of a warp moves twice as often as it uses their bytes; what is left of them is in L1 for the next.
+/// Not measured.
+const PARTIAL_SECTORS: f64 = 30.0;
+/// Bytes read from DRAM that nobody uses, as a share of those that are.
+const WASTED_BYTES: f64 = 100.0;
+/// Bytes of a run that a CTA takes as a whole from which on DRAM serves it best, and what half a run loses, in per cent. A sum
+/// over rows of bf16 with runs of 512 bytes reaches 4030 GB/s, of 256 and 128 bytes about 3450.
+const RUN: f64 = 512.0;
+const SHORT_RUNS: f64 = 5.0;
+/// What is read again from L1, and from L2, as a share of all bytes. RMSNorm at 16384 columns: 4278 GB/s from L1, 4238 from L2,
+/// 4237 from registers; LayerNorm there 4255, 4068 and 4105.
+const AGAIN_FROM_L1: f64 = 0.0;
+/// The same for all of L1: the fuller it is, the more of it is gone when it is read again. RMSNorm at 16384 columns, three CTAs
+/// of 512 threads for each SM: 4278 GB/s, five or six of 256: 4171.
+const FULL_L1: f64 = 10.0;
+const AGAIN_FROM_L2: f64 = 12.0;
+/// The same of rows that lie within a warp, besides: 128 columns reach 2920 GB/s read again, 3020 held.
+const AGAIN_WITHIN_WARP: f64 = 8.0;
+/// Rows kept in an L1 that is too small for them, as a share of all bytes. Not measured.
+const MISPLACED: f64 = 1.0;
+/// The share of L1 that rows to be read again may take: streams of weights and results need the rest.
+const L1_SHARE: f64 = 0.85;
+/// The shares of L2 at which rows to be read again begin to be evicted, and at which all are. RMSNorm from L2 with two rows
+/// on each SM of 132: 4167 GB/s at 32768 columns (17 MB), 3704 at 65536 (35 MB), 2934 at 131072 (69 MB).
+const L2_FULL: [f64; 2] = [0.4, 1.2];
+/// The same of a kernel that reads its row again in a loop: ptxas takes 32 and 38 for 1 and 2 vectors at a time.
+const BASE_REGISTERS_OF_LOOP: u64 = 22;
+/// The same of a walk over rows that reduces within each step, and computes on what it read before and after that: RMSNorm's
+/// gradient with one access of each input needs 78.
+const BASE_REGISTERS_OF_WALK: u64 = 48;
+/// Registers of a kernel besides the row and what is read early: addresses, the reduction, the second phase. ptxas takes
+/// 32, 40, 48 and 63 for 1, 2, 3 and 4 vectors of bf16 row and weight.
+const BASE_REGISTERS: u64 = 24;
+/// Registers are handed out to a warp in units of 8 for each thread.
+const REGISTER_UNIT: u64 = 8;
+/// Microseconds of one kernel beyond its bytes: launch and drain. A copy of 16 MB takes 2.3 us longer than its share of one
+/// of 2 GB.
+const KERNEL_US: f64 = 2.3;
+/// Instructions that an SM issues in a second: four schedulers, the H200's boost clock, and the share of issue slots that
+/// kernels of this kind fill.
+const ISSUE_PER_SM: f64 = 4.0 * 1.755e9 * 0.7;
+/// Instructions of one op of the body on one element: conversions, addresses and predicates included.
+const INSTRUCTIONS_PER_OP: f64 = 1.2;
+
+/// The expected cost of a candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    /// The time of a copy of the same bytes, in microseconds.
+    pub ideal: f64,
+    /// Each loss by name, in microseconds.
+    pub losses: Vec<(&'static str, f64)>,
+    /// Registers of a thread.
+    pub registers: u64,
+    /// CTAs that an SM holds at a time.
+    pub resident: u64,
+}
+
+impl Cost {
+    /// The expected time, in microseconds.
+    pub fn total(&self) -> f64 {
+        self.ideal + self.losses.iter().map(|(_, loss)| loss).sum::<f64>()
+    }
+
+    /// The share of a copy's speed that is reached.
+    pub fn roof_share(&self) -> f64 {
+        self.ideal / self.total()
+    }
+}
+
+/// How a mapping spreads one dim.
+struct Spread {
+    extent: u64,
+    /// Elements of a thread, as far as any thread has one.
+    registers: u64,
+    vector: u64,
+    lanes: u64,
+    warps: u64,
+    /// Points that a CTA holds at a time.
+    tile: u64,
+    is_looped: bool,
+    /// CTAs along the dim.
+    ctas: u64,
+    /// The share of the points in live registers that exist.
+    live: f64,
+}
+
+impl Spread {
+    fn of(factors: &[Factor], extent: u64) -> Self {
+        let of = |level: Level| {
+            factors
+                .iter()
+                .filter(|factor| factor.level == level)
+                .filter_map(|factor| factor.size)
+                .product::<i64>() as u64
+        };
+        let vector = of(Level::Vector);
+        let (lanes, warps) = (of(Level::Lane), of(Level::Warp));
+        let whole = of(Level::Register) * vector;
+        let tile = whole * lanes * warps;
+        let has = |level: Level| factors.iter().any(|factor| factor.level == level);
+        let rest = |level: Level| {
+            factors
+                .iter()
+                .any(|factor| factor.level == level && factor.size.is_none())
+        };
+        let is_looped = has(Level::Loop);
+        let split = of(Level::Split);
+        let outer = extent.div_ceil(tile).max(1);
+        let held_whole = !is_looped && !has(Level::Grid);
+        // Registers that are dead in every thread fold away; in a group that is live at all, each thread has its registers.
+        let registers = if held_whole {
+            (extent.div_ceil(lanes * warps * vector).max(1) * vector).min(whole)
+        } else {
+            whole
+        };
+        let covered = if held_whole {
+            registers * lanes * warps
+        } else {
+            outer * tile
+        };
+        Self {
+            extent,
+            registers,
+            vector,
+            lanes,
+            warps,
+            tile,
+            is_looped,
+            ctas: if rest(Level::Grid) { outer } else { of(Level::Grid) } * split,
+            live: (extent as f64 / covered as f64).min(1.0),
+        }
+    }
+
+    fn threads(&self) -> u64 {
+        self.lanes * self.warps
+    }
+
+    /// Neighbouring points that neighbouring registers of a thread hold.
+    fn run(&self) -> u64 {
+        if self.vector > 1 || self.threads() > 1 {
+            self.vector
+        } else {
+            self.registers
+        }
+    }
+}
+
+/// Judges a candidate; `None` if an SM cannot hold one CTA of it.
+pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
+    let dims = facts
+        .dims
+        .iter()
+        .zip(&mapping.spread)
+        .map(|(dim, factors)| Spread::of(factors, dim.extent))
+        .collect::<Vec<_>>();
+    let threads = mapping.threads() as u64;
+    let (read, written) = facts.traffic();
+    let bytes = (read + written).max(1.0);
+    let streams = |access: &Access| access.total_bytes(&facts.dims) >= 0.1 * bytes;
+    let used = |access: &Access| access.uses.clone();
+    let held = |access: &Access| {
+        let uses = used(access);
+        dims.iter()
+            .zip(uses)
+            .filter(|(_, uses)| *uses)
+            .map(|(dim, _)| dim.registers)
+            .product::<u64>()
+    };
+    let width = |access: &Access| {
+        access
+            .contiguous()
+            .map_or(1, |dim| dims[dim].run().min(access.vector))
+    };
+    let registers_of = |access: &Access| {
+        // Two elements share a register only where one access moves both.
+        let size = if width(access) * access.bytes < 4 {
+            4
+        } else {
+            access.bytes
+        };
+        held(access) * size / 4
+    };
+    let is_kept = |access: &Access| access.is_reused && mapping.place(access.buffer) == CachePlace::Register;
+    let no_reduction = facts.reductions.is_empty();
+    let streamed = facts
+        .accesses
+        .iter()
+        .filter(|access| !access.is_write && (access.contributes || no_reduction) && streams(access))
+        .collect::<Vec<_>>();
+
+    let rows = facts
+        .accesses
+        .iter()
+        .filter(|access| is_kept(access))
+        .map(registers_of)
+        .sum::<u64>();
+    let streamed_registers = streamed.iter().map(|access| registers_of(access)).sum::<u64>();
+    let late =
+        |access: &&Access| !access.is_write && !access.is_reused && !access.contributes && !no_reduction;
+    let is_looped = dims.iter().any(|dim| dim.is_looped);
+    let vector = mapping.extent(Level::Vector) as u64;
+    let late = if mapping.early_reads || is_looped {
+        facts.accesses.iter().filter(late).map(registers_of).sum()
+    } else {
+        0
+    };
+    // What the last phase computes takes the registers of one access of 16-bit elements at least.
+    let early = late.max(vector / 2);
+    let carried = facts
+        .reductions
+        .iter()
+        .filter(|reduction| (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].is_looped))
+        .map(|reduction| {
+            let kept = (0..dims.len()).filter(|dim| reduction.keeps[*dim]);
+            reduction.bytes.div_ceil(4) * kept.map(|dim| dims[dim].registers).product::<u64>()
+        })
+        .sum::<u64>();
+    // A reduction over dims that no loop walks, within a loop over others, is one within each step.
+    let stays_in_step =
+        |reduction: &Reduction| (0..dims.len()).all(|dim| !reduction.over[dim] || !dims[dim].is_looped);
+    let reduces_in_steps = is_looped && facts.reductions.iter().any(stays_in_step);
+    // What is computed on before and after the reduction of a step stays in f32.
+    let wide = if reduces_in_steps { 2 } else { 1 };
+    let base = match (is_looped, reduces_in_steps) {
+        (_, true) => BASE_REGISTERS_OF_WALK,
+        (true, false) => BASE_REGISTERS_OF_LOOP,
+        (false, _) => BASE_REGISTERS,
+    };
+    let registers =
+        (base + wide * rows.max(streamed_registers) + early + carried).next_multiple_of(REGISTER_UNIT);
+    let by_registers = target.resident_ctas(threads, registers);
+    // A bound on registers may ask for fewer CTAs than the estimate allows.
+    let resident = match u64::try_from(mapping.min_ctas_per_sm) {
+        Ok(bound) if bound > 0 => by_registers.min(bound),
+        _ => by_registers,
+    };
+    if resident == 0 || registers > u64::from(target.registers_per_thread) {
+        return None;
+    }
+
+    let sms = f64::from(target.part.sms);
+    let ctas = dims.iter().map(|dim| dim.ctas).product::<u64>().max(1) as f64;
+    // Fewer CTAs than fit leave SMs with fewer.
+    let resident_now = (resident as f64).min((ctas / sms).ceil().max(1.0));
+    let live_lanes = dims.iter().map(|dim| dim.live).product::<f64>();
+    let step_bytes = streamed
+        .iter()
+        .map(|access| (held(access) * access.bytes) as f64)
+        .sum::<f64>();
+    let needed = BYTES_IN_FLIGHT * bandwidth_per_sm(target) / bandwidth_per_sm(&SM_90A);
+    let in_flight = (resident_now * threads as f64 * step_bytes * live_lanes).max(1.0);
+    let crosses_warps = facts
+        .reductions
+        .iter()
+        .any(|reduction| (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].warps > 1));
+    let lone_cta = match (crosses_warps, is_looped) {
+        (true, false) => LONE_CTA / resident_now,
+        (true, true) => LONE_WALKING_CTA / (resident_now * resident_now),
+        (false, _) => LONE_CTA_OF_WARPS / resident_now,
+    };
+    // What an SM asks for all at once waits for one latency, however little it is.
+    let rounds = (read / (sms * (ctas / sms).min(1.0) * in_flight)).max(1.0);
+    let latency = 100.0
+        * (1.0 - 1.0 / rounds)
+        * (LATENCY_BYTES * needed / (BYTES_IN_FLIGHT * in_flight) - 1.0).max(0.0);
+    let serial = if is_looped {
+        SERIAL_LOADS_IN_LOOP
+    } else {
+        SERIAL_LOADS
+    };
+    let waits = if reduces_in_steps { WALK } else { 1.0 };
+    let alone = if crosses_warps && !is_looped && resident == 1 {
+        ALONE
+    } else {
+        0.0
+    };
+    let beside = (0..dims.len())
+        .filter(|dim| facts.dims[*dim].usage == Use::Kept)
+        .map(|dim| dims[dim].tile)
+        .product::<u64>();
+    let cta_bytes = read / ctas;
+    let waves = ctas / (resident as f64 * sms);
+    let busy = (ctas / sms).min(1.0);
+    let share = |access: &Access| access.total_bytes(&facts.dims) / bytes;
+    let mut narrow = 0.0;
+    let mut partial = 0.0;
+    let mut wasted = 0.0;
+    let mut short = 0.0;
+    for access in facts.accesses.iter().filter(|access| streams(access)) {
+        let moved = (width(access) * access.bytes) as f64;
+        narrow += share(access) * NARROW_ACCESSES * (ACCESS / moved.min(ACCESS) - 1.0);
+        let (request, tile, run) = sector_use(access, &dims);
+        short += share(access) * SHORT_RUNS * (RUN / run.min(RUN) - 1.0);
+        partial += share(access) * PARTIAL_SECTORS * (1.0 / request - 1.0);
+        wasted += share(access) * WASTED_BYTES * (1.0 / tile - 1.0);
+    }
+
+    let ideal = 1e6 * bytes / (target.part.bandwidth * target.part.copy_efficiency);
+    let percent = |loss: f64| ideal * loss / 100.0;
+    let again = again(
+        facts,
+        mapping,
+        &dims,
+        resident_now * sms,
+        resident_now,
+        target,
+        bytes,
+    );
+    let issue = 1e6 * facts.work * INSTRUCTIONS_PER_OP
+        / (f64::from(WARP as u32) * ISSUE_PER_SM * sms * busy * live_lanes.max(0.01));
+    let parts = mapping.extent(Level::Split) as f64;
+    let scratch = facts
+        .reductions
+        .iter()
+        .map(|reduction| {
+            let kept = (0..dims.len()).filter(|dim| reduction.keeps[*dim]);
+            kept.map(|dim| dims[dim].extent as f64).product::<f64>() * reduction.bytes as f64
+        })
+        .sum::<f64>();
+    let second = if parts > 1.0 {
+        // Partial results are written and read again.
+        KERNEL_US + percent(100.0 * 2.0 * parts * scratch / bytes)
+    } else {
+        0.0
+    };
+    Some(Cost {
+        ideal,
+        losses: vec![
+            (
+                "loads in flight",
+                percent(waits * (LOADS_IN_FLIGHT * needed / in_flight + latency)),
+            ),
+            (
+                "loads in a row",
+                percent(serial * (step_bytes / ACCESS - 1.0).max(0.0)),
+            ),
+            ("barriers", percent(lone_cta + alone)),
+            (
+                "shared barriers",
+                percent(if crosses_warps && beside > 1 {
+                    SHARED_BARRIER
+                } else {
+                    0.0
+                }),
+            ),
+            ("waves", percent(WAVES * (waves - 1.0).clamp(0.0, 1.0) / waves)),
+            (
+                "CTA launches",
+                percent(
+                    LAUNCH / threads as f64
+                        + 100.0 * (1.0 - cta_bytes / LAUNCH_BYTES).max(0.0) * waves.min(1.0),
+                ),
+            ),
+            (
+                "dead lanes",
+                percent(DEAD_LANES * (threads as f64 / 512.0).powi(3) * (1.0 - live_lanes)),
+            ),
+            ("narrow accesses", percent(narrow)),
+            ("partial sectors", percent(partial)),
+            ("wasted bytes", percent(wasted)),
+            ("short runs", percent(short)),
+            ("reading again", percent(again)),
+            ("instructions", (issue - ideal).max(0.0)),
+            ("idle SMs", percent(100.0 * (1.0 / busy - 1.0))),
+            ("a second kernel", second),
+        ],
+        registers,
+        resident,
+    })
+}
+
+/// What reading again costs where a loop passes over its dim more than once, in per cent.
+fn again(
+    facts: &Facts,
+    mapping: &Mapping,
+    dims: &[Spread],
+    ctas_at_once: f64,
+    ctas_on_sm: f64,
+    target: &Target,
+    bytes: f64,
+) -> f64 {
+    let is_looped = |dim: usize| dims[dim].is_looped && facts.dims[dim].is_revisited;
+    if !(0..dims.len()).any(is_looped) {
+        return 0.0;
+    }
+    let crosses_warps = (0..dims.len()).any(|dim| is_looped(dim) && dims[dim].warps > 1);
+    let within_warp = if crosses_warps { 0.0 } else { AGAIN_WITHIN_WARP };
+    let mut phases = facts
+        .reductions
+        .iter()
+        .filter(|reduction| (0..dims.len()).any(|dim| reduction.over[dim] && is_looped(dim)))
+        .map(|reduction| reduction.phase)
+        .collect::<Vec<_>>();
+    phases.sort_unstable();
+    phases.dedup();
+    let passes = phases.len() as f64;
+    let mut lost = 0.0;
+    for access in facts.accesses.iter().filter(|access| access.is_reused) {
+        let share = passes * access.total_bytes(&facts.dims) / bytes;
+        let row = dims
+            .iter()
+            .zip(&access.uses)
+            .filter(|(_, uses)| **uses)
+            .map(|(dim, _)| if dim.is_looped { dim.extent } else { dim.tile.min(dim.extent) } as f64)
+            .product::<f64>()
+            * access.bytes as f64;
+        let fits_l1 = row * ctas_on_sm <= L1_SHARE * f64::from(target.l1_and_shared);
+        let l2 = target.part.l2_bytes as f64;
+        let evicted = ((row * ctas_at_once / l2 - L2_FULL[0]) / (L2_FULL[1] - L2_FULL[0])).clamp(0.0, 1.0);
+        lost += share
+            * match mapping.place(access.buffer) {
+                CachePlace::L1 if fits_l1 => {
+                    AGAIN_FROM_L1 + within_warp + FULL_L1 * row * ctas_on_sm / f64::from(target.l1_and_shared)
+                }
+                // Hints for a cache that does not hold the row only displace other lines.
+                CachePlace::L1 => MISPLACED + AGAIN_FROM_L2 + 100.0 * evicted,
+                CachePlace::L2 => AGAIN_FROM_L2 + 100.0 * evicted,
+                _ => 100.0,
+            };
+    }
+    lost
+}
+
+/// The shares of the sectors' bytes that one request of a warp uses, and that the CTA uses while it holds a tile; and the
+/// bytes of a run that the CTA takes as a whole.
+fn sector_use(access: &Access, dims: &[Spread]) -> (f64, f64, f64) {
+    let share = |points: u64| {
+        let bytes = (points * access.bytes) as f64;
+        bytes / (SECTOR * (bytes / SECTOR).ceil())
+    };
+    let Some(dim) = access.contiguous() else {
+        return (share(1), share(1), access.bytes as f64);
+    };
+    let along = &dims[dim];
+    let held_whole = along.tile >= along.extent && along.registers <= along.vector;
+    if held_whole {
+        // The rows of a CTA lie one behind the other, so that whole rows leave no gap.
+        return (1.0, 1.0, RUN);
+    }
+    let run = along.run() * along.lanes;
+    let tile = if along.is_looped {
+        along.extent
+    } else {
+        along.tile.min(along.extent)
+    };
+    (share(run), share(tile), (tile * access.bytes) as f64)
+}
+
+fn bandwidth_per_sm(target: &Target) -> f64 {
+    target.part.bandwidth * target.part.copy_efficiency / f64::from(target.part.sms)
+}
+
+/// Whether to bound a kernel's registers by what the model expects. With up to three accesses per thread ptxas takes
+/// registers for a few instructions' gain and halves the CTAs on an SM; with more, the row leaves it no choice, and a bound
+/// that is a little too low spills.
+pub fn bounds_registers(facts: &Facts, mapping: &Mapping) -> bool {
+    let accesses = |(dim, factors): (&super::facts::Dim, &Vec<Factor>)| {
+        let spread = Spread::of(factors, dim.extent);
+        spread.registers / spread.vector
+    };
+    let crosses_warps = facts.reductions.iter().any(|reduction| {
+        let warps = |factors: &Vec<Factor>| factors.iter().any(|factor| factor.level == Level::Warp);
+        mapping
+            .spread
+            .iter()
+            .zip(&reduction.over)
+            .any(|(factors, over)| *over && warps(factors))
+    });
+    let held = facts
+        .dims
+        .iter()
+        .zip(&mapping.spread)
+        .map(accesses)
+        .product::<u64>();
+    mapping.early_reads && crosses_warps && held <= 3
+}
+
+/// How many bounds on registers are candidates: as many CTAs as the model expects, and fewer.
+const BOUNDS_TRIED: u64 = 4;
+
+/// The candidates with their costs, cheapest first; equal ones keep their order. Registers are bounded as the model expects
+/// them.
+pub fn ranked(facts: &Facts, candidates: Vec<Mapping>, target: &Target) -> Vec<(Mapping, Cost)> {
+    let mut ranked = Vec::new();
+    for mapping in candidates {
+        let Some(expected) = cost(facts, &mapping, target) else {
+            continue;
+        };
+        if !bounds_registers(facts, &mapping) {
+            ranked.push((mapping, expected));
+            continue;
+        }
+        // A bound that is too tight spills: the same schedule with fewer CTAs is a candidate of its own.
+        for fewer in (0..BOUNDS_TRIED).filter(|fewer| expected.resident > *fewer) {
+            let bounded = Mapping {
+                min_ctas_per_sm: (expected.resident - fewer) as i64,
+                ..mapping.clone()
+            };
+            ranked.extend(cost(facts, &bounded, target).map(|cost| (bounded, cost)));
+        }
+    }
+    ranked.sort_by(|(_, a), (_, b)| a.total().total_cmp(&b.total()));
+    ranked
+}
+
+#[cfg(test)]
+mod tests {
+    use norma_targets::{SM_90A, TARGETS};
+
+    use super::{super::candidates::candidates, *};
+    use crate::schedule::facts::Dim;
+
+    fn dim(extent: u64, usage: Use, is_revisited: bool) -> Dim {
+        Dim {
+            extent,
+            is_known: true,
+            usage,
+            is_revisited,
+        }
+    }
+
+    fn access(buffer: usize, is_write: bool, bytes: u64, strides: &[i64], vector: u64) -> Access {
+        Access {
+            buffer,
+            is_write,
+            bytes,
+            uses: strides.iter().map(|stride| *stride != 0).collect(),
+            strides: strides.iter().map(|stride| Some(*stride)).collect(),
+            vector,
+            contributes: false,
+            is_reused: false,
+        }
+    }
+
+    fn widest(extent: u64, bytes: u64) -> u64 {
+        (1 << extent.trailing_zeros()).min(16 / bytes)
+    }
+
+    /// RMSNorm: a row is read, reduced, and read again beside a weight.
+    fn rms_norm(rows: u64, extent: u64, bytes: u64) -> Facts {
+        let vector = widest(extent, bytes);
+        let row = [extent as i64, 1];
+        Facts {
+            dims: vec![dim(rows, Use::Kept, false), dim(extent, Use::Reduced, true)],
+            accesses: vec![
+                Access {
+                    contributes: true,
+                    is_reused: true,
+                    ..access(0, false, bytes, &row, vector)
+                },
+                access(1, false, bytes, &[0, 1], vector),
+                access(2, true, bytes, &row, vector),
+            ],
+            reductions: vec![Reduction {
+                over: vec![false, true],
+                keeps: vec![true, false],
+                bytes: 4,
+                phase: 0,
+            }],
+            buffers: 3,
+            work: (9 * rows * extent) as f64,
+        }
+    }
+
+    /// A sum over the leading axis of a row-major matrix.
+    fn column_sum(rows: u64, columns: u64) -> Facts {
+        Facts {
+            dims: vec![dim(rows, Use::Reduced, false), dim(columns, Use::Kept, false)],
+            accesses: vec![
+                Access {
+                    contributes: true,
+                    ..access(0, false, 2, &[columns as i64, 1], 8)
+                },
+                access(1, true, 4, &[0, 1], 4),
+            ],
+            reductions: vec![Reduction {
+                over: vec![true, false],
+                keeps: vec![false, true],
+                bytes: 4,
+                phase: 0,
+            }],
+            buffers: 2,
+            work: (3 * rows * columns) as f64,
+        }
+    }
+
+    fn best(facts: &Facts) -> Option<(Mapping, Cost)> {
+        ranked(facts, candidates(facts, &SM_90A), &SM_90A)
+            .into_iter()
+            .next()
+    }
+
+    /// (rows per CTA, threads per row, vectors per thread) for bf16 rows held in registers.
+    fn shape(extent: u64) -> Option<(u64, u64, u64)> {
+        let facts = rms_norm(32768, extent, 2);
+        let (mapping, _) = best(&facts)?;
+        let [rows, row] = [&mapping.spread[0], &mapping.spread[1]];
+        let (rows, row) = (Spread::of(rows, 32768), Spread::of(row, extent));
+        (!row.is_looped).then(|| {
+            (
+                rows.tile,
+                row.threads(),
+                extent.div_ceil(row.threads() * row.vector),
+            )
+        })
+    }
+
+    #[test]
+    fn the_measured_winners_are_chosen() {
+        assert_eq!(shape(1024), Some((1, 128, 1)));
+        assert_eq!(shape(2048), Some((1, 128, 2)));
+        assert_eq!(shape(4096), Some((1, 256, 2)));
+    }
+
+    #[test]
+    fn short_rows_are_packed_into_ctas_of_128_or_256_threads() {
+        assert_eq!(shape(256), Some((8, 32, 1)));
+        assert_eq!(shape(512), Some((8, 32, 2)));
+    }
+
+    #[test]
+    fn rows_between_powers_of_two_leave_few_lanes_dead() {
+        assert_eq!(shape(2560), Some((1, 128, 3)));
+        assert_eq!(shape(3072), Some((1, 128, 3)));
+    }
+
+    #[test]
+    fn long_rows_are_read_again_from_l1_and_then_from_l2() {
+        let place = |extent| best(&rms_norm(8192, extent, 2)).map(|(mapping, _)| mapping.keep);
+        assert_eq!(place(8192), Some(vec![CachePlace::L1]));
+        assert_eq!(place(16384), Some(vec![CachePlace::L1]));
+        assert_eq!(place(32768), Some(vec![CachePlace::L1]));
+        assert_eq!(place(65536), Some(vec![CachePlace::L1]));
+        assert_eq!(place(1 << 20), Some(vec![CachePlace::L2]));
+    }
+
+    #[test]
+    fn lanes_lie_along_the_dim_of_neighbouring_elements() {
+        let Some((mapping, _)) = best(&column_sum(32768, 4096)) else {
+            unreachable!("there is a candidate")
+        };
+        let columns = Spread::of(&mapping.spread[1], 4096);
+        assert!(columns.lanes * columns.vector * 2 >= 128, "{mapping}");
+        assert_eq!(columns.vector, 8, "{mapping}");
+    }
+
+    #[test]
+    fn a_sum_with_too_few_results_for_the_sms_is_split() {
+        let Some((mapping, _)) = best(&column_sum(32768, 4096)) else {
+            unreachable!("there is a candidate")
+        };
+        assert!(mapping.extent(Level::Split) > 8, "{mapping}");
+        let Some((mapping, _)) = best(&column_sum(64, 1 << 22)) else {
+            unreachable!("there is a candidate")
+        };
+        assert_eq!(mapping.extent(Level::Split), 1, "{mapping}");
+    }
+
+    #[test]
+    fn few_rows_are_spread_over_more_ctas() {
+        let Some((mapping, _)) = best(&rms_norm(64, 128, 2)) else {
+            unreachable!("there is a candidate")
+        };
+        assert_eq!(mapping.threads(), 32, "{mapping}");
+    }
+
+    #[test]
+    fn every_width_has_a_schedule_on_every_target() {
+        for target in TARGETS {
+            for extent in [1, 2, 3, 7, 32, 33, 128, 130, 769, 4095, 16384, 50257, 1 << 20] {
+                for bytes in [2, 4] {
+                    let facts = rms_norm(1000, extent, bytes);
+                    let ranked = ranked(&facts, candidates(&facts, target), target);
+                    let Some((mapping, cost)) = ranked.first() else {
+                        unreachable!("{extent} elements of {bytes} bytes on {}", target.name)
+                    };
+                    assert!(mapping.threads() <= i64::from(target.threads_per_cta));
+                    let is_fine = |loss: &(&str, f64)| loss.1.is_finite() && loss.1 >= 0.0;
+                    assert!(cost.losses.iter().all(is_fine), "{mapping}: {cost:?}");
+                }
+            }
+        }
+    }
+}

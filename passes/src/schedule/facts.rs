@@ -1,0 +1,355 @@
+//! What a choice of schedule depends on: extents, strides and bytes, without a kernel's ops and names.
+//!
+//! Two kernels with the same facts get the same schedule. Where only the run knows an extent, a nominal one stands for it:
+//! the choice may then be a poor one for other sizes, never a wrong one.
+
+use melior::{
+    Error,
+    ir::{OperationRef, operation::OperationLike},
+};
+use norma_dialects::norm::ReduceOp;
+use norma_targets::ACCESS_BYTES;
+
+use crate::{
+    kernel::space::{DimSet, Space, Strides},
+    mlir::types,
+};
+
+/// Points of all kept dims together that the choice is made for where only the run knows: as many rows as the shortest rows
+/// were measured with.
+const NOMINAL_POINTS: u64 = 32768;
+/// The extent of a reduced dim that only the run knows, where results come back to it: a row.
+const NOMINAL_ROW: u64 = 4096;
+
+/// How reductions use a dim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// None ranges over it: its points are independent.
+    Kept,
+    /// Some range over it, and all results there are beside them are read off again within a point of it.
+    Reduced,
+    /// Some range over it, and what others that do not come to varies over it.
+    Both,
+}
+
+/// One dim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dim {
+    /// Its extent; nominal where `is_known` is false.
+    pub extent: u64,
+    /// Whether the extent is static.
+    pub is_known: bool,
+    /// How reductions use it.
+    pub usage: Use,
+    /// Whether something that a reduction over it contributed to varies over it again, so that a CTA has to hold its points
+    /// or to pass over them twice.
+    pub is_revisited: bool,
+}
+
+/// One access, in the order of the body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Access {
+    /// The buffer's position.
+    pub buffer: usize,
+    /// Whether it writes.
+    pub is_write: bool,
+    /// Bytes of an element.
+    pub bytes: u64,
+    /// By dim, whether the access uses it.
+    pub uses: Vec<bool>,
+    /// By dim, elements from one point to the next; `None` where that is not known, or no constant.
+    pub strides: Vec<Option<i64>>,
+    /// The most elements, a power of two, that one access along the contiguous dim may move.
+    pub vector: u64,
+    /// Whether it contributes to a reduction.
+    pub contributes: bool,
+    /// Whether it is needed again behind a reduction that it contributes to.
+    pub is_reused: bool,
+}
+
+impl Access {
+    /// The dim along which neighbouring points are neighbouring elements.
+    pub fn contiguous(&self) -> Option<usize> {
+        self.strides.iter().position(|stride| *stride == Some(1))
+    }
+
+    /// Bytes that one pass over the whole space moves.
+    pub fn total_bytes(&self, dims: &[Dim]) -> f64 {
+        dims.iter()
+            .zip(&self.uses)
+            .filter(|(_, uses)| **uses)
+            .map(|(dim, _)| dim.extent as f64)
+            .product::<f64>()
+            * self.bytes as f64
+    }
+}
+
+/// One reduction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reduction {
+    /// By dim, whether it ranges over it.
+    pub over: Vec<bool>,
+    /// By dim, whether its result varies over it.
+    pub keeps: Vec<bool>,
+    /// Bytes of one result: of all values together.
+    pub bytes: u64,
+    /// Reductions that have to be complete before it can start.
+    pub phase: usize,
+}
+
+/// A kernel's facts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// The dims, in the kernel's order.
+    pub dims: Vec<Dim>,
+    /// The accesses.
+    pub accesses: Vec<Access>,
+    /// The reductions.
+    pub reductions: Vec<Reduction>,
+    /// How many buffers the kernel has.
+    pub buffers: usize,
+    /// Points at which ops are computed, of all ops together.
+    pub work: f64,
+}
+
+impl Facts {
+    /// Reads them off a kernel that has not been tiled.
+    ///
+    /// # Errors
+    ///
+    /// The kernel is not one that its verifier accepts.
+    pub fn of(space: &Space<'_, '_>) -> Result<Self, Error> {
+        let count = space.dims.len();
+        let reductions = space
+            .reductions()
+            .into_iter()
+            .map(|reduce| {
+                let over = space.dims_reduced_by(reduce);
+                let kept = reduce
+                    .results()
+                    .first()
+                    .map(|result| space.dims_of(*result))
+                    .unwrap_or_default();
+                let values = reduce.values();
+                Reduction {
+                    over: (0..count).map(|dim| over.contains(&dim)).collect(),
+                    keeps: (0..count).map(|dim| kept.contains(&dim)).collect(),
+                    bytes: values
+                        .iter()
+                        .map(|value| {
+                            types::element_bytes(melior::ir::ValueLike::r#type(value)).unwrap_or(8) as u64
+                        })
+                        .sum(),
+                    phase: values
+                        .iter()
+                        .map(|value| space.phase_of(*value))
+                        .max()
+                        .unwrap_or(0),
+                }
+            })
+            .collect::<Vec<_>>();
+        let reused = space.reused_reads();
+        let contributing = space.contributing_reads();
+        let dims = dims(space, &reductions)?;
+        let multiples = (0..count)
+            .map(|dim| space.extent_multiple(dim))
+            .collect::<Vec<_>>();
+        let accesses = space
+            .ops
+            .iter()
+            .enumerate()
+            .filter_map(|(position, op)| space.access(*op).transpose().map(|access| (position, access)))
+            .map(|(position, access)| {
+                let access = access?;
+                let used = access.dims();
+                let strides = access.strides();
+                let alignment = space
+                    .kernel
+                    .alignments()
+                    .and_then(|alignments| alignments.get(access.buffer).copied())
+                    .unwrap_or_else(|| access.element_bytes());
+                let bytes = access.element_bytes();
+                let divisors = space.stride_divisors(&access);
+                let vector = match (&strides, divisors) {
+                    (Some(strides), Some(divisors)) => {
+                        widest(strides, &divisors, &multiples, alignment, bytes)
+                    }
+                    _ => 1,
+                };
+                Ok(Access {
+                    buffer: access.buffer,
+                    is_write: access.is_write,
+                    bytes: bytes as u64,
+                    uses: (0..count).map(|dim| used.contains(&dim)).collect(),
+                    strides: match strides {
+                        Some(strides) => strides.dims,
+                        None => vec![None; count],
+                    },
+                    vector: vector as u64,
+                    contributes: contributing.contains(&position),
+                    is_reused: reused.contains(&position),
+                })
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        let points = |op: &OperationRef<'_, '_>| {
+            let operands = op
+                .operands()
+                .flat_map(|operand| space.dims_of(operand))
+                .collect::<DimSet>();
+            match operands.is_empty() {
+                true => 0.0,
+                false => operands.iter().map(|dim| dims[*dim].extent as f64).product(),
+            }
+        };
+        let work = space.ops.iter().map(points).sum();
+        Ok(Self {
+            dims,
+            accesses,
+            reductions,
+            buffers: space.buffers.len(),
+            work,
+        })
+    }
+
+    /// The access that the tile is laid out for: the one that moves the most bytes, of several the one whose elements are
+    /// needed twice, of several the widest.
+    pub fn lead(&self) -> Option<&Access> {
+        self.accesses.iter().max_by(|a, b| {
+            let weight = |access: &Access| access.total_bytes(&self.dims);
+            let rank = |access: &Access| (access.is_reused, !access.is_write, access.vector);
+            // What is a few per cent larger does not decide: a residual and its sum are equals.
+            let (wa, wb) = (weight(a), weight(b));
+            if (wa / wb.max(1.0)).max(wb / wa.max(1.0)) > 1.5 {
+                wa.total_cmp(&wb)
+            } else {
+                rank(a).cmp(&rank(b))
+            }
+        })
+    }
+
+    /// The fewest bytes that the kernel moves: (read, written).
+    pub fn traffic(&self) -> (f64, f64) {
+        let mut counted: Vec<&Access> = Vec::new();
+        let (mut read, mut written) = (0.0, 0.0);
+        for access in &self.accesses {
+            let is_same = |other: &&Access| {
+                (other.buffer, other.is_write, &other.strides)
+                    == (access.buffer, access.is_write, &access.strides)
+                    && !access.is_write
+            };
+            if counted.iter().any(is_same) {
+                continue;
+            }
+            counted.push(access);
+            let bytes = access.total_bytes(&self.dims);
+            *(if access.is_write { &mut written } else { &mut read }) += bytes;
+        }
+        (read, written)
+    }
+}
+
+fn dims(space: &Space<'_, '_>, reductions: &[Reduction]) -> Result<Vec<Dim>, Error> {
+    let known = |dim: usize| {
+        let extent = space.extents[dim];
+        extent
+            .is_constant()
+            .then(|| extent.constant_value().max(0) as u64)
+    };
+    let usage = |dim: usize| {
+        let is_reduced = reductions.iter().any(|reduction| reduction.over[dim]);
+        let is_kept = reductions.iter().any(|reduction| reduction.keeps[dim]);
+        match (is_reduced, is_kept) {
+            (false, _) => Use::Kept,
+            (true, false) => Use::Reduced,
+            (true, true) => Use::Both,
+        }
+    };
+    let count = space.dims.len();
+    let mut is_revisited = vec![false; count];
+    for crossing in space.crossings() {
+        let access = space.access(space.ops[crossing.read])?;
+        let reduce = ReduceOp::from_op(space.ops[crossing.reduction]);
+        if let (Some(access), Some(reduce)) = (access, reduce) {
+            for dim in access.dims().intersection(&space.dims_reduced_by(reduce)) {
+                is_revisited[*dim] = true;
+            }
+        }
+    }
+    let mut points = (0..count)
+        .filter(|dim| !is_revisited[*dim] && usage(*dim) != Use::Reduced)
+        .filter_map(known)
+        .fold(NOMINAL_POINTS, |points, extent| points / extent.max(1))
+        .max(1);
+    let dims = (0..count).map(|dim| Dim {
+        extent: known(dim).unwrap_or_else(|| match usage(dim) {
+            Use::Reduced if is_revisited[dim] => NOMINAL_ROW,
+            Use::Reduced => NOMINAL_POINTS,
+            // The first of several unknown dims gets all points.
+            Use::Kept | Use::Both => std::mem::replace(&mut points, 1),
+        }),
+        is_known: known(dim).is_some(),
+        usage: usage(dim),
+        is_revisited: is_revisited[dim],
+    });
+    Ok(dims.collect())
+}
+
+/// The most elements, a power of two, that one access along the contiguous dim may move: at most 16 bytes, aligned to its own
+/// size wherever it starts, and never across the end of a row. `divisors` divide the strides, `multiples` the extents.
+fn widest(strides: &Strides, divisors: &[i64], multiples: &[i64], alignment: i64, bytes: i64) -> i64 {
+    let Some(along) = strides.dims.iter().position(|stride| *stride == Some(1)) else {
+        return 1;
+    };
+    let fits = |vector: i64| {
+        let others = divisors.iter().enumerate().filter(|(dim, _)| *dim != along);
+        vector * bytes <= ACCESS_BYTES
+            && multiples[along] % vector == 0
+            && alignment % (vector * bytes) == 0
+            && strides.offset.is_some_and(|offset| offset % vector == 0)
+            && others.into_iter().all(|(_, divisor)| divisor % vector == 0)
+    };
+    [16, 8, 4, 2]
+        .into_iter()
+        .find(|vector| fits(*vector))
+        .unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Strides, widest};
+
+    /// The width along rows of `extent` elements that are `stride` apart.
+    fn width(extent: i64, stride: i64, offset: i64, alignment: i64, bytes: i64) -> i64 {
+        let strides = Strides {
+            dims: vec![None, Some(1)],
+            offset: Some(offset),
+        };
+        widest(&strides, &[stride, 1], &[1, extent], alignment, bytes)
+    }
+
+    #[test]
+    fn an_access_is_at_most_16_bytes() {
+        assert_eq!(width(4096, 4096, 0, 64, 2), 8);
+        assert_eq!(width(4096, 4096, 0, 64, 4), 4);
+    }
+
+    #[test]
+    fn an_access_divides_the_row_and_its_stride() {
+        assert_eq!(width(4095, 4095, 0, 16, 2), 1);
+        assert_eq!(width(1004, 1004, 0, 16, 2), 4);
+        assert_eq!(width(4096, 4098, 0, 16, 2), 2);
+    }
+
+    #[test]
+    fn an_access_is_aligned() {
+        assert_eq!(width(4096, 4, 0, 16, 2), 4);
+        assert_eq!(width(4096, 4096, 0, 2, 2), 1);
+        assert_eq!(width(4096, 4096, 2, 16, 2), 2);
+    }
+
+    #[test]
+    fn a_row_of_which_nothing_is_promised_is_read_element_by_element() {
+        assert_eq!(width(1, 1, 0, 16, 2), 1);
+        assert_eq!(width(8, 8, 0, 16, 2), 8);
+    }
+}

@@ -1,0 +1,216 @@
+//! A `#norm.schedule` as data: factors of dims by level, places of reused reads, how the kernel is launched.
+
+use std::fmt;
+
+use melior::ir::{
+    Attribute, Location,
+    attribute::{ArrayAttribute, DenseI64ArrayAttribute},
+};
+use norma_dialects::norm::{CachePlace, CopyMechanism, HandOut, Level, ScheduleAttr};
+
+/// A part of a dim and what takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Factor {
+    /// What takes it.
+    pub level: Level,
+    /// Its size; `None` for what the dim's other factors leave, rounded up.
+    pub size: Option<i64>,
+}
+
+impl Factor {
+    /// A factor of a known size.
+    pub fn new(level: Level, size: i64) -> Self {
+        Self {
+            level,
+            size: Some(size),
+        }
+    }
+
+    /// The factor that takes what the others leave.
+    pub fn rest(level: Level) -> Self {
+        Self { level, size: None }
+    }
+
+    /// Whether it is part of the tile that a CTA holds at a time.
+    pub fn is_in_tile(self) -> bool {
+        matches!(
+            self.level,
+            Level::Warp | Level::Lane | Level::Register | Level::Vector
+        )
+    }
+
+    /// Whether different threads of a CTA hold its points.
+    pub fn is_thread(self) -> bool {
+        matches!(self.level, Level::Warp | Level::Lane)
+    }
+}
+
+/// What a schedule says; the attribute's documentation says what each part means.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Mapping {
+    /// For each dim its factors, from the outermost to the innermost.
+    pub spread: Vec<Vec<Factor>>,
+    /// The place of each buffer's reused reads; one entry stands for all, none for registers.
+    pub keep: Vec<CachePlace>,
+    /// How tiles travel to shared memory.
+    pub bring: CopyMechanism,
+    /// Buffers in flight.
+    pub stages: i64,
+    /// Warps that only copy.
+    pub producer_warps: i64,
+    /// How CTAs come by their share.
+    pub hand_out: HandOut,
+    /// Programmatic dependent launch.
+    pub dependent_launch: bool,
+    /// Whether all reads are issued before the first reduction.
+    pub early_reads: bool,
+    /// CTAs that an SM should hold, 0 for no bound.
+    pub min_ctas_per_sm: i64,
+}
+
+impl Mapping {
+    /// A mapping with nothing but factors: reused reads stay in registers.
+    pub fn new(spread: Vec<Vec<Factor>>) -> Self {
+        Self {
+            spread,
+            keep: Vec::new(),
+            bring: CopyMechanism::Load,
+            stages: 1,
+            producer_warps: 0,
+            hand_out: HandOut::Static,
+            dependent_launch: false,
+            early_reads: false,
+            min_ctas_per_sm: 0,
+        }
+    }
+
+    /// What the attribute says.
+    pub fn of(schedule: ScheduleAttr<'_>) -> Self {
+        Self {
+            spread: factors(schedule.spread()),
+            keep: schedule
+                .keep()
+                .iter()
+                .filter_map(|place| u32::try_from(*place).ok().and_then(CachePlace::from_u32))
+                .collect(),
+            bring: schedule.bring(),
+            stages: schedule.stages(),
+            producer_warps: schedule.producer_warps(),
+            hand_out: schedule.hand_out(),
+            dependent_launch: schedule.dependent_launch(),
+            early_reads: schedule.early_reads(),
+            min_ctas_per_sm: schedule.min_ctas_per_sm(),
+        }
+    }
+
+    /// The attribute; `None` where its verifier refuses, with the reason emitted at `location`.
+    pub fn attribute<'c>(&self, location: Location<'c>) -> Option<ScheduleAttr<'c>> {
+        let context = crate::mlir::context::of(location);
+        let dims = self
+            .spread
+            .iter()
+            .map(|dim| {
+                let pairs = dim
+                    .iter()
+                    .flat_map(|factor| [factor.level as i64, factor.size.unwrap_or(0)])
+                    .collect::<Vec<_>>();
+                DenseI64ArrayAttribute::new(context, &pairs).into()
+            })
+            .collect::<Vec<Attribute<'c>>>();
+        let places = self.keep.iter().map(|place| *place as i64).collect::<Vec<_>>();
+        ScheduleAttr::get_checked(
+            location,
+            ArrayAttribute::new(context, &dims).into(),
+            &places,
+            self.bring,
+            self.stages,
+            self.producer_warps,
+            self.hand_out,
+            self.dependent_launch,
+            self.early_reads,
+            self.min_ctas_per_sm,
+        )
+    }
+
+    /// Where the reused reads of a buffer live.
+    pub fn place(&self, buffer: usize) -> CachePlace {
+        match self.keep[..] {
+            [] => CachePlace::Register,
+            [all] => all,
+            _ => self.keep.get(buffer).copied().unwrap_or(CachePlace::None),
+        }
+    }
+
+    /// The product of all factors of a level; those without a size count as 1.
+    pub fn extent(&self, level: Level) -> i64 {
+        self.spread
+            .iter()
+            .flatten()
+            .filter(|factor| factor.level == level)
+            .filter_map(|factor| factor.size)
+            .fold(1, i64::saturating_mul)
+    }
+
+    /// Threads of a CTA: at least one warp.
+    pub fn threads(&self) -> i64 {
+        self.extent(Level::Warp).saturating_mul(norma_targets::WARP_SIZE)
+    }
+
+    /// Elements of the tile that one thread holds.
+    pub fn registers(&self) -> i64 {
+        self.extent(Level::Register)
+            .saturating_mul(self.extent(Level::Vector))
+    }
+}
+
+/// The factors of each dim, from pairs of level and size.
+fn factors(spread: Attribute<'_>) -> Vec<Vec<Factor>> {
+    let Ok(dims) = ArrayAttribute::try_from(spread) else {
+        return Vec::new();
+    };
+    let dim = |index| {
+        let pairs = DenseI64ArrayAttribute::try_from(dims.element(index).ok()?).ok()?;
+        (0..pairs.len() / 2)
+            .map(|factor| {
+                let level = u32::try_from(pairs.element(2 * factor).ok()?).ok()?;
+                let size = pairs.element(2 * factor + 1).ok()?;
+                Some(Factor {
+                    level: Level::from_u32(level)?,
+                    size: (size > 0).then_some(size),
+                })
+            })
+            .collect::<Option<Vec<_>>>()
+    };
+    (0..dims.len())
+        .map(|index| dim(index).unwrap_or_default())
+        .collect()
+}
+
+impl fmt::Display for Factor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.size {
+            Some(size) => write!(formatter, "{}({size})", self.level.keyword()),
+            None => formatter.write_str(self.level.keyword()),
+        }
+    }
+}
+
+/// The spread and the places as the attribute has them.
+impl fmt::Display for Mapping {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dim = |factors: &Vec<Factor>| {
+            let factors = factors.iter().map(Factor::to_string).collect::<Vec<_>>();
+            format!("[{}]", factors.join(", "))
+        };
+        write!(
+            formatter,
+            "[{}]",
+            self.spread.iter().map(dim).collect::<Vec<_>>().join(", ")
+        )?;
+        if !self.keep.is_empty() {
+            let places = self.keep.iter().map(|place| place.keyword()).collect::<Vec<_>>();
+            write!(formatter, " keep [{}]", places.join(", "))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,347 @@
+//! What a mapping makes of a kernel's space: the dims that factors become, the old dims in terms of them, the guards.
+//!
+//! A run of neighbouring factors that threads take is one dim, and so is a run of registers; every other factor is a dim of
+//! its own. The kernel's tile thus has an axis for each run, and what a thread holds of it lies along axes of its own, which
+//! a reduction can combine without a word to other threads.
+
+use std::fmt::Display;
+
+use melior::ir::{AffineExpr, AffineMap, Location};
+use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole, HandOut, Level, ReduceOp};
+
+use super::mapping::{Factor, Mapping};
+use crate::{
+    kernel::{
+        space::Space,
+        space_rewrite::{NewDim, NewSpace},
+    },
+    mlir::{
+        affine::{Leaf, substitute},
+        context,
+        diagnostic::Diagnostic,
+        linear_form::LinearForm,
+    },
+};
+
+/// The most elements of the tile that one thread may hold: all of them are unrolled into its program, so that more would
+/// take minutes to compile, and a thread has registers for fewer.
+pub const ELEMENTS_PER_THREAD: i64 = 256;
+/// The most elements that all values of a kernel may have in one thread together, which bounds how long it takes to compile.
+const UNROLLED_OPS: i64 = 1 << 16;
+
+/// Why a mapping cannot be applied to a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It does not fit the kernel.
+    Wrong(String),
+    /// No pass applies it yet.
+    Unsupported(String),
+}
+
+impl Reason {
+    fn wrong(message: impl Display) -> Self {
+        Self::Wrong(message.to_string())
+    }
+
+    fn unsupported(message: impl Display) -> Self {
+        Self::Unsupported(message.to_string())
+    }
+
+    /// As an error at the kernel.
+    pub fn at<'c>(self, location: Location<'c>) -> Diagnostic<'c> {
+        match self {
+            Self::Wrong(message) => Diagnostic::user(location, message),
+            Self::Unsupported(message) => Diagnostic::unsupported(location, message),
+        }
+    }
+}
+
+/// The space that `mapping` makes of a kernel's.
+///
+/// # Errors
+///
+/// The mapping does not fit the space, or asks for what no pass applies.
+pub fn apply<'c>(space: &Space<'c, '_>, mapping: &Mapping) -> Result<NewSpace<'c>, Reason> {
+    if mapping.spread.len() != space.dims.len() {
+        return Err(Reason::wrong(format!(
+            "expected a schedule that spreads {} dims, got {}",
+            space.dims.len(),
+            mapping.spread.len()
+        )));
+    }
+    check_applied(space, mapping)?;
+    let mut new = NewSpace::default();
+    for (dim, factors) in mapping.spread.iter().enumerate() {
+        split(space, dim, factors, &mut new)?;
+    }
+    guard_parts(space, &mut new);
+    Ok(new)
+}
+
+/// Adds the guards of accesses that use a part of a split dim, by a quotient or a remainder of it. A guard concerns only what
+/// uses all of its dims; such an access is of points that exist where the guard holds with the other parts at 0.
+fn guard_parts<'c>(space: &Space<'c, '_>, new: &mut NewSpace<'c>) {
+    let context = context::of(space.location());
+    let composed = AffineMap::new(context, new.dims.len(), 0, &new.old_dims);
+    let largest = |dim: usize| {
+        let extent = new.dims[dim].extent;
+        extent.is_constant().then(|| extent.constant_value() - 1)
+    };
+    let mut added = Vec::new();
+    for access in space.accesses().unwrap_or_default() {
+        let coordinates = access
+            .coordinates
+            .iter()
+            .map(|coordinate| coordinate.compose(composed))
+            .collect::<Vec<_>>();
+        for [whole, extent] in &new.guards {
+            let parts = (0..new.dims.len()).filter(|dim| whole.is_function_of_dim(*dim));
+            let (used, unused) = parts.partition::<Vec<_>, _>(|dim| {
+                coordinates
+                    .iter()
+                    .any(|coordinate| coordinate.is_function_of_dim(*dim))
+            });
+            if used.is_empty() || unused.is_empty() {
+                continue;
+            }
+            let part = substitute(*whole, &mut |leaf| match leaf {
+                Leaf::Dim(dim) if used.contains(&dim) => AffineExpr::dim(context, dim),
+                Leaf::Dim(_) => AffineExpr::constant(context, 0),
+                Leaf::Symbol(symbol) => AffineExpr::symbol(context, symbol),
+            });
+            let reach = LinearForm::of(part, new.dims.len(), space.sizes.len()).and_then(|form| {
+                used.iter().try_fold(form.constant, |reach, dim| {
+                    reach.checked_add(largest(*dim)?.checked_mul(form.dims[*dim])?)
+                })
+            });
+            let holds = extent.is_constant() && reach.is_some_and(|reach| reach < extent.constant_value());
+            if !holds && !added.contains(&[part, *extent]) {
+                added.push([part, *extent]);
+            }
+        }
+    }
+    new.guards.extend(added);
+}
+
+/// Whether the passes can apply `mapping` to a kernel, splits included.
+///
+/// # Errors
+///
+/// See [`apply`].
+pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    let mut whole = mapping.clone();
+    for (dim, factors) in whole.spread.iter_mut().enumerate() {
+        let Some(split) = factors.iter().position(|factor| factor.level == Level::Split) else {
+            continue;
+        };
+        if factors.len() == 1 {
+            return Err(Reason::unsupported(format!(
+                "a split that takes all of dim {dim}; supported: parts of several points"
+            )));
+        }
+        // A part is a dim of the grid in the kernel that leaves partial results.
+        factors[split].level = Level::Grid;
+    }
+    apply(space, &whole).map(|_| ())
+}
+
+/// Refuses what no pass applies yet, and what takes too long to compile.
+fn check_applied(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    if mapping.extent(Level::Cluster) != 1 {
+        return Err(Reason::unsupported(
+            "clusters; supported: dims spread within a CTA",
+        ));
+    }
+    if mapping.bring != CopyMechanism::Load || mapping.stages != 1 || mapping.producer_warps != 0 {
+        return Err(Reason::unsupported(
+            "copies to shared memory; supported: bring = load, stages = 1, producer_warps = 0",
+        ));
+    }
+    if mapping.keep.contains(&CachePlace::Shared) {
+        return Err(Reason::unsupported(
+            "reads kept in shared memory; supported: register, l1, l2 and none",
+        ));
+    }
+    if mapping.hand_out != HandOut::Static {
+        return Err(Reason::unsupported("hand_out = dynamic; supported: static"));
+    }
+    if mapping.dependent_launch {
+        return Err(Reason::unsupported(
+            "dependent_launch = true; supported: dependent_launch = false",
+        ));
+    }
+    if mapping.keep.len() > 1 && mapping.keep.len() != space.buffers.len() {
+        return Err(Reason::wrong(format!(
+            "expected a place for each of {} buffers or one for all, got {}",
+            space.buffers.len(),
+            mapping.keep.len()
+        )));
+    }
+    check_kept(space, mapping)?;
+    let held = mapping.registers();
+    if held > ELEMENTS_PER_THREAD || held.saturating_mul(space.ops.len() as i64) > UNROLLED_OPS {
+        return Err(Reason::unsupported(format!(
+            "{held} elements of each value in a thread, in a kernel of {} ops; supported: {ELEMENTS_PER_THREAD}, and \
+             {UNROLLED_OPS} of all values together",
+            space.ops.len()
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses registers for what a loop reads step by step, and needs again once the loop has ended.
+fn check_kept(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    for crossing in space.crossings() {
+        let Ok(Some(access)) = space.access(space.ops[crossing.read]) else {
+            continue;
+        };
+        let Some(reduce) = ReduceOp::from_op(space.ops[crossing.reduction]) else {
+            continue;
+        };
+        let is_looped = |dim: &&usize| {
+            let steps =
+                |factor: &Factor| factor.level == Level::Loop && !is_one_step(space, mapping, **dim, factor);
+            mapping.spread[**dim].iter().any(steps)
+        };
+        let dims = access.dims();
+        let reduced = space.dims_reduced_by(reduce);
+        if let Some(dim) = reduced.intersection(&dims).find(is_looped)
+            && mapping.place(access.buffer) == CachePlace::Register
+        {
+            return Err(Reason::wrong(format!(
+                "expected keep = l1, l2 or none for buffer {}, whose elements along dim {dim} pass in a loop before they \
+                 are needed again, got register",
+                access.buffer
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a loop factor is known to have one step.
+fn is_one_step(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, factor: &Factor) -> bool {
+    match factor.size {
+        Some(size) => size == 1,
+        None => {
+            let sized = mapping.spread[dim]
+                .iter()
+                .filter_map(|factor| factor.size)
+                .fold(1_i64, i64::saturating_mul);
+            let extent = space.extents[dim];
+            extent.is_constant() && (1..=sized).contains(&extent.constant_value())
+        }
+    }
+}
+
+/// Adds the dims that the factors of one dim become.
+fn split<'c>(
+    space: &Space<'c, '_>,
+    dim: usize,
+    factors: &[Factor],
+    new: &mut NewSpace<'c>,
+) -> Result<(), Reason> {
+    let context = context::of(space.location());
+    let constant = |value: i64| AffineExpr::constant(context, value);
+    let extent = space.extents[dim];
+    let known = extent.is_constant().then(|| extent.constant_value());
+    let sized = factors
+        .iter()
+        .filter_map(|factor| factor.size)
+        .try_fold(1_i64, i64::checked_mul)
+        .ok_or_else(|| Reason::wrong(format!("factors of dim {dim} whose product exceeds 2^63")))?;
+    let rest = factors.iter().position(|factor| factor.size.is_none());
+    match (rest, known) {
+        (None, None) => {
+            return Err(Reason::wrong(format!(
+                "expected a factor without a size for dim {dim}, whose extent only the run knows"
+            )));
+        }
+        (None, Some(extent)) if sized < extent => {
+            return Err(Reason::wrong(format!(
+                "expected factors of dim {dim} that hold its {extent} points, got {sized}"
+            )));
+        }
+        (Some(position), None) if position > 0 => {
+            return Err(Reason::unsupported(format!(
+                "a factor without a size inside of others for dim {dim}, whose extent only the run knows; supported: \
+                 as the outermost factor"
+            )));
+        }
+        _ => {}
+    }
+
+    let mut runs = runs(factors)?;
+    if runs.is_empty() && known == Some(0) {
+        // Without a dim there would be a point.
+        runs.push(Run {
+            role: DimRole::Loop,
+            size: Some(0),
+        });
+    }
+    let mut stride = 1_i64;
+    let mut whole = constant(0);
+    let first = new.dims.len();
+    new.dims.extend(runs.iter().map(|run| NewDim {
+        extent: match run.size {
+            Some(size) => constant(size),
+            None => AffineExpr::ceil_div(extent, constant(sized)),
+        },
+        role: Some(run.role),
+    }));
+    for (position, run) in runs.iter().enumerate().rev() {
+        let own = AffineExpr::dim(context, first + position);
+        whole = own * constant(stride) + whole;
+        let size = run
+            .size
+            .or_else(|| known.map(|extent| extent.max(0).unsigned_abs().div_ceil(sized as u64) as i64));
+        // Only the outermost factor may be of a size that the run knows, and nothing is outside of it.
+        stride = stride.saturating_mul(size.unwrap_or(1));
+    }
+    new.old_dims.push(whole);
+    let is_exact = match (rest, known) {
+        (None, Some(extent)) => extent == sized,
+        // An extent of 0 is a multiple of everything, and yet has none of the tile's points.
+        (Some(_), Some(extent)) => extent > 0 && extent % sized == 0,
+        (_, None) => extent.is_multiple_of(sized),
+    };
+    if !is_exact {
+        new.guards.push([whole, extent]);
+    }
+    Ok(())
+}
+
+/// A dim to be: neighbouring factors of one role.
+struct Run {
+    role: DimRole,
+    size: Option<i64>,
+}
+
+fn runs(factors: &[Factor]) -> Result<Vec<Run>, Reason> {
+    let mut runs = Vec::<Run>::new();
+    for factor in factors {
+        let role = match factor.level {
+            Level::Grid => DimRole::Grid,
+            Level::Loop => DimRole::Loop,
+            Level::Cluster => DimRole::Cluster,
+            Level::Warp | Level::Lane => DimRole::Thread,
+            Level::Register | Level::Vector => DimRole::Register,
+            Level::Split => {
+                return Err(Reason::wrong(
+                    "expected no split factor in a kernel to be tiled; run norm-split-reductions first",
+                ));
+            }
+        };
+        if factor.size == Some(1) {
+            continue;
+        }
+        let joins = factor.is_in_tile() && runs.last().is_some_and(|run| run.role == role);
+        match (runs.last_mut(), factor.size) {
+            (Some(run), Some(size)) if joins => run.size = run.size.map(|other| other * size),
+            _ => runs.push(Run {
+                role,
+                size: factor.size,
+            }),
+        }
+    }
+    Ok(runs)
+}

@@ -1,0 +1,143 @@
+//! One op of the table of scalar ops as a kernel: its result for each element, and the sum of a row's results, into which a
+//! lane without an element must not come.
+
+use std::fmt::Write;
+
+use norma_bundle::{Element, ScalarOp};
+
+use super::{FUNCTION, kept, tensor, whole};
+use crate::case::Program;
+
+/// The type that memory holds for an element of type `element`: truths are bytes.
+pub fn memory(element: Element) -> Element {
+    match element {
+        Element::I1 => Element::I8,
+        element => element,
+    }
+}
+
+/// The program as a module.
+pub fn text(program: &Program, op: ScalarOp, signature: usize) -> String {
+    let row = op.row();
+    let Some((operands, result)) = row.signatures().into_iter().nth(signature) else {
+        return String::new();
+    };
+    // The last operand is `x`: that of a selection's first is a truth.
+    let inputs: Vec<(String, Element)> = operands
+        .iter()
+        .enumerate()
+        .map(|(index, element)| match index + 1 == operands.len() {
+            true => ("x".to_owned(), memory(*element)),
+            false => (format!("x{index}"), memory(*element)),
+        })
+        .collect();
+    let mut body = String::new();
+    let mut line = |text: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(body, "    {text}");
+    };
+    let mut names = Vec::new();
+    for ((name, stored), element) in inputs.iter().zip(&operands) {
+        let ty = tensor(&whole(program), *stored);
+        line(format!("%{name}_read = norm.read %{name}_in[%m0, %n0] : {ty}"));
+        names.push(format!("%{name}_read"));
+        if *element == Element::I1 {
+            line(format!("%{name}_bit = arith.trunci %{name}_read : i8 to i1"));
+            names.pop();
+            names.push(format!("%{name}_bit"));
+        }
+    }
+    if divides(op) {
+        let (divisor, ty) = (names[1].clone(), operands[1].name());
+        line(format!("%one = arith.constant 1 : {ty}"));
+        line(format!("%odd = arith.ori {divisor}, %one : {ty}"));
+        names[1] = "%odd".to_owned();
+    }
+    for text in application(op, &names, &operands, result) {
+        line(text);
+    }
+    let mut stored = "%value".to_owned();
+    if result == Element::I1 {
+        line("%byte = arith.extui %value : i1 to i8".to_owned());
+        stored = "%byte".to_owned();
+    }
+    let out = memory(result);
+    let ty = tensor(&whole(program), out);
+    line(format!("norm.write {stored}, %y_out[%m0, %n0] : {ty}"));
+    let summed = match (out.is_float(), out.bytes()) {
+        (true, 2) => Element::F32,
+        (false, 1) => Element::I32,
+        _ => out,
+    };
+    if summed != out {
+        let widen = if out.is_float() {
+            "arith.extf"
+        } else {
+            "arith.extsi"
+        };
+        line(format!(
+            "%wide = {widen} {stored} : {} to {}",
+            out.name(),
+            summed.name()
+        ));
+        stored = "%wide".to_owned();
+    }
+    let sums = tensor(&kept(program), summed);
+    line(format!(
+        "%total = norm.reduce add {stored} over(%n0) : {}",
+        summed.name()
+    ));
+    line(format!("norm.write %total, %sum_out[%m0] : {sums}"));
+    let list = |each: &dyn Fn(&str, &str) -> String| {
+        let all = inputs
+            .iter()
+            .map(|(name, element)| each(name, &tensor(&whole(program), *element)));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    let arguments = list(&|name, ty| format!("%{name}: {ty} {{norm.name = \"{name}\"}}"));
+    let bound = list(&|name, ty| format!("%{name}_in = %{name} : {ty}"));
+    format!(
+        "func.func @{FUNCTION}({arguments}) -> ({ty} {{norm.name = \"y\"}}, {sums} {{norm.name = \"sum\"}}) {{\n  \
+         %y, %sum = norm.compute({bound}) -> (%y_out : {ty}, %sum_out : {sums}) \
+         space(%m0 = dim(%x_in, 0), %n0 = {}) {{\n{body}  }}\n  return %y, %sum : {ty}, {sums}\n}}\n",
+        program.row()
+    )
+}
+
+/// Whether the op is undefined for a divisor of 0, which an odd one is not.
+fn divides(op: ScalarOp) -> bool {
+    matches!(
+        op,
+        ScalarOp::DivSI
+            | ScalarOp::DivUI
+            | ScalarOp::CeilDivSI
+            | ScalarOp::CeilDivUI
+            | ScalarOp::FloorDivSI
+            | ScalarOp::RemSI
+            | ScalarOp::RemUI
+    )
+}
+
+/// The op on `names`, with what its result `%value` takes besides.
+fn application(op: ScalarOp, names: &[String], operands: &[Element], result: Element) -> Vec<String> {
+    let name = op.row().name;
+    let (from, to) = (operands[0].name(), result.name());
+    let list = names.join(", ");
+    match op {
+        ScalarOp::CmpF => vec![format!("%value = {name} ult, {list} : {from}")],
+        ScalarOp::CmpI => vec![format!("%value = {name} slt, {list} : {from}")],
+        ScalarOp::ClampF => vec![format!(
+            "%value = {name} {} to [{}, {}] : {from}",
+            names[0], names[1], names[2]
+        )],
+        // One of the types is `index`, which memory does not hold.
+        ScalarOp::IndexCast | ScalarOp::IndexCastUI => vec![
+            format!("%index = {name} {list} : {from} to index"),
+            format!("%value = {name} %index : index to {to}"),
+        ],
+        _ if operands.len() == 1 && operands[0] != result => {
+            vec![format!("%value = {name} {list} : {from} to {to}")]
+        }
+        _ => vec![format!("%value = {name} {list} : {to}")],
+    }
+}

@@ -1,0 +1,61 @@
+// Outputs that leave out a kept dim which may be empty get a kernel without it.
+// RUN: norma-opt %s --split-input-file --norm-split-outputs | FileCheck %s
+
+// CHECK-LABEL: func.func @host(
+// CHECK-NEXT: norm.launch @both(%[[X:.*]], %[[W:.*]], %[[Y:.*]], %[[Z:.*]]) :
+// CHECK-NEXT: norm.launch @both_0(%[[X]], %[[W]], %[[Y]], %[[Z]]) :
+// CHECK-NEXT: return
+// CHECK: norm.kernel @both(
+// CHECK-SAME: space(%m = dim(%x, 0), %n = 8)
+// CHECK-NEXT: %[[V:.*]] = norm.read %x[%m]
+// CHECK-NEXT: norm.write %[[V]], %y[%m]
+// CHECK-NEXT: }
+// CHECK: norm.kernel @both_0(
+// CHECK-SAME: space(%n = 8)
+// CHECK-NEXT: %[[V:.*]] = norm.read %w[%n]
+// CHECK-NEXT: norm.write %[[V]], %z[%n]
+// CHECK-NEXT: }
+func.func @host(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>, %z: memref<8xf32>) {
+  norm.launch @both(%x, %w, %y, %z) : memref<?xf32>, memref<8xf32>, memref<?xf32>, memref<8xf32>
+  return
+}
+norm.kernel @both(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>, %z: memref<8xf32>)
+    space(%m = dim(%x, 0), %n = 8) {
+  %0 = norm.read %x[%m] : memref<?xf32>
+  norm.write %0, %y[%m] : memref<?xf32>
+  %1 = norm.read %w[%n] : memref<8xf32>
+  norm.write %1, %z[%n] : memref<8xf32>
+}
+
+// -----
+
+// The only output loses the dim, in the kernel that it is in.
+// CHECK-LABEL: norm.kernel @only(
+// CHECK-SAME: space(%n = 8)
+// CHECK-NEXT: norm.read %x[%n]
+// CHECK-NOT: norm.kernel
+norm.kernel @only(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<?xf32>) space(%m = dim(%z, 0), %n = 8) {
+  %0 = norm.read %x[%n] : memref<8xf32>
+  norm.write %0, %y[%n] : memref<8xf32>
+}
+
+// -----
+
+// A static dim has points, and a reduction over no points is its identity.
+// CHECK-LABEL: norm.kernel @static(
+// CHECK-SAME: space(%m = 4, %n = 8)
+// CHECK: norm.write %{{.*}}, %y[%n]
+// CHECK-NOT: norm.kernel @static_0
+norm.kernel @static(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<4x8xf32>) space(%m = 4, %n = 8) {
+  %0 = norm.read %x[%n] : memref<8xf32>
+  norm.write %0, %y[%n] : memref<8xf32>
+  norm.write %0, %z[%m, %n] : memref<4x8xf32>
+}
+// CHECK-LABEL: norm.kernel @reduced(
+// CHECK-SAME: space(%m = dim(%x, 0), %n = 8)
+// CHECK-NOT: norm.kernel
+norm.kernel @reduced(%x: memref<?x8xf32>, %s: memref<8xf32>) space(%m = dim(%x, 0), %n = 8) {
+  %0 = norm.read %x[%m, %n] : memref<?x8xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %s[%n] : memref<8xf32>
+}

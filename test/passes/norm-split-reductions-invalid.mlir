@@ -1,0 +1,42 @@
+// What norm-split-reductions refuses.
+// RUN: norma-opt %s --split-input-file --norm-split-reductions --verify-diagnostics
+
+// expected-error @below {{expected a reduction over dim 0, which the schedule splits}}
+norm.kernel @kept(%x: memref<64x8xf32>, %y: memref<64xf32>) space(%m = 64, %n = 8)
+    schedule(#norm.schedule<spread = [[loop, split(8)], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<64x8xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<64xf32>
+}
+
+// -----
+
+// expected-error @below {{unsupported: a split of dim 1, to which results of a reduction over it come back; supported: dims that are only reduced}}
+norm.kernel @revisited(%x: memref<64x8xf32>, %y: memref<64x8xf32>) space(%m = 64, %n = 8)
+    schedule(#norm.schedule<spread = [[grid], [loop, split(4)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<64x8xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  // expected-note @below {{here}}
+  %2 = arith.subf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<64x8xf32>
+}
+
+// -----
+
+// expected-error @below {{unsupported: a split of dim 0 without a size; supported: a number of parts}}
+norm.kernel @no_size(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n = 8)
+    schedule(#norm.schedule<spread = [[split, lane(4)], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<64x8xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<8xf32>
+}
+
+// -----
+
+// expected-error @below {{unsupported: a factor without a size inside of the split of dim 0, whose extent only the run knows}}
+norm.kernel @inner_rest(%x: memref<?x8xf32>, %y: memref<8xf32>) space(%m = dim(%x, 0), %n = 8)
+    schedule(#norm.schedule<spread = [[split(4), loop], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x8xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<8xf32>
+}

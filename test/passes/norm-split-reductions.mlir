@@ -1,0 +1,79 @@
+// What norm-split-reductions guarantees, one rule a function.
+// RUN: norma-opt %s --split-input-file --norm-split-reductions | FileCheck %s
+
+// The description's example: a part of the dim is a dim of its own, its results are in scratch, and a second kernel reduces
+// them.
+// CHECK-LABEL: func.func @sum(
+// CHECK-SAME: %[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<64xf32>)
+// CHECK-NEXT: %[[P:.*]] = memref.alloc() {alignment = 256 : i64, norm.name = "partial0", norm.scratch} : memref<8x64xf32>
+// CHECK-NEXT: norm.launch @sum_0(%[[X]], %[[P]]) : memref<?x64xf32>, memref<8x64xf32>
+// CHECK-NEXT: norm.launch @sum_0_finish(%[[Y]], %[[P]]) : memref<64xf32>, memref<8x64xf32>
+func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {
+  norm.launch @sum_0(%x, %y) : memref<?x64xf32>, memref<64xf32>
+  return
+}
+// CHECK: norm.kernel @sum_0(%[[X:.*]]: memref<?x64xf32>, %[[P:.*]]: memref<8x64xf32>)
+// CHECK-SAME: space(%[[Q:.*]] = dim(%{{.*}}, 0) ceildiv 8, %[[S:.*]] = 8, %[[N:.*]] = 64) where(%[[Q]] * 8 + %[[S]] < dim(%{{.*}}, 0))
+// CHECK-SAME: spread = {{\[\[}}loop], [grid], [lane(32), vector(2)]]
+// CHECK-NEXT: %[[V:.*]] = norm.read %{{.*}}[%[[Q]] * 8 + %[[S]], %[[N]]]
+// CHECK-NEXT: %[[R:.*]] = norm.reduce add %[[V]] over(%[[Q]]) : f32
+// CHECK-NEXT: norm.write %[[R]], %{{.*}}[%[[S]], %[[N]]] : memref<8x64xf32>
+// CHECK: norm.kernel @sum_0_finish(%{{.*}}: memref<64xf32>, %{{.*}}: memref<8x64xf32>) space(%[[S:.*]] = 8, %[[N:.*]] = 64) {
+// CHECK-NEXT: %[[V:.*]] = norm.read %{{.*}}[%[[S]], %[[N]]] : memref<8x64xf32>
+// CHECK-NEXT: %[[R:.*]] = norm.reduce add %[[V]] over(%[[S]]) : f32
+// CHECK-NEXT: norm.write %[[R]], %{{.*}}[%[[N]]] : memref<64xf32>
+norm.kernel @sum_0(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, split(8)], [lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<64xf32>
+}
+
+// -----
+
+// What does not hang on the reduction stays in the first kernel, and what does is computed in the second, which reads what it
+// needs for it.
+// CHECK-LABEL: norm.kernel @gradient(
+// CHECK: norm.write %{{.*}} : memref<?x64xf32>
+// CHECK: norm.reduce add
+// CHECK: norm.write %{{.*}} : memref<4x64xf32>
+// CHECK-LABEL: norm.kernel @gradient_finish(
+// CHECK-SAME: %{{.*}}: memref<64xf32>, %{{.*}}: memref<64xf32>, %{{.*}}: memref<4x64xf32>)
+// CHECK-NEXT: norm.read %{{.*}} : memref<64xf32>
+// CHECK-NEXT: norm.read %{{.*}} : memref<4x64xf32>
+// CHECK-NEXT: norm.reduce add
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: norm.write %{{.*}} : memref<64xf32>
+// CHECK-NOT: norm.write
+norm.kernel @gradient(%x: memref<?x64xf32>, %w: memref<64xf32>, %dx: memref<?x64xf32>, %dw: memref<64xf32>)
+    space(%m = dim(%x, 0), %n = 64) schedule(#norm.schedule<spread = [[loop, split(4)], [lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.read %w[%n] : memref<64xf32>
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %dx[%m, %n] : memref<?x64xf32>
+  %3 = norm.reduce add %0 over(%m) : f32
+  %4 = arith.mulf %3, %1 : f32
+  norm.write %4, %dw[%n] : memref<64xf32>
+}
+
+// -----
+
+// Each value of a combiner has scratch of its own; parts that divide the dim need no guard.
+// CHECK-LABEL: norm.kernel @pair(
+// CHECK-NOT: where
+// CHECK: norm.write %{{.*}}#0, %{{.*}} : memref<4x8xf32>
+// CHECK-NEXT: norm.write %{{.*}}#1, %{{.*}} : memref<4x8xf32>
+// CHECK-LABEL: norm.kernel @pair_finish(
+// CHECK: norm.reduce %{{.*}}, %{{.*}} over(%{{.*}}) identity [0.000000e+00 : f32, 0.000000e+00 : f32]
+norm.kernel @pair(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n = 8)
+    schedule(#norm.schedule<spread = [[split(4), loop, lane(4)], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<64x8xf32>
+  %1:2 = norm.reduce %0, %0 over(%m) identity [0.0 : f32, 0.0 : f32] : f32, f32 combine {
+  ^bb0(%a0: f32, %b0: f32, %a1: f32, %b1: f32):
+    %a = arith.addf %a0, %a1 : f32
+    %b = arith.addf %b0, %b1 : f32
+    norm.yield %a, %b : f32, f32
+  }
+  %2 = arith.subf %1#0, %1#1 : f32
+  norm.write %2, %y[%n] : memref<8xf32>
+}
