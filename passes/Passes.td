@@ -400,6 +400,60 @@ def NormPersistentReduction : RustPass<"norm-persistent-reduction"> {
   let dependentDialects = ["arith"];
 }
 
+def NormMergeReductions : RustPass<"norm-merge-reductions"> {
+  let summary = "Carry reductions that wait for another along with it";
+  let description = [{
+    **Requires** kernels with roles, as `norm-tile` leaves them.
+
+    **Guarantees**, for kernels whose schedule has `merge_reductions`, that no
+    sum over a loop waits for a reduction over the same dims where partial
+    results of both can be combined: sums of exponentials of the distance to a
+    maximum or minimum (online softmax), and sums of squares of the distance to
+    what a sum gives (Chan's update). What a thread holds in a step is reduced
+    with a reference of its own, the steps by a combiner that changes the
+    reference, and the threads, behind the loop, by one reduction after the
+    other. Results are equal up to rounding.
+
+    **Leaves alone** reductions over tiles alone, sums with any other dependence,
+    and kernels whose schedule does not have the parameter.
+
+    ```mlir
+    norm.kernel @denominator(%x: memref<?x4096xf32>, %y: memref<?xf32>)
+        space(%m = dim(%x, 0) : grid, %c = 16 : loop, %t = 256 : thread)
+        schedule(#norm.schedule<spread = [[grid], [loop, warp(8), lane(32)]], keep = [l2], merge_reductions = true>) {
+      %0 = norm.read %x[%m, %c * 256 + %t] : memref<?x4096xf32>
+      %1 = norm.reduce max %0 over(%c, %t) : f32
+      %2 = arith.subf %0, %1 : f32
+      %3 = math.exp %2 : f32
+      %4 = norm.reduce add %3 over(%c, %t) : f32
+      norm.write %4, %y[%m] : memref<?xf32>
+    }
+    ==>
+    norm.kernel @denominator(%x: memref<?x4096xf32>, %y: memref<?xf32>)
+        space(%m = dim(%x, 0) : grid, %c = 16 : loop, %t = 256 : thread)
+        schedule(#norm.schedule<spread = [[grid], [loop, warp(8), lane(32)]], keep = [l2], merge_reductions = true>) {
+      %0 = norm.read %x[%m, %c * 256 + %t] : memref<?x4096xf32>
+      %1 = ... 0 where %0 is -inf, %0 elsewhere
+      %2 = arith.subf %0, %1 : f32
+      %3 = math.exp %2 : f32
+      %4:2 = norm.reduce %0, %3 over(%c) identity [0xFF800000 : f32, 0.0 : f32] : f32, f32 combine {
+      ^bb0(%m0: f32, %s0: f32, %m1: f32, %s1: f32):
+        %max = arith.maximumf %m0, %m1 : f32
+        %sum = ... %s0 * exp(%m0 - %max) + %s1 * exp(%m1 - %max)
+        norm.yield %max, %sum : f32, f32
+      }
+      %5 = norm.reduce max %4#0 over(%t) : f32
+      %6 = ... %4#1 * exp(%4#0 - %5)
+      %7 = norm.reduce add %6 over(%t) : f32
+      %8 = ... %7, or NaN where %5 is infinite
+      norm.write %8, %y[%m] : memref<?xf32>
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numMerged", "num-merged", "Sums that need not wait any more">];
+  let dependentDialects = ["arith", "math"];
+}
+
 def NormCacheInputs : RustPass<"norm-cache-inputs"> {
   let summary = "Cache reused inputs and compute again what hangs on them";
   let description = [{

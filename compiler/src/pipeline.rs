@@ -44,6 +44,8 @@ const STEPS: &[Step] = &[
         passes: &[
             "norm-tile",
             "norm-persistent-reduction",
+            // Loops of one step are gone, so that what is resident is left as it is.
+            "norm-merge-reductions",
             "norm-cache-inputs",
             "norm-hoist-reads",
         ],

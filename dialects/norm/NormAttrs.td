@@ -111,6 +111,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: an atomic counter does |
     | `dependent_launch` | | programmatic dependent launch: start before the previous kernel has ended |
     | `early_reads` | | reads that only later phases need are issued before the first reduction as well |
+    | `merge_reductions` | | a reduction that waits for another over the same loops joins it in one pass, where partial results of both can be combined (`norm-merge-reductions`) |
     | `min_ctas_per_sm` | CTAs | bounds registers so that an SM holds as many; 0 for no bound |
 
     Constraints:
@@ -141,11 +142,12 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     DefaultValuedParameter<"::mlir::norm::HandOut", "::mlir::norm::HandOut::Static">:$hand_out,
     DefaultValuedParameter<"bool", "false">:$dependent_launch,
     DefaultValuedParameter<"bool", "false">:$early_reads,
+    DefaultValuedParameter<"bool", "false">:$merge_reductions,
     DefaultValuedParameter<"int64_t", "0">:$min_ctas_per_sm
   );
   let assemblyFormat = [{
     `<` `spread` `=` custom<Spread>($spread) (`,` struct(custom<Places>($keep), $bring, $stages, $producer_warps,
-    $hand_out, $dependent_launch, $early_reads, $min_ctas_per_sm)^)? `>`
+    $hand_out, $dependent_launch, $early_reads, $merge_reductions, $min_ctas_per_sm)^)? `>`
   }];
   let genVerifyDecl = 1;
 }

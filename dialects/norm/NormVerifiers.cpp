@@ -20,7 +20,7 @@ using namespace mlir::norm;
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayAttr spread,
                                    ArrayRef<int64_t> keep, CopyMechanism, int64_t stages, int64_t producerWarps,
-                                   HandOut, bool, bool, int64_t minCtasPerSm) {
+                                   HandOut, bool, bool, bool, int64_t minCtasPerSm) {
   // The most of each level, by C2; a saturating product cannot come back below it.
   struct Bound {
     Level level;

@@ -129,12 +129,13 @@ fn attributes_round_trip_their_parameters() {
         norm::HandOut::Static,
         true,
         false,
+        true,
         4,
     );
     assert_eq!(
         schedule.to_string(),
         "#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [register, l2], dependent_launch = true, \
-         min_ctas_per_sm = 4>"
+         merge_reductions = true, min_ctas_per_sm = 4>"
     );
     let parsed =
         ScheduleAttr::try_from(melior::ir::Attribute::parse(&context, &schedule.to_string()).unwrap());
@@ -145,9 +146,10 @@ fn attributes_round_trip_their_parameters() {
         (
             schedule.dependent_launch(),
             schedule.early_reads(),
+            schedule.merge_reductions(),
             schedule.min_ctas_per_sm()
         ),
-        (true, false, 4)
+        (true, false, true, 4)
     );
 
     let blocked = gl::BlockedAttr::get(&context, &[1, 8], &[1, 32], &[1, 4], &[1, 0], &[]);

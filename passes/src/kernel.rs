@@ -1,5 +1,6 @@
 //! What passes ask of a `norm.kernel`: its iteration space, data flow and accesses, and how to give it another space.
 
+pub mod homomorphism;
 pub mod nests;
 pub mod scalar_ops;
 pub mod signature;

@@ -5,6 +5,7 @@ pub(crate) mod decompose;
 pub(crate) mod form_kernels;
 pub(crate) mod hoist_reads;
 mod kernel_names;
+pub(crate) mod merge_reductions;
 pub(crate) mod normalize_space;
 pub(crate) mod persistent_reduction;
 pub(crate) mod select_schedule;

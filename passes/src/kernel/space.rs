@@ -208,6 +208,14 @@ impl<'c, 'a> Space<'c, 'a> {
         self.facts.get(&key(value)).map_or(0, |facts| facts.phase)
     }
 
+    /// Positions of all reductions that a value depends on.
+    pub fn waits_for(&self, value: Value<'c, 'a>) -> BTreeSet<usize> {
+        self.facts
+            .get(&key(value))
+            .map(|facts| facts.reductions.clone())
+            .unwrap_or_default()
+    }
+
     /// The phase in which an op can first run: the latest of its operands.
     pub fn phase_of_op(&self, op: OperationRef<'c, 'a>) -> usize {
         op.operands()

@@ -215,8 +215,17 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
     } else {
         &[&[]]
     };
+    // A sum that need not wait for another reduction over the same loops saves a pass, and costs instructions in each step.
+    let can_merge = facts
+        .reductions
+        .iter()
+        .any(|reduction| reduction.follows.is_some() && looped.iter().any(|dim| reduction.over[*dim]));
+    let merges: &[bool] = if can_merge { &[true, false] } else { &[false] };
     for split in splits {
-        for places in places {
+        for (places, merge_reductions) in places
+            .iter()
+            .flat_map(|places| merges.iter().map(move |merge| (places, *merge)))
+        {
             let spread = (0..tile.len()).map(|dim| {
                 let mut factors = Vec::new();
                 if facts.dims[dim].usage == Use::Kept {
@@ -241,6 +250,7 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             });
             let mut mapping = Mapping::new(spread.collect());
             mapping.keep = places.to_vec();
+            mapping.merge_reductions = merge_reductions;
             let widest = facts.lead().map_or(0, |lead| lead.vector * lead.bytes);
             mapping.early_reads = widest >= ACCESS_BYTES as u64 && looped.is_empty();
             all.push(mapping);

@@ -4,6 +4,8 @@
 //! Each term is a known loss, fitted to measurements on an H200; docs/schedule.md has the figures and what is left out. Only
 //! differences between candidates for the same kernel mean anything.
 
+use std::collections::BTreeSet;
+
 use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::{ACCESS_BYTES, SM_90A, Target, WARP_SIZE};
 
@@ -103,6 +105,9 @@ const KERNEL_US: f64 = 2.3;
 const ISSUE_PER_SM: f64 = 4.0 * 1.755e9 * 0.7;
 /// Instructions of one op of the body on one element: conversions, addresses and predicates included.
 const INSTRUCTIONS_PER_OP: f64 = 1.2;
+
+/// Ops that combine two partial results of merged reductions: two exponentials, or the weights of two means, and selects.
+const OPS_PER_MERGE: f64 = 24.0;
 
 /// The expected cost of a candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -368,7 +373,7 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
         target,
         bytes,
     );
-    let issue = 1e6 * facts.work * INSTRUCTIONS_PER_OP
+    let issue = 1e6 * (facts.work + merging_work(facts, mapping, &dims)) * INSTRUCTIONS_PER_OP
         / (f64::from(WARP as u32) * ISSUE_PER_SM * sms * busy * live_lanes.max(0.01));
     let parts = mapping.extent(Level::Split) as f64;
     let scratch = facts
@@ -447,18 +452,11 @@ fn again(
     }
     let crosses_warps = (0..dims.len()).any(|dim| is_looped(dim) && dims[dim].warps > 1);
     let within_warp = if crosses_warps { 0.0 } else { AGAIN_WITHIN_WARP };
-    let mut phases = facts
-        .reductions
-        .iter()
-        .filter(|reduction| (0..dims.len()).any(|dim| reduction.over[dim] && is_looped(dim)))
-        .map(|reduction| reduction.phase)
-        .collect::<Vec<_>>();
-    phases.sort_unstable();
-    phases.dedup();
-    let passes = phases.len() as f64;
+    let in_loop = |reduction: &Reduction| (0..dims.len()).any(|dim| reduction.over[dim] && is_looped(dim));
     let mut lost = 0.0;
     for access in facts.accesses.iter().filter(|access| access.is_reused) {
-        let share = passes * access.total_bytes(&facts.dims) / bytes;
+        let passes = passes(facts, access, mapping.merge_reductions, &in_loop);
+        let share = passes.saturating_sub(1) as f64 * access.total_bytes(&facts.dims) / bytes;
         let row = dims
             .iter()
             .zip(&access.uses)
@@ -481,6 +479,52 @@ fn again(
             };
     }
     lost
+}
+
+/// Ops that combining partial results of merged reductions takes beyond the reductions themselves, in all threads and steps.
+fn merging_work(facts: &Facts, mapping: &Mapping, dims: &[Spread]) -> f64 {
+    let is_merged = |reduction: &&Reduction| {
+        let is_looped = (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].is_looped);
+        mapping.merge_reductions && reduction.follows.is_some() && is_looped
+    };
+    let combinations = |reduction: &Reduction| {
+        (0..dims.len())
+            .map(|dim| match (reduction.over[dim], reduction.keeps[dim]) {
+                (true, _) => dims[dim].extent as f64 / dims[dim].registers as f64,
+                (false, true) => dims[dim].extent as f64,
+                (false, false) => 1.0,
+            })
+            .product::<f64>()
+    };
+    let merged = facts.reductions.iter().filter(is_merged);
+    merged.map(combinations).sum::<f64>() * OPS_PER_MERGE
+}
+
+/// How many loops over reduced dims read an access, one after the other: as many as there are different numbers of loops that
+/// what needs it has to wait for.
+fn passes(facts: &Facts, access: &Access, is_merged: bool, in_loop: &impl Fn(&Reduction) -> bool) -> usize {
+    // A reduction waits for earlier ones alone, so that their numbers of loops are known.
+    let mut ends = Vec::<usize>::new();
+    let starts = |waits_for: &BTreeSet<usize>, follows: Option<usize>, ends: &[usize]| {
+        let follows = follows.filter(|_| is_merged);
+        let waits = waits_for.iter().filter(|reduction| Some(**reduction) != follows);
+        waits
+            .filter_map(|reduction| ends.get(*reduction))
+            .copied()
+            .max()
+            .unwrap_or(0)
+    };
+    for reduction in &facts.reductions {
+        let start = starts(&reduction.waits_for, reduction.follows, &ends);
+        ends.push(start + usize::from(in_loop(reduction)));
+    }
+    let needs = access.needed_by.iter().map(|need| {
+        let follows = need
+            .reduction
+            .and_then(|reduction| facts.reductions.get(reduction)?.follows);
+        starts(&need.waits_for, follows, &ends)
+    });
+    needs.collect::<BTreeSet<_>>().len()
 }
 
 /// The shares of the sectors' bytes that one request of a warp uses, and that the CTA uses while it holds a tile; and the
@@ -570,7 +614,7 @@ mod tests {
     use norma_targets::{SM_90A, TARGETS};
 
     use super::{super::candidates::candidates, *};
-    use crate::schedule::facts::Dim;
+    use crate::schedule::facts::{Dim, Need};
 
     fn dim(extent: u64, usage: Use, is_revisited: bool) -> Dim {
         Dim {
@@ -591,6 +635,14 @@ mod tests {
             vector,
             contributes: false,
             is_reused: false,
+            needed_by: Vec::new(),
+        }
+    }
+
+    fn need(reduction: Option<usize>, waits_for: &[usize]) -> Need {
+        Need {
+            reduction,
+            waits_for: waits_for.iter().copied().collect(),
         }
     }
 
@@ -608,6 +660,7 @@ mod tests {
                 Access {
                     contributes: true,
                     is_reused: true,
+                    needed_by: vec![need(Some(0), &[]), need(None, &[0])],
                     ..access(0, false, bytes, &row, vector)
                 },
                 access(1, false, bytes, &[0, 1], vector),
@@ -617,7 +670,8 @@ mod tests {
                 over: vec![false, true],
                 keeps: vec![true, false],
                 bytes: 4,
-                phase: 0,
+                waits_for: BTreeSet::new(),
+                follows: None,
             }],
             buffers: 3,
             work: (9 * rows * extent) as f64,
@@ -639,7 +693,8 @@ mod tests {
                 over: vec![true, false],
                 keeps: vec![false, true],
                 bytes: 4,
-                phase: 0,
+                waits_for: BTreeSet::new(),
+                follows: None,
             }],
             buffers: 2,
             work: (3 * rows * columns) as f64,
@@ -694,6 +749,27 @@ mod tests {
         assert_eq!(place(32768), Some(vec![CachePlace::L1]));
         assert_eq!(place(65536), Some(vec![CachePlace::L1]));
         assert_eq!(place(1 << 20), Some(vec![CachePlace::L2]));
+    }
+
+    #[test]
+    fn a_row_is_passed_over_once_for_each_reduction_that_has_to_be_waited_for() {
+        let mut facts = rms_norm(16, 1 << 16, 2);
+        let in_loop = |_: &Reduction| true;
+        let count = |facts: &Facts, is_merged| passes(facts, &facts.accesses[0], is_merged, &in_loop);
+        assert_eq!(count(&facts, false), 2);
+        // Softmax: a sum that follows a maximum, and a write behind both.
+        facts.reductions.push(Reduction {
+            waits_for: [0].into(),
+            follows: Some(0),
+            ..facts.reductions[0].clone()
+        });
+        facts.accesses[0].needed_by = vec![need(Some(0), &[]), need(Some(1), &[0]), need(None, &[0, 1])];
+        assert_eq!(count(&facts, false), 3);
+        assert_eq!(count(&facts, true), 2);
+        assert_eq!(
+            passes(&facts, &facts.accesses[0], true, &|_: &Reduction| false),
+            1
+        );
     }
 
     #[test]

@@ -3,15 +3,20 @@
 //! Two kernels with the same facts get the same schedule. Where only the run knows an extent, a nominal one stands for it:
 //! the choice may then be a poor one for other sizes, never a wrong one.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use melior::{
     Error,
-    ir::{OperationRef, operation::OperationLike},
+    ir::{OperationRef, Value, operation::OperationLike},
 };
-use norma_dialects::norm::ReduceOp;
+use norma_dialects::norm::{ReduceOp, WriteOp};
 use norma_targets::ACCESS_BYTES;
 
 use crate::{
-    kernel::space::{DimSet, Space, Strides},
+    kernel::{
+        homomorphism,
+        space::{DimSet, Space, Strides},
+    },
     mlir::types,
 };
 
@@ -65,6 +70,17 @@ pub struct Access {
     pub contributes: bool,
     /// Whether it is needed again behind a reduction that it contributes to.
     pub is_reused: bool,
+    /// For each write and reduction that needs the element itself, and not what was reduced of it.
+    pub needed_by: Vec<Need>,
+}
+
+/// Something that a loop may have to do: a write, or a reduction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Need {
+    /// Its position among the reductions, if it is one.
+    pub reduction: Option<usize>,
+    /// Positions of the reductions that it waits for.
+    pub waits_for: BTreeSet<usize>,
 }
 
 impl Access {
@@ -93,8 +109,10 @@ pub struct Reduction {
     pub keeps: Vec<bool>,
     /// Bytes of one result: of all values together.
     pub bytes: u64,
-    /// Reductions that have to be complete before it can start.
-    pub phase: usize,
+    /// Positions of the reductions that have to be complete before it can start.
+    pub waits_for: BTreeSet<usize>,
+    /// Of those the one that it need not wait for where the schedule merges reductions.
+    pub follows: Option<usize>,
 }
 
 /// A kernel's facts.
@@ -120,10 +138,32 @@ impl Facts {
     /// The kernel is not one that its verifier accepts.
     pub fn of(space: &Space<'_, '_>) -> Result<Self, Error> {
         let count = space.dims.len();
+        // By its position in the body, the position of each reduction among the reductions.
+        let numbers = (0..space.ops.len())
+            .filter(|position| ReduceOp::from_op(space.ops[*position]).is_some())
+            .enumerate()
+            .map(|(number, position)| (position, number))
+            .collect::<BTreeMap<_, _>>();
+        let waits_for = |values: &[Value<'_, '_>]| -> BTreeSet<usize> {
+            let positions = values.iter().flat_map(|value| space.waits_for(*value));
+            positions
+                .filter_map(|position| numbers.get(&position).copied())
+                .collect()
+        };
+        let groups = homomorphism::groups(space);
+        let lead_of = |reduction: usize| {
+            let leads = |group: &&homomorphism::Group<'_, '_>| {
+                let mut followers = group.followers.iter();
+                followers.any(|follower| numbers.get(&follower.position) == Some(&reduction))
+            };
+            let group = groups.iter().find(leads)?;
+            numbers.get(&group.lead).copied()
+        };
         let reductions = space
             .reductions()
             .into_iter()
-            .map(|reduce| {
+            .enumerate()
+            .map(|(number, reduce)| {
                 let over = space.dims_reduced_by(reduce);
                 let kept = reduce
                     .results()
@@ -140,11 +180,8 @@ impl Facts {
                             types::element_bytes(melior::ir::ValueLike::r#type(value)).unwrap_or(8) as u64
                         })
                         .sum(),
-                    phase: values
-                        .iter()
-                        .map(|value| space.phase_of(*value))
-                        .max()
-                        .unwrap_or(0),
+                    waits_for: waits_for(&values),
+                    follows: lead_of(number),
                 }
             })
             .collect::<Vec<_>>();
@@ -154,6 +191,25 @@ impl Facts {
         let multiples = (0..count)
             .map(|dim| space.extent_multiple(dim))
             .collect::<Vec<_>>();
+        let roots = space
+            .ops
+            .iter()
+            .enumerate()
+            .filter(|(_, op)| ReduceOp::from_op(**op).is_some() || WriteOp::from_op(**op).is_some())
+            .map(|(position, op)| (numbers.get(&position).copied(), op.operands().collect::<Vec<_>>()))
+            .collect::<Vec<_>>();
+        let needed_by = |read: usize| {
+            let needs = |(_, operands): &&(Option<usize>, Vec<Value<'_, '_>>)| {
+                operands
+                    .iter()
+                    .any(|operand| space.leaves(*operand).contains(&read))
+            };
+            let need = |(reduction, operands): &(Option<usize>, Vec<Value<'_, '_>>)| Need {
+                reduction: *reduction,
+                waits_for: waits_for(operands),
+            };
+            roots.iter().filter(needs).map(need).collect()
+        };
         let accesses = space
             .ops
             .iter()
@@ -188,6 +244,7 @@ impl Facts {
                     vector: vector as u64,
                     contributes: contributing.contains(&position),
                     is_reused: reused.contains(&position),
+                    needed_by: needed_by(position),
                 })
             })
             .collect::<Result<Vec<_>, Error>>()?;

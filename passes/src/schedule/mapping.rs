@@ -64,6 +64,8 @@ pub struct Mapping {
     pub dependent_launch: bool,
     /// Whether all reads are issued before the first reduction.
     pub early_reads: bool,
+    /// Whether reductions over the same loops share a pass where partial results of both can be combined.
+    pub merge_reductions: bool,
     /// CTAs that an SM should hold, 0 for no bound.
     pub min_ctas_per_sm: i64,
 }
@@ -80,6 +82,7 @@ impl Mapping {
             hand_out: HandOut::Static,
             dependent_launch: false,
             early_reads: false,
+            merge_reductions: false,
             min_ctas_per_sm: 0,
         }
     }
@@ -99,6 +102,7 @@ impl Mapping {
             hand_out: schedule.hand_out(),
             dependent_launch: schedule.dependent_launch(),
             early_reads: schedule.early_reads(),
+            merge_reductions: schedule.merge_reductions(),
             min_ctas_per_sm: schedule.min_ctas_per_sm(),
         }
     }
@@ -128,6 +132,7 @@ impl Mapping {
             self.hand_out,
             self.dependent_launch,
             self.early_reads,
+            self.merge_reductions,
             self.min_ctas_per_sm,
         )
     }
@@ -210,6 +215,9 @@ impl fmt::Display for Mapping {
         if !self.keep.is_empty() {
             let places = self.keep.iter().map(|place| place.keyword()).collect::<Vec<_>>();
             write!(formatter, " keep [{}]", places.join(", "))?;
+        }
+        if self.merge_reductions {
+            write!(formatter, " merge_reductions")?;
         }
         Ok(())
     }

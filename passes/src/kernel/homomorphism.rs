@@ -1,0 +1,503 @@
+//! Reductions that need not wait for one another, because partial results of both can be combined.
+//!
+//! Softmax needs the maximum of a row before the sum of `exp(x - max)`, and a variance the mean before the sum of `(x - mean)^2`:
+//! two passes over the row. But the second result is known for another reference than the final one up to a simple function: a sum
+//! of exponentials with a smaller maximum is the same sum times a factor, and squares around another mean are larger by the number
+//! of points times the square of the difference. So both can be had for parts of the row, each with the part's own reference,
+//! and the parts be combined, in one pass.
+//!
+//! What makes that possible is a property of the scalar program between the two reductions, which this module derives. With `u`
+//! what the first reduction takes, and `v` the one value behind it that the second one's operand depends on it through:
+//!
+//! - the operand is `exp(k (u - v) + a) b`, of a maximum with positive `k` or a minimum with negative `k`, where `a` and `b` do not
+//!   depend on `v`: another reference `w` in the place of `v` multiplies the sum by `exp(k (v - w))`;
+//! - the operand is `k (u - v)^2`, of a sum: with `n` points of mean `m` it is the sum of squares around `m` and `n (m - v)^2`
+//!   (Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979).
+//!
+//! The first kind is that of Milakov and Gimelshein, Online normalizer calculation for softmax, 2018. A sum of squares together with
+//! a sum, of which the variance is the difference, would be a third: it cancels, so it is never made.
+
+use std::collections::BTreeSet;
+
+use melior::ir::{
+    OperationRef, Value, ValueLike,
+    attribute::{FloatAttribute, IntegerAttribute},
+    operation::OperationLike,
+};
+use norma_dialects::{
+    norm::{ReduceKind, ReduceOp},
+    op_name,
+};
+
+use super::space::{DimSet, Space};
+use crate::mlir::types;
+
+/// What an exponential is taken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// `math.exp`.
+    E,
+    /// `math.exp2`.
+    Two,
+}
+
+impl Base {
+    /// The op's full name.
+    pub fn op(self) -> &'static str {
+        match self {
+            Self::E => "math.exp",
+            Self::Two => "math.exp2",
+        }
+    }
+
+    fn of(name: &str) -> Option<Self> {
+        [Self::E, Self::Two].into_iter().find(|base| base.op() == name)
+    }
+}
+
+/// How a sum depends on its reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Dependence {
+    /// Its terms are `base^(rate (u - v))` times what does not depend on `v`.
+    Exponential {
+        /// The exponential's base.
+        base: Base,
+        /// The factor of the exponent: positive behind a maximum, negative behind a minimum.
+        rate: f64,
+    },
+    /// Its terms are `factor (u - v)^2`.
+    Squares {
+        /// The factor of all terms.
+        factor: f64,
+    },
+}
+
+/// A sum that need not wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Follower<'c, 'a> {
+    /// Its position in the body.
+    pub position: usize,
+    /// The value that it depends on the first reduction through. It does not vary over the reduced dims.
+    pub reference: Value<'c, 'a>,
+    /// How.
+    pub dependence: Dependence,
+}
+
+/// A reduction, and the sums that need not wait for it.
+#[derive(Clone, Debug)]
+pub struct Group<'c, 'a> {
+    /// The position of the first reduction: a maximum or minimum with exponentials behind it, or a sum with squares.
+    pub lead: usize,
+    /// At least one.
+    pub followers: Vec<Follower<'c, 'a>>,
+}
+
+/// Every group of a kernel, in the order of their first reductions. A reduction belongs to one at most.
+pub fn groups<'c, 'a>(space: &Space<'c, 'a>) -> Vec<Group<'c, 'a>> {
+    let mut groups = Vec::new();
+    let mut taken = BTreeSet::new();
+    for lead in 0..space.ops.len() {
+        let Some(analysis) = Analysis::of(space, lead).filter(|_| !taken.contains(&lead)) else {
+            continue;
+        };
+        let followers = (lead + 1..space.ops.len())
+            .filter(|position| !taken.contains(position))
+            .filter_map(|position| analysis.follower(position))
+            .collect::<Vec<_>>();
+        if !followers.is_empty() {
+            taken.insert(lead);
+            taken.extend(followers.iter().map(|follower| follower.position));
+            groups.push(Group { lead, followers });
+        }
+    }
+    groups
+}
+
+/// How a value depends on the reference `v` and on `u`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Class {
+    /// `of_u * u + of_v * v`, plus what depends on neither if `rest`.
+    Linear { of_u: f64, of_v: f64, rest: bool },
+    /// See [`Dependence`].
+    Of(Dependence),
+}
+
+impl Class {
+    /// What does not depend on the reference, and is not known to be a multiple of `u`.
+    const FREE: Self = Self::Linear {
+        of_u: 0.0,
+        of_v: 0.0,
+        rest: true,
+    };
+
+    fn is_free(self) -> bool {
+        matches!(self, Self::Linear { of_v: 0.0, .. })
+    }
+
+    /// `k (u - v)` of a value that is that and nothing else; `None` for others, and for 0.
+    fn difference(self, with_rest: bool) -> Option<f64> {
+        match self {
+            Self::Linear { of_u, of_v, rest } if of_u == -of_v && of_v != 0.0 && (with_rest || !rest) => {
+                Some(of_u)
+            }
+            _ => None,
+        }
+    }
+
+    fn scaled(self, by: f64) -> Self {
+        match self {
+            Self::Linear { of_u, of_v, rest } => Self::Linear {
+                of_u: of_u * by,
+                of_v: of_v * by,
+                rest,
+            },
+            Self::Of(Dependence::Squares { factor }) => Self::Of(Dependence::Squares { factor: factor * by }),
+            Self::Of(exponential) => Self::Of(exponential),
+        }
+    }
+}
+
+/// The search behind one reduction.
+struct Analysis<'s, 'c, 'a> {
+    space: &'s Space<'c, 'a>,
+    lead: usize,
+    kind: ReduceKind,
+    over: DimSet,
+    /// What the first reduction takes, without widening.
+    source: Value<'c, 'a>,
+}
+
+/// How many ops deep a term is followed: a product of products is a tree, and may share its branches.
+const DEPTH: usize = 24;
+
+impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
+    fn of(space: &'s Space<'c, 'a>, lead: usize) -> Option<Self> {
+        let reduce = ReduceOp::from_op(space.ops[lead])?;
+        let kind = reduce.kind()?;
+        let value = *reduce.values().first()?;
+        let is_lead = matches!(kind, ReduceKind::Add | ReduceKind::Max | ReduceKind::Min);
+        (is_lead && types::is_float(value.r#type())).then(|| Self {
+            space,
+            lead,
+            kind,
+            over: space.dims_reduced_by(reduce),
+            source: narrow(space, value),
+        })
+    }
+
+    fn waits(&self, value: Value<'c, 'a>) -> bool {
+        self.space.waits_for(value).contains(&self.lead)
+    }
+
+    /// The reduction at `position` as a follower of the first one.
+    fn follower(&self, position: usize) -> Option<Follower<'c, 'a>> {
+        let reduce = ReduceOp::from_op(self.space.ops[position])?;
+        let [term] = reduce.values()[..] else {
+            return None;
+        };
+        let is_sum = reduce.kind() == Some(ReduceKind::Add) && types::is_float(term.r#type());
+        let is_beside = self.space.dims_reduced_by(reduce) == self.over
+            && self.space.dims_of(term) == self.space.dims_of(self.source);
+        if !is_sum || !is_beside || !self.waits(term) {
+            return None;
+        }
+        // What both wait for is there before either starts.
+        let mut others = self.space.waits_for(term);
+        others.remove(&self.lead);
+        if !others.is_subset(&self.space.waits_for(self.source)) {
+            return None;
+        }
+        let mut reference = None;
+        let Class::Of(dependence) = self.class(term, &mut reference, DEPTH)? else {
+            return None;
+        };
+        let fits = match dependence {
+            Dependence::Exponential { rate, .. } => {
+                (self.kind == ReduceKind::Max && rate > 0.0) || (self.kind == ReduceKind::Min && rate < 0.0)
+            }
+            Dependence::Squares { .. } => self.kind == ReduceKind::Add,
+        };
+        let reference = reference.filter(|_| fits)?;
+        let is_of_one_type = self.has_types_of(dependence, reference, term);
+        is_of_one_type.then_some(Follower {
+            position,
+            reference,
+            dependence,
+        })
+    }
+
+    /// Whether what is computed when partial results meet is of the types that the program computes in: a partial extremum may
+    /// have to be widened to stand for the reference, and the number of elements needs 32 bits at least.
+    fn has_types_of(&self, dependence: Dependence, reference: Value<'c, 'a>, term: Value<'c, 'a>) -> bool {
+        let Ok(result) = self.space.ops[self.lead].result(0).map(Value::from) else {
+            return false;
+        };
+        let bits = |value: Value<'c, 'a>| types::bit_width(value.r#type()).unwrap_or(0);
+        let is_same = result.r#type() == reference.r#type();
+        let fits = match dependence {
+            Dependence::Exponential { .. } => is_same || bits(result) < bits(reference),
+            Dependence::Squares { .. } => is_same && bits(result) >= 32,
+        };
+        fits && term.r#type() == reference.r#type()
+    }
+
+    /// `None` for a dependence that is of no known kind.
+    fn class(
+        &self,
+        value: Value<'c, 'a>,
+        reference: &mut Option<Value<'c, 'a>>,
+        depth: usize,
+    ) -> Option<Class> {
+        let depth = depth.checked_sub(1)?;
+        if narrow(self.space, value) == self.source {
+            return Some(Class::Linear {
+                of_u: 1.0,
+                of_v: 0.0,
+                rest: false,
+            });
+        }
+        if self.space.dims_of(value).is_disjoint(&self.over) && self.waits(value) {
+            let first = *reference.get_or_insert(value);
+            return (first == value).then_some(Class::Linear {
+                of_u: 0.0,
+                of_v: 1.0,
+                rest: false,
+            });
+        }
+        let Some(position) = self.space.definition(value) else {
+            return Some(Class::FREE);
+        };
+        let op = self.space.ops[position];
+        let waits = self.waits(value);
+        let mut operand = |index: usize| self.class(op.operand(index).ok()?, &mut *reference, depth);
+        match op_name(op) {
+            "arith.extf" => operand(0),
+            "arith.negf" => Some(operand(0)?.scaled(-1.0)),
+            "arith.addf" => sum(operand(0)?, operand(1)?),
+            "arith.subf" => sum(operand(0)?, operand(1)?.scaled(-1.0)),
+            "arith.mulf" => {
+                let [lhs, rhs] = [op.operand(0).ok()?, op.operand(1).ok()?];
+                if let Some(factor) = constant(self.space, rhs) {
+                    return Some(operand(0)?.scaled(factor));
+                }
+                if let Some(factor) = constant(self.space, lhs) {
+                    return Some(operand(1)?.scaled(factor));
+                }
+                product(operand(0)?, operand(1)?, lhs == rhs)
+            }
+            "arith.divf" => {
+                let (dividend, divisor) = (operand(0)?, operand(1)?);
+                match constant(self.space, op.operand(1).ok()?) {
+                    Some(factor) => Some(dividend.scaled(1.0 / factor)),
+                    None if divisor.is_free() => match dividend {
+                        Class::Of(Dependence::Exponential { .. }) => Some(dividend),
+                        _ => dividend.is_free().then_some(Class::FREE),
+                    },
+                    None => None,
+                }
+            }
+            "arith.select" if !self.waits(op.operand(0).ok()?) => {
+                let branches = [op.operand(1).ok()?, op.operand(2).ok()?];
+                let zero = branches.map(|branch| constant(self.space, branch) == Some(0.0));
+                match (operand(1)?, operand(2)?) {
+                    (one, _) if zero[1] && is_exponential(one) => Some(one),
+                    (_, other) if zero[0] && is_exponential(other) => Some(other),
+                    (one, other) if one == other && is_exponential(one) => Some(one),
+                    (one, other) => (one.is_free() && other.is_free()).then_some(Class::FREE),
+                }
+            }
+            _ if !waits => Some(Class::FREE),
+            name => {
+                let rate = operand(0)?.difference(true)?;
+                let base = Base::of(name)?;
+                Some(Class::Of(Dependence::Exponential { base, rate }))
+            }
+        }
+        .or_else(|| (!waits).then_some(Class::FREE))
+    }
+}
+
+fn is_exponential(class: Class) -> bool {
+    matches!(class, Class::Of(Dependence::Exponential { .. }))
+}
+
+fn sum(one: Class, other: Class) -> Option<Class> {
+    match (one, other) {
+        (
+            Class::Linear { of_u, of_v, rest },
+            Class::Linear {
+                of_u: other_u,
+                of_v: other_v,
+                rest: other_rest,
+            },
+        ) => Some(Class::Linear {
+            of_u: of_u + other_u,
+            of_v: of_v + other_v,
+            rest: rest || other_rest,
+        }),
+        (one, other) => (one == other && is_exponential(one)).then_some(one),
+    }
+}
+
+/// The product of two values, which are the same one if `is_square`.
+fn product(one: Class, other: Class, is_square: bool) -> Option<Class> {
+    match (one, other) {
+        (Class::Of(Dependence::Exponential { .. }), free) if free.is_free() => Some(one),
+        (free, Class::Of(Dependence::Exponential { .. })) if free.is_free() => Some(other),
+        (
+            Class::Of(Dependence::Exponential { base, rate }),
+            Class::Of(Dependence::Exponential {
+                base: other_base,
+                rate: other_rate,
+            }),
+        ) if base == other_base => Some(Class::Of(Dependence::Exponential {
+            base,
+            rate: rate + other_rate,
+        })),
+        (one, other) if one.is_free() && other.is_free() => Some(Class::FREE),
+        (one, _) if is_square => {
+            let difference = one.difference(false)?;
+            let factor = difference * difference;
+            Some(Class::Of(Dependence::Squares { factor }))
+        }
+        _ => None,
+    }
+}
+
+/// What a value is widened from: as numbers they are the same.
+fn narrow<'c, 'a>(space: &Space<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
+    let widened = |value| {
+        let op = space.ops[space.definition(value)?];
+        (op_name(op) == "arith.extf").then(|| op.operand(0).ok())?
+    };
+    std::iter::successors(Some(value), |value| widened(*value))
+        .last()
+        .unwrap_or(value)
+}
+
+/// The value of a floating-point constant.
+fn constant<'c, 'a>(space: &Space<'c, 'a>, value: Value<'c, 'a>) -> Option<f64> {
+    let op: OperationRef<'c, 'a> = space.ops[space.definition(value)?];
+    if op_name(op) != "arith.constant" {
+        return None;
+    }
+    let value = op.attribute("value").ok()?;
+    FloatAttribute::try_from(value)
+        .map(|float| float.value())
+        .or_else(|_| IntegerAttribute::try_from(value).map(|integer| integer.value() as f64))
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use melior::{
+        Context,
+        dialect::{DialectHandle, DialectRegistry},
+        ir::Module,
+    };
+    use norma_dialects::norm::KernelOp;
+
+    use super::{Base, Dependence, groups};
+    use crate::{kernel::space::Space, mlir::walk};
+
+    /// What follows the first reduction of `%u`, of `kind`, in a kernel whose second reduction is over the last value of `terms`.
+    /// They may use `%u`, the row's `%m`, the constants `%two` and `%zero`, and another element `%w`.
+    fn dependence(kind: &str, terms: &str) -> Option<Dependence> {
+        let registry = DialectRegistry::new();
+        norma_dialects::register(&registry);
+        DialectHandle::arith().insert_dialect(&registry);
+        DialectHandle::math().insert_dialect(&registry);
+        let context = Context::new();
+        context.append_dialect_registry(&registry);
+        context.load_all_available_dialects();
+        let text = format!(
+            "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?xf32>)
+                 space(%b = dim(%x, 0), %n = 64) {{
+               %two = arith.constant 2.0 : f32
+               %zero = arith.constant 0.0 : f32
+               %u = norm.read %x[%b, %n] : memref<?x64xf32>
+               %w = norm.read %y[%b, %n] : memref<?x64xf32>
+               %m = norm.reduce {kind} %u over(%n) : f32
+               {terms}
+               %s = norm.reduce add %t over(%n) : f32
+               norm.write %s, %z[%b] : memref<?xf32>
+             }}"
+        );
+        let module = Module::parse(&context, &text)?;
+        let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
+        let space = Space::of(KernelOp::from_op(kernel)?).ok()?;
+        let groups = groups(&space);
+        Some(groups.first()?.followers.first()?.dependence)
+    }
+
+    fn exponential(base: Base, rate: f64) -> Option<Dependence> {
+        Some(Dependence::Exponential { base, rate })
+    }
+
+    #[test]
+    fn exponentials_of_the_distance_to_a_maximum_follow_it() {
+        let terms = "%d = arith.subf %u, %m : f32  %t = math.exp %d : f32";
+        assert_eq!(dependence("max", terms), exponential(Base::E, 1.0));
+        let scaled = "%d = arith.subf %u, %m : f32  %e = arith.mulf %d, %two : f32  %t = math.exp2 %e : f32";
+        assert_eq!(dependence("max", scaled), exponential(Base::Two, 2.0));
+        let weighted = "%d = arith.subf %u, %m : f32  %e = math.exp %d : f32  %t = arith.mulf %e, %w : f32";
+        assert_eq!(dependence("max", weighted), exponential(Base::E, 1.0));
+        let squared = "%d = arith.subf %u, %m : f32  %e = math.exp %d : f32  %t = arith.mulf %e, %e : f32";
+        assert_eq!(dependence("max", squared), exponential(Base::E, 2.0));
+    }
+
+    #[test]
+    fn an_exponential_that_grows_away_from_the_extremum_does_not() {
+        let terms = "%d = arith.subf %m, %u : f32  %t = math.exp %d : f32";
+        assert_eq!(dependence("max", terms), None);
+        assert_eq!(dependence("min", terms), exponential(Base::E, -1.0));
+    }
+
+    #[test]
+    fn an_exponential_of_another_element_does_not() {
+        let terms = "%d = arith.subf %w, %m : f32  %t = math.exp %d : f32";
+        assert_eq!(dependence("max", terms), None);
+    }
+
+    #[test]
+    fn a_reference_may_be_any_function_of_the_extremum() {
+        let terms =
+            "%c = arith.maximumf %m, %zero : f32  %d = arith.subf %u, %c : f32  %t = math.exp %d : f32";
+        assert_eq!(dependence("max", terms), exponential(Base::E, 1.0));
+    }
+
+    #[test]
+    fn two_references_are_one_too_many() {
+        let terms = "%c = arith.mulf %m, %two : f32  %d = arith.subf %u, %m : f32  %e = math.exp %d : f32
+                     %t = arith.mulf %e, %c : f32";
+        assert_eq!(dependence("max", terms), None);
+    }
+
+    #[test]
+    fn a_masked_exponential_is_one() {
+        let terms =
+            "%p = arith.cmpf olt, %w, %zero : f32  %d = arith.subf %u, %m : f32  %e = math.exp %d : f32
+                     %t = arith.select %p, %e, %zero : f32";
+        assert_eq!(dependence("max", terms), exponential(Base::E, 1.0));
+        let shifted =
+            "%p = arith.cmpf olt, %w, %zero : f32  %d = arith.subf %u, %m : f32  %e = math.exp %d : f32
+                     %t = arith.select %p, %e, %two : f32";
+        assert_eq!(dependence("max", shifted), None);
+    }
+
+    #[test]
+    fn squares_of_the_distance_to_what_a_sum_gives_follow_it() {
+        let terms =
+            "%c = arith.divf %m, %two : f32  %d = arith.subf %c, %u : f32  %t = arith.mulf %d, %d : f32";
+        assert_eq!(
+            dependence("add", terms),
+            Some(Dependence::Squares { factor: 1.0 })
+        );
+        assert_eq!(dependence("max", terms), None);
+        let weighted =
+            "%d = arith.subf %u, %m : f32  %e = arith.mulf %d, %d : f32  %t = arith.mulf %e, %w : f32";
+        assert_eq!(dependence("add", weighted), None);
+        let product = "%d = arith.subf %u, %m : f32  %t = arith.mulf %d, %u : f32";
+        assert_eq!(dependence("add", product), None);
+    }
+}

@@ -1,0 +1,311 @@
+//! `norm-merge-reductions`: a reduction that waits for another is carried along with it, so that one loop does for both.
+//!
+//! Matches, in a tiled kernel whose schedule has `merge_reductions`, a group of [`crate::kernel::homomorphism`] whose first reduction
+//! ranges over a loop. What a thread holds in one step is reduced as before, with the reference that these elements give. What the
+//! steps come to is combined by the rule that the group's dependence declares. Behind the loop all threads are there, and
+//! nothing has to be read for them to wait: one reduction follows the other as before, and each thread changes the reference of its
+//! own result once. The module [`crate::kernel::homomorphism`] says why the results are equal up to rounding.
+//!
+//! It costs arithmetic for each step and thread, and saves the second pass over memory.
+
+mod exponential;
+mod squares;
+
+use std::collections::{BTreeSet, HashMap};
+
+use melior::{
+    Error,
+    ir::{
+        Attribute, Block, BlockLike, Operation, Region, RegionLike, Type, Value, ValueLike,
+        operation::OperationLike,
+    },
+};
+use mlir_sys::mlirOperationMoveBefore;
+use norma_dialects::norm::{DimRole, KernelOp, ReduceKind, ReduceOp, YieldOp};
+
+use crate::{
+    kernel::{
+        homomorphism::{self, Follower, Group},
+        signature::drop_dead,
+        space::Space,
+    },
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError, PassResult},
+        values::key,
+        walk,
+    },
+    table::{NormMergeReductions, NormMergeReductionsStatistic},
+};
+
+pub(crate) fn run<'c>(
+    op: melior::ir::OperationRef<'c, '_>,
+    cx: &PassContext<'c, NormMergeReductions>,
+) -> PassResult<'c> {
+    for kernel in walk::named(op, KernelOp::NAME)
+        .into_iter()
+        .filter_map(KernelOp::from_op)
+    {
+        if !kernel
+            .schedule()
+            .is_some_and(|schedule| schedule.merge_reductions())
+        {
+            continue;
+        }
+        if kernel.roles().is_none() {
+            let message = "expected a kernel with roles, as norm-tile leaves it";
+            return Err(Diagnostic::user(kernel.op().location(), message).into());
+        }
+        // What is merged is no group any more, so that each round has one less.
+        loop {
+            let space = Space::of(kernel)?;
+            let group = homomorphism::groups(&space)
+                .into_iter()
+                .find(|group| ranges_over_loop(&space, group.lead));
+            let Some(group) = group else {
+                break;
+            };
+            let followers = group.followers.len();
+            Merge::of(&space, group)?.apply()?;
+            cx.count(NormMergeReductionsStatistic::NumMerged, followers as u64);
+        }
+        drop_dead(kernel)?;
+    }
+    Ok(())
+}
+
+fn role(space: &Space<'_, '_>, dim: usize) -> Option<DimRole> {
+    space.roles.as_ref()?.get(dim).copied()
+}
+
+fn ranges_over_loop(space: &Space<'_, '_>, position: usize) -> bool {
+    ReduceOp::from_op(space.ops[position]).is_some_and(|reduce| {
+        let dims = space.dims_reduced_by(reduce);
+        dims.iter().any(|dim| role(space, *dim) == Some(DimRole::Loop))
+    })
+}
+
+/// A group to be merged.
+struct Merge<'s, 'c, 'a> {
+    space: &'s Space<'c, 'a>,
+    group: Group<'c, 'a>,
+    lead: ReduceOp<'c, 'a>,
+    kind: ReduceKind,
+    /// What the first reduction takes.
+    source: Value<'c, 'a>,
+    /// The reduced dims that lie within a thread, those that loops step along, and the others.
+    within: Vec<Value<'c, 'a>>,
+    loops: Vec<Value<'c, 'a>>,
+    across: Vec<Value<'c, 'a>>,
+}
+
+impl<'s, 'c: 'a, 'a> Merge<'s, 'c, 'a> {
+    fn of(space: &'s Space<'c, 'a>, group: Group<'c, 'a>) -> Result<Self, PassError<'c>> {
+        let op = space.ops[group.lead];
+        let broken = || Diagnostic::internal(op.location(), "expected a reduction by a named combiner");
+        let lead = ReduceOp::from_op(op).ok_or_else(broken)?;
+        let kind = lead.kind().ok_or_else(broken)?;
+        let source = *lead.values().first().ok_or_else(broken)?;
+        let is_of = |dim: &Value<'c, 'a>, wanted: DimRole| {
+            space.dim_position(*dim).and_then(|dim| role(space, dim)) == Some(wanted)
+        };
+        let (within, others) = lead
+            .dims()
+            .into_iter()
+            .partition::<Vec<_>, _>(|dim| is_of(dim, DimRole::Register));
+        let (loops, across) = others.into_iter().partition(|dim| is_of(dim, DimRole::Loop));
+        Ok(Self {
+            space,
+            group,
+            lead,
+            kind,
+            source,
+            within,
+            loops,
+            across,
+        })
+    }
+
+    fn apply(&self) -> PassResult<'c> {
+        self.hoist();
+        match self.kind {
+            ReduceKind::Add => squares::merge(self),
+            _ => exponential::merge(self),
+        }
+    }
+
+    fn waits(&self, value: Value<'c, 'a>) -> bool {
+        self.space.waits_for(value).contains(&self.group.lead)
+    }
+
+    /// Moves what the followers' terms need, and what does not wait for the first reduction, before it.
+    fn hoist(&self) {
+        let mut open = self
+            .group
+            .followers
+            .iter()
+            .map(|follower| follower.position)
+            .collect::<Vec<_>>();
+        let mut seen = BTreeSet::new();
+        let mut needed = BTreeSet::new();
+        while let Some(position) = open.pop() {
+            if position <= self.group.lead || !seen.insert(position) {
+                continue;
+            }
+            let op = self.space.ops[position];
+            if op.results().all(|result| !self.waits(result.into())) {
+                needed.insert(position);
+            }
+            open.extend(op.operands().filter_map(|operand| self.space.definition(operand)));
+        }
+        for position in needed {
+            // SAFETY: both ops are alive and stand in one block; what the moved op needs has been moved before it.
+            unsafe {
+                mlirOperationMoveBefore(self.space.ops[position].to_raw(), self.lead.op().to_raw());
+            }
+        }
+    }
+
+    /// A builder of what takes the place of the first reduction, before it.
+    fn builder(&self) -> Builder<'c, 'a> {
+        Builder::before(self.lead.op())
+    }
+
+    /// The term of a follower with another value in the place of its reference.
+    fn term_with(
+        &self,
+        b: &Builder<'c, 'a>,
+        follower: &Follower<'c, 'a>,
+        reference: Value<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, Error> {
+        let mut copies = HashMap::from([(key(follower.reference), reference)]);
+        let term = self.space.ops[follower.position].operand(0)?;
+        self.copy(b, term, &mut copies)
+    }
+
+    fn copy(
+        &self,
+        b: &Builder<'c, 'a>,
+        value: Value<'c, 'a>,
+        copies: &mut HashMap<usize, Value<'c, 'a>>,
+    ) -> Result<Value<'c, 'a>, Error> {
+        if let Some(copy) = copies.get(&key(value)) {
+            return Ok(*copy);
+        }
+        let Some(position) = self.space.definition(value).filter(|_| self.waits(value)) else {
+            return Ok(value);
+        };
+        let original = self.space.ops[position];
+        let operands = original
+            .operands()
+            .map(|operand| self.copy(b, operand, copies))
+            .collect::<Result<Vec<_>, _>>()?;
+        let copy = b.insert(Operation::clone(&original));
+        b.set_operands(copy, &operands);
+        let copy = Value::from(copy.result(0)?);
+        copies.insert(key(value), copy);
+        Ok(copy)
+    }
+
+    /// A reduction over `dims`; the value itself where there are none.
+    fn reduce(
+        b: &Builder<'c, 'a>,
+        kind: ReduceKind,
+        dims: &[Value<'c, 'a>],
+        value: Value<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, Error> {
+        if dims.is_empty() {
+            return Ok(value);
+        }
+        let types = [value.r#type()];
+        let reduce = ReduceOp::build(
+            b.location(),
+            &[value],
+            dims,
+            Some(kind),
+            None,
+            &types,
+            Region::new(),
+        )?;
+        Ok(b.insert(reduce).result(0)?.into())
+    }
+
+    /// A reduction of tuples over `dims`, whose combiner `combine` writes from the two sides; the tuple itself where there are none.
+    fn reduce_tuples(
+        b: &Builder<'c, 'a>,
+        dims: &[Value<'c, 'a>],
+        values: &[Value<'c, 'a>],
+        identity: &[Attribute<'c>],
+        combine: impl Fn(&Builder<'c, 'a>, &[Value<'c, 'a>], &[Value<'c, 'a>]) -> Vec<Value<'c, 'a>>,
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        if dims.is_empty() {
+            return Ok(values.to_vec());
+        }
+        let types = values
+            .iter()
+            .map(|value| value.r#type())
+            .collect::<Vec<Type<'c>>>();
+        let arguments = types
+            .iter()
+            .chain(&types)
+            .map(|ty| (*ty, b.location()))
+            .collect::<Vec<_>>();
+        let region = Region::new();
+        region.append_block(Block::new(&arguments));
+        let reduce = ReduceOp::build(b.location(), values, dims, None, Some(identity), &types, region)?;
+        let reduce = b.insert(reduce);
+        let block = walk::entry_block(reduce)?;
+        let sides = (0..arguments.len())
+            .map(|index| block.argument(index).map(Value::from))
+            .collect::<Result<Vec<_>, _>>()?;
+        let inside = Builder::at_end(block, b.location());
+        let (one, other) = sides.split_at(values.len());
+        let yielded = combine(&inside, one, other);
+        inside.op(YieldOp::NAME, &yielded, &[]);
+        Ok(reduce.results().map(Into::into).collect())
+    }
+
+    /// A follower's reference, once `result` stands for the first reduction's.
+    fn reference_now(&self, follower: &Follower<'c, 'a>, result: Value<'c, 'a>) -> Value<'c, 'a> {
+        match self.space.definition(follower.reference) == Some(self.group.lead) {
+            true => result,
+            false => follower.reference,
+        }
+    }
+
+    /// Puts `result` in the place of the first reduction's. That stays, without uses, until dead ops are erased.
+    fn replace_lead(&self, b: &Builder<'c, 'a>, result: Value<'c, 'a>) -> Result<(), Error> {
+        b.replace_all_uses(self.lead.op().result(0)?.into(), result);
+        Ok(())
+    }
+}
+
+/// `value` in a type that is no narrower.
+fn widened<'c: 'a, 'a>(b: &Builder<'c, 'a>, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
+    if value.r#type() == ty {
+        return value;
+    }
+    b.value("arith.extf", &[value], ty)
+}
+
+/// `arith.cmpf` of two values.
+fn compared<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    predicate: CmpfPredicate,
+    lhs: Value<'c, 'a>,
+    rhs: Value<'c, 'a>,
+) -> Value<'c, 'a> {
+    let i1 = melior::ir::r#type::IntegerType::new(b.context(), 1).into();
+    let predicate = ("predicate", b.i64_attribute(predicate as i64));
+    b.value_with("arith.cmpf", &[lhs, rhs], i1, &[predicate])
+}
+
+/// The predicates of `arith.cmpf` in use, by their numbers.
+#[derive(Clone, Copy)]
+enum CmpfPredicate {
+    /// Ordered and equal.
+    Oeq = 1,
+    /// Ordered and greater.
+    Ogt = 2,
+}

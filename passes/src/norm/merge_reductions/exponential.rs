@@ -1,0 +1,159 @@
+//! Sums of exponentials of the distance to an extremum: online softmax.
+//!
+//! A partial result is the extremum `m` of some elements and, for each sum, the sum `s` with `m` as reference. Two of them with
+//! extrema `m0` and `m1` have the extremum `m`, and the sum `s0 e^(k (m0 - m)) + s1 e^(k (m1 - m))`, whose exponents are
+//! never positive. An infinite extremum, which no element or only infinite ones give, would make `inf - inf` of both exponents
+//! and terms; so the factor between equal extrema is 1 without arithmetic, and 0 stands for an infinite reference within a
+//! thread, where every term is 0 then.
+
+use melior::ir::{Attribute, Value, ValueLike, attribute::FloatAttribute};
+use norma_dialects::norm::ReduceKind;
+
+use super::{CmpfPredicate, Merge, compared, widened};
+use crate::{
+    kernel::homomorphism::{Base, Dependence, Follower},
+    mlir::{builder::Builder, pass::PassResult},
+};
+
+pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
+    let mut b = merge.builder();
+    let partial = Merge::reduce(&b, merge.kind, &merge.within, merge.source)?;
+    let reference = finite(merge, &b, partial);
+    let mut values = vec![partial];
+    for follower in &merge.group.followers {
+        let reference = widened(&b, reference, follower.reference.r#type());
+        let term = merge.term_with(&b, follower, reference)?;
+        values.push(Merge::reduce(&b, ReduceKind::Add, &merge.within, term)?);
+    }
+    let identity = values
+        .iter()
+        .enumerate()
+        .map(|(position, value)| {
+            let identity = if position == 0 { infinite(merge.kind) } else { 0.0 };
+            FloatAttribute::new(b.context(), value.r#type(), identity).into()
+        })
+        .collect::<Vec<Attribute<'c>>>();
+    let of_thread = Merge::reduce_tuples(&b, &merge.loops, &values, &identity, |b, one, other| {
+        let extremum = extreme(merge, b, one[0], other[0]);
+        let moved = [one, other].map(|side| with_extremum(merge, b, side, extremum));
+        let sums = moved[0].iter().zip(&moved[1]);
+        let sums = sums.map(|(lhs, rhs)| b.value("arith.addf", &[*lhs, *rhs], lhs.r#type()));
+        std::iter::once(extremum).chain(sums).collect()
+    })?;
+    let extremum = Merge::reduce(&b, merge.kind, &merge.across, of_thread[0])?;
+    let sums = match merge.across.is_empty() {
+        true => of_thread[1..].to_vec(),
+        false => with_extremum(merge, &b, &of_thread, extremum),
+    };
+    let sums = sums
+        .into_iter()
+        .map(|sum| Merge::reduce(&b, ReduceKind::Add, &merge.across, sum))
+        .collect::<Result<Vec<_>, _>>()?;
+    merge.replace_lead(&b, extremum)?;
+    for (follower, sum) in merge.group.followers.iter().zip(sums) {
+        let op = merge.space.ops[follower.position];
+        b.move_before(op);
+        let result = with_reference(merge, &b, follower, extremum, sum);
+        b.replace_all_uses(op.result(0)?.into(), result);
+    }
+    Ok(())
+}
+
+/// The extremum of no elements.
+fn infinite(kind: ReduceKind) -> f64 {
+    match kind {
+        ReduceKind::Min => f64::INFINITY,
+        _ => f64::NEG_INFINITY,
+    }
+}
+
+/// An extremum as a reference: 0 if it is that of no elements.
+fn finite<'c: 'a, 'a>(
+    merge: &Merge<'_, 'c, 'a>,
+    b: &Builder<'c, 'a>,
+    extremum: Value<'c, 'a>,
+) -> Value<'c, 'a> {
+    let ty = extremum.r#type();
+    let is_none = compared(b, CmpfPredicate::Oeq, extremum, b.float(ty, infinite(merge.kind)));
+    b.value("arith.select", &[is_none, b.float(ty, 0.0), extremum], ty)
+}
+
+fn extreme<'c: 'a, 'a>(
+    merge: &Merge<'_, 'c, 'a>,
+    b: &Builder<'c, 'a>,
+    one: Value<'c, 'a>,
+    other: Value<'c, 'a>,
+) -> Value<'c, 'a> {
+    let name = match merge.kind {
+        ReduceKind::Min => "arith.minimumf",
+        _ => "arith.maximumf",
+    };
+    b.value(name, &[one, other], one.r#type())
+}
+
+/// The sums of a partial result, whose extremum comes first, for another extremum.
+fn with_extremum<'c: 'a, 'a>(
+    merge: &Merge<'_, 'c, 'a>,
+    b: &Builder<'c, 'a>,
+    partial: &[Value<'c, 'a>],
+    extremum: Value<'c, 'a>,
+) -> Vec<Value<'c, 'a>> {
+    let is_same = compared(b, CmpfPredicate::Oeq, partial[0], extremum);
+    let mut factors = Vec::<(Base, f64, Value<'c, 'a>)>::new();
+    let mut sums = Vec::new();
+    for (follower, sum) in merge.group.followers.iter().zip(&partial[1..]) {
+        let Dependence::Exponential { base, rate } = follower.dependence else {
+            continue;
+        };
+        let ty = sum.r#type();
+        let known = factors
+            .iter()
+            .find(|known| (known.0, known.1, known.2.r#type()) == (base, rate, ty));
+        let factor = match known {
+            Some(known) => known.2,
+            None => {
+                let [from, to] = [partial[0], extremum].map(|value| widened(b, value, ty));
+                let factor = factor(b, base, rate, from, to);
+                let factor = b.value("arith.select", &[is_same, b.float(ty, 1.0), factor], ty);
+                factors.push((base, rate, factor));
+                factor
+            }
+        };
+        sums.push(b.value("arith.mulf", &[*sum, factor], ty));
+    }
+    sums
+}
+
+/// What a sum is multiplied by when its reference changes: `base^(rate (from - to))`.
+fn factor<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    base: Base,
+    rate: f64,
+    from: Value<'c, 'a>,
+    to: Value<'c, 'a>,
+) -> Value<'c, 'a> {
+    let ty = from.r#type();
+    let mut exponent = b.value("arith.subf", &[from, to], ty);
+    if rate != 1.0 {
+        exponent = b.value("arith.mulf", &[exponent, b.float(ty, rate)], ty);
+    }
+    b.value(base.op(), &[exponent], ty)
+}
+
+/// A sum for the reference that the user's program has. Behind an infinite extremum it is NaN where the user's is.
+fn with_reference<'c: 'a, 'a>(
+    merge: &Merge<'_, 'c, 'a>,
+    b: &Builder<'c, 'a>,
+    follower: &Follower<'c, 'a>,
+    extremum: Value<'c, 'a>,
+    sum: Value<'c, 'a>,
+) -> Value<'c, 'a> {
+    let Dependence::Exponential { base, rate } = follower.dependence else {
+        return sum;
+    };
+    let ty = sum.r#type();
+    let from = widened(b, finite(merge, b, extremum), ty);
+    let to = merge.reference_now(follower, extremum);
+    let factor = factor(b, base, rate, from, to);
+    b.value("arith.mulf", &[sum, factor], ty)
+}

@@ -1,0 +1,169 @@
+//! Sums of squares of the distance to what a sum gives: Chan's update.
+//!
+//! A partial result is the sum of some elements, their number, and for each sum of squares the one around the elements' mean. Two
+//! of them have the sum of squares `q0 + q1 + (mean1 - mean0)^2 n0 n1 / (n0 + n1)`. Around any other reference than the mean it is
+//! larger by `n (mean - reference)^2`, which is nothing, or next to it, where the reference is the mean.
+
+use melior::ir::{Attribute, Type, Value, ValueLike, attribute::FloatAttribute};
+use norma_dialects::norm::ReduceKind;
+
+use super::{CmpfPredicate, Merge, compared};
+use crate::{
+    kernel::homomorphism::Dependence,
+    mlir::{
+        builder::Builder,
+        pass::{PassError, PassResult},
+    },
+};
+
+/// The place of the sum and of the number of elements in a tuple; sums of squares come behind them.
+const SUM: usize = 0;
+const COUNT: usize = 1;
+const SQUARES: usize = 2;
+
+pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
+    let mut b = merge.builder();
+    let ty = merge.source.r#type();
+    let one = b.float(ty, 1.0);
+    let partial = added(&b, &merge.within, &[merge.source, one])?;
+    let mean = mean(&b, partial[SUM], partial[COUNT]);
+    let mut values = partial;
+    for follower in &merge.group.followers {
+        let term = merge.term_with(&b, follower, mean)?;
+        values.push(Merge::reduce(&b, ReduceKind::Add, &merge.within, term)?);
+    }
+    let of_thread = Merge::reduce_tuples(
+        &b,
+        &merge.loops,
+        &values,
+        &no_elements(&b, ty, values.len()),
+        |b, one, other| combine(merge, b, one, other),
+    )?;
+    let total = added(&b, &merge.across, &of_thread[..SQUARES])?;
+    let squares = of_thread[SQUARES..].iter().zip(&merge.group.followers);
+    let squares = squares
+        .map(|(squares, follower)| match merge.across.is_empty() {
+            true => Ok(*squares),
+            false => {
+                let mean = self::mean(&b, total[SUM], total[COUNT]);
+                let around = around(&b, follower.dependence, &of_thread, *squares, mean);
+                Merge::reduce(&b, ReduceKind::Add, &merge.across, around)
+            }
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    merge.replace_lead(&b, total[SUM])?;
+    for (follower, squares) in merge.group.followers.iter().zip(squares) {
+        let op = merge.space.ops[follower.position];
+        b.move_before(op);
+        let reference = merge.reference_now(follower, total[SUM]);
+        let result = around(&b, follower.dependence, &total, squares, reference);
+        b.replace_all_uses(op.result(0)?.into(), result);
+    }
+    Ok(())
+}
+
+/// The identity of a tuple: adding -0 changes nothing, not even a zero's sign.
+fn no_elements<'c: 'a, 'a>(b: &Builder<'c, 'a>, ty: Type<'c>, length: usize) -> Vec<Attribute<'c>> {
+    let of = |position| if position == SUM { -0.0 } else { 0.0 };
+    (0..length)
+        .map(|position| FloatAttribute::new(b.context(), ty, of(position)).into())
+        .collect()
+}
+
+/// Sum and number of elements over `dims`: both in one reduction, so that the number is of the points that the sum has.
+fn added<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    dims: &[Value<'c, 'a>],
+    values: &[Value<'c, 'a>],
+) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+    let ty = values[SUM].r#type();
+    let identity = no_elements(b, ty, values.len());
+    Merge::reduce_tuples(b, dims, values, &identity, |b, one, other| {
+        let pairs = one.iter().zip(other);
+        pairs
+            .map(|(one, other)| b.value("arith.addf", &[*one, *other], ty))
+            .collect()
+    })
+}
+
+/// The sum of squares around `reference` of elements whose sum and number come first in `partial`, and whose sum of squares
+/// around their own mean is `squares`.
+fn around<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    dependence: Dependence,
+    partial: &[Value<'c, 'a>],
+    squares: Value<'c, 'a>,
+    reference: Value<'c, 'a>,
+) -> Value<'c, 'a> {
+    let ty = squares.r#type();
+    let zero = b.float(ty, 0.0);
+    let distance = square(b, mean(b, partial[SUM], partial[COUNT]), reference);
+    let more = scaled(b, dependence, distance, partial[COUNT]);
+    // No elements have no squares, however far the reference seems to be.
+    let has_points = compared(b, CmpfPredicate::Ogt, partial[COUNT], zero);
+    let more = b.value("arith.select", &[has_points, more, zero], ty);
+    b.value("arith.addf", &[squares, more], ty)
+}
+
+/// The mean of `count` elements; 0 if there are none.
+fn mean<'c: 'a, 'a>(b: &Builder<'c, 'a>, sum: Value<'c, 'a>, count: Value<'c, 'a>) -> Value<'c, 'a> {
+    b.value("arith.divf", &[sum, at_least_one(b, count)], sum.r#type())
+}
+
+fn at_least_one<'c: 'a, 'a>(b: &Builder<'c, 'a>, count: Value<'c, 'a>) -> Value<'c, 'a> {
+    let ty = count.r#type();
+    b.value("arith.maximumf", &[count, b.float(ty, 1.0)], ty)
+}
+
+/// The square of the distance of two values.
+fn square<'c: 'a, 'a>(b: &Builder<'c, 'a>, one: Value<'c, 'a>, other: Value<'c, 'a>) -> Value<'c, 'a> {
+    let ty = one.r#type();
+    let distance = b.value("arith.subf", &[one, other], ty);
+    b.value("arith.mulf", &[distance, distance], ty)
+}
+
+/// A square times its weight and the factor of all terms.
+fn scaled<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    dependence: Dependence,
+    square: Value<'c, 'a>,
+    weight: Value<'c, 'a>,
+) -> Value<'c, 'a> {
+    let ty = square.r#type();
+    let product = b.value("arith.mulf", &[square, weight], ty);
+    match dependence {
+        Dependence::Squares { factor } if factor != 1.0 => {
+            b.value("arith.mulf", &[product, b.float(ty, factor)], ty)
+        }
+        _ => product,
+    }
+}
+
+fn combine<'c: 'a, 'a>(
+    merge: &Merge<'_, 'c, 'a>,
+    b: &Builder<'c, 'a>,
+    one: &[Value<'c, 'a>],
+    other: &[Value<'c, 'a>],
+) -> Vec<Value<'c, 'a>> {
+    let ty = one[SUM].r#type();
+    let sum = b.value("arith.addf", &[one[SUM], other[SUM]], ty);
+    let count = b.value("arith.addf", &[one[COUNT], other[COUNT]], ty);
+    let distance = square(
+        b,
+        mean(b, one[SUM], one[COUNT]),
+        mean(b, other[SUM], other[COUNT]),
+    );
+    // One of two sides without elements weighs nothing, however far its mean seems to be.
+    let product = b.value("arith.mulf", &[one[COUNT], other[COUNT]], ty);
+    let weight = b.value("arith.divf", &[product, at_least_one(b, count)], ty);
+    let both = compared(b, CmpfPredicate::Ogt, product, b.float(ty, 0.0));
+    let mut results = vec![sum, count];
+    let squares = one[SQUARES..].iter().zip(&other[SQUARES..]);
+    for (follower, (lhs, rhs)) in merge.group.followers.iter().zip(squares) {
+        let more = scaled(b, follower.dependence, distance, weight);
+        let more = b.value("arith.select", &[both, more, b.float(ty, 0.0)], ty);
+        let known = b.value("arith.addf", &[*lhs, *rhs], ty);
+        results.push(b.value("arith.addf", &[known, more], ty));
+    }
+    results
+}

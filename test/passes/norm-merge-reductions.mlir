@@ -1,0 +1,126 @@
+// Reductions that wait for another over the same loop are carried along with it, if partial results can be combined.
+// RUN: norma-opt %s --split-input-file --norm-merge-reductions | FileCheck %s
+
+// Elements of a step are reduced around their own maximum, steps by a combiner that changes the reference, threads one
+// reduction after the other.
+// CHECK-LABEL: norm.kernel @exponentials_behind_a_maximum(
+// CHECK-SAME: %[[C:[a-z]+]] = 32 : loop, %[[T:[a-z]+]] = 32 : thread, %[[V:[a-z]+]] = 4 : register)
+// CHECK: %[[X:.*]] = norm.read
+// CHECK: %[[M:.*]] = norm.reduce max %[[X]] over(%[[V]])
+// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[M]]
+// CHECK: %[[REF:.*]] = arith.select %[[NONE]], %{{.*}}, %[[M]]
+// CHECK: %[[D:.*]] = arith.subf %[[X]], %[[REF]]
+// CHECK: %[[E:.*]] = math.exp %[[D]]
+// CHECK: %[[S:.*]] = norm.reduce add %[[E]] over(%[[V]])
+// CHECK: %[[LOOP:.*]]:2 = norm.reduce %[[M]], %[[S]] over(%[[C]]) identity [0xFF800000 : f32, 0.000000e+00 : f32]
+// CHECK: %[[MAX:.*]] = arith.maximumf
+// CHECK: norm.yield %[[MAX]],
+// CHECK: %[[ALL:.*]] = norm.reduce max %[[LOOP]]#0 over(%[[T]])
+// CHECK: %[[FACTOR:.*]] = math.exp
+// CHECK: arith.select %{{.*}}, %{{.*}}, %[[FACTOR]]
+// CHECK: norm.reduce add %{{.*}} over(%[[T]])
+// CHECK-NOT: over(%[[C]]
+norm.kernel @exponentials_behind_a_maximum(%x: memref<?x4096xf32>, %y: memref<?xf32>)
+    space(%m = dim(%x, 0) : grid, %c = 32 : loop, %t = 32 : thread, %v = 4 : register)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(4)]], keep = [l2], merge_reductions = true>) {
+  %0 = norm.read %x[%m, %c * 128 + %t * 4 + %v] : memref<?x4096xf32>
+  %1 = norm.reduce max %0 over(%c, %t, %v) : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = math.exp %2 : f32
+  %4 = norm.reduce add %3 over(%c, %t, %v) : f32
+  norm.write %4, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// CHECK-LABEL: norm.kernel @squares_behind_a_sum(
+// CHECK-SAME: %[[C:[a-z]+]] = 32 : loop, %[[T:[a-z]+]] = 32 : thread, %[[V:[a-z]+]] = 4 : register)
+// CHECK: %[[X:.*]] = norm.read
+// CHECK: %[[STEP:.*]]:2 = norm.reduce %[[X]], %{{.*}} over(%[[V]])
+// CHECK: %[[MEAN:.*]] = arith.divf %[[STEP]]#0
+// CHECK: %[[D:.*]] = arith.subf %[[X]], %[[MEAN]]
+// CHECK: %[[Q:.*]] = arith.mulf %[[D]], %[[D]]
+// CHECK: %[[QS:.*]] = norm.reduce add %[[Q]] over(%[[V]])
+// CHECK: %[[LOOP:.*]]:3 = norm.reduce %[[STEP]]#0, %[[STEP]]#1, %[[QS]] over(%[[C]])
+// CHECK: %[[ALL:.*]]:2 = norm.reduce %[[LOOP]]#0, %[[LOOP]]#1 over(%[[T]])
+// CHECK: norm.reduce add %{{.*}} over(%[[T]])
+// CHECK-NOT: over(%[[C]]
+norm.kernel @squares_behind_a_sum(%x: memref<?x4096xf32>, %y: memref<?xf32>)
+    space(%m = dim(%x, 0) : grid, %c = 32 : loop, %t = 32 : thread, %v = 4 : register)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(4)]], keep = [l2], merge_reductions = true>) {
+  %n = arith.constant 4096.0 : f32
+  %0 = norm.read %x[%m, %c * 128 + %t * 4 + %v] : memref<?x4096xf32>
+  %1 = norm.reduce add %0 over(%c, %t, %v) : f32
+  %2 = arith.divf %1, %n : f32
+  %3 = arith.subf %0, %2 : f32
+  %4 = arith.mulf %3, %3 : f32
+  %5 = norm.reduce add %4 over(%c, %t, %v) : f32
+  norm.write %5, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// What a term needs beside the reference is moved ahead of the loop's reduction.
+// CHECK-LABEL: norm.kernel @a_weight_is_read_in_the_same_loop(
+// CHECK: norm.read
+// CHECK: norm.read
+// CHECK: norm.reduce
+// CHECK-NOT: norm.read
+norm.kernel @a_weight_is_read_in_the_same_loop(%x: memref<?x4096xf32>, %w: memref<4096xf32>, %y: memref<?xf32>)
+    space(%m = dim(%x, 0) : grid, %c = 128 : loop, %t = 32 : thread)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [l2], merge_reductions = true>) {
+  %0 = norm.read %x[%m, %c * 32 + %t] : memref<?x4096xf32>
+  %1 = norm.reduce max %0 over(%c, %t) : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = math.exp %2 : f32
+  %w0 = norm.read %w[%c * 32 + %t] : memref<4096xf32>
+  %4 = arith.mulf %3, %w0 : f32
+  %5 = norm.reduce add %4 over(%c, %t) : f32
+  norm.write %5, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// The dependence decides: squares behind a maximum have none of the known kinds.
+// CHECK-LABEL: norm.kernel @squares_behind_a_maximum(
+// CHECK: norm.reduce max %{{.*}} over(%{{.*}}, %{{.*}})
+// CHECK: norm.reduce add %{{.*}} over(%{{.*}}, %{{.*}})
+norm.kernel @squares_behind_a_maximum(%x: memref<?x4096xf32>, %y: memref<?xf32>)
+    space(%m = dim(%x, 0) : grid, %c = 128 : loop, %t = 32 : thread)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [l2], merge_reductions = true>) {
+  %0 = norm.read %x[%m, %c * 32 + %t] : memref<?x4096xf32>
+  %1 = norm.reduce max %0 over(%c, %t) : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = arith.mulf %2, %2 : f32
+  %4 = norm.reduce add %3 over(%c, %t) : f32
+  norm.write %4, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// Without the parameter, and without a loop, nothing changes.
+// CHECK-LABEL: norm.kernel @not_asked_for(
+// CHECK: norm.reduce max %{{.*}} over(%{{.*}}, %{{.*}})
+norm.kernel @not_asked_for(%x: memref<?x4096xf32>, %y: memref<?xf32>)
+    space(%m = dim(%x, 0) : grid, %c = 128 : loop, %t = 32 : thread)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [l2]>) {
+  %0 = norm.read %x[%m, %c * 32 + %t] : memref<?x4096xf32>
+  %1 = norm.reduce max %0 over(%c, %t) : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = math.exp %2 : f32
+  %4 = norm.reduce add %3 over(%c, %t) : f32
+  norm.write %4, %y[%m] : memref<?xf32>
+}
+
+// CHECK-LABEL: norm.kernel @resident(
+// CHECK: norm.reduce max %{{.*}} over(%{{.*}}, %{{.*}})
+norm.kernel @resident(%x: memref<?x128xf32>, %y: memref<?xf32>)
+    space(%m = dim(%x, 0) : grid, %t = 32 : thread, %v = 4 : register)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(4)]], merge_reductions = true>) {
+  %0 = norm.read %x[%m, %t * 4 + %v] : memref<?x128xf32>
+  %1 = norm.reduce max %0 over(%t, %v) : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = math.exp %2 : f32
+  %4 = norm.reduce add %3 over(%t, %v) : f32
+  norm.write %4, %y[%m] : memref<?xf32>
+}
