@@ -231,6 +231,41 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
 // norm: schedules, applied
 //===----------------------------------------------------------------------===//
 
+def NormHoistDivisions : RustPass<"norm-hoist-divisions"> {
+  let summary = "Divide many elements by one value through its reciprocal";
+  let description = [{
+    **Requires** nothing.
+
+    **Guarantees** that no f32 `arith.divf` of a kernel has a divisor that
+    varies over fewer dims than its dividend: the quotient is a product with the
+    reciprocal, which is computed once for each divisor. It errs by up to 3 ulp,
+    as the table of scalar ops says of `arith.divf`.
+
+    **Leaves alone** divisions of other types, and those by a value for each
+    element.
+
+    ```mlir
+    norm.kernel @normalize(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) {
+      %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%n) : f32
+      %2 = arith.divf %0, %1 : f32
+      norm.write %2, %y[%m, %n] : memref<?x64xf32>
+    }
+    ==>
+    norm.kernel @normalize(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) {
+      %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%n) : f32
+      %one = arith.constant 1.0 : f32
+      %2 = arith.divf %one, %1 : f32
+      %3 = arith.mulf %0, %2 : f32
+      norm.write %3, %y[%m, %n] : memref<?x64xf32>
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numHoisted", "num-hoisted", "Divisions that are products now">];
+  let dependentDialects = ["arith"];
+}
+
 def NormSelectSchedule : RustPass<"norm-select-schedule"> {
   let summary = "Give kernels schedules, by a cost model or as the user says";
   let description = [{

@@ -121,7 +121,7 @@ table! {
     AddF "arith.addf" Same(2), FLOATS, "a + b", Rounded, "add.rn";
     SubF "arith.subf" Same(2), FLOATS, "a - b", Rounded, "sub.rn";
     MulF "arith.mulf" Same(2), FLOATS, "a * b", Rounded, "mul.rn";
-    DivF "arith.divf" Same(2), FLOATS, "a / b", Rounded, "div.rn";
+    DivF "arith.divf" Same(2), FLOATS, "a / b", within(3.0, 0.0), "div.rn; f32 where b varies over fewer dims: a * div.rn(1, b)";
     NegF "arith.negf" Same(1), FLOATS, "-a", Rounded, "neg";
     MaximumF "arith.maximumf" Same(2), FLOATS, "the larger; NaN if either is NaN; +0 above -0", Rounded, "max.NaN";
     MinimumF "arith.minimumf" Same(2), FLOATS, "the smaller; NaN if either is NaN; -0 below +0", Rounded, "min.NaN";

@@ -24,6 +24,7 @@ const STEPS: &[Step] = &[
             "norm-form-kernels",
             "norm-split-outputs",
             "norm-normalize-space",
+            "norm-hoist-divisions",
             "canonicalize",
             "cse",
         ],

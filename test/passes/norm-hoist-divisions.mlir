@@ -1,0 +1,42 @@
+// Many elements are divided by one value through its reciprocal.
+// RUN: norma-opt %s --split-input-file --norm-hoist-divisions | FileCheck %s
+
+// CHECK-LABEL: norm.kernel @elements_by_the_value_of_a_row(
+// CHECK: %[[X:.*]] = norm.read
+// CHECK: %[[S:.*]] = norm.reduce add
+// CHECK: %[[ONE:.*]] = arith.constant 1.000000e+00
+// CHECK: %[[R:.*]] = arith.divf %[[ONE]], %[[S]]
+// CHECK: %[[Q:.*]] = arith.mulf %[[X]], %[[R]]
+// CHECK: norm.write %[[Q]]
+norm.kernel @elements_by_the_value_of_a_row(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+    space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.divf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// A division for each element, of one value by many, of what varies over other dims, and of other types stays exact.
+// CHECK-LABEL: norm.kernel @others(
+// CHECK-COUNT-5: arith.divf
+// CHECK-NOT: arith.mulf
+norm.kernel @others(%x: memref<?x64xf32>, %h: memref<?x64xf16>, %w: memref<64xf32>, %y: memref<?x64xf32>, %z: memref<?x64xf16>)
+    space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.divf %0, %0 : f32
+  %3 = arith.divf %1, %0 : f32
+  %4 = norm.read %w[%n] : memref<64xf32>
+  %5 = arith.divf %1, %4 : f32
+  %6 = arith.divf %1, %1 : f32
+  %7 = arith.addf %2, %3 : f32
+  %8 = arith.addf %5, %6 : f32
+  %9 = arith.addf %7, %8 : f32
+  norm.write %9, %y[%m, %n] : memref<?x64xf32>
+  %10 = norm.read %h[%m, %n] : memref<?x64xf16>
+  %11 = norm.reduce max %10 over(%n) : f16
+  %12 = arith.divf %10, %11 : f16
+  norm.write %12, %z[%m, %n] : memref<?x64xf16>
+}
