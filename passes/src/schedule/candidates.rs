@@ -67,37 +67,28 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
                 if lanes < warp && warps_first > 1 {
                     continue;
                 }
-                for second in &seconds {
-                    let rest = (warps / warps_first) * (warp / lanes);
-                    let is_needed = rest > 1 || second.is_none();
-                    let along = Extent {
-                        registers: 1,
-                        warps: warps_first,
-                        lanes,
-                        vector,
-                    };
-                    let beside = Extent {
-                        warps: warps / warps_first,
-                        lanes: warp / lanes,
-                        ..Extent::ONE
-                    };
-                    if let Some(second) = second {
-                        let is_too_long = beside.points() > facts.dims[*second].extent.next_power_of_two();
-                        if is_too_long && (warps > 1 || facts.dims[*second].is_known) {
-                            continue;
-                        }
-                    } else if beside.points() > 1 && (warps > 1 || lanes < most_lanes) {
-                        continue;
-                    }
+                let along = Extent {
+                    registers: 1,
+                    warps: warps_first,
+                    lanes,
+                    vector,
+                };
+                let others = Extent {
+                    warps: warps / warps_first,
+                    lanes: warp / lanes,
+                    ..Extent::ONE
+                };
+                for beside in beside(facts, first, others, &seconds, lanes == most_lanes) {
                     for registers in registers_along(&facts.dims[first], along) {
-                        for beside_registers in second_registers(facts, first, *second, is_needed) {
+                        for beside_registers in second_registers(facts, first, beside.walked, beside.is_needed) {
                             let mut tile = vec![Extent::ONE; facts.dims.len()];
                             tile[first] = Extent { registers, ..along };
-                            if let Some(second) = second {
-                                tile[*second] = Extent {
-                                    registers: beside_registers,
-                                    ..beside
-                                };
+                            if let Some(dim) = beside.lanes_along {
+                                tile[dim].lanes = others.lanes;
+                            }
+                            if let Some(dim) = beside.walked {
+                                tile[dim].warps = others.warps;
+                                tile[dim].registers = beside_registers;
                             }
                             finish(facts, target, &tile, &mut all);
                         }
@@ -127,6 +118,61 @@ fn fastest(facts: &Facts) -> Option<usize> {
             })
         })
         .or(Some(facts.dims.len().checked_sub(1)?))
+}
+
+/// The dims that take the lanes and warps which the first dim leaves over.
+struct Beside {
+    lanes_along: Option<usize>,
+    /// The dim of the warps, and of what a thread holds beside the first dim.
+    walked: Option<usize>,
+    /// Whether there are lanes or warps to be taken.
+    is_needed: bool,
+}
+
+/// One dim for both, and two where there are lanes and warps: a GroupNorm over channels that are neighbours has its lanes along
+/// the channels of a group and along groups, and its warps along positions. Without a second dim threads are left over, which
+/// is of use where rows are shorter than a warp and there is one.
+fn beside(
+    facts: &Facts,
+    first: usize,
+    others: Extent,
+    seconds: &[Option<usize>],
+    has_most_lanes: bool,
+) -> Vec<Beside> {
+    let fits = |dim: usize, points: u64| {
+        let dim = &facts.dims[dim];
+        points <= dim.extent.next_power_of_two() || (others.warps == 1 && !dim.is_known)
+    };
+    let mut all = Vec::new();
+    for second in seconds {
+        let Some(second) = *second else {
+            if others.points() == 1 || (others.warps == 1 && has_most_lanes) {
+                all.push(Beside {
+                    lanes_along: None,
+                    walked: None,
+                    is_needed: true,
+                });
+            }
+            continue;
+        };
+        if fits(second, others.points()) {
+            all.push(Beside {
+                lanes_along: Some(second),
+                walked: Some(second),
+                is_needed: others.points() > 1,
+            });
+        }
+        if others.lanes == 1 || others.warps == 1 || !fits(second, others.lanes) {
+            continue;
+        }
+        let thirds = seconds.iter().flatten().filter(|dim| **dim != second && **dim != first);
+        all.extend(thirds.filter(|dim| fits(**dim, others.warps)).map(|dim| Beside {
+            lanes_along: Some(second),
+            walked: Some(*dim),
+            is_needed: true,
+        }));
+    }
+    all
 }
 
 fn powers(least: u64, most: u64) -> impl Iterator<Item = u64> + Clone {

@@ -38,8 +38,9 @@ const LOADS_IN_FLIGHT: f64 = 4.8;
 const SERIAL_LOADS: f64 = 1.2;
 /// The same in a loop, where other CTAs are in another step.
 const SERIAL_LOADS_IN_LOOP: f64 = 1.0;
-/// A CTA alone on its SM that holds a row: it reads nothing while it reduces and writes; n CTAs lose an n-th. RMSNorm at 8192
-/// columns: 4098 GB/s held by three CTAs of 512 threads, 4161 read again from L1 by CTAs of 256.
+/// A CTA alone on its SM that holds a row: it reads nothing while it reduces and writes, once for each reduction that waits for
+/// another; n CTAs lose an n-th. RMSNorm at 8192 columns: 4098 GB/s held by three CTAs of 512 threads, 4161 read again from L1 by
+/// CTAs of 256. LayerNorm at 4096 columns, two reductions: 3896 held by five CTAs of 256 threads, 4105 read again.
 const LONE_CTA: f64 = 10.0;
 /// The same of a CTA that walks its row in a loop, and reads most of the time: with the square of the CTAs. Cross-entropy at
 /// 32768 columns: 1981 GB/s with one CTA of 1024 threads, 3365 with three of 512.
@@ -67,10 +68,11 @@ const NARROW_ACCESSES: f64 = 3.6;
 const PARTIAL_SECTORS: f64 = 30.0;
 /// Bytes read from DRAM that nobody uses, as a share of those that are.
 const WASTED_BYTES: f64 = 100.0;
-/// Bytes of a run that a CTA takes as a whole from which on DRAM serves it best, and what half a run loses, in per cent. A sum
-/// over rows of bf16 with runs of 512 bytes reaches 4030 GB/s, of 256 and 128 bytes about 3450.
+/// Bytes of neighbours that one request of a warp takes, from which on DRAM serves it best, and what each halving loses, in per
+/// cent. A sum over rows of bf16 reaches 4163 GB/s with runs of 512 bytes and 3340 with 256; batch statistics 4298 with 512 and
+/// 3016 with 32.
 const RUN: f64 = 512.0;
-const SHORT_RUNS: f64 = 5.0;
+const SHORT_RUNS: f64 = 12.0;
 /// What is read again from L1, and from L2, as a share of all bytes. RMSNorm at 16384 columns: 4278 GB/s from L1, 4238 from L2,
 /// 4237 from registers; LayerNorm there 4255, 4068 and 4105.
 const AGAIN_FROM_L1: f64 = 0.0;
@@ -108,6 +110,12 @@ const INSTRUCTIONS_PER_OP: f64 = 1.2;
 
 /// Ops that combine two partial results of merged reductions: two exponentials, or the weights of two means, and selects.
 const OPS_PER_MERGE: f64 = 24.0;
+
+/// Ops of one step of a reduction within a warp, a shuffle and its combination; and of what follows it between warps, a store, a
+/// barrier, a load, and the shuffles of the warps' results. Cross-entropy over 32768 columns takes 96 instructions of a thread
+/// behind its loop, three reductions.
+const OPS_PER_SHUFFLE: f64 = 2.0;
+const OPS_BETWEEN_WARPS: f64 = 20.0;
 
 /// The expected cost of a candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -202,6 +210,11 @@ impl Spread {
         self.lanes * self.warps
     }
 
+    /// Steps of the dim's loop.
+    fn steps(&self) -> f64 {
+        (self.extent as f64 / (self.tile * self.ctas) as f64).ceil()
+    }
+
     /// Neighbouring points that neighbouring registers of a thread hold.
     fn run(&self) -> u64 {
         if self.vector > 1 || self.threads() > 1 {
@@ -286,8 +299,13 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
     let stays_in_step =
         |reduction: &Reduction| (0..dims.len()).all(|dim| !reduction.over[dim] || !dims[dim].is_looped);
     let reduces_in_steps = is_looped && facts.reductions.iter().any(stays_in_step);
-    // What is computed on before and after the reduction of a step stays in f32.
-    let wide = if reduces_in_steps { 2 } else { 1 };
+    let is_merged = |reduction: &Reduction| {
+        let is_looped = (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].is_looped);
+        mapping.merge_reductions && reduction.follows.is_some() && is_looped
+    };
+    // What is computed on before and after a reduction of what one step holds stays in f32.
+    let reduces_what_a_step_holds = reduces_in_steps || facts.reductions.iter().any(is_merged);
+    let wide = if reduces_what_a_step_holds { 2 } else { 1 };
     let base = match (is_looped, reduces_in_steps) {
         (_, true) => BASE_REGISTERS_OF_WALK,
         (true, false) => BASE_REGISTERS_OF_LOOP,
@@ -321,7 +339,7 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
         .iter()
         .any(|reduction| (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].warps > 1));
     let lone_cta = match (crosses_warps, is_looped) {
-        (true, false) => LONE_CTA / resident_now,
+        (true, false) => LONE_CTA * rounds_between_warps(facts, &dims) as f64 / resident_now,
         (true, true) => LONE_WALKING_CTA / (resident_now * resident_now),
         (false, _) => LONE_CTA_OF_WARPS / resident_now,
     };
@@ -357,7 +375,7 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
         let moved = (width(access) * access.bytes) as f64;
         narrow += share(access) * NARROW_ACCESSES * (ACCESS / moved.min(ACCESS) - 1.0);
         let (request, tile, run) = sector_use(access, &dims);
-        short += share(access) * SHORT_RUNS * (RUN / run.min(RUN) - 1.0);
+        short += share(access) * SHORT_RUNS * (RUN / run.min(RUN)).log2();
         partial += share(access) * PARTIAL_SECTORS * (1.0 / request - 1.0);
         wasted += share(access) * WASTED_BYTES * (1.0 / tile - 1.0);
     }
@@ -373,7 +391,8 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
         target,
         bytes,
     );
-    let issue = 1e6 * (facts.work + merging_work(facts, mapping, &dims)) * INSTRUCTIONS_PER_OP
+    let work = facts.work + merging_work(facts, mapping, &dims) + exchange_work(facts, &dims, ctas * threads as f64);
+    let issue = 1e6 * work * INSTRUCTIONS_PER_OP
         / (f64::from(WARP as u32) * ISSUE_PER_SM * sms * busy * live_lanes.max(0.01));
     let parts = mapping.extent(Level::Split) as f64;
     let scratch = facts
@@ -500,6 +519,33 @@ fn merging_work(facts: &Facts, mapping: &Mapping, dims: &[Spread]) -> f64 {
     merged.map(combinations).sum::<f64>() * OPS_PER_MERGE
 }
 
+/// Ops of all threads for what they tell each other: each reduction once for each step of the loops that its result varies over.
+fn exchange_work(facts: &Facts, dims: &[Spread], all_threads: f64) -> f64 {
+    let of = |reduction: &Reduction| {
+        let over = || (0..dims.len()).filter(|dim| reduction.over[*dim]);
+        let lanes = over().map(|dim| dims[dim].lanes).product::<u64>() as f64;
+        let crosses_warps = over().any(|dim| dims[dim].warps > 1);
+        let times = (0..dims.len())
+            .filter(|dim| !reduction.over[*dim] && dims[*dim].is_looped)
+            .map(|dim| dims[dim].steps())
+            .product::<f64>();
+        let between_warps = if crosses_warps { OPS_BETWEEN_WARPS } else { 0.0 };
+        times * (OPS_PER_SHUFFLE * lanes.log2() + between_warps) * (reduction.bytes as f64 / 4.0)
+    };
+    all_threads * facts.reductions.iter().map(of).sum::<f64>()
+}
+
+/// How often warps wait for each other: reductions across warps that wait for one another.
+fn rounds_between_warps(facts: &Facts, dims: &[Spread]) -> usize {
+    let mut ends = Vec::<usize>::new();
+    for reduction in &facts.reductions {
+        let crosses = (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].warps > 1);
+        let waits = reduction.waits_for.iter().filter_map(|waited| ends.get(*waited));
+        ends.push(waits.copied().max().unwrap_or(0) + usize::from(crosses));
+    }
+    ends.into_iter().max().unwrap_or(0)
+}
+
 /// How many loops over reduced dims read an access, one after the other: as many as there are different numbers of loops that
 /// what needs it has to wait for.
 fn passes(facts: &Facts, access: &Access, is_merged: bool, in_loop: &impl Fn(&Reduction) -> bool) -> usize {
@@ -528,28 +574,36 @@ fn passes(facts: &Facts, access: &Access, is_merged: bool, in_loop: &impl Fn(&Re
 }
 
 /// The shares of the sectors' bytes that one request of a warp uses, and that the CTA uses while it holds a tile; and the
-/// bytes of a run that the CTA takes as a whole.
+/// bytes of a run of neighbours that one request takes.
 fn sector_use(access: &Access, dims: &[Spread]) -> (f64, f64, f64) {
     let share = |points: u64| {
         let bytes = (points * access.bytes) as f64;
         bytes / (SECTOR * (bytes / SECTOR).ceil())
     };
-    let Some(dim) = access.contiguous() else {
+    let Some(first) = access.contiguous() else {
         return (share(1), share(1), access.bytes as f64);
     };
-    let along = &dims[dim];
-    let held_whole = along.tile >= along.extent && along.registers <= along.vector;
-    if held_whole {
-        // The rows of a CTA lie one behind the other, so that whole rows leave no gap.
-        return (1.0, 1.0, RUN);
+    // Where a request takes a dim as a whole, the next point of the dim that it lies in is a neighbour.
+    let (mut along, mut run, mut held, mut whole) = (Some(first), 1, 1, 1);
+    while let Some(dim) = along {
+        let spread = &dims[dim];
+        let taken = spread.lanes * if dim == first { spread.run() } else { 1 };
+        run *= taken.min(spread.extent);
+        held *= if spread.is_looped { spread.extent } else { spread.tile.min(spread.extent) };
+        whole *= spread.extent;
+        let next = |next: &usize| {
+            *next != dim && dims[*next].extent > 1 && access.strides[*next] == i64::try_from(whole).ok()
+        };
+        along = (0..dims.len())
+            .find(next)
+            .filter(|_| taken >= spread.extent);
     }
-    let run = along.run() * along.lanes;
-    let tile = if along.is_looped {
-        along.extent
-    } else {
-        along.tile.min(along.extent)
-    };
-    (share(run), share(tile), (tile * access.bytes) as f64)
+    let first = &dims[first];
+    // The rows of a CTA lie one behind the other, so that whole rows leave no gap.
+    if first.tile >= first.extent && first.registers <= first.vector {
+        return (1.0, 1.0, RUN.min((first.extent * access.bytes) as f64).max((run * access.bytes) as f64));
+    }
+    (share(run), share(held), (run * access.bytes) as f64)
 }
 
 fn bandwidth_per_sm(target: &Target) -> f64 {
