@@ -298,8 +298,10 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"",
            "The target whose facts the model uses; the default is the one it was fitted to">,
     Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
-           "The schedule of kernels that have none, as the attribute or the parameters in its brackets; empty for the "
-           "cost model's">,
+           "Schedules of kernels that have none, separated by semicolons: KERNEL=#norm.schedule<...> for one, the attribute or "
+           "the parameters in its brackets for all that are not named; the cost model's for the rest">,
+    Option<"absent", "absent", "bool", /*default=*/"false",
+           "Whether schedules may name kernels that the module does not have: what norm-split-reductions is to make">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Say in a remark on each kernel what was chosen, why, and what came next">,
     Option<"rejected", "rejected", "std::string", /*default=*/"\"\"",

@@ -55,7 +55,7 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
             options.from
         )));
     }
-    check_schedule(options)?;
+    check_schedules(options)?;
     if options.from.is_mlir() {
         with_module(input, options, outcome, |module, timing| {
             run_passes(module, options.from, to, options, timing)?;
@@ -91,7 +91,7 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
 ///
 /// As [`lower`]; also an input of a level that has no host functions any more.
 pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle> {
-    let is_chosen = options.schedule.is_none() && options.from < Level::Scheduled;
+    let is_chosen = options.from < Level::Scheduled;
     let mut options = options.clone();
     for _ in 0..ASSEMBLED_AT_MOST {
         let mut tried = Outcome::default();
@@ -181,7 +181,7 @@ fn assemble_bundle(
             options.from
         )));
     }
-    check_schedule(options)?;
+    check_schedules(options)?;
     with_module(input, options, outcome, |module, timing| {
         let definitions = timing.measure("definition", || SourceDefinition::collect(module));
         let conditions = timing.measure("conditions", || SourceConditions::collect(module));
@@ -244,11 +244,11 @@ fn with_module<T>(
     )
 }
 
-/// Refuses a schedule that is no text of one, or that no pass would look at.
-fn check_schedule(options: &CompileOptions) -> Result<()> {
-    let Some(schedule) = &options.schedule else {
+/// Refuses schedules that are no text of one, or that no pass would look at.
+fn check_schedules(options: &CompileOptions) -> Result<()> {
+    if options.schedules.is_empty() {
         return Ok(());
-    };
+    }
     if options.from >= Level::Scheduled {
         return Err(Error::user(format!(
             "a schedule is given to kernels of levels before '{}', and the input is of level '{}'",
@@ -256,12 +256,13 @@ fn check_schedule(options: &CompileOptions) -> Result<()> {
             options.from
         )));
     }
-    // Braces would end the option that carries the schedule to its pass.
-    match schedule.contains(['{', '}']) {
-        true => Err(Error::user(format!(
-            "expected a schedule without braces, got '{schedule}'"
+    // Braces would end the option that carries the schedules to their pass, and a semicolon the one that it stands in.
+    let broken = |schedule: &&String| schedule.contains(['{', '}', ';']);
+    match options.schedules.iter().find(broken) {
+        Some(schedule) => Err(Error::user(format!(
+            "expected a schedule without braces and semicolons, got '{schedule}'"
         ))),
-        false => Ok(()),
+        None => Ok(()),
     }
 }
 

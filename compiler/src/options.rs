@@ -12,8 +12,9 @@ pub struct CompileOptions {
     pub target: &'static Target,
     /// The level that the input is of.
     pub from: Level,
-    /// A `#norm.schedule<...>` for every kernel, in place of the compiler's choice.
-    pub schedule: Option<String>,
+    /// Schedules in place of the compiler's choice, each as `norm-select-schedule` takes it: `#norm.schedule<...>` for every
+    /// kernel that has none of its own here, `KERNEL=#norm.schedule<...>` for one.
+    pub schedules: Vec<String>,
     /// Schedules that are not to be chosen, each with the kernel's name: what has been assembled and found to spill, or to
     /// leave an SM fewer CTAs than was expected.
     pub rejected: Vec<(String, String)>,
@@ -31,7 +32,7 @@ impl CompileOptions {
         Self {
             target,
             from: Level::Tensor,
-            schedule: None,
+            schedules: Vec::new(),
             rejected: Vec::new(),
             keep_nvvm: false,
             explain: false,

@@ -4,6 +4,7 @@
 //! `norma-opt --norma-to-<level>` does what `normac --emit=<level>` does.
 
 use norma_passes::mlir::driver::register_pipeline;
+use norma_passes::schedule::given;
 
 use crate::level::Level;
 use crate::options::CompileOptions;
@@ -34,10 +35,11 @@ const STEPS: &[Step] = &[
         // Kernels that begin at this level may have outputs to split off too; of others nothing is left to split.
         passes: &[
             "norm-split-outputs",
-            "norm-select-schedule{target=$target schedule=$schedule rejected=$rejected explain=$explain}",
+            "norm-select-schedule{target=$target schedule=$schedule absent=true rejected=$rejected explain=$explain}",
             "norm-split-reductions",
-            // The kernels that combine partial results have no schedule yet.
-            "norm-select-schedule{target=$target rejected=$rejected explain=$explain}",
+            // The kernels that combine partial results have no schedule yet. Only now does the module have all kernels that
+            // a schedule may be given to by name.
+            "norm-select-schedule{target=$target schedule=$named rejected=$rejected explain=$explain}",
         ],
     },
     Step {
@@ -110,16 +112,21 @@ pub fn register() {
     }
 }
 
-/// The schedule is in braces, which the pipeline's syntax strips: its own commas and blanks would end the
-/// option.
+/// Schedules are in braces, which the pipeline's syntax strips: their own commas and blanks would end the option.
 fn fill_in(pass: &str, options: &CompileOptions) -> String {
-    let schedule = options
-        .schedule
-        .as_ref()
-        .map(|schedule| format!("{{{schedule}}}"));
-    let pass = match schedule {
-        Some(schedule) => pass.replace("$schedule", &schedule),
-        None => pass.replace(" schedule=$schedule", ""),
+    let joined = |schedules: Vec<&str>| match schedules.is_empty() {
+        false => Some(format!("{{{}}}", schedules.join("; "))),
+        true => None,
+    };
+    let all = options.schedules.iter().map(String::as_str);
+    let pass = match joined(all.clone().collect()) {
+        Some(all) => pass.replace("$schedule", &all),
+        None => pass.replace(" schedule=$schedule absent=true", ""),
+    };
+    let named = all.filter(|entry| given::Entry::parse(entry).kernel.is_some());
+    let pass = match joined(named.collect()) {
+        Some(named) => pass.replace("$named", &named),
+        None => pass.replace(" schedule=$named", ""),
     };
     let rejected = options
         .rejected
@@ -154,18 +161,23 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_is_one_option_in_braces() {
+    fn schedules_are_one_option_in_braces_and_later_kernels_get_those_by_name() {
         let mut options = CompileOptions::new(&SM_90A);
         assert_eq!(
             textual(Level::Kernel, Level::Scheduled, &options),
             "norm-split-outputs,norm-select-schedule{target=sm_90a},norm-split-reductions,\
              norm-select-schedule{target=sm_90a}"
         );
-        options.schedule = Some("#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>".to_owned());
+        options.schedules = vec![
+            "#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>".to_owned(),
+            "f_0_finish=#norm.schedule<spread = [[grid]]>".to_owned(),
+        ];
         assert_eq!(
             textual(Level::Kernel, Level::Scheduled, &options),
-            "norm-split-outputs,norm-select-schedule{target=sm_90a schedule={#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>}},\
-             norm-split-reductions,norm-select-schedule{target=sm_90a}"
+            "norm-split-outputs,norm-select-schedule{target=sm_90a \
+             schedule={#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>; f_0_finish=#norm.schedule<spread = [[grid]]>} \
+             absent=true},norm-split-reductions,norm-select-schedule{target=sm_90a \
+             schedule={f_0_finish=#norm.schedule<spread = [[grid]]>}}"
         );
     }
 }

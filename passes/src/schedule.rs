@@ -6,6 +6,7 @@
 pub mod candidates;
 pub mod cost;
 pub mod facts;
+pub mod given;
 pub mod mapping;
 pub mod plan;
 pub mod tile;

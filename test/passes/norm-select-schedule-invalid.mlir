@@ -2,12 +2,23 @@
 // RUN: not norma-opt %s --norm-select-schedule=target=sm_90 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not norma-opt %s --norm-select-schedule=schedule=wide 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 
+// RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{schedule={maxx=#norm.schedule<spread = [[grid], [lane(32)]]>}})' 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{schedule={spread = [[grid], [lane(32)]]; spread = [[grid], [lane(16)]]}})' 2>&1 | FileCheck %s --check-prefix=TWICE
+
 // TARGET: error: unknown target 'sm_90', expected one of sm_80
 // TARGET: note: 'sm_90' lacks the architecture's own instructions; ask for 'sm_90a'
 // SCHEDULE: error: expected a schedule like 'spread = {{\[\[}}grid], [register(2), warp(8), lane(32), vector(8)]]', got 'wide'
+// NAME: error: expected a schedule for one of max, sum, got one for 'maxx'
+// TWICE: error: expected one schedule for kernels without a name, got several
 
 norm.kernel @max(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce max %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
 }

@@ -132,3 +132,17 @@ norm.kernel @scheduled(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
 }
+
+// -----
+
+// A schedule that names a kernel is that kernel's; one without a name is for the others.
+// RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{absent schedule={columns = #norm.schedule<spread = [[loop, register(64)], [grid, lane(32)]]>; spread = [[grid], [loop, lane(32)]]}})' | FileCheck %s --check-prefix=NAMED
+// NAMED: norm.kernel @max(
+// NAMED-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], [loop, lane(32)]]>)
+// NAMED: norm.kernel @columns(
+// NAMED-SAME: schedule(#norm.schedule<spread = {{\[\[}}loop, register(64)], [grid, lane(32)]]>)
+norm.kernel @columns(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce max %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<64xf32>
+}

@@ -23,6 +23,7 @@ use crate::{
         candidates::candidates,
         cost::{Cost, ranked},
         facts::Facts,
+        given,
         mapping::Mapping,
         plan::{self, Reason},
     },
@@ -41,18 +42,16 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
             None => diagnostic,
         }
     })?;
-    let given = match options.schedule.trim() {
-        "" => None,
-        text => Some(parse(text, op.location(), cx)?),
-    };
-    for kernel in walk::named(op, KernelOp::NAME)
+    let kernels = walk::named(op, KernelOp::NAME)
         .into_iter()
         .filter_map(KernelOp::from_op)
-    {
+        .collect::<Vec<_>>();
+    let given = Given::read(op.location(), &kernels, cx)?;
+    for kernel in kernels {
         if kernel.schedule().is_some() {
             continue;
         }
-        let schedule = match given {
+        let schedule = match given.schedule_of(kernel) {
             Some(schedule) => schedule,
             None => choose(kernel, target, cx)?,
         };
@@ -62,7 +61,63 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
     Ok(())
 }
 
-/// Reads the user's schedule: the attribute, or the parameters inside its brackets.
+/// The user's schedules.
+struct Given<'c> {
+    /// By the kernel's name, nothing for all that are not named.
+    schedules: Vec<(Option<String>, Attribute<'c>)>,
+}
+
+impl<'c> Given<'c> {
+    fn read(
+        location: Location<'c>,
+        kernels: &[KernelOp<'c, '_>],
+        cx: &PassContext<'c, NormSelectSchedule>,
+    ) -> Result<Self, PassError<'c>> {
+        let mut schedules = Vec::<(Option<String>, Attribute<'c>)>::new();
+        for entry in given::entries(&cx.options().schedule) {
+            let schedule = parse(entry.schedule, location, cx)?;
+            let kernel = entry.kernel.map(str::to_owned);
+            if schedules.iter().any(|(other, _)| *other == kernel) {
+                let of = kernel.map_or("kernels without a name".to_owned(), |name| {
+                    format!("kernel '{name}'")
+                });
+                let message = format!("expected one schedule for {of}, got several");
+                return Err(Diagnostic::user(location, message).into());
+            }
+            schedules.push((kernel, schedule));
+        }
+        let names = kernels
+            .iter()
+            .filter_map(|kernel| kernel.sym_name().ok())
+            .collect::<Vec<_>>();
+        let is_absent = |name: &&String| !names.contains(&name.as_str());
+        if !cx.options().absent
+            && let Some(name) = schedules
+                .iter()
+                .filter_map(|(name, _)| name.as_ref())
+                .find(is_absent)
+        {
+            let message = format!(
+                "expected a schedule for one of {}, got one for '{name}'",
+                names.join(", ")
+            );
+            return Err(Diagnostic::user(location, message).into());
+        }
+        Ok(Self { schedules })
+    }
+
+    fn schedule_of(&self, kernel: KernelOp<'c, '_>) -> Option<Attribute<'c>> {
+        let name = kernel.sym_name().ok();
+        let of = |name: Option<&str>| {
+            let mut all = self.schedules.iter();
+            all.find(|(kernel, _)| kernel.as_deref() == name)
+                .map(|(_, schedule)| *schedule)
+        };
+        of(name).or_else(|| of(None))
+    }
+}
+
+/// Reads one schedule: the attribute, or the parameters inside its brackets.
 fn parse<'c>(
     text: &str,
     location: Location<'c>,

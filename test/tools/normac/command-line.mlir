@@ -48,7 +48,7 @@
 // What says nothing, or cannot be done, is refused: a schedule without a word, standard input read twice, and more than one
 // module where one is printed.
 // RUN: bash -c 'normac %S/bundle.mlir --emit=nvvm --schedule="" ; test $? = 2' 2>&1 | FileCheck %s --check-prefix=EMPTY
-// EMPTY: error: invalid value '' for '--schedule <ATTRIBUTE>': expected a value that is not empty
+// EMPTY: error: invalid value '' for '--schedule <[KERNEL=]ATTRIBUTE>': expected a value that is not empty
 // RUN: bash -c 'normac - - -o %t < %S/bundle.mlir; test $? = 2' 2>&1 | FileCheck %s --check-prefix=STDIN
 // STDIN: error: standard input can be read once: '-' is given twice
 // RUN: bash -c 'normac %S/bundle.mlir --from=nvvm --emit=ptx --target=sm_80,sm_90a; test $? = 2' 2>&1 | FileCheck %s --check-prefix=ONE
@@ -68,7 +68,7 @@
 
 // A schedule that could not be looked at.
 // RUN: bash -c 'normac %S/bundle.mlir --emit=nvvm --schedule="}" ; test $? = 1' 2>&1 | FileCheck %s --check-prefix=BRACES
-// BRACES: error: expected a schedule without braces, got '}'
+// BRACES: error: expected a schedule without braces and semicolons, got '}'
 // RUN: bash -c 'normac %S/bundle.mlir --from=nvvm --emit=ptx --schedule="spread = [[grid]]" ; test $? = 1' 2>&1 | FileCheck %s --check-prefix=TOO-LATE
 // TOO-LATE: error: a schedule is given to kernels of levels before 'scheduled', and the input is of level 'nvvm'
 

@@ -81,7 +81,10 @@ fn compile(
     let from = from.unwrap_or_else(|| level_of(&text));
     let compile_options = CompileOptions {
         from,
-        schedule: options.schedule.clone().filter(|_| from < Level::Scheduled),
+        schedules: match from < Level::Scheduled {
+            true => options.schedule.clone(),
+            false => Vec::new(),
+        },
         ..CompileOptions::new(options.target)
     };
     let mut outcome = Outcome::default();

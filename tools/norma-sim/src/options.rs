@@ -24,9 +24,9 @@ pub struct Options {
     /// The level of the module; found out by its ops where not given
     #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
     pub from: Option<Level>,
-    /// A `#norm.schedule<...>` for every kernel, in place of the compiler's choice
-    #[arg(long, value_name = "ATTRIBUTE", value_parser = stated)]
-    pub schedule: Option<String>,
+    /// A schedule in place of the compiler's choice, as normac takes it; can be given several times
+    #[arg(long, value_name = "[KERNEL=]ATTRIBUTE", value_parser = stated)]
+    pub schedule: Vec<String>,
     /// What to compile for
     #[arg(long, value_name = "TARGET", value_parser = parse_target, default_value = "sm_90a")]
     pub target: &'static Target,

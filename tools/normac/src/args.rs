@@ -33,9 +33,10 @@ pub struct Args {
     #[arg(long, value_name = "LEVEL", value_parser = parse_level, default_value = "tensor")]
     pub from: Level,
 
-    /// A `#norm.schedule<...>` for every kernel, in place of the compiler's choice.
-    #[arg(long, value_name = "ATTRIBUTE", value_parser = stated)]
-    pub schedule: Option<String>,
+    /// A schedule in place of the compiler's choice: `KERNEL=#norm.schedule<...>` for one kernel, `#norm.schedule<...>` for
+    /// all that have none of their own. Can be given several times.
+    #[arg(long, value_name = "[KERNEL=]ATTRIBUTE", value_parser = stated)]
+    pub schedule: Vec<String>,
 
     /// Keep the modules of level nvvm in the bundle, for norma-sim.
     #[arg(long, conflicts_with = "emit")]

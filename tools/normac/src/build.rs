@@ -86,7 +86,7 @@ fn for_each(
     for target in &args.target {
         let options = CompileOptions {
             from: args.from,
-            schedule: args.schedule.clone(),
+            schedules: args.schedule.clone(),
             keep_nvvm: args.keep_nvvm,
             explain: args.explain,
             ptxas: args.ptxas.clone(),
