@@ -80,6 +80,8 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
     | `norm.buffer` | tensors | the memref, with its strides | contiguous |
     | `norm.align` | tensors | bytes: the base address and every dynamic stride of `norm.buffer` are multiples of it | 16 |
     | `norm.multiples` | tensors | array of i64: what each extent is a multiple of | nothing is known |
+    | `norm.min` | tensors | array of i64: what each extent at least is | 0 each |
+    | `norm.max` | tensors | array of i64: what each extent at most is, -1 for no bound | no bound |
     | `norm.may_alias` | results | the name of an argument that the result may be the same memory as | none |
     | `norm.default` | scalars | the value where a launch sets none, of the scalar's type | must be there |
 
@@ -310,6 +312,43 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
   ];
   let statistics = [Statistic<"numScheduled", "num-scheduled", "Kernels given a schedule">];
   let dependentDialects = ["norm"];
+}
+
+def NormDispatchSchedules : RustPass<"norm-dispatch-schedules", "builtin.module"> {
+  let summary = "Launch a kernel of its own for each schedule of a kernel";
+  let description = [{
+    **Requires** kernels that have not been tiled.
+
+    **Guarantees** that no kernel has `alternatives`. Each schedule that stands for
+    some sizes is that of a copy of the kernel, `<kernel>_<number>`; the kernel
+    itself keeps the schedule for all other sizes. Where the kernel was launched
+    an `affine.if` launches the first one whose condition holds. A condition that
+    compares one size with a number becomes a bound of that size in the kernels
+    that it decides on.
+
+    **Leaves alone** kernels without alternatives.
+
+    ```mlir
+    norm.kernel @max(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096)
+        schedule(#few if dim(%x, 0) < 264, #many) { ... }
+    func.func @f(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) {
+      norm.launch @max(%x, %y) : memref<?x4096xbf16>, memref<?xbf16>
+    ==>
+    norm.kernel @max_0(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096)
+        bounds(dim(%x, 0) <= 263) schedule(#few) { ... }
+    norm.kernel @max(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096)
+        bounds(264 <= dim(%x, 0)) schedule(#many) { ... }
+    func.func @f(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) {
+      %m = memref.dim %x, %c0 : memref<?x4096xbf16>
+      affine.if affine_set<()[s0] : (-s0 + 263 >= 0)>()[%m] {
+        norm.launch @max_0(%x, %y) : memref<?x4096xbf16>, memref<?xbf16>
+      } else {
+        norm.launch @max(%x, %y) : memref<?x4096xbf16>, memref<?xbf16>
+      }
+    ```
+  }];
+  let statistics = [Statistic<"numDispatched", "num-dispatched", "Kernels made for some sizes">];
+  let dependentDialects = ["norm", "affine", "arith", "memref"];
 }
 
 def NormSplitReductions : RustPass<"norm-split-reductions", "builtin.module"> {

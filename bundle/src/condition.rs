@@ -57,6 +57,35 @@ impl Condition {
         }
     }
 
+    /// Whether both say the same in the same form, whatever their texts are.
+    pub fn is_same(&self, other: &Condition) -> bool {
+        (&self.left, self.relation, &self.right) == (&other.left, other.relation, &other.right)
+    }
+
+    /// What holds where this does not; `None` for an equality, whose opposite is none.
+    pub fn negated(&self) -> Option<Condition> {
+        // A constant takes the one that makes a strict comparison, so that the opposite's opposite is this again.
+        let (left, right) = match (&self.left, &self.right) {
+            (left, Expression::Integer(bound)) => (Expression::Integer(bound.checked_sub(1)?), left.clone()),
+            (left, right) => (right.clone(), left.clone() + 1),
+        };
+        (self.relation == Relation::AtLeast).then(|| Condition {
+            left,
+            relation: Relation::AtLeast,
+            right,
+            text: format!("not {}", self.text),
+        })
+    }
+
+    /// Whether these sizes satisfy it.
+    ///
+    /// # Errors
+    /// A side has no value.
+    pub fn holds(&self, bindings: &dyn Fn(&str) -> Option<i64>) -> Result<bool, EvaluateError> {
+        let (left, right) = (self.left.evaluate(bindings)?, self.right.evaluate(bindings)?);
+        Ok(self.relation.holds(left, right))
+    }
+
     /// What is wrong with these sizes, if they break the condition.
     ///
     /// # Errors
@@ -66,8 +95,9 @@ impl Condition {
         if self.relation.holds(left, right) {
             return Ok(None);
         }
-        let got = match self.right {
-            Expression::Integer(_) => left.to_string(),
+        let got = match (&self.left, &self.right) {
+            (_, Expression::Integer(_)) => left.to_string(),
+            (Expression::Integer(_), _) => right.to_string(),
             _ => format!("{left} and {right}"),
         };
         Ok(Some(format!("expected {}, got {got}", self.text)))
@@ -101,6 +131,25 @@ mod tests {
             violation(&unequal).unwrap(),
             "expected m + 1 == m*2, got 8 and 14"
         );
+    }
+
+    #[test]
+    fn an_upper_bound_says_what_it_got() {
+        let mut long = condition("6", Relation::AtLeast, "m");
+        long.text = "dim(x, 0) <= 6".into();
+        assert_eq!(violation(&long).unwrap(), "expected dim(x, 0) <= 6, got 7");
+    }
+
+    #[test]
+    fn either_a_condition_or_its_opposite_holds() {
+        let bindings = |name: &str| (name == "m").then_some(7);
+        for bound in ["6", "7", "8"] {
+            let one = condition("m", Relation::AtLeast, bound);
+            let other = one.negated().unwrap();
+            assert_ne!(one.holds(&bindings), other.holds(&bindings), "{bound}");
+            assert!(other.negated().unwrap().is_same(&one));
+        }
+        assert!(condition("m", Relation::Equal, "7").negated().is_none());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! all that can be checked without a device, so that a launcher may rely on names, ranks and expressions. Fields
 //! that a newer producer adds are ignored; a field never changes its meaning under the same version.
 
+mod alternatives;
 mod choose;
 mod validate;
 
@@ -23,8 +24,11 @@ use crate::program::Number;
 
 pub use choose::FunctionError;
 
-/// The version of the format that this crate writes and reads.
+/// The version of a manifest whose kernels are all launched.
 pub const MANIFEST_VERSION: u32 = 1;
+/// The version of a manifest with kernels that are launched for some sizes only ([`Kernel::when`]): whoever does not know
+/// that must not read it.
+pub const CONDITIONAL_VERSION: u32 = 2;
 /// The manifest's name within its directory.
 pub const FILE_NAME: &str = "manifest.json";
 /// The symbols that every launcher binds: the device's multiprocessors, and how many CTAs of the kernel one holds.
@@ -33,7 +37,7 @@ pub const DEVICE_SYMBOLS: [&str; 2] = ["num_sms", "ctas_per_sm"];
 /// A bundle for one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The format's version, [`MANIFEST_VERSION`].
+    /// The format's version, [`MANIFEST_VERSION`] or [`CONDITIONAL_VERSION`].
     pub manifest_version: u32,
     /// Which compiler wrote the bundle.
     pub producer: String,
@@ -112,6 +116,10 @@ pub struct Kernel {
     /// What the launcher reads off the tensors before it evaluates this kernel's expressions.
     #[serde(default)]
     pub symbols: Vec<Symbol>,
+    /// The sizes that the kernel is launched for: those that satisfy all of these, over the kernel's symbols and `num_sms`;
+    /// all sizes where there are none. Of kernels that are alternatives, exactly one is launched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub when: Vec<Condition>,
     /// CTAs along x, y and z. A zero extent means that there is nothing to do.
     pub grid: [Expression; 3],
     /// Threads along x, y and z.
@@ -338,6 +346,17 @@ impl Manifest {
     /// Only if serialization itself fails.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
+    }
+}
+
+impl Manifest {
+    /// The version that functions need.
+    pub fn version_of(functions: &[Function]) -> u32 {
+        let kernels = functions.iter().flat_map(|function| &function.kernels);
+        match kernels.into_iter().all(|kernel| kernel.when.is_empty()) {
+            true => MANIFEST_VERSION,
+            false => CONDITIONAL_VERSION,
+        }
     }
 }
 

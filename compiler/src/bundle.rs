@@ -3,9 +3,10 @@
 //! The host functions say which buffers each kernel gets ([`host`]), `gl.launch` and `gl.params` on a kernel
 //! say how it is launched ([`kernel`]), the kernel forms, kept from before they were scheduled, give the sizes that are equal
 //! ([`kernel_form`]), and the input, kept from before any pass, says what is computed ([`definition`]) and
-//! for which sizes ([`conditions`]).
+//! for which sizes ([`conditions`]); what its tensors' attributes promise of sizes is a condition too ([`bounds`]).
 
 mod affine;
+mod bounds;
 mod conditions;
 mod definition;
 mod host;
@@ -16,7 +17,7 @@ mod write;
 
 use melior::ir::Module;
 use norma_bundle::Manifest;
-use norma_bundle::manifest::{Function, MANIFEST_VERSION};
+use norma_bundle::manifest::Function;
 
 use crate::emit::Cubin;
 use crate::error::{Error, Result};
@@ -75,6 +76,7 @@ impl Bundle {
             )));
         }
         self.manifest.functions.extend(other.manifest.functions);
+        self.manifest.manifest_version = Manifest::version_of(&self.manifest.functions);
         self.cubins.extend(other.cubins);
         self.modules.extend(other.modules);
         Ok(())
@@ -112,11 +114,17 @@ pub fn assemble(
                     .iter()
                     .any(|other| is_output(&other.role) && other.name == tensor.name)
             });
+        let mut conditions = SourceConditions::find(conditions, &host, &sizes);
+        for condition in bounds::conditions(&host, &sizes, &lowered)? {
+            if !conditions.iter().any(|other| other.is_same(&condition)) {
+                conditions.push(condition);
+            }
+        }
         let mut function = Function {
             name: host.name.clone(),
             inputs,
             outputs,
-            conditions: SourceConditions::find(conditions, &host, &sizes),
+            conditions,
             definition: None,
             kernels,
         };
@@ -131,7 +139,7 @@ pub fn assemble(
         ));
     }
     let manifest = Manifest {
-        manifest_version: MANIFEST_VERSION,
+        manifest_version: Manifest::version_of(&functions),
         producer: concat!("norma ", env!("CARGO_PKG_VERSION")).to_owned(),
         target: target.name.to_owned(),
         functions,

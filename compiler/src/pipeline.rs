@@ -36,6 +36,7 @@ const STEPS: &[Step] = &[
         passes: &[
             "norm-split-outputs",
             "norm-select-schedule{target=$target schedule=$schedule absent=true rejected=$rejected explain=$explain}",
+            "norm-dispatch-schedules",
             "norm-split-reductions",
             // The kernels that combine partial results have no schedule yet. Only now does the module have all kernels that
             // a schedule may be given to by name.
@@ -165,7 +166,7 @@ mod tests {
         let mut options = CompileOptions::new(&SM_90A);
         assert_eq!(
             textual(Level::Kernel, Level::Scheduled, &options),
-            "norm-split-outputs,norm-select-schedule{target=sm_90a},norm-split-reductions,\
+            "norm-split-outputs,norm-select-schedule{target=sm_90a},norm-dispatch-schedules,norm-split-reductions,\
              norm-select-schedule{target=sm_90a}"
         );
         options.schedules = vec![
@@ -176,7 +177,7 @@ mod tests {
             textual(Level::Kernel, Level::Scheduled, &options),
             "norm-split-outputs,norm-select-schedule{target=sm_90a \
              schedule={#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>; f_0_finish=#norm.schedule<spread = [[grid]]>} \
-             absent=true},norm-split-reductions,norm-select-schedule{target=sm_90a \
+             absent=true},norm-dispatch-schedules,norm-split-reductions,norm-select-schedule{target=sm_90a \
              schedule={f_0_finish=#norm.schedule<spread = [[grid]]>}}"
         );
     }

@@ -169,6 +169,7 @@ def Gl_LaunchAttr : Gl_Attr<"Launch", "launch"> {
     | `sizes` | pairs (buffer, axis), one per symbol of `grid` and `traffic`; of the device, (-1, 0) is the number of its multiprocessors, and (-1, 1) how many CTAs of the kernel one of them holds |
     | `alignments` | bytes, one per buffer: what its base address and the strides of a dynamic strided layout are multiples of |
     | `multiples` | triples (buffer, axis, multiple): what the size of a dynamic axis is a multiple of |
+    | `bounds` | quadruples (buffer, axis, least, most): between which numbers the size of a dynamic axis lies, 2^63 - 1 for no upper one |
     | `aliases` | pairs (output, input) of buffers that may be the same memory; all others do not overlap |
     | `cluster` | CTAs per cluster |
     | `carveout` | preferred per cent of L1 given to shared memory; -1 for no preference |
@@ -183,6 +184,7 @@ def Gl_LaunchAttr : Gl_Attr<"Launch", "launch"> {
     ArrayRefParameter<"int64_t">:$sizes,
     ArrayRefParameter<"int64_t">:$alignments,
     OptionalParameter<"::mlir::DenseI64ArrayAttr">:$multiples,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$bounds,
     OptionalParameter<"::mlir::DenseI64ArrayAttr">:$aliases,
     DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"int64_t", "-1">:$carveout,
@@ -191,7 +193,7 @@ def Gl_LaunchAttr : Gl_Attr<"Launch", "launch"> {
   let assemblyFormat = [{
     `<` `grid` `=` $grid `,` `traffic` `=` $traffic `,` `sizes` `=` custom<Integers>($sizes) `,`
     `alignments` `=` custom<Integers>($alignments)
-    (`,` struct($multiples, $aliases, $cluster, $carveout, $dependent_launch)^)? `>`
+    (`,` struct($multiples, $bounds, $aliases, $cluster, $carveout, $dependent_launch)^)? `>`
   }];
 }
 

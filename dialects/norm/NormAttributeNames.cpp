@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace mlir::norm;
 
 /// The attributes of a host function's arguments and results (README.md).
-static constexpr StringRef tensorAttributes[] = {"norm.align",     "norm.buffer", "norm.default", "norm.may_alias",
-                                                 "norm.multiples", "norm.name",   "norm.output"};
+static constexpr StringRef tensorAttributes[] = {"norm.align", "norm.buffer",    "norm.default", "norm.max",   "norm.may_alias",
+                                                 "norm.min",   "norm.multiples", "norm.name",    "norm.output"};
 
 /// The attributes of the function that a kernel becomes, and of a host function's scratch (README.md).
 static constexpr StringRef opAttributes[] = {"norm.expected_ctas_per_sm", "norm.name", "norm.schedule", "norm.scratch",

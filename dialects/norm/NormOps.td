@@ -159,8 +159,12 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
       it. Without them an element's own size is all that is known, and accesses move single elements.
     - `multiples`: triples (buffer, axis, multiple): what the size of a dynamic axis is a multiple of. Of any other dynamic
       size nothing is known.
+    - `bounds`: quadruples (buffer, axis, least, most): between which numbers the size of a dynamic axis lies, 2^63 - 1 for no
+      upper one. A launch refuses other sizes.
     - `aliases`: pairs (output, input) of buffers that may be the same memory. All others do not overlap.
-    - `schedule`: how to spread the space over the machine.
+    - `alternatives` and `conditions`, `()[s] -> (lhs0, rhs0, ...)`: schedules for some sizes. The i-th one is for sizes that
+      satisfy `lhs < rhs` of the i-th pair and of no pair before it. `norm-dispatch-schedules` makes a kernel of each.
+    - `schedule`: how to spread the space over the machine; with `alternatives`, for all other sizes.
 
     Constraints:
     - C1: the block's arguments are memrefs, then scalars, and then one `index` per dim.
@@ -171,6 +175,9 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     - C6: a multiple is positive, and of a dynamic axis that exists.
     - C7: buffers that may be the same have one type, and every access to either has the same coordinates.
     - C8: a `thread` or `register` dim has at most 2^30 points.
+    - C9: bounds are of a dynamic axis that exists, once for each, and 0 <= least <= most.
+    - C10: there is a pair of conditions, over the kernel's sizes, for each alternative, which is a `#norm.schedule`; a kernel
+      with roles has none.
 
     Example:
 
@@ -182,7 +189,22 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     }
     ```
 
-    The same after `norm-tile` with two rows per CTA, a warp for each:
+    A promise about the sizes stands behind the space, where every launch keeps it:
+
+    ```mlir
+    norm.kernel @sum(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1))
+        multiples(dim(%x, 1) = 8) bounds(1 <= dim(%x, 0), 64 <= dim(%x, 1) <= 4096) { ... }
+    ```
+
+    One row for each warp where there are many rows, and for each CTA where there are few:
+
+    ```mlir
+    norm.kernel @sum(%x: memref<?x4096xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 4096)
+        schedule(#norm.schedule<spread = [[grid], [loop, warp(8), lane(32)]]> if dim(%x, 0) < 264,
+                 #norm.schedule<spread = [[grid, warp(8)], [loop, lane(32)]]>) { ... }
+    ```
+
+    The first one after `norm-tile` with two rows per CTA, a warp for each:
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
@@ -198,7 +220,10 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     OptionalAttr<AffineMapAttr>:$guards,
     OptionalAttr<DenseI64ArrayAttr>:$alignments,
     OptionalAttr<DenseI64ArrayAttr>:$multiples,
+    OptionalAttr<DenseI64ArrayAttr>:$bounds,
     OptionalAttr<DenseI64ArrayAttr>:$aliases,
+    OptionalAttr<ArrayAttr>:$alternatives,
+    OptionalAttr<AffineMapAttr>:$conditions,
     OptionalAttr<Norm_ScheduleAttr>:$schedule
   );
   let regions = (region SizedRegion<1>:$body);

@@ -375,6 +375,33 @@ static ParseResult parseBufferIndex(OpAsmParser &parser, const SpaceScope &scope
   return success();
 }
 
+/// `dim(%x, 1)`, as the positions of buffer and axis.
+static ParseResult parseSize(OpAsmParser &parser, const SpaceScope &scope, SmallVectorImpl<int64_t> &size) {
+  return failure(parser.parseKeyword("dim") || parser.parseLParen() ||
+                 parseBufferIndex(parser, scope, size.emplace_back()) || parser.parseComma() ||
+                 parser.parseInteger(size.emplace_back()) || parser.parseRParen());
+}
+
+/// What stands for no upper bound.
+static constexpr int64_t UNBOUNDED = std::numeric_limits<int64_t>::max();
+
+/// `64 <= dim(%x, 1) <= 4096`, one side of which may be left out.
+static ParseResult parseBound(OpAsmParser &parser, const SpaceScope &scope, SmallVectorImpl<int64_t> &bounds) {
+  int64_t least = 0, most = UNBOUNDED;
+  OptionalParseResult hasLeast = parser.parseOptionalInteger(least);
+  if (hasLeast.has_value() && (failed(*hasLeast) || parser.parseLess() || parser.parseEqual()))
+    return failure();
+  if (parseSize(parser, scope, bounds))
+    return failure();
+  bool hasMost = succeeded(parser.parseOptionalLess());
+  if (hasMost && (parser.parseEqual() || parser.parseInteger(most)))
+    return failure();
+  if (!hasMost && !hasLeast.has_value())
+    return parser.emitError(parser.getCurrentLocation(), "expected a bound before or behind the size");
+  bounds.append({least, most});
+  return success();
+}
+
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   SpaceScope scope;
   Properties &properties = result.getOrAddProperties<Properties>();
@@ -413,16 +440,19 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("multiples"))) {
     SmallVector<int64_t> multiples;
     auto parseMultiple = [&]() -> ParseResult {
-      int64_t buffer, axis;
-      if (parser.parseKeyword("dim") || parser.parseLParen() || parseBufferIndex(parser, scope, buffer) ||
-          parser.parseComma() || parser.parseInteger(axis) || parser.parseRParen() || parser.parseEqual())
-        return failure();
-      multiples.append({buffer, axis});
-      return parser.parseInteger(multiples.emplace_back());
+      return failure(parseSize(parser, scope, multiples) || parser.parseEqual() ||
+                     parser.parseInteger(multiples.emplace_back()));
     };
     if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseMultiple, " in multiples"))
       return failure();
     properties.multiples = parser.getBuilder().getDenseI64ArrayAttr(multiples);
+  }
+  if (succeeded(parser.parseOptionalKeyword("bounds"))) {
+    SmallVector<int64_t> bounds;
+    auto parseBounds = [&]() -> ParseResult { return parseBound(parser, scope, bounds); };
+    if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseBounds, " in bounds"))
+      return failure();
+    properties.bounds = parser.getBuilder().getDenseI64ArrayAttr(bounds);
   }
   if (succeeded(parser.parseOptionalKeyword("aliases"))) {
     SmallVector<int64_t> aliases;
@@ -434,16 +464,35 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
       return failure();
     properties.aliases = parser.getBuilder().getDenseI64ArrayAttr(aliases);
   }
-  if (succeeded(parser.parseOptionalKeyword("schedule"))) {
-    if (parser.parseLParen() || parser.parseAttribute(properties.schedule) || parser.parseRParen())
+  SmallVector<Attribute> alternatives;
+  SmallVector<AffineExpr> conditions;
+  auto parseSchedule = [&]() -> ParseResult {
+    ScheduleAttr schedule;
+    if (properties.schedule)
+      return parser.emitError(parser.getCurrentLocation(), "expected the schedule without a condition to be the last one");
+    if (parser.parseAttribute(schedule))
       return failure();
-  }
+    if (failed(parser.parseOptionalKeyword("if"))) {
+      properties.schedule = schedule;
+      return success();
+    }
+    alternatives.push_back(schedule);
+    return failure(SpaceExprParser(parser, scope).parse(conditions.emplace_back()) || parser.parseLess() ||
+                   SpaceExprParser(parser, scope).parse(conditions.emplace_back()));
+  };
+  if (succeeded(parser.parseOptionalKeyword("schedule")) &&
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseSchedule, " in schedule"))
+    return failure();
   if (parser.parseOptionalAttrDictWithKeyword(result.attributes) || parseBody(parser, scope, *result.addRegion()))
     return failure();
   MLIRContext *context = parser.getContext();
   properties.extents = AffineMapAttr::get(mapOver(context, scope, 0, extents));
   if (hasGuards)
     properties.guards = AffineMapAttr::get(mapOver(context, scope, extents.size(), guards));
+  if (!alternatives.empty()) {
+    properties.alternatives = parser.getBuilder().getArrayAttr(alternatives);
+    properties.conditions = AffineMapAttr::get(mapOver(context, scope, 0, conditions));
+  }
   if (!roles.empty())
     properties.roles = parser.getBuilder().getDenseI32ArrayAttr(roles);
   properties.sizes = parser.getBuilder().getDenseI64ArrayAttr(scope.sizes);
@@ -483,6 +532,18 @@ void KernelOp::print(OpAsmPrinter &p) {
     });
     p << ")";
   }
+  if (std::optional<ArrayRef<int64_t>> bounds = getBounds()) {
+    p << " bounds(";
+    llvm::interleaveComma(llvm::seq<size_t>(0, bounds->size() / 4), p, [&](size_t i) {
+      ArrayRef<int64_t> bound = bounds->slice(4 * i, 4);
+      if (bound[2] > 0 || bound[3] == UNBOUNDED)
+        p << bound[2] << " <= ";
+      p << "dim(" << buffers[bound[0]] << ", " << bound[1] << ")";
+      if (bound[3] != UNBOUNDED)
+        p << " <= " << bound[3];
+    });
+    p << ")";
+  }
   if (std::optional<ArrayRef<int64_t>> aliases = getAliases()) {
     p << " aliases(";
     llvm::interleaveComma(llvm::seq<size_t>(0, aliases->size() / 2), p, [&](size_t i) {
@@ -490,11 +551,27 @@ void KernelOp::print(OpAsmPrinter &p) {
     });
     p << ")";
   }
-  if (getScheduleAttr())
-    p << " schedule(" << getScheduleAttr() << ")";
+  if (getScheduleAttr() || getAlternativesAttr()) {
+    p << " schedule(";
+    if (ArrayAttr alternatives = getAlternativesAttr()) {
+      AffineMap conditions = *getConditions();
+      llvm::interleaveComma(llvm::enumerate(alternatives), p, [&](auto alternative) {
+        size_t i = alternative.index();
+        p << alternative.value() << " if ";
+        printSpaceExpr(p, conditions.getResult(2 * i), buffers, dims, getSizes());
+        p << " < ";
+        printSpaceExpr(p, conditions.getResult(2 * i + 1), buffers, dims, getSizes());
+      });
+      if (getScheduleAttr())
+        p << ", ";
+    }
+    if (getScheduleAttr())
+      p << getScheduleAttr();
+    p << ")";
+  }
   p.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {"sym_name", "extents", "sizes", "roles", "guards", "alignments", "multiples",
-                                          "aliases", "schedule"});
+      (*this)->getAttrs(), {"sym_name", "extents", "sizes", "roles", "guards", "alignments", "multiples", "bounds",
+                                          "aliases", "alternatives", "conditions", "schedule"});
   p << " ";
   p.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
 }

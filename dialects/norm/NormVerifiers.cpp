@@ -248,6 +248,37 @@ LogicalResult KernelOp::verify() {
     if (multiples[i + 2] < 1) // kernel_c6
       return emitOpError() << "expected a positive multiple, got " << multiples[i + 2];
   }
+  if (ArrayAttr alternatives = getAlternativesAttr()) {
+    if (getRoles()) // kernel_c10
+      return emitOpError() << "expected no alternatives in a tiled kernel";
+    if (!llvm::all_of(alternatives, llvm::IsaPred<ScheduleAttr>)) // kernel_c10
+      return emitOpError() << "expected alternatives to be schedules, got " << alternatives;
+  }
+  size_t numAlternatives = getAlternatives() ? getAlternatives()->size() : 0;
+  size_t numConditions = getConditions() ? getConditions()->getNumResults() : 0;
+  bool isOverSizes = !getConditions() || (getConditions()->getNumDims() == 0 &&
+                                          getConditions()->getNumSymbols() == getSizes().size() / 2);
+  if (numConditions != 2 * numAlternatives || !isOverSizes) // kernel_c10
+    return emitOpError() << "expected a pair of conditions over " << getSizes().size() / 2 << " sizes for each of "
+                         << numAlternatives << " alternatives, got " << getConditionsAttr();
+  ArrayRef<int64_t> bounds = getBounds().value_or(ArrayRef<int64_t>());
+  if (bounds.size() % 4 != 0) // kernel_c9
+    return emitOpError() << "expected bounds as quadruples of buffer, axis, least and most, got " << bounds.size()
+                         << " numbers";
+  DenseSet<std::pair<int64_t, int64_t>> bounded;
+  for (size_t i = 0; i < bounds.size(); i += 4) {
+    int64_t buffer = bounds[i], axis = bounds[i + 1], least = bounds[i + 2], most = bounds[i + 3];
+    if (buffer < 0 || static_cast<size_t>(buffer) >= numBuffers) // kernel_c9
+      return emitOpError() << "expected bounds for one of " << numBuffers << " buffers, got buffer " << buffer;
+    auto type = cast<MemRefType>(buffers[buffer].getType());
+    if (axis < 0 || axis >= type.getRank() || !type.isDynamicDim(axis)) // kernel_c9
+      return emitOpError() << "expected bounds for a dynamic axis of " << type << ", got axis " << axis;
+    if (least < 0 || least > most) // kernel_c9
+      return emitOpError() << "expected bounds with 0 <= least <= most, got " << least << " and " << most;
+    if (!bounded.insert({buffer, axis}).second) // kernel_c9
+      return emitOpError() << "expected bounds once for each axis, got axis " << axis << " of buffer " << buffer
+                           << " twice";
+  }
   ArrayRef<int64_t> aliases = getAliases().value_or(ArrayRef<int64_t>());
   if (aliases.size() % 2 != 0) // kernel_c7
     return emitOpError() << "expected aliases as pairs of buffers, got " << aliases.size() << " numbers";

@@ -35,6 +35,10 @@ pub mod tensor {
     pub const ALIGN: &str = "norm.align";
     /// What each extent is a multiple of, an array of i64.
     pub const MULTIPLES: &str = "norm.multiples";
+    /// The least that each extent is, an array of i64.
+    pub const MIN: &str = "norm.min";
+    /// The most that each extent is, an array of i64; -1 for no bound.
+    pub const MAX: &str = "norm.max";
     /// The name of an argument that a result may be the same memory as, a string.
     pub const MAY_ALIAS: &str = "norm.may_alias";
     /// The value of a scalar argument where a launch sets none, a number of its type.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use melior::{
     Context, ContextRef, Error,
     ir::{
-        AffineMap, Attribute, AttributeLike, Identifier, Type, Value,
+        AffineExpr, AffineMap, Attribute, AttributeLike, Identifier, Type, Value,
         attribute::{
             ArrayAttribute, BoolAttribute, DenseI32ArrayAttribute, DenseI64ArrayAttribute, FloatAttribute,
             IntegerAttribute, TypeAttribute,
@@ -276,6 +276,43 @@ pub fn affine_map<'c>(attribute: Attribute<'c>) -> Result<AffineMap<'c>, Error> 
 pub fn affine_map_attribute<'c>(map: AffineMap<'c>) -> Attribute<'c> {
     // SAFETY: the attribute lives as long as the context, as the map does.
     unsafe { Attribute::from_raw(mlir_sys::mlirAffineMapAttrGet(map.to_raw())) }
+}
+
+/// The constraint of an integer set attribute that has one, `constraint >= 0`, and how many dims it is over, the first of
+/// what the set's op passes; `None` for any other attribute.
+pub fn inequality<'c>(attribute: Attribute<'c>) -> Option<(AffineExpr<'c>, usize)> {
+    // SAFETY: the attribute is of a live context, and asked for its set only if it holds one.
+    let set = unsafe {
+        let raw = attribute.to_raw();
+        mlir_sys::mlirAttributeIsAIntegerSet(raw).then(|| mlir_sys::mlirIntegerSetAttrGetValue(raw))?
+    };
+    // SAFETY: the set lives as long as its context, and has a first constraint where it is asked for.
+    unsafe {
+        let is_one = mlir_sys::mlirIntegerSetGetNumConstraints(set) == 1
+            && !mlir_sys::mlirIntegerSetIsConstraintEq(set, 0);
+        is_one.then(|| {
+            let constraint = AffineExpr::from_raw(mlir_sys::mlirIntegerSetGetConstraint(set, 0));
+            (constraint, mlir_sys::mlirIntegerSetGetNumDims(set).unsigned_abs())
+        })
+    }
+}
+
+/// An integer set attribute of one constraint over so many symbols, `constraint >= 0`.
+pub fn inequality_attribute<'c>(constraint: AffineExpr<'c>, symbols: usize) -> Attribute<'c> {
+    let (constraint, is_equality) = (constraint.to_raw(), false);
+    // SAFETY: the expression is of a live context, which uniques the set, and one constraint and one flag are passed.
+    unsafe {
+        let context = mlir_sys::mlirAffineExprGetContext(constraint);
+        let set = mlir_sys::mlirIntegerSetGet(
+            context,
+            0,
+            symbols as isize,
+            1,
+            &raw const constraint,
+            &raw const is_equality,
+        );
+        Attribute::from_raw(mlir_sys::mlirIntegerSetAttrGet(set))
+    }
 }
 
 /// A signless integer attribute of `bits` bits.

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use norma_bundle::Element;
+use norma_bundle::condition::Condition;
 use norma_bundle::expression::Expression;
 use norma_bundle::manifest::{Argument, Kernel, ScalarType, ScalarValue, TensorMap, WorkspaceInit};
 
@@ -45,6 +46,20 @@ pub enum Parameter<'a> {
         /// Strides in bytes of all dims but the innermost.
         strides_bytes: Vec<u64>,
     },
+}
+
+/// Whether the kernel is launched for these sizes. `symbols` may lack what is known of a loaded kernel alone.
+///
+/// # Errors
+/// A condition without a value.
+pub fn is_launched(kernel: &Kernel, symbols: &Symbols) -> Result<bool, BindError> {
+    let holds = |condition: &Condition| condition.holds(&|name| symbols.get(name).copied());
+    for condition in &kernel.when {
+        if !holds(condition)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The CTAs along x, y and z; with a zero among them there is nothing to launch.

@@ -10,6 +10,7 @@ pub mod diagnostic;
 pub mod dialects;
 pub mod driver;
 pub mod guard;
+pub mod interval;
 pub mod linear_form;
 mod nesting;
 pub mod pass;

@@ -117,7 +117,7 @@ func.func @no_identifier(%x: tensor<4xf32> {norm.name = "4x"}) -> tensor<4xf32> 
 
 // -----
 
-// expected-error @below {{expected norm.name, norm.buffer, norm.align or norm.multiples, got norm.output for argument 0}}
+// expected-error @below {{expected norm.name, norm.buffer, norm.align, norm.multiples, norm.min or norm.max, got norm.output for argument 0}}
 func.func @attribute_of_a_kernel_s_buffer(%x: tensor<4xf32> {norm.output}) -> tensor<4xf32> {
   %y = norm.compute(%a = %x : tensor<4xf32>) -> (%o : tensor<4xf32>) space(%n = 4) {
     %0 = norm.read %a[%n] : tensor<4xf32>
@@ -416,4 +416,26 @@ norm.kernel @in_a_combiner(%x: memref<4xf32>, %y: memref<f32>) space(%n = 4) {
     norm.yield %2 : f32
   }
   norm.write %1, %y[] : memref<f32>
+}
+
+// -----
+
+// expected-error @below {{expected norm.min of at least 0, norm.max of at least that, or -1 for none, that hold for tensor<12xf32>, got 13 and 9223372036854775807 for axis 0 for argument 0}}
+func.func @minimum_of_a_static_axis(%x: tensor<12xf32> {norm.min = array<i64: 13>}) -> tensor<12xf32> {
+  %y = norm.compute(%a = %x : tensor<12xf32>) -> (%o : tensor<12xf32>) space(%n = 12) {
+    %0 = norm.read %a[%n] : tensor<12xf32>
+    norm.write %0, %o[%n] : tensor<12xf32>
+  }
+  return %y : tensor<12xf32>
+}
+
+// -----
+
+// expected-error @below {{expected norm.min of at least 0, norm.max of at least that, or -1 for none, that hold for tensor<?xf32>, got 8 and 4 for axis 0 for argument 0}}
+func.func @minimum_beyond_the_maximum(%x: tensor<?xf32> {norm.min = array<i64: 8>, norm.max = array<i64: 4>}) -> tensor<?xf32> {
+  %y = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>) space(%n = dim(%a, 0)) {
+    %0 = norm.read %a[%n] : tensor<?xf32>
+    norm.write %0, %o[%n] : tensor<?xf32>
+  }
+  return %y : tensor<?xf32>
 }

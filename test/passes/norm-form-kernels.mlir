@@ -193,6 +193,25 @@ func.func @multiples(%x: tensor<?x?xf32> {norm.name = "x", norm.multiples = arra
 
 // -----
 
+// So do bounds; a size of scratch that is computed has those of what it is computed of.
+// CHECK-LABEL: func.func @bounds(
+// CHECK-SAME: memref<?x?xf32> {norm.max = array<i64: -1, 64>, norm.min = array<i64: 1, 8>, norm.name = "x"}
+// CHECK: norm.kernel @bounds_0(%[[X:.*]]: memref<?x?xf32>, %[[S:.*]]: memref<?x?xf32>) {{.*}} bounds(1 <= dim(%[[X]], 0), 8 <= dim(%[[X]], 1) <= 64, 16 <= dim(%[[S]], 0) <= 128, 1 <= dim(%[[S]], 1))
+func.func @bounds(%x: tensor<?x?xf32> {norm.name = "x", norm.min = array<i64: 1, 8>, norm.max = array<i64: -1, 64>}) -> tensor<?x?xf32> {
+  %t = norm.compute(%a = %x : tensor<?x?xf32>) -> (%o : tensor<?x?xf32>)
+      space(%m = dim(%a, 0), %n = dim(%a, 1), %h = 2) {
+    %0 = norm.read %a[%m, %n] : tensor<?x?xf32>
+    norm.write %0, %o[%n * 2 + %h, %m] : tensor<?x?xf32>
+  }
+  %y = norm.compute(%a = %t : tensor<?x?xf32>) -> (%o : tensor<?x?xf32>) space(%n = dim(%a, 0), %m = dim(%a, 1)) {
+    %0 = norm.read %a[%n, %m] : tensor<?x?xf32>
+    norm.write %0, %o[%m, %n] : tensor<?x?xf32>
+  }
+  return %y : tensor<?x?xf32>
+}
+
+// -----
+
 // A result that may be an argument's memory: each element is read for the last time where it is written.
 // CHECK-LABEL: func.func @in_place(
 // CHECK-SAME: {norm.may_alias = "x", norm.name = "result0", norm.output}

@@ -24,11 +24,13 @@
 // KERNEL-NEXT:   {{^\)}}
 
 // SCHEDULED:       norm-select-schedule{{.*}} target=sm_90a}
+// SCHEDULED-NEXT:  norm-dispatch-schedules
 // SCHEDULED-NEXT:  norm-split-reductions
 // SCHEDULED-NEXT:  norm-select-schedule{{.*}} target=sm_90a}
 // SCHEDULED-NEXT: {{^\)}}
 
-// TILED:           norm-split-reductions
+// TILED:           norm-dispatch-schedules
+// TILED-NEXT:      norm-split-reductions
 // TILED-NEXT:      norm-select-schedule
 // TILED-NEXT:      norm-tile
 // TILED-NEXT:      norm-persistent-reduction

@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::alternatives;
 use super::{
-    Argument, DEVICE_SYMBOLS, Function, Kernel, MANIFEST_VERSION, Manifest, ManifestError, ScalarType,
-    ScalarValue, Tensor,
+    Argument, CONDITIONAL_VERSION, DEVICE_SYMBOLS, Function, Kernel, MANIFEST_VERSION, Manifest,
+    ManifestError, ScalarType, ScalarValue, Tensor,
 };
 use crate::expression::Expression;
 
 /// The largest alignment that a kernel can be told of, in bytes: LLVM's.
 const LARGEST_ALIGNMENT: u64 = 1 << 32;
+/// The device's symbol that depends on the kernel.
+const CTAS_PER_SM: &str = DEVICE_SYMBOLS[1];
 
 impl Manifest {
     /// Checks what needs no device: the version, that every name refers to something, that ranks agree, that
@@ -19,8 +22,13 @@ impl Manifest {
     /// # Errors
     /// The first inconsistency, with its place.
     pub fn validate(&self) -> Result<(), ManifestError> {
-        if self.manifest_version != MANIFEST_VERSION {
-            let message = format!("expected {MANIFEST_VERSION}, got {}", self.manifest_version);
+        if ![MANIFEST_VERSION, CONDITIONAL_VERSION].contains(&self.manifest_version) {
+            let got = self.manifest_version;
+            let message = format!("expected {MANIFEST_VERSION} or {CONDITIONAL_VERSION}, got {got}");
+            return Err(inconsistent("manifest_version", message));
+        }
+        if self.manifest_version < Manifest::version_of(&self.functions) {
+            let message = format!("expected {CONDITIONAL_VERSION} for kernels with 'when'");
             return Err(inconsistent("manifest_version", message));
         }
         let mut names = BTreeSet::new();
@@ -85,6 +93,19 @@ impl Function {
         }
         for (index, kernel) in self.kernels.iter().enumerate() {
             kernel.validate(self, target, &format!("{}.kernels[{index}]", self.name))?;
+        }
+        let conditions = self.kernels.iter().map(|kernel| kernel.when.as_slice());
+        if let Err((index, condition)) = alternatives::check(&conditions.collect::<Vec<_>>()) {
+            let message = format!(
+                "expected kernels behind it for the sizes that do not satisfy '{} {} {}'",
+                condition.left,
+                condition.relation.name(),
+                condition.right
+            );
+            return Err(inconsistent(
+                &format!("{}.kernels[{index}].when", self.name),
+                message,
+            ));
         }
         if let Some(definition) = &self.definition {
             definition.validate(self).map_err(|error| {
@@ -213,6 +234,19 @@ impl Kernel {
                 )),
             }
         };
+        for condition in &self.when {
+            let at = format!("{at}.when");
+            for side in [&condition.left, &condition.right] {
+                check(side, &at)?;
+                // How many CTAs fit is known of a kernel that has been loaded.
+                if side.symbols().contains(CTAS_PER_SM) {
+                    return Err(inconsistent(
+                        &at,
+                        format!("expected sizes and num_sms, got '{CTAS_PER_SM}'"),
+                    ));
+                }
+            }
+        }
         for extent in &self.grid {
             check_count(extent, &format!("{at}.grid"))?;
         }
@@ -302,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_future_version_is_refused() {
-        assert!(complaint(|m| m.manifest_version = 2).contains("expected 1, got 2"));
+        assert!(complaint(|m| m.manifest_version = 3).contains("expected 1 or 2, got 3"));
     }
 
     #[test]
@@ -335,6 +369,41 @@ mod tests {
             "the manifest is inconsistent: rms_norm.conditions[0]: expected sizes of the function's tensors, got \
              'x_stride'"
         );
+    }
+
+    #[test]
+    fn kernels_for_some_sizes_have_alternatives_for_the_others() {
+        let some = |m: &mut Manifest| {
+            m.manifest_version = CONDITIONAL_VERSION;
+            m.functions[0].kernels[0].when = vec![Condition {
+                left: Expression::Integer(263),
+                relation: Relation::AtLeast,
+                right: Expression::symbol("m"),
+                text: String::new(),
+            }];
+        };
+        assert!(complaint(some).contains(
+            "kernels[0].when: expected kernels behind it for the sizes that do not satisfy '263 >= m'"
+        ));
+        let other = |m: &mut Manifest| {
+            some(m);
+            let mut other = m.functions[0].kernels[0].clone();
+            other.when[0] = other.when[0].negated().unwrap();
+            m.functions[0].kernels.push(other);
+        };
+        let mut manifest = rms_norm();
+        other(&mut manifest);
+        assert!(manifest.validate().is_ok());
+        let old = |m: &mut Manifest| {
+            other(m);
+            m.manifest_version = MANIFEST_VERSION;
+        };
+        assert!(complaint(old).contains("expected 2 for kernels with 'when'"));
+        let late = |m: &mut Manifest| {
+            other(m);
+            m.functions[0].kernels[1].when[0].right = Expression::symbol("ctas_per_sm");
+        };
+        assert!(complaint(late).contains("expected sizes and num_sms, got 'ctas_per_sm'"));
     }
 
     #[test]

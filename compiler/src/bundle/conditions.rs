@@ -84,11 +84,40 @@ impl SourceConditions {
     }
 }
 
+/// `left >= right` over [`host::dim_symbol`]s and the device's symbols, as a condition of the manifest.
+pub(super) fn at_least(
+    host: &HostFunction,
+    sizes: &Sizes,
+    left: &Expression,
+    right: &Expression,
+) -> Condition {
+    let size = |name: &str| {
+        let (tensor, dim) = dim_of_symbol(name)?;
+        sizes.shapes.get(tensor)?.get(dim).cloned()
+    };
+    let in_words = |name: &str| {
+        let (tensor, dim) = dim_of_symbol(name)?;
+        let tensor = &host.tensors.get(tensor)?.name;
+        Some(Expression::symbol(format!("dim({tensor}, {dim})")))
+    };
+    let text = |side| affine::substitute(side, &in_words);
+    Condition {
+        left: affine::substitute(left, &size),
+        relation: Relation::AtLeast,
+        right: affine::substitute(right, &size),
+        text: match left {
+            Expression::Integer(most) => format!("{} <= {most}", text(right)),
+            _ => format!("{} >= {}", text(left), text(right)),
+        },
+    }
+}
+
 type Sides = (Expression, Relation, Expression);
 
 fn read(function: OperationRef, module: &Module) -> Option<Vec<Sides>> {
     let block = function.region(0).ok()?.first_block()?;
-    let ops = walk::in_block(block);
+    // What a kernel needs is needed of all sizes, though it may be launched for some: its alternatives need the same.
+    let ops = walk::pre_order(function);
     let end = ops.iter().find(|op| walk::has_name(**op, "func.return"))?;
     let mut names = Names {
         returned: end.operands().map(key).collect(),

@@ -5,13 +5,18 @@ use std::collections::BTreeSet;
 use melior::ir::attribute::{ArrayAttribute, DenseI64ArrayAttribute, DictionaryAttribute};
 use melior::ir::block::BlockArgument;
 use melior::ir::operation::{OperationLike, OperationResult};
-use melior::ir::{Attribute, BlockLike, Location, Module, OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{
+    Attribute, BlockLike, BlockRef, Location, Module, OperationRef, RegionLike, Type, Value, ValueLike,
+};
+use norma_bundle::condition::{Condition, Relation};
 use norma_bundle::manifest::{ScalarType, ScalarValue};
 use norma_bundle::{Element, Expression};
 use norma_dialects::attributes::{scratch, tensor};
 use norma_dialects::norm::{LaunchOp, NumSmsOp};
-use norma_dialects::symbol_name;
+use norma_dialects::{inequality, symbol_name};
 use norma_passes::mlir::diagnostic::Diagnostic;
+use norma_passes::mlir::interval::Interval;
+use norma_passes::mlir::linear_form::LinearForm;
 use norma_passes::mlir::values::{definition, key};
 use norma_passes::mlir::{types, walk};
 
@@ -49,6 +54,8 @@ pub(super) struct HostTensor {
     pub align: Option<u64>,
     /// `norm.multiples`, or none.
     pub multiples: Vec<u64>,
+    /// Where each extent lies by `norm.min` and `norm.max`, or none.
+    pub bounds: Vec<Interval>,
     /// `norm.may_alias`.
     pub may_alias: Option<String>,
 }
@@ -93,6 +100,8 @@ pub(super) struct Launch {
     pub buffers: Vec<Buffer>,
     /// What its other arguments are: positions among the function's scalars.
     pub scalars: Vec<usize>,
+    /// The sizes that it happens for: `left >= right` of each pair, over [`dim_symbol`]s and `num_sms`.
+    pub when: Vec<[Expression; 2]>,
 }
 
 /// A tensor of the host function, some of whose neighbouring dims are taken as one.
@@ -138,11 +147,7 @@ fn function(op: OperationRef) -> Result<Option<HostFunction>> {
     let Some(block) = op.region(0).ok().and_then(|region| region.first_block()) else {
         return Ok(None);
     };
-    let launches: Vec<_> = walk::pre_order(op)
-        .into_iter()
-        .filter_map(LaunchOp::from_op)
-        .collect();
-    if launches.is_empty() {
+    if walk::named(op, LaunchOp::NAME).is_empty() {
         return Ok(None);
     }
     let mut reader = Reader::default();
@@ -156,10 +161,8 @@ fn function(op: OperationRef) -> Result<Option<HostFunction>> {
         reader.scratch(allocation)?;
     }
     reader.check_names(op)?;
-    let launches = launches
-        .into_iter()
-        .map(|launch| reader.launch(launch))
-        .collect::<Result<_>>()?;
+    let mut launches = Vec::new();
+    reader.launches(block, &[], &mut launches)?;
     Ok(Some(HostFunction {
         name: symbol_name(op).unwrap_or_default().to_owned(),
         tensors: reader.tensors,
@@ -250,6 +253,19 @@ impl Reader {
             .and_then(|align| norma_dialects::integer(align).ok())
             .and_then(|align| u64::try_from(align).ok());
         tensor.multiples = attribute(tensor::MULTIPLES).map(integers).unwrap_or_default();
+        let least = attribute(tensor::MIN).map(numbers).unwrap_or_default();
+        let most = attribute(tensor::MAX).map(numbers).unwrap_or_default();
+        tensor.bounds = (0..least.len().max(most.len()))
+            .map(|axis| Interval {
+                least: least.get(axis).copied().unwrap_or(0),
+                // A negative number stands for no bound.
+                most: most
+                    .get(axis)
+                    .copied()
+                    .filter(|most| *most >= 0)
+                    .unwrap_or(i64::MAX),
+            })
+            .collect();
         tensor.may_alias = attribute(tensor::MAY_ALIAS)
             .and_then(|name| norma_dialects::string(name).ok())
             .map(str::to_owned);
@@ -351,6 +367,85 @@ impl Reader {
         Some(Buffer { tensor, groups })
     }
 
+    /// Adds the launches of a block, in order, which is run for the sizes that satisfy `when`.
+    fn launches(&self, block: BlockRef, when: &[[Expression; 2]], all: &mut Vec<Launch>) -> Result<()> {
+        for op in walk::in_block(block) {
+            if let Some(launch) = LaunchOp::from_op(op) {
+                let mut launch = self.launch(launch)?;
+                launch.when = when.to_vec();
+                all.push(launch);
+            } else if walk::has_name(op, "affine.if") {
+                let [holds, fails] = self.choice(op)?;
+                for (region, sides) in [holds, fails].into_iter().enumerate() {
+                    let branch = op.region(region).ok().and_then(|region| region.first_block());
+                    let when = [when, &[sides]].concat();
+                    let before = all.len();
+                    if let Some(branch) = branch {
+                        self.launches(branch, &when, all)?;
+                    }
+                    if all.len() == before {
+                        let message = "a branch without a launch; supported: affine.if whose branches both launch kernels";
+                        return Err(unsupported(op.location(), message.to_owned()));
+                    }
+                }
+            } else if !walk::named(op, LaunchOp::NAME).is_empty() && op.region_count() > 0 {
+                let name = norma_dialects::op_name(op);
+                let message = format!("launches within '{name}'; supported: branches of affine.if");
+                return Err(unsupported(op.location(), message));
+            }
+        }
+        Ok(())
+    }
+
+    /// What holds in the branches of an `affine.if`: `left >= right`.
+    fn choice(&self, op: OperationRef) -> Result<[[Expression; 2]; 2]> {
+        let refuse = || {
+            let message = "a choice that no manifest can state; supported: affine.if with one inequality over sizes and \
+                           norm.num_sms, and such choices within each other";
+            unsupported(op.location(), message.to_owned())
+        };
+        let condition = op.attribute("condition").ok().ok_or_else(refuse)?;
+        let (constraint, num_dims) = inequality(condition).ok_or_else(refuse)?;
+        let operands = op.operands().map(|operand| self.size(operand));
+        let operands = operands.collect::<Option<Vec<_>>>().ok_or_else(refuse)?;
+        let (dims, symbols) = operands.split_at(num_dims.min(operands.len()));
+        let zero = Expression::Integer(0);
+        // What is subtracted stands on the other side.
+        let sides = LinearForm::of(constraint, dims.len(), symbols.len()).map(|form| {
+            let mut sides = [zero.clone(), zero.clone()];
+            let coefficients = form.dims.iter().chain(&form.symbols);
+            let mut add = |term: Expression, is_positive: bool| {
+                let side = &mut sides[usize::from(!is_positive)];
+                *side = std::mem::replace(side, Expression::Integer(0)) + term;
+            };
+            for (coefficient, size) in coefficients
+                .zip(&operands)
+                .filter(|(coefficient, _)| **coefficient != 0)
+            {
+                let factor = i64::try_from(coefficient.unsigned_abs()).unwrap_or(i64::MAX);
+                add(size.clone() * factor, *coefficient > 0);
+            }
+            let constant = i64::try_from(form.constant.unsigned_abs()).unwrap_or(i64::MAX);
+            add(Expression::Integer(constant), form.constant >= 0);
+            sides
+        });
+        let sides = match sides {
+            Some(sides) => sides,
+            None => [
+                affine::expression(constraint, dims, symbols).ok_or_else(refuse)?,
+                zero,
+            ],
+        };
+        let condition = Condition {
+            left: sides[0].clone(),
+            relation: Relation::AtLeast,
+            right: sides[1].clone(),
+            text: String::new(),
+        };
+        let other = condition.negated().ok_or_else(refuse)?;
+        Ok([sides, [other.left, other.right]])
+    }
+
     fn launch(&self, launch: LaunchOp) -> Result<Launch> {
         // `@module::@kernel`, or `@kernel` alone before `convert-norm-to-gl`.
         let mut path = launch
@@ -382,6 +477,7 @@ impl Reader {
             kernel,
             buffers,
             scalars,
+            when: Vec::new(),
         })
     }
 }
@@ -406,6 +502,7 @@ fn memory(name: String, role: Role, ty: Type) -> Option<HostTensor> {
         strides: strides.map(|(strides, _)| strides),
         align: None,
         multiples: Vec::new(),
+        bounds: Vec::new(),
         may_alias: None,
     })
 }
@@ -470,8 +567,14 @@ fn constant(value: Value) -> Option<i64> {
 
 /// A dense array of i64 without its negative entries, which no verifier lets through.
 pub(super) fn integers(attribute: Attribute) -> Vec<u64> {
+    let numbers = numbers(attribute).into_iter();
+    numbers.filter_map(|number| u64::try_from(number).ok()).collect()
+}
+
+/// A dense array of i64.
+fn numbers(attribute: Attribute) -> Vec<i64> {
     let array = DenseI64ArrayAttribute::try_from(attribute).ok();
-    let element = |index: usize| u64::try_from(array?.element(index).ok()?).ok();
+    let element = |index: usize| array?.element(index).ok();
     (0..array.map_or(0, |array| array.len()))
         .filter_map(element)
         .collect()

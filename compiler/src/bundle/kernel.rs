@@ -13,8 +13,10 @@ use norma_dialects::attributes::kernel;
 use norma_dialects::gl::{LaunchAttr, ParamAttr, ParamKind};
 use norma_dialects::symbol_name;
 use norma_passes::mlir::diagnostic::Diagnostic;
+use norma_passes::mlir::interval::Interval;
 use norma_passes::mlir::walk;
 
+use super::conditions::at_least;
 use super::host::{HostFunction, HostScalar, Launch, Role, integers};
 use super::sizes::Sizes;
 use super::{Emitted, affine, cubin_name, module_name};
@@ -32,6 +34,8 @@ pub(super) struct Assumptions {
     pub alignments: Vec<u64>,
     /// Buffer, axis, and what its size is a multiple of.
     pub multiples: Vec<(usize, usize, u64)>,
+    /// Buffer, axis, and where its size lies.
+    pub bounds: Vec<(usize, usize, Interval)>,
 }
 
 /// What the kernel of a launch assumes.
@@ -40,6 +44,8 @@ pub(super) fn assumptions(kernels: &Kernels, launch: &Launch) -> Result<Assumpti
     let alignments = attribute.alignments();
     let multiples = attribute.multiples().map(integers).unwrap_or_default();
     let triples = multiples.chunks_exact(3);
+    let bounds = attribute.bounds().map(integers).unwrap_or_default();
+    let quadruples = bounds.chunks_exact(4);
     Ok(Assumptions {
         alignments: alignments
             .iter()
@@ -47,6 +53,13 @@ pub(super) fn assumptions(kernels: &Kernels, launch: &Launch) -> Result<Assumpti
             .collect(),
         multiples: triples
             .map(|triple| (triple[0] as usize, triple[1] as usize, triple[2]))
+            .collect(),
+        bounds: quadruples
+            .map(|bound| {
+                let number = |index: usize| i64::try_from(bound[index]).unwrap_or(i64::MAX);
+                let (least, most) = (number(2), number(3));
+                (bound[0] as usize, bound[1] as usize, Interval { least, most })
+            })
             .collect(),
     })
 }
@@ -113,6 +126,11 @@ pub(super) fn describe(
         module: is_kept.then(|| module_name(module, target)),
         target: target.name.to_owned(),
         symbols: Vec::new(),
+        when: launch
+            .when
+            .iter()
+            .map(|[left, right]| at_least(host, sizes, left, right))
+            .collect(),
         grid: [grid, one.clone(), one],
         block: threads(op)?,
         cluster: [u32::try_from(attribute.cluster()).unwrap_or(1), 1, 1],
@@ -211,6 +229,12 @@ fn symbols_of(kernel: &Kernel, sizes: &Sizes) -> Vec<Symbol> {
         .iter()
         .chain([&kernel.shared_bytes, &kernel.bytes_read, &kernel.bytes_written])
         .chain(arguments)
+        .chain(
+            kernel
+                .when
+                .iter()
+                .flat_map(|condition| [&condition.left, &condition.right]),
+        )
         .collect();
     let used = |symbol: &&Symbol| {
         expressions

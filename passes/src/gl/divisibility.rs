@@ -4,11 +4,15 @@
 
 use melior::ir::{
     Attribute, BlockLike, OperationRef, Value, ValueLike,
-    attribute::{DenseI64ArrayAttribute, IntegerAttribute},
+    attribute::{ArrayAttribute, DenseI64ArrayAttribute, IntegerAttribute},
     block::BlockArgument,
     operation::OperationLike,
 };
-use norma_dialects::{attributes, gl::LaunchAttr, op_name};
+use norma_dialects::{
+    attributes,
+    gl::{LaunchAttr, ParamAttr},
+    op_name,
+};
 
 use crate::mlir::{types, values::definition, walk};
 
@@ -169,16 +173,27 @@ pub fn alignment(buffer: Value<'_, '_>) -> i64 {
     promised.unwrap_or_else(natural)
 }
 
-/// The launch of the kernel that a buffer is a parameter of, and the parameter's position.
-fn launch_of<'c>(buffer: Value<'c, '_>) -> Option<(LaunchAttr<'c>, usize)> {
-    let argument = BlockArgument::try_from(buffer).ok()?;
+/// The launch of the kernel that a buffer is a parameter of, and the buffer's position among the kernel's. While a kernel is
+/// converted, its buffers are views of pointer parameters.
+pub(super) fn launch_of<'c>(buffer: Value<'c, '_>) -> Option<(LaunchAttr<'c>, usize)> {
+    let view = definition(buffer).filter(|op| walk::has_name(*op, "builtin.unrealized_conversion_cast"));
+    let argument = match view {
+        None => BlockArgument::try_from(buffer).ok()?,
+        Some(view) => BlockArgument::try_from(view.operand(0).ok()?).ok()?,
+    };
     let kernel = argument.owner().parent_operation()?;
     let launch: Attribute<'c> = kernel.attribute(attributes::kernel::LAUNCH).ok()?;
-    Some((LaunchAttr::from_attribute(launch)?, argument.argument_number()))
+    let mut position = argument.argument_number();
+    if view.is_some() {
+        let params = ArrayAttribute::try_from(kernel.attribute(attributes::kernel::PARAMS).ok()?).ok()?;
+        let param = ParamAttr::from_attribute(params.element(position).ok()?)?;
+        position = usize::try_from(param.argument()).ok()?;
+    }
+    Some((LaunchAttr::from_attribute(launch)?, position))
 }
 
 /// The value of an `arith.constant`.
-fn constant(value: Value<'_, '_>) -> Option<i64> {
+pub(super) fn constant(value: Value<'_, '_>) -> Option<i64> {
     let value = definition(value)?.attribute("value").ok()?;
     Some(IntegerAttribute::try_from(value).ok()?.value())
 }

@@ -151,6 +151,13 @@ pub fn drop_unused<'c>(kernel: KernelOp<'c, '_>) -> Result<Left, Error> {
         });
         set_or_remove(kernel, "multiples", &kept.flatten().collect::<Vec<_>>());
     }
+    if let Some(bounds) = kernel.bounds() {
+        let kept = bounds.chunks_exact(4).filter_map(|bound| {
+            let buffer = renumbered(usize::try_from(bound[0]).ok()?)?;
+            Some([buffer, bound[1], bound[2], bound[3]])
+        });
+        set_or_remove(kernel, "bounds", &kept.flatten().collect::<Vec<_>>());
+    }
     if let Some(aliases) = kernel.aliases() {
         let kept = aliases.chunks_exact(2).filter_map(|pair| {
             let one = renumbered(usize::try_from(pair[0]).ok()?)?;

@@ -29,6 +29,7 @@ use crate::{
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
+        interval::Interval,
         pass::{PassContext, PassError, PassResult},
         types,
         values::key,
@@ -97,6 +98,8 @@ struct Buffer<'c, 'a> {
     alignment: i64,
     /// What the extent of each axis is a multiple of.
     multiples: Vec<i64>,
+    /// Where the extent of each axis lies.
+    bounds: Vec<Interval>,
 }
 
 impl<'c: 'a, 'a> Host<'c, 'a> {
@@ -255,10 +258,13 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
             let rank = types::shape(tensor.buffer).map_or(0, |shape| shape.len());
             let mut multiples = tensor.multiples.clone();
             multiples.resize(rank, 1);
+            let mut bounds = tensor.bounds.clone();
+            bounds.resize(rank, Interval::SIZE);
             let buffer = Buffer {
                 memref,
                 alignment: tensor.alignment,
                 multiples,
+                bounds,
             };
             buffers.insert(key(value), buffer);
         };
@@ -294,7 +300,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
         buffers: &[Buffer<'c, 'a>],
     ) -> PassResult<'c> {
         let alignments = buffers.iter().map(|buffer| buffer.alignment).collect::<Vec<_>>();
-        let multiples = multiples(buffers);
+        let (multiples, bounds) = (multiples(buffers), bounds(buffers));
         let aliases = aliases::pairs(self, compute)?;
         let kernel = KernelOp::build(
             compute.op.op().location(),
@@ -305,7 +311,10 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
             None,
             Some(&alignments),
             (!multiples.is_empty()).then_some(&multiples[..]),
+            (!bounds.is_empty()).then_some(&bounds[..]),
             (!aliases.is_empty()).then_some(&aliases[..]),
+            None,
+            None,
             None,
             Region::new(),
         )?;
@@ -363,4 +372,18 @@ fn multiples(buffers: &[Buffer<'_, '_>]) -> Vec<i64> {
         }
     }
     multiples
+}
+
+/// Quadruples (buffer, axis, least, most) of what is known of dynamic extents.
+fn bounds(buffers: &[Buffer<'_, '_>]) -> Vec<i64> {
+    let mut all = Vec::new();
+    for (index, buffer) in buffers.iter().enumerate() {
+        let shape = types::shape(buffer.memref.r#type()).unwrap_or_default();
+        for (axis, (extent, bounds)) in shape.iter().zip(&buffer.bounds).enumerate() {
+            if extent.is_none() && *bounds != Interval::SIZE {
+                all.extend([index as i64, axis as i64, bounds.least, bounds.most]);
+            }
+        }
+    }
+    all
 }

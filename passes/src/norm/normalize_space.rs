@@ -86,7 +86,10 @@ fn read<'c>(
             .buffers
             .iter()
             .enumerate()
-            .map(|(index, buffer)| Buffer::new(buffer.r#type(), &multiples_of(space.kernel, index)))
+            .map(|(index, buffer)| {
+                let multiples = multiples_of(space.kernel, index);
+                Buffer::new(buffer.r#type(), &multiples, |axis| space.size_bounds(index, axis))
+            })
             .collect(),
         accesses: accesses.collect(),
         reductions: reductions
@@ -193,6 +196,18 @@ fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c
             kernel,
             "multiples",
             DenseI64ArrayAttribute::new(b.context(), &multiples).into(),
+        );
+    }
+    let bounds = merged.buffers.iter().enumerate().flat_map(|(index, buffer)| {
+        let known = buffer.dynamic_bounds();
+        known.flat_map(move |(axis, bounds)| [index as i64, axis as i64, bounds.least, bounds.most])
+    });
+    let bounds = bounds.collect::<Vec<_>>();
+    if !bounds.is_empty() {
+        b.set_attribute(
+            kernel,
+            "bounds",
+            DenseI64ArrayAttribute::new(b.context(), &bounds).into(),
         );
     }
     let block = walk::entry_block(kernel)?;

@@ -63,7 +63,7 @@ fn dims_left_out<'c>(space: &Space<'c, '_>) -> Result<Vec<DimSet>, PassError<'c>
         .into_iter()
         .flat_map(|reduce| space.dims_reduced_by(reduce))
         .collect::<DimSet>();
-    let has_points = |dim: usize| space.extents[dim].is_constant() && space.extents[dim].constant_value() > 0;
+    let has_points = |dim: usize| space.extent_bounds(dim).least > 0;
     let grid = (0..space.dims.len())
         .filter(|dim| !reduced.contains(dim) && !has_points(*dim))
         .collect::<DimSet>();

@@ -25,6 +25,8 @@ use crate::{
 const NOMINAL_POINTS: u64 = 32768;
 /// The extent of a reduced dim that only the run knows, where results come back to it: a row.
 const NOMINAL_ROW: u64 = 4096;
+/// Beyond this an upper bound is a type's or an address space's, and says nothing about what is usual.
+const LARGEST_BOUND: u64 = 1 << 31;
 
 /// How reductions use a dim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +42,9 @@ pub enum Use {
 /// One dim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dim {
-    /// Its extent; nominal where `is_known` is false.
+    /// Its extent; nominal where only the run knows it.
     pub extent: u64,
-    /// Whether the extent is static.
+    /// Whether no extent of it is larger, because it is static or bounded: a tile of so many points holds all of it.
     pub is_known: bool,
     /// How reductions use it.
     pub usage: Use,
@@ -337,16 +339,32 @@ fn dims(space: &Space<'_, '_>, reductions: &[Reduction]) -> Result<Vec<Dim>, Err
         .filter_map(known)
         .fold(NOMINAL_POINTS, |points, extent| points / extent.max(1))
         .max(1);
-    let dims = (0..count).map(|dim| Dim {
-        extent: known(dim).unwrap_or_else(|| match usage(dim) {
-            Use::Reduced if is_revisited[dim] => NOMINAL_ROW,
-            Use::Reduced => NOMINAL_POINTS,
+    let most = |dim: usize| {
+        let most = u64::try_from(space.extent_bounds(dim).bound()?).unwrap_or(0);
+        (most <= LARGEST_BOUND).then_some(most)
+    };
+    let mut nominal = |dim: usize| {
+        let least = u64::try_from(space.extent_bounds(dim).least).unwrap_or(0);
+        let usual = match (usage(dim), most(dim)) {
+            // A row is as long as it may be, lest a tile hold only some of them.
+            (Use::Reduced | Use::Both, Some(most)) if is_revisited[dim] => most,
+            (Use::Reduced, _) if is_revisited[dim] => NOMINAL_ROW,
+            (Use::Reduced, _) => NOMINAL_POINTS,
             // The first of several unknown dims gets all points.
-            Use::Kept | Use::Both => std::mem::replace(&mut points, 1),
-        }),
-        is_known: known(dim).is_some(),
-        usage: usage(dim),
-        is_revisited: is_revisited[dim],
+            (Use::Kept | Use::Both, _) => std::mem::replace(&mut points, 1),
+        };
+        usual
+            .max(least.min(LARGEST_BOUND))
+            .min(most(dim).unwrap_or(u64::MAX))
+    };
+    let dims = (0..count).map(|dim| {
+        let extent = known(dim).unwrap_or_else(|| nominal(dim));
+        Dim {
+            extent,
+            is_known: known(dim).is_some() || most(dim) == Some(extent),
+            usage: usage(dim),
+            is_revisited: is_revisited[dim],
+        }
     });
     Ok(dims.collect())
 }

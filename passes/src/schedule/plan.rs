@@ -114,7 +114,8 @@ fn guard_parts<'c>(space: &Space<'c, '_>, new: &mut NewSpace<'c>) {
                     reach.checked_add(largest(*dim)?.checked_mul(form.dims[*dim])?)
                 })
             });
-            let holds = extent.is_constant() && reach.is_some_and(|reach| reach < extent.constant_value());
+            let least = space.bounds_of(*extent).least;
+            let holds = reach.is_some_and(|reach| reach < least);
             if !holds && !added.contains(&[part, *extent]) {
                 added.push([part, *extent]);
             }
@@ -227,8 +228,8 @@ fn is_one_step(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, factor: &Fa
                 .iter()
                 .filter_map(|factor| factor.size)
                 .fold(1_i64, i64::saturating_mul);
-            let extent = space.extents[dim];
-            extent.is_constant() && (1..=sized).contains(&extent.constant_value())
+            let most = space.extent_bounds(dim).bound();
+            most.is_some_and(|most| (1..=sized).contains(&most))
         }
     }
 }
@@ -244,21 +245,23 @@ fn split<'c>(
     let constant = |value: i64| AffineExpr::constant(context, value);
     let extent = space.extents[dim];
     let known = extent.is_constant().then(|| extent.constant_value());
+    let bounds = space.extent_bounds(dim);
+    let most = bounds.bound();
     let sized = factors
         .iter()
         .filter_map(|factor| factor.size)
         .try_fold(1_i64, i64::checked_mul)
         .ok_or_else(|| Reason::wrong(format!("factors of dim {dim} whose product exceeds 2^63")))?;
     let rest = factors.iter().position(|factor| factor.size.is_none());
-    match (rest, known) {
+    match (rest, most) {
         (None, None) => {
             return Err(Reason::wrong(format!(
                 "expected a factor without a size for dim {dim}, whose extent only the run knows"
             )));
         }
-        (None, Some(extent)) if sized < extent => {
+        (None, Some(most)) if sized < most => {
             return Err(Reason::wrong(format!(
-                "expected factors of dim {dim} that hold its {extent} points, got {sized}"
+                "expected factors of dim {dim} that hold its {most} points, got {sized}"
             )));
         }
         (Some(position), None) if position > 0 => {
@@ -270,12 +273,31 @@ fn split<'c>(
         _ => {}
     }
 
-    let mut runs = runs(factors)?;
+    // What the others leave of an extent that only the run knows: for the outermost factor the run says it, unless it is
+    // one point at most; for an inner one the most that it can be.
+    let ceil = |points: i64| points.max(0).unsigned_abs().div_ceil(sized.unsigned_abs()) as i64;
+    let left = match (rest, known, most) {
+        (Some(_), Some(known), _) => Some(ceil(known)),
+        (Some(position), None, Some(most)) if position > 0 || most <= sized => Some(ceil(most).max(1)),
+        _ => None,
+    };
+    let resolved = factors.iter().map(|factor| match (factor.size, known, left) {
+        (None, None, Some(left)) => Factor::new(factor.level, left),
+        _ => *factor,
+    });
+    let mut runs = runs(&resolved.collect::<Vec<_>>())?;
     if runs.is_empty() && known == Some(0) {
         // Without a dim there would be a point.
         runs.push(Run {
             role: DimRole::Loop,
             size: Some(0),
+        });
+    }
+    if runs.is_empty() && known.is_none() && bounds.least < 1 {
+        // Nor would there be one that a guard could keep out.
+        runs.push(Run {
+            role: DimRole::Grid,
+            size: Some(1),
         });
     }
     let mut stride = 1_i64;
@@ -291,18 +313,21 @@ fn split<'c>(
     for (position, run) in runs.iter().enumerate().rev() {
         let own = AffineExpr::dim(context, first + position);
         whole = own * constant(stride) + whole;
-        let size = run
-            .size
-            .or_else(|| known.map(|extent| extent.max(0).unsigned_abs().div_ceil(sized as u64) as i64));
+        let size = run.size.or(left);
         // Only the outermost factor may be of a size that the run knows, and nothing is outside of it.
         stride = stride.saturating_mul(size.unwrap_or(1));
     }
     new.old_dims.push(whole);
-    let is_exact = match (rest, known) {
-        (None, Some(extent)) => extent == sized,
+    let is_exact = match (rest, known, left) {
+        (None, Some(extent), _) => extent == sized,
         // An extent of 0 is a multiple of everything, and yet has none of the tile's points.
-        (Some(_), Some(extent)) => extent > 0 && extent % sized == 0,
-        (_, None) => extent.is_multiple_of(sized),
+        (Some(_), Some(extent), _) => extent > 0 && extent % sized == 0,
+        (Some(_), None, None) => extent.is_multiple_of(sized),
+        // The dims do not follow the extent: it has all of their points, or a guard keeps some out.
+        (_, None, _) => left
+            .unwrap_or(1)
+            .checked_mul(sized)
+            .is_some_and(|points| points <= bounds.least),
     };
     if !is_exact {
         new.guards.push([whole, extent]);

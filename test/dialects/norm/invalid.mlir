@@ -497,14 +497,14 @@ norm.kernel @attribute_of_none(%x: memref<4xf32>) space(%n = 4) {
 
 // -----
 
-// expected-error @+1 {{expected on argument 0 norm.align, norm.buffer, norm.default, norm.may_alias, norm.multiples, norm.name, norm.output, got norm.alig; did you mean norm.align?}}
+// expected-error @+1 {{expected on argument 0 norm.align, norm.buffer, norm.default, norm.max, norm.may_alias, norm.min, norm.multiples, norm.name, norm.output, got norm.alig; did you mean norm.align?}}
 func.func @misspelt_of_argument(%x: tensor<4xf32> {norm.alig = 16 : i64}) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{expected on result 0 norm.align, norm.buffer, norm.default, norm.may_alias, norm.multiples, norm.name, norm.output, got norm.nam; did you mean norm.name?}}
+// expected-error @+1 {{expected on result 0 norm.align, norm.buffer, norm.default, norm.max, norm.may_alias, norm.min, norm.multiples, norm.name, norm.output, got norm.nam; did you mean norm.name?}}
 func.func private @misspelt_of_result() -> (tensor<4xf32> {norm.nam = "x"})
 
 // -----
@@ -546,6 +546,52 @@ norm.kernel @kernel_c5_large(%x: memref<4xf32>) space(%n = 4) align(4294967296) 
 
 // expected-error @+1 {{expected at most 2^30 points that a CTA holds at once, got 2147483648 for t}}
 norm.kernel @kernel_c8() space(%g = 4 : grid, %t = 2147483648 : thread) {
+}
+
+// -----
+
+// expected-error @+1 {{expected bounds for a dynamic axis of 'memref<4xf32>', got axis 0}}
+norm.kernel @kernel_c9(%x: memref<4xf32>) space(%n = 4) bounds(2 <= dim(%x, 0)) {
+}
+
+// -----
+
+// expected-error @+1 {{expected bounds with 0 <= least <= most, got 8 and 4}}
+norm.kernel @kernel_c9_order(%x: memref<?xf32>) space(%n = 4) bounds(8 <= dim(%x, 0) <= 4) {
+}
+
+// -----
+
+// expected-error @+1 {{expected bounds once for each axis, got axis 0 of buffer 0 twice}}
+norm.kernel @kernel_c9_twice(%x: memref<?xf32>) space(%n = 4) bounds(8 <= dim(%x, 0), dim(%x, 0) <= 16) {
+}
+
+// -----
+
+// expected-error @+1 {{expected a bound before or behind the size}}
+norm.kernel @kernel_without_a_bound(%x: memref<?xf32>) space(%n = 4) bounds(dim(%x, 0)) {
+}
+
+// -----
+
+// expected-error @+1 {{expected a pair of conditions over 0 sizes for each of 1 alternatives, got}}
+"norm.kernel"() <{sym_name = "kernel_c10", extents = affine_map<() -> (4)>, sizes = array<i64>,
+                  alternatives = [#norm.schedule<spread = [[grid]]>]}> ({
+^bb0(%n: index):
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected no alternatives in a tiled kernel}}
+norm.kernel @kernel_c10_tiled(%x: memref<?xf32>) space(%n = dim(%x, 0) : grid)
+    schedule(#norm.schedule<spread = [[grid]]> if dim(%x, 0) < 4) {
+}
+
+// -----
+
+// expected-error @+2 {{expected the schedule without a condition to be the last one}}
+norm.kernel @kernel_schedule_behind_the_last(%x: memref<?xf32>) space(%n = dim(%x, 0))
+    schedule(#norm.schedule<spread = [[grid]]>, #norm.schedule<spread = [[grid]]> if dim(%x, 0) < 4) {
 }
 
 // -----

@@ -130,12 +130,26 @@ func.func @compute_with_scalars(%x: tensor<4xf32>, %eps: f32) -> tensor<4xf32> {
 
 // CHECK-LABEL: norm.kernel @kernel_with_promises
 // CHECK-SAME: (%[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>, %[[E:.*]]: f32, %{{.*}}: index) space(%{{.*}} = dim(%[[X]], 0))
-// CHECK-SAME: align(16, 16) multiples(dim(%[[X]], 0) = 8, dim(%[[Y]], 0) = 8) aliases(%[[Y]] = %[[X]]) {
+// CHECK-SAME: align(16, 16) multiples(dim(%[[X]], 0) = 8, dim(%[[Y]], 0) = 8) bounds(8 <= dim(%[[X]], 0) <= 64, dim(%[[Y]], 0) <= 64)
+// CHECK-SAME: aliases(%[[Y]] = %[[X]]) {
 norm.kernel @kernel_with_promises(%x: memref<?xf32>, %y: memref<?xf32>, %e: f32, %k: index) space(%n = dim(%x, 0))
-    align(16, 16) multiples(dim(%x, 0) = 8, dim(%y, 0) = 8) aliases(%y = %x) {
+    align(16, 16) multiples(dim(%x, 0) = 8, dim(%y, 0) = 8) bounds(8 <= dim(%x, 0) <= 64, dim(%y, 0) <= 64)
+    aliases(%y = %x) {
   %0 = norm.read %x[%n] : memref<?xf32>
   %1 = arith.addf %0, %e : f32
   norm.write %1, %y[%n] : memref<?xf32>
+}
+
+// CHECK-LABEL: norm.kernel @kernel_with_alternatives
+// CHECK-SAME: (%[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>) space(%{{.*}} = dim(%[[X]], 0)) bounds(1 <= dim(%[[Y]], 0))
+// CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid]]> if dim(%[[X]], 0) < 264, #norm.schedule<spread = {{\[\[}}grid, lane(8)]]> if 4096 < dim(%[[Y]], 0) * 2, #norm.schedule<spread = {{\[\[}}grid, lane(32)]]>) {
+norm.kernel @kernel_with_alternatives(%x: memref<?xf32>, %y: memref<?xf32>) space(%n = dim(%x, 0))
+    bounds(1 <= dim(%y, 0))
+    schedule(#norm.schedule<spread = [[grid]]> if dim(%x, 0) < 264,
+             #norm.schedule<spread = [[grid, lane(8)]]> if 4096 < dim(%y, 0) * 2,
+             #norm.schedule<spread = [[grid, lane(32)]]>) {
+  %0 = norm.read %x[%n] : memref<?xf32>
+  norm.write %0, %y[%n] : memref<?xf32>
 }
 
 // CHECK-LABEL: func.func @host

@@ -50,9 +50,12 @@ impl<'a> Loaded<'a> {
         let mut kernels = Vec::new();
         let mut bytes_moved = 0;
         for kernel in &problem.function.kernels {
-            let function = device.load(&bundle.cubin(kernel)?, &kernel.symbol)?;
             let mut symbols = problem.kernel_symbols(kernel);
             symbols.insert("num_sms".to_owned(), i64::from(device.multiprocessors));
+            if !launch::is_launched(kernel, &symbols)? {
+                continue;
+            }
+            let function = device.load(&bundle.cubin(kernel)?, &kernel.symbol)?;
             let shared_bytes = launch::shared_bytes(kernel, &symbols)?;
             let cluster_size = kernel.cluster_size();
             function.configure(shared_bytes, kernel.shared_carveout, cluster_size)?;

@@ -52,6 +52,22 @@ impl Places {
     }
 }
 
+/// The kernels of a problem's function that are launched for its sizes, in order.
+///
+/// # Errors
+/// A condition without a value.
+pub fn launched<'p>(problem: &Problem<'p>, multiprocessors: u32) -> Result<Vec<&'p Kernel>, Error> {
+    let mut launched = Vec::new();
+    for kernel in &problem.function.kernels {
+        let mut symbols = problem.kernel_symbols(kernel);
+        symbols.insert("num_sms".to_owned(), i64::from(multiprocessors));
+        if launch::is_launched(kernel, &symbols)? {
+            launched.push(kernel);
+        }
+    }
+    Ok(launched)
+}
+
 /// Evaluates a kernel's launch; workspaces that are new are added to the memory.
 ///
 /// # Errors
@@ -160,7 +176,8 @@ fn bits(scalar: ScalarType, bytes: [u8; 8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use norma_bundle::Manifest;
+    use norma_bundle::condition::{Condition, Relation};
+    use norma_bundle::{Expression, Manifest};
 
     use super::*;
 
@@ -198,6 +215,35 @@ mod tests {
         let problem = Problem::new(function, sizes, BTreeMap::new(), BTreeMap::new()).unwrap();
         let symbols = symbols(&problem, &function.kernels[0], 132).unwrap();
         assert_eq!(symbols["ctas_per_sm"], 1);
+    }
+
+    #[test]
+    fn of_alternatives_the_one_for_the_sizes_is_launched() {
+        let text = include_str!("../../../bundle/testdata/rms_norm.json");
+        let mut manifest: Manifest = serde_json::from_str(text).unwrap();
+        let few = Condition {
+            left: Expression::parse("num_sms").unwrap(),
+            relation: Relation::AtLeast,
+            right: Expression::symbol("m"),
+            text: String::new(),
+        };
+        let function = &mut manifest.functions[0];
+        let mut many = function.kernels[0].clone();
+        many.symbol = "many".into();
+        many.when = vec![few.negated().unwrap()];
+        function.kernels[0].symbol = "few".into();
+        function.kernels[0].when = vec![few];
+        function.kernels.push(many);
+        for (m, expected) in [(1, "few"), (132, "few"), (133, "many")] {
+            let sizes = BTreeMap::from([("m".to_owned(), m)]);
+            let problem =
+                Problem::new(&manifest.functions[0], sizes, BTreeMap::new(), BTreeMap::new()).unwrap();
+            let names = launched(&problem, 132)
+                .unwrap()
+                .into_iter()
+                .map(|kernel| kernel.symbol.as_str());
+            assert_eq!(names.collect::<Vec<_>>(), [expected], "{m} rows");
+        }
     }
 
     #[test]

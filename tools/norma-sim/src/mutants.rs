@@ -19,6 +19,7 @@ use rayon::prelude::*;
 use crate::bundle::Bundle;
 use crate::error::Error;
 use crate::judge::{Difference, Request, difference};
+use crate::launch::launched;
 use crate::run::{Run, fitting, run};
 
 /// A mutant that waits in a loop counts as endless after so many times the instructions of the right kernel.
@@ -134,7 +135,7 @@ pub fn mutants(
         }
     }
     let mut all: Vec<(&Kernel, Mutation)> = Vec::new();
-    for kernel in &problem.function.kernels {
+    for kernel in launched(problem, bundle.target()?.part.sms)? {
         let program = bundle.program(kernel)?;
         if let Some(code) = program.kernel(&kernel.symbol) {
             let found = mutation::mutations(code, &program.sites).into_iter();

@@ -10,7 +10,7 @@ use norma_simulator::{Finding, Options, Progress};
 
 use crate::bundle::Bundle;
 use crate::error::Error;
-use crate::launch::{Places, evaluate};
+use crate::launch::{Places, evaluate, launched};
 use crate::traffic::KernelTraffic;
 
 /// What `cudaMalloc` aligns to, in bytes (CUDA C++ Programming Guide, "Device Memory Accesses"). Transactions are counted
@@ -75,7 +75,8 @@ pub fn run(
         places.tensors.insert(tensor.name.clone(), index);
     }
     let mut run = Run::default();
-    for (position, kernel) in problem.function.kernels.iter().enumerate() {
+    let sms = options.target.part.sms;
+    for (position, kernel) in launched(problem, sms)?.into_iter().enumerate() {
         if position > 0 {
             // A kernel that may start before the one ahead has ended finds neither these nor what it overwrites.
             let outputs = problem.function.outputs.iter();
@@ -85,7 +86,7 @@ pub fn run(
                 .chain(workspaces)
                 .for_each(|index| memory.set_pending(index));
         }
-        let launch = evaluate(problem, kernel, options.target.part.sms, &mut memory, &mut places)?;
+        let launch = evaluate(problem, kernel, sms, &mut memory, &mut places)?;
         let program = bundle.program(kernel)?;
         let outcome = norma_simulator::run(program, &launch, &mut memory, options, progress)?;
         memory.forget_accesses();

@@ -12,7 +12,7 @@ use crate::{
 
 use super::{
     emit::{Emit, Value},
-    form::{Place, Scalars, Thread, Values},
+    form::{Place, Scalars, Thread, Values, sum_of_ranges},
     params::Stride,
 };
 
@@ -232,11 +232,11 @@ impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
         (0..self.thread.count())
             .map(|position| {
                 let (jump, constant) = (values.jumps[position], values.constants[position]);
-                let range = match (values.uniform, jump.map_or(Some((0, 0)), |jump| jump.range)) {
-                    (None, Some((low, high))) => Some((places.0 + low, places.1 + high)),
-                    _ => None,
-                };
-                if let Some((low, high)) = range {
+                let range = sum_of_ranges(
+                    values.range_of_uniform,
+                    jump.map_or(Some((0, 0)), |jump| jump.range),
+                );
+                if let Some((low, high)) = sum_of_ranges(range, Some(places)) {
                     if high + i128::from(constant) < 0 {
                         return Ok(Predicate::Always);
                     }

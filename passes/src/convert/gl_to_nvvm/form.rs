@@ -11,10 +11,11 @@ use norma_layout::LinearLayout;
 
 use crate::{
     gl::{
+        bounds,
         divisibility::{self, gcd},
         quotient_form::{Quotient, QuotientForm},
     },
-    mlir::{diagnostic::Diagnostic, values::key},
+    mlir::{diagnostic::Diagnostic, interval::Interval, values::key},
 };
 
 use super::{
@@ -22,10 +23,11 @@ use super::{
     threads::{self, AxisCoordinates},
 };
 
-/// Scalars that forms are over, as i64, and what divides each.
+/// Scalars that forms are over, as i64, what divides each, and where it lies.
 pub(super) struct Scalars<'c, 'a> {
     pub values: Vec<Value<'c, 'a>>,
     pub divisors: Vec<i64>,
+    ranges: Vec<Range>,
 }
 
 impl<'c, 'a> Scalars<'c, 'a> {
@@ -33,8 +35,22 @@ impl<'c, 'a> Scalars<'c, 'a> {
     pub fn new(values: &[Value<'c, 'a>], originals: Vec<Value<'c, 'a>>) -> Self {
         Self {
             values: values.to_vec(),
-            divisors: originals.into_iter().map(divisibility::of_scalar).collect(),
+            divisors: originals.iter().copied().map(divisibility::of_scalar).collect(),
+            ranges: originals.into_iter().map(range_of).collect(),
         }
+    }
+
+    /// Where the sum of [`Self::terms`] lies.
+    fn range(&self, coefficients: &[i64]) -> Range {
+        let terms = self.ranges.iter().zip(coefficients);
+        terms
+            .filter(|(_, coefficient)| **coefficient != 0)
+            .map(|(range, coefficient)| {
+                let (low, high) = (*range)?;
+                let by = i128::from(*coefficient);
+                Some(((low * by).min(high * by), (low * by).max(high * by)))
+            })
+            .fold(Some((0, 0)), sum_of_ranges)
     }
 
     /// Each scalar times its coefficient, but for those whose coefficient is zero.
@@ -51,7 +67,13 @@ impl<'c, 'a> Scalars<'c, 'a> {
 /// The least and the greatest value of something, where that is known.
 pub(super) type Range = Option<(i128, i128)>;
 
-fn sum_of_ranges(one: Range, other: Range) -> Range {
+fn range_of(value: Value<'_, '_>) -> Range {
+    let Interval { least, most } = bounds::of_scalar(value);
+    Some((least.into(), most.into()))
+}
+
+/// Where a sum lies, given where its terms do.
+pub(super) fn sum_of_ranges(one: Range, other: Range) -> Range {
     let ((low, high), (other_low, other_high)) = (one?, other?);
     Some((low + other_low, high + other_high))
 }
@@ -101,6 +123,7 @@ impl<'c, 'a> Place<'c, 'a> {
 pub(super) struct Values<'c, 'a> {
     /// i64.
     pub uniform: Option<Value<'c, 'a>>,
+    pub range_of_uniform: Range,
     pub places: Vec<Place<'c, 'a>>,
     pub jumps: Vec<Option<Jump<'c, 'a>>>,
     pub constants: Vec<i64>,
@@ -174,6 +197,7 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
         uniform.extend(limits.terms(e, &form.symbols));
         let mut values = Values {
             uniform: e.sum(uniform),
+            range_of_uniform: sum_of_ranges(indices.range(&form.dims), limits.range(&form.symbols)),
             places: Vec::new(),
             jumps: vec![None; self.count()],
             constants: vec![form.constant; self.count()],
@@ -212,6 +236,7 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
             let quotient = self.quotient(quotient, indices, limits)?;
             if let Some(term) = quotient.uniform {
                 values.uniform = e.sum(values.uniform.into_iter().chain([e.scale(term, *coefficient)]));
+                values.range_of_uniform = None;
             }
             self.add_constants(&mut values, quotient.constants.into_iter(), *coefficient)?;
             let mut scaled = HashMap::new();
@@ -263,14 +288,12 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
             .chain(quotients)
             .fold(divisor, gcd);
 
-        let range_of_common = match values.uniform {
-            None => Some(values.range_of_places()),
-            Some(_) => None,
-        };
+        let range_of_common = sum_of_ranges(values.range_of_uniform, Some(values.range_of_places()));
         let common = values.common(e);
         let mut known: HashMap<(Option<usize>, i64), Result<Jump<'c, 'a>, i64>> = HashMap::new();
         let mut result = Values {
             uniform: None,
+            range_of_uniform: Some((0, 0)),
             places: Vec::new(),
             jumps: Vec::with_capacity(self.count()),
             constants: Vec::with_capacity(self.count()),
@@ -307,6 +330,7 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
         let is_uniform = values.places.is_empty() && values.jumps.iter().all(Option::is_none);
         if let (true, 1, Some(Some(jump))) = (is_uniform, known.len(), result.jumps.first()) {
             result.uniform = Some(jump.value);
+            result.range_of_uniform = jump.range;
             result.jumps.fill(None);
         }
         Ok(result)

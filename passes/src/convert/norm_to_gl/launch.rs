@@ -52,6 +52,7 @@ pub(super) fn attribute<'c>(
         &space.kernel.sizes()?,
         &alignments,
         space.kernel.multiples().map(attribute_of),
+        space.kernel.bounds().map(attribute_of),
         space.kernel.aliases().map(attribute_of),
         mapping.extent(Level::Cluster),
         carveout,

@@ -7,7 +7,7 @@ use melior::{
 use norma_dialects::norm::{ReadOp, WriteOp};
 
 use super::{DimSet, Space};
-use crate::mlir::{context, linear_form::LinearForm, types};
+use crate::mlir::{context, interval::Interval, linear_form::LinearForm, types};
 
 impl<'c, 'a> Space<'c, 'a> {
     /// Every read and write of the body.
@@ -155,6 +155,35 @@ impl<'c> Space<'c, '_> {
             .chunks_exact(3)
             .find(|triple| (triple[0], triple[1]) == (buffer as i64, axis as i64));
         stated.map_or(1, |triple| triple[2])
+    }
+
+    /// Where the size of a buffer's axis lies: a static size, or what the kernel states.
+    pub fn size_bounds(&self, buffer: usize, axis: usize) -> Interval {
+        let shape = types::shape(self.buffers[buffer].r#type()).unwrap_or_default();
+        if let Some(Some(size)) = shape.get(axis) {
+            return Interval::exactly(*size);
+        }
+        let bounds = self.kernel.bounds().unwrap_or_default();
+        let stated = bounds
+            .chunks_exact(4)
+            .find(|bound| (bound[0], bound[1]) == (buffer as i64, axis as i64));
+        stated.map_or(Interval::SIZE, |bound| Interval {
+            least: bound[2],
+            most: bound[3],
+        })
+    }
+
+    /// Where an expression over the kernel's sizes lies.
+    pub fn bounds_of(&self, expression: AffineExpr<'c>) -> Interval {
+        Interval::of(expression, &|symbol| {
+            let (buffer, axis) = self.sizes[symbol];
+            self.size_bounds(buffer, axis)
+        })
+    }
+
+    /// Where the extent of a dim lies.
+    pub fn extent_bounds(&self, dim: usize) -> Interval {
+        self.bounds_of(self.extents[dim])
     }
 
     /// What the extent of a dim is known to be a multiple of.

@@ -17,7 +17,8 @@ use norma_dialects::{
 
 use super::Buffer;
 use crate::mlir::{
-    builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types, values::key, walk,
+    builder::Builder, context, diagnostic::Diagnostic, interval::Interval, pass::PassError, types,
+    values::key, walk,
 };
 
 /// The memory of one result.
@@ -117,6 +118,7 @@ impl<'c> Scratch<'c> {
         let index = Type::index(context);
         let mut operands = Vec::new();
         let mut multiples = vec![1; self.extents.len()];
+        let mut bounds = vec![Interval::SIZE; self.extents.len()];
         for (axis, extent) in self.extents.iter().enumerate() {
             let Some(extent) = extent else { continue };
             let size = |symbol: usize| {
@@ -127,6 +129,12 @@ impl<'c> Scratch<'c> {
                     index,
                 )
             };
+            let reached = Interval::of(*extent, &|symbol| {
+                let (buffer, of) = self.sizes[symbol];
+                inputs[buffer].bounds.get(of).copied().unwrap_or(Interval::SIZE)
+            });
+            bounds[axis].least = reached.least.max(0);
+            bounds[axis].most = reached.most.max(0);
             if extent.is_symbol() {
                 let (buffer, of) = self.sizes[extent.symbol_position()];
                 multiples[axis] = inputs[buffer].multiples.get(of).copied().unwrap_or(1);
@@ -150,6 +158,7 @@ impl<'c> Scratch<'c> {
             memref: b.value_with("memref.alloc", &operands, self.memref, &attributes),
             alignment: scratch::ALIGNMENT,
             multiples,
+            bounds,
         })
     }
 }

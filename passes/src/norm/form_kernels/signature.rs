@@ -6,6 +6,7 @@
 //! | `norm.buffer` | tensors | the memref with its strides | contiguous, row by row |
 //! | `norm.align` | tensors | bytes; the base address and every dynamic stride of `norm.buffer` are multiples | 16 |
 //! | `norm.multiples` | tensors | what each extent is a multiple of | 1 each |
+//! | `norm.min`, `norm.max` | tensors | what each extent at least, and at most, is; -1 for no upper bound | 0, -1 each |
 //! | `norm.may_alias` | results | the argument that it may be the same memory as | it overlaps nothing |
 //! | `norm.default` | scalars | the value where a launch sets none | an error |
 
@@ -24,12 +25,14 @@ use melior::{
 
 use norma_dialects::attributes::tensor;
 
-use crate::mlir::{diagnostic::Diagnostic, pass::PassError, types};
+use crate::mlir::{diagnostic::Diagnostic, interval::Interval, pass::PassError, types};
 
 /// The alignment that is presumed where none is given: what one 128-bit access needs.
 const DEFAULT_ALIGNMENT: i64 = 16;
 /// The largest alignment, in bytes, that `norm.kernel` takes.
 const LARGEST_ALIGNMENT: i64 = 1 << 31;
+/// What stands in `norm.max` for no upper bound.
+const NO_MAXIMUM: i64 = -1;
 
 /// An argument of the function.
 pub(super) enum Argument<'c> {
@@ -49,6 +52,8 @@ pub(super) struct Tensor<'c> {
     pub(super) alignment: i64,
     /// What each extent is a multiple of; none where nothing is stated.
     pub(super) multiples: Vec<i64>,
+    /// Where each extent lies; none where nothing is stated.
+    pub(super) bounds: Vec<Interval>,
     /// The name of the argument that it may be the same memory as.
     pub(super) may_alias: Option<String>,
     /// Attributes that are none of ours.
@@ -119,6 +124,20 @@ impl<'c> Tensor<'c> {
                 tensor::MULTIPLES,
                 DenseI64ArrayAttribute::new(context, &self.multiples).into(),
             );
+        }
+        let array = |numbers: Vec<i64>| DenseI64ArrayAttribute::new(context, &numbers).into();
+        if self.bounds.iter().any(|bounds| bounds.least > 0) {
+            add(
+                tensor::MIN,
+                array(self.bounds.iter().map(|bounds| bounds.least).collect()),
+            );
+        }
+        if self.bounds.iter().any(|bounds| bounds.bound().is_some()) {
+            let most = self
+                .bounds
+                .iter()
+                .map(|bounds| bounds.bound().unwrap_or(NO_MAXIMUM));
+            add(tensor::MAX, array(most.collect()));
         }
         if let Some(argument) = &self.may_alias {
             add(tensor::MAY_ALIAS, StringAttribute::new(context, argument).into());
@@ -262,9 +281,11 @@ impl<'c> Place<'c> {
             buffer: self.contiguous()?,
             alignment: DEFAULT_ALIGNMENT,
             multiples: Vec::new(),
+            bounds: Vec::new(),
             may_alias: None,
             others: Vec::new(),
         };
+        let (mut least, mut most) = (None, None);
         for index in 0..attributes.map_or(0, |attributes| attributes.len()) {
             let Some(attributes) = attributes else { break };
             let (key, value) = attributes.element(index)?;
@@ -273,17 +294,21 @@ impl<'c> Place<'c> {
                 (tensor::BUFFER, _) => tensor.buffer = self.buffer(value)?,
                 (tensor::ALIGN, _) => tensor.alignment = self.alignment(value)?,
                 (tensor::MULTIPLES, _) => tensor.multiples = self.multiples(value)?,
+                (tensor::MIN, _) => least = Some(self.numbers(tensor::MIN, value)?),
+                (tensor::MAX, _) => most = Some(self.numbers(tensor::MAX, value)?),
                 (tensor::MAY_ALIAS, Kind::Result) => tensor.may_alias = Some(self.alias(value)?),
                 (own, Kind::Argument) if own.starts_with("norm.") => {
-                    return Err(self.unknown("norm.name, norm.buffer, norm.align or norm.multiples", own));
+                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min or norm.max";
+                    return Err(self.unknown(expected, own));
                 }
                 (own, Kind::Result) if own.starts_with("norm.") => {
-                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples or norm.may_alias";
+                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max or norm.may_alias";
                     return Err(self.unknown(expected, own));
                 }
                 _ => tensor.others.push((key, value)),
             }
         }
+        tensor.bounds = self.bounds(least, most)?;
         self.check_span(tensor.buffer)?;
         Ok(tensor)
     }
@@ -330,20 +355,7 @@ impl<'c> Place<'c> {
     /// One multiple for each axis; one of a static axis divides its extent.
     fn multiples(&self, value: Attribute<'c>) -> Result<Vec<i64>, PassError<'c>> {
         let shape = types::shape(self.ty).unwrap_or_default();
-        let Ok(array) = DenseI64ArrayAttribute::try_from(value) else {
-            return Err(self.wrong(format!(
-                "expected norm.multiples to be an array of i64, got {value}"
-            )));
-        };
-        let multiples = (0..array.len())
-            .map(|index| array.element(index))
-            .collect::<Result<Vec<_>, _>>()?;
-        if multiples.len() != shape.len() {
-            let (expected, got) = (shape.len(), multiples.len());
-            return Err(self.wrong(format!(
-                "expected {expected} numbers in norm.multiples, got {got}"
-            )));
-        }
+        let multiples = self.numbers(tensor::MULTIPLES, value)?;
         for (multiple, extent) in multiples.iter().zip(&shape) {
             if *multiple < 1 || extent.is_some_and(|extent| extent % multiple != 0) {
                 let message = format!(
@@ -354,6 +366,53 @@ impl<'c> Place<'c> {
             }
         }
         Ok(multiples)
+    }
+
+    /// An array of one number for each axis.
+    fn numbers(&self, name: &str, value: Attribute<'c>) -> Result<Vec<i64>, PassError<'c>> {
+        let rank = types::shape(self.ty).unwrap_or_default().len();
+        let Ok(array) = DenseI64ArrayAttribute::try_from(value) else {
+            return Err(self.wrong(format!("expected {name} to be an array of i64, got {value}")));
+        };
+        if array.len() != rank {
+            let got = array.len();
+            return Err(self.wrong(format!("expected {rank} numbers in {name}, got {got}")));
+        }
+        Ok((0..rank)
+            .map(|index| array.element(index))
+            .collect::<Result<_, _>>()?)
+    }
+
+    /// Where each extent lies, between one least and one greatest number for each axis; those of a static axis hold its
+    /// extent.
+    fn bounds(
+        &self,
+        least: Option<Vec<i64>>,
+        most: Option<Vec<i64>>,
+    ) -> Result<Vec<Interval>, PassError<'c>> {
+        if least.is_none() && most.is_none() {
+            return Ok(Vec::new());
+        }
+        let shape = types::shape(self.ty).unwrap_or_default();
+        let number = |numbers: &Option<Vec<i64>>, axis: usize| Some(*numbers.as_ref()?.get(axis)?);
+        let axis = |axis: usize| {
+            let least = number(&least, axis).unwrap_or(0);
+            let most = match number(&most, axis) {
+                None | Some(NO_MAXIMUM) => i64::MAX,
+                Some(most) => most,
+            };
+            let holds = |extent: i64| (least..=most).contains(&extent);
+            if least < 0 || least > most || !shape[axis].is_none_or(holds) {
+                let ty = self.ty;
+                let message = format!(
+                    "expected norm.min of at least 0, norm.max of at least that, or -1 for none, that hold for {ty}, got \
+                     {least} and {most} for axis {axis}"
+                );
+                return Err(self.wrong(message));
+            }
+            Ok(Interval { least, most })
+        };
+        (0..shape.len()).map(axis).collect()
     }
 
     fn alias(&self, value: Attribute<'c>) -> Result<String, PassError<'c>> {

@@ -12,7 +12,7 @@ use melior::{
 };
 use norma_dialects::affine_map;
 
-use crate::mlir::types;
+use crate::mlir::{interval::Interval, types};
 
 /// A memref, some of whose adjacent axes have been joined.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub(super) struct Buffer<'c> {
     pub(super) shape: Vec<Option<i64>>,
     /// What the size of each axis is a multiple of; a static one of itself.
     multiples: Vec<i64>,
+    /// Where the size of each axis lies.
+    bounds: Vec<Interval>,
     layout: Layout,
     /// The axes of `original` that each axis consists of.
     groups: Vec<Vec<i64>>,
@@ -40,8 +42,8 @@ enum Layout {
 }
 
 impl<'c> Buffer<'c> {
-    /// A memref, and what is known of its dynamic axes as (axis, multiple).
-    pub(super) fn new(memref: Type<'c>, known: &[(usize, i64)]) -> Self {
+    /// A memref, what is known of its dynamic axes as (axis, multiple), and where the size of each axis lies.
+    pub(super) fn new(memref: Type<'c>, known: &[(usize, i64)], bounds: impl Fn(usize) -> Interval) -> Self {
         let shape = types::shape(memref).unwrap_or_default();
         let mut multiples = shape.iter().map(|size| size.unwrap_or(1)).collect::<Vec<_>>();
         for (axis, multiple) in known {
@@ -55,11 +57,13 @@ impl<'c> Buffer<'c> {
         } else {
             Layout::Other
         };
+        let bounds = (0..shape.len()).map(bounds).collect();
         let groups = (0..shape.len() as i64).map(|axis| vec![axis]).collect();
         Self {
             original: memref,
             shape,
             multiples,
+            bounds,
             layout,
             groups,
         }
@@ -91,6 +95,8 @@ impl<'c> Buffer<'c> {
         // The larger one alone where the product is no longer a number that anybody could use.
         let product = self.multiples[axis].checked_mul(multiple);
         self.multiples[axis] = product.unwrap_or(multiple.max(self.multiples[axis]));
+        let bounds = self.bounds.remove(axis + 1);
+        self.bounds[axis] = self.bounds[axis].times(bounds);
         if let Layout::Strided { strides, .. } = &mut self.layout {
             let unused = if inner == Some(1) { axis + 1 } else { axis };
             strides.remove(unused);
@@ -104,6 +110,13 @@ impl<'c> Buffer<'c> {
         let axes = self.shape.iter().zip(&self.multiples).enumerate();
         axes.filter(|(_, (size, multiple))| size.is_none() && **multiple > 1)
             .map(|(axis, (_, multiple))| (axis, *multiple))
+    }
+
+    /// What is stated of the dynamic axes, as (axis, bounds).
+    pub(super) fn dynamic_bounds(&self) -> impl Iterator<Item = (usize, Interval)> {
+        let axes = self.shape.iter().zip(&self.bounds).enumerate();
+        axes.filter(|(_, (size, bounds))| size.is_none() && **bounds != Interval::SIZE)
+            .map(|(axis, (_, bounds))| (axis, *bounds))
     }
 
     /// Whether any axes have been joined.

@@ -1,0 +1,96 @@
+//! The bounds of sizes that functions promise and kernels rely on, as conditions of the manifest.
+
+use norma_bundle::Expression;
+use norma_bundle::condition::Condition;
+use norma_passes::mlir::interval::Interval;
+
+use super::conditions::at_least;
+use super::host::{Buffer, HostFunction, Launch, dim_symbol};
+use super::kernel::{self, Kernels};
+use super::sizes::Sizes;
+use crate::error::Result;
+
+/// What the attributes of a function's tensors say, and what its kernels assume besides.
+pub(super) fn conditions(host: &HostFunction, sizes: &Sizes, kernels: &Kernels) -> Result<Vec<Condition>> {
+    let mut all = Vec::new();
+    let mut add = |condition: Condition| {
+        if !condition.is_trivial() && !all.contains(&condition) {
+            all.push(condition);
+        }
+    };
+    for (tensor, host_tensor) in host.tensors.iter().enumerate() {
+        for (axis, bounds) in host_tensor.bounds.iter().enumerate() {
+            let size = extent(host, tensor, axis);
+            sides(&size, *bounds).for_each(|[left, right]| add(at_least(host, sizes, &left, &right)));
+        }
+    }
+    for launch in &host.launches {
+        for (buffer, axis, bounds) in kernel::assumptions(kernels, launch)?.bounds {
+            let Some(buffer) = launch.buffers.get(buffer) else {
+                continue;
+            };
+            let Some(size) = size_of(host, buffer, axis) else {
+                continue;
+            };
+            let promised = promised(host, buffer, axis);
+            for [left, right] in sides(&size, bounds) {
+                let is_promised = match left {
+                    Expression::Integer(most) => promised.most <= most,
+                    _ => right.as_integer().is_some_and(|least| promised.least >= least),
+                };
+                if !is_promised && !is_implied(launch, &left, &right) {
+                    add(at_least(host, sizes, &left, &right));
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// `left >= right` for each bound that there is.
+fn sides(size: &Expression, bounds: Interval) -> impl Iterator<Item = [Expression; 2]> {
+    let least = (bounds.least > 0).then(|| [size.clone(), Expression::Integer(bounds.least)]);
+    let most = bounds
+        .bound()
+        .map(|most| [Expression::Integer(most), size.clone()]);
+    least.into_iter().chain(most)
+}
+
+fn extent(host: &HostFunction, tensor: usize, axis: usize) -> Expression {
+    match host.tensors[tensor].shape.get(axis) {
+        Some(Some(extent)) => Expression::Integer(*extent),
+        _ => Expression::symbol(dim_symbol(tensor, axis)),
+    }
+}
+
+fn size_of(host: &HostFunction, buffer: &Buffer, axis: usize) -> Option<Expression> {
+    let dims = buffer.groups.get(axis)?.iter();
+    dims.map(|dim| extent(host, buffer.tensor, *dim))
+        .reduce(|a, b| a * b)
+}
+
+/// Where the size of a buffer's axis lies by the attributes of its tensor.
+fn promised(host: &HostFunction, buffer: &Buffer, axis: usize) -> Interval {
+    let tensor = &host.tensors[buffer.tensor];
+    let of_dim = |dim: &usize| match tensor.shape.get(*dim) {
+        Some(Some(extent)) => Interval::exactly(*extent),
+        _ => tensor.bounds.get(*dim).copied().unwrap_or(Interval::SIZE),
+    };
+    let dims = buffer.groups.get(axis).into_iter().flatten();
+    dims.map(of_dim).fold(Interval::exactly(1), Interval::times)
+}
+
+/// Whether a launch happens only where `left >= right`, one of which is a number.
+fn is_implied(launch: &Launch, left: &Expression, right: &Expression) -> bool {
+    launch.when.iter().any(|[more, less]| {
+        let bounds = |stated: &Expression, needed: &Expression, by: fn(i64, i64) -> bool| {
+            stated == needed
+                || stated
+                    .as_integer()
+                    .zip(needed.as_integer())
+                    .is_some_and(|(stated, needed)| by(stated, needed))
+        };
+        bounds(more, left, |stated, needed| stated <= needed)
+            && bounds(less, right, |stated, needed| stated >= needed)
+    })
+}

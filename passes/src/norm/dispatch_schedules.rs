@@ -1,0 +1,192 @@
+//! `norm-dispatch-schedules`: a kernel with a schedule for some sizes and another for others becomes a kernel for each.
+//!
+//! Matches a kernel with `alternatives`. Each alternative's schedule goes to a copy of the kernel, and each launch of the
+//! kernel becomes a choice by `affine.if`, whose last else-branch launches the kernel itself: for every size exactly one
+//! of them runs, and they compute the same. What a choice says of a size goes to the kernels behind it as a bound, so
+//! that a tile may hold all of a dim that is short where its schedule is taken.
+
+use melior::ir::{
+    AffineExpr, Attribute, Block, Operation, OperationRef, Region, RegionLike, Type,
+    attribute::{DenseI64ArrayAttribute, FlatSymbolRefAttribute, StringAttribute},
+    operation::OperationLike,
+};
+use norma_dialects::{
+    attributes, inequality_attribute,
+    norm::{KernelOp, LaunchOp},
+};
+
+use super::kernel_names::KernelNames;
+use crate::{
+    kernel::space::Space,
+    mlir::{
+        builder::Builder,
+        context,
+        interval::Interval,
+        linear_form::LinearForm,
+        pass::{PassContext, PassError, PassResult},
+        walk,
+    },
+    table::{NormDispatchSchedules, NormDispatchSchedulesStatistic},
+};
+
+pub(crate) fn run<'c>(
+    module: OperationRef<'c, '_>,
+    cx: &PassContext<'c, NormDispatchSchedules>,
+) -> PassResult<'c> {
+    for kernel in walk::named(module, KernelOp::NAME)
+        .into_iter()
+        .filter_map(KernelOp::from_op)
+    {
+        let (Some(alternatives), Some(conditions)) = (kernel.alternatives(), kernel.conditions()) else {
+            continue;
+        };
+        let space = Space::of(kernel)?;
+        // `constraint >= 0` over the kernel's sizes, for each alternative.
+        let constraints = (0..alternatives.len())
+            .map(|index| {
+                let (lhs, rhs) = (conditions.result(2 * index)?, conditions.result(2 * index + 1)?);
+                let minus_one = AffineExpr::constant(cx.context(), -1);
+                Ok(rhs + lhs * minus_one + minus_one)
+            })
+            .collect::<Result<Vec<_>, PassError<'c>>>()?;
+        let sizes = space.sizes.clone();
+        let b = Builder::before(kernel.op());
+        b.remove_attribute(kernel.op(), "alternatives");
+        b.remove_attribute(kernel.op(), "conditions");
+
+        let mut names = KernelNames::new(module, kernel.op());
+        let mut kernels = Vec::new();
+        for (index, constraint) in constraints.iter().enumerate() {
+            let name = names.next();
+            let copy = copy(kernel, &name, alternatives[index])?;
+            for earlier in &constraints[..index] {
+                bound(copy, &sizes, *earlier, false)?;
+            }
+            bound(copy, &sizes, *constraint, true)?;
+            kernels.push(name);
+            cx.count(NormDispatchSchedulesStatistic::NumDispatched, 1);
+        }
+        for constraint in &constraints {
+            bound(kernel, &sizes, *constraint, false)?;
+        }
+        let choices = constraints.into_iter().zip(kernels).collect::<Vec<_>>();
+        for launch in walk::named(module, LaunchOp::NAME)
+            .into_iter()
+            .filter_map(LaunchOp::from_op)
+        {
+            let callee = norma_dialects::symbol(launch.callee()?);
+            if callee.is_ok() && callee == kernel.sym_name() {
+                choose(launch, &sizes, &choices)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A copy of the kernel with another schedule, of which nothing is expected yet.
+fn copy<'c, 'a>(
+    kernel: KernelOp<'c, 'a>,
+    name: &str,
+    schedule: Attribute<'c>,
+) -> Result<KernelOp<'c, 'a>, PassError<'c>> {
+    let b = Builder::before(kernel.op());
+    let copy = b.insert(Operation::clone(&kernel.op()));
+    b.set_attribute(copy, "sym_name", StringAttribute::new(b.context(), name).into());
+    b.set_attribute(copy, "schedule", schedule);
+    b.remove_attribute(copy, attributes::kernel::EXPECTED_CTAS_PER_SM);
+    KernelOp::from_op(copy)
+        .ok_or_else(|| PassError::Internal("expected the copy of a norm.kernel".to_owned()))
+}
+
+/// Bounds a size of a kernel that is launched only where `constraint >= 0`, or only where it is not, if that is what the
+/// constraint says.
+fn bound<'c>(
+    kernel: KernelOp<'c, '_>,
+    sizes: &[(usize, usize)],
+    constraint: AffineExpr<'c>,
+    holds: bool,
+) -> PassResult<'c> {
+    let Some(form) = LinearForm::of(constraint, 0, sizes.len()) else {
+        return Ok(());
+    };
+    let mut used = form
+        .symbols
+        .iter()
+        .enumerate()
+        .filter(|(_, coefficient)| **coefficient != 0);
+    let (Some((symbol, coefficient @ (1 | -1))), None) = (used.next(), used.next()) else {
+        return Ok(());
+    };
+    let (buffer, axis) = sizes[symbol];
+    let known = Space::of(kernel)?.size_bounds(buffer, axis);
+    // `size >= -constant`, or `size <= constant`; where that fails, the next number is the first on the other side.
+    let constant = form.constant;
+    let Interval { mut least, mut most } = known;
+    match (*coefficient == 1, holds) {
+        (true, true) => least = least.max(constant.saturating_neg()),
+        (true, false) => most = most.min(constant.saturating_neg().saturating_sub(1)),
+        (false, true) => most = most.min(constant),
+        (false, false) => least = least.max(constant.saturating_add(1)),
+    }
+    if least > most {
+        // No size is left: the kernel is never launched.
+        return Ok(());
+    }
+    let mut bounds = kernel.bounds().unwrap_or_default();
+    let place = [buffer as i64, axis as i64];
+    match bounds.chunks_exact_mut(4).find(|bound| bound[..2] == place) {
+        Some(stated) => stated[2..].copy_from_slice(&[least, most]),
+        None => bounds.extend([place[0], place[1], least, most]),
+    }
+    let location = kernel.op().location();
+    let attribute = DenseI64ArrayAttribute::new(context::of(location), &bounds);
+    Builder::before(kernel.op()).set_attribute(kernel.op(), "bounds", attribute.into());
+    Ok(())
+}
+
+/// Puts the choice between kernels in the place of a launch.
+fn choose<'c, 'a>(
+    launch: LaunchOp<'c, 'a>,
+    sizes: &[(usize, usize)],
+    choices: &[(AffineExpr<'c>, String)],
+) -> PassResult<'c> {
+    let mut b = Builder::before(launch.op());
+    let index = Type::index(b.context());
+    let arguments = launch.arguments();
+    let sizes = sizes
+        .iter()
+        .map(|(buffer, axis)| b.value("memref.dim", &[arguments[*buffer], b.index(*axis as i64)], index))
+        .collect::<Vec<_>>();
+    for (constraint, name) in choices {
+        let branches = (0..2)
+            .map(|_| {
+                let region = Region::new();
+                region.append_block(Block::new(&[]));
+                region
+            })
+            .collect();
+        let condition = [("condition", inequality_attribute(*constraint, sizes.len()))];
+        let choice = b.op_with("affine.if", &sizes, &[], &condition, branches);
+        let callee = FlatSymbolRefAttribute::new(b.context(), name).into();
+        let [holds, fails] = [branch(choice, 0)?, branch(choice, 1)?];
+        holds.insert(LaunchOp::build(launch.op().location(), &arguments, callee)?);
+        holds.op("affine.yield", &[], &[]);
+        let end = fails.op("affine.yield", &[], &[]);
+        b = Builder::before(end);
+    }
+    b.insert(LaunchOp::build(
+        launch.op().location(),
+        &arguments,
+        launch.callee()?,
+    )?);
+    b.erase(launch.op());
+    Ok(())
+}
+
+fn branch<'c, 'a>(choice: OperationRef<'c, 'a>, region: usize) -> Result<Builder<'c, 'a>, PassError<'c>> {
+    let block = choice
+        .region(region)?
+        .first_block()
+        .ok_or_else(|| PassError::Internal("expected a branch with a block".to_owned()))?;
+    Ok(Builder::at_end(block, choice.location()))
+}
