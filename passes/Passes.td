@@ -279,7 +279,8 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
     element) and what the target is (registers, threads, SMs, caches,
     bandwidth), and the one that is expected to take the least time is taken;
     `norm.expected_ctas_per_sm` says how many CTAs of it an SM should hold.
-    docs/schedule.md says why, with the measurements behind it.
+    docs/schedule.md says why, with the measurements behind it. What is given for
+    some sizes, or chosen for few points, is an alternative of the kernel.
 
     **Leaves alone** kernels that have a schedule. Refuses kernels of which no
     candidate can be applied.
@@ -301,9 +302,13 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
            "The target whose facts the model uses; the default is the one it was fitted to">,
     Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
            "Schedules of kernels that have none, separated by semicolons: KERNEL=#norm.schedule<...> for one, the attribute or "
-           "the parameters in its brackets for all that are not named; the cost model's for the rest">,
+           "the parameters in its brackets for all that are not named; the cost model's for the rest. KERNEL if CONDITION="
+           "#norm.schedule<...> is for some sizes, such as size_0_1 < 64 for those of buffer 0 along axis 1">,
     Option<"absent", "absent", "bool", /*default=*/"false",
            "Whether schedules may name kernels that the module does not have: what norm-split-reductions is to make">,
+    Option<"bySize", "by-size", "bool", /*default=*/"false",
+           "Whether a kernel whose points only the run knows gets a schedule of its own for few of them, if the cost model "
+           "expects that to gain more than a tenth">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Say in a remark on each kernel what was chosen, why, and what came next">,
     Option<"rejected", "rejected", "std::string", /*default=*/"\"\"",

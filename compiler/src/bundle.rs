@@ -15,9 +15,11 @@ mod kernel_form;
 mod sizes;
 mod write;
 
+use std::collections::BTreeMap;
+
 use melior::ir::Module;
-use norma_bundle::Manifest;
 use norma_bundle::manifest::Function;
+use norma_bundle::{Expression, Manifest};
 
 use crate::emit::Cubin;
 use crate::error::{Error, Result};
@@ -81,6 +83,48 @@ impl Bundle {
         self.modules.extend(other.modules);
         Ok(())
     }
+}
+
+/// A kernel, and what the manifest calls the sizes of its buffers.
+#[derive(Debug, Clone)]
+pub(crate) struct KernelSizes {
+    /// Its symbol.
+    pub kernel: String,
+    /// By the manifest's name: `size_<buffer>_<axis>` of a buffer that has that size along that axis.
+    pub names: BTreeMap<String, String>,
+}
+
+/// The kernels that a module of level `kernel` launches, with the names of their sizes.
+pub(crate) fn kernel_sizes(module: &Module) -> Result<Vec<KernelSizes>> {
+    let forms = KernelForms::collect(module)?;
+    let mut kernels = Vec::<KernelSizes>::new();
+    for host in host::functions(module)? {
+        let sizes = sizes::name_sizes(&host, &forms);
+        for launch in &host.launches {
+            if kernels.iter().any(|kernel| kernel.kernel == launch.kernel) {
+                continue;
+            }
+            let mut names = BTreeMap::new();
+            for (index, buffer) in launch.buffers.iter().enumerate() {
+                for axis in 0..buffer.groups.len() {
+                    if let Some(Expression::Symbol(name)) = sizes.size(buffer, axis) {
+                        let size = format!("size_{index}_{axis}");
+                        names.entry(name).or_insert(size);
+                    }
+                }
+            }
+            kernels.push(KernelSizes {
+                kernel: launch.kernel.clone(),
+                names,
+            });
+        }
+    }
+    Ok(kernels)
+}
+
+/// An expression with other names for its symbols.
+pub(crate) fn renamed(expression: &Expression, names: &BTreeMap<String, String>) -> Expression {
+    affine::substitute(expression, &|name| names.get(name).map(Expression::symbol))
 }
 
 /// Puts a bundle together from a module at level `nvvm`, what was emitted for its `gpu.module`s, the kernel

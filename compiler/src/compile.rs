@@ -21,6 +21,7 @@ use crate::located_text::located_text;
 use crate::options::CompileOptions;
 use crate::pipeline;
 use crate::registry;
+use crate::schedules;
 use crate::target::Target;
 use crate::timing::Timing;
 
@@ -55,7 +56,7 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
             options.from
         )));
     }
-    check_schedules(options)?;
+    schedules::check(options)?;
     if options.from.is_mlir() {
         with_module(input, options, outcome, |module, timing| {
             run_passes(module, options.from, to, options, timing)?;
@@ -181,7 +182,7 @@ fn assemble_bundle(
             options.from
         )));
     }
-    check_schedules(options)?;
+    schedules::check(options)?;
     with_module(input, options, outcome, |module, timing| {
         let definitions = timing.measure("definition", || SourceDefinition::collect(module));
         let conditions = timing.measure("conditions", || SourceConditions::collect(module));
@@ -244,29 +245,26 @@ fn with_module<T>(
     )
 }
 
-/// Refuses schedules that are no text of one, or that no pass would look at.
-fn check_schedules(options: &CompileOptions) -> Result<()> {
-    if options.schedules.is_empty() {
-        return Ok(());
+fn run_passes(
+    module: &mut Module,
+    from: Level,
+    to: Level,
+    options: &CompileOptions,
+    timing: &mut Timing,
+) -> Result<()> {
+    // Conditions are over sizes that have names once kernels and host functions are there.
+    if from < Level::Scheduled && to >= Level::Scheduled && schedules::have_conditions(options) {
+        run_passes(module, from, Level::Kernel, options, timing)?;
+        let resolved = CompileOptions {
+            schedules: schedules::resolved(module, options)?,
+            ..options.clone()
+        };
+        return run_textual(module, Level::Kernel, to, &resolved, timing);
     }
-    if options.from >= Level::Scheduled {
-        return Err(Error::user(format!(
-            "a schedule is given to kernels of levels before '{}', and the input is of level '{}'",
-            Level::Scheduled,
-            options.from
-        )));
-    }
-    // Braces would end the option that carries the schedules to their pass, and a semicolon the one that it stands in.
-    let broken = |schedule: &&String| schedule.contains(['{', '}', ';']);
-    match options.schedules.iter().find(broken) {
-        Some(schedule) => Err(Error::user(format!(
-            "expected a schedule without braces and semicolons, got '{schedule}'"
-        ))),
-        None => Ok(()),
-    }
+    run_textual(module, from, to, options, timing)
 }
 
-fn run_passes(
+fn run_textual(
     module: &mut Module,
     from: Level,
     to: Level,

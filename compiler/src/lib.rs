@@ -12,6 +12,7 @@ mod located_text;
 pub mod options;
 pub mod pipeline;
 pub mod registry;
+mod schedules;
 pub mod timing;
 
 pub use norma_targets as target;

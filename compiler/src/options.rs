@@ -15,6 +15,8 @@ pub struct CompileOptions {
     /// Schedules in place of the compiler's choice, each as `norm-select-schedule` takes it: `#norm.schedule<...>` for every
     /// kernel that has none of its own here, `KERNEL=#norm.schedule<...>` for one.
     pub schedules: Vec<String>,
+    /// Whether a function whose sizes only the run knows may get a kernel for few points beside the one for many.
+    pub by_size: bool,
     /// Schedules that are not to be chosen, each with the kernel's name: what has been assembled and found to spill, or to
     /// leave an SM fewer CTAs than was expected.
     pub rejected: Vec<(String, String)>,
@@ -33,6 +35,7 @@ impl CompileOptions {
             target,
             from: Level::Tensor,
             schedules: Vec::new(),
+            by_size: false,
             rejected: Vec::new(),
             keep_nvvm: false,
             explain: false,

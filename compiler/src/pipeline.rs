@@ -35,7 +35,7 @@ const STEPS: &[Step] = &[
         // Kernels that begin at this level may have outputs to split off too; of others nothing is left to split.
         passes: &[
             "norm-split-outputs",
-            "norm-select-schedule{target=$target schedule=$schedule absent=true rejected=$rejected explain=$explain}",
+            "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size rejected=$rejected explain=$explain}",
             "norm-dispatch-schedules",
             "norm-split-reductions",
             // The kernels that combine partial results have no schedule yet. Only now does the module have all kernels that
@@ -137,6 +137,10 @@ fn fill_in(pass: &str, options: &CompileOptions) -> String {
     let pass = match rejected.is_empty() {
         false => pass.replace("$rejected", &format!("{{{}}}", rejected.join(";"))),
         true => pass.replace(" rejected=$rejected", ""),
+    };
+    let pass = match options.by_size {
+        true => pass.replace("$by-size", "true"),
+        false => pass.replace(" by-size=$by-size", ""),
     };
     let pass = match options.explain {
         true => pass.replace("$explain", "true"),

@@ -76,7 +76,18 @@ pub fn drop_unused<'c>(kernel: KernelOp<'c, '_>) -> Result<Left, Error> {
         .filter(|dim| is_used(&space.dims[*dim]) || guarded(*dim))
         .collect::<Vec<_>>();
     let extents = dims.iter().map(|dim| space.extents[*dim]).collect::<Vec<_>>();
-    let expressions = extents.iter().chain(space.guards.as_flattened());
+    let conditions = kernel.conditions();
+    let conditions = conditions
+        .map(|map| {
+            (0..map.result_count())
+                .map(|index| map.result(index))
+                .collect::<Result<Vec<_>, _>>()
+        })
+        .transpose()?;
+    let expressions = extents
+        .iter()
+        .chain(space.guards.as_flattened())
+        .chain(conditions.iter().flatten());
     let used_symbols = expressions.fold(BTreeSet::new(), |all, expression| &all | &symbols(*expression));
     let is_measured = |buffer: usize| used_symbols.iter().any(|symbol| space.sizes[*symbol].0 == buffer);
     let buffers = (0..space.buffers.len())
@@ -125,6 +136,10 @@ pub fn drop_unused<'c>(kernel: KernelOp<'c, '_>) -> Result<Left, Error> {
         affine_map_attribute(replaced(&extents, 0)),
     );
     set(kernel, "sizes", &sizes);
+    if let Some(conditions) = conditions {
+        let conditions = affine_map_attribute(replaced(&conditions, 0));
+        b.set_attribute(kernel.op(), "conditions", conditions);
+    }
     if !space.guards.is_empty() {
         let guards = replaced(space.guards.as_flattened(), dims.len());
         b.set_attribute(kernel.op(), "guards", affine_map_attribute(guards));

@@ -42,7 +42,9 @@ pub(crate) fn run<'c>(
         .into_iter()
         .filter_map(KernelOp::from_op)
     {
-        if kernel.roles().is_some() || kernel.guards().is_some() {
+        // A schedule is of the dims as they are.
+        let has_schedule = kernel.schedule().is_some() || kernel.alternatives().is_some();
+        if kernel.roles().is_some() || kernel.guards().is_some() || has_schedule {
             continue;
         }
         let space = Space::of(kernel)?;

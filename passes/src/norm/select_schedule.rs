@@ -4,11 +4,16 @@
 //! alone: extents, strides, alignments, bytes; lists the candidates, judges them, and says which of them the passes can
 //! apply. Nothing but the attribute changes.
 
-use melior::ir::{Attribute, AttributeLike, Location, OperationRef, operation::OperationLike};
-use norma_dialects::{
-    attributes,
-    norm::{KernelOp, ScheduleAttr},
-};
+mod alternatives;
+mod few;
+mod given;
+
+use alternatives::{set_alternatives, size_name};
+use few::few;
+use given::Given;
+use melior::ir::{Attribute, AttributeLike, OperationRef, operation::OperationLike};
+use norma_bundle::Expression;
+use norma_dialects::{attributes, norm::KernelOp};
 use norma_targets::Target;
 
 use crate::{
@@ -23,7 +28,6 @@ use crate::{
         candidates::candidates,
         cost::{Cost, ranked},
         facts::Facts,
-        given,
         mapping::Mapping,
         plan::{self, Reason},
     },
@@ -51,9 +55,14 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
         if kernel.schedule().is_some() {
             continue;
         }
-        let schedule = match given.schedule_of(kernel) {
+        let of_kernel = given.of(kernel);
+        let has_alternatives = kernel.alternatives().is_some() || !of_kernel.alternatives.is_empty();
+        if kernel.alternatives().is_none() {
+            set_alternatives(kernel, &of_kernel.alternatives)?;
+        }
+        let schedule = match of_kernel.schedule {
             Some(schedule) => schedule,
-            None => choose(kernel, target, cx)?,
+            None => choose(kernel, target, cx.options().by_size && !has_alternatives, cx)?,
         };
         Builder::before(kernel.op()).set_attribute(kernel.op(), "schedule", schedule);
         cx.count(NormSelectScheduleStatistic::NumScheduled, 1);
@@ -61,87 +70,12 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
     Ok(())
 }
 
-/// The user's schedules.
-struct Given<'c> {
-    /// By the kernel's name, nothing for all that are not named.
-    schedules: Vec<(Option<String>, Attribute<'c>)>,
-}
-
-impl<'c> Given<'c> {
-    fn read(
-        location: Location<'c>,
-        kernels: &[KernelOp<'c, '_>],
-        cx: &PassContext<'c, NormSelectSchedule>,
-    ) -> Result<Self, PassError<'c>> {
-        let mut schedules = Vec::<(Option<String>, Attribute<'c>)>::new();
-        for entry in given::entries(&cx.options().schedule) {
-            let schedule = parse(entry.schedule, location, cx)?;
-            let kernel = entry.kernel.map(str::to_owned);
-            if schedules.iter().any(|(other, _)| *other == kernel) {
-                let of = kernel.map_or("kernels without a name".to_owned(), |name| {
-                    format!("kernel '{name}'")
-                });
-                let message = format!("expected one schedule for {of}, got several");
-                return Err(Diagnostic::user(location, message).into());
-            }
-            schedules.push((kernel, schedule));
-        }
-        let names = kernels
-            .iter()
-            .filter_map(|kernel| kernel.sym_name().ok())
-            .collect::<Vec<_>>();
-        let is_absent = |name: &&String| !names.contains(&name.as_str());
-        if !cx.options().absent
-            && let Some(name) = schedules
-                .iter()
-                .filter_map(|(name, _)| name.as_ref())
-                .find(is_absent)
-        {
-            let message = format!(
-                "expected a schedule for one of {}, got one for '{name}'",
-                names.join(", ")
-            );
-            return Err(Diagnostic::user(location, message).into());
-        }
-        Ok(Self { schedules })
-    }
-
-    fn schedule_of(&self, kernel: KernelOp<'c, '_>) -> Option<Attribute<'c>> {
-        let name = kernel.sym_name().ok();
-        let of = |name: Option<&str>| {
-            let mut all = self.schedules.iter();
-            all.find(|(kernel, _)| kernel.as_deref() == name)
-                .map(|(_, schedule)| *schedule)
-        };
-        of(name).or_else(|| of(None))
-    }
-}
-
-/// Reads one schedule: the attribute, or the parameters inside its brackets.
-fn parse<'c>(
-    text: &str,
-    location: Location<'c>,
-    cx: &PassContext<'c, NormSelectSchedule>,
-) -> Result<Attribute<'c>, Diagnostic<'c>> {
-    let whole = if text.starts_with('#') {
-        text.to_owned()
-    } else {
-        format!("#norm.schedule<{text}>")
-    };
-    Attribute::parse(cx.context(), &whole)
-        .filter(|attribute| ScheduleAttr::from_attribute(*attribute).is_some())
-        .ok_or_else(|| {
-            let message = format!(
-                "expected a schedule like 'spread = [[grid], [register(2), warp(8), lane(32), vector(8)]]', got '{text}'"
-            );
-            Diagnostic::user(location, message)
-        })
-}
-
-/// The schedule with the lowest expected cost among those that the passes can apply.
+/// The schedule with the lowest expected cost among those that the passes can apply. With `by_size` the kernel may get
+/// another one for few points.
 fn choose<'c>(
     kernel: KernelOp<'c, '_>,
     target: &Target,
+    by_size: bool,
     cx: &PassContext<'c, NormSelectSchedule>,
 ) -> Result<Attribute<'c>, PassError<'c>> {
     let location = kernel.op().location();
@@ -180,6 +114,23 @@ fn choose<'c>(
             cx.remark(
                 location,
                 format!("not {schedule}: its registers spill, or an SM holds fewer CTAs of it than expected"),
+            );
+        }
+    }
+    if by_size && let Some(few) = few(&space, &facts, mapping, target)? {
+        let schedule = few.mapping.attribute(location).ok_or(PassError::Reported)?;
+        // SAFETY: the attribute lives in the context of the location.
+        let schedule = unsafe { Attribute::from_raw(schedule.to_raw()) };
+        let size = Expression::symbol(size_name(few.size.0, few.size.1));
+        let limit = Expression::Integer(i64::try_from(few.most + 1).unwrap_or(i64::MAX));
+        set_alternatives(kernel, &[([size, limit], schedule)])?;
+        if cx.options().explain {
+            let (sms, most) = (target.part.sms, few.most);
+            let [few_us, many_us] = [&few.cost, &few.cost_of_many].map(Cost::total);
+            let mapping = &few.mapping;
+            cx.remark(
+                location,
+                format!("up to {most} points {mapping}: {few_us:.1} us with {sms} of them, not {many_us:.1}"),
             );
         }
     }

@@ -101,7 +101,7 @@ const BASE_REGISTERS: u64 = 24;
 const REGISTER_UNIT: u64 = 8;
 /// Microseconds of one kernel beyond its bytes: launch and drain. A copy of 16 MB takes 2.3 us longer than its share of one
 /// of 2 GB.
-const KERNEL_US: f64 = 2.3;
+pub const KERNEL_US: f64 = 2.3;
 /// Instructions that an SM issues in a second: four schedulers, the H200's boost clock, and the share of issue slots that
 /// kernels of this kind fill.
 const ISSUE_PER_SM: f64 = 4.0 * 1.755e9 * 0.7;

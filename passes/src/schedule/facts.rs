@@ -22,7 +22,7 @@ use crate::{
 
 /// Points of all kept dims together that the choice is made for where only the run knows: as many rows as the shortest rows
 /// were measured with.
-const NOMINAL_POINTS: u64 = 32768;
+pub const NOMINAL_POINTS: u64 = 32768;
 /// The extent of a reduced dim that only the run knows, where results come back to it: a row.
 const NOMINAL_ROW: u64 = 4096;
 /// Beyond this an upper bound is a type's or an address space's, and says nothing about what is usual.
@@ -139,6 +139,15 @@ impl Facts {
     ///
     /// The kernel is not one that its verifier accepts.
     pub fn of(space: &Space<'_, '_>) -> Result<Self, Error> {
+        Self::for_points(space, NOMINAL_POINTS)
+    }
+
+    /// The same for another number of points of all kept dims together, where only the run knows it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::of`].
+    pub fn for_points(space: &Space<'_, '_>, points: u64) -> Result<Self, Error> {
         let count = space.dims.len();
         // By its position in the body, the position of each reduction among the reductions.
         let numbers = (0..space.ops.len())
@@ -189,7 +198,7 @@ impl Facts {
             .collect::<Vec<_>>();
         let reused = space.reused_reads();
         let contributing = space.contributing_reads();
-        let dims = dims(space, &reductions)?;
+        let dims = dims(space, &reductions, points)?;
         let multiples = (0..count)
             .map(|dim| space.extent_multiple(dim))
             .collect::<Vec<_>>();
@@ -307,7 +316,7 @@ impl Facts {
     }
 }
 
-fn dims(space: &Space<'_, '_>, reductions: &[Reduction]) -> Result<Vec<Dim>, Error> {
+fn dims(space: &Space<'_, '_>, reductions: &[Reduction], points: u64) -> Result<Vec<Dim>, Error> {
     let known = |dim: usize| {
         let extent = space.extents[dim];
         extent
@@ -337,7 +346,7 @@ fn dims(space: &Space<'_, '_>, reductions: &[Reduction]) -> Result<Vec<Dim>, Err
     let mut points = (0..count)
         .filter(|dim| !is_revisited[*dim] && usage(*dim) != Use::Reduced)
         .filter_map(known)
-        .fold(NOMINAL_POINTS, |points, extent| points / extent.max(1))
+        .fold(points, |points, extent| points / extent.max(1))
         .max(1);
     let most = |dim: usize| {
         let most = u64::try_from(space.extent_bounds(dim).bound()?).unwrap_or(0);

@@ -81,6 +81,7 @@ fn compile(
     let from = from.unwrap_or_else(|| level_of(&text));
     let compile_options = CompileOptions {
         from,
+        by_size: options.by_size,
         schedules: match from < Level::Scheduled {
             true => options.schedule.clone(),
             false => Vec::new(),

@@ -27,6 +27,9 @@ pub struct Options {
     /// A schedule in place of the compiler's choice, as normac takes it; can be given several times
     #[arg(long, value_name = "[KERNEL=]ATTRIBUTE", value_parser = stated)]
     pub schedule: Vec<String>,
+    /// As normac takes it: kernels for few points beside those for many
+    #[arg(long)]
+    pub by_size: bool,
     /// What to compile for
     #[arg(long, value_name = "TARGET", value_parser = parse_target, default_value = "sm_90a")]
     pub target: &'static Target,

@@ -34,9 +34,14 @@ pub struct Args {
     pub from: Level,
 
     /// A schedule in place of the compiler's choice: `KERNEL=#norm.schedule<...>` for one kernel, `#norm.schedule<...>` for
-    /// all that have none of their own. Can be given several times.
+    /// all that have none of their own, `KERNEL if m < 264=#norm.schedule<...>` for some sizes. Can be given several times.
     #[arg(long, value_name = "[KERNEL=]ATTRIBUTE", value_parser = stated)]
     pub schedule: Vec<String>,
+
+    /// Give a function whose sizes only the run knows a kernel for few points beside the one for many, where that gains more
+    /// than a tenth; the launcher picks by size.
+    #[arg(long)]
+    pub by_size: bool,
 
     /// Keep the modules of level nvvm in the bundle, for norma-sim.
     #[arg(long, conflicts_with = "emit")]

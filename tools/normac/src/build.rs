@@ -86,6 +86,7 @@ fn for_each(
     for target in &args.target {
         let options = CompileOptions {
             from: args.from,
+            by_size: args.by_size,
             schedules: args.schedule.clone(),
             keep_nvvm: args.keep_nvvm,
             explain: args.explain,

@@ -26,6 +26,10 @@ pub fn explain(manifest: &Manifest, target: &Target) -> String {
                     .clone()
                     .unwrap_or_else(|| "none recorded".to_owned()),
             );
+            if !kernel.when.is_empty() {
+                let conditions = kernel.when.iter().map(|condition| condition.text.as_str());
+                line("when", conditions.collect::<Vec<_>>().join(" and "));
+            }
             line("launch", launch(kernel));
             line("registers", registers(kernel, target));
             line("shared", shared(kernel, target));

@@ -1,0 +1,118 @@
+//! The schedules that a caller gives: which are refused, and the sizes that their conditions name.
+
+use melior::ir::Module;
+use norma_bundle::Expression;
+use norma_passes::schedule::given::{self, Entry};
+
+use crate::bundle::{KernelSizes, kernel_sizes};
+use crate::error::{Error, Result};
+use crate::level::Level;
+use crate::options::CompileOptions;
+
+/// Refuses schedules that are no text of one, or that no pass would look at.
+///
+/// # Errors
+///
+/// There is such a schedule.
+pub fn check(options: &CompileOptions) -> Result<()> {
+    if options.schedules.is_empty() {
+        return Ok(());
+    }
+    if options.from >= Level::Scheduled {
+        return Err(Error::user(format!(
+            "a schedule is given to kernels of levels before '{}', and the input is of level '{}'",
+            Level::Scheduled,
+            options.from
+        )));
+    }
+    // Braces would end the option that carries the schedules to their pass, and a semicolon the one that it stands in.
+    let broken = |schedule: &&String| schedule.contains(['{', '}', ';']);
+    match options.schedules.iter().find(broken) {
+        Some(schedule) => Err(Error::user(format!(
+            "expected a schedule without braces and semicolons, got '{schedule}'"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Whether a schedule is for some sizes only.
+pub fn have_conditions(options: &CompileOptions) -> bool {
+    let mut entries = options.schedules.iter().map(|entry| Entry::parse(entry));
+    entries.any(|entry| entry.condition.is_some())
+}
+
+/// The schedules, with the names that the manifest gives to sizes replaced by those that `norm-select-schedule` takes. One with
+/// a condition and without a kernel is one for each kernel that has none of its own.
+///
+/// # Errors
+///
+/// A condition that is none, or that names what is no size of the kernel.
+pub fn resolved(module: &Module, options: &CompileOptions) -> Result<Vec<String>> {
+    let kernels = kernel_sizes(module)?;
+    let entries = options.schedules.iter().map(|entry| Entry::parse(entry));
+    let entries: Vec<_> = entries.collect();
+    let mut resolved = Vec::new();
+    for entry in &entries {
+        let Some(condition) = entry.condition else {
+            resolved.push(entry.to_string());
+            continue;
+        };
+        let is_meant = |kernel: &&KernelSizes| match entry.kernel {
+            Some(name) => kernel.kernel == name,
+            None => !entries.iter().any(|other| other.kernel == Some(&kernel.kernel)),
+        };
+        let meant: Vec<_> = kernels.iter().filter(is_meant).collect();
+        if let (Some(name), []) = (entry.kernel, meant.as_slice()) {
+            let known: Vec<_> = kernels.iter().map(|kernel| kernel.kernel.as_str()).collect();
+            return Err(Error::user(format!(
+                "expected a condition on sizes for one of {}, got one for '{name}'",
+                known.join(", ")
+            )));
+        }
+        for kernel in meant {
+            let [left, right] = given::condition(condition)
+                .map_err(Error::user)?
+                .map(|side| over_buffers(&side, kernel));
+            resolved.push(
+                Entry {
+                    kernel: Some(&kernel.kernel),
+                    condition: Some(&format!("{} < {}", left?, right?)),
+                    schedule: entry.schedule,
+                }
+                .to_string(),
+            );
+        }
+        // Unless it is meant for those too, a kernel with alternatives has the schedule that has no name.
+        if entry.kernel.is_none() {
+            let rest = entries
+                .iter()
+                .find(|other| other.kernel.is_none() && other.condition.is_none());
+            for (kernel, rest) in kernels.iter().filter(is_meant).zip(rest.into_iter().cycle()) {
+                let whole = Entry {
+                    kernel: Some(&kernel.kernel),
+                    ..*rest
+                };
+                if !resolved.contains(&whole.to_string()) {
+                    resolved.push(whole.to_string());
+                }
+            }
+        }
+    }
+    Ok(resolved)
+}
+
+fn over_buffers(side: &Expression, kernel: &KernelSizes) -> Result<Expression> {
+    let names = side.symbols();
+    if let Some(name) = names.into_iter().find(|name| !kernel.names.contains_key(*name)) {
+        let known: Vec<_> = kernel.names.keys().map(String::as_str).collect();
+        let known = match known.as_slice() {
+            [] => "no size, for there is none that only the run knows".to_owned(),
+            known => format!("sizes {}", known.join(", ")),
+        };
+        return Err(Error::user(format!(
+            "expected a condition on kernel '{}' to name {known}, got '{name}'",
+            kernel.kernel
+        )));
+    }
+    Ok(crate::bundle::renamed(side, &kernel.names))
+}

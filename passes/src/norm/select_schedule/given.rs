@@ -1,0 +1,112 @@
+//! The schedules that the user gives, by kernel.
+
+use melior::ir::{Attribute, Location};
+use norma_bundle::Expression;
+use norma_dialects::norm::{KernelOp, ScheduleAttr};
+
+use crate::{
+    mlir::{
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError},
+    },
+    schedule::given,
+    table::NormSelectSchedule,
+};
+
+/// A condition on sizes, `left < right`, and the schedule for the sizes that satisfy it.
+pub(super) type Alternative<'c> = ([Expression; 2], Attribute<'c>);
+
+/// All that the user gives.
+pub(super) struct Given<'c> {
+    /// By the kernel's name, nothing for all that are not named.
+    of_kernels: Vec<(Option<String>, OfKernel<'c>)>,
+}
+
+/// What the user gives for a kernel.
+#[derive(Clone, Default)]
+pub(super) struct OfKernel<'c> {
+    /// The schedules for some sizes, in the order in which their conditions are asked.
+    pub(super) alternatives: Vec<Alternative<'c>>,
+    /// The schedule for all others.
+    pub(super) schedule: Option<Attribute<'c>>,
+}
+
+impl<'c> Given<'c> {
+    /// Reads the option.
+    pub(super) fn read(
+        location: Location<'c>,
+        kernels: &[KernelOp<'c, '_>],
+        cx: &PassContext<'c, NormSelectSchedule>,
+    ) -> Result<Self, PassError<'c>> {
+        let mut of_kernels = Vec::<(Option<String>, OfKernel<'c>)>::new();
+        for entry in given::entries(&cx.options().schedule) {
+            let schedule = parse(entry.schedule, location, cx)?;
+            let kernel = entry.kernel.map(str::to_owned);
+            let position = of_kernels.iter().position(|(other, _)| *other == kernel);
+            let position = position.unwrap_or_else(|| {
+                of_kernels.push((kernel.clone(), OfKernel::default()));
+                of_kernels.len() - 1
+            });
+            let of_kernel = &mut of_kernels[position].1;
+            if let Some(condition) = entry.condition {
+                let condition =
+                    given::condition(condition).map_err(|error| Diagnostic::user(location, error))?;
+                of_kernel.alternatives.push((condition, schedule));
+            } else if of_kernel.schedule.replace(schedule).is_some() {
+                let of = kernel.map_or("kernels without a name".to_owned(), |name| {
+                    format!("kernel '{name}'")
+                });
+                let message = format!("expected one schedule for {of}, got several");
+                return Err(Diagnostic::user(location, message).into());
+            }
+        }
+        let names = kernels
+            .iter()
+            .filter_map(|kernel| kernel.sym_name().ok())
+            .collect::<Vec<_>>();
+        let is_absent = |name: &&String| !names.contains(&name.as_str());
+        let mut named = of_kernels.iter().filter_map(|(name, _)| name.as_ref());
+        if !cx.options().absent
+            && let Some(name) = named.find(is_absent)
+        {
+            let message = format!(
+                "expected a schedule for one of {}, got one for '{name}'",
+                names.join(", ")
+            );
+            return Err(Diagnostic::user(location, message).into());
+        }
+        Ok(Self { of_kernels })
+    }
+
+    /// What is given for a kernel.
+    pub(super) fn of(&self, kernel: KernelOp<'c, '_>) -> OfKernel<'c> {
+        let name = kernel.sym_name().ok();
+        let of = |name: Option<&str>| {
+            let mut all = self.of_kernels.iter();
+            all.find(|(kernel, _)| kernel.as_deref() == name)
+                .map(|(_, given)| given.clone())
+        };
+        of(name).or_else(|| of(None)).unwrap_or_default()
+    }
+}
+
+/// Reads one schedule: the attribute, or the parameters inside its brackets.
+fn parse<'c>(
+    text: &str,
+    location: Location<'c>,
+    cx: &PassContext<'c, NormSelectSchedule>,
+) -> Result<Attribute<'c>, Diagnostic<'c>> {
+    let whole = if text.starts_with('#') {
+        text.to_owned()
+    } else {
+        format!("#norm.schedule<{text}>")
+    };
+    Attribute::parse(cx.context(), &whole)
+        .filter(|attribute| ScheduleAttr::from_attribute(*attribute).is_some())
+        .ok_or_else(|| {
+            let message = format!(
+                "expected a schedule like 'spread = [[grid], [register(2), warp(8), lane(32), vector(8)]]', got '{text}'"
+            );
+            Diagnostic::user(location, message)
+        })
+}
