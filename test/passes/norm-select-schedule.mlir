@@ -146,3 +146,42 @@ norm.kernel @columns(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x
   %1 = norm.reduce max %0 over(%m) : f32
   norm.write %1, %y[%n] : memref<64xf32>
 }
+
+// -----
+
+// A schedule for some sizes is an alternative; for the others the model chooses. A size that nothing else named becomes one of the kernel's.
+// RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{absent schedule={sizes if 2*size_0_0 <= size_1_0 + 3 = #norm.schedule<spread = [[grid, lane(32)], [lane(1)]]>}})' | FileCheck %s --check-prefix=SOME
+// SOME: norm.kernel @sizes(
+// SOME-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid, lane(32)], [lane(1)]]> if dim(%x, 0) * 2 < dim(%w, 0) + 4, #norm.schedule<spread
+norm.kernel @sizes(%x: memref<?x64xf32>, %w: memref<?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce max %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// With few rows a row of its own for each CTA beats several; only who asks for that gets two schedules.
+// RUN: norma-opt %s --split-input-file --norm-select-schedule=by-size | FileCheck %s --check-prefix=FEW
+// FEW: norm.kernel @rows(
+// FEW-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], {{[^>]*}}> if dim(%x, 0) < {{[0-9]+}}, #norm.schedule<spread = {{\[\[}}grid, warp(
+// A row is as long as it may be, and then no loop is needed; what is known leaves nothing to choose by.
+// FEW: norm.kernel @known(
+// FEW-NOT: {{ if }}
+// FEW-SAME: attributes
+// CHECK: norm.kernel @rows(
+// CHECK-NOT: {{ if }}
+// CHECK: norm.kernel @known(
+// CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], [{{(register\([0-9]+\), )?}}warp({{[0-9]+}}), lane(32), vector(8)]]
+norm.kernel @rows(%x: memref<?x512xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 512) align(16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<?x512xbf16>
+  %1 = norm.reduce max %0 over(%n) : bf16
+  norm.write %1, %y[%m] : memref<?xbf16>
+}
+norm.kernel @known(%x: memref<132x?xbf16>, %y: memref<132x?xbf16>) space(%m = 132, %n = dim(%x, 1)) align(16, 16)
+    multiples(dim(%x, 1) = 8, dim(%y, 1) = 8) bounds(dim(%x, 1) <= 4096) {
+  %0 = norm.read %x[%m, %n] : memref<132x?xbf16>
+  %1 = norm.reduce max %0 over(%n) : bf16
+  %2 = arith.subf %0, %1 : bf16
+  norm.write %2, %y[%m, %n] : memref<132x?xbf16>
+}

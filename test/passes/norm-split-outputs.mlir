@@ -59,3 +59,17 @@ norm.kernel @reduced(%x: memref<?x8xf32>, %s: memref<8xf32>) space(%m = dim(%x, 
   %1 = norm.reduce add %0 over(%m) : f32
   norm.write %1, %s[%n] : memref<8xf32>
 }
+
+// -----
+
+// A dim that has a point whatever the size leaves no output unwritten.
+// CHECK-LABEL: norm.kernel @has_points(
+// CHECK-SAME: space(%m = dim(%x, 0), %n = 8) bounds(1 <= dim(%x, 0)) {
+// CHECK-NOT: norm.kernel
+norm.kernel @has_points(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>, %z: memref<8xf32>)
+    space(%m = dim(%x, 0), %n = 8) bounds(1 <= dim(%x, 0)) {
+  %0 = norm.read %x[%m] : memref<?xf32>
+  norm.write %0, %y[%m] : memref<?xf32>
+  %1 = norm.read %w[%n] : memref<8xf32>
+  norm.write %1, %z[%n] : memref<8xf32>
+}

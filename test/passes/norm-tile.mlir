@@ -170,3 +170,55 @@ norm.kernel @tiled(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
 }
+
+// -----
+
+// A tile that covers the largest size needs no factor for the rest, and what a loop leaves is known; a guard stays where a
+// size may be less than the tile.
+// CHECK: norm.kernel @bounded(
+// CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[W:.*]] = 2 : thread, %[[L:.*]] = 8 : loop, %[[T:.*]] = 32 : thread)
+// CHECK-SAME: where(%[[W]] * 256 + %[[L]] * 32 + %[[T]] < dim(%{{.*}}, 1))
+norm.kernel @bounded(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1))
+    bounds(dim(%x, 1) <= 500) schedule(#norm.schedule<spread = [[grid], [warp(2), loop, lane(32)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x?xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// The loop and the grid have one point at most, and are none; of the rows all of the tile's are there.
+// CHECK: norm.kernel @covered(
+// CHECK-SAME: space(%[[M:.*]] = 4 : register, %[[T:.*]] = 32 : thread)
+// CHECK-SAME: where(%[[T]] < dim(%{{.*}}, 1))
+norm.kernel @covered(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1))
+    bounds(4 <= dim(%x, 0) <= 4, dim(%x, 1) <= 32)
+    schedule(#norm.schedule<spread = [[grid, register(4)], [loop, lane(32)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x?xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// A multiple of the tile that may be 0 has none of its points, unless the dim follows it.
+// CHECK: norm.kernel @none_or_all(
+// CHECK-SAME: space(%[[M:.*]] = dim(%{{.*}}, 0) : grid, %[[T:.*]] = 32 : thread) where(%[[T]] < dim(%{{.*}}, 1))
+norm.kernel @none_or_all(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1))
+    multiples(dim(%x, 1) = 32) bounds(dim(%x, 1) <= 32)
+    schedule(#norm.schedule<spread = [[grid], [lane(32)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x?xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// A dim of one point at most stays one, so that a guard can keep it out.
+// CHECK: norm.kernel @one_or_none(
+// CHECK-SAME: space(%[[M:.*]] = 1 : grid) where(%[[M]] < dim(%{{.*}}, 0))
+norm.kernel @one_or_none(%x: memref<?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0)) bounds(dim(%x, 0) <= 1)
+    schedule(#norm.schedule<spread = [[grid]]>) {
+  %0 = norm.read %x[%m] : memref<?xf32>
+  norm.write %0, %y[%m] : memref<?xf32>
+}

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use norma_bundle::Element;
 use norma_bundle::manifest::{Kernel, TensorMap, WorkspaceInit};
+use norma_oracle::addresses::check_addresses;
 use norma_oracle::launch;
 use norma_oracle::memory::{GUARD, Image, Images, POISON};
 use norma_oracle::problem::Problem;
@@ -93,8 +94,9 @@ impl<'a> Loaded<'a> {
     /// Binds the kernels to `tensors`, with workspaces of their own.
     ///
     /// # Errors
-    /// An argument without a value, or what the driver says.
+    /// An argument without a value, tensors that may not lie where they do, or what the driver says.
     pub fn bind(&self, device: &Device, tensors: &Tensors) -> Result<Call<'_>, Failure> {
+        check_addresses(self.problem, &tensors.addresses())?;
         let mut workspaces = BTreeMap::new();
         let mut kernels = Vec::new();
         for loaded in &self.kernels {
@@ -181,6 +183,11 @@ impl Tensors {
 
     fn address(&self, tensor: &str) -> u64 {
         self.0[tensor].address() + GUARD as u64
+    }
+
+    fn addresses(&self) -> BTreeMap<String, u64> {
+        let names = self.0.keys();
+        names.map(|name| (name.clone(), self.address(name))).collect()
     }
 }
 
