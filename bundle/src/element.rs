@@ -242,7 +242,7 @@ impl Element {
     }
 
     /// The pattern of `value` rounded to nearest, ties to even. Overflow gives infinity, or NaN in a format without
-    /// infinities, as MLIR's `arith.truncf` folds it. Integer types take the truncated, saturated value.
+    /// infinities; [`Self::narrow`] is what a conversion gives. Integer types take the truncated, saturated value.
     pub fn encode_float(self, value: f64) -> u64 {
         match (self, self.format()) {
             (Element::F64, _) => value.to_bits(),
@@ -255,6 +255,30 @@ impl Element {
     /// `value` rounded to the type and back: what storing and loading it gives.
     pub fn round(self, value: f64) -> f64 {
         self.decode_float(self.encode_float(value))
+    }
+
+    /// What `arith.truncf` to the type makes of `value`: [`Self::round`], but a magnitude beyond the largest finite number
+    /// of an 8-bit float, an infinity too, becomes that number, as PTX's `cvt.rn.satfinite` has it. NaN stays NaN.
+    pub fn narrow(self, value: f64) -> f64 {
+        if self.saturates() && !value.is_nan() {
+            let largest = self.largest_finite();
+            return self.round(value.clamp(-largest, largest));
+        }
+        self.round(value)
+    }
+
+    /// What memory holds of a computed `value`. What a conversion made is not infinite in a type that saturates, so an
+    /// infinity was read from memory, and is kept.
+    pub fn stored(self, value: f64) -> f64 {
+        match value.is_infinite() {
+            true => self.round(value),
+            false => self.narrow(value),
+        }
+    }
+
+    /// Whether conversions to the type saturate: those to 8-bit floats do.
+    pub fn saturates(self) -> bool {
+        matches!(self, Element::F8E4M3FN | Element::F8E5M2)
     }
 
     /// The largest finite number of a float type; infinity for integer types, which have no such bound here.
@@ -388,6 +412,19 @@ mod tests {
         assert_eq!(Element::F8E4M3FN.round(464.0), 448.0);
         assert_eq!(Element::F8E5M2.round(1e9), f64::INFINITY);
         assert!(Element::F8E4M3FN.decode_float(0xff).is_nan());
+    }
+
+    #[test]
+    fn conversions_to_fp8_saturate_and_keep_nan() {
+        for (element, largest) in [(Element::F8E4M3FN, 448.0), (Element::F8E5M2, 57344.0)] {
+            for beyond in [largest * 1.1, 1e300, f64::INFINITY] {
+                assert_eq!(element.narrow(beyond), largest, "{element} {beyond}");
+                assert_eq!(element.narrow(-beyond), -largest, "{element} {beyond}");
+            }
+            assert!(element.narrow(f64::NAN).is_nan());
+            assert_eq!(element.narrow(1.0 + 1.0 / 16.0), element.round(1.0 + 1.0 / 16.0));
+        }
+        assert_eq!(Element::F16.narrow(1e9), f64::INFINITY);
     }
 
     #[test]

@@ -105,9 +105,6 @@ pub struct Operation {
     /// The predicate of a comparison, such as `olt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate: Option<String>,
-    /// Whether a narrowing conversion saturates to the largest finite number instead of overflowing.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub saturate: bool,
     /// Whether fast-math flags leave open how the result is rounded.
     #[serde(default, skip_serializing_if = "is_false")]
     pub relaxed: bool,

@@ -6,10 +6,12 @@
 
 use std::fmt::Write;
 
-use crate::element::Element::{self, BF16, F16, F32, F64, I1, I8, I32, I64};
+use crate::element::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I1, I8, I32, I64};
 
 /// The float types that kernels compute in.
 const FLOATS: &[Element] = &[F16, BF16, F32, F64];
+/// The float types that memory holds and kernels convert to and from.
+const STORED_FLOATS: &[Element] = &[F8E4M3FN, F8E5M2, F16, BF16, F32, F64];
 /// Those that f32 is at least as wide as: what the special function unit serves.
 const UP_TO_F32: &[Element] = &[F16, BF16, F32];
 /// The integer types that kernels compute in; `index` is an i64.
@@ -39,7 +41,7 @@ pub enum Conversion {
     NarrowFloat,
     /// Any integer but i1.
     ToInteger,
-    /// Any float.
+    /// Any float that kernels compute in.
     ToFloat,
     /// A wider integer.
     WidenInteger,
@@ -150,8 +152,8 @@ table! {
     CmpF "arith.cmpf" Compare, FLOATS, "whether the predicate holds", Rounded, "setp";
     CmpI "arith.cmpi" Compare, NUMBERS, "whether the predicate holds", Rounded, "setp";
     Select "arith.select" Choose, &[F16, BF16, F32, F64, I1, I8, I32, I64], "b if a, else c", Rounded, "selp";
-    ExtF "arith.extf" Convert(Conversion::WidenFloat), FLOATS, "a", Rounded, "cvt";
-    TruncF "arith.truncf" Convert(Conversion::NarrowFloat), FLOATS, "a, to nearest even", Rounded, "cvt.rn";
+    ExtF "arith.extf" Convert(Conversion::WidenFloat), STORED_FLOATS, "a", Rounded, "cvt; 8-bit floats: cvt.rn.f16x2 of two";
+    TruncF "arith.truncf" Convert(Conversion::NarrowFloat), FLOATS, "a, to nearest even; to 8-bit floats limited to the largest finite number, NaN stays NaN", Rounded, "cvt.rn; 8-bit floats: cvt.rn.satfinite of two";
     FPToSI "arith.fptosi" Convert(Conversion::ToInteger), FLOATS, "a, towards 0", Rounded, "cvt.rzi.s";
     FPToUI "arith.fptoui" Convert(Conversion::ToInteger), FLOATS, "a, towards 0, unsigned", Rounded, "cvt.rzi.u";
     SIToFP "arith.sitofp" Convert(Conversion::ToFloat), INTEGERS, "a, to nearest even", Rounded, "cvt.rn";
@@ -232,9 +234,9 @@ impl Row {
         }
     }
 
-    /// Every choice of types that it accepts, among those that kernels compute in: the operands' and the result's.
+    /// Every choice of types that it accepts, the operands' and the result's.
     pub fn signatures(&self) -> Vec<(Vec<Element>, Element)> {
-        let all = FLOATS.iter().chain(INTEGERS);
+        let all = STORED_FLOATS.iter().chain(INTEGERS);
         let mut found = Vec::new();
         for operand in self.types {
             let operands = match self.form {
@@ -260,7 +262,7 @@ impl Conversion {
             Conversion::WidenFloat => both_float && bits(from) < bits(to),
             Conversion::NarrowFloat => both_float && bits(from) > bits(to),
             Conversion::ToInteger => from.is_float() && !to.is_float() && to != I1,
-            Conversion::ToFloat => !from.is_float() && to.is_float(),
+            Conversion::ToFloat => !from.is_float() && FLOATS.contains(&to),
             Conversion::WidenInteger => both_integer && bits(from) < bits(to),
             Conversion::NarrowInteger => both_integer && bits(from) > bits(to),
             // `index` and i64 are one element type here.
@@ -320,6 +322,8 @@ mod tests {
         };
         assert!(accepts("arith.extf", BF16, F32) && !accepts("arith.extf", BF16, F16));
         assert!(accepts("arith.truncf", F64, F32) && !accepts("arith.truncf", F32, F64));
+        assert!(accepts("arith.extf", F8E5M2, BF16) && !accepts("arith.extf", F8E5M2, F8E4M3FN));
+        assert!(accepts("arith.truncf", F64, F8E4M3FN) && !accepts("arith.sitofp", I32, F8E4M3FN));
         assert!(accepts("arith.bitcast", F32, I32) && !accepts("arith.bitcast", F32, I64));
         assert!(accepts("arith.trunci", I64, I1) && !accepts("arith.fptosi", F32, I1));
         assert!(accepts("arith.index_cast", I32, I64) && !accepts("arith.index_cast", I8, I32));

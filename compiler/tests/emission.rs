@@ -127,6 +127,12 @@ const GATED: &[(Feature, &str)] = &[
            : i16 (f8E4M3FN)
          llvm.store %r, %x : i16, !llvm.ptr<1>",
     ),
+    (
+        Feature::ConvertF8,
+        "%b = llvm.mlir.constant(dense<1> : vector<2xi8>) : vector<2xi8>
+         %r = nvvm.convert.f8x2.to.f16x2 %b : vector<2xi8> (f8E5M2) -> vector<2xf16>
+         llvm.store %r, %x : vector<2xf16>, !llvm.ptr<1>",
+    ),
     (Feature::MbarrierTransactions, "nvvm.mbarrier.arrive.expect_tx %s, %i : !llvm.ptr<3>, i32"),
     (
         Feature::MbarrierTransactions,

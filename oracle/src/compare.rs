@@ -134,7 +134,7 @@ fn judge(element: Element, bits: u64, expected: &Data, index: usize, ulps: f64) 
 
 fn judge_float(element: Element, bits: u64, expected: Scaled, ulps: f64) -> Verdict {
     let oracle = expected.value;
-    let (actual, stored) = (element.decode_float(bits), element.round(oracle));
+    let (actual, stored) = (element.decode_float(bits), element.stored(oracle));
     let verdict = |distance: f64, part: f64| Verdict {
         expected: oracle,
         actual,

@@ -118,14 +118,15 @@ fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
         };
         return random.below(bound.min(1 << bits.min(32)));
     }
-    element.encode_float(match fill {
+    // Numbers that the type is too small for are its largest, not NaN.
+    element.encode_float(element.narrow(match fill {
         Fill::Normal | Fill::Special => random.normal(),
         Fill::Ones => 1.0,
         Fill::Offset => 1000.0 + random.normal(),
         Fill::Small => 1e-3 * random.normal(),
         Fill::Large => 1e4 * random.normal(),
         Fill::Exact => whole(random) as f64,
-    })
+    }))
 }
 
 /// A number of [`Fill::Exact`]. Few are large, so that sums of a row's squares are exact in f32 as well; of those that are,

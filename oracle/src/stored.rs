@@ -60,7 +60,7 @@ impl Stored {
 fn rounded(element: Element, ulps: f64, mut data: Data) -> Data {
     if let Data::Float { values, scales } = &mut data {
         if element.is_narrow_float() {
-            round_narrow(element, false, Element::F32, ulps, values, scales);
+            round_narrow(element, Element::F32, ulps, values, scales);
         } else {
             values.iter_mut().for_each(|value| *value = element.round(*value));
         }

@@ -100,7 +100,6 @@ fn operation(name: &str, operands: &[usize]) -> Step {
         name: name.into(),
         operands: operands.to_vec(),
         predicate: None,
-        saturate: false,
         relaxed: false,
         element: Element::F32,
     })

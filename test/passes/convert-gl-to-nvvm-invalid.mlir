@@ -91,16 +91,16 @@ gpu.module @m {
 
 // -----
 
-// Neither a result nor an operand of arithmetic has eight bits.
+// 8-bit floats are converted, and nothing else is done with them.
 #blocked = #gl.blocked<size_per_thread = [4], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
 #launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (128, 512)>, sizes = [], alignments = [4, 4]>
 gpu.module @float8 {
-  gpu.func @widen(%x: memref<128xf8E4M3FN>, %y: memref<128xf32>)
+  gpu.func @select(%x: memref<128xf8E4M3FN>, %y: memref<128xf8E4M3FN>)
       kernel attributes {gl.num_warps = 1 : i64, gl.launch = #launch} {
     %0 = gl.load %x at affine_map<(d0) -> (d0)>() : memref<128xf8E4M3FN> -> tensor<128xf8E4M3FN, #blocked>
-    // expected-error@+1 {{unsupported: expected elements of f16, bf16, f32, f64 or integers in arithmetic, got f8E4M3FN}}
-    %1 = arith.extf %0 : tensor<128xf8E4M3FN, #blocked> to tensor<128xf32, #blocked>
-    gl.store %1, %y at affine_map<(d0) -> (d0)>() : tensor<128xf32, #blocked>, memref<128xf32>
+    // expected-error@+1 {{unsupported: expected 8-bit floats to be converted by arith.extf and arith.truncf alone, got arith.negf of f8E4M3FN}}
+    %1 = arith.negf %0 : tensor<128xf8E4M3FN, #blocked>
+    gl.store %1, %y at affine_map<(d0) -> (d0)>() : tensor<128xf8E4M3FN, #blocked>, memref<128xf8E4M3FN>
     gpu.return
   }
 }

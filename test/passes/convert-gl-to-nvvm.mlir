@@ -202,3 +202,27 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+#line = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [], block = []>
+
+// Neighbours of a thread are converted in pairs, the later one in the high byte; constants are bits.
+// CHECK-LABEL: llvm.func @convert_float8
+// CHECK: arith.constant dense<60> : vector<2xi8>
+// CHECK: nvvm.convert.f8x2.to.f16x2 %{{.*}} : vector<2xi8>(f8E5M2) -> vector<2xf16>
+// CHECK: arith.extf %{{.*}} : vector<2xf16> to vector<2xf32>
+// CHECK: %[[FLOATS:.*]]:2 = vector.to_elements
+// CHECK: nvvm.convert.f32x2.to.f8x2 %[[FLOATS]]#1, %[[FLOATS]]#0 {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
+gpu.module @m {
+  gpu.func @convert_float8(%x: memref<64xf8E5M2>, %y: memref<64xf8E4M3FN>, %z: memref<64xf8E5M2>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (64, 128)>, sizes = [], alignments = [2, 2, 2]>} {
+    %0 = gl.load %x at affine_map<(n) -> (n)>() vector 2 : memref<64xf8E5M2> -> tensor<64xf8E5M2, #line>
+    %1 = arith.extf %0 : tensor<64xf8E5M2, #line> to tensor<64xf32, #line>
+    %2 = arith.truncf %1 : tensor<64xf32, #line> to tensor<64xf8E4M3FN, #line>
+    gl.store %2, %y at affine_map<(n) -> (n)>() vector 2 : tensor<64xf8E4M3FN, #line>, memref<64xf8E4M3FN>
+    %one = arith.constant dense<1.0> : tensor<64xf8E5M2, #line>
+    gl.store %one, %z at affine_map<(n) -> (n)>() vector 2 : tensor<64xf8E5M2, #line>, memref<64xf8E5M2>
+    gpu.return
+  }
+}

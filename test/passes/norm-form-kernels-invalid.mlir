@@ -439,3 +439,15 @@ func.func @minimum_beyond_the_maximum(%x: tensor<?xf32> {norm.min = array<i64: 8
   }
   return %y : tensor<?xf32>
 }
+
+// -----
+
+func.func @rounds_down(%x: tensor<4xf32> {norm.name = "x"}) -> (tensor<4xf16> {norm.name = "y"}) {
+  %y = norm.compute(%in = %x : tensor<4xf32>) -> (%out : tensor<4xf16>) space(%n = 4) {
+    %0 = norm.read %in[%n] : tensor<4xf32>
+    // expected-error @below {{unsupported: 'arith.truncf' with a rounding mode; supported: to_nearest_even}}
+    %1 = arith.truncf %0 downward : f32 to f16
+    norm.write %1, %out[%n] : tensor<4xf16>
+  }
+  return %y : tensor<4xf16>
+}

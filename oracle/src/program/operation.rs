@@ -441,6 +441,10 @@ impl Call<'_> {
     }
 
     fn converted(&self, x: Scaled) -> Scaled {
+        // So that what is infinite from here on is what memory holds as an infinity.
+        if self.element.saturates() && x.value.is_infinite() {
+            return Scaled::exact(self.element.narrow(x.value));
+        }
         // A scale counts ulp of the arithmetic, which is another now.
         let (from, to) = (self.context.arithmetic(), arithmetic(&[self.element]));
         match x.is_undefined() || x.is_exact() || from == to {
@@ -573,14 +577,7 @@ pub(super) fn rounded(mut data: Data, operation: &Operation, context: Context<'_
     if let Data::Float { values, scales } = &mut data {
         if element.is_narrow_float() {
             let before = scales.clone();
-            round_narrow(
-                element,
-                operation.saturate,
-                context.arithmetic(),
-                context.ulps,
-                values,
-                scales,
-            );
+            round_narrow(element, context.arithmetic(), context.ulps, values, scales);
             // Another order has other values to round.
             if context.in_combiner {
                 for ((scale, before), value) in scales.iter_mut().zip(before).zip(&*values) {
@@ -612,7 +609,6 @@ mod tests {
             name: name.into(),
             operands: vec![],
             predicate: None,
-            saturate: false,
             relaxed: false,
             element,
         }
@@ -833,11 +829,26 @@ mod tests {
 
     #[test]
     fn saturating_conversion_stops_at_the_largest_number() {
-        let big = Data::exact(vec![1e6, -1e6]);
-        let mut narrow = operation("arith.truncf", Element::F8E4M3FN);
-        narrow.saturate = true;
+        let big = Data::exact(vec![1e6, -1e6, f64::NEG_INFINITY]);
+        let narrow = operation("arith.truncf", Element::F8E4M3FN);
         let result = applied(&narrow, &[&big], &[Element::F32]);
-        assert!(matches!(result, Data::Float { values, .. } if values == [448.0, -448.0]));
+        assert!(matches!(result, Data::Float { values, .. } if values == [448.0, -448.0, -448.0]));
+    }
+
+    #[test]
+    fn a_computed_infinity_saturates_before_it_is_stored() {
+        let narrow = operation("arith.truncf", Element::F8E5M2);
+        let context = Context {
+            types: &[Element::F32],
+            ulps: 4.0,
+            in_combiner: false,
+        };
+        let infinite = Data::Float {
+            values: vec![f64::INFINITY],
+            scales: vec![1.0],
+        };
+        let result = apply_unrounded(&narrow, &[&infinite], context).unwrap();
+        assert_eq!(result, Data::exact(vec![57344.0]));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod access;
 mod affine;
 mod elementwise;
 mod emit;
+mod float8;
 mod form;
 mod function;
 mod global;

@@ -1,6 +1,6 @@
 //! What may stand in a kernel beside the ops of `norm`: the ops of the table in `norma_bundle::scalar_op`, and constants.
 
-use melior::ir::{OperationRef, Type, ValueLike, operation::OperationLike};
+use melior::ir::{OperationRef, Type, ValueLike, attribute::IntegerAttribute, operation::OperationLike};
 use norma_bundle::{
     Element, ScalarOp,
     scalar_op::{self, Row},
@@ -8,6 +8,9 @@ use norma_bundle::{
 use norma_dialects::op_name;
 
 use crate::mlir::{diagnostic::Diagnostic, types, walk};
+
+/// `arith.truncf`'s `roundingmode` of nearest, ties to even, which is also what it does without one.
+const TO_NEAREST_EVEN: i64 = 0;
 
 /// The element type that a scalar, or an element of a tensor or vector, is of; `index` is an i64.
 pub fn element(ty: Type<'_>) -> Option<Element> {
@@ -21,7 +24,7 @@ pub fn element(ty: Type<'_>) -> Option<Element> {
 ///
 /// # Errors
 ///
-/// Unsupported: an op that the table lacks, or one on other types than the table says.
+/// Unsupported: an op that the table lacks, one on other types than the table says, or one that rounds in another way.
 pub fn check<'c>(program: OperationRef<'c, '_>) -> Result<(), Diagnostic<'c>> {
     let is_scalar = |op: &OperationRef<'c, '_>| {
         *op != program && !op_name(*op).starts_with("norm.") && op_name(*op) != "arith.constant"
@@ -40,6 +43,12 @@ pub fn check<'c>(program: OperationRef<'c, '_>) -> Result<(), Diagnostic<'c>> {
                 op.location(),
                 on_other_types(op, op_of_table.row()),
             ));
+        }
+        if let Ok(mode) = op.attribute("roundingmode").and_then(IntegerAttribute::try_from)
+            && mode.value() != TO_NEAREST_EVEN
+        {
+            let message = format!("'{name}' with a rounding mode; supported: to_nearest_even");
+            return Err(Diagnostic::unsupported(op.location(), message));
         }
     }
     Ok(())

@@ -32,7 +32,6 @@ pub(super) fn step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
         name: name.to_owned(),
         operands,
         predicate,
-        saturate: false,
         relaxed: op
             .attribute("fastmath")
             .is_ok_and(|flags| flags.to_string() != "#arith.fastmath<none>"),

@@ -73,6 +73,7 @@ const NVVM: &[(&str, Need)] = &[
     ("griddepcontrol", Need::Feature(Feature::DependentLaunch)),
     ("setmaxregister", Need::Feature(Feature::SetMaxRegisters)),
     ("convert.f16x2.to.f8x2", CONVERT_F8),
+    ("convert.f8x2.to.f16x2", CONVERT_F8),
     ("convert.bf16x2.to.f8x2", CONVERT_F4),
     ("convert.f32x2.to.f6x2", CONVERT_F4),
     ("convert.f32x2.to.f4x2", CONVERT_F4),

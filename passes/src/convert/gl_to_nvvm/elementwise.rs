@@ -1,7 +1,8 @@
 //! `arith` and `math` ops on tiles: the same op on the vector of a thread's registers.
 //!
-//! Two ops differ: a constant's value changes its type with it, and a cast of an index, which is i64 from here on,
-//! becomes a cast between integers or nothing. Widening from bf16 is spelled as shift and mask: the conversion
+//! Some ops differ: a constant's value changes its type with it; a cast of an index, which is i64 from here on,
+//! becomes a cast between integers or nothing; conversions of 8-bit floats, which LLVM holds as integers, are in [`float8`].
+//! Widening from bf16 is spelled as shift and mask: the conversion
 //! instruction takes two operations for the high half of a register (read off SASS for sm_90a).
 
 use melior::ir::{
@@ -13,6 +14,7 @@ use mlir_sys::{
     mlirAttributeIsADenseElements, mlirDenseElementsAttrGetSplatValue, mlirDenseElementsAttrIsSplat,
     mlirDenseElementsAttrSplatGet,
 };
+use norma_bundle::Element;
 
 use crate::mlir::{
     conversion::{ConversionBuilder, Rejection},
@@ -22,7 +24,7 @@ use crate::mlir::{
 
 use super::{
     emit::{Emit, Value},
-    tile,
+    float8, tile,
 };
 
 /// Lowers any elementwise op of `arith` or `math`.
@@ -43,15 +45,19 @@ pub(super) fn elementwise<'c, 'a>(
         .chain([result])
         .map(types::element)
         .find(|element| types::is_float8(*element));
-    if let Some(element) = float8.filter(|_| name != "arith.constant") {
-        return Err(e
-            .unsupported(format!(
-                "expected elements of f16, bf16, f32, f64 or integers in arithmetic, got {element}"
-            ))
-            .into());
-    }
     let ty = convert(&e, result);
     let value = match name {
+        "arith.extf" | "arith.truncf" if float8.is_some() => {
+            let from = types::element(op.operand(0)?.r#type());
+            float8::convert(&e, operands[0], from, types::element(result), ty)?
+        }
+        name if name != "arith.constant" && float8.is_some() => {
+            let message = format!(
+                "expected 8-bit floats to be converted by arith.extf and arith.truncf alone, got {name} of {}",
+                float8.unwrap_or(result)
+            );
+            return Err(e.unsupported(message).into());
+        }
         "arith.constant" => constant(&e, op.attribute("value")?, ty)?,
         name @ ("arith.index_cast" | "arith.index_castui") => index_cast(&e, name, operands[0], ty),
         "arith.extf" if is_widening_of_bf16(operands[0].r#type(), ty) => widen_bf16(&e, operands[0], ty)?,
@@ -75,14 +81,15 @@ fn constant<'c, 'a>(
     let scalar =
         |value: Attribute<'c>| match (IntegerAttribute::try_from(value), FloatAttribute::try_from(value)) {
             (Ok(integer), _) => Ok(IntegerAttribute::new(element, integer.value()).into()),
-            // A float that LLVM holds as an integer; all of its formats that have a zero have it as no bits.
+            // A float that LLVM holds as an integer.
             (_, Ok(float)) if types::bit_width(element) == Some(8) => {
-                if float.value() == 0.0 && float.value().is_sign_positive() {
-                    return Ok(IntegerAttribute::new(element, 0).into());
-                }
-                Err(e.unsupported(format!(
-                    "expected zero as a constant of 8-bit floats, got {value}"
-                )))
+                let format = Element::from_name(&value.r#type().to_string()).ok_or_else(|| {
+                    e.unsupported(format!(
+                        "expected 8-bit floats of f8E4M3FN or f8E5M2 as constants, got {value}"
+                    ))
+                })?;
+                let bits = format.encode_float(float.value()) as i64;
+                Ok(IntegerAttribute::new(element, bits).into())
             }
             _ => Ok(value),
         };

@@ -65,7 +65,7 @@ pub fn text(program: &Program, op: ScalarOp, signature: usize) -> String {
     let ty = tensor(&whole(program), out);
     line(format!("norm.write {stored}, %y_out[%m0, %n0] : {ty}"));
     let summed = match (out.is_float(), out.bytes()) {
-        (true, 2) => Element::F32,
+        (true, 1 | 2) => Element::F32,
         (false, 1) => Element::I32,
         _ => out,
     };
