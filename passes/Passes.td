@@ -657,8 +657,13 @@ def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
 //===----------------------------------------------------------------------===//
 
 def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
-  let summary = "Remove conversions between layouts where that is free";
+  let summary = "Give accesses layouts that suit them, and remove conversions between layouts where that is free";
   let description = [{
+    A load or store is best where neighbours in memory lie in the registers of one access and then in neighbouring lanes. One
+    without `vector` gets a layout of its own where its tile's does not have that: one whose registers are numbered so that
+    vectors are runs, which costs nothing, or one along memory, where the sectors of 32 bytes that a warp asks for less are
+    worth more than the conversion.
+
     A conversion costs shuffles or a round trip through shared memory; an elementwise op costs the same in any layout.
 
     **Requires** nothing.
@@ -667,7 +672,7 @@ def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
     (a constant or `tensor.splat`), and that none follows an elementwise op that nothing else uses where converting the
     op's operands would leave fewer.
 
-    **Leaves alone** every other conversion, also one that only renames a layout.
+    **Leaves alone** every other conversion, also one that only renames a layout, and accesses by quotients of coordinates.
 
     ```mlir
     %0 = gl.convert_layout %a : tensor<64xf32, #wide> -> tensor<64xf32, #narrow>
@@ -676,8 +681,20 @@ def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
     ==>
     %2 = arith.mulf %a, %a : tensor<64xf32, #wide>
     ```
+
+    A lane of `#m_first` has pairs along m, and the buffer's elements are neighbours along j:
+
+    ```mlir
+    %1 = arith.truncf %0 : tensor<2x16xf32, #m_first> to tensor<2x16xf16, #m_first>
+    gl.store %1, %y at affine_map<(m, j) -> (m, j)>() : tensor<2x16xf16, #m_first>, memref<2x16xf16>
+    ==>
+    %1 = gl.convert_layout %0 : tensor<2x16xf32, #m_first> -> tensor<2x16xf32, #j_first>
+    %2 = arith.truncf %1 : tensor<2x16xf32, #j_first> to tensor<2x16xf16, #j_first>
+    gl.store %2, %y at affine_map<(m, j) -> (m, j)>() : tensor<2x16xf16, #j_first>, memref<2x16xf16>
+    ```
   }];
   let statistics = [
+    Statistic<"numPlaced", "num-placed", "Loads and stores with a layout of their own">,
     Statistic<"numRewritten", "num-rewritten", "Conversions removed or moved">,
   ];
   let dependentDialects = ["arith", "gl", "tensor"];

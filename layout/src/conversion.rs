@@ -60,6 +60,17 @@ pub enum ConversionPlan {
     Memory(MemoryExchange),
 }
 
+impl ConversionPlan {
+    /// What the plan costs a warp, in cycles of its scheduler while other warps have work.
+    pub fn cost(&self, element_bytes: u64) -> usize {
+        match self {
+            Self::Registers(_) => 0,
+            Self::Warp(exchange) => warp_cost(exchange, element_bytes),
+            Self::Memory(exchange) => memory_cost(exchange, element_bytes),
+        }
+    }
+}
+
 // Costs are in cycles of a warp's scheduler while other warps have work: a shuffle is issued every other cycle, an
 // instruction of 32 lanes on integers every other cycle of the 16 lanes that do them, and a wavefront of shared memory
 // takes one (CUDA C++ Programming Guide, throughput of native arithmetic instructions, compute capability 9.0).

@@ -41,6 +41,7 @@
 //! | [`mod@slice`] | dropping an axis and broadcasting back |
 //! | [`reduction`] | which registers, lanes, warps and CTAs a reduction combines |
 //! | [`vectorize`] | how wide a memory access may be |
+//! | [`coalesce`] | which layout suits an access, and the sectors that it touches |
 //! | [`conversion`] | how far data moves between two layouts |
 //! | [`warp_exchange`] | a conversion within a warp as selects and shuffles |
 //! | [`memory_exchange`] | a conversion through shared memory without bank conflicts |
@@ -50,6 +51,7 @@
 pub mod address;
 pub mod bits;
 pub mod blocked;
+pub mod coalesce;
 pub mod conversion;
 mod error;
 pub mod linear;

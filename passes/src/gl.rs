@@ -1,7 +1,8 @@
 //! Passes on `gl`, one CTA's program on tiles. One file a pass, named after it; `shared_memory` says what ops of `gl` do
-//! to shared memory, `quotient_form` takes affine expressions apart, and `divisibility` says what divides them,
-//! and `bounds` where scalars lie.
+//! to shared memory, `access` what loads and stores do to global memory, `quotient_form` takes affine expressions apart,
+//! `divisibility` says what divides them, and `bounds` where scalars lie.
 
+pub(crate) mod access;
 pub(crate) mod allocate_shared;
 pub(crate) mod bounds;
 pub(crate) mod divisibility;

@@ -108,3 +108,98 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// The registers of a store are renumbered into vectors, where elements are wide: before the op that narrows them.
+// CHECK-LABEL: gpu.func @store_along_other_registers
+// CHECK: %[[T:.*]] = "test.tile"() : () -> tensor<64x16xf32, #[[M_FIRST:[a-z0-9]+]]>
+// CHECK: %[[R:.*]] = gl.convert_layout %[[T]] : tensor<64x16xf32, #[[M_FIRST]]> -> tensor<64x16xf32, #[[J_FIRST:[a-z0-9]+]]>
+// CHECK: %[[N:.*]] = arith.truncf %[[R]] : tensor<64x16xf32, #[[J_FIRST]]> to tensor<64x16xf16, #[[J_FIRST]]>
+// CHECK: gl.store %[[N]], {{.*}} tensor<64x16xf16, #[[J_FIRST]]>
+#m_first = #gl.linear<register = [[1, 0], [0, 1], [0, 2], [0, 4], [0, 8]], lane = [[2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], warp = [], block = []>
+gpu.module @kernels {
+  gpu.func @store_along_other_registers(%y: memref<64x16xf16>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %t = "test.tile"() : () -> tensor<64x16xf32, #m_first>
+    %0 = arith.truncf %t : tensor<64x16xf32, #m_first> to tensor<64x16xf16, #m_first>
+    gl.store %0, %y at affine_map<(m, j) -> (m, j)>() : tensor<64x16xf16, #m_first>, memref<64x16xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// Those of a load, behind the ops that widen its elements; a use that does not is given the tile as it was.
+// CHECK-LABEL: gpu.func @load_along_other_registers
+// CHECK: %[[T:.*]] = gl.load {{.*}} -> tensor<64x16xf16, #[[J_FIRST:[a-z0-9]+]]>
+// CHECK: %[[SAME:.*]] = gl.convert_layout %[[T]] : tensor<64x16xf16, #[[J_FIRST]]> -> tensor<64x16xf16, #[[M_FIRST:[a-z0-9]+]]>
+// CHECK: %[[B:.*]] = gl.optimization_barrier %[[T]] : tensor<64x16xf16, #[[J_FIRST]]>
+// CHECK: %[[W:.*]] = arith.extf %[[B]] : tensor<64x16xf16, #[[J_FIRST]]> to tensor<64x16xf32, #[[J_FIRST]]>
+// CHECK: %[[R:.*]] = gl.convert_layout %[[W]] : tensor<64x16xf32, #[[J_FIRST]]> -> tensor<64x16xf32, #[[M_FIRST]]>
+// CHECK: "test.use"(%[[SAME]], %[[R]])
+#m_first = #gl.linear<register = [[1, 0], [0, 1], [0, 2], [0, 4], [0, 8]], lane = [[2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], warp = [], block = []>
+gpu.module @kernels {
+  gpu.func @load_along_other_registers(%x: memref<64x16xf16>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %0 = gl.load %x at affine_map<(m, j) -> (m, j)>() : memref<64x16xf16> -> tensor<64x16xf16, #m_first>
+    %1 = gl.optimization_barrier %0 : tensor<64x16xf16, #m_first>
+    %2 = arith.extf %1 : tensor<64x16xf16, #m_first> to tensor<64x16xf32, #m_first>
+    "test.use"(%0, %2) : (tensor<64x16xf16, #m_first>, tensor<64x16xf32, #m_first>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// What is stored along other lanes than it is held is moved: its requests touch 8 columns of 8 bytes each.
+// CHECK-LABEL: gpu.func @transposed_store
+// CHECK: %[[T:.*]] = "test.tile"() : () -> tensor<64x64xbf16, #[[ROWS:[a-z0-9]+]]>
+// CHECK: %[[MOVED:.*]] = gl.convert_layout %[[T]] : tensor<64x64xbf16, #[[ROWS]]> -> tensor<64x64xbf16, #[[COLUMNS:[a-z0-9]+]]>
+// CHECK: gl.store %[[MOVED]], {{.*}} tensor<64x64xbf16, #[[COLUMNS]]>
+#rows = #gl.linear<register = [[0, 1], [0, 2], [0, 4], [16, 0], [32, 0]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], block = []>
+gpu.module @kernels {
+  gpu.func @transposed_store(%y: memref<64x64xbf16>) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %t = "test.tile"() : () -> tensor<64x64xbf16, #rows>
+    gl.store %t, %y at affine_map<(m, n) -> (n, m)>() : tensor<64x64xbf16, #rows>, memref<64x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// So is what is loaded, once for all uses, where L1 does not have most of it.
+// CHECK-LABEL: gpu.func @transposed_load
+// CHECK: %[[T:.*]] = gl.load {{.*}} -> tensor<64x64xbf16, #[[COLUMNS:[a-z0-9]+]]>
+// CHECK: %[[MOVED:.*]] = gl.convert_layout %[[T]] : tensor<64x64xbf16, #[[COLUMNS]]> -> tensor<64x64xbf16, #[[ROWS:[a-z0-9]+]]>
+// CHECK: %[[A:.*]] = math.absf %[[MOVED]] : tensor<64x64xbf16, #[[ROWS]]>
+// CHECK: "test.use"(%[[MOVED]], %[[A]])
+#rows = #gl.linear<register = [[0, 1], [4, 0], [8, 0], [16, 0], [32, 0]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [[1, 0], [2, 0]], block = []>
+gpu.module @kernels {
+  gpu.func @transposed_load(%x: memref<4096x4096xbf16>) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %0 = gl.load %x at affine_map<(m, n) -> (n, m)>() : memref<4096x4096xbf16> -> tensor<64x64xbf16, #rows>
+    %1 = math.absf %0 : tensor<64x64xbf16, #rows>
+    "test.use"(%0, %1) : (tensor<64x64xbf16, #rows>, tensor<64x64xbf16, #rows>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Too little is saved here: half a sector in each of two requests of a lane; and where neighbours are far apart in either layout.
+// CHECK-LABEL: gpu.func @left_alone
+// CHECK-NOT: gl.convert_layout
+#halves = #gl.linear<register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [], block = []>
+#rows = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
+gpu.module @kernels {
+  gpu.func @left_alone(%y: memref<32x4096xf8E4M3FN>, %z: memref<32x128xf32>)
+      kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16, 16]>} {
+    %t, %s = "test.tiles"() : () -> (tensor<32x32xf8E4M3FN, #halves>, tensor<32xf32, #rows>)
+    gl.store %t, %y at affine_map<(m, j) -> (m, j)>() : tensor<32x32xf8E4M3FN, #halves>, memref<32x4096xf8E4M3FN>
+    gl.store %s, %z at affine_map<(m) -> (m, 7)>() : tensor<32xf32, #rows>, memref<32x128xf32>
+    gpu.return
+  }
+}

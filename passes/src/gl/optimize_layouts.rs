@@ -1,4 +1,7 @@
-//! `gl-optimize-layouts`: fewer `gl.convert_layout`.
+//! `gl-optimize-layouts`: layouts that suit accesses, and fewer `gl.convert_layout`.
+//!
+//! Loads and stores that the tile's layout does not suit get their own ([`place_accesses`]), which adds conversions. Before and
+//! after that conversions are removed.
 //!
 //! A conversion costs shuffles or a round trip through shared memory, and an elementwise op costs the same in every
 //! layout, so each rewrite here leaves fewer conversions than it found: one to the same type goes, one of a conversion
@@ -23,7 +26,19 @@ use crate::{
     table::{GlOptimizeLayouts, GlOptimizeLayoutsStatistic},
 };
 
+mod place_accesses;
+
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlOptimizeLayouts>) -> PassResult<'c> {
+    remove_conversions(op, cx)?;
+    let placed = place_accesses::run(op)?;
+    cx.count(GlOptimizeLayoutsStatistic::NumPlaced, placed);
+    remove_conversions(op, cx)
+}
+
+fn remove_conversions<'c>(
+    op: OperationRef<'c, '_>,
+    cx: &PassContext<'c, GlOptimizeLayouts>,
+) -> PassResult<'c> {
     loop {
         let mut changed = false;
         for convert in walk::named(op, ConvertLayoutOp::NAME)

@@ -25,6 +25,23 @@ pub fn name_in_source(value: Value<'_, '_>) -> Option<String> {
     name.as_string_ref().as_str().ok().map(str::to_owned)
 }
 
+/// The ops that a value is an operand of, each once.
+pub fn users<'c, 'a>(value: Value<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
+    let mut users = Vec::new();
+    // SAFETY: the value is alive, and its uses do not change meanwhile; their owners live as long as it may be used.
+    unsafe {
+        let mut operand = mlir_sys::mlirValueGetFirstUse(value.to_raw());
+        while !mlir_sys::mlirOpOperandIsNull(operand) {
+            let owner = OperationRef::from_raw(mlir_sys::mlirOpOperandGetOwner(operand));
+            if !users.contains(&owner) {
+                users.push(owner);
+            }
+            operand = mlir_sys::mlirOpOperandGetNextUse(operand);
+        }
+    }
+    users
+}
+
 /// How many operands a value is.
 pub fn uses(value: Value<'_, '_>) -> usize {
     // SAFETY: the value is alive, and its uses do not change meanwhile.

@@ -1,0 +1,269 @@
+//! Layouts that suit an access to memory: which registers form vectors, which lanes lie side by side, and the sectors that
+//! a warp's requests touch.
+//!
+//! An access is known by the distance in memory between neighbours along each axis, in bytes: `None` for an axis whose
+//! distance only the run knows, which is taken for more than a sector.
+
+use std::collections::HashSet;
+
+use crate::error::LayoutError;
+use crate::linear::{Basis, HardwareDim, HardwareIndex, LinearLayout, unit_basis};
+
+/// The bytes that memory moves as one.
+pub const SECTOR_BYTES: i64 = 32;
+
+/// Sectors that an access touches, for each warp.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sectors {
+    /// Of all requests of a warp together: one that several requests touch counts for each.
+    pub asked: f64,
+    /// The CTA's, each once, divided among its warps.
+    pub distinct: f64,
+}
+
+impl LinearLayout {
+    /// This layout with its registers renumbered, so that those that differ by 1, 2, 4, ... elements along `axis` are the
+    /// lowest: they become runs for [`Self::contiguous_elements`]. Each thread holds what it held.
+    pub fn with_runs_lowest(&self, axis: usize) -> Self {
+        let registers = self.bases(HardwareDim::Register);
+        let run: Vec<&Basis> = (0..registers.len())
+            .map_while(|bit| {
+                let wanted = unit_basis(self.rank(), axis, 1 << bit);
+                registers.iter().find(|basis| **basis == wanted)
+            })
+            .collect();
+        let rest = registers.iter().filter(|basis| !run.contains(basis));
+        let mut renumbered = self.clone();
+        renumbered.set_bases(
+            HardwareDim::Register,
+            run.iter().copied().chain(rest).cloned().collect(),
+        );
+        renumbered
+    }
+
+    /// The layout of this tile, over as many lanes and warps, in which neighbours in memory lie first in the `vector`
+    /// registers of one access, then in neighbouring lanes, then in neighbouring warps, and then in further registers.
+    ///
+    /// # Errors
+    /// If there are not as many `strides` as axes, or data crosses CTAs.
+    pub fn along_memory(&self, strides: &[Option<i64>], vector: usize) -> Result<Self, LayoutError> {
+        self.check_strides(strides)?;
+        if self.bits(HardwareDim::Block) > 0 {
+            return Err(LayoutError::CrossesBlocks);
+        }
+        let mut bits: Vec<(Option<i64>, usize, i32)> = (0..self.rank())
+            .flat_map(|axis| {
+                (0..self.shape()[axis].ilog2()).map(move |bit| {
+                    let distance =
+                        strides[axis].map(|stride| stride.saturating_mul(1 << bit).saturating_abs());
+                    (distance.filter(|distance| *distance > 0), axis, 1 << bit)
+                })
+            })
+            .collect();
+        bits.sort_by_key(|(distance, axis, value)| (distance.unwrap_or(i64::MAX), *axis, *value));
+        let mut left = bits
+            .into_iter()
+            .map(|(_, axis, value)| unit_basis(self.rank(), axis, value));
+        let mut registers: Vec<Basis> = left.by_ref().take(vector.max(1).ilog2() as usize).collect();
+        let mut threads = [HardwareDim::Lane, HardwareDim::Warp].map(|dim| {
+            let mut bases: Vec<Basis> = left.by_ref().take(self.bits(dim)).collect();
+            bases.resize(self.bits(dim), vec![0; self.rank()]);
+            bases
+        });
+        registers.extend(left);
+        let [lanes, warps] = &mut threads;
+        Self::new(
+            [
+                registers,
+                std::mem::take(lanes),
+                std::mem::take(warps),
+                Vec::new(),
+            ],
+            self.shape().to_vec(),
+        )
+    }
+
+    /// The sectors of this tile's part of memory, in accesses of `vector` elements of so many bytes. The tile is taken to begin
+    /// at the start of a sector.
+    ///
+    /// # Errors
+    /// If there are not as many `strides` as axes.
+    pub fn sectors(
+        &self,
+        strides: &[Option<i64>],
+        vector: usize,
+        element_bytes: i64,
+    ) -> Result<Sectors, LayoutError> {
+        self.check_strides(strides)?;
+        let copies = self.copies(HardwareDim::Register);
+        let bytes = vector as i64 * element_bytes;
+        let mut all = HashSet::new();
+        let mut asked = 0;
+        for warp in 0..self.num_warps() {
+            for register in (0..self.num_registers())
+                .step_by(vector.max(1))
+                .filter(|register| register & copies == 0)
+            {
+                let mut request = HashSet::new();
+                for lane in 0..self.num_lanes() {
+                    let index = HardwareIndex {
+                        register,
+                        lane,
+                        warp,
+                        block: 0,
+                    };
+                    let mut offset = 0_i64;
+                    let mut apart = Vec::new();
+                    for (value, stride) in self.apply(index).into_iter().zip(strides) {
+                        match stride {
+                            Some(stride) => offset = offset.saturating_add(value.saturating_mul(*stride)),
+                            None => apart.push(value),
+                        }
+                    }
+                    let last = offset.saturating_add(bytes - 1);
+                    let sectors = offset.div_euclid(SECTOR_BYTES)..=last.div_euclid(SECTOR_BYTES);
+                    request.extend(sectors.map(|sector| (apart.clone(), sector)));
+                }
+                asked += request.len();
+                all.extend(request);
+            }
+        }
+        let warps = self.num_warps() as f64;
+        Ok(Sectors {
+            asked: asked as f64 / warps,
+            distinct: all.len() as f64 / warps,
+        })
+    }
+
+    fn check_strides(&self, strides: &[Option<i64>]) -> Result<(), LayoutError> {
+        match strides.len() == self.rank() {
+            true => Ok(()),
+            false => Err(LayoutError::RankMismatch {
+                what: "the strides",
+                expected: self.rank(),
+                got: strides.len(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::any_layout;
+    use proptest::prelude::*;
+
+    /// 64 rows of 64 elements in 4 warps: a lane has 8 columns of a row in two registers of rows.
+    fn rows() -> LinearLayout {
+        let pairs = |pairs: &[(i32, i32)]| pairs.iter().map(|&(m, n)| vec![m, n]).collect::<Vec<_>>();
+        LinearLayout::new(
+            [
+                pairs(&[(0, 1), (0, 2), (0, 4), (16, 0), (32, 0)]),
+                pairs(&[(0, 8), (0, 16), (0, 32), (1, 0), (2, 0)]),
+                pairs(&[(4, 0), (8, 0)]),
+                vec![],
+            ],
+            vec![64, 64],
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn runs_are_found_on_any_register_bits() {
+        let bases = |values: &[(i32, i32)]| values.iter().map(|&(m, j)| vec![m, j]).collect::<Vec<_>>();
+        let layout = LinearLayout::new(
+            [
+                bases(&[(1, 0), (0, 2), (0, 1), (0, 4)]),
+                bases(&[(2, 0), (4, 0)]),
+                vec![],
+                vec![],
+            ],
+            vec![8, 8],
+        )
+        .unwrap();
+        assert_eq!(layout.contiguous_elements(&[1]), 1);
+        let renumbered = layout.with_runs_lowest(1);
+        assert_eq!(renumbered.contiguous_elements(&[1]), 8);
+        assert_eq!(
+            renumbered.bases(HardwareDim::Register),
+            bases(&[(0, 1), (0, 2), (0, 4), (1, 0)])
+        );
+        assert_eq!(layout.with_runs_lowest(0), layout);
+    }
+
+    #[test]
+    fn a_run_needs_each_of_its_bits_in_a_register_of_its_own() {
+        let bases = |values: &[i32]| values.iter().map(|&value| vec![value]).collect::<Vec<_>>();
+        let layout = LinearLayout::new([bases(&[4, 1]), bases(&[2, 8]), vec![], vec![]], vec![16]).unwrap();
+        assert_eq!(layout.with_runs_lowest(0).contiguous_elements(&[0]), 2);
+        let swizzled = LinearLayout::new([bases(&[3, 2]), bases(&[4, 8]), vec![], vec![]], vec![16]).unwrap();
+        assert_eq!(swizzled.with_runs_lowest(0), swizzled);
+    }
+
+    #[test]
+    fn rows_of_a_transposed_tile_waste_most_of_each_sector() {
+        // 32 elements of bf16 of a lane, 2 KB of a warp: 64 sectors.
+        let (along_n, along_m) = ([None, Some(2)], [Some(2), None]);
+        let sectors = |asked: f64, distinct: f64| Ok(Sectors { asked, distinct });
+        assert_eq!(rows().sectors(&along_n, 8, 2), sectors(64.0, 64.0));
+        // Each of 32 requests of one element touches 8 columns, in each 4 rows; 4 warps share what they touch.
+        assert_eq!(rows().sectors(&along_m, 1, 2), sectors(32.0 * 8.0, 64.0));
+        let moved = rows().along_memory(&along_m, 8).unwrap();
+        assert_eq!(moved.sectors(&along_m, 8, 2), sectors(64.0, 64.0));
+        assert_eq!(moved.contiguous_elements(&[0]), 8);
+        assert_eq!(moved.num_registers(), 32);
+    }
+
+    #[test]
+    fn narrow_accesses_touch_sectors_again() {
+        let strides = [None, Some(1)];
+        let asked = |vector| rows().sectors(&strides, vector, 1).map(|sectors| sectors.asked);
+        assert_eq!(asked(8), Ok(4.0 * 8.0));
+        assert_eq!(asked(1), Ok(8.0 * 4.0 * 8.0));
+    }
+
+    #[test]
+    fn what_a_cta_leaves_of_a_sector_is_moved_too() {
+        let bases = |values: &[i32]| values.iter().map(|&value| vec![value]).collect::<Vec<_>>();
+        let line = LinearLayout::new([vec![], bases(&[1, 2]), bases(&[4]), vec![]], vec![8]).unwrap();
+        let sectors = |stride| line.sectors(&[stride], 1, 2).map(|sectors| sectors.distinct);
+        assert_eq!(sectors(Some(2)), Ok(0.5));
+        assert_eq!(sectors(Some(64)), Ok(4.0));
+        assert_eq!(sectors(None), Ok(4.0));
+    }
+
+    #[test]
+    fn a_small_tile_leaves_threads_with_copies() {
+        let bases = |values: &[i32]| values.iter().map(|&value| vec![value]).collect::<Vec<_>>();
+        let line =
+            LinearLayout::new([bases(&[8]), bases(&[1, 2, 4]), bases(&[0]), vec![]], vec![16]).unwrap();
+        let moved = line.along_memory(&[Some(4)], 4).unwrap();
+        assert_eq!(moved.bases(HardwareDim::Lane), bases(&[4, 8, 0]));
+        assert_eq!(moved.num_registers(), 4);
+        assert!(line.along_memory(&[], 1).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn renumbering_moves_nothing_between_threads(layout in any_layout(), pick in 0usize..3) {
+            let axis = pick % layout.rank();
+            let renumbered = layout.with_runs_lowest(axis);
+            let map = layout.register_map_to(&renumbered).unwrap();
+            prop_assert!(map.is_some());
+            prop_assert!(renumbered.contiguous_elements(&[axis]) >= layout.contiguous_elements(&[axis]));
+        }
+
+        #[test]
+        fn along_memory_holds_every_element(layout in any_layout(), strides in prop::collection::vec(prop::option::of(0i64..40), 3), vector in 0u32..4) {
+            let strides = &strides[..layout.rank()];
+            match layout.along_memory(strides, 1 << vector) {
+                Ok(moved) => {
+                    prop_assert_eq!(moved.num_lanes(), layout.num_lanes());
+                    prop_assert_eq!(moved.num_warps(), layout.num_warps());
+                    prop_assert_eq!(moved.shape(), layout.shape());
+                }
+                Err(error) => prop_assert_eq!(error, LayoutError::CrossesBlocks),
+            }
+        }
+    }
+}

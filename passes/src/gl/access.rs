@@ -1,0 +1,260 @@
+//! What a `gl.load` or `gl.store` says of addresses: how far apart elements lie, and how many one instruction may move.
+//!
+//! A vector of n elements is n consecutive registers of each thread that hold consecutive elements in memory, from an
+//! address that n elements divide, and for which the guards all hold or all fail. The address is a sum of terms: the
+//! base, the strides times constants, indices, coordinates and quotients of such. Along the one tile axis that moves the
+//! address by one element the layout says how long runs are and that they start at multiples of their length; the
+//! address of a start has to be a multiple of the vector, no quotient may jump within a run, and no guard may change its
+//! sign within one (`divisibility`).
+
+use melior::ir::{AffineMap, OperationRef, Value, ValueLike};
+use norma_dialects::gl::{LoadOp, StoreOp};
+use norma_layout::LinearLayout;
+use norma_targets::ACCESS_BYTES;
+
+use crate::mlir::{pass::PassError, types};
+
+use super::{
+    divisibility::{self, alignment, gcd},
+    quotient_form::{Quotient, QuotientForm},
+};
+
+/// A load or store that has no vector yet.
+pub struct Access<'c, 'a> {
+    /// The tile that is loaded or stored.
+    pub tile: Value<'c, 'a>,
+    buffer: Value<'c, 'a>,
+    map: AffineMap<'c>,
+    guards: Option<AffineMap<'c>>,
+    /// What divides each index.
+    indices: Vec<i64>,
+    /// What divides each limit of the guards.
+    limits: Vec<i64>,
+    /// What divides the buffer's base address and dynamic strides, in bytes.
+    alignment: i64,
+}
+
+impl<'c, 'a> Access<'c, 'a> {
+    /// What `op` accesses; `None` if it is neither a load nor a store, or has a vector already.
+    pub fn of(op: OperationRef<'c, 'a>) -> Result<Option<Self>, PassError<'c>> {
+        let (tile, buffer, map, guards, indices, limits, vector) = if let Some(load) = LoadOp::from_op(op) {
+            let (indices, limits) = (load.indices(), load.limits());
+            let (buffer, map) = (load.buffer()?, load.access()?);
+            (
+                load.tile()?,
+                buffer,
+                map,
+                load.guards(),
+                indices,
+                limits,
+                load.vector(),
+            )
+        } else if let Some(store) = StoreOp::from_op(op) {
+            let (indices, limits) = (store.indices(), store.limits());
+            let (buffer, map) = (store.buffer()?, store.access()?);
+            (
+                store.tile()?,
+                buffer,
+                map,
+                store.guards(),
+                indices,
+                limits,
+                store.vector(),
+            )
+        } else {
+            return Ok(None);
+        };
+        if vector.is_some() {
+            return Ok(None);
+        }
+        let divisors = |values: Vec<Value<'c, 'a>>| values.into_iter().map(divisibility::of_scalar).collect();
+        Ok(Some(Self {
+            tile,
+            buffer,
+            map,
+            guards,
+            indices: divisors(indices),
+            limits: divisors(limits),
+            alignment: alignment(buffer),
+        }))
+    }
+
+    /// Bytes of an element in memory; `None` for a type without a size.
+    pub fn element_bytes(&self) -> Option<i64> {
+        types::element_bytes(types::element(self.tile.r#type()))
+    }
+
+    /// For each axis of the tile the bytes from an element to its neighbour, `None` where only the run knows them; or `None`
+    /// for all where the address is no sum of multiples of the coordinates.
+    pub fn strides(&self) -> Option<Vec<Option<i64>>> {
+        let address = Address::of(self, self.element_bytes()?)?;
+        let is_linear = address.quotients().next().is_none();
+        let stride = |along: usize| {
+            let is_fixed = address.runtime.iter().all(|(form, _)| form.dims[along] == 0);
+            is_fixed.then_some(address.fixed.dims[along])
+        };
+        let strides = (self.indices.len()..address.fixed.dims.len()).map(stride);
+        is_linear.then(|| strides.collect())
+    }
+
+    /// The vector's length, and what keeps it shorter than the layout's runs and the hardware would allow.
+    pub fn vector(&self, layout: &LinearLayout) -> (i64, Option<String>) {
+        let Some(bytes) = self.element_bytes() else {
+            return (1, Some("the elements have no size".to_owned()));
+        };
+        let Some(address) = Address::of(self, bytes) else {
+            return (
+                1,
+                Some("the address is no sum of indices, coordinates and their quotients".to_owned()),
+            );
+        };
+        let Some(guards) = self.guards() else {
+            return (
+                1,
+                Some("a guard is no sum of indices, coordinates and their quotients".to_owned()),
+            );
+        };
+        let mut best = (1, Some("no axis of the tile is contiguous in memory".to_owned()));
+        for axis in 0..layout.rank() {
+            let along = self.indices.len() + axis;
+            if !address.is_contiguous(along, bytes) {
+                continue;
+            }
+            let run = layout.contiguous_elements(&[axis]) as i64;
+            let mut vector = run.min(ACCESS_BYTES / bytes).max(1);
+            let mut reason = None;
+            while vector > 1 {
+                let dims = self.divisors(along, vector, layout.rank());
+                let alignment = power_of_two_in(address.divisor(&dims));
+                let steady = |form, divisor| {
+                    divisibility::is_steady(form, divisor, along, vector, &dims, &self.limits)
+                };
+                reason = if alignment < vector * bytes {
+                    Some(format!(
+                        "addresses are known to be multiples of {alignment} bytes"
+                    ))
+                } else if !address
+                    .quotients()
+                    .all(|quotient| steady(&quotient.numerator, Some(quotient.divisor)))
+                {
+                    Some("a quotient may change within a longer one".to_owned())
+                } else if !guards.iter().all(|guard| steady(guard, None)) {
+                    Some("the guards may end within a longer one".to_owned())
+                } else {
+                    break;
+                };
+                vector /= 2;
+            }
+            if best.1.is_some() && vector >= best.0 || vector > best.0 {
+                best = (vector, reason);
+            }
+        }
+        best
+    }
+
+    /// What divides each dim at the start of a vector along dim `along`.
+    fn divisors(&self, along: usize, vector: i64, rank: usize) -> Vec<i64> {
+        let mut divisors = self.indices.clone();
+        divisors.resize(self.indices.len() + rank, 1);
+        divisors[along] = vector;
+        divisors
+    }
+
+    /// For each guard `lhs - rhs`, whose sign decides; `None` if one is no form.
+    fn guards(&self) -> Option<Vec<QuotientForm>> {
+        let Some(guards) = self.guards else {
+            return Some(Vec::new());
+        };
+        let form = |index| {
+            QuotientForm::of(
+                guards.result(index).ok()?,
+                guards.dim_count(),
+                guards.symbol_count(),
+            )
+        };
+        (0..guards.result_count())
+            .step_by(2)
+            .map(|lhs| QuotientForm::difference(&form(lhs)?, &form(lhs + 1)?))
+            .collect()
+    }
+}
+
+/// What an access's byte address is made of, besides the base.
+struct Address {
+    /// The part whose strides are constants, in bytes.
+    fixed: QuotientForm,
+    /// Parts that are each to be multiplied by a stride, with what divides it, in bytes.
+    runtime: Vec<(QuotientForm, i64)>,
+    /// What divides the base, in bytes.
+    alignment: i64,
+}
+
+impl Address {
+    /// `None` if the address is not known to be a form.
+    fn of(access: &Access<'_, '_>, bytes: i64) -> Option<Self> {
+        let dims = access.map.dim_count();
+        let ty = access.buffer.r#type();
+        let (strides, offset) = types::strides_and_offset(ty)?;
+        let rank = strides.len();
+        // The strides of rows without gaps are products of sizes.
+        let stride_divisor = |axis: usize| match types::is_contiguous(ty) {
+            true => (axis + 1..rank).try_fold(bytes, |product, inner| {
+                product.checked_mul(divisibility::size_divisor(access.buffer, inner))
+            }),
+            false => Some(access.alignment),
+        };
+        let mut fixed = QuotientForm::zero(dims, 0);
+        fixed.constant = offset?.checked_mul(bytes)?;
+        let mut runtime = Vec::new();
+        for (axis, stride) in strides.into_iter().enumerate() {
+            let form = QuotientForm::of(access.map.result(axis).ok()?, dims, 0)?;
+            match stride {
+                Some(stride) => fixed.add(&form, stride.checked_mul(bytes)?)?,
+                None => runtime.push((form, stride_divisor(axis)?)),
+            }
+        }
+        Some(Self {
+            fixed,
+            runtime,
+            alignment: access.alignment,
+        })
+    }
+
+    /// Whether dim `along` moves the address by one element a step, but for what quotients do.
+    fn is_contiguous(&self, along: usize, bytes: i64) -> bool {
+        self.fixed.dims[along] == bytes && self.runtime.iter().all(|(form, _)| form.dims[along] == 0)
+    }
+
+    fn quotients(&self) -> impl Iterator<Item = &Quotient> {
+        let forms = std::iter::once(&self.fixed).chain(self.runtime.iter().map(|(form, _)| form));
+        forms.flat_map(|form| form.quotients.iter().map(|(_, quotient)| quotient))
+    }
+
+    /// What divides the address where `dims` divide the dims, in bytes.
+    fn divisor(&self, dims: &[i64]) -> i64 {
+        let of_form = |form| divisibility::of_form(form, dims, &[]);
+        let runtime = self
+            .runtime
+            .iter()
+            .map(|(form, stride)| of_form(form).checked_mul(*stride).unwrap_or(1));
+        runtime.fold(gcd(self.alignment, of_form(&self.fixed)), gcd)
+    }
+}
+
+/// The largest power of two that divides `value`, which is at most [`ACCESS_BYTES`].
+fn power_of_two_in(value: i64) -> i64 {
+    1 << value.trailing_zeros().min(ACCESS_BYTES.trailing_zeros())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::power_of_two_in;
+
+    #[test]
+    fn powers_of_two_stop_at_the_widest_access() {
+        assert_eq!(power_of_two_in(0), 16);
+        assert_eq!(power_of_two_in(24), 8);
+        assert_eq!(power_of_two_in(4096), 16);
+        assert_eq!(power_of_two_in(3), 1);
+    }
+}

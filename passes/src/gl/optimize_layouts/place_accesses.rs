@@ -1,0 +1,218 @@
+//! A layout of its own for each load and store that the tile's does not suit.
+//!
+//! Two layouts are tried beside the tile's. The first has the same elements in the same threads, with registers numbered so
+//! that vectors are runs of them: that costs nothing where elements fill a register each, so the renumbering is put where they
+//! are wide, behind what widens a load and before what narrows a store. The second lies along memory, and its conversion moves
+//! data between threads: it is taken where it saves more than it costs, by the sectors that a warp asks for.
+
+use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike};
+use norma_dialects::{
+    gl::{ConvertLayoutOp, LoadOp, OptimizationBarrierOp, StoreOp},
+    layout, op_name,
+};
+use norma_layout::LinearLayout;
+use norma_targets::ACCESS_BYTES;
+
+use crate::{
+    gl::access::Access,
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::{PassError, PassResult},
+        types,
+        values::{definition, users, uses},
+        walk,
+    },
+};
+
+// In cycles of an SM of an H200 of which DRAM, L2 and L1 serve all sectors. The slowest of them decides.
+/// A sector of DRAM: 4300 GB/s for 132 SMs at 1.755 GHz.
+const DRAM_SECTOR: f64 = 1.7;
+/// A sector of L2, which is taken to serve twice as many. Not measured.
+const L2_SECTOR: f64 = 0.85;
+/// A sector of L1, which serves 128 bytes a cycle.
+const L1_SECTOR: f64 = 0.25;
+/// What each further request for the same bytes costs: 3.6% of a copy's time for four times as many, see docs/schedule.md.
+const REQUEST: f64 = 1.0;
+
+/// Gives every load and store in `op` that has no vector yet the layout that suits it; says how many another one than before.
+pub(super) fn run<'c>(op: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
+    let mut placed = 0;
+    // Other ops may go while layouts change.
+    let mut accesses = walk::named(op, LoadOp::NAME);
+    accesses.extend(walk::named(op, StoreOp::NAME));
+    for op in accesses {
+        let Some(access) = Access::of(op)? else {
+            continue;
+        };
+        let tile = access.tile.r#type();
+        let held = layout::of_tile(tile).map_err(|error| Diagnostic::user(op.location(), error))?;
+        let Some(wanted) = suitable(&access, &held, StoreOp::from_op(op).is_some()) else {
+            continue;
+        };
+        let is_renumbered = held.register_map_to(&wanted).ok().flatten().is_some();
+        match StoreOp::from_op(op) {
+            Some(_) => place_store(op, access.tile, &wanted, is_renumbered)?,
+            None => place_load(op, &wanted, is_renumbered)?,
+        }
+        placed += 1;
+    }
+    Ok(placed)
+}
+
+/// The layout that suits an access of a tile in layout `held`, if that is another one.
+fn suitable(access: &Access<'_, '_>, held: &LinearLayout, is_store: bool) -> Option<LinearLayout> {
+    let bytes = access.element_bytes()?;
+    let strides = access.strides()?;
+    let (vector, _) = access.vector(held);
+    let mut best = (held.clone(), vector);
+    if let Some(axis) = strides.iter().position(|stride| *stride == Some(bytes)) {
+        let renumbered = held.with_runs_lowest(axis);
+        let (vector, _) = access.vector(&renumbered);
+        if vector > best.1 {
+            best = (renumbered, vector);
+        }
+    }
+    let cycles = |(layout, vector): &(LinearLayout, i64)| {
+        let sectors = layout.sectors(&strides, *vector as usize, bytes).ok()?;
+        let requests = (layout.num_registers() as i64 / vector) as f64;
+        let moved = match is_store {
+            // L1 keeps nothing of what is stored, so each request goes on to L2.
+            true => sectors.asked * L2_SECTOR,
+            false => sectors.asked * L1_SECTOR,
+        };
+        Some(moved.max(sectors.distinct * DRAM_SECTOR) + requests * REQUEST)
+    };
+    let mut least = cycles(&best)?;
+    for moved in along_memory(access, held, &strides, bytes) {
+        let (from, to) = match is_store {
+            true => (held, &moved.0),
+            false => (&moved.0, held),
+        };
+        let plan = from.conversion_plan(to, bytes.unsigned_abs()).ok()?;
+        let cost = cycles(&moved)? + plan.cost(bytes.unsigned_abs()) as f64;
+        if cost < least {
+            (best, least) = (moved, cost);
+        }
+    }
+    (best.0 != *held).then_some(best.0)
+}
+
+/// Layouts along memory, each with the length of its vectors. None leaves threads idle that could have an element.
+fn along_memory(
+    access: &Access<'_, '_>,
+    held: &LinearLayout,
+    strides: &[Option<i64>],
+    bytes: i64,
+) -> Vec<(LinearLayout, i64)> {
+    let elements = held.shape().iter().product::<i64>();
+    let threads = (held.num_lanes() * held.num_warps()) as i64;
+    let most = (ACCESS_BYTES / bytes).min(elements / threads).max(1);
+    let layout = |vector: i64| {
+        let layout = held.along_memory(strides, vector as usize).ok()?;
+        let (vector, _) = access.vector(&layout);
+        Some((layout, vector))
+    };
+    std::iter::successors(Some(most), |vector| (*vector > 1).then_some(vector / 2))
+        .filter_map(layout)
+        .collect()
+}
+
+/// A tile like one of type `ty`, in `layout`.
+fn tile_type<'c>(
+    b: &Builder<'c, '_>,
+    ty: Type<'c>,
+    layout: &LinearLayout,
+) -> Result<Type<'c>, Diagnostic<'c>> {
+    let encoding = layout::to_attribute(b.context(), layout);
+    let shape = types::shape(ty).unwrap_or_default();
+    types::tensor(&shape, types::element(ty), Some(encoding.into()))
+        .ok_or_else(|| Diagnostic::internal(b.location(), "the layout does not fit the tile"))
+}
+
+/// Stores in layout `wanted`.
+fn place_store<'c>(
+    op: OperationRef<'c, '_>,
+    tile: Value<'c, '_>,
+    wanted: &LinearLayout,
+    is_renumbered: bool,
+) -> PassResult<'c> {
+    let b = Builder::before(op);
+    let narrowing = definition(tile).filter(|made| is_renumbered && uses(tile) == 1 && is_narrowing(*made));
+    let converted = match narrowing {
+        Some(narrowing) => {
+            let wide = narrowing.operand(0)?;
+            let renumbered = b.value(
+                ConvertLayoutOp::NAME,
+                &[wide],
+                tile_type(&b, wide.r#type(), wanted)?,
+            );
+            let result = tile_type(&b, tile.r#type(), wanted)?;
+            b.rebuild(narrowing, &[renumbered], &[result]).result(0)?.into()
+        }
+        None => b.value(
+            ConvertLayoutOp::NAME,
+            &[tile],
+            tile_type(&b, tile.r#type(), wanted)?,
+        ),
+    };
+    let operands = op.operands().enumerate();
+    let operands = operands.map(|(index, operand)| if index == 0 { converted } else { operand });
+    b.rebuild(op, &operands.collect::<Vec<_>>(), &[]);
+    b.erase(op);
+    if let Some(narrowing) = narrowing {
+        b.erase(narrowing);
+    }
+    Ok(())
+}
+
+/// Loads in layout `wanted`.
+fn place_load<'c>(op: OperationRef<'c, '_>, wanted: &LinearLayout, is_renumbered: bool) -> PassResult<'c> {
+    let b = Builder::before(op);
+    let ty = tile_type(&b, op.result(0)?.r#type(), wanted)?;
+    let load = b.rebuild(op, &op.operands().collect::<Vec<_>>(), &[ty]);
+    replace(op, load, is_renumbered)
+}
+
+/// Replaces `old` by `new`, whose result is the same tile in another layout. What widens the tile is done in that layout
+/// too, if `is_renumbered`, and what it makes is converted.
+fn replace<'c>(old: OperationRef<'c, '_>, new: OperationRef<'c, '_>, is_renumbered: bool) -> PassResult<'c> {
+    let (from, to) = (old.result(0)?.into(), Value::from(new.result(0)?));
+    if is_renumbered {
+        for user in users(from).into_iter().filter(|user| is_carried_on(*user)) {
+            let b = Builder::before(user);
+            let wanted =
+                layout::of_tile(to.r#type()).map_err(|error| Diagnostic::user(old.location(), error))?;
+            let ty = tile_type(&b, user.result(0)?.r#type(), &wanted)?;
+            replace(user, b.rebuild(user, &[to], &[ty]), is_renumbered)?;
+        }
+    }
+    let b = Builder::after(new);
+    if uses(from) > 0 {
+        let converted = b.value(ConvertLayoutOp::NAME, &[to], from.r#type());
+        b.replace_all_uses(from, converted);
+    }
+    b.erase(old);
+    Ok(())
+}
+
+/// Whether an op leaves each element in its register, and makes it no narrower.
+fn is_carried_on(op: OperationRef<'_, '_>) -> bool {
+    OptimizationBarrierOp::from_op(op).is_some() || converts(op).is_some_and(|(from, to)| from < to)
+}
+
+/// Whether an op makes elements narrower.
+fn is_narrowing(op: OperationRef<'_, '_>) -> bool {
+    converts(op).is_some_and(|(from, to)| from > to)
+}
+
+/// The bits of the elements of an `arith` op on one tile, and of its result.
+fn converts(op: OperationRef<'_, '_>) -> Option<(usize, usize)> {
+    let is_unary = op_name(op).starts_with("arith.") && op.operand_count() == 1 && op.result_count() == 1;
+    let bits = |ty: Type<'_>| types::bit_width(types::element(ty));
+    is_unary.then_some(())?;
+    Some((
+        bits(op.operand(0).ok()?.r#type())?,
+        bits(op.result(0).ok()?.r#type())?,
+    ))
+}
