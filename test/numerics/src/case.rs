@@ -110,6 +110,18 @@ pub enum Op {
         /// Which of the op's choices of types.
         signature: usize,
     },
+    /// The transpose of the matrix: its rows lie along the lanes of what is read, its columns along those of what is written.
+    Transpose {
+        /// The `spread` of a schedule that is forced, over rows and columns.
+        spread: Option<&'static str>,
+    },
+    /// Blocks of 32 elements of a row, each divided by a scale of its own and rounded to the type of `y`.
+    QuantizeBlocks {
+        /// Whether `x` is stored column after column, as a matrix of its own.
+        is_transposed: bool,
+        /// The `spread` of a schedule that is forced, over rows, blocks and the elements of a block.
+        spread: Option<&'static str>,
+    },
     /// A scalar program drawn at random.
     Drawn {
         /// What it is drawn from.
@@ -249,6 +261,13 @@ impl Op {
             Self::Centre => "centre",
             Self::VarianceAndAmax => "variance_and_amax",
             Self::Scalar { op, .. } => op.row().name,
+            Self::Transpose { .. } => "transpose",
+            Self::QuantizeBlocks {
+                is_transposed: false, ..
+            } => "quantize_blocks",
+            Self::QuantizeBlocks {
+                is_transposed: true, ..
+            } => "quantize_blocks_transposed",
             Self::Drawn { .. } => "drawn",
         }
     }
@@ -270,6 +289,8 @@ impl Op {
                 | Self::L2Norm
                 | Self::RotateHalves
                 | Self::Scalar { .. }
+                | Self::Transpose { .. }
+                | Self::QuantizeBlocks { .. }
                 | Self::Drawn { .. }
                 | Self::Centre
         )
@@ -284,6 +305,13 @@ impl Program {
 
     /// The schedule as the attribute that `--schedule` takes.
     pub fn schedule_text(&self) -> Option<String> {
+        if let Op::Transpose { spread: Some(spread) }
+        | Op::QuantizeBlocks {
+            spread: Some(spread), ..
+        } = self.op
+        {
+            return Some(format!("#norm.schedule<spread = {spread}>"));
+        }
         // What lies densely is one dim; a gap behind the leading index keeps it apart from the heads.
         let is_apart = self.heads != 1 && matches!(self.layout, Layout::Padded(_));
         let kept = if is_apart { 2 } else { 1 };

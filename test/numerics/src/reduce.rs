@@ -128,6 +128,24 @@ fn simpler_ops(op: Op) -> Vec<Op> {
         Op::VarianceAndAmax => vec![Op::Amax, Op::Centre],
         Op::ArgMax => vec![Op::Amax],
         Op::Scalar { .. } => vec![],
+        Op::Transpose { spread } => spread
+            .map(|_| Op::Transpose { spread: None })
+            .into_iter()
+            .collect(),
+        Op::QuantizeBlocks {
+            is_transposed,
+            spread,
+        } => {
+            let plain = |is_transposed| Op::QuantizeBlocks {
+                is_transposed,
+                spread: None,
+            };
+            let simpler = [
+                spread.map(|_| plain(is_transposed)),
+                is_transposed.then(|| plain(false)),
+            ];
+            simpler.into_iter().flatten().collect()
+        }
         Op::RotateHalves => vec![Op::L2Norm],
         Op::Drawn { seed, steps } => (1..=steps.min(2))
             .rev()

@@ -3,6 +3,7 @@
 mod algorithms;
 mod body;
 mod drawn;
+mod rearranged;
 mod scalar;
 
 use std::fmt::Write;
@@ -20,6 +21,8 @@ pub fn text(program: &Program) -> String {
     match program.op {
         Op::RmsNorm { .. } => rms_norm(program),
         Op::Scalar { op, signature } => scalar::text(program, op, signature),
+        Op::Transpose { .. } => rearranged::transpose(program),
+        Op::QuantizeBlocks { is_transposed, .. } => rearranged::quantize_blocks(program, is_transposed),
         op => algorithms::kernel_form(program, op),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
-use norma_bundle::Element::{self, BF16, F16, F32, F64, I8, I32, I64};
+use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
 use norma_bundle::ScalarOp;
 use norma_bundle::scalar_op::TABLE;
 use norma_oracle::Fill;
@@ -43,6 +43,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     inputs(&mut cases);
     exact(&mut cases);
     scalars(&mut cases, long);
+    rearranged(&mut cases);
     if long {
         long_rows(&mut cases);
     }
@@ -510,6 +511,74 @@ fn scalars(cases: &mut Vec<Case>, long: bool) {
                 case.run.seeds = 1;
                 cases.push(case);
             }
+        }
+    }
+}
+
+/// Transposes, and blocks scaled to 8-bit floats, with extents that no tile divides; with forced schedules the layouts of reads
+/// and writes have registers, lanes or warps in another order.
+fn rearranged(cases: &mut Vec<Case>) {
+    let add = |cases: &mut Vec<Case>, op: Op, x: Element, y: Element, columns: i64, rows: i64| {
+        let mut case = plain(op, x, columns);
+        case.program.y = y;
+        case.run.rows = rows;
+        cases.push(case);
+    };
+    let spreads = [
+        None,
+        Some("[[grid, register(4), warp(4), lane(4)], [grid, lane(8), vector(8)]]"),
+        Some("[[grid, register(4), warp(2), lane(1)], [grid, lane(32), vector(2)]]"),
+        Some("[[grid, warp(2), lane(8), vector(4)], [grid, lane(4), register(8)]]"),
+    ];
+    for spread in spreads {
+        let transpose = Op::Transpose { spread };
+        for (x, y) in [
+            (BF16, BF16),
+            (F32, F32),
+            (F8E4M3FN, F8E4M3FN),
+            (I8, I8),
+            (F64, F64),
+            (F32, F8E5M2),
+            (F8E5M2, F16),
+        ] {
+            add(cases, transpose, x, y, 96, 67);
+        }
+        add(cases, transpose, BF16, BF16, 65, 130);
+        add(cases, transpose, BF16, BF16, 256, 1);
+        add(cases, transpose, I32, I32, 7, 33);
+    }
+    let plain_spreads = [
+        None,
+        Some("[[grid, warp(2)], [grid, register(2), lane(8)], [lane(4), vector(8)]]"),
+    ];
+    let transposed_spreads = [
+        None,
+        Some("[[grid, warp(2), lane(32), vector(2)], [grid, register(2)], [register(32)]]"),
+        Some("[[grid, warp(2), lane(32)], [grid], [register(32)]]"),
+        Some("[[grid, lane(8)], [grid, warp(2)], [register(8), lane(4)]]"),
+    ];
+    for (is_transposed, spreads) in [(false, &plain_spreads[..]), (true, &transposed_spreads[..])] {
+        for spread in spreads.iter().copied() {
+            let quantize = Op::QuantizeBlocks {
+                is_transposed,
+                spread,
+            };
+            for (x, y) in [(BF16, F8E4M3FN), (BF16, F8E5M2), (F16, F8E4M3FN), (F32, F8E5M2)] {
+                add(cases, quantize, x, y, 128, 67);
+            }
+            add(cases, quantize, BF16, F8E4M3FN, 32, 1);
+            add(cases, quantize, BF16, F8E4M3FN, 96, 131);
+        }
+        for fill in [Fill::Special, Fill::Large, Fill::Exact, Fill::Small] {
+            let quantize = Op::QuantizeBlocks {
+                is_transposed,
+                spread: None,
+            };
+            let mut case = plain(quantize, BF16, 64);
+            case.program.y = F8E4M3FN;
+            case.run.rows = 41;
+            case.run.fill = fill;
+            cases.push(case);
         }
     }
 }
