@@ -10,6 +10,8 @@
 //! | `norm.may_alias` | results | the argument that it may be the same memory as | it overlaps nothing |
 //! | `norm.default` | scalars | the value where a launch sets none | an error |
 
+mod sizes;
+
 use melior::{
     Context,
     ir::{
@@ -24,6 +26,7 @@ use melior::{
 };
 
 use norma_dialects::attributes::tensor;
+use sizes::NO_MAXIMUM;
 
 use crate::mlir::{diagnostic::Diagnostic, interval::Interval, pass::PassError, types};
 
@@ -31,8 +34,6 @@ use crate::mlir::{diagnostic::Diagnostic, interval::Interval, pass::PassError, t
 const DEFAULT_ALIGNMENT: i64 = 16;
 /// The largest alignment, in bytes, that `norm.kernel` takes.
 const LARGEST_ALIGNMENT: i64 = 1 << 31;
-/// What stands in `norm.max` for no upper bound.
-const NO_MAXIMUM: i64 = -1;
 
 /// An argument of the function.
 pub(super) enum Argument<'c> {
@@ -350,69 +351,6 @@ impl<'c> Place<'c> {
             default,
             others,
         })
-    }
-
-    /// One multiple for each axis; one of a static axis divides its extent.
-    fn multiples(&self, value: Attribute<'c>) -> Result<Vec<i64>, PassError<'c>> {
-        let shape = types::shape(self.ty).unwrap_or_default();
-        let multiples = self.numbers(tensor::MULTIPLES, value)?;
-        for (multiple, extent) in multiples.iter().zip(&shape) {
-            if *multiple < 1 || extent.is_some_and(|extent| extent % multiple != 0) {
-                let message = format!(
-                    "expected positive norm.multiples that divide {}, got {value}",
-                    self.ty
-                );
-                return Err(self.wrong(message));
-            }
-        }
-        Ok(multiples)
-    }
-
-    /// An array of one number for each axis.
-    fn numbers(&self, name: &str, value: Attribute<'c>) -> Result<Vec<i64>, PassError<'c>> {
-        let rank = types::shape(self.ty).unwrap_or_default().len();
-        let Ok(array) = DenseI64ArrayAttribute::try_from(value) else {
-            return Err(self.wrong(format!("expected {name} to be an array of i64, got {value}")));
-        };
-        if array.len() != rank {
-            let got = array.len();
-            return Err(self.wrong(format!("expected {rank} numbers in {name}, got {got}")));
-        }
-        Ok((0..rank)
-            .map(|index| array.element(index))
-            .collect::<Result<_, _>>()?)
-    }
-
-    /// Where each extent lies, between one least and one greatest number for each axis; those of a static axis hold its
-    /// extent.
-    fn bounds(
-        &self,
-        least: Option<Vec<i64>>,
-        most: Option<Vec<i64>>,
-    ) -> Result<Vec<Interval>, PassError<'c>> {
-        if least.is_none() && most.is_none() {
-            return Ok(Vec::new());
-        }
-        let shape = types::shape(self.ty).unwrap_or_default();
-        let number = |numbers: &Option<Vec<i64>>, axis: usize| Some(*numbers.as_ref()?.get(axis)?);
-        let axis = |axis: usize| {
-            let least = number(&least, axis).unwrap_or(0);
-            let most = match number(&most, axis) {
-                None | Some(NO_MAXIMUM) => i64::MAX,
-                Some(most) => most,
-            };
-            let holds = |extent: i64| (least..=most).contains(&extent);
-            if least < 0 || least > most || !shape[axis].is_none_or(holds) {
-                let ty = self.ty;
-                let message = format!(
-                    "expected norm.min of at least 0, norm.max of at least that, or -1 for none, that hold for {ty}, got \
-                     {least} and {most} for axis {axis}"
-                );
-                return Err(self.wrong(message));
-            }
-            Ok(Interval { least, most })
-        };
-        (0..shape.len()).map(axis).collect()
     }
 
     fn alias(&self, value: Attribute<'c>) -> Result<String, PassError<'c>> {

@@ -1,0 +1,75 @@
+//! What a function promises of its tensors' sizes: one number for each axis.
+
+use melior::ir::{Attribute, attribute::DenseI64ArrayAttribute};
+use norma_dialects::attributes::tensor;
+
+use super::Place;
+use crate::mlir::{interval::Interval, pass::PassError, types};
+
+/// What stands in `norm.max` for no upper bound.
+pub(super) const NO_MAXIMUM: i64 = -1;
+
+impl<'c> Place<'c> {
+    /// One multiple for each axis; one of a static axis divides its extent.
+    pub(super) fn multiples(&self, value: Attribute<'c>) -> Result<Vec<i64>, PassError<'c>> {
+        let shape = types::shape(self.ty).unwrap_or_default();
+        let multiples = self.numbers(tensor::MULTIPLES, value)?;
+        for (multiple, extent) in multiples.iter().zip(&shape) {
+            if *multiple < 1 || extent.is_some_and(|extent| extent % multiple != 0) {
+                let message = format!(
+                    "expected positive norm.multiples that divide {}, got {value}",
+                    self.ty
+                );
+                return Err(self.wrong(message));
+            }
+        }
+        Ok(multiples)
+    }
+
+    /// An array of one number for each axis.
+    pub(super) fn numbers(&self, name: &str, value: Attribute<'c>) -> Result<Vec<i64>, PassError<'c>> {
+        let rank = types::shape(self.ty).unwrap_or_default().len();
+        let Ok(array) = DenseI64ArrayAttribute::try_from(value) else {
+            return Err(self.wrong(format!("expected {name} to be an array of i64, got {value}")));
+        };
+        if array.len() != rank {
+            let got = array.len();
+            return Err(self.wrong(format!("expected {rank} numbers in {name}, got {got}")));
+        }
+        Ok((0..rank)
+            .map(|index| array.element(index))
+            .collect::<Result<_, _>>()?)
+    }
+
+    /// Where each extent lies, between one least and one greatest number for each axis; those of a static axis hold its
+    /// extent.
+    pub(super) fn bounds(
+        &self,
+        least: Option<Vec<i64>>,
+        most: Option<Vec<i64>>,
+    ) -> Result<Vec<Interval>, PassError<'c>> {
+        if least.is_none() && most.is_none() {
+            return Ok(Vec::new());
+        }
+        let shape = types::shape(self.ty).unwrap_or_default();
+        let number = |numbers: &Option<Vec<i64>>, axis: usize| Some(*numbers.as_ref()?.get(axis)?);
+        let axis = |axis: usize| {
+            let least = number(&least, axis).unwrap_or(0);
+            let most = match number(&most, axis) {
+                None | Some(NO_MAXIMUM) => i64::MAX,
+                Some(most) => most,
+            };
+            let holds = |extent: i64| (least..=most).contains(&extent);
+            if least < 0 || least > most || !shape[axis].is_none_or(holds) {
+                let ty = self.ty;
+                let message = format!(
+                    "expected norm.min of at least 0, norm.max of at least that, or -1 for none, that hold for {ty}, got \
+                     {least} and {most} for axis {axis}"
+                );
+                return Err(self.wrong(message));
+            }
+            Ok(Interval { least, most })
+        };
+        (0..shape.len()).map(axis).collect()
+    }
+}
