@@ -65,7 +65,8 @@ mod tests {
 
     use super::*;
 
-    /// What is wrong with x, w and y at these addresses: three rows of 4096 bf16 (24576 bytes), one, and three.
+    /// What is wrong with x, w and y at these addresses, x and y of three rows of 8192 bytes, w of one of 16384 bytes; rstd
+    /// lies elsewhere.
     fn complaint(addresses: [u64; 3], change: impl FnOnce(&mut Manifest)) -> Option<String> {
         let text = include_str!("../../bundle/testdata/rms_norm.json");
         let mut manifest: Manifest = serde_json::from_str(text).unwrap();
@@ -73,8 +74,11 @@ mod tests {
         let sizes = BTreeMap::from([("m".to_owned(), 3)]);
         let none = BTreeMap::new;
         let problem = Problem::new(&manifest.functions[0], sizes, none(), BTreeMap::new()).unwrap();
-        let names = ["x", "w", "y"].map(str::to_owned);
-        let addresses = names.into_iter().zip(addresses).collect();
+        let names = ["x", "w", "y", "rstd"].map(str::to_owned);
+        let addresses = names
+            .into_iter()
+            .zip(addresses.into_iter().chain([0x80000]))
+            .collect();
         check_addresses(&problem, &addresses)
             .err()
             .map(|error| error.to_string())
