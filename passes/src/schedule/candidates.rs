@@ -51,11 +51,33 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
     let Some(first) = fastest(facts) else {
         return all;
     };
-    let vector = facts
+    let widest = facts
         .lead()
         .filter(|lead| lead.contiguous() == Some(first))
         .map_or(1, |lead| lead.vector);
-    let others = (0..facts.dims.len()).filter(|dim| *dim != first && facts.dims[*dim].extent > 1);
+    // Shorter vectors leave registers for a reduction beside them, which then needs no other thread.
+    let is_beside = |dim: usize| {
+        let dim = (dim != first).then(|| &facts.dims[dim]);
+        dim.is_some_and(|dim| {
+            dim.usage == Use::Reduced && dim.is_known && dim.extent <= ELEMENTS_PER_THREAD && dim.extent > 1
+        })
+    };
+    let shortest = match (0..facts.dims.len()).any(is_beside) {
+        true => 1,
+        false => widest,
+    };
+    for vector in powers(shortest, widest) {
+        along_vectors(facts, target, first, vector, &mut all);
+    }
+    all
+}
+
+/// The candidates with vectors of `vector` points along the dim `first`.
+fn along_vectors(facts: &Facts, target: &Target, first: usize, vector: u64, all: &mut Vec<Mapping>) {
+    // Of equals the last dim, whose points are nearest in memory.
+    let others = (0..facts.dims.len())
+        .rev()
+        .filter(|dim| *dim != first && facts.dims[*dim].extent > 1);
     let seconds = others.map(Some).chain([None]).collect::<Vec<_>>();
     let warp = WARP_SIZE as u64;
     let accesses = |dim: usize| facts.dims[dim].extent.div_ceil(vector);
@@ -80,24 +102,26 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
                 };
                 for beside in beside(facts, first, others, &seconds, lanes == most_lanes) {
                     for registers in registers_along(&facts.dims[first], along) {
-                        for beside_registers in second_registers(facts, first, beside.walked, beside.is_needed) {
+                        for beside_registers in
+                            second_registers(facts, first, beside.walked, beside.is_needed)
+                        {
                             let mut tile = vec![Extent::ONE; facts.dims.len()];
                             tile[first] = Extent { registers, ..along };
-                            if let Some(dim) = beside.lanes_along {
-                                tile[dim].lanes = others.lanes;
+                            if let Some((dim, lanes)) = beside.run_on {
+                                tile[dim].lanes = lanes;
                             }
                             if let Some(dim) = beside.walked {
                                 tile[dim].warps = others.warps;
+                                tile[dim].lanes = beside.lanes;
                                 tile[dim].registers = beside_registers;
                             }
-                            finish(facts, target, &tile, &mut all);
+                            finish(facts, target, &tile, all);
                         }
                     }
                 }
             }
         }
     }
-    all
 }
 
 /// The dim along which the leading access is contiguous; of one that is so nowhere, the dim of its shortest stride.
@@ -121,17 +145,21 @@ fn fastest(facts: &Facts) -> Option<usize> {
 }
 
 /// The dims that take the lanes and warps which the first dim leaves over.
+#[derive(Clone, Copy)]
 struct Beside {
-    lanes_along: Option<usize>,
     /// The dim of the warps, and of what a thread holds beside the first dim.
     walked: Option<usize>,
+    /// Its lanes.
+    lanes: u64,
+    /// A dim for the other lanes, and how many they are.
+    run_on: Option<(usize, u64)>,
     /// Whether there are lanes or warps to be taken.
     is_needed: bool,
 }
 
-/// One dim for both, and two where there are lanes and warps: a GroupNorm over channels that are neighbours has its lanes along
-/// the channels of a group and along groups, and its warps along positions. Without a second dim threads are left over, which
-/// is of use where rows are shorter than a warp and there is one.
+/// One dim takes them, and some of the lanes the dim along which runs of the first one go on in memory: a GroupNorm over channels
+/// that are neighbours has lanes along the channels of a group and along groups, and its warps along positions. Without a second
+/// dim threads are left over, which is of use where rows are shorter than a warp and there is one.
 fn beside(
     facts: &Facts,
     first: usize,
@@ -143,13 +171,19 @@ fn beside(
         let dim = &facts.dims[dim];
         points <= dim.extent.next_power_of_two() || (others.warps == 1 && !dim.is_known)
     };
+    let goes_on = |dim: &usize| {
+        let length = i64::try_from(facts.dims[first].extent).ok();
+        *dim != first && length.is_some() && facts.lead().is_some_and(|lead| lead.strides[*dim] == length)
+    };
+    let next = (0..facts.dims.len()).find(goes_on).filter(|_| has_most_lanes);
     let mut all = Vec::new();
     for second in seconds {
         let Some(second) = *second else {
             if others.points() == 1 || (others.warps == 1 && has_most_lanes) {
                 all.push(Beside {
-                    lanes_along: None,
                     walked: None,
+                    lanes: 1,
+                    run_on: None,
                     is_needed: true,
                 });
             }
@@ -157,20 +191,25 @@ fn beside(
         };
         if fits(second, others.points()) {
             all.push(Beside {
-                lanes_along: Some(second),
                 walked: Some(second),
+                lanes: others.lanes,
+                run_on: None,
                 is_needed: others.points() > 1,
             });
         }
-        if others.lanes == 1 || others.warps == 1 || !fits(second, others.lanes) {
+        let Some(next) = next.filter(|next| *next != second) else {
             continue;
+        };
+        for lanes in powers(2, others.lanes).filter(|lanes| fits(next, *lanes)) {
+            if fits(second, others.points() / lanes) {
+                all.push(Beside {
+                    walked: Some(second),
+                    lanes: others.lanes / lanes,
+                    run_on: Some((next, lanes)),
+                    is_needed: others.points() > lanes,
+                });
+            }
         }
-        let thirds = seconds.iter().flatten().filter(|dim| **dim != second && **dim != first);
-        all.extend(thirds.filter(|dim| fits(**dim, others.warps)).map(|dim| Beside {
-            lanes_along: Some(second),
-            walked: Some(*dim),
-            is_needed: true,
-        }));
     }
     all
 }

@@ -20,6 +20,9 @@ const WARP: u64 = WARP_SIZE as u64;
 const SECTOR: f64 = 32.0;
 /// The widest access of one thread, in bytes.
 const ACCESS: f64 = ACCESS_BYTES as f64;
+/// What is accessed along other lanes than it is held goes through shared memory, in per cent of a copy of its bytes: 18.6 bytes a
+/// cycle of an SM go to DRAM, and 128 into shared memory and out of it again. Not measured; a part of it is hidden.
+const EXCHANGE: f64 = 10.0;
 /// One 16-byte access by each of an SM's 2048 threads: with these bytes in flight a copy on an H200 loses what
 /// `LOADS_IN_FLIGHT` says.
 const BYTES_IN_FLIGHT: f64 = 2048.0 * ACCESS;
@@ -29,8 +32,9 @@ const LATENCY_BYTES: f64 = 20.0 * 1024.0;
 /// A row that a CTA alone on its SM holds: nothing is read while it reduces and writes, in per cent. RMSNorm at 16384 columns
 /// with 1024 threads: 2962 GB/s, with two CTAs of 512 threads 4237.
 const ALONE: f64 = 35.0;
-/// A walk over rows that reduces within each step: its loads wait for the step before. RMSNorm's gradient at 4096 columns with
-/// one CTA of 256 threads for each SM 2363 GB/s, with two 3436.
+/// A walk that reduces within each step, over rows or by merged reductions: its loads wait for the step before. RMSNorm's
+/// gradient at 4096 columns with one CTA of 256 threads for each SM 2363 GB/s, with two 3436. LayerNorm at 16384 columns, merged,
+/// with 32 KB in flight 3744, with 48 KB 4256.
 const WALK: f64 = 3.0;
 /// Latency that a thread's single 16-byte load does not hide, in per cent: RMSNorm with 2 vectors per thread beats 1.
 const LOADS_IN_FLIGHT: f64 = 4.8;
@@ -38,9 +42,9 @@ const LOADS_IN_FLIGHT: f64 = 4.8;
 const SERIAL_LOADS: f64 = 1.2;
 /// The same in a loop, where other CTAs are in another step.
 const SERIAL_LOADS_IN_LOOP: f64 = 1.0;
-/// A CTA alone on its SM that holds a row: it reads nothing while it reduces and writes, once for each reduction that waits for
-/// another; n CTAs lose an n-th. RMSNorm at 8192 columns: 4098 GB/s held by three CTAs of 512 threads, 4161 read again from L1 by
-/// CTAs of 256. LayerNorm at 4096 columns, two reductions: 3896 held by five CTAs of 256 threads, 4105 read again.
+/// A CTA alone on its SM that holds a row: it reads nothing while it reduces and writes, with the square of the reductions that
+/// wait for one another; n CTAs lose an n-th. RMSNorm at 8192 columns: 4098 GB/s held by three CTAs of 512 threads, 4161 read again from L1 by
+/// CTAs of 256. LayerNorm at 4096 columns, two reductions: 3896 held by five CTAs of 256 threads, 4133 by ten of 128.
 const LONE_CTA: f64 = 10.0;
 /// The same of a CTA that walks its row in a loop, and reads most of the time: with the square of the CTAs. Cross-entropy at
 /// 32768 columns: 1981 GB/s with one CTA of 1024 threads, 3365 with three of 512.
@@ -73,6 +77,8 @@ const WASTED_BYTES: f64 = 100.0;
 /// 3016 with 32.
 const RUN: f64 = 512.0;
 const SHORT_RUNS: f64 = 12.0;
+/// The same of writes, times so much. GroupNorm over neighbouring channels reaches 1984 GB/s with runs of 32 bytes, 2551 with 64.
+const SHORT_WRITES: f64 = 2.0;
 /// What is read again from L1, and from L2, as a share of all bytes. RMSNorm at 16384 columns: 4278 GB/s from L1, 4238 from L2,
 /// 4237 from registers; LayerNorm there 4255, 4068 and 4105.
 const AGAIN_FROM_L1: f64 = 0.0;
@@ -339,7 +345,7 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
         .iter()
         .any(|reduction| (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].warps > 1));
     let lone_cta = match (crosses_warps, is_looped) {
-        (true, false) => LONE_CTA * rounds_between_warps(facts, &dims) as f64 / resident_now,
+        (true, false) => LONE_CTA * (rounds_between_warps(facts, &dims) as f64).powi(2) / resident_now,
         (true, true) => LONE_WALKING_CTA / (resident_now * resident_now),
         (false, _) => LONE_CTA_OF_WARPS / resident_now,
     };
@@ -353,7 +359,7 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
     } else {
         SERIAL_LOADS
     };
-    let waits = if reduces_in_steps { WALK } else { 1.0 };
+    let waits = if reduces_what_a_step_holds { WALK } else { 1.0 };
     let alone = if crosses_warps && !is_looped && resident == 1 {
         ALONE
     } else {
@@ -371,13 +377,22 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
     let mut partial = 0.0;
     let mut wasted = 0.0;
     let mut short = 0.0;
+    let mut exchanged = 0.0;
     for access in facts.accesses.iter().filter(|access| streams(access)) {
-        let moved = (width(access) * access.bytes) as f64;
-        narrow += share(access) * NARROW_ACCESSES * (ACCESS / moved.min(ACCESS) - 1.0);
-        let (request, tile, run) = sector_use(access, &dims);
-        short += share(access) * SHORT_RUNS * (RUN / run.min(RUN)).log2();
+        let sectors = SectorUse::of(access, &dims);
+        let (width, request) = match access.contiguous().filter(|_| sectors.is_moved()) {
+            Some(dim) => {
+                exchanged += share(access) * EXCHANGE;
+                (dims[dim].tile.min(access.vector), sectors.tile)
+            }
+            None => (width(access), sectors.request),
+        };
+        let bytes_of_one = (width * access.bytes) as f64;
+        narrow += share(access) * NARROW_ACCESSES * (ACCESS / bytes_of_one.min(ACCESS) - 1.0);
+        let of_kind = if access.is_write { SHORT_WRITES } else { 1.0 };
+        short += share(access) * of_kind * SHORT_RUNS * (RUN / sectors.run.min(RUN)).log2();
         partial += share(access) * PARTIAL_SECTORS * (1.0 / request - 1.0);
-        wasted += share(access) * WASTED_BYTES * (1.0 / tile - 1.0);
+        wasted += share(access) * WASTED_BYTES * (1.0 / sectors.tile - 1.0);
     }
 
     let ideal = 1e6 * bytes / (target.part.bandwidth * target.part.copy_efficiency);
@@ -391,7 +406,8 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
         target,
         bytes,
     );
-    let work = facts.work + merging_work(facts, mapping, &dims) + exchange_work(facts, &dims, ctas * threads as f64);
+    let work =
+        facts.work + merging_work(facts, mapping, &dims) + exchange_work(facts, &dims, ctas * threads as f64);
     let issue = 1e6 * work * INSTRUCTIONS_PER_OP
         / (f64::from(WARP as u32) * ISSUE_PER_SM * sms * busy * live_lanes.max(0.01));
     let parts = mapping.extent(Level::Split) as f64;
@@ -445,6 +461,7 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
             ("partial sectors", percent(partial)),
             ("wasted bytes", percent(wasted)),
             ("short runs", percent(short)),
+            ("exchanges", percent(exchanged)),
             ("reading again", percent(again)),
             ("instructions", (issue - ideal).max(0.0)),
             ("idle SMs", percent(100.0 * (1.0 / busy - 1.0))),
@@ -530,7 +547,9 @@ fn exchange_work(facts: &Facts, dims: &[Spread], all_threads: f64) -> f64 {
             .map(|dim| dims[dim].steps())
             .product::<f64>();
         let between_warps = if crosses_warps { OPS_BETWEEN_WARPS } else { 0.0 };
-        times * (OPS_PER_SHUFFLE * lanes.log2() + between_warps) * (reduction.bytes as f64 / 4.0)
+        let kept = (0..dims.len()).filter(|dim| reduction.keeps[*dim]);
+        let results = kept.map(|dim| dims[dim].registers).product::<u64>() * reduction.bytes.div_ceil(4);
+        times * results as f64 * (OPS_PER_SHUFFLE * lanes.log2() + between_warps)
     };
     all_threads * facts.reductions.iter().map(of).sum::<f64>()
 }
@@ -573,37 +592,76 @@ fn passes(facts: &Facts, access: &Access, is_merged: bool, in_loop: &impl Fn(&Re
     needs.collect::<BTreeSet<_>>().len()
 }
 
-/// The shares of the sectors' bytes that one request of a warp uses, and that the CTA uses while it holds a tile; and the
-/// bytes of a run of neighbours that one request takes.
-fn sector_use(access: &Access, dims: &[Spread]) -> (f64, f64, f64) {
-    let share = |points: u64| {
-        let bytes = (points * access.bytes) as f64;
-        bytes / (SECTOR * (bytes / SECTOR).ceil())
-    };
-    let Some(first) = access.contiguous() else {
-        return (share(1), share(1), access.bytes as f64);
-    };
-    // Where a request takes a dim as a whole, the next point of the dim that it lies in is a neighbour.
-    let (mut along, mut run, mut held, mut whole) = (Some(first), 1, 1, 1);
-    while let Some(dim) = along {
-        let spread = &dims[dim];
-        let taken = spread.lanes * if dim == first { spread.run() } else { 1 };
-        run *= taken.min(spread.extent);
-        held *= if spread.is_looped { spread.extent } else { spread.tile.min(spread.extent) };
-        whole *= spread.extent;
-        let next = |next: &usize| {
-            *next != dim && dims[*next].extent > 1 && access.strides[*next] == i64::try_from(whole).ok()
+/// How an access uses sectors.
+struct SectorUse {
+    /// The share of the sectors' bytes that one request of a warp uses.
+    request: f64,
+    /// The share that the CTA uses while it holds a tile.
+    tile: f64,
+    /// Bytes of neighbours that are taken together: by one request of a warp where loops bring others in between, else by a CTA.
+    run: f64,
+}
+
+impl SectorUse {
+    fn of(access: &Access, dims: &[Spread]) -> Self {
+        let share = |points: u64| {
+            let bytes = (points * access.bytes) as f64;
+            bytes / (SECTOR * (bytes / SECTOR).ceil())
         };
-        along = (0..dims.len())
-            .find(next)
-            .filter(|_| taken >= spread.extent);
+        // Points that follow each other in memory: along the contiguous dim, and on along the dim whose points are as far apart
+        // as what lies within is long.
+        let (mut request, mut tile) = (Some(1), Some(1));
+        let (mut of_request, mut of_tile) = (1, 1);
+        let mut stride = 1;
+        let mut is_run_on = false;
+        while let Some(dim) = access.strides.iter().position(|other| *other == Some(stride)) {
+            let along = &dims[dim];
+            let held = if along.is_looped {
+                along.extent
+            } else {
+                along.tile.min(along.extent)
+            };
+            if let Some(points) = request {
+                of_request = points * if stride == 1 { along.run() } else { 1 } * along.lanes;
+                request = (of_request >= points * along.extent).then_some(points * along.extent);
+                of_request = of_request.min(points * along.extent);
+            }
+            if let Some(points) = tile {
+                of_tile = points * held;
+                // CTAs that run at the same time are neighbours along the last dim that has several, and those of a kernel
+                // without loops stay side by side.
+                is_run_on = held < along.extent
+                    && dims.iter().all(|dim| !dim.is_looped)
+                    && dims[dim + 1..].iter().all(|dim| dim.ctas <= 1);
+                tile = (held == along.extent).then_some(of_tile);
+            }
+            let Some(next) = i64::try_from(along.extent)
+                .ok()
+                .and_then(|extent| stride.checked_mul(extent))
+                .filter(|next| *next != stride)
+            else {
+                break;
+            };
+            stride = next;
+        }
+        Self {
+            request: share(of_request),
+            tile: share(of_tile),
+            run: if is_run_on {
+                RUN
+            } else if dims.iter().any(|dim| dim.is_looped) {
+                (of_request * access.bytes) as f64
+            } else {
+                (of_tile * access.bytes) as f64
+            },
+        }
     }
-    let first = &dims[first];
-    // The rows of a CTA lie one behind the other, so that whole rows leave no gap.
-    if first.tile >= first.extent && first.registers <= first.vector {
-        return (1.0, 1.0, RUN.min((first.extent * access.bytes) as f64).max((run * access.bytes) as f64));
+
+    /// Whether a tile is better moved between threads than accessed so, as `gl-optimize-layouts` finds: L2 would serve each sector
+    /// more than twice.
+    fn is_moved(&self) -> bool {
+        self.request < 0.5 * self.tile
     }
-    (share(run), share(held), (run * access.bytes) as f64)
 }
 
 fn bandwidth_per_sm(target: &Target) -> f64 {
@@ -834,6 +892,52 @@ mod tests {
         let columns = Spread::of(&mapping.spread[1], 4096);
         assert!(columns.lanes * columns.vector * 2 >= 128, "{mapping}");
         assert_eq!(columns.vector, 8, "{mapping}");
+    }
+
+    /// A matrix read row by row and written column by column.
+    fn transpose(rows: u64, columns: u64) -> Facts {
+        Facts {
+            dims: vec![dim(rows, Use::Kept, false), dim(columns, Use::Kept, false)],
+            accesses: vec![
+                access(0, false, 2, &[columns as i64, 1], 8),
+                access(1, true, 2, &[1, rows as i64], 8),
+            ],
+            reductions: Vec::new(),
+            buffers: 2,
+            work: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_tile_holds_whole_sectors_along_the_dim_of_each_access() {
+        let Some((mapping, _)) = best(&transpose(4096, 4096)) else {
+            unreachable!("there is a candidate")
+        };
+        for factors in &mapping.spread {
+            assert!(Spread::of(factors, 4096).tile * 2 >= 64, "{mapping}");
+        }
+    }
+
+    #[test]
+    fn runs_go_on_along_the_dim_behind() {
+        let strides = [8192, 32, 1];
+        let values = access(0, false, 2, &strides, 8);
+        let spread = |blocks: &[Factor]| {
+            let lanes = [Factor::new(Level::Lane, 4), Factor::new(Level::Vector, 8)];
+            [
+                Spread::of(&[Factor::rest(Level::Grid)], 4096),
+                Spread::of(blocks, 256),
+                Spread::of(&lanes, 32),
+            ]
+        };
+        let beside = SectorUse::of(
+            &values,
+            &spread(&[Factor::rest(Level::Grid), Factor::new(Level::Lane, 8)]),
+        );
+        assert_eq!((beside.request, beside.tile, beside.run), (1.0, 1.0, RUN));
+        let narrow = access(0, true, 1, &[8192, 64, 1], 8);
+        let apart = SectorUse::of(&narrow, &spread(&[Factor::new(Level::Loop, 256)]));
+        assert_eq!(apart.run, 32.0);
     }
 
     #[test]
