@@ -64,24 +64,19 @@ mod tests {
 
     #[test]
     fn each_branch_has_its_other() {
-        let (many, few) = (at_least("m", "264"), at_least("263", "m"));
-        let (long, short) = (at_least("n", "10"), at_least("9", "n"));
+        let many = [at_least("m", "264")];
+        let few = [at_least("263", "m")];
+        let few_and = |other: Condition| [few[0].clone(), other];
+        let few_long = few_and(at_least("n", "10"));
+        let few_short = few_and(at_least("9", "n"));
         assert_eq!(missing(&[&[]]), None);
-        assert_eq!(missing(&[&[many.clone()], &[few.clone()]]), None);
+        assert_eq!(missing(&[&many, &few]), None);
         // Two kernels in one branch, one in the other, and one for all sizes behind them.
-        assert_eq!(
-            missing(&[&[few.clone()], &[few.clone()], &[many.clone()], &[]]),
-            None
-        );
-        let nested: [&[Condition]; 3] = [
-            &[few.clone(), long.clone()],
-            &[few.clone(), short.clone()],
-            &[many],
-        ];
-        assert_eq!(missing(&nested), None);
-        assert_eq!(missing(&nested[1..]), Some(0));
-        assert_eq!(missing(&[&[], &[few.clone()]]), Some(1));
-        assert_eq!(missing(&[&[few.clone()], &[long]]), Some(0));
+        assert_eq!(missing(&[&few, &few, &many, &[]]), None);
+        assert_eq!(missing(&[&few_long, &few_short, &many]), None);
+        assert_eq!(missing(&[&few_short, &many]), Some(0));
+        assert_eq!(missing(&[&[], &few]), Some(1));
+        assert_eq!(missing(&[&few, &few_long[1..]]), Some(0));
     }
 
     #[test]
