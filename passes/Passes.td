@@ -311,9 +311,9 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
            "expects that to gain more than a tenth">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Say in a remark on each kernel what was chosen, why, and what came next">,
-    Option<"rejected", "rejected", "std::string", /*default=*/"\"\"",
-           "Schedules not to choose, each as KERNEL=SCHEDULE, separated by semicolons: what did not assemble as the model "
-           "expects">,
+    Option<"assembled", "assembled", "std::string", /*default=*/"\"\"",
+           "What the assembler made of schedules, in place of the model's estimate: KERNEL@REGISTERS=SCHEDULE, or "
+           "KERNEL@spilled=SCHEDULE, separated by semicolons">,
   ];
   let statistics = [Statistic<"numScheduled", "num-scheduled", "Kernels given a schedule">];
   let dependentDialects = ["norm"];

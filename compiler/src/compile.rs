@@ -18,7 +18,7 @@ use crate::emit::{Assembler, Cubin, gate, ptx};
 use crate::error::{Error, Kind, Result};
 use crate::level::Level;
 use crate::located_text::located_text;
-use crate::options::CompileOptions;
+use crate::options::{Assembled, CompileOptions};
 use crate::pipeline;
 use crate::registry;
 use crate::schedules;
@@ -104,21 +104,22 @@ pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> 
             outcome.diagnostics.push_str(&tried.diagnostics);
             return bundle;
         }
-        options.rejected.extend(disappointing);
+        options.assembled.extend(disappointing);
     }
     assembled(input, &options, outcome, &RefCell::default())
 }
 
-/// How many schedules are assembled in search of ones that do what was expected, before the next ones are taken as they are.
+/// How often a bundle is assembled in search of schedules that do what was expected, before what comes first is taken as it is.
 const ASSEMBLED_AT_MOST: usize = 16;
 
 /// Compiles the input to a bundle with the schedules that come first; adds to `disappointing` the kernels whose registers spill
-/// or leave an SM less than three quarters of the CTAs that their schedule was chosen for, each with that schedule.
+/// or leave an SM less than three quarters of the CTAs that their schedule was chosen for. Such a schedule is not given up: it is
+/// judged again by what the assembler took.
 fn assembled(
     input: Input,
     options: &CompileOptions,
     outcome: &mut Outcome,
-    disappointing: &RefCell<Vec<(String, String)>>,
+    disappointing: &RefCell<Vec<Assembled>>,
 ) -> Result<Bundle> {
     assemble_bundle(input, options, outcome, |op, name, timing| {
         let ptx = generate(Start::Module(op), &name, Level::Ptx, options, timing)?;
@@ -135,8 +136,8 @@ fn assembled(
     })
 }
 
-/// The name and the schedule of a kernel that did not assemble as whoever chose the schedule expected.
-fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<(String, String)> {
+/// What became of a kernel that did not assemble as whoever chose its schedule expected.
+fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assembled> {
     let name = norma_dialects::symbol_name(kernel)?;
     let schedule = kernel.attribute(attribute::SCHEDULE).ok()?.to_string();
     let expected = kernel
@@ -149,7 +150,11 @@ fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<(Strin
     let resident = target.resident_ctas(threads, u64::from(usage.registers));
     // One CTA of many fewer than expected is within what the model knows.
     let is_missed = usage.spill_bytes > 0 || 4 * resident < 3 * u64::try_from(expected).ok()?;
-    is_missed.then(|| (name.to_owned(), schedule))
+    is_missed.then(|| Assembled {
+        kernel: name.to_owned(),
+        schedule,
+        registers: (usage.spill_bytes == 0).then_some(u64::from(usage.registers)),
+    })
 }
 
 /// Compiles the input to a bundle without machine code: the manifest and the modules of level `nvvm`, whose ops carry

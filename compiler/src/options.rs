@@ -17,15 +17,25 @@ pub struct CompileOptions {
     pub schedules: Vec<String>,
     /// Whether a function whose sizes only the run knows may get a kernel for few points beside the one for many.
     pub by_size: bool,
-    /// Schedules that are not to be chosen, each with the kernel's name: what has been assembled and found to spill, or to
-    /// leave an SM fewer CTAs than was expected.
-    pub rejected: Vec<(String, String)>,
+    /// Schedules that have been assembled, whose registers the choice takes for what it had estimated.
+    pub assembled: Vec<Assembled>,
     /// Whether a bundle keeps the modules of level `nvvm` that its cubins were made of, for a simulator.
     pub keep_nvvm: bool,
     /// Whether passes tell, as remarks among the diagnostics, why they chose what they chose.
     pub explain: bool,
     /// The `ptxas` to assemble with, in place of the linked library or of the one that is found.
     pub ptxas: Option<PathBuf>,
+}
+
+/// What the assembler made of a kernel with a schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assembled {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The `#norm.schedule<...>`.
+    pub schedule: String,
+    /// Registers of a thread; `None` where some spilled.
+    pub registers: Option<u64>,
 }
 
 impl CompileOptions {
@@ -36,7 +46,7 @@ impl CompileOptions {
             from: Level::Tensor,
             schedules: Vec::new(),
             by_size: false,
-            rejected: Vec::new(),
+            assembled: Vec::new(),
             keep_nvvm: false,
             explain: false,
             ptxas: None,

@@ -35,12 +35,12 @@ const STEPS: &[Step] = &[
         // Kernels that begin at this level may have outputs to split off too; of others nothing is left to split.
         passes: &[
             "norm-split-outputs",
-            "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size rejected=$rejected explain=$explain}",
+            "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size assembled=$assembled explain=$explain}",
             "norm-dispatch-schedules",
             "norm-split-reductions",
             // The kernels that combine partial results have no schedule yet. Only now does the module have all kernels that
             // a schedule may be given to by name.
-            "norm-select-schedule{target=$target schedule=$named rejected=$rejected explain=$explain}",
+            "norm-select-schedule{target=$target schedule=$named assembled=$assembled explain=$explain}",
         ],
     },
     Step {
@@ -129,14 +129,17 @@ fn fill_in(pass: &str, options: &CompileOptions) -> String {
         Some(named) => pass.replace("$named", &named),
         None => pass.replace(" schedule=$named", ""),
     };
-    let rejected = options
-        .rejected
-        .iter()
-        .map(|(kernel, schedule)| format!("{kernel}={schedule}"))
-        .collect::<Vec<_>>();
-    let pass = match rejected.is_empty() {
-        false => pass.replace("$rejected", &format!("{{{}}}", rejected.join(";"))),
-        true => pass.replace(" rejected=$rejected", ""),
+    let assembled = options.assembled.iter().map(|assembled| {
+        let registers = match assembled.registers {
+            Some(registers) => registers.to_string(),
+            None => "spilled".to_owned(),
+        };
+        format!("{}@{registers}={}", assembled.kernel, assembled.schedule)
+    });
+    let assembled = assembled.collect::<Vec<_>>();
+    let pass = match assembled.is_empty() {
+        false => pass.replace("$assembled", &format!("{{{}}}", assembled.join(";"))),
+        true => pass.replace(" assembled=$assembled", ""),
     };
     let pass = match options.by_size {
         true => pass.replace("$by-size", "true"),

@@ -13,7 +13,10 @@ use few::few;
 use given::Given;
 use melior::ir::{Attribute, AttributeLike, OperationRef, operation::OperationLike};
 use norma_bundle::Expression;
-use norma_dialects::{attributes, norm::KernelOp};
+use norma_dialects::{
+    attributes,
+    norm::{KernelOp, ScheduleAttr},
+};
 use norma_targets::Target;
 
 use crate::{
@@ -26,7 +29,7 @@ use crate::{
     },
     schedule::{
         candidates::candidates,
-        cost::{Cost, ranked},
+        cost::{Assembled, Cost, ranked},
         facts::Facts,
         mapping::Mapping,
         plan::{self, Reason},
@@ -81,16 +84,13 @@ fn choose<'c>(
     let location = kernel.op().location();
     let space = Space::of(kernel)?;
     let facts = Facts::of(&space)?;
-    let ranked = ranked(&facts, candidates(&facts, target), target);
+    let assembled = assembled_of(kernel, cx)?;
+    let ranked = ranked(&facts, candidates(&facts, target), target, &assembled);
     let mut refused = None;
-    let rejected = rejected_for(kernel, &cx.options().rejected);
     let mut legal = ranked
         .iter()
         .filter(|(mapping, _)| match plan::check(&space, mapping) {
-            Ok(()) => {
-                let text = mapping.attribute(location).map(|schedule| schedule.to_string());
-                !text.is_some_and(|text| rejected.contains(&text.as_str()))
-            }
+            Ok(()) => true,
             Err(reason) => {
                 refused.get_or_insert(reason);
                 false
@@ -110,11 +110,12 @@ fn choose<'c>(
             location,
             explanation(mapping, cost, &others, ranked.len(), target),
         );
-        for schedule in rejected {
-            cx.remark(
-                location,
-                format!("not {schedule}: its registers spill, or an SM holds fewer CTAs of it than expected"),
-            );
+        for (mapping, registers) in assembled.iter().filter(|(other, _)| *other != mapping) {
+            let why = match registers {
+                Some(registers) => format!("the assembler takes {registers} registers, more than expected"),
+                None => "its registers spill".to_owned(),
+            };
+            cx.remark(location, format!("not {mapping}: {why}"));
         }
     }
     if by_size && let Some(few) = few(&space, &facts, mapping, target)? {
@@ -142,15 +143,37 @@ fn choose<'c>(
     Ok(unsafe { Attribute::from_raw(schedule.to_raw()) })
 }
 
-/// The schedules not to choose for a kernel.
-fn rejected_for<'t>(kernel: KernelOp<'_, '_>, rejected: &'t str) -> Vec<&'t str> {
+/// What the assembler made of schedules of a kernel.
+fn assembled_of<'c>(
+    kernel: KernelOp<'c, '_>,
+    cx: &PassContext<'c, NormSelectSchedule>,
+) -> Result<Assembled, PassError<'c>> {
     let name = kernel.sym_name().unwrap_or_default();
-    rejected
+    let read = |entry: &str| {
+        let (head, schedule) = entry.split_once('=')?;
+        let (of_kernel, registers) = head.trim().split_once('@')?;
+        let schedule = ScheduleAttr::from_attribute(Attribute::parse(cx.context(), schedule)?)?;
+        let registers = match registers {
+            "spilled" => None,
+            registers => Some(registers.parse().ok()?),
+        };
+        Some((of_kernel.to_owned(), (Mapping::of(schedule), registers)))
+    };
+    let mut assembled = Assembled::new();
+    for entry in cx
+        .options()
+        .assembled
         .split(';')
-        .filter_map(|entry| entry.trim().split_once('='))
-        .filter(|(kernel, _)| *kernel == name)
-        .map(|(_, schedule)| schedule)
-        .collect()
+        .filter(|entry| !entry.trim().is_empty())
+    {
+        let Some((of_kernel, found)) = read(entry) else {
+            let message =
+                format!("expected KERNEL@REGISTERS=SCHEDULE or KERNEL@spilled=SCHEDULE, got '{entry}'");
+            return Err(Diagnostic::user(kernel.op().location(), message).into());
+        };
+        assembled.extend((of_kernel == name).then_some(found));
+    }
+    Ok(assembled)
 }
 
 /// What was chosen, what it is expected to take, and what came next.

@@ -4,7 +4,7 @@
 //! Each term is a known loss, fitted to measurements on an H200; docs/schedule.md has the figures and what is left out. Only
 //! differences between candidates for the same kernel mean anything.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::{ACCESS_BYTES, SM_90A, Target, WARP_SIZE};
@@ -78,13 +78,14 @@ const WASTED_BYTES: f64 = 100.0;
 const RUN: f64 = 512.0;
 const SHORT_RUNS: f64 = 12.0;
 /// The same of writes, times so much. GroupNorm over neighbouring channels reaches 1984 GB/s with runs of 32 bytes, 2551 with 64.
-const SHORT_WRITES: f64 = 2.0;
+const SHORT_WRITES: f64 = 2.5;
 /// What is read again from L1, and from L2, as a share of all bytes. RMSNorm at 16384 columns: 4278 GB/s from L1, 4238 from L2,
 /// 4237 from registers; LayerNorm there 4255, 4068 and 4105.
 const AGAIN_FROM_L1: f64 = 0.0;
-/// The same for all of L1: the fuller it is, the more of it is gone when it is read again. RMSNorm at 16384 columns, three CTAs
-/// of 512 threads for each SM: 4278 GB/s, five or six of 256: 4171.
-const FULL_L1: f64 = 10.0;
+/// The same for all of L1, with the square of the share that rows take of it: the fuller it is, the more of it is gone when it is
+/// read again. RMSNorm at 16384 columns, three CTAs of 512 threads for each SM, 37% of L1: 4278 GB/s, five or six of 256, 63 to 75%:
+/// 4171; softmax, which reads twice again, 4230 and 3996.
+const FULL_L1: f64 = 25.0;
 const AGAIN_FROM_L2: f64 = 12.0;
 /// The same of rows that lie within a warp, besides: 128 columns reach 2920 GB/s read again, 3020 held.
 const AGAIN_WITHIN_WARP: f64 = 8.0;
@@ -233,6 +234,11 @@ impl Spread {
 
 /// Judges a candidate; `None` if an SM cannot hold one CTA of it.
 pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
+    cost_with(facts, mapping, target, None)
+}
+
+/// As [`cost`], with the registers of a thread that the assembler took, if they are known.
+fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Option<u64>) -> Option<Cost> {
     let dims = facts
         .dims
         .iter()
@@ -317,8 +323,8 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
         (true, false) => BASE_REGISTERS_OF_LOOP,
         (false, _) => BASE_REGISTERS,
     };
-    let registers =
-        (base + wide * rows.max(streamed_registers) + early + carried).next_multiple_of(REGISTER_UNIT);
+    let estimated = base + wide * rows.max(streamed_registers) + early + carried;
+    let registers = assembled.unwrap_or(estimated).next_multiple_of(REGISTER_UNIT);
     let by_registers = target.resident_ctas(threads, registers);
     // A bound on registers may ask for fewer CTAs than the estimate allows.
     let resident = match u64::try_from(mapping.min_ctas_per_sm) {
@@ -506,7 +512,9 @@ fn again(
         lost += share
             * match mapping.place(access.buffer) {
                 CachePlace::L1 if fits_l1 => {
-                    AGAIN_FROM_L1 + within_warp + FULL_L1 * row * ctas_on_sm / f64::from(target.l1_and_shared)
+                    AGAIN_FROM_L1
+                        + within_warp
+                        + FULL_L1 * (row * ctas_on_sm / f64::from(target.l1_and_shared)).powi(2)
                 }
                 // Hints for a cache that does not hold the row only displace other lines.
                 CachePlace::L1 => MISPLACED + AGAIN_FROM_L2 + 100.0 * evicted,
@@ -696,9 +704,17 @@ pub fn bounds_registers(facts: &Facts, mapping: &Mapping) -> bool {
 /// How many bounds on registers are candidates: as many CTAs as the model expects, and fewer.
 const BOUNDS_TRIED: u64 = 4;
 
+/// What the assembler made of mappings: the registers of a thread, or `None` where some spilled.
+pub type Assembled = HashMap<Mapping, Option<u64>>;
+
 /// The candidates with their costs, cheapest first; equal ones keep their order. Registers are bounded as the model expects
-/// them.
-pub fn ranked(facts: &Facts, candidates: Vec<Mapping>, target: &Target) -> Vec<(Mapping, Cost)> {
+/// them, and are those of the assembler where it has been asked; what spilled is no candidate.
+pub fn ranked(
+    facts: &Facts,
+    candidates: Vec<Mapping>,
+    target: &Target,
+    assembled: &Assembled,
+) -> Vec<(Mapping, Cost)> {
     let mut ranked = Vec::new();
     for mapping in candidates {
         let Some(expected) = cost(facts, &mapping, target) else {
@@ -716,6 +732,18 @@ pub fn ranked(facts: &Facts, candidates: Vec<Mapping>, target: &Target) -> Vec<(
             };
             ranked.extend(cost(facts, &bounded, target).map(|cost| (bounded, cost)));
         }
+    }
+    if !assembled.is_empty() {
+        ranked = ranked
+            .into_iter()
+            .filter_map(|(mapping, cost)| {
+                let cost = match assembled.get(&mapping) {
+                    None => cost,
+                    Some(registers) => cost_with(facts, &mapping, target, Some((*registers)?))?,
+                };
+                Some((mapping, cost))
+            })
+            .collect();
     }
     ranked.sort_by(|(_, a), (_, b)| a.total().total_cmp(&b.total()));
     ranked
@@ -814,7 +842,7 @@ mod tests {
     }
 
     fn best(facts: &Facts) -> Option<(Mapping, Cost)> {
-        ranked(facts, candidates(facts, &SM_90A), &SM_90A)
+        ranked(facts, candidates(facts, &SM_90A), &SM_90A, &Assembled::new())
             .into_iter()
             .next()
     }
@@ -882,6 +910,24 @@ mod tests {
             passes(&facts, &facts.accesses[0], true, &|_: &Reduction| false),
             1
         );
+    }
+
+    #[test]
+    fn what_the_assembler_found_decides() {
+        let facts = rms_norm(16384, 4096, 2);
+        let all = || candidates(&facts, &SM_90A);
+        let ranked = |assembled: &Assembled| ranked(&facts, all(), &SM_90A, assembled);
+        let expected = ranked(&Assembled::new());
+        let (first, second) = (&expected[0], &expected[1]);
+        let spilled = Assembled::from([(first.0.clone(), None)]);
+        assert_eq!(ranked(&spilled)[0].0, second.0);
+        let as_expected = Assembled::from([(first.0.clone(), Some(first.1.registers))]);
+        assert_eq!(ranked(&as_expected)[0], *first);
+        let heavy = Assembled::from([(first.0.clone(), Some(200))]);
+        let again = ranked(&heavy);
+        assert_eq!(again[0].0, second.0);
+        let one_cta = again.iter().find(|(mapping, _)| *mapping == first.0);
+        assert_eq!(one_cta.map(|(_, cost)| cost.resident), Some(1));
     }
 
     #[test]
@@ -966,7 +1012,7 @@ mod tests {
             for extent in [1, 2, 3, 7, 32, 33, 128, 130, 769, 4095, 16384, 50257, 1 << 20] {
                 for bytes in [2, 4] {
                     let facts = rms_norm(1000, extent, bytes);
-                    let ranked = ranked(&facts, candidates(&facts, target), target);
+                    let ranked = ranked(&facts, candidates(&facts, target), target, &Assembled::new());
                     let Some((mapping, cost)) = ranked.first() else {
                         unreachable!("{extent} elements of {bytes} bytes on {}", target.name)
                     };

@@ -10,7 +10,7 @@ use crate::{
     kernel::space::Space,
     schedule::{
         candidates::candidates,
-        cost::{Cost, KERNEL_US, cost, ranked},
+        cost::{Assembled, Cost, KERNEL_US, cost, ranked},
         facts::{Facts, NOMINAL_POINTS},
         mapping::Mapping,
         plan,
@@ -58,7 +58,7 @@ pub(super) fn few(
         return Ok(None);
     }
     let facts = at(few_extent)?;
-    let best = ranked(&facts, candidates(&facts, target), target)
+    let best = ranked(&facts, candidates(&facts, target), target, &Assembled::new())
         .into_iter()
         .find(|(mapping, _)| plan::check(space, mapping).is_ok());
     let (Some((mapping, best)), Some(cost_of_many)) = (best, cost(&facts, many, target)) else {
