@@ -43,9 +43,12 @@ impl Sizes {
         Some(shape.fold(Expression::Integer(1), |product, extent| product * extent) * element.bytes() as i64)
     }
 
-    /// The stride of an axis of a buffer, in elements: that of the innermost of its dims.
+    /// The stride of an axis of a buffer, in elements: that of the innermost of its dims along which a step can be made, as
+    /// `memref.collapse_shape` has it.
     pub fn stride(&self, buffer: &Buffer, axis: usize) -> Option<Expression> {
-        let innermost = buffer.groups.get(axis)?.last()?;
+        let dims = buffer.groups.get(axis)?;
+        let has_steps = |dim: &&usize| self.shapes[buffer.tensor][**dim].as_integer() != Some(1);
+        let innermost = dims.iter().rev().find(has_steps).or(dims.first())?;
         self.strides.get(buffer.tensor)?.get(*innermost).cloned()
     }
 }
@@ -279,16 +282,21 @@ impl Assumed {
         kernel: &str,
     ) -> Result<()> {
         let extent = |dim: &usize| sizes.shapes[tensor][*dim].as_integer();
-        let known = dims.iter().fold(1_u64, |product, dim| {
-            let factor = extent(dim).map_or(self.multiples[tensor][*dim], i64::unsigned_abs);
-            product.saturating_mul(factor)
-        });
+        let known_of = |dim: &usize| extent(dim).map_or(self.multiples[tensor][*dim], i64::unsigned_abs);
+        let known = dims
+            .iter()
+            .fold(1_u64, |product, dim| product.saturating_mul(known_of(dim)));
         if known.is_multiple_of(multiple) {
             return Ok(());
         }
         let Some(last) = dims.iter().rev().find(|dim| extent(dim).is_none()) else {
             return Ok(());
         };
+        // The other dims give their part of the multiple.
+        let others = dims.iter().filter(|dim| *dim != last);
+        let multiple = others.fold(multiple, |left, dim| {
+            left / greatest_common_divisor(left, known_of(dim))
+        });
         let size = &sizes.shapes[tensor][*last];
         let of_argument = (0..host.tensors.len())
             .filter(|other| host.tensors[*other].argument().is_some())
@@ -333,11 +341,16 @@ impl Assumed {
 }
 
 fn least_common_multiple(a: u64, b: u64) -> u64 {
+    (a / greatest_common_divisor(a, b)).saturating_mul(b)
+}
+
+/// Of two zeros 1.
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a, b);
     while y != 0 {
         (x, y) = (y, x % y);
     }
-    (a / x.max(1)).saturating_mul(b)
+    x.max(1)
 }
 
 /// Disjoint sets of the tensors' dims.

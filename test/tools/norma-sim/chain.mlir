@@ -6,6 +6,11 @@
 // CHECK: verify  right
 // CHECK: y
 
+// Of axes that are one to a kernel, each keeps the multiple that is known of it: that of scratch, too.
+// RUN: norma-sim %s --function multiples --size m=4 | FileCheck %s --check-prefix=MULTIPLES
+// MULTIPLES: multiples (sm_90a), m=4: nothing found
+// MULTIPLES: verify  right
+
 // The scratch of another call is found to be read before it is written.
 // RUN: not norma-sim %S/Inputs/unwritten-scratch.mlir --from kernel --size m=3 | FileCheck %s --check-prefix=UNWRITTEN
 // UNWRITTEN: reads memory that nobody wrote
@@ -53,4 +58,18 @@ func.func @chain(%x: tensor<?x64xbf16> {norm.name = "x"}, %eps: f32 {norm.name =
     norm.write %6, %o[%m, %n] : tensor<?x64xbf16>
   }
   return %y : tensor<?x64xbf16>
+}
+
+func.func @multiples(%x: tensor<?x3xi32> {norm.name = "x", norm.multiples = array<i64: 2, 1>})
+    -> (tensor<?xi32> {norm.name = "y", norm.multiples = array<i64: 2>}) {
+  %t = norm.compute(%in = %x : tensor<?x3xi32>) -> (%out : tensor<?x3xi32>) space(%m = dim(%in, 0), %n = 3) {
+    %0 = norm.read %in[%m, %n] : tensor<?x3xi32>
+    norm.write %0, %out[%m, %n] : tensor<?x3xi32>
+  }
+  %y = norm.compute(%in = %t : tensor<?x3xi32>) -> (%out : tensor<?xi32>) space(%m = dim(%in, 0), %n = 3) {
+    %0 = norm.read %in[%m, %n] : tensor<?x3xi32>
+    %1 = norm.reduce max %0 over(%n) : i32
+    norm.write %1, %out[%m] : tensor<?xi32>
+  }
+  return %y : tensor<?xi32>
 }
