@@ -242,7 +242,6 @@ impl<'a> State<'a> {
                 }
                 declared => {
                     let expected = declared.evaluate(&|_| None)?;
-                    // A tensor with an empty dim elsewhere reaches nothing in this one either.
                     if *extent != 0 && *extent != expected {
                         return Err(OracleError::Shape {
                             tensor: intermediate.name.clone(),

@@ -166,17 +166,14 @@ impl Part<'_> {
         Ok(coordinates.collect::<Result<_, _>>()?)
     }
 
-    /// One past the largest coordinate that the part writes, for each dim of its tensor; 0 where it writes nothing.
+    /// One past the largest coordinate that the part writes, for each dim of its tensor, whatever its other dims are; 0 along a
+    /// dim without points.
     pub(crate) fn reached(&self) -> Result<Vec<i64>, OracleError> {
         let Source::Program { evaluator, write } = &self.source else {
             return Ok(self.extents());
         };
         let whole = self.whole();
-        let empty = whole.iter().any(Range::is_empty);
         let reach = |coordinate: &Expression| -> Result<i64, OracleError> {
-            if empty {
-                return Ok(0);
-            }
             // A line that ends nowhere, so that a coordinate is its own offset.
             let line = Layout {
                 shape: vec![i64::MAX],

@@ -89,6 +89,24 @@ fn programs_give_intermediates_the_extents_they_write() {
 }
 
 #[test]
+fn an_extent_is_what_is_written_along_it_also_beside_a_dim_without_points() {
+    let copy = |from: &str, to: &str, space: &str| {
+        format!(
+            r#"{{"kind": "program", "space": {space}, "steps": [
+                {{"kind": "read", "tensor": "{from}", "access": ["d0"], "type": "f32"}},
+                {{"kind": "write", "value": 0, "tensor": "{to}", "access": ["d0"]}}]}}"#
+        )
+    };
+    let x = Case::input("x", F32, &[3], vec![1.0, 2.0, 3.0]);
+    let text = definition(
+        r#"{"name": "t", "dtype": "f32", "shape": ["t_0"]}"#,
+        &[copy("x", "t", "[3, 0]"), copy("t", "y", r#"["t_0"]"#)],
+    );
+    let found = evaluate(&text, &[x], &[Case::output("y", F32, &[3])]).unwrap();
+    assert_eq!(found["y"], [1.0, 2.0, 3.0]);
+}
+
+#[test]
 fn outputs_are_read_as_they_are_stored() {
     let x = Case::input("x", F32, &[2, 5], numbers(10, 3));
     let text = definition("", &[norm("x", "y"), row_sums("y", "2", "5", "bf16", "s")]);
