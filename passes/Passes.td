@@ -314,6 +314,8 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
     Option<"assembled", "assembled", "std::string", /*default=*/"\"\"",
            "What the assembler made of schedules, in place of the model's estimate: KERNEL@REGISTERS=SCHEDULE, or "
            "KERNEL@spilled=SCHEDULE, separated by semicolons">,
+    Option<"splits", "splits", "bool", /*default=*/"true",
+           "Whether a schedule may split reductions over CTAs, which norm-split-reductions then does">,
   ];
   let statistics = [Statistic<"numScheduled", "num-scheduled", "Kernels given a schedule">];
   let dependentDialects = ["norm"];
@@ -371,6 +373,7 @@ def NormSplitReductions : RustPass<"norm-split-reductions", "builtin.module"> {
     `memref.alloc` with `norm.scratch` in the function that launches both.
 
     **Leaves alone** kernels without such a factor, and what does not hang on the reductions: it stays in the first kernel.
+    Another dim's `split` factor is one of the grid there, where all reductions over that dim hang on these.
 
     ```mlir
     func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {

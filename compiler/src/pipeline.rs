@@ -23,11 +23,12 @@ const STEPS: &[Step] = &[
         passes: &[
             "norm-decompose",
             "norm-form-kernels",
-            "norm-split-outputs",
-            "norm-normalize-space",
             "norm-hoist-divisions",
+            // What is constant, or dead, keeps no dim in a kernel.
             "canonicalize",
             "cse",
+            "norm-split-outputs",
+            "norm-normalize-space",
         ],
     },
     Step {
@@ -38,9 +39,9 @@ const STEPS: &[Step] = &[
             "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size assembled=$assembled explain=$explain}",
             "norm-dispatch-schedules",
             "norm-split-reductions",
-            // The kernels that combine partial results have no schedule yet. Only now does the module have all kernels that
-            // a schedule may be given to by name.
-            "norm-select-schedule{target=$target schedule=$named assembled=$assembled explain=$explain}",
+            // The kernels that combine partial results have no schedule yet, and nothing splits them again. Only now does the
+            // module have all kernels that a schedule may be given to by name.
+            "norm-select-schedule{target=$target schedule=$named assembled=$assembled explain=$explain splits=false}",
         ],
     },
     Step {
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(
             textual(Level::Kernel, Level::Scheduled, &options),
             "norm-split-outputs,norm-select-schedule{target=sm_90a},norm-dispatch-schedules,norm-split-reductions,\
-             norm-select-schedule{target=sm_90a}"
+             norm-select-schedule{target=sm_90a splits=false}"
         );
         options.schedules = vec![
             "#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>".to_owned(),

@@ -2,6 +2,7 @@
 // RUN: norma-opt %s --split-input-file --norm-select-schedule | FileCheck %s
 // RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{schedule={spread = [[grid, warp(2)], [register(128), lane(32)]]}})' | FileCheck %s --check-prefix=GIVEN
 // RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{schedule={#norm.schedule<spread = [[grid, warp(2)], [register(128), lane(32)]]>}})' | FileCheck %s --check-prefix=GIVEN
+// RUN: norma-opt %s --split-input-file --norm-select-schedule=splits=false | FileCheck %s --check-prefix=WHOLE
 // RUN: norma-opt %s --split-input-file --norm-select-schedule=explain -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 
 // CHECK: norm.kernel @max(
@@ -184,4 +185,17 @@ norm.kernel @known(%x: memref<132x?xbf16>, %y: memref<132x?xbf16>) space(%m = 13
   %1 = norm.reduce max %0 over(%n) : bf16
   %2 = arith.subf %0, %1 : bf16
   norm.write %2, %y[%m, %n] : memref<132x?xbf16>
+}
+
+// -----
+
+// Few results of many rows are split over CTAs, unless nothing would take the split apart.
+// CHECK: norm.kernel @column_sum(
+// CHECK-SAME: split(
+// WHOLE: norm.kernel @column_sum(
+// WHOLE-NOT: split(
+norm.kernel @column_sum(%x: memref<65536x64xf32>, %y: memref<64xf32>) space(%m = 65536, %n = 64) align(16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<65536x64xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<64xf32>
 }

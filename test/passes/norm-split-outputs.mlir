@@ -73,3 +73,17 @@ norm.kernel @has_points(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>,
   %1 = norm.read %w[%n] : memref<8xf32>
   norm.write %1, %z[%n] : memref<8xf32>
 }
+
+// -----
+
+// A reduction that no output needs keeps no dim in a kernel.
+// CHECK-LABEL: norm.kernel @dead(
+// CHECK-SAME: space(%n = 8)
+// CHECK-NOT: norm.reduce
+// CHECK-NOT: norm.kernel
+norm.kernel @dead(%x: memref<?x8xf32>, %w: memref<8xf32>, %y: memref<8xf32>) space(%m = dim(%x, 0), %n = 8) {
+  %0 = norm.read %x[%m, %n] : memref<?x8xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  %2 = norm.read %w[%n] : memref<8xf32>
+  norm.write %2, %y[%n] : memref<8xf32>
+}

@@ -33,10 +33,62 @@ norm.kernel @no_size(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n 
 
 // -----
 
-// expected-error @below {{unsupported: a factor without a size inside of the split of dim 0, whose extent only the run knows}}
+// expected-error @below {{expected factors of dim 0 that hold its 64 points, got 8}}
+norm.kernel @too_few(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n = 8)
+    schedule(#norm.schedule<spread = [[split(4), lane(2)], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<64x8xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<8xf32>
+}
+
+// -----
+
+// expected-error @below {{expected a factor without a size for dim 0, whose extent only the run knows}}
+norm.kernel @too_few_of_unknown(%x: memref<?x8xf32>, %y: memref<8xf32>) space(%m = dim(%x, 0), %n = 8)
+    schedule(#norm.schedule<spread = [[split(4), lane(2)], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x8xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<8xf32>
+}
+
+// -----
+
+// expected-error @below {{unsupported: a split that takes all of dim 0; supported: parts of several points}}
+norm.kernel @more_parts_than_points(%x: memref<3x8xf32>, %y: memref<f32>) space(%m = 3, %n = 8)
+    schedule(#norm.schedule<spread = [[loop, split(8)], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<3x8xf32>
+  %1 = norm.reduce add %0 over(%m, %n) : f32
+  norm.write %1, %y[] : memref<f32>
+}
+
+// -----
+
+// expected-error @below {{unsupported: two splits of dim 0; supported: one}}
+norm.kernel @twice(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n = 8)
+    schedule(#norm.schedule<spread = [[loop, split(4), lane(2), split(2)], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<64x8xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<8xf32>
+}
+
+// -----
+
+// expected-error @below {{unsupported: a factor without a size inside of others for dim 0, whose extent only the run knows}}
 norm.kernel @inner_rest(%x: memref<?x8xf32>, %y: memref<8xf32>) space(%m = dim(%x, 0), %n = 8)
     schedule(#norm.schedule<spread = [[split(4), loop], [lane(8)]]>) {
   %0 = norm.read %x[%m, %n] : memref<?x8xf32>
   %1 = norm.reduce add %0 over(%m) : f32
   norm.write %1, %y[%n] : memref<8xf32>
+}
+
+// -----
+
+// expected-error @below {{unsupported: a split of dim 0, where a reduction over it ranges over what another one gives; supported: reductions that do not hang on each other}}
+norm.kernel @nested(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n = 8)
+    schedule(#norm.schedule<spread = [[loop, split(4)], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<64x8xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  %2 = math.absf %1 : f32
+  %3 = norm.reduce add %2 over(%m) : f32
+  norm.write %3, %y[%n] : memref<8xf32>
 }

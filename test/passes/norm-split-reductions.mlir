@@ -77,3 +77,49 @@ norm.kernel @pair(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n = 8
   %2 = arith.subf %1#0, %1#1 : f32
   norm.write %2, %y[%n] : memref<8xf32>
 }
+
+// -----
+
+// Of two splits, of which the second reduction hangs on the first, the second is one over CTAs in the first kernel.
+// CHECK-LABEL: norm.kernel @nested(
+// CHECK-SAME: spread = {{\[\[}}loop], [grid], [loop, grid(4)], [lane(8)]]
+// CHECK-LABEL: norm.kernel @nested_finish(
+// CHECK: norm.reduce add
+// CHECK-NEXT: norm.reduce max
+norm.kernel @nested(%x: memref<64x64x8xf32>, %y: memref<8xf32>) space(%a = 64, %b = 64, %n = 8)
+    schedule(#norm.schedule<spread = [[loop, split(8)], [loop, split(4)], [lane(8)]]>) {
+  %0 = norm.read %x[%a, %b, %n] : memref<64x64x8xf32>
+  %1 = norm.reduce add %0 over(%a) : f32
+  %2 = norm.reduce max %1 over(%b) : f32
+  norm.write %2, %y[%n] : memref<8xf32>
+}
+
+// -----
+
+// A dim may be a value too, which the first kernel computes of its parts.
+// CHECK-LABEL: norm.kernel @coordinate(
+// CHECK: arith.index_cast
+// CHECK: norm.reduce max
+// CHECK-LABEL: norm.kernel @coordinate_finish(
+norm.kernel @coordinate(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n = 8)
+    schedule(#norm.schedule<spread = [[loop, split(4), lane(2)], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<64x8xf32>
+  %1 = arith.index_cast %m : index to i32
+  %2 = arith.sitofp %1 : i32 to f32
+  %3 = arith.mulf %0, %2 : f32
+  %4 = norm.reduce max %3 over(%m) : f32
+  norm.write %4, %y[%n] : memref<8xf32>
+}
+
+// -----
+
+// A part of a dim that only the first kernel passes is no dim of a second one, and neither is its guard.
+// CHECK-LABEL: norm.kernel @both(
+// CHECK-LABEL: norm.kernel @both_finish_1(
+// CHECK-SAME: space(%{{[^ ]*}} = 8, %{{[^ ]*}} = 4, %{{[^ ]*}} = 8) align
+norm.kernel @both(%x: memref<63x31x8xf32>, %y: memref<8xf32>) space(%a = 63, %b = 31, %n = 8) align(16, 16)
+    schedule(#norm.schedule<spread = [[loop, split(8), lane(2)], [loop, split(4)], [lane(8)]]>) {
+  %0 = norm.read %x[%a, %b, %n] : memref<63x31x8xf32>
+  %1 = norm.reduce add %0 over(%a, %b) : f32
+  norm.write %1, %y[%n] : memref<8xf32>
+}

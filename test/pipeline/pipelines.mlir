@@ -17,16 +17,17 @@
 // ALL:           builtin.module(
 // ALL-NEXT:        norm-decompose
 // ALL-NEXT:        norm-form-kernels
-// ALL-NEXT:        norm-split-outputs
-// ALL-NEXT:        norm-normalize-space
+// ALL-NEXT:        norm-hoist-divisions
 // ALL-NEXT:        canonicalize
 // ALL-NEXT:        cse
+// ALL-NEXT:        norm-split-outputs
+// ALL-NEXT:        norm-normalize-space
 // KERNEL-NEXT:   {{^\)}}
 
-// SCHEDULED:       norm-select-schedule{{.*}} target=sm_90a}
+// SCHEDULED:       norm-select-schedule{{.*}} splits=true target=sm_90a}
 // SCHEDULED-NEXT:  norm-dispatch-schedules
 // SCHEDULED-NEXT:  norm-split-reductions
-// SCHEDULED-NEXT:  norm-select-schedule{{.*}} target=sm_90a}
+// SCHEDULED-NEXT:  norm-select-schedule{{.*}} splits=false target=sm_90a}
 // SCHEDULED-NEXT: {{^\)}}
 
 // TILED:           norm-dispatch-schedules
@@ -34,6 +35,7 @@
 // TILED-NEXT:      norm-select-schedule
 // TILED-NEXT:      norm-tile
 // TILED-NEXT:      norm-persistent-reduction
+// TILED-NEXT:      norm-merge-reductions
 // TILED-NEXT:      norm-cache-inputs
 // TILED-NEXT:      norm-hoist-reads
 // TILED-NEXT:    {{^\)}}

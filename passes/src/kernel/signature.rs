@@ -59,7 +59,8 @@ pub struct Left {
     pub scalars: Vec<usize>,
 }
 
-/// Leaves out the dims, scalars and buffers that nothing uses. A buffer whose size is a dim's extent is used.
+/// Leaves out the dims, scalars and buffers that nothing uses. A buffer whose size is a dim's extent is used. A guard concerns
+/// what uses all of its dims: with a dim that nothing else uses it concerns nothing, and goes as well.
 ///
 /// # Errors
 ///
@@ -68,13 +69,14 @@ pub fn drop_unused<'c>(kernel: KernelOp<'c, '_>) -> Result<Left, Error> {
     let space = Space::of(kernel)?;
     let context = context::of(space.location());
     let is_used = |value: &Value<'_, '_>| uses(*value) > 0;
-    let guarded = |dim: usize| {
-        let sides = space.guards.as_flattened();
-        sides.iter().any(|side| side.is_function_of_dim(dim))
+    let (dims, left_out) = (0..space.dims.len()).partition::<Vec<_>, _>(|dim| is_used(&space.dims[*dim]));
+    let concerns = |sides: &&[AffineExpr<'c>; 2]| {
+        !left_out
+            .iter()
+            .any(|dim| sides.iter().any(|side| side.is_function_of_dim(*dim)))
     };
-    let dims = (0..space.dims.len())
-        .filter(|dim| is_used(&space.dims[*dim]) || guarded(*dim))
-        .collect::<Vec<_>>();
+    let guards = space.guards.iter().filter(concerns).flatten().copied();
+    let guards = guards.collect::<Vec<_>>();
     let extents = dims.iter().map(|dim| space.extents[*dim]).collect::<Vec<_>>();
     let conditions = kernel.conditions();
     let conditions = conditions
@@ -84,10 +86,7 @@ pub fn drop_unused<'c>(kernel: KernelOp<'c, '_>) -> Result<Left, Error> {
                 .collect::<Result<Vec<_>, _>>()
         })
         .transpose()?;
-    let expressions = extents
-        .iter()
-        .chain(space.guards.as_flattened())
-        .chain(conditions.iter().flatten());
+    let expressions = extents.iter().chain(&guards).chain(conditions.iter().flatten());
     let used_symbols = expressions.fold(BTreeSet::new(), |all, expression| &all | &symbols(*expression));
     let is_measured = |buffer: usize| used_symbols.iter().any(|symbol| space.sizes[*symbol].0 == buffer);
     let buffers = (0..space.buffers.len())
@@ -140,8 +139,10 @@ pub fn drop_unused<'c>(kernel: KernelOp<'c, '_>) -> Result<Left, Error> {
         let conditions = affine_map_attribute(replaced(&conditions, 0));
         b.set_attribute(kernel.op(), "conditions", conditions);
     }
-    if !space.guards.is_empty() {
-        let guards = replaced(space.guards.as_flattened(), dims.len());
+    if guards.is_empty() {
+        b.remove_attribute(kernel.op(), "guards");
+    } else {
+        let guards = replaced(&guards, dims.len());
         b.set_attribute(kernel.op(), "guards", affine_map_attribute(guards));
     }
     if let Some(roles) = kernel.roles() {

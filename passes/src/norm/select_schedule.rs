@@ -15,7 +15,7 @@ use melior::ir::{Attribute, AttributeLike, OperationRef, operation::OperationLik
 use norma_bundle::Expression;
 use norma_dialects::{
     attributes,
-    norm::{KernelOp, ScheduleAttr},
+    norm::{KernelOp, Level, ScheduleAttr},
 };
 use norma_targets::Target;
 
@@ -87,8 +87,10 @@ fn choose<'c>(
     let assembled = assembled_of(kernel, cx)?;
     let ranked = ranked(&facts, candidates(&facts, target), target, &assembled);
     let mut refused = None;
+    let may_split = cx.options().splits;
     let mut legal = ranked
         .iter()
+        .filter(|(mapping, _)| may_split || mapping.extent(Level::Split) == 1)
         .filter(|(mapping, _)| match plan::check(&space, mapping) {
             Ok(()) => true,
             Err(reason) => {

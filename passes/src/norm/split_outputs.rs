@@ -20,7 +20,10 @@ use norma_dialects::{
 
 use super::kernel_names::KernelNames;
 use crate::{
-    kernel::space::{DimSet, Space},
+    kernel::{
+        signature::drop_dead,
+        space::{DimSet, Space},
+    },
     mlir::{
         builder::Builder,
         pass::{PassContext, PassError, PassResult},
@@ -38,6 +41,8 @@ pub(crate) fn run<'c>(
         .filter_map(KernelOp::from_op)
         .filter(|kernel| kernel.roles().is_none() && kernel.guards().is_none())
     {
+        // A reduction that no output needs ranges over nothing that counts.
+        drop_dead(kernel)?;
         let left_out = dims_left_out(&Space::of(kernel)?)?;
         let mut kinds = left_out.iter().collect::<BTreeSet<_>>().into_iter();
         let Some(stays) = kinds.next() else {

@@ -34,10 +34,13 @@ use crate::{
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
         types,
-        values::key,
+        values::{key, uses},
         walk,
     },
-    schedule::mapping::{Factor, Mapping},
+    schedule::{
+        mapping::{Factor, Mapping},
+        plan,
+    },
     table::{NormSplitReductions, NormSplitReductionsStatistic},
 };
 
@@ -137,6 +140,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
                 .note(op.location(), "here")
                 .into());
         }
+        plan::check(&space, &self.mapping).map_err(|reason| reason.at(location))?;
         let num_buffers = space.buffers.len();
         let shapes = self.scratch_shapes(&space, &reductions);
         let launches = walk::named(module, LaunchOp::NAME)
@@ -186,17 +190,25 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         let (outer, inner) = (&factors[..self.factor], &factors[self.factor + 1..]);
 
         let space = Space::of(self.kernel)?;
-        let reductions = self.reductions(&space);
+        let reduced = self
+            .reductions(&space)
+            .into_iter()
+            .map(|position| (position, space.ops[position]))
+            .collect::<Vec<_>>();
         let (new, places) = self.split_space(&space, outer, inner)?;
         replace_space(&space, &new)?;
 
+        // Where a dim is a value, the new space computes it first, and positions are others.
         let space = Space::of(self.kernel)?;
         let part = places.part;
-        let reduced = reductions
-            .iter()
-            .map(|position| space.ops[*position])
+        let is_reduced = |op: &OperationRef<'c, 'a>| {
+            let mut reduced = reduced.iter();
+            reduced.any(|(_, reduction)| reduction.to_raw().ptr == op.to_raw().ptr)
+        };
+        let reductions = (0..space.ops.len())
+            .filter(|position| is_reduced(&space.ops[*position]))
             .collect::<Vec<_>>();
-        for op in &reduced {
+        for (_, op) in &reduced {
             let reduce = ReduceOp::from_op(*op)
                 .ok_or_else(|| Diagnostic::internal(location, "expected a reduction"))?;
             let dims = reduce
@@ -206,16 +218,6 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
                 .collect::<Vec<_>>();
             let b = Builder::before(reduce.op());
             let values = reduce.values();
-            if dims.is_empty() {
-                return Err(Diagnostic::unsupported(
-                    location,
-                    format!(
-                        "a split that takes all of dim {}; supported: parts of several points",
-                        self.dim
-                    ),
-                )
-                .into());
-            }
             let segments = DenseI32ArrayAttribute::new(context, &[values.len() as i32, dims.len() as i32]);
             b.set_operands(reduce.op(), &[values, dims].concat());
             b.set_attribute(reduce.op(), "operandSegmentSizes", segments.into());
@@ -229,10 +231,10 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
             let memref = shape.memref(self.parts)?;
             let buffer = add_buffer(self.kernel, memref, scratch::ALIGNMENT)?;
             let space = Space::of(self.kernel)?;
-            let reduce = reductions
+            let reduce = reduced
                 .iter()
-                .position(|position| *position == shape.reduction)
-                .and_then(|nth| ReduceOp::from_op(reduced[nth]))
+                .find(|(position, _)| *position == shape.reduction)
+                .and_then(|(_, op)| ReduceOp::from_op(*op))
                 .ok_or_else(|| Diagnostic::internal(location, "expected a reduction"))?;
             let value = reduce.results()[shape.result];
             let mut indices = vec![space.dims[part]];
@@ -256,14 +258,19 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         mapping.spread.splice(self.dim..=self.dim, parts);
         // Dims that the first kernel has no use for are not spread either.
         let space = Space::of(self.kernel)?;
-        let used = |dim: usize| {
-            crate::mlir::values::uses(space.dims[dim]) > 0
-                || space
-                    .guards
-                    .as_flattened()
-                    .iter()
-                    .any(|side| side.is_function_of_dim(dim))
-        };
+        let used = |dim: usize| uses(space.dims[dim]) > 0;
+        // A split of another dim, over which nothing is reduced here any more, is one over CTAs and no more.
+        let reduced = space.reductions().into_iter();
+        let reduced = reduced
+            .flat_map(|reduce| space.dims_reduced_by(reduce))
+            .collect::<BTreeSet<_>>();
+        for (dim, factors) in mapping.spread.iter_mut().enumerate() {
+            for factor in factors.iter_mut() {
+                if factor.level == Level::Split && !reduced.contains(&dim) {
+                    factor.level = Level::Grid;
+                }
+            }
+        }
         let spread = mapping.spread.iter().enumerate().filter(|(dim, _)| used(*dim));
         mapping.spread = spread.map(|(_, factors)| factors.clone()).collect();
         let left = drop_unused(self.kernel)?;
@@ -294,14 +301,8 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         let has_rest = |factors: &[Factor]| factors.iter().any(|factor| factor.size.is_none());
         let ceil = |dividend: i64, divisor: i64| (dividend as u64).div_ceil(divisor.max(1) as u64) as i64;
         let inner_size = if has_rest(inner) {
-            let Some(known) = known else {
-                let message = format!(
-                    "a factor without a size inside of the split of dim {}, whose extent only the run knows; supported: \
-                     [loop, split({}), ...]",
-                    self.dim, self.parts
-                );
-                return Err(Diagnostic::unsupported(location, message).into());
-            };
+            // That the mapping can be applied has been checked.
+            let known = known.ok_or_else(|| Diagnostic::internal(location, "expected a static extent"))?;
             let other = self
                 .parts
                 .saturating_mul(product(outer))

@@ -4,9 +4,9 @@
 //! its own. The kernel's tile thus has an axis for each run, and what a thread holds of it lies along axes of its own, which
 //! a reduction can combine without a word to other threads.
 
-use std::fmt::Display;
+use std::{collections::HashSet, fmt::Display};
 
-use melior::ir::{AffineExpr, AffineMap, Location};
+use melior::ir::{AffineExpr, AffineMap, Location, operation::OperationLike};
 use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole, HandOut, Level, ReduceOp};
 
 use super::mapping::{Factor, Mapping};
@@ -20,6 +20,7 @@ use crate::{
         context,
         diagnostic::Diagnostic,
         linear_form::LinearForm,
+        values::key,
     },
 };
 
@@ -135,15 +136,50 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
         let Some(split) = factors.iter().position(|factor| factor.level == Level::Split) else {
             continue;
         };
-        if factors.len() == 1 {
+        if factors
+            .iter()
+            .filter(|factor| factor.level == Level::Split)
+            .count()
+            > 1
+        {
+            return Err(Reason::unsupported(format!(
+                "two splits of dim {dim}; supported: one"
+            )));
+        }
+        let others = (0..factors.len()).filter(|position| *position != split);
+        if dim < space.dims.len()
+            && others
+                .map(|position| size_of(space, dim, factors, position))
+                .all(|size| size == Some(1))
+        {
             return Err(Reason::unsupported(format!(
                 "a split that takes all of dim {dim}; supported: parts of several points"
+            )));
+        }
+        if hang_on_each_other(space, dim) {
+            return Err(Reason::unsupported(format!(
+                "a split of dim {dim}, where a reduction over it ranges over what another one gives; supported: reductions \
+                 that do not hang on each other"
             )));
         }
         // A part is a dim of the grid in the kernel that leaves partial results.
         factors[split].level = Level::Grid;
     }
     apply(space, &whole).map(|_| ())
+}
+
+/// Whether a reduction over a dim depends on the result of another.
+fn hang_on_each_other(space: &Space<'_, '_>, dim: usize) -> bool {
+    let mut made = HashSet::new();
+    space.ops.iter().any(|op| {
+        let ranges =
+            ReduceOp::from_op(*op).is_some_and(|reduce| space.dims_reduced_by(reduce).contains(&dim));
+        let depends = op.operands().any(|operand| made.contains(&key(operand)));
+        if ranges || depends {
+            made.extend(op.results().map(|result| key(result.into())));
+        }
+        ranges && depends
+    })
 }
 
 /// Refuses what no pass applies yet, and what takes too long to compile.
@@ -200,9 +236,12 @@ fn check_kept(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
             continue;
         };
         let is_looped = |dim: &&usize| {
-            let steps =
-                |factor: &Factor| factor.level == Level::Loop && !is_one_step(space, mapping, **dim, factor);
-            mapping.spread[**dim].iter().any(steps)
+            let factors = &mapping.spread[**dim];
+            let has_steps = |position: usize| {
+                factors[position].level == Level::Loop
+                    && !is_one_step(space, mapping, **dim, &factors[position])
+            };
+            (0..factors.len()).any(has_steps)
         };
         let dims = access.dims();
         let reduced = space.dims_reduced_by(reduce);
@@ -232,6 +271,19 @@ fn is_one_step(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, factor: &Fa
             most.is_some_and(|most| (1..=sized).contains(&most))
         }
     }
+}
+
+/// The size of a factor of a dim; `None` where only the run knows.
+fn size_of(space: &Space<'_, '_>, dim: usize, factors: &[Factor], position: usize) -> Option<i64> {
+    let sized = factors
+        .iter()
+        .filter_map(|factor| factor.size)
+        .fold(1_i64, i64::saturating_mul);
+    let extent = space.extents[dim];
+    let known = extent.is_constant().then(|| extent.constant_value().max(0));
+    factors[position]
+        .size
+        .or_else(|| Some((known?.unsigned_abs()).div_ceil(sized.unsigned_abs().max(1)) as i64))
 }
 
 /// Adds the dims that the factors of one dim become.
