@@ -186,7 +186,7 @@ mod tests {
             "norm-split-outputs,norm-select-schedule{target=sm_90a \
              schedule={#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>; f_0_finish=#norm.schedule<spread = [[grid]]>} \
              absent=true},norm-dispatch-schedules,norm-split-reductions,norm-select-schedule{target=sm_90a \
-             schedule={f_0_finish=#norm.schedule<spread = [[grid]]>}}"
+             schedule={f_0_finish=#norm.schedule<spread = [[grid]]>} splits=false}"
         );
     }
 }

@@ -9,9 +9,11 @@
 //!   nest to the next unless it outlives both.
 //! - A reduction's loops that its result varies over are outside of those that it ranges over, so that what it carries from
 //!   step to step is one tile.
-//! - Roots share a loop unless one needs the result of another that the loop computes.
+//! - Roots share a loop unless one needs the result of another that the loop computes. A reduction whose result varies over
+//!   the loop stays with those that need it: outside of the loop there is no such result.
 //!
-//! Two reductions that cross, each over a loop that the other keeps, thus become two nests.
+//! Two reductions that cross, each over a loop that the other keeps, thus become two nests. What needs the results of both at
+//! each point of the two loops has no nest: one of the loops would have to go around the other and within it.
 
 use std::collections::BTreeSet;
 
@@ -40,9 +42,18 @@ pub struct Nest {
     pub body: Vec<Item>,
 }
 
-/// The nests of a kernel; for one without loops, its ops as they are.
-pub fn of(space: &Space<'_, '_>) -> Vec<Item> {
-    let facts = Facts::of(space);
+/// The nests of a kernel; for one without loops, its ops as they are. `None` where loops would have to go around each other.
+pub fn of(space: &Space<'_, '_>) -> Option<Vec<Item>> {
+    let is_loop = |dim: usize| {
+        let roles = space.roles.as_ref();
+        roles.is_some_and(|roles| roles.get(dim) == Some(&DimRole::Loop))
+    };
+    over(space, &is_loop)
+}
+
+/// The nests of a kernel some of whose dims are loops.
+pub fn over(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool) -> Option<Vec<Item>> {
+    let facts = Facts::of(space, is_loop);
     let roots = (0..space.ops.len())
         .filter(|position| facts.is_root[*position])
         .collect();
@@ -76,13 +87,8 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(space: &Space<'_, '_>) -> Self {
-        let is_loop = |dim: &usize| {
-            space
-                .roles
-                .as_ref()
-                .is_some_and(|roles| roles.get(*dim) == Some(&DimRole::Loop))
-        };
+    fn of(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool) -> Self {
+        let is_loop = |dim: &usize| is_loop(*dim);
         let mut facts = Self {
             is_root: Vec::new(),
             domain: Vec::new(),
@@ -135,7 +141,12 @@ impl Facts {
     }
 
     /// The items of a scope within the loops `open` that has to do `remaining`.
-    fn scope(&self, open: &DimSet, mut remaining: Vec<usize>, mut available: BTreeSet<usize>) -> Vec<Item> {
+    fn scope(
+        &self,
+        open: &DimSet,
+        mut remaining: Vec<usize>,
+        mut available: BTreeSet<usize>,
+    ) -> Option<Vec<Item>> {
         let mut items = Vec::new();
         while !remaining.is_empty() {
             let (direct, rest): (Vec<_>, Vec<_>) = remaining.iter().partition(|root| {
@@ -152,11 +163,7 @@ impl Facts {
                 remaining = rest;
                 continue;
             }
-            let Some(nest) = self.nest(open, &remaining, &available) else {
-                // What is left waits for a result that no loop computes: the body's order rules it out.
-                return items;
-            };
-            let (dim, group) = nest;
+            let (dim, group) = self.nest(open, &remaining, &available)?;
             let hoisted = group
                 .iter()
                 .flat_map(|root| self.needs(*root, &available).1)
@@ -171,12 +178,29 @@ impl Facts {
                 .copied()
                 .filter(|root| self.reduced[*root].contains(&dim))
                 .collect();
-            let body = self.scope(&inside, group.clone(), available.clone());
+            let body = self.scope(&inside, group.clone(), available.clone())?;
             items.push(Item::Loop(Nest { dim, carried, body }));
-            available.extend(group.iter().filter(|root| self.reduced[**root].is_disjoint(open)));
-            remaining = rest.into_iter().filter(|root| !group.contains(root)).collect();
+            let outlives = |root: &&usize| {
+                self.reduced[**root].is_disjoint(open) && !self.kept(**root, open).contains(&dim)
+            };
+            available.extend(group.iter().filter(outlives));
+            let left = remaining.into_iter().filter(|root| !group.contains(root));
+            remaining = self.with_needs(left.collect(), &available);
         }
-        items
+        Some(items)
+    }
+
+    /// Roots, and the roots that they need and that are not there: also those that a loop has computed for itself alone.
+    fn with_needs(&self, mut roots: BTreeSet<usize>, available: &BTreeSet<usize>) -> Vec<usize> {
+        let mut open = roots.iter().copied().collect::<Vec<_>>();
+        while let Some(root) = open.pop() {
+            for needed in self.needs(root, available).0 {
+                if roots.insert(needed) {
+                    open.push(needed);
+                }
+            }
+        }
+        roots.into_iter().collect()
     }
 
     /// Whether an op may be computed once for all steps of the loops inside `open`.
@@ -184,22 +208,35 @@ impl Facts {
         self.domain[op].is_subset(open) && self.needs(op, available).0.is_empty()
     }
 
-    /// The next loop of a scope, and the roots that share it.
+    /// The next loop of a scope, and the roots that share it: of those that could begin, the first whose loop completes
+    /// something.
     fn nest(
         &self,
         open: &DimSet,
         remaining: &[usize],
         available: &BTreeSet<usize>,
     ) -> Option<(usize, Vec<usize>)> {
-        let first = remaining
-            .iter()
-            .copied()
-            .find(|root| self.needs(*root, available).0.is_empty())?;
-        let kept = self.kept(first, open);
-        let dim = match kept.first() {
-            Some(dim) => *dim,
-            None => *(&self.domain[first] - open).first()?,
-        };
+        let firsts = remaining.iter().copied();
+        let mut firsts = firsts.filter(|root| self.needs(*root, available).0.is_empty());
+        firsts.find_map(|first| {
+            let kept = self.kept(first, open);
+            let dim = match kept.first() {
+                Some(dim) => *dim,
+                None => *(&self.domain[first] - open).first()?,
+            };
+            let group = self.group(dim, open, remaining, available);
+            (!group.is_empty()).then_some((dim, group))
+        })
+    }
+
+    /// The roots that share a loop over `dim`.
+    fn group(
+        &self,
+        dim: usize,
+        open: &DimSet,
+        remaining: &[usize],
+        available: &BTreeSet<usize>,
+    ) -> Vec<usize> {
         let mut group = Vec::<usize>::new();
         for root in remaining.iter().copied() {
             let kept = self.kept(root, open);
@@ -209,7 +246,17 @@ impl Facts {
                 group.push(root);
             }
         }
-        Some((dim, group))
+        // What varies over the loop and is needed outside of it alone is computed there.
+        let needs = |root: usize, needed: usize| self.needs(root, available).0.contains(&needed);
+        while let Some(misplaced) = group.iter().position(|root| {
+            let mut others = remaining.iter().filter(|other| needs(**other, *root)).peekable();
+            self.kept(*root, open).contains(&dim)
+                && others.peek().is_some()
+                && others.all(|other| !group.contains(other))
+        }) {
+            group.remove(misplaced);
+        }
+        group
     }
 }
 
@@ -236,7 +283,7 @@ mod tests {
         let module = Module::parse(&context, text)?;
         let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
         let space = Space::of(KernelOp::from_op(kernel)?).ok()?;
-        Some(print(&space, &of(&space)))
+        Some(of(&space).map_or("none".to_owned(), |items| print(&space, &items)))
     }
 
     fn print(space: &Space<'_, '_>, items: &[Item]) -> String {
@@ -344,6 +391,37 @@ mod tests {
             nests(text).as_deref(),
             Some("1[0]{0[1]{read reduce} write} 0[0]{1[1]{read reduce} write}")
         );
+    }
+
+    #[test]
+    fn what_varies_over_a_loop_is_computed_where_it_is_needed() {
+        // The second reduction is over the loop that the first one's result varies over: the write waits for it.
+        let text = "norm.kernel @k(%x: memref<64x8xf32>, %w: memref<8xf32>, %y: memref<64x8xf32>)
+               space(%c = 64 : loop, %m = 8 : loop) {
+             %0 = norm.read %x[%c, %m] : memref<64x8xf32>
+             %1 = norm.read %w[%m] : memref<8xf32>
+             %2 = norm.reduce max %0 over(%c) : f32
+             %3 = norm.reduce add %1 over(%m) : f32
+             %4 = arith.mulf %2, %3 : f32
+             norm.write %4, %y[%c, %m] : memref<64x8xf32>
+           }";
+        assert_eq!(
+            nests(text).as_deref(),
+            Some("1[1]{read reduce} 1[0]{0[1]{read reduce} 0[0]{write}}")
+        );
+    }
+
+    #[test]
+    fn loops_do_not_go_around_each_other() {
+        let text = "norm.kernel @k(%x: memref<64x8xf32>, %y: memref<64x8xf32>)
+               space(%c = 64 : loop, %m = 8 : loop) {
+             %0 = norm.read %x[%c, %m] : memref<64x8xf32>
+             %1 = norm.reduce add %0 over(%c) : f32
+             %2 = norm.reduce add %0 over(%m) : f32
+             %3 = arith.addf %1, %2 : f32
+             norm.write %3, %y[%c, %m] : memref<64x8xf32>
+           }";
+        assert_eq!(nests(text).as_deref(), Some("none"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole, HandOut, Level, R
 use super::mapping::{Factor, Mapping};
 use crate::{
     kernel::{
+        nests,
         space::Space,
         space_rewrite::{NewDim, NewSpace},
     },
@@ -215,6 +216,12 @@ fn check_applied(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason>
         )));
     }
     check_kept(space, mapping)?;
+    if nests::over(space, &|dim| has_steps(space, mapping, dim)).is_none() {
+        return Err(Reason::unsupported(
+            "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
+             one of these dims in a loop",
+        ));
+    }
     let held = mapping.registers();
     if held > ELEMENTS_PER_THREAD || held.saturating_mul(space.ops.len() as i64) > UNROLLED_OPS {
         return Err(Reason::unsupported(format!(
@@ -235,14 +242,7 @@ fn check_kept(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
         let Some(reduce) = ReduceOp::from_op(space.ops[crossing.reduction]) else {
             continue;
         };
-        let is_looped = |dim: &&usize| {
-            let factors = &mapping.spread[**dim];
-            let has_steps = |position: usize| {
-                factors[position].level == Level::Loop
-                    && !is_one_step(space, mapping, **dim, &factors[position])
-            };
-            (0..factors.len()).any(has_steps)
-        };
+        let is_looped = |dim: &&usize| has_steps(space, mapping, **dim);
         let dims = access.dims();
         let reduced = space.dims_reduced_by(reduce);
         if let Some(dim) = reduced.intersection(&dims).find(is_looped)
@@ -271,6 +271,15 @@ fn is_one_step(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, factor: &Fa
             most.is_some_and(|most| (1..=sized).contains(&most))
         }
     }
+}
+
+/// Whether a dim passes in a loop, unless that is known to have one step.
+fn has_steps(space: &Space<'_, '_>, mapping: &Mapping, dim: usize) -> bool {
+    let factors = &mapping.spread[dim];
+    let has_steps = |position: usize| {
+        factors[position].level == Level::Loop && !is_one_step(space, mapping, dim, &factors[position])
+    };
+    (0..factors.len()).any(has_steps)
 }
 
 /// The size of a factor of a dim; `None` where only the run knows.

@@ -55,7 +55,11 @@ pub(super) fn translate<'c: 'a, 'a>(
     tiles: &Tiles<'c>,
     entry: BlockRef<'c, 'a>,
 ) -> Result<(), PassError<'c>> {
-    let items = nests::of(space);
+    let items = nests::of(space).ok_or_else(|| {
+        let message = "loops that would have to go around each other; supported: a reduction's result that is needed at points \
+                       of the loops around it";
+        Diagnostic::unsupported(space.location(), message)
+    })?;
     let occurrences = nests::occurrences(&items, space.ops.len());
     let mut body = Body {
         space,
