@@ -39,6 +39,8 @@ const STEPS: &[Step] = &[
             "norm-select-schedule{target=$target schedule=$schedule absent=true by-size=$by-size assembled=$assembled explain=$explain}",
             "norm-dispatch-schedules",
             "norm-split-reductions",
+            // Reductions that are in one of two kernels now leave dims in the other over which nothing is reduced.
+            "norm-split-outputs",
             // The kernels that combine partial results have no schedule yet, and nothing splits them again. Only now does the
             // module have all kernels that a schedule may be given to by name.
             "norm-select-schedule{target=$target schedule=$named assembled=$assembled explain=$explain splits=false}",
@@ -175,7 +177,7 @@ mod tests {
         assert_eq!(
             textual(Level::Kernel, Level::Scheduled, &options),
             "norm-split-outputs,norm-select-schedule{target=sm_90a},norm-dispatch-schedules,norm-split-reductions,\
-             norm-select-schedule{target=sm_90a splits=false}"
+             norm-split-outputs,norm-select-schedule{target=sm_90a splits=false}"
         );
         options.schedules = vec![
             "#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>".to_owned(),
@@ -185,7 +187,7 @@ mod tests {
             textual(Level::Kernel, Level::Scheduled, &options),
             "norm-split-outputs,norm-select-schedule{target=sm_90a \
              schedule={#norm.schedule<spread = [[grid], [lane(8), vector(8)]]>; f_0_finish=#norm.schedule<spread = [[grid]]>} \
-             absent=true},norm-dispatch-schedules,norm-split-reductions,norm-select-schedule{target=sm_90a \
+             absent=true},norm-dispatch-schedules,norm-split-reductions,norm-split-outputs,norm-select-schedule{target=sm_90a \
              schedule={f_0_finish=#norm.schedule<spread = [[grid]]>} splits=false}"
         );
     }

@@ -87,3 +87,23 @@ norm.kernel @dead(%x: memref<?x8xf32>, %w: memref<8xf32>, %y: memref<8xf32>) spa
   %2 = norm.read %w[%n] : memref<8xf32>
   norm.write %2, %y[%n] : memref<8xf32>
 }
+
+// -----
+
+// A schedule spreads the dims that each kernel has, and guards are over them.
+// CHECK-LABEL: norm.kernel @scheduled(
+// CHECK-SAME: space(%m = dim(%x, 0), %a = 4, %n = 8) where(%a * 8 + %n < 31)
+// CHECK-SAME: spread = {{\[\[}}grid], [loop], [lane(8)]]
+// CHECK: norm.kernel @scheduled_0(
+// CHECK-SAME: space(%a = 4, %n = 8) where(%a * 8 + %n < 31)
+// CHECK-SAME: spread = {{\[\[}}loop], [lane(8)]]
+norm.kernel @scheduled(%x: memref<?x31xf32>, %w: memref<31xf32>, %y: memref<?xf32>, %z: memref<f32>)
+    space(%m = dim(%x, 0), %a = 4, %n = 8) where(%a * 8 + %n < 31)
+    schedule(#norm.schedule<spread = [[grid], [loop], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %a * 8 + %n] : memref<?x31xf32>
+  %1 = norm.reduce add %0 over(%a, %n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+  %2 = norm.read %w[%a * 8 + %n] : memref<31xf32>
+  %3 = norm.reduce add %2 over(%a, %n) : f32
+  norm.write %3, %z[] : memref<f32>
+}

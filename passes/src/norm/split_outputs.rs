@@ -4,12 +4,12 @@
 //! not write such an output at all where one of the others has no points, and would write it many times over where it
 //! has several. In a kernel of its own the output is written once, always. The values of such a write depend on nothing
 //! that varies over the dims it leaves out, because no reduction is over them: what is split off is a program of its own,
-//! and only what is uniform over those dims is computed twice.
+//! and only what is uniform over those dims is computed twice. A kernel's schedule loses those dims with it.
 
 use std::collections::BTreeSet;
 
 use melior::ir::{
-    AffineMap, BlockLike, OperationRef,
+    AffineExpr, AffineMap, BlockLike, OperationRef,
     attribute::{FlatSymbolRefAttribute, StringAttribute},
     operation::{Operation, OperationLike},
 };
@@ -25,10 +25,12 @@ use crate::{
         space::{DimSet, Space},
     },
     mlir::{
+        affine::{Leaf, substitute},
         builder::Builder,
         pass::{PassContext, PassError, PassResult},
         values, walk,
     },
+    schedule::mapping::Mapping,
     table::{NormSplitOutputs, NormSplitOutputsStatistic},
 };
 
@@ -39,7 +41,7 @@ pub(crate) fn run<'c>(
     for kernel in walk::named(module, KernelOp::NAME)
         .into_iter()
         .filter_map(KernelOp::from_op)
-        .filter(|kernel| kernel.roles().is_none() && kernel.guards().is_none())
+        .filter(|kernel| kernel.roles().is_none())
     {
         // A reduction that no output needs ranges over nothing that counts.
         drop_dead(kernel)?;
@@ -71,6 +73,12 @@ fn dims_left_out<'c>(space: &Space<'c, '_>) -> Result<Vec<DimSet>, PassError<'c>
     let has_points = |dim: usize| space.extent_bounds(dim).least > 0;
     let grid = (0..space.dims.len())
         .filter(|dim| !reduced.contains(dim) && !has_points(*dim))
+        .collect::<DimSet>();
+    // A dim with a guard is part of one that is reduced.
+    let guards = space.guards.as_flattened();
+    let grid = grid
+        .into_iter()
+        .filter(|dim| !guards.iter().any(|side| side.is_function_of_dim(*dim)))
         .collect::<DimSet>();
     let writes = space.accesses()?.into_iter().filter(|access| access.is_write);
     Ok(writes.map(|write| &grid - &write.dims()).collect())
@@ -105,10 +113,41 @@ fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet)
     if dims.is_empty() {
         return Ok(());
     }
-    let remaining = (0..space.dims.len()).filter(|dim| !dims.contains(dim));
-    let extents = remaining.map(|dim| space.extents[dim]).collect::<Vec<_>>();
+    let remaining = (0..space.dims.len())
+        .filter(|dim| !dims.contains(dim))
+        .collect::<Vec<_>>();
+    let extents = remaining
+        .iter()
+        .map(|dim| space.extents[*dim])
+        .collect::<Vec<_>>();
     let extents = AffineMap::new(b.context(), 0, space.sizes.len(), &extents);
     b.set_attribute(kernel.op(), "extents", affine_map_attribute(extents));
+    if !space.guards.is_empty() {
+        let guards = space.guards.as_flattened().iter().map(|side| {
+            substitute(*side, &mut |leaf| match leaf {
+                Leaf::Dim(dim) => {
+                    // A dim that is left out has no guard.
+                    let position = remaining.iter().position(|kept| *kept == dim);
+                    AffineExpr::dim(b.context(), position.unwrap_or(0))
+                }
+                Leaf::Symbol(symbol) => AffineExpr::symbol(b.context(), symbol),
+            })
+        });
+        let guards = guards.collect::<Vec<_>>();
+        let guards = AffineMap::new(b.context(), remaining.len(), space.sizes.len(), &guards);
+        b.set_attribute(kernel.op(), "guards", affine_map_attribute(guards));
+    }
+    if let Some(schedule) = kernel.schedule() {
+        let mut mapping = Mapping::of(schedule);
+        let spread = remaining
+            .iter()
+            .filter_map(|dim| mapping.spread.get(*dim).cloned());
+        mapping.spread = spread.collect();
+        let schedule = mapping
+            .attribute(kernel.op().location())
+            .ok_or(PassError::Reported)?;
+        b.set_attribute(kernel.op(), "schedule", schedule.into());
+    }
     let block = walk::entry_block(kernel.op())?;
     let first_dim = space.buffers.len() + space.scalars.len();
     for dim in dims.iter().rev() {
