@@ -419,17 +419,111 @@ norm.kernel @rms_norm_gradient_1(%partial: memref<132x4096xf32>, %dw: memref<409
 
 // The host function launches both on one stream, and owns the workspace between them.
 // CHECK-LABEL: func.func @rms_norm_backward
-// CHECK: %[[PARTIAL:.*]] = memref.alloc() : memref<132x4096xf32>
+// CHECK: %[[PARTIAL:.*]] = memref.alloc() {{{.*}}norm.scratch} : memref<132x4096xf32>
 // CHECK: norm.launch @rms_norm_gradient_0({{.*}}, %[[PARTIAL]])
 // CHECK: norm.launch @rms_norm_gradient_1(%[[PARTIAL]], %{{.*}})
 func.func @rms_norm_backward(%x: memref<?x4096xbf16> {norm.name = "x"}, %w: memref<4096xbf16> {norm.name = "w"},
                              %rstd: memref<?xf32> {norm.name = "rstd"}, %dy: memref<?x4096xbf16> {norm.name = "dy"},
                              %dx: memref<?x4096xbf16> {norm.name = "dx", norm.output},
                              %dw: memref<4096xbf16> {norm.name = "dw", norm.output}) {
-  %partial = memref.alloc() : memref<132x4096xf32>
+  %partial = memref.alloc() {alignment = 256 : i64, norm.name = "partial", norm.scratch} : memref<132x4096xf32>
   norm.launch @rms_norm_gradient_0(%x, %w, %rstd, %dy, %dx, %partial)
       : memref<?x4096xbf16>, memref<4096xbf16>, memref<?xf32>, memref<?x4096xbf16>, memref<?x4096xbf16>, memref<132x4096xf32>
   norm.launch @rms_norm_gradient_1(%partial, %dw) : memref<132x4096xf32>, memref<4096xbf16>
-  memref.dealloc %partial : memref<132x4096xf32>
+  return
+}
+
+//===----------------------------------------------------------------------===//
+// Host functions of the above, which test/pipeline/hard-cases.test compiles and runs
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: func.func @layer_norm_welford_host
+func.func @layer_norm_welford_host(%x: memref<?x8192xbf16> {norm.name = "x"}, %g: memref<8192xbf16> {norm.name = "g"}, %b: memref<8192xbf16> {norm.name = "b"}, %y: memref<?x8192xbf16> {norm.name = "y", norm.output}) {
+  norm.launch @layer_norm_welford(%x, %g, %b, %y)
+      : memref<?x8192xbf16>, memref<8192xbf16>, memref<8192xbf16>, memref<?x8192xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @online_softmax_host
+func.func @online_softmax_host(%x: memref<?x50257xbf16> {norm.name = "x"}, %y: memref<?x50257xbf16> {norm.name = "y", norm.output}) {
+  norm.launch @online_softmax(%x, %y)
+      : memref<?x50257xbf16>, memref<?x50257xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @rms_norm_gradient_host
+func.func @rms_norm_gradient_host(%x: memref<?x4096xbf16> {norm.name = "x"}, %w: memref<4096xbf16> {norm.name = "w"}, %rstd: memref<?xf32> {norm.name = "rstd"}, %dy: memref<?x4096xbf16> {norm.name = "dy"}, %dx: memref<?x4096xbf16> {norm.name = "dx", norm.output}, %dw: memref<4096xf32> {norm.name = "dw", norm.output}) {
+  norm.launch @rms_norm_gradient(%x, %w, %rstd, %dy, %dx, %dw)
+      : memref<?x4096xbf16>, memref<4096xbf16>, memref<?xf32>, memref<?x4096xbf16>, memref<?x4096xbf16>, memref<4096xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @group_norm_nhwc_host
+func.func @group_norm_nhwc_host(%x: memref<?x4096x512xbf16> {norm.name = "x"}, %w: memref<512xbf16> {norm.name = "w"}, %bias: memref<512xbf16> {norm.name = "bias"}, %y: memref<?x4096x512xbf16> {norm.name = "y", norm.output}) {
+  norm.launch @group_norm_nhwc(%x, %w, %bias, %y)
+      : memref<?x4096x512xbf16>, memref<512xbf16>, memref<512xbf16>, memref<?x4096x512xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @quantize_transposed_host
+func.func @quantize_transposed_host(%x: memref<4096x?xbf16> {norm.name = "x"}, %values: memref<?x4096xf8E4M3FN> {norm.name = "values", norm.output}, %scales: memref<?x128xf8E8M0FNU> {norm.name = "scales", norm.output}) {
+  norm.launch @quantize_transposed(%x, %values, %scales)
+      : memref<4096x?xbf16>, memref<?x4096xf8E4M3FN>, memref<?x128xf8E8M0FNU>
+  return
+}
+
+// CHECK-LABEL: func.func @add_rms_norm_fp8_host
+func.func @add_rms_norm_fp8_host(%x: memref<?x4096xbf16> {norm.name = "x"}, %residual: memref<?x4096xbf16> {norm.name = "residual"}, %w: memref<4096xbf16> {norm.name = "w"}, %sum: memref<?x4096xbf16> {norm.name = "sum", norm.output}, %y: memref<?x4096xf8E4M3FN> {norm.name = "y", norm.output}, %scales: memref<?xf32> {norm.name = "scales", norm.output}) {
+  norm.launch @add_rms_norm_fp8(%x, %residual, %w, %sum, %y, %scales)
+      : memref<?x4096xbf16>, memref<?x4096xbf16>, memref<4096xbf16>, memref<?x4096xbf16>, memref<?x4096xf8E4M3FN>, memref<?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @cross_entropy_host
+func.func @cross_entropy_host(%x: memref<?x32000xbf16> {norm.name = "x"}, %labels: memref<?xi64> {norm.name = "labels"}, %loss: memref<?xf32> {norm.name = "loss", norm.output}) {
+  norm.launch @cross_entropy(%x, %labels, %loss)
+      : memref<?x32000xbf16>, memref<?xi64>, memref<?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @qk_norm_rotate_half_host
+func.func @qk_norm_rotate_half_host(%x: memref<?x32x128xbf16> {norm.name = "x"}, %w: memref<128xbf16> {norm.name = "w"}, %cos: memref<?x64xf32> {norm.name = "cos"}, %sin: memref<?x64xf32> {norm.name = "sin"}, %y: memref<?x32x128xbf16> {norm.name = "y", norm.output}) {
+  norm.launch @qk_norm_rotate_half(%x, %w, %cos, %sin, %y)
+      : memref<?x32x128xbf16>, memref<128xbf16>, memref<?x64xf32>, memref<?x64xf32>, memref<?x32x128xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @variance_and_amax_host
+func.func @variance_and_amax_host(%x: memref<?x4096xf32> {norm.name = "x"}, %var: memref<?xf32> {norm.name = "var", norm.output}, %amax: memref<?xf32> {norm.name = "amax", norm.output}) {
+  norm.launch @variance_and_amax(%x, %var, %amax)
+      : memref<?x4096xf32>, memref<?xf32>, memref<?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @cluster_of_4_host
+func.func @cluster_of_4_host(%x: memref<?x131072xbf16> {norm.name = "x"}, %y: memref<?x131072xbf16> {norm.name = "y", norm.output}) {
+  norm.launch @cluster_of_4(%x, %y)
+      : memref<?x131072xbf16>, memref<?x131072xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @cluster_with_short_share_host
+func.func @cluster_with_short_share_host(%x: memref<?x131071xbf16> {norm.name = "x"}, %s: memref<?xf32> {norm.name = "s", norm.output}) {
+  norm.launch @cluster_with_short_share(%x, %s)
+      : memref<?x131071xbf16>, memref<?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @looped_softmax_host
+func.func @looped_softmax_host(%x: memref<?x50257xbf16> {norm.name = "x"}, %y: memref<?x50257xbf16> {norm.name = "y", norm.output}) {
+  norm.launch @looped_softmax(%x, %y)
+      : memref<?x50257xbf16>, memref<?x50257xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @rms_norm_gradient_0_host
+func.func @rms_norm_gradient_0_host(%x: memref<?x4096xbf16> {norm.name = "x"}, %w: memref<4096xbf16> {norm.name = "w"}, %rstd: memref<?xf32> {norm.name = "rstd"}, %dy: memref<?x4096xbf16> {norm.name = "dy"}, %dx: memref<?x4096xbf16> {norm.name = "dx", norm.output}, %partial: memref<132x4096xf32> {norm.name = "partial", norm.output}) {
+  norm.launch @rms_norm_gradient_0(%x, %w, %rstd, %dy, %dx, %partial)
+      : memref<?x4096xbf16>, memref<4096xbf16>, memref<?xf32>, memref<?x4096xbf16>, memref<?x4096xbf16>, memref<132x4096xf32>
   return
 }
