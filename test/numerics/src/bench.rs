@@ -6,8 +6,9 @@ use norma_bundle::Element::BF16;
 use norma_oracle::{Fill, memory};
 use norma_simulator::Options;
 
-use crate::case::{Layout, Op, Program, Run, Schedule};
+use crate::case::{Case, Layout, Op, Program, Run, Schedule};
 use crate::check::{self, Failure};
+use crate::trial::Trial;
 
 /// How often the kernel is run.
 const RUNS: u32 = 10;
@@ -39,18 +40,20 @@ pub fn report() -> Result<String, Failure> {
             ..Schedule::default()
         }),
     };
-    let start = Instant::now();
-    let bundle = check::compile(&program)?;
-    let compiling = start.elapsed();
-    let one = Run {
+    let run = Run {
         rows: 4,
         fill: Fill::Normal,
         seed: 0,
         seeds: 1,
     };
-    check::run(&bundle, &program, &one)?;
-    let problem = check::problem(&bundle, &program, &one)?;
-    let inputs = memory::inputs(&problem, one.fill, one.seed);
+    let (fill, seed) = (run.fill, run.seed);
+    let one = Trial::from(Case { program, run });
+    let start = Instant::now();
+    let bundle = check::compile(&one)?;
+    let compiling = start.elapsed();
+    check::run(&bundle, &one)?;
+    let problem = check::problem(&bundle, &one)?;
+    let inputs = memory::inputs(&problem, fill, seed);
     let mut times = Vec::new();
     let mut instructions = 0;
     for seed in 0..RUNS {

@@ -8,11 +8,15 @@ use norma_compiler::compile::{Input, Outcome};
 use norma_compiler::target::SM_90A;
 use norma_compiler::{CompileOptions, Kind};
 use norma_oracle::Problem;
-use norma_sim::judge::{Request, judge};
+use norma_sim::judge::judge;
 use norma_sim::{Bundle, Error, Judgement};
 
-use crate::case::{Case, Layout, Program, Run};
-use crate::source;
+use crate::case::{Layout, Program, Run};
+use crate::source::FUNCTION;
+use crate::trial::Trial;
+
+/// Bytes of simulated memory: what the case of the farthest offsets takes, and some.
+const MEMORY: u64 = 3 << 30;
 
 /// Why a case did not pass.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +34,9 @@ pub enum Stage {
     Unsupported,
     /// The program does not compile.
     Compile,
-    /// It ran, or could not.
+    /// It compiled, and the launcher refuses the run.
+    Refused,
+    /// It ran.
     Run,
 }
 
@@ -52,17 +58,17 @@ pub struct Bindings {
     pub strides: BTreeMap<String, i64>,
 }
 
-/// Compiles a program.
+/// Compiles a trial's program.
 ///
 /// # Errors
 /// What the compiler says.
-pub fn compile(program: &Program) -> Result<Bundle, Failure> {
+pub fn compile(trial: &Trial) -> Result<Bundle, Failure> {
     let options = CompileOptions {
-        schedule: program.schedule_text(),
+        schedule: trial.schedule(),
         ..CompileOptions::new(&SM_90A)
     };
     let mut outcome = Outcome::default();
-    let text = source::text(program);
+    let text = trial.text();
     let input = Input {
         name: "case.mlir",
         text: &text,
@@ -84,7 +90,7 @@ pub fn compile(program: &Program) -> Result<Bundle, Failure> {
     })
 }
 
-/// The sizes and strides that a run binds.
+/// The sizes and strides that a run over rows binds.
 pub fn bindings(function: &Function, program: &Program, run: &Run) -> Bindings {
     let sizes = function.size_symbols().into_iter();
     let mut bindings = Bindings {
@@ -111,8 +117,12 @@ pub fn bindings(function: &Function, program: &Program, run: &Run) -> Bindings {
 ///
 /// # Errors
 /// What the simulator found, or how the results are wrong.
-pub fn run(bundle: &Bundle, program: &Program, run: &Run) -> Result<Judgement, Failure> {
-    let (_, judgement) = judge_with(bundle, program, run, norma_simulator::Options::default())?;
+pub fn run(bundle: &Bundle, trial: &Trial) -> Result<Judgement, Failure> {
+    let options = norma_simulator::Options {
+        byte_limit: MEMORY,
+        ..norma_simulator::Options::default()
+    };
+    let (_, judgement) = judge_with(bundle, trial, options)?;
     match judgement.passed() {
         true => Ok(judgement),
         false => Err(Failure::new(describe(&judgement))),
@@ -125,12 +135,11 @@ pub fn run(bundle: &Bundle, program: &Program, run: &Run) -> Result<Judgement, F
 /// A program that cannot be run.
 pub fn judge_with<'a>(
     bundle: &'a Bundle,
-    program: &Program,
-    run: &Run,
+    trial: &Trial,
     options: norma_simulator::Options,
 ) -> Result<(Problem<'a>, Judgement), Failure> {
-    let problem = problem(bundle, program, run)?;
-    let request = request(run, options);
+    let problem = problem(bundle, trial)?;
+    let request = trial.request(options);
     let judgement = judge(bundle, &problem, &request, &mut |_, _| ()).map_err(refused)?;
     Ok((problem, judgement))
 }
@@ -139,41 +148,33 @@ pub fn judge_with<'a>(
 ///
 /// # Errors
 /// A program that is not the one of a case.
-pub fn problem<'a>(bundle: &'a Bundle, program: &Program, run: &Run) -> Result<Problem<'a>, Failure> {
+pub fn problem<'a>(bundle: &'a Bundle, trial: &Trial) -> Result<Problem<'a>, Failure> {
     let function = bundle
         .manifest
-        .function(Some(source::FUNCTION))
+        .function(Some(FUNCTION))
         .map_err(|error| Failure::new(format!("cannot be run: {error}")))?;
     if function.definition.is_none() {
         return Err(Failure::new("the function has no definition".to_owned()));
     }
-    let Bindings { sizes, strides } = bindings(function, program, run);
+    let Bindings { sizes, strides } = trial.bindings(function);
     Problem::new(function, sizes, strides, BTreeMap::new()).map_err(|error| refused(error.into()))
-}
-
-/// A run with the simulator's options.
-pub fn request(run: &Run, options: norma_simulator::Options) -> Request {
-    Request {
-        fill: run.fill,
-        seed: run.seed,
-        seeds: run.seeds,
-        rows_checked: 0,
-        options,
-    }
 }
 
 /// The failure of a program that cannot be run.
 pub fn refused(error: Error) -> Failure {
-    Failure::new(format!("cannot be run: {error}"))
+    Failure {
+        stage: Stage::Refused,
+        why: format!("cannot be run: {error}"),
+    }
 }
 
-/// Compiles a case and runs it.
+/// Compiles a trial and runs it.
 ///
 /// # Errors
 /// As [`compile`] and [`run`].
-pub fn check(case: &Case) -> Result<(), Failure> {
-    let bundle = compile(&case.program)?;
-    run(&bundle, &case.program, &case.run).map(drop)
+pub fn check(trial: &Trial) -> Result<(), Failure> {
+    let bundle = compile(trial)?;
+    run(&bundle, trial).map(drop)
 }
 
 fn describe(judgement: &Judgement) -> String {

@@ -7,29 +7,28 @@ use std::path::Path;
 
 use norma_oracle::Fill;
 
-use crate::case::Case;
 use crate::check::Bindings;
-use crate::source;
+use crate::trial::Trial;
 
 /// Writes a case's program into a folder and gives the command line that runs it.
 ///
 /// # Errors
 /// The folder cannot be made or written.
-pub fn write(case: &Case, bindings: &Bindings, folder: &Path, name: &str) -> io::Result<String> {
+pub fn write(case: &Trial, bindings: &Bindings, folder: &Path, name: &str) -> io::Result<String> {
     fs::create_dir_all(folder)?;
     let path = folder.join(format!("{name}.mlir"));
-    fs::write(&path, format!("// {case}\n{}", source::text(&case.program)))?;
+    fs::write(&path, format!("// {case}\n{}", case.text()))?;
     let mut command = format!("norma-sim {}{}", path.display(), arguments(case, bindings));
-    if let Some(schedule) = case.program.schedule_text() {
+    if let Some(schedule) = case.schedule() {
         // Writing to a string does not fail.
         let _ = write!(command, " --schedule '{schedule}'");
     }
-    let _ = write!(command, " --seeds {}", case.run.seeds);
+    let _ = write!(command, " --seeds {}", case.seeds().1);
     Ok(command)
 }
 
 /// The arguments that say what a compiled case runs on, the same for `norma-sim` and `norma-run`; they begin with a blank.
-pub fn arguments(case: &Case, bindings: &Bindings) -> String {
+pub fn arguments(case: &Trial, bindings: &Bindings) -> String {
     let mut command = String::new();
     for (name, size) in &bindings.sizes {
         let _ = write!(command, " --size {name}={size}");
@@ -37,13 +36,9 @@ pub fn arguments(case: &Case, bindings: &Bindings) -> String {
     for (name, stride) in &bindings.strides {
         let _ = write!(command, " --stride {name}={stride}");
     }
-    if case.run.fill != Fill::Normal {
-        let _ = write!(
-            command,
-            " --fill {}",
-            format!("{:?}", case.run.fill).to_lowercase()
-        );
+    if case.fill() != Fill::Normal {
+        let _ = write!(command, " --fill {}", format!("{:?}", case.fill()).to_lowercase());
     }
-    let _ = write!(command, " --seed {}", case.run.seed);
+    let _ = write!(command, " --seed {}", case.seeds().0);
     command
 }

@@ -18,9 +18,9 @@ use norma_simulator::program::Instruction;
 use rayon::prelude::*;
 
 use crate::Options;
-use crate::case::Case;
 use crate::check::{self, Failure, Stage};
-use crate::{command, source, suite};
+use crate::trial::Trial;
+use crate::{command, suite};
 
 /// Writes a bundle for each case into `folder`, and `folder/runs`, one shell command per line, to be executed there.
 /// Each needs `$NORMA_RUN`, the launcher, and `$OUT`, where it leaves outputs and a report.
@@ -42,12 +42,12 @@ pub fn export(options: &Options, folder: &Path) -> io::Result<()> {
     fs::write(folder.join("runs"), runs)
 }
 
-fn export_case(number: usize, case: &Case, folder: &Path) -> io::Result<Option<String>> {
+fn export_case(number: usize, case: &Trial, folder: &Path) -> io::Result<Option<String>> {
     let options = CompileOptions {
-        schedule: case.program.schedule_text(),
+        schedule: case.schedule(),
         ..CompileOptions::new(&SM_90A)
     };
-    let text = source::text(&case.program);
+    let text = case.text();
     let input = Input {
         name: "case.mlir",
         text: &text,
@@ -66,7 +66,7 @@ fn export_case(number: usize, case: &Case, folder: &Path) -> io::Result<Option<S
     let Some(function) = bundle.manifest.functions.first() else {
         return Ok(None);
     };
-    let bindings = check::bindings(function, &case.program, &case.run);
+    let bindings = case.bindings(function);
     let mut line = format!("$NORMA_RUN {name}{}", command::arguments(case, &bindings));
     // Writing to a string does not fail.
     let _ = writeln!(
@@ -87,7 +87,7 @@ struct Comparison {
 /// bit for bit; false if something that is defined differs.
 pub fn compare(options: &Options, folder: &Path) -> bool {
     let cases = suite::cases(options);
-    let compared: Vec<(Case, Result<Comparison, Failure>)> = cases
+    let compared: Vec<(Trial, Result<Comparison, Failure>)> = cases
         .into_par_iter()
         .enumerate()
         .filter(|(number, _)| folder.join(number.to_string()).is_dir())
@@ -139,13 +139,13 @@ pub fn compare(options: &Options, folder: &Path) -> bool {
     failed == 0
 }
 
-fn compare_case(case: &Case, directory: &Path) -> Result<Comparison, Failure> {
-    let bundle = check::compile(&case.program)?;
+fn compare_case(case: &Trial, directory: &Path) -> Result<Comparison, Failure> {
+    let bundle = check::compile(case)?;
     let simulator = norma_simulator::Options {
         approximation: Approximation::Exact,
         ..norma_simulator::Options::default()
     };
-    let (problem, judgement) = check::judge_with(&bundle, &case.program, &case.run, simulator)?;
+    let (problem, judgement) = check::judge_with(&bundle, case, simulator)?;
     let agreements = outputs::compare(directory, &problem, &judgement.images).map_err(|error| Failure {
         stage: Stage::Run,
         why: error.to_string(),

@@ -8,12 +8,15 @@ mod case;
 mod check;
 mod command;
 mod device;
+mod draw;
 mod mutants;
 mod random;
 mod reduce;
 mod source;
+mod space;
 mod suite;
 mod table;
+mod trial;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,10 +45,10 @@ struct Options {
     /// The seed of the first drawn case; the others follow
     #[arg(long, global = true, default_value_t = 1)]
     seed: u64,
-    /// How many cases to draw; 300 where not given, 4000 with --long
+    /// How many cases to draw over rows, and how many over spaces; 300 where not given, 4000 with --long
     #[arg(long, global = true, value_name = "N")]
     drawn: Option<u64>,
-    /// How many failures to reduce and print in full; of others only the name is told
+    /// How many failures to reduce and print in full; others are told as they are
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_told: usize,
     /// Where programs that fail are written

@@ -15,9 +15,9 @@ use norma_sim::mutants::{self, Mutant};
 use norma_simulator::mutation::{Concern, Mutation};
 
 use crate::Options;
-use crate::case::{Case, Program};
 use crate::check::{self, Failure};
-use crate::{source, suite};
+use crate::suite;
+use crate::trial::Trial;
 
 /// Mutants caught, and all.
 type Count = (usize, usize);
@@ -64,11 +64,15 @@ pub fn run(options: &Options) -> bool {
     passed
 }
 
-fn cases(options: &Options) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
+fn cases(options: &Options) -> Vec<Trial> {
+    let rows = |case: &Trial| match case {
+        Trial::Rows(case) => case.run.rows,
+        Trial::Space(_) => 0,
+    };
+    let mut cases: Vec<Trial> = Vec::new();
     for case in suite::cases(options) {
-        match cases.iter_mut().find(|other| other.program == case.program) {
-            Some(other) if other.run.rows < case.run.rows => *other = case,
+        match cases.iter_mut().find(|other| other.is_same_program(&case)) {
+            Some(other) if rows(other) < rows(&case) => *other = case,
             Some(_) => {}
             None => cases.push(case),
         }
@@ -115,27 +119,27 @@ fn leave(folder: &Path, name: &str, text: &str) -> std::io::Result<()> {
 ///
 /// # Errors
 /// A case that does not compile or is wrong as it is.
-pub fn judge(case: &Case, concerns: &[Concern]) -> Result<(String, Vec<Mutant>), Failure> {
-    let (bundle, text) = compile(&case.program)?;
-    let problem = check::problem(&bundle, &case.program, &case.run)?;
-    let request = check::request(&case.run, norma_simulator::Options::default());
+pub fn judge(case: &Trial, concerns: &[Concern]) -> Result<(String, Vec<Mutant>), Failure> {
+    let (bundle, text) = compile(case)?;
+    let problem = check::problem(&bundle, case)?;
+    let request = case.request(norma_simulator::Options::default());
     let mutants =
         mutants::mutants(&bundle, &problem, &request, concerns, &|_, _| ()).map_err(check::refused)?;
     Ok((text, mutants))
 }
 
-/// A program's bundle, made from the text of its module.
-fn compile(program: &Program) -> Result<(Bundle, String), Failure> {
+/// A trial's bundle, made from the text of its module.
+fn compile(case: &Trial) -> Result<(Bundle, String), Failure> {
     let options = CompileOptions {
-        schedule: program.schedule_text(),
+        schedule: case.schedule(),
         ..CompileOptions::new(&SM_90A)
     };
     let mut outcome = Outcome::default();
     let input = Input {
         name: "case.mlir",
-        text: &source::text(program),
+        text: &case.text(),
     };
-    let definition = check::compile(program)?.manifest;
+    let definition = check::compile(case)?.manifest;
     let text = compile::lower(input, Level::Nvvm, &options, &mut outcome)
         .map_err(|error| check::refused(error.into()))?;
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -159,7 +163,7 @@ mod tests {
     use norma_simulator::Finding;
 
     use super::*;
-    use crate::case::{Keep, Op, Schedule};
+    use crate::case::{Case, Keep, Op, Schedule};
     use crate::table::{WEIGHTED, plain};
 
     fn scheduled(op: Op, columns: i64, schedule: Schedule) -> Case {
@@ -206,6 +210,7 @@ mod tests {
     }
 
     fn all_are_caught(case: &Case, fewest: usize) {
+        let case = &Trial::from(case.clone());
         let (text, mutants) = judge(case, &[Concern::Synchronization]).expect("a case that is right");
         assert!(mutants.len() >= fewest, "{case}: {} mutants", mutants.len());
         for mutant in &mutants {
@@ -273,8 +278,8 @@ mod tests {
     #[test]
     fn a_lane_that_a_mask_leaves_out_is_told_at_its_shuffle() {
         let case = scheduled(WEIGHTED, 64, Schedule::default());
-        let (_, mutants) =
-            judge(&case, &[Concern::Synchronization, Concern::Exchange]).expect("a case that is right");
+        let (_, mutants) = judge(&case.into(), &[Concern::Synchronization, Concern::Exchange])
+            .expect("a case that is right");
         assert!(
             mutants
                 .iter()

@@ -2,9 +2,9 @@
 
 use norma_bundle::Element::{self, BF16, F16, F32};
 use norma_oracle::Fill;
-use norma_oracle::fill::Random;
 
 use crate::case::{Case, Keep, Layout, Op, Program, Run, Schedule};
+use crate::draw::Draw;
 use crate::table::{EDGES, rows_of_some_ctas};
 
 /// The longest row.
@@ -12,7 +12,7 @@ const LONGEST: u64 = 6000;
 
 /// The case of a seed: the same always.
 pub fn case(seed: u64) -> Case {
-    let mut random = Draw(Random::new(seed));
+    let mut random = Draw::new(seed);
     let x = random.of(&[BF16, F16, F32]);
     let op = op(&mut random);
     let y = if random.one_in(3) {
@@ -47,23 +47,6 @@ pub fn case(seed: u64) -> Case {
             seed,
             seeds: 2,
         },
-    }
-}
-
-struct Draw(Random);
-
-impl Draw {
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.0.below(choices.len() as u64) as usize]
-    }
-
-    fn one_in(&mut self, count: u64) -> bool {
-        self.0.below(count) == 0
-    }
-
-    /// From 1 to `most`.
-    fn up_to(&mut self, most: u64) -> i64 {
-        1 + self.0.below(most) as i64
     }
 }
 

@@ -4,16 +4,17 @@ use norma_bundle::Element;
 use norma_oracle::Fill;
 
 use crate::case::{Case, Keep, Layout, Op, Schedule};
+use crate::trial::Trial;
 
 /// How many smaller cases are tried at most.
 const TRIES: usize = 400;
 
 /// The smallest case found that `fails`, which `case` does.
-pub fn reduce(case: Case, mut fails: impl FnMut(&Case) -> bool) -> Case {
+pub fn reduce(case: Trial, mut fails: impl FnMut(&Trial) -> bool) -> Trial {
     let mut smallest = case;
     let mut tries = 0;
     'again: loop {
-        for candidate in smaller(&smallest) {
+        for candidate in smallest.smaller() {
             if tries == TRIES {
                 return smallest;
             }
@@ -27,8 +28,8 @@ pub fn reduce(case: Case, mut fails: impl FnMut(&Case) -> bool) -> Case {
     }
 }
 
-/// Cases that are one step simpler, the largest steps first.
-fn smaller(case: &Case) -> Vec<Case> {
+/// Cases over rows that are one step simpler, the largest steps first.
+pub fn smaller(case: &Case) -> Vec<Case> {
     let mut all = Vec::new();
     let mut add = |change: &dyn Fn(&mut Case)| {
         let mut candidate = case.clone();
@@ -225,10 +226,18 @@ mod tests {
         found.unwrap()
     }
 
+    fn reduced(case: Case, mut fails: impl FnMut(&Case) -> bool) -> Case {
+        let fails = |trial: &Trial| matches!(trial, Trial::Rows(case) if fails(case));
+        match reduce(case.into(), fails) {
+            Trial::Rows(case) => case,
+            Trial::Space(_) => unreachable!("it stays a case over rows"),
+        }
+    }
+
     #[test]
     fn only_what_the_failure_needs_is_left() {
         let case = largest();
-        let smallest = reduce(case, |case| case.program.row() >= 100 && case.run.rows >= 2);
+        let smallest = reduced(case, |case| case.program.row() >= 100 && case.run.rows >= 2);
         assert_eq!(smallest.run.rows, 2);
         assert_eq!(smallest.program.row(), 100);
         assert_eq!(smallest.program.x, Element::F32);
@@ -246,13 +255,13 @@ mod tests {
 
     #[test]
     fn a_failure_that_nothing_mends_ends_at_one_element() {
-        let smallest = reduce(largest(), |_| true);
+        let smallest = reduced(largest(), |_| true);
         assert_eq!((smallest.run.rows, smallest.program.row()), (1, 1));
     }
 
     #[test]
     fn a_case_that_fails_alone_stays() {
         let case = largest();
-        assert_eq!(reduce(case.clone(), |candidate| *candidate == case), case);
+        assert_eq!(reduced(case.clone(), |candidate| *candidate == case), case);
     }
 }

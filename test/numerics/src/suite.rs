@@ -4,17 +4,20 @@ use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 
 use crate::Options;
-use crate::case::{Case, Program, Run};
 use crate::check::{self, Failure, Stage};
-use crate::{command, random, reduce, table};
+use crate::trial::Trial;
+use crate::{command, random, reduce, space, table};
 
-/// Drawn cases of an ordinary run, and of a long one.
+/// Drawn cases over rows, and as many over spaces, of an ordinary run, and of a long one.
 const DRAWN: [u64; 2] = [300, 4000];
+/// The share of the mappings drawn that must compile, in per cent: a draw of what no pass supports tests nothing.
+const SUPPORTED: usize = 60;
+/// How many mappings must be drawn for that share to mean something.
+const ENOUGH: usize = 50;
 
-/// A program and what it is run on, so that it is compiled once.
+/// Cases of one program, so that it is compiled once; one at least.
 struct Group {
-    program: Program,
-    runs: Vec<Run>,
+    cases: Vec<Trial>,
     is_drawn: bool,
 }
 
@@ -22,8 +25,8 @@ struct Group {
 enum Verdict {
     Passed,
     /// The compiler does not support what was drawn.
-    Refused,
-    Failed(Box<Case>, Failure),
+    Unsupported,
+    Failed(Failure),
 }
 
 /// Runs the suite; says whether all passed.
@@ -31,35 +34,50 @@ pub fn run(options: &Options) -> bool {
     let drawn = options.drawn.unwrap_or(DRAWN[usize::from(options.long)]);
     let groups = groups(options, drawn);
     if options.list {
-        for group in &groups {
-            for case in group.cases() {
-                println!("{case}");
-            }
+        for case in groups.iter().flat_map(|group| &group.cases) {
+            println!("{case}");
         }
         return true;
     }
-    let verdicts: Vec<Verdict> = groups
+    let verdicts: Vec<(&Trial, Verdict)> = groups
         .par_iter()
         .progress_with(bar(groups.len()))
         .flat_map_iter(judge)
         .collect();
 
-    let (mut passed, mut refused, mut failed) = (0, 0, 0);
-    for verdict in verdicts {
+    let (mut passed, mut unsupported, mut failed) = (0, 0, 0);
+    // Of the cases whose mapping was drawn.
+    let (mut mapped, mut supported) = (0, 0);
+    for (case, verdict) in &verdicts {
+        if matches!(case, Trial::Space(case) if case.mapping.is_some()) {
+            mapped += 1;
+            supported += usize::from(!matches!(verdict, Verdict::Unsupported));
+        }
         match verdict {
             Verdict::Passed => passed += 1,
-            Verdict::Refused => refused += 1,
-            Verdict::Failed(case, failure) => {
+            Verdict::Unsupported => unsupported += 1,
+            Verdict::Failed(failure) => {
                 failed += 1;
-                match failed <= options.max_told {
-                    true => tell(options, failed, &case, &failure),
-                    false => println!("failed: {case}"),
+                println!("failed: {case}");
+                if failed <= options.max_told {
+                    println!("{}", failure.why.trim_end());
+                    tell(options, failed, &smallest(case, failure));
+                } else {
+                    println!("{}", failure.why.lines().next().unwrap_or_default());
+                    tell(options, failed, case);
                 }
             }
         }
     }
+    if mapped >= ENOUGH && supported * 100 < mapped * SUPPORTED {
+        failed += 1;
+        println!(
+            "failed: of {mapped} mappings drawn {supported} are supported, expected {SUPPORTED}% of them"
+        );
+    }
     println!(
-        "numerics: {drawn} cases drawn from seed {}, {refused} of them unsupported",
+        "numerics: {drawn} cases over rows and as many over spaces drawn from seed {}, {unsupported} of them unsupported; \
+         {supported} of {mapped} mappings supported",
         options.seed
     );
     println!("numerics: {passed} passed, {failed} failed");
@@ -67,79 +85,82 @@ pub fn run(options: &Options) -> bool {
 }
 
 /// Every case that the options ask for, in one order always.
-pub fn cases(options: &Options) -> Vec<Case> {
+pub fn cases(options: &Options) -> Vec<Trial> {
     let drawn = options.drawn.unwrap_or(DRAWN[usize::from(options.long)]);
-    groups(options, drawn).iter().flat_map(Group::cases).collect()
+    let groups = groups(options, drawn).into_iter();
+    groups.flat_map(|group| group.cases).collect()
 }
 
 fn groups(options: &Options, drawn: u64) -> Vec<Group> {
+    let wanted = |case: &Trial| {
+        let filter = options.filter.as_ref();
+        filter.is_none_or(|filter| case.to_string().contains(filter.as_str()))
+    };
     let mut groups: Vec<Group> = Vec::new();
-    let table = table::cases(options.long).into_iter().map(|case| (case, false));
-    let drawn = (0..drawn).map(|number| (random::case(options.seed.wrapping_add(number)), true));
-    for (case, is_drawn) in table.chain(drawn) {
-        let wanted = |filter: &String| case.to_string().contains(filter.as_str());
-        if !options.filter.as_ref().is_none_or(wanted) {
-            continue;
-        }
-        match groups.iter_mut().find(|group| group.program == case.program) {
-            Some(group) => group.runs.push(case.run),
+    let rows = table::cases(options.long).into_iter().map(Trial::from);
+    let spaces = space::table::cases(options.long).into_iter();
+    for case in rows.chain(spaces.map(Trial::Space)).filter(wanted) {
+        match groups
+            .iter_mut()
+            .find(|group| group.cases[0].is_same_program(&case))
+        {
+            Some(group) => group.cases.push(case),
             None => groups.push(Group {
-                program: case.program,
-                runs: vec![case.run],
-                is_drawn,
+                cases: vec![case],
+                is_drawn: false,
             }),
         }
     }
+    let seed = |number: u64| options.seed.wrapping_add(number);
+    let rows = (0..drawn)
+        .into_par_iter()
+        .map(|number| Trial::from(random::case(seed(number))));
+    let spaces = (0..drawn)
+        .into_par_iter()
+        .map(|number| Trial::Space(space::draw::case(seed(number))));
+    let all: Vec<Trial> = rows.chain(spaces).filter(wanted).collect();
+    groups.extend(all.into_iter().map(|case| Group {
+        cases: vec![case],
+        is_drawn: true,
+    }));
     groups
 }
 
-impl Group {
-    fn cases(&self) -> impl Iterator<Item = Case> {
-        self.runs.iter().map(|run| Case {
-            program: self.program.clone(),
-            run: run.clone(),
-        })
-    }
-}
-
-fn judge(group: &Group) -> Vec<Verdict> {
-    let failed = |case: Case, failure: Failure| Verdict::Failed(Box::new(case), failure);
-    match check::compile(&group.program) {
+fn judge(group: &Group) -> Vec<(&Trial, Verdict)> {
+    let each =
+        |verdict: &dyn Fn(&Trial) -> Verdict| group.cases.iter().map(|case| (case, verdict(case))).collect();
+    match check::compile(&group.cases[0]) {
         Err(failure) if failure.stage == Stage::Unsupported && group.is_drawn => {
-            group.cases().map(|_| Verdict::Refused).collect()
+            each(&|_| Verdict::Unsupported)
         }
-        Err(failure) => group.cases().map(|case| failed(case, failure.clone())).collect(),
-        Ok(bundle) => group
-            .cases()
-            .map(|case| match check::run(&bundle, &case.program, &case.run) {
-                Ok(_) => Verdict::Passed,
-                Err(failure) => failed(case, failure),
-            })
-            .collect(),
+        Err(failure) => each(&|_| Verdict::Failed(failure.clone())),
+        Ok(bundle) => each(&|case| match check::run(&bundle, case) {
+            Ok(_) => Verdict::Passed,
+            Err(failure) => Verdict::Failed(failure),
+        }),
     }
 }
 
-/// Prints a failure: the case, the smallest one that fails too, and how to run that.
-fn tell(options: &Options, number: usize, case: &Case, failure: &Failure) {
-    println!("failed: {case}\n{}", failure.why.trim_end());
+/// The smallest case found that fails too, which is printed with how it fails.
+fn smallest(case: &Trial, failure: &Failure) -> Trial {
     // A smaller case that fails at another stage is another failure.
     let smallest = reduce::reduce(case.clone(), |case| {
         check::check(case).is_err_and(|smaller| smaller.stage == failure.stage)
     });
-    let bindings = check::compile(&smallest.program)
-        .ok()
-        .and_then(|bundle| {
-            let function = bundle.manifest.function(None).ok()?;
-            Some(check::bindings(function, &smallest.program, &smallest.run))
-        })
-        .unwrap_or_default();
     println!("smallest: {smallest}");
-    match command::write(
-        &smallest,
-        &bindings,
-        &options.output,
-        &format!("failure-{number}"),
-    ) {
+    if let Err(smaller) = check::check(&smallest) {
+        println!("{}", smaller.why.trim_end());
+    }
+    smallest
+}
+
+/// Writes a failing case's program, and prints how to run it.
+fn tell(options: &Options, number: usize, case: &Trial) {
+    let bindings = check::compile(case)
+        .ok()
+        .and_then(|bundle| Some(case.bindings(bundle.manifest.function(None).ok()?)))
+        .unwrap_or_default();
+    match command::write(case, &bindings, &options.output, &format!("failure-{number}")) {
         Ok(command) => println!("run it by: {command}\n"),
         Err(error) => println!("cannot write to '{}': {error}\n", options.output.display()),
     }

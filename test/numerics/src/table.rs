@@ -482,9 +482,11 @@ fn exact(cases: &mut Vec<Case>) {
         }
     }
     for x in [F64, I32, I64] {
-        let mut case = plain(Op::Sum, x, 769);
-        case.run.fill = Fill::Exact;
-        cases.push(case);
+        for op in [Op::Sum, Op::Min, Op::MaxNegated] {
+            let mut case = plain(op, x, 769);
+            case.run.fill = Fill::Exact;
+            cases.push(case);
+        }
     }
 }
 

@@ -1,0 +1,195 @@
+//! A drawn program as data: dims, inputs, and computes whose steps refer to earlier ones by number.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use norma_bundle::Element;
+
+use super::tensor::Tensor;
+use super::text;
+
+/// A function of one compute, or of two of which the second reads what the first wrote.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// The dims of all computes together.
+    pub dims: Vec<Dim>,
+    /// The type that is computed in: f32, f64, i32 or i64.
+    pub compute: Element,
+    /// Whether values are kept small, so that none overflows whatever the inputs hold.
+    pub is_clamped: bool,
+    /// The function's inputs.
+    pub inputs: Vec<Tensor>,
+    /// The computes, in order.
+    pub computes: Vec<Compute>,
+}
+
+/// A dim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dim {
+    /// Its extent in the run.
+    pub extent: i64,
+    /// Whether only the run knows it.
+    pub is_dynamic: bool,
+    /// What a dynamic extent is known to be a multiple of.
+    pub multiple: i64,
+}
+
+/// One `norm.compute`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compute {
+    /// Values, each of those before it.
+    pub steps: Vec<Step>,
+    /// What is written.
+    pub outputs: Vec<Output>,
+}
+
+/// A result of a compute.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// The step whose value is written.
+    pub value: usize,
+    /// Where to.
+    pub tensor: Tensor,
+    /// Whether the function returns it.
+    pub is_returned: bool,
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// An element of an input, widened.
+    Read(usize),
+    /// An element of a result of the compute before, accessed over the dims that it was written over.
+    ReadResult(usize),
+    /// A scalar argument of the function, which is this by default.
+    Scalar(i64),
+    /// The dim's index.
+    Coordinate(usize),
+    /// An op of one operand.
+    Unary(&'static str, usize),
+    /// An op of two.
+    Binary(&'static str, usize, usize),
+    /// The second where the first, an element of an input, is above zero, else the third.
+    Select(usize, usize, usize),
+    /// A reduction by a named combiner.
+    Reduce(&'static str, usize, Vec<usize>),
+    /// The sum of the first, of a reduction that gives the second's largest value as well.
+    SumBesideMax(usize, usize, Vec<usize>),
+}
+
+impl Step {
+    /// The steps that it uses.
+    pub fn operands(&self) -> Vec<usize> {
+        match self {
+            Self::Read(_) | Self::ReadResult(_) | Self::Scalar(_) | Self::Coordinate(_) => vec![],
+            Self::Unary(_, one) | Self::Reduce(_, one, _) => vec![*one],
+            Self::Binary(_, one, other) | Self::SumBesideMax(one, other, _) => vec![*one, *other],
+            Self::Select(one, other, third) => vec![*one, *other, *third],
+        }
+    }
+
+    /// The same with other operands.
+    pub fn map_operands(&mut self, map: impl Fn(usize) -> usize) {
+        match self {
+            Self::Read(_) | Self::ReadResult(_) | Self::Scalar(_) | Self::Coordinate(_) => {}
+            Self::Unary(_, one) | Self::Reduce(_, one, _) => *one = map(*one),
+            Self::Binary(_, one, other) | Self::SumBesideMax(one, other, _) => {
+                (*one, *other) = (map(*one), map(*other));
+            }
+            Self::Select(one, other, third) => {
+                (*one, *other, *third) = (map(*one), map(*other), map(*third));
+            }
+        }
+    }
+}
+
+impl Program {
+    /// Every tensor of the function's signature with its name.
+    pub fn tensors(&self) -> Vec<(String, &Tensor)> {
+        let inputs = self.inputs.iter().enumerate();
+        let inputs = inputs.map(|(number, tensor)| (format!("x{number}"), tensor));
+        let results = self.computes.iter().enumerate().flat_map(|(compute, program)| {
+            let outputs = program.outputs.iter().enumerate();
+            let returned = outputs.filter(|(_, output)| output.is_returned);
+            returned.map(move |(number, output)| (text::result(compute, number), &output.tensor))
+        });
+        inputs.chain(results).collect()
+    }
+
+    /// By step of a compute, the dims that its value varies over.
+    pub fn varies(&self, compute: usize) -> Vec<BTreeSet<usize>> {
+        let mut varies: Vec<BTreeSet<usize>> = Vec::new();
+        for step in &self.computes[compute].steps {
+            let mut dims: BTreeSet<usize> = step
+                .operands()
+                .into_iter()
+                .flat_map(|operand| varies[operand].clone())
+                .collect();
+            match step {
+                Step::Read(input) => dims.extend(self.inputs[*input].dims()),
+                Step::ReadResult(output) => {
+                    let before = compute
+                        .checked_sub(1)
+                        .and_then(|before| self.computes[before].outputs.get(*output));
+                    dims.extend(before.into_iter().flat_map(|output| output.tensor.dims()));
+                }
+                Step::Coordinate(dim) => {
+                    dims.insert(*dim);
+                }
+                Step::Reduce(_, _, over) | Step::SumBesideMax(_, _, over) => {
+                    dims.retain(|dim| !over.contains(dim));
+                }
+                _ => {}
+            }
+            varies.push(dims);
+        }
+        varies
+    }
+
+    /// Whether it is one that can be compiled: every value that is written varies over no more than its tensor's axes, and
+    /// what is written by one output is written once.
+    pub fn is_sound(&self) -> bool {
+        let mut is_sound = self
+            .computes
+            .iter()
+            .any(|compute| compute.outputs.iter().any(|output| output.is_returned));
+        for (number, compute) in self.computes.iter().enumerate() {
+            let varies = self.varies(number);
+            is_sound &= !compute.outputs.is_empty();
+            for output in &compute.outputs {
+                let dims = output.tensor.dims();
+                let distinct: BTreeSet<usize> = dims.iter().copied().collect();
+                is_sound &= distinct.len() == dims.len() && varies[output.value].is_subset(&distinct);
+            }
+            is_sound &= compute.steps.iter().all(|step| match step {
+                Step::Reduce(_, _, over) | Step::SumBesideMax(_, _, over) => !over.is_empty(),
+                Step::ReadResult(output) => number > 0 && *output < self.computes[number - 1].outputs.len(),
+                _ => true,
+            });
+        }
+        is_sound
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims: Vec<String> = self
+            .dims
+            .iter()
+            .map(|dim| match dim.is_dynamic {
+                true => format!("?{}", dim.extent),
+                false => dim.extent.to_string(),
+            })
+            .collect();
+        let steps: usize = self.computes.iter().map(|compute| compute.steps.len()).sum();
+        write!(f, "[{}] {} {steps} steps", dims.join(" "), self.compute.name())?;
+        for (name, tensor) in self.tensors() {
+            write!(
+                f,
+                " {name}:{}",
+                tensor.buffer(&self.dims).unwrap_or_else(|| tensor.ty(&self.dims))
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! A tensor of a drawn program: how its axes follow from dims, and where its elements lie.
+
+use norma_bundle::Element;
+
+use super::program::Dim;
+
+/// A tensor and its memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// What its elements are.
+    pub element: Element,
+    /// How it is accessed, one coordinate an axis.
+    pub axes: Vec<Axis>,
+    /// Where elements lie; `None` for row by row.
+    pub layout: Option<Layout>,
+    /// What its address is a multiple of, in bytes; `None` for what is presumed where nothing is said.
+    pub align: Option<i64>,
+}
+
+/// A coordinate as a function of dims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// The dim itself.
+    Dim(usize),
+    /// `outer * extent(inner) + inner`, of static dims.
+    Pair {
+        /// The slower dim.
+        outer: usize,
+        /// The faster dim.
+        inner: usize,
+    },
+    /// The dim and so many elements in front of the first; of a static dim.
+    Shifted(usize, i64),
+    /// The sum of two static dims, as windows have it.
+    Sum(usize, usize),
+    /// From the last element to the first, of a static dim.
+    Reversed(usize),
+    /// The quotient of a static dim: neighbours share an element.
+    Quotient(usize, i64),
+    /// One place among so many.
+    Constant(i64, i64),
+}
+
+/// Where elements lie.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// The axes from the longest stride to the shortest.
+    pub order: Vec<usize>,
+    /// By axis, elements left out between what lies within it and the next.
+    pub gaps: Vec<i64>,
+    /// By axis, whether all of its points are one element.
+    pub is_broadcast: Vec<bool>,
+    /// By axis, whether only the run knows the stride, which is a multiple of the alignment then.
+    pub is_open: Vec<bool>,
+}
+
+impl Axis {
+    /// The dims that it uses.
+    pub fn dims(self) -> Vec<usize> {
+        match self {
+            Self::Dim(dim) | Self::Shifted(dim, _) | Self::Reversed(dim) | Self::Quotient(dim, _) => {
+                vec![dim]
+            }
+            Self::Pair { outer, inner } => vec![outer, inner],
+            Self::Sum(one, other) => vec![one, other],
+            Self::Constant(..) => vec![],
+        }
+    }
+
+    /// The extent of the axis.
+    pub fn extent(self, dims: &[Dim]) -> i64 {
+        let extent = |dim: usize| dims[dim].extent;
+        match self {
+            Self::Dim(dim) | Self::Reversed(dim) => extent(dim),
+            Self::Pair { outer, inner } => extent(outer) * extent(inner),
+            Self::Shifted(dim, by) => extent(dim) + by,
+            Self::Sum(one, other) => extent(one) + extent(other) - 1,
+            Self::Quotient(dim, by) => (extent(dim) + by - 1) / by,
+            Self::Constant(_, extent) => extent,
+        }
+    }
+
+    /// Whether the extent is one that only the run knows.
+    pub fn is_dynamic(self, dims: &[Dim]) -> bool {
+        matches!(self, Self::Dim(dim) if dims[dim].is_dynamic)
+    }
+
+    /// As an access has it.
+    pub fn text(self, dims: &[Dim]) -> String {
+        match self {
+            Self::Dim(dim) => format!("%d{dim}"),
+            Self::Pair { outer, inner } => format!("%d{outer} * {} + %d{inner}", dims[inner].extent),
+            Self::Shifted(dim, by) => format!("%d{dim} + {by}"),
+            Self::Sum(one, other) => format!("%d{one} + %d{other}"),
+            Self::Reversed(dim) => format!("-%d{dim} + {}", dims[dim].extent - 1),
+            Self::Quotient(dim, by) => format!("%d{dim} floordiv {by}"),
+            Self::Constant(at, _) => at.to_string(),
+        }
+    }
+
+    /// The same once `dim` is no more, and dims after it are called one less; `None` if it used the dim alone.
+    pub fn without(self, dim: usize) -> Option<Self> {
+        let moved = |other: usize| if other > dim { other - 1 } else { other };
+        if !self.dims().contains(&dim) {
+            return Some(match self {
+                Self::Dim(other) => Self::Dim(moved(other)),
+                Self::Pair { outer, inner } => Self::Pair {
+                    outer: moved(outer),
+                    inner: moved(inner),
+                },
+                Self::Shifted(other, by) => Self::Shifted(moved(other), by),
+                Self::Sum(one, other) => Self::Sum(moved(one), moved(other)),
+                Self::Reversed(other) => Self::Reversed(moved(other)),
+                Self::Quotient(other, by) => Self::Quotient(moved(other), by),
+                Self::Constant(at, extent) => Self::Constant(at, extent),
+            });
+        }
+        let left: Vec<usize> = self.dims().into_iter().filter(|other| *other != dim).collect();
+        left.first().map(|other| Self::Dim(moved(*other)))
+    }
+}
+
+impl Tensor {
+    /// The extents in the run.
+    pub fn shape(&self, dims: &[Dim]) -> Vec<i64> {
+        self.axes.iter().map(|axis| axis.extent(dims)).collect()
+    }
+
+    /// The strides in the run, in elements.
+    pub fn strides(&self, dims: &[Dim]) -> Vec<i64> {
+        let shape = self.shape(dims);
+        let dense = Layout::dense(shape.len());
+        let layout = self.layout.as_ref().unwrap_or(&dense);
+        let unit = self
+            .align
+            .map_or(16, |align| align / self.element.bytes() as i64)
+            .max(1);
+        let mut strides = vec![0; shape.len()];
+        let mut span = 1;
+        for axis in layout.order.iter().rev().copied() {
+            if layout.is_broadcast[axis] {
+                continue;
+            }
+            strides[axis] = span + layout.gaps[axis];
+            if layout.is_open[axis] {
+                strides[axis] = (strides[axis] + unit - 1) / unit * unit;
+            }
+            // A static stride is one for two points of a dynamic axis at least.
+            let fewest = if self.axes[axis].is_dynamic(dims) { 2 } else { 1 };
+            span = strides[axis] * shape[axis].max(fewest);
+        }
+        strides
+    }
+
+    /// The elements' type with the extents that are known.
+    pub fn ty(&self, dims: &[Dim]) -> String {
+        format!("tensor<{}{}>", self.extents(dims), self.element.name())
+    }
+
+    /// The memref that holds it, where its elements do not lie row by row.
+    pub fn buffer(&self, dims: &[Dim]) -> Option<String> {
+        let layout = self.layout.as_ref()?;
+        let strides: Vec<String> = self
+            .strides(dims)
+            .iter()
+            .zip(&layout.is_open)
+            .map(|(stride, is_open)| match is_open {
+                true => "?".to_owned(),
+                false => stride.to_string(),
+            })
+            .collect();
+        Some(format!(
+            "memref<{}{}, strided<[{}]>>",
+            self.extents(dims),
+            self.element.name(),
+            strides.join(", ")
+        ))
+    }
+
+    /// The coordinates as an access has them.
+    pub fn access(&self, dims: &[Dim]) -> String {
+        let coordinates: Vec<String> = self.axes.iter().map(|axis| axis.text(dims)).collect();
+        coordinates.join(", ")
+    }
+
+    /// The dims that an access uses.
+    pub fn dims(&self) -> Vec<usize> {
+        self.axes.iter().flat_map(|axis| axis.dims()).collect()
+    }
+
+    /// Multiples that are known of dynamic extents, as the attribute, if there are any.
+    pub fn multiples(&self, dims: &[Dim]) -> Option<String> {
+        let of = |axis: &Axis| match axis {
+            Axis::Dim(dim) if dims[*dim].is_dynamic => dims[*dim].multiple,
+            _ => 1,
+        };
+        let multiples: Vec<i64> = self.axes.iter().map(of).collect();
+        let texts: Vec<String> = multiples.iter().map(i64::to_string).collect();
+        let is_said = multiples.iter().any(|multiple| *multiple != 1);
+        is_said.then(|| format!("array<i64: {}>", texts.join(", ")))
+    }
+
+    fn extents(&self, dims: &[Dim]) -> String {
+        let extent = |axis: &Axis| match axis.is_dynamic(dims) {
+            true => "?x".to_owned(),
+            false => format!("{}x", axis.extent(dims)),
+        };
+        self.axes.iter().map(extent).collect()
+    }
+}
+
+impl Layout {
+    /// Row by row.
+    pub fn dense(rank: usize) -> Self {
+        Self {
+            order: (0..rank).collect(),
+            gaps: vec![0; rank],
+            is_broadcast: vec![false; rank],
+            is_open: vec![false; rank],
+        }
+    }
+}

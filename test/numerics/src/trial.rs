@@ -1,0 +1,107 @@
+//! What the suite tries: a case over rows, or one over a space of any rank.
+
+use std::fmt;
+
+use norma_bundle::manifest::Function;
+use norma_oracle::Fill;
+use norma_sim::judge::Request;
+
+use crate::check::{self, Bindings};
+use crate::{case, reduce, source, space};
+
+/// A program and what it is run on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trial {
+    /// One of an op along rows.
+    Rows(case::Case),
+    /// One over a space of any rank.
+    Space(space::Case),
+}
+
+impl Trial {
+    /// The program as a module of level `tensor`.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Rows(case) => source::text(&case.program),
+            Self::Space(case) => space::text(&case.program),
+        }
+    }
+
+    /// The schedule as the attribute that `--schedule` takes.
+    pub fn schedule(&self) -> Option<String> {
+        match self {
+            Self::Rows(case) => case.program.schedule_text(),
+            Self::Space(case) => case.mapping.as_ref().map(space::Mapping::to_string),
+        }
+    }
+
+    /// The sizes and strides that the run binds.
+    pub fn bindings(&self, function: &Function) -> Bindings {
+        match self {
+            Self::Rows(case) => check::bindings(function, &case.program, &case.run),
+            Self::Space(case) => case.bindings(function),
+        }
+    }
+
+    /// What the inputs hold.
+    pub fn fill(&self) -> Fill {
+        match self {
+            Self::Rows(case) => case.run.fill,
+            Self::Space(case) => case.fill,
+        }
+    }
+
+    /// The seed of the inputs and of the first run, and how many runs there are.
+    pub fn seeds(&self) -> (u64, u64) {
+        match self {
+            Self::Rows(case) => (case.run.seed, case.run.seeds),
+            Self::Space(case) => (case.seed, case.seeds),
+        }
+    }
+
+    /// The run with the simulator's options.
+    pub fn request(&self, options: norma_simulator::Options) -> Request {
+        let (seed, seeds) = self.seeds();
+        Request {
+            fill: self.fill(),
+            seed,
+            seeds,
+            rows_checked: 0,
+            options,
+        }
+    }
+
+    /// Whether one compilation serves both.
+    pub fn is_same_program(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Rows(one), Self::Rows(other)) => one.program == other.program,
+            (Self::Space(one), Self::Space(other)) => {
+                (&one.program, &one.mapping) == (&other.program, &other.mapping)
+            }
+            _ => false,
+        }
+    }
+
+    /// Cases that are one step simpler, the largest steps first.
+    pub fn smaller(&self) -> Vec<Self> {
+        match self {
+            Self::Rows(case) => reduce::smaller(case).into_iter().map(Self::Rows).collect(),
+            Self::Space(case) => space::smaller(case).into_iter().map(Self::Space).collect(),
+        }
+    }
+}
+
+impl From<case::Case> for Trial {
+    fn from(case: case::Case) -> Self {
+        Self::Rows(case)
+    }
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rows(case) => case.fmt(f),
+            Self::Space(case) => case.fmt(f),
+        }
+    }
+}
