@@ -194,14 +194,16 @@ fn explanation(
         .collect::<Vec<_>>();
     let mut text = format!(
         "on an {}, {mapping}: {} CTAs per SM at {} registers, expected to take {:.1} us, {:.0}% of a copy's speed: {:.1} for the \
-         bytes, {}",
+         bytes, {}; its warps ask for {:.0} bytes of sectors to read and {:.0} to write",
         target.part.name,
         cost.resident,
         cost.registers,
         cost.total(),
         100.0 * cost.roof_share(),
         cost.ideal,
-        losses.join(", ")
+        losses.join(", "),
+        cost.requested.0,
+        cost.requested.1
     );
     for (index, (mapping, cost)) in others.iter().enumerate() {
         let rank = ["next", "then"][index.min(1)];

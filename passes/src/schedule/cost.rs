@@ -135,6 +135,9 @@ pub struct Cost {
     pub registers: u64,
     /// CTAs that an SM holds at a time.
     pub resident: u64,
+    /// Bytes of the sectors that warps ask for, of accesses that move a good part of all bytes: (read, written). What later
+    /// passes over a row read again counts again.
+    pub requested: (f64, f64),
 }
 
 impl Cost {
@@ -384,6 +387,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     let mut wasted = 0.0;
     let mut short = 0.0;
     let mut exchanged = 0.0;
+    let mut requested = (0.0, 0.0);
     for access in facts.accesses.iter().filter(|access| streams(access)) {
         let sectors = SectorUse::of(access, &dims);
         let (width, request) = match access.contiguous().filter(|_| sectors.is_moved()) {
@@ -399,6 +403,20 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         short += share(access) * of_kind * SHORT_RUNS * (RUN / sectors.run.min(RUN)).log2();
         partial += share(access) * PARTIAL_SECTORS * (1.0 / request - 1.0);
         wasted += share(access) * WASTED_BYTES * (1.0 / sectors.tile - 1.0);
+        let passes = match access.is_reused && !is_kept(access) {
+            true => passes(
+                facts,
+                access,
+                mapping.merge_reductions,
+                &|reduction: &Reduction| passes_in_loop(facts, &dims, reduction),
+            ),
+            false => 1,
+        };
+        *(if access.is_write {
+            &mut requested.1
+        } else {
+            &mut requested.0
+        }) += passes as f64 * access.total_bytes(&facts.dims) / request;
     }
 
     let ideal = 1e6 * bytes / (target.part.bandwidth * target.part.copy_efficiency);
@@ -475,7 +493,14 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         ],
         registers,
         resident,
+        requested,
     })
+}
+
+/// Whether a reduction passes over its dims in a loop, so that what comes back to them has to be read again.
+fn passes_in_loop(facts: &Facts, dims: &[Spread], reduction: &Reduction) -> bool {
+    let is_looped = |dim: usize| dims[dim].is_looped && facts.dims[dim].is_revisited;
+    (0..dims.len()).any(|dim| reduction.over[dim] && is_looped(dim))
 }
 
 /// What reading again costs where a loop passes over its dim more than once, in per cent.
@@ -494,7 +519,7 @@ fn again(
     }
     let crosses_warps = (0..dims.len()).any(|dim| is_looped(dim) && dims[dim].warps > 1);
     let within_warp = if crosses_warps { 0.0 } else { AGAIN_WITHIN_WARP };
-    let in_loop = |reduction: &Reduction| (0..dims.len()).any(|dim| reduction.over[dim] && is_looped(dim));
+    let in_loop = |reduction: &Reduction| passes_in_loop(facts, dims, reduction);
     let mut lost = 0.0;
     for access in facts.accesses.iter().filter(|access| access.is_reused) {
         let passes = passes(facts, access, mapping.merge_reductions, &in_loop);

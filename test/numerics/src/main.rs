@@ -16,6 +16,7 @@ mod source;
 mod space;
 mod suite;
 mod table;
+mod traffic;
 mod trial;
 
 use std::path::PathBuf;
@@ -45,7 +46,7 @@ struct Options {
     /// The seed of the first drawn case; the others follow
     #[arg(long, global = true, default_value_t = 1)]
     seed: u64,
-    /// How many cases to draw over rows, and how many over spaces; 300 where not given, 4000 with --long
+    /// How many cases to draw over rows, and how many over spaces; 300 and 60 where not given, 4000 and 2000 with --long
     #[arg(long, global = true, value_name = "N")]
     drawn: Option<u64>,
     /// How many failures to reduce and print in full; others are told as they are

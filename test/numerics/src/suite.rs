@@ -8,12 +8,14 @@ use crate::check::{self, Failure, Stage};
 use crate::trial::Trial;
 use crate::{command, random, reduce, space, table};
 
-/// Drawn cases over rows, and as many over spaces, of an ordinary run, and of a long one.
-const DRAWN: [u64; 2] = [300, 4000];
+/// Drawn cases over rows of an ordinary run, and of a long one.
+const DRAWN_ROWS: [u64; 2] = [300, 4000];
+/// Drawn cases over spaces: as many as fit into ten seconds or so, and of a long run.
+const DRAWN_SPACES: [u64; 2] = [60, 2000];
 /// The share of the mappings drawn that must compile, in per cent: a draw of what no pass supports tests nothing.
 const SUPPORTED: usize = 60;
 /// How many mappings must be drawn for that share to mean something.
-const ENOUGH: usize = 50;
+const ENOUGH: usize = 20;
 
 /// Cases of one program, so that it is compiled once; one at least.
 struct Group {
@@ -31,8 +33,7 @@ enum Verdict {
 
 /// Runs the suite; says whether all passed.
 pub fn run(options: &Options) -> bool {
-    let drawn = options.drawn.unwrap_or(DRAWN[usize::from(options.long)]);
-    let groups = groups(options, drawn);
+    let groups = groups(options);
     if options.list {
         for case in groups.iter().flat_map(|group| &group.cases) {
             println!("{case}");
@@ -75,8 +76,9 @@ pub fn run(options: &Options) -> bool {
             "failed: of {mapped} mappings drawn {supported} are supported, expected {SUPPORTED}% of them"
         );
     }
+    let [rows, spaces] = drawn(options);
     println!(
-        "numerics: {drawn} cases over rows and as many over spaces drawn from seed {}, {unsupported} of them unsupported; \
+        "numerics: {rows} cases over rows and {spaces} over spaces drawn from seed {}, {unsupported} of them unsupported; \
          {supported} of {mapped} mappings supported",
         options.seed
     );
@@ -86,12 +88,17 @@ pub fn run(options: &Options) -> bool {
 
 /// Every case that the options ask for, in one order always.
 pub fn cases(options: &Options) -> Vec<Trial> {
-    let drawn = options.drawn.unwrap_or(DRAWN[usize::from(options.long)]);
-    let groups = groups(options, drawn).into_iter();
+    let groups = groups(options).into_iter();
     groups.flat_map(|group| group.cases).collect()
 }
 
-fn groups(options: &Options, drawn: u64) -> Vec<Group> {
+/// How many cases are drawn over rows, and how many over spaces.
+fn drawn(options: &Options) -> [u64; 2] {
+    let long = usize::from(options.long);
+    [DRAWN_ROWS[long], DRAWN_SPACES[long]].map(|usual| options.drawn.unwrap_or(usual))
+}
+
+fn groups(options: &Options) -> Vec<Group> {
     let wanted = |case: &Trial| {
         let filter = options.filter.as_ref();
         filter.is_none_or(|filter| case.to_string().contains(filter.as_str()))
@@ -111,11 +118,12 @@ fn groups(options: &Options, drawn: u64) -> Vec<Group> {
             }),
         }
     }
+    let [rows, spaces] = drawn(options);
     let seed = |number: u64| options.seed.wrapping_add(number);
-    let rows = (0..drawn)
+    let rows = (0..rows)
         .into_par_iter()
         .map(|number| Trial::from(random::case(seed(number))));
-    let spaces = (0..drawn)
+    let spaces = (0..spaces)
         .into_par_iter()
         .map(|number| Trial::Space(space::draw::case(seed(number))));
     let all: Vec<Trial> = rows.chain(spaces).filter(wanted).collect();

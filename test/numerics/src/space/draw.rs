@@ -45,6 +45,78 @@ pub fn case(seed: u64) -> Case {
     }
 }
 
+/// A case of a static space, whose first input and last output vary over all dims but those reduced, with the compiler's own
+/// schedule.
+#[cfg(test)]
+pub fn streaming(seed: u64, fill: Fill) -> Case {
+    let mut random = Draw::new(seed);
+    let rank = random.of(&[1, 2, 2, 3]);
+    let extents: &[i64] = match rank {
+        1 => &[4096, 5000, 16384, 20000],
+        2 => &[64, 100, 128, 200, 256],
+        _ => &[16, 24, 32, 40],
+    };
+    let dim = |extent: i64| Dim {
+        extent,
+        is_dynamic: false,
+        multiple: 1,
+    };
+    let dims: Vec<Dim> = (0..rank).map(|_| dim(random.of(extents))).collect();
+    let mut program = Program {
+        dims,
+        compute: F32,
+        is_clamped: true,
+        inputs: Vec::new(),
+        computes: Vec::new(),
+    };
+    let mut axes: Vec<Axis> = (0..rank).map(Axis::Dim).collect();
+    if random.one_in(4) {
+        random.shuffle(&mut axes);
+    }
+    let tensor = |random: &mut Draw, axes: Vec<Axis>| Tensor {
+        element: random.of(elements(F32)),
+        axes,
+        layout: None,
+        align: None,
+    };
+    program.inputs.push(tensor(&mut random, axes));
+    let over = random.below(rank);
+    let mut steps = vec![Step::Read(0), Step::Reduce("add", 0, vec![over])];
+    let all: Vec<Axis> = (0..rank).map(Axis::Dim).collect();
+    let kept: Vec<Axis> = all
+        .iter()
+        .copied()
+        .filter(|axis| *axis != Axis::Dim(over))
+        .collect();
+    let axes = match random.below(3) {
+        0 => kept,
+        1 => {
+            steps.push(Step::Binary("arith.subf", 0, 1));
+            all
+        }
+        _ => {
+            steps[1] = Step::Unary("arith.negf", 0);
+            all
+        }
+    };
+    let tensor = tensor(&mut random, axes);
+    program.computes.push(Compute {
+        outputs: vec![Output {
+            value: steps.len() - 1,
+            tensor,
+            is_returned: true,
+        }],
+        steps,
+    });
+    Case {
+        program,
+        mapping: None,
+        fill,
+        seed,
+        seeds: 1,
+    }
+}
+
 fn program(random: &mut Draw, fill: Fill) -> Program {
     let compute = random.of(&[F32, F32, F32, F32, F32, F64, I32, I32, I64]);
     let mut program = Program {
