@@ -169,6 +169,21 @@ gpu.module @kernels {
 
 // -----
 
+// A tile that would take more shared memory than every CTA may have stays where it is.
+// CHECK-LABEL: gpu.func @too_large_to_exchange
+// CHECK-NOT: gl.convert_layout
+#rows = #gl.linear<register = [[0, 1], [0, 2], [0, 4], [16, 0], [32, 0], [64, 0], [128, 0], [256, 0]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], block = []>
+gpu.module @kernels {
+  gpu.func @too_large_to_exchange(%y: memref<64x512xbf16>) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %t = "test.tile"() : () -> tensor<512x64xbf16, #rows>
+    gl.store %t, %y at affine_map<(m, n) -> (n, m)>() : tensor<512x64xbf16, #rows>, memref<64x512xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
 // So is what is loaded, once for all uses, where L1 does not have most of it.
 // CHECK-LABEL: gpu.func @transposed_load
 // CHECK: %[[T:.*]] = gl.load {{.*}} -> tensor<64x64xbf16, #[[COLUMNS:[a-z0-9]+]]>

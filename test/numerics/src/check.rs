@@ -64,7 +64,7 @@ pub struct Bindings {
 /// What the compiler says.
 pub fn compile(trial: &Trial) -> Result<Bundle, Failure> {
     let options = CompileOptions {
-        schedule: trial.schedule(),
+        schedules: trial.schedule().into_iter().collect(),
         ..CompileOptions::new(&SM_90A)
     };
     let mut outcome = Outcome::default();

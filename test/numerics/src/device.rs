@@ -44,7 +44,7 @@ pub fn export(options: &Options, folder: &Path) -> io::Result<()> {
 
 fn export_case(number: usize, case: &Trial, folder: &Path) -> io::Result<Option<String>> {
     let options = CompileOptions {
-        schedule: case.schedule(),
+        schedules: case.schedule().into_iter().collect(),
         ..CompileOptions::new(&SM_90A)
     };
     let text = case.text();

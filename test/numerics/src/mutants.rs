@@ -131,7 +131,7 @@ pub fn judge(case: &Trial, concerns: &[Concern]) -> Result<(String, Vec<Mutant>)
 /// A trial's bundle, made from the text of its module.
 fn compile(case: &Trial) -> Result<(Bundle, String), Failure> {
     let options = CompileOptions {
-        schedule: case.schedule(),
+        schedules: case.schedule().into_iter().collect(),
         ..CompileOptions::new(&SM_90A)
     };
     let mut outcome = Outcome::default();

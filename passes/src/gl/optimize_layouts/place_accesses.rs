@@ -10,7 +10,7 @@ use norma_dialects::{
     gl::{ConvertLayoutOp, LoadOp, OptimizationBarrierOp, StoreOp},
     layout, op_name,
 };
-use norma_layout::LinearLayout;
+use norma_layout::{ConversionPlan, LinearLayout};
 use norma_targets::ACCESS_BYTES;
 
 use crate::{
@@ -34,6 +34,10 @@ const L2_SECTOR: f64 = 0.85;
 const L1_SECTOR: f64 = 0.25;
 /// What each further request for the same bytes costs: 3.6% of a copy's time for four times as many, see docs/schedule.md.
 const REQUEST: f64 = 1.0;
+
+/// The most bytes of a tile that goes through shared memory: what a CTA has on every target without asking for more, and
+/// what leaves room for other CTAs on an SM.
+const EXCHANGED_BYTES: i64 = 48 << 10;
 
 /// Gives every load and store in `op` that has no vector yet the layout that suits it; says how many another one than before.
 pub(super) fn run<'c>(op: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
@@ -84,12 +88,16 @@ fn suitable(access: &Access<'_, '_>, held: &LinearLayout, is_store: bool) -> Opt
         Some(moved.max(sectors.distinct * DRAM_SECTOR) + requests * REQUEST)
     };
     let mut least = cycles(&best)?;
+    let elements = held.shape().iter().product::<i64>();
     for moved in along_memory(access, held, &strides, bytes) {
         let (from, to) = match is_store {
             true => (held, &moved.0),
             false => (&moved.0, held),
         };
         let plan = from.conversion_plan(to, bytes.unsigned_abs()).ok()?;
+        if matches!(plan, ConversionPlan::Memory(_)) && elements * bytes > EXCHANGED_BYTES {
+            continue;
+        }
         let cost = cycles(&moved)? + plan.cost(bytes.unsigned_abs()) as f64;
         if cost < least {
             (best, least) = (moved, cost);
