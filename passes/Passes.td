@@ -830,7 +830,8 @@ def GlVectorizeAccess : RustPass<"gl-vectorize-access"> {
   let summary = "Choose how many elements one load or store moves";
   let description = [{
     The largest power of two of elements, up to 16 bytes, such that in every thread consecutive registers hold
-    consecutive elements in memory, addresses are multiples of the vector, and guards have one value over each vector.
+    consecutive elements in memory, addresses are multiples of the vector, and no quotient changes within one. A guard may
+    end within a vector: what it lets through of that one is moved element by element.
     What is known of addresses: static strides and coefficients, and what the kernel's `gl.launch` says: a buffer's base and
     the strides of a dynamic strided layout are multiples of its entry in `alignments`, and dynamic sizes of what `multiples`
     says. Of other sizes, and so of the strides of rows as long as them, nothing is known.
@@ -941,6 +942,10 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     32-bit within a tile; what distinguishes a thread's registers is a constant
     offset.
 
+    Whether a guard holds is decided for each vector, at compile time where its
+    range allows that. A vector for which it may hold in part is moved as a
+    whole under a predicate, or behind a branch element by element.
+
     **Requires** kernels that are `gpu.func` with `gl.num_warps` and
     `gl.launch`, reductions and conversions within a warp
     (`gl-expand-reductions`, `gl-expand-conversions`), and shared memory with
@@ -965,7 +970,7 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     %t = llvm.load %p {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
     ```
   }];
-  let dependentDialects = ["arith", "llvm", "nvvm", "vector"];
+  let dependentDialects = ["arith", "llvm", "nvvm", "scf", "vector"];
 }
 
 def NvvmContractSums : RustPass<"nvvm-contract-sums", "gpu.module"> {

@@ -30,7 +30,8 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
     `indices` and then the tile's axes. `guards` are pairs `lhs, rhs` over the same dims and the symbols `limits`; where
     a pair does not satisfy `lhs < rhs` nothing is read and the element is `other`, or undefined without one.
 
-    `vector` is the number of elements that one access moves; `gl-vectorize-access` sets it.
+    `vector` is the number of elements that one access moves; `gl-vectorize-access` sets it. Where the guards hold for some
+    elements of a vector alone, those are moved one by one: no other byte is touched.
 
     Constraints:
     - C1: `access` maps the indices and the tile's axes to one coordinate per axis of the buffer.

@@ -113,6 +113,14 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     | `early_reads` | | reads that only later phases need are issued before the first reduction as well |
     | `merge_reductions` | | a reduction that waits for another over the same loops joins it in one pass, where partial results of both can be combined (`norm-merge-reductions`) |
     | `min_ctas_per_sm` | CTAs | bounds registers so that an SM holds as many; 0 for no bound |
+    | `aligned_dim` | | the dim, by position, along which tiles begin where vectors of the leading access are aligned; -1 for none |
+
+    Rows whose length 16 bytes do not divide begin anywhere. With `aligned_dim`, the tile along that dim is shifted down to
+    the last multiple of its `vector` before the row's start: it begins as many elements before the row as the row's start is
+    beyond that multiple, and its factors hold as many points more. Guards keep out what lies before the row and
+    behind it. The leading access is, of those contiguous along the dim, the one that moves the most bytes; others
+    of the same strides are aligned with it, what lies at other strides is moved in smaller pieces. Rows of one CTA have to
+    begin alike: with vectors of 8, `[grid, register(4), grid(8)]` gives a CTA rows that are 8 apart.
 
     Constraints:
     - C1: at most one factor of a dim is without a size; sizes are at least 1, and powers of two where the level says so.
@@ -120,6 +128,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     - C3: `stages` is at least 1; `producer_warps` and `min_ctas_per_sm` are at least 0.
     - C4: `vector` is the innermost factor of a dim, and only `grid`, `split` and `loop` may be without a size.
     - C5: `spread` has a list of factors for each dim, and `keep` is a list of places.
+    - C6: `aligned_dim` is -1 or the position of a dim with a `vector` factor.
 
     Example, rows of 4096 elements, one for each CTA of 256 threads, in two 16-byte accesses of bf16 each:
 
@@ -132,6 +141,12 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     ```mlir
     #norm.schedule<spread = [[grid, warp(4)], [loop, register(8), lane(32), vector(8)]], keep = [l2]>
     ```
+
+    Four rows of 4095 elements for each CTA, 8 apart and each shifted alike, in 16-byte accesses:
+
+    ```mlir
+    #norm.schedule<spread = [[grid, register(4), grid(8)], [register(2), warp(8), lane(32), vector(8)]], aligned_dim = 1>
+    ```
   }];
   let parameters = (ins
     "::mlir::ArrayAttr":$spread,
@@ -143,11 +158,12 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     DefaultValuedParameter<"bool", "false">:$dependent_launch,
     DefaultValuedParameter<"bool", "false">:$early_reads,
     DefaultValuedParameter<"bool", "false">:$merge_reductions,
-    DefaultValuedParameter<"int64_t", "0">:$min_ctas_per_sm
+    DefaultValuedParameter<"int64_t", "0">:$min_ctas_per_sm,
+    DefaultValuedParameter<"int64_t", "-1">:$aligned_dim
   );
   let assemblyFormat = [{
     `<` `spread` `=` custom<Spread>($spread) (`,` struct(custom<Places>($keep), $bring, $stages, $producer_warps,
-    $hand_out, $dependent_launch, $early_reads, $merge_reductions, $min_ctas_per_sm)^)? `>`
+    $hand_out, $dependent_launch, $early_reads, $merge_reductions, $min_ctas_per_sm, $aligned_dim)^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -20,7 +20,7 @@ using namespace mlir::norm;
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayAttr spread,
                                    ArrayRef<int64_t> keep, CopyMechanism, int64_t stages, int64_t producerWarps,
-                                   HandOut, bool, bool, bool, int64_t minCtasPerSm) {
+                                   HandOut, bool, bool, bool, int64_t minCtasPerSm, int64_t alignedDim) {
   // The most of each level, by C2; a saturating product cannot come back below it.
   struct Bound {
     Level level;
@@ -63,6 +63,15 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (stages < 1 || producerWarps < 0 || minCtasPerSm < 0) // schedule_c3
     return emitError() << "expected at least one stage and no negative number of producer warps or CTAs, got " << stages
                        << ", " << producerWarps << " and " << minCtasPerSm;
+  if (alignedDim == -1)
+    return success();
+  bool hasVector = false;
+  if (alignedDim >= 0 && alignedDim < int64_t(spread.size())) {
+    ArrayRef<int64_t> factors = cast<DenseI64ArrayAttr>(spread[alignedDim]).asArrayRef();
+    hasVector = factors.size() >= 2 && factors[factors.size() - 2] == int64_t(Level::Vector);
+  }
+  if (!hasVector) // schedule_c6
+    return emitError() << "expected aligned_dim to be a dim with a vector factor, got " << alignedDim;
   return success();
 }
 

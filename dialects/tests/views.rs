@@ -131,6 +131,7 @@ fn attributes_round_trip_their_parameters() {
         false,
         true,
         4,
+        -1,
     );
     assert_eq!(
         schedule.to_string(),

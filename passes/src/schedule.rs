@@ -3,10 +3,12 @@
 //!
 //! The selector asks before it proposes a schedule, the passes ask when they apply one, so that both have the same answer.
 
+mod alignment;
 pub mod candidates;
 pub mod cost;
 pub mod facts;
 pub mod given;
 pub mod mapping;
 pub mod plan;
+pub mod reason;
 pub mod tile;

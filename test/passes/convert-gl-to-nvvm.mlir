@@ -34,10 +34,10 @@ gpu.module @m {
 // CHECK-LABEL: llvm.func @guarded
 // CHECK-SAME: %[[M:arg[0-9]+]]: i64
 // CHECK-SAME: #gl.param<size 0>]
-// CHECK-DAG: %[[ROWS:.*]] = arith.cmpi slt, %{{.*}}, %c0_i64 : i64
-// CHECK-DAG: %[[COLUMNS:.*]] = arith.cmpi slt, %{{.*}}, %c72_i32 : i32
-// CHECK: %[[BOTH:.*]] = arith.andi %[[ROWS]], %[[COLUMNS]]
+// CHECK: %[[ROWS:.*]] = arith.cmpi slt, %{{.*}}, %c0_i64 : i64
 // CHECK: llvm.inline_asm has_side_effects "{{.*}}@$5 ld.global.v4.b32 {$0, $1, $2, $3}, [$4];", {{.*}}, %[[ROWS]] :
+// CHECK: %[[COLUMNS:.*]] = arith.cmpi slt, %{{.*}}, %c72_i32 : i32
+// CHECK: %[[BOTH:.*]] = arith.andi %[[ROWS]], %[[COLUMNS]]
 // CHECK: llvm.inline_asm {{.*}} %[[BOTH]] :
 // CHECK-NOT: ld.global
 // CHECK: llvm.inline_asm has_side_effects "@$5 st.global.v4.b32 [$4], {$0, $1, $2, $3};"
@@ -223,6 +223,69 @@ gpu.module @m {
     gl.store %2, %y at affine_map<(n) -> (n)>() vector 2 : tensor<64xf8E4M3FN, #line>, memref<64xf8E4M3FN>
     %one = arith.constant dense<1.0> : tensor<64xf8E5M2, #line>
     gl.store %one, %z at affine_map<(n) -> (n)>() vector 2 : tensor<64xf8E5M2, #line>, memref<64xf8E5M2>
+    gpu.return
+  }
+}
+
+// -----
+
+#line = #gl.linear<register = [[1], [2], [128], [256]], lane = [[4], [8], [16], [32], [64]], warp = [], block = []>
+
+// A vector that a guard may end within: whole vectors first, under the predicate that the guard holds for their last element,
+// then, behind a branch for those that have some element, one element after the other. The first two vectors of four are
+// whole, the third ends at 377, the fourth has nothing.
+// CHECK-LABEL: llvm.func @tail
+// CHECK-COUNT-2: llvm.load {{.*}} -> vector<4xf32>
+// CHECK: %[[ALL:.*]] = arith.cmpi slt, %[[AT:.*]], %c118_i32
+// CHECK: %[[ANY:.*]] = arith.cmpi slt, %[[AT]], %c121_i32
+// CHECK: %[[REST:.*]] = arith.cmpi sge, %[[AT]], %c118_i32
+// CHECK: %[[SOME:.*]] = arith.andi %[[ANY]], %[[REST]]
+// CHECK: %[[WHOLE:.*]] = llvm.inline_asm {{.*}} ld.global.v4.b32 {{.*}}, %[[ALL]] :
+// CHECK-NOT: ld.global.v4
+// CHECK: %[[PART:.*]] = scf.if %[[SOME]] -> (vector<4xf32>)
+// CHECK-COUNT-4: ld.global.b32
+// CHECK-NOT: ld.global
+// CHECK: } else {
+// CHECK: st.global.v4.b32 {{.*}}, %[[ALL]] :
+// CHECK: scf.if %[[SOME]]
+// CHECK-COUNT-4: st.global.b32
+// CHECK-NOT: st.global
+gpu.module @m {
+  gpu.func @tail(%x: memref<377xf32>, %y: memref<377xf32>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (1508, 1508)>, sizes = [], alignments = [16, 16]>} {
+    %zero = arith.constant 0.0 : f32
+    %0 = gl.load %x at affine_map<(n) -> (n)>() where affine_map<(n) -> (n, 377)>[] other %zero : f32 vector 4 : memref<377xf32> -> tensor<512xf32, #line>
+    gl.store %0, %y at affine_map<(n) -> (n)>() where affine_map<(n) -> (n, 377)>[] vector 4 : tensor<512xf32, #line>, memref<377xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#line = #gl.linear<register = [[1], [2], [128], [256]], lane = [[4], [8], [16], [32], [64]], warp = [], block = []>
+#none = #gl.linear<register = [], lane = [[], [], [], [], []], warp = [], block = []>
+
+// A tile shifted by a remainder, which is 0 to 3: only its first vector has a head and only its last has a tail.
+// CHECK-LABEL: llvm.func @shifted
+// CHECK: %[[SHIFT:.*]] = arith.andi %{{.*}}, %c3_i64
+// CHECK: ld.global.v4
+// CHECK-COUNT-2: llvm.load {{.*}} -> vector<4xf32>
+// CHECK: ld.global.v4
+// CHECK-COUNT-2: scf.if
+// CHECK-NOT: scf.if
+gpu.module @m {
+  gpu.func @shifted(%x: memref<?x509xf32>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16]>} {
+    %b = gpu.block_id x
+    %zero = arith.constant 0.0 : f32
+    %0 = gl.load %x at affine_map<(b, n) -> (b, n - b mod 4)>(%b)
+      where affine_map<(b, n) -> (n - b mod 4, 509, b mod 4 - n, 1)>[] other %zero : f32 vector 4 : memref<?x509xf32> -> tensor<512xf32, #line>
+    %1 = gl.reduce %0 axis 0 : (tensor<512xf32, #line>) -> tensor<f32, #none> combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      gl.yield %s : f32
+    }
+    gl.store %1, %x at affine_map<(b) -> (b, 0)>(%b) : tensor<f32, #none>, memref<?x509xf32>
     gpu.return
   }
 }

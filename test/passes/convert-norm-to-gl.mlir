@@ -423,3 +423,24 @@ norm.kernel @kept_nowhere(%x: memref<?x4096xf32>, %y: memref<?x4096xf32>)
   %2 = arith.subf %0, %1 : f32
   norm.write %2, %y[%b, %c * 128 + %t * 4 + %v] : memref<?x4096xf32>
 }
+
+// -----
+
+// Tiles that begin up to 3 elements before the row: the first step is guarded at its start, the last at its end, those between
+// not at all. No size is needed to say so.
+// CHECK-LABEL: gpu.func @aligned
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c1
+// CHECK: gl.load {{.*}} where affine_map<{{.*}}, 1)>[] other
+// CHECK: scf.for %{{.*}} = %c1{{.*}} to %c3
+// CHECK-NOT: where
+// CHECK: scf.for %{{.*}} = %c3{{.*}} to %c4
+// CHECK: gl.load {{.*}} where affine_map<{{.*}}, 509)>[] other
+// CHECK-NOT: scf.for
+norm.kernel @aligned(%x: memref<?x509xf32>, %y: memref<?xf32>)
+    space(%m = dim(%x, 0) : grid, %s = 4 : loop, %t = 32 : thread, %v = 4 : register)
+    where((%s * 128 + %t * 4 + %v - %m mod 4) * -1 < 1, %s * 128 + %t * 4 + %v - %m mod 4 < 509)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(4)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %s * 128 + %t * 4 + %v - %m mod 4] : memref<?x509xf32>
+  %1 = norm.reduce add %0 over(%s, %t, %v) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}

@@ -66,28 +66,23 @@ gpu.module @kernels {
 
 // -----
 
-// A guard over rows is the same for a vector along a row; a static bound splits vectors where it is no multiple of
-// them; a dynamic bound does unless it is a row's length, which alignment is promised for.
+// A guard may end within a vector, but no quotient of one may change there: a bound at no multiple of 8, and one that a run
+// of 4 columns has to itself.
 // CHECK-LABEL: gpu.func @guards
 // CHECK: gl.load %{{.*}} where {{.*}} vector 8 :
-// CHECK: gl.load %{{.*}} where {{.*}} vector 4 :
-// CHECK: gl.load %{{.*}} where {{.*}} vector 1 :
 // CHECK: gl.load %{{.*}} where {{.*}} vector 8 :
+// CHECK: gl.load %{{.*}} where {{.*}} vector 4 :
 #rows = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 8], order = [1, 0]>
-#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16], multiples = [1, 1, 8]>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16]>
 gpu.module @kernels {
-  gpu.func @guards(%x: memref<?x4000xbf16>, %y: memref<?x?xbf16>, %limit: index) kernel attributes {gl.launch = #launch} {
+  gpu.func @guards(%x: memref<?x4000xbf16>, %limit: index) kernel attributes {gl.launch = #launch} {
     %i = gpu.block_id x
-    %one = arith.constant 1 : index
-    %columns = memref.dim %y, %one : memref<?x?xbf16>
     %0 = gl.load %x at affine_map<(b, r, n) -> (b + r, n)>(%i) where affine_map<(b, r, n)[s0] -> (b + r, s0)>[%limit]
        : memref<?x4000xbf16> -> tensor<1x2048xbf16, #rows>
     %1 = gl.load %x at affine_map<(b, r, n) -> (b, n)>(%i) where affine_map<(b, r, n) -> (b * 2048 + n, 3996)>[]
        : memref<?x4000xbf16> -> tensor<1x2048xbf16, #rows>
-    %2 = gl.load %y at affine_map<(b, r, n) -> (b, n)>(%i) where affine_map<(b, r, n)[s0] -> (n, s0)>[%limit]
-       : memref<?x?xbf16> -> tensor<1x2048xbf16, #rows>
-    %3 = gl.load %y at affine_map<(b, r, n) -> (b, n)>(%i) where affine_map<(b, r, n)[s0] -> (n, s0)>[%columns]
-       : memref<?x?xbf16> -> tensor<1x2048xbf16, #rows>
+    %2 = gl.load %x at affine_map<(b, r, n) -> (b, n)>(%i) where affine_map<(b, r, n)[s0] -> (n floordiv 4, s0)>[%limit]
+       : memref<?x4000xbf16> -> tensor<1x2048xbf16, #rows>
     gpu.return
   }
 }
@@ -161,6 +156,26 @@ gpu.module @kernels {
     %1 = gl.load %y at affine_map<(b, r, n) -> (b, n)>(%b) : memref<?x?xbf16> -> tensor<1x2048xbf16, #rows>
     %2 = gl.load %z at affine_map<(b, r, n) -> (b, 0, n)>(%b) : memref<?x?x2xbf16> -> tensor<1x2048xbf16, #rows>
     "use"(%0, %1, %2) : (tensor<1x2048xbf16, #rows>, tensor<1x2048xbf16, #rows>, tensor<1x2048xbf16, #rows>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Rows of 4095 elements whose tile is shifted down to where 8 elements begin: what a row's number adds to the address is a
+// multiple of 8, by the quotient that a remainder is.
+// CHECK-LABEL: gpu.func @shifted
+// CHECK: gl.load %{{.*}} vector 8 :
+// CHECK: gl.load %{{.*}} vector 1 :
+#rows = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [16], order = [0]>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>
+gpu.module @kernels {
+  gpu.func @shifted(%x: memref<?x4095xbf16>, %w: memref<4095xbf16>) kernel attributes {gl.launch = #launch} {
+    %b = gpu.block_id x
+    %0 = gl.load %x at affine_map<(b, n) -> (b, n - b * 7 mod 8)>(%b)
+      where affine_map<(b, n) -> (n - b * 7 mod 8, 4095, b * 7 mod 8 - n, 1)>[] : memref<?x4095xbf16> -> tensor<4096xbf16, #rows>
+    %1 = gl.load %w at affine_map<(b, n) -> (n - b * 7 mod 8)>(%b)
+      where affine_map<(b, n) -> (n - b * 7 mod 8, 4095, b * 7 mod 8 - n, 1)>[] : memref<4095xbf16> -> tensor<4096xbf16, #rows>
     gpu.return
   }
 }

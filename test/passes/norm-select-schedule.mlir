@@ -51,11 +51,11 @@ norm.kernel @unaligned(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = d
 
 // -----
 
-// A dynamic stride is a multiple of the alignment, a static one of what it says.
+// A dynamic stride is a multiple of the alignment. Rows of a static stride begin where vectors do, or tiles begin before them.
 // CHECK: norm.kernel @strided(
 // CHECK-SAME: vector(4)
 // CHECK: norm.kernel @narrow(
-// CHECK-SAME: vector(2)
+// CHECK-SAME: vector(8)]], aligned_dim = 1>
 norm.kernel @strided(%x: memref<?x4096xbf16, strided<[?, 1]>>, %y: memref<?xbf16>)
     space(%m = dim(%x, 0), %n = 4096) align(8, 16) {
   %0 = norm.read %x[%m, %n] : memref<?x4096xbf16, strided<[?, 1]>>

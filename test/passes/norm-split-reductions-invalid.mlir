@@ -92,3 +92,13 @@ norm.kernel @nested(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n =
   %3 = norm.reduce add %2 over(%m) : f32
   norm.write %3, %y[%n] : memref<8xf32>
 }
+
+// -----
+
+// expected-error @below {{unsupported: a split in a schedule with aligned_dim; supported: one or the other}}
+norm.kernel @aligned(%x: memref<?x65xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 65)
+    schedule(#norm.schedule<spread = [[grid], [split(2), loop, lane(2), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
+  %1 = norm.reduce add %0 over(%n) : bf16
+  norm.write %1, %y[%m] : memref<?xbf16>
+}

@@ -170,3 +170,80 @@ norm.kernel @one_step(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim
   %2 = arith.mulf %0, %1 : f32
   norm.write %2, %y[%m, %n] : memref<?x64xf32>
 }
+
+// -----
+
+// What a tile is shifted by is one number for each CTA.
+// expected-error @+1 {{unsupported: aligned_dim = 1 for rows of one CTA that begin differently; supported: rows that are multiples of 8 apart, as in [grid, register(4), grid(8)]}}
+norm.kernel @rows_begin_differently(%x: memref<?x65xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 65)
+    schedule(#norm.schedule<spread = [[grid, register(2)], [lane(16), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
+  %1 = norm.reduce add %0 over(%n) : bf16
+  norm.write %1, %y[%m] : memref<?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: aligned_dim = 1, along which rows begin where only the run knows; supported: static strides}}
+norm.kernel @rows_begin_anywhere(%x: memref<?x?xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = dim(%x, 1))
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x?xbf16>
+  %1 = norm.reduce add %0 over(%n) : bf16
+  norm.write %1, %y[%m] : memref<?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expected aligned_dim to be a dim along which an access is contiguous, got 0}}
+norm.kernel @along_columns(%x: memref<?x65xbf16>, %y: memref<65xbf16>) space(%m = dim(%x, 0), %n = 65)
+    schedule(#norm.schedule<spread = [[loop, vector(8)], [lane(32), warp(4)]], aligned_dim = 0>) {
+  %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
+  %1 = norm.reduce add %0 over(%m) : bf16
+  norm.write %1, %y[%n] : memref<65xbf16>
+}
+
+// -----
+
+// The shift takes up to 7 points of the tile.
+// expected-error @+1 {{expected factors of dim 1 that hold its 509 points and 7 before them, got 512}}
+norm.kernel @too_short(%x: memref<?x509xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 509)
+    schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x509xbf16>
+  %1 = norm.reduce add %0 over(%n) : bf16
+  norm.write %1, %y[%m] : memref<?xbf16>
+}
+
+// -----
+
+// Sums over rows that begin differently would each be of another column.
+// expected-error @+1 {{unsupported: aligned_dim = 1 where a reduction over rows keeps it; supported: reductions along it}}
+norm.kernel @sum_over_rows(%x: memref<?x65xbf16>, %y: memref<65xbf16>) space(%m = dim(%x, 0), %n = 65)
+    schedule(#norm.schedule<spread = [[loop], [lane(16), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
+  %1 = norm.reduce add %0 over(%m) : bf16
+  norm.write %1, %y[%n] : memref<65xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: aligned_dim = 1 where a result is the same for rows that begin differently; supported: results for each row}}
+norm.kernel @one_result(%x: memref<?x65xbf16>, %w: memref<65xbf16>, %y: memref<?xbf16>, %z: memref<65xbf16>) space(%m = dim(%x, 0), %n = 65)
+    schedule(#norm.schedule<spread = [[grid], [lane(16), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
+  %1 = norm.reduce add %0 over(%n) : bf16
+  norm.write %1, %y[%m] : memref<?xbf16>
+  %2 = norm.read %w[%n] : memref<65xbf16>
+  norm.write %2, %z[%n] : memref<65xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: aligned_dim = 1 where an access uses a part of the dim; supported: accesses by all of it}}
+norm.kernel @part(%x: memref<?x65xbf16>, %w: memref<4xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 65)
+    schedule(#norm.schedule<spread = [[grid], [lane(16), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
+  %1 = norm.read %w[%n mod 4] : memref<4xbf16>
+  %2 = arith.mulf %0, %1 : bf16
+  %3 = norm.reduce add %2 over(%n) : bf16
+  norm.write %3, %y[%m] : memref<?xbf16>
+}

@@ -222,3 +222,57 @@ norm.kernel @one_or_none(%x: memref<?xf32>, %y: memref<?xf32>) space(%m = dim(%x
   %0 = norm.read %x[%m] : memref<?xf32>
   norm.write %0, %y[%m] : memref<?xf32>
 }
+
+// -----
+
+// Rows of 4095 elements begin at no multiple of 8: tiles begin up to 7 elements before their rows, as rows that are 8 apart
+// do alike, and what lies before the row and behind it is guarded.
+// CHECK: norm.kernel @aligned(
+// CHECK-SAME: space(%[[B:.*]] = dim(%[[X:.*]], 0) ceildiv 16 : grid, %[[G:.*]] = 2 : register, %[[P:.*]] = 8 : grid, %[[R:.*]] = 4 : register, %[[T:.*]] = 256 : thread, %[[V:.*]] = 8 : register)
+// CHECK-SAME: where(%[[B]] * 16 + %[[G]] * 8 + %[[P]] < dim(%[[X]], 0),
+// CHECK-SAME: (%[[R]] * 2048 + %[[T]] * 8 + %[[V]] - (%[[P]] * 7) mod 8) * -1 < 1,
+// CHECK-SAME: %[[R]] * 2048 + %[[T]] * 8 + %[[V]] - (%[[P]] * 7) mod 8 < 4095)
+// CHECK: norm.read %{{.*}}[%[[B]] * 16 + %[[G]] * 8 + %[[P]], %[[R]] * 2048 + %[[T]] * 8 + %[[V]] - (%[[P]] * 7) mod 8]
+// CHECK: norm.read %{{.*}}[%[[R]] * 2048 + %[[T]] * 8 + %[[V]] - (%[[P]] * 7) mod 8]
+// CHECK: norm.reduce add %{{.*}} over(%[[R]], %[[T]], %[[V]])
+norm.kernel @aligned(%x: memref<?x4095xbf16>, %w: memref<4095xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4095)
+    schedule(#norm.schedule<spread = [[grid, register(2), grid(8)], [register(4), warp(8), lane(32), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x4095xbf16>
+  %1 = norm.read %w[%n] : memref<4095xbf16>
+  %2 = arith.mulf %0, %1 : bf16
+  %3 = norm.reduce add %2 over(%n) : bf16
+  norm.write %3, %y[%m] : memref<?xbf16>
+}
+
+// -----
+
+// Rows of 1002 elements with 2 between them begin at multiples of 4, less the 3 that the buffer begins with: 3 or 7 beyond
+// a multiple of 8, in one tile of 1024. The dim as a value is shifted too.
+// CHECK: norm.kernel @strided(
+// CHECK-SAME: where((%[[T:.*]] * 8 + %[[V:.*]] - (%[[P:.*]] * 4 + 3) mod 8) * -1 < 1, %[[T]] * 8 + %[[V]] - (%[[P]] * 4 + 3) mod 8 < 1002)
+// CHECK: %[[REST:.*]] = arith.remui
+// CHECK: %[[NEGATED:.*]] = arith.muli %[[REST]], %{{.*}}
+// CHECK: %[[N:.*]] = arith.addi %{{.*}}, %[[NEGATED]]
+// CHECK: arith.index_cast %[[N]]
+norm.kernel @strided(%x: memref<?x1002xbf16, strided<[1004, 1], offset: 3>>, %y: memref<?xi32>) space(%m = dim(%x, 0), %n = 1002)
+    schedule(#norm.schedule<spread = [[grid], [warp(4), lane(32), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x1002xbf16, strided<[1004, 1], offset: 3>>
+  %1 = arith.fptosi %0 : bf16 to i32
+  %2 = arith.index_cast %n : index to i32
+  %3 = arith.addi %1, %2 : i32
+  %4 = norm.reduce add %3 over(%n) : i32
+  norm.write %4, %y[%m] : memref<?xi32>
+}
+
+// -----
+
+// Rows that begin at multiples of a vector are not shifted.
+// CHECK: norm.kernel @aligned_already(
+// CHECK-NOT: where
+// CHECK-SAME: schedule
+norm.kernel @aligned_already(%x: memref<?x1024xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 1024)
+    schedule(#norm.schedule<spread = [[grid], [warp(4), lane(32), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x1024xbf16>
+  %1 = norm.reduce add %0 over(%n) : bf16
+  norm.write %1, %y[%m] : memref<?xbf16>
+}

@@ -13,6 +13,7 @@ mod float8;
 mod form;
 mod function;
 mod global;
+mod guards;
 mod params;
 mod reduce;
 mod reshape;

@@ -1,11 +1,11 @@
 //! What a `gl.load` or `gl.store` says of addresses: how far apart elements lie, and how many one instruction may move.
 //!
 //! A vector of n elements is n consecutive registers of each thread that hold consecutive elements in memory, from an
-//! address that n elements divide, and for which the guards all hold or all fail. The address is a sum of terms: the
-//! base, the strides times constants, indices, coordinates and quotients of such. Along the one tile axis that moves the
-//! address by one element the layout says how long runs are and that they start at multiples of their length; the
-//! address of a start has to be a multiple of the vector, no quotient may jump within a run, and no guard may change its
-//! sign within one (`divisibility`).
+//! address that n elements divide. The address is a sum of terms: the base, the strides times constants, indices,
+//! coordinates and quotients of such. Along the one tile axis that moves the address by one element the layout says how
+//! long runs are and that they start at multiples of their length; the address of a start has to be a multiple of the
+//! vector, and no quotient may jump within a run, neither in the address nor in a guard (`divisibility`). A guard may end
+//! within one: the lowering moves what it lets through of a vector element by element.
 
 use melior::ir::{AffineMap, OperationRef, Value, ValueLike};
 use norma_dialects::gl::{LoadOp, StoreOp};
@@ -126,20 +126,19 @@ impl<'c, 'a> Access<'c, 'a> {
             while vector > 1 {
                 let dims = self.divisors(along, vector, layout.rank());
                 let alignment = power_of_two_in(address.divisor(&dims));
-                let steady = |form, divisor| {
-                    divisibility::is_steady(form, divisor, along, vector, &dims, &self.limits)
+                let is_steady = |quotient: &Quotient| {
+                    let (numerator, divisor) = (&quotient.numerator, quotient.divisor);
+                    divisibility::is_steady(numerator, divisor, along, vector, &dims, &self.limits)
                 };
+                let mut quotients_of_guards = guards.iter().flat_map(|guard| &guard.quotients);
                 reason = if alignment < vector * bytes {
                     Some(format!(
                         "addresses are known to be multiples of {alignment} bytes"
                     ))
-                } else if !address
-                    .quotients()
-                    .all(|quotient| steady(&quotient.numerator, Some(quotient.divisor)))
-                {
+                } else if !address.quotients().all(is_steady) {
                     Some("a quotient may change within a longer one".to_owned())
-                } else if !guards.iter().all(|guard| steady(guard, None)) {
-                    Some("the guards may end within a longer one".to_owned())
+                } else if !quotients_of_guards.all(|(_, quotient)| is_steady(quotient)) {
+                    Some("a guard's quotient may change within a longer one".to_owned())
                 } else {
                     break;
                 };

@@ -58,42 +58,30 @@ pub fn of_form(form: &QuotientForm, dims: &[i64], symbols: &[i64]) -> i64 {
     gcd(without_constant(form, dims, symbols), form.constant)
 }
 
-/// Whether a form, or its sign if there is no `divisor`, or its quotient by `divisor`, is the same at each of `count`
-/// steps of dim `along` from a place that `dims` divide.
+/// Whether the quotient of a form by `divisor` is the same at each of `count` steps of dim `along` from a place that `dims`
+/// divide.
 ///
 /// With the part of the form that is not constant a multiple of m, and m a divisor of `divisor`, its first value is
 /// `constant mod m` or more above a multiple of m, so that the steps must not reach the next one.
 pub fn is_steady(
     form: &QuotientForm,
-    divisor: Option<i64>,
+    divisor: i64,
     along: usize,
     count: i64,
     dims: &[i64],
     symbols: &[i64],
 ) -> bool {
     let steady = |(_, quotient): &(i64, Quotient)| {
-        is_steady(
-            &quotient.numerator,
-            Some(quotient.divisor),
-            along,
-            count,
-            dims,
-            symbols,
-        )
+        is_steady(&quotient.numerator, quotient.divisor, along, count, dims, symbols)
     };
     let step = form.dims[along];
     if !form.quotients.iter().all(steady) || step < 0 {
         return false;
     }
-    let modulus = gcd(without_constant(form, dims, symbols), divisor.unwrap_or(0));
-    let reach = step.checked_mul(count - 1).and_then(|reach| {
-        let first = if modulus == 0 {
-            0
-        } else {
-            form.constant.rem_euclid(modulus)
-        };
-        reach.checked_add(first)
-    });
+    let modulus = gcd(without_constant(form, dims, symbols), divisor);
+    let reach = step
+        .checked_mul(count - 1)
+        .and_then(|reach| reach.checked_add(form.constant.rem_euclid(modulus)));
     step == 0 || reach.is_some_and(|reach| reach < modulus)
 }
 
@@ -252,7 +240,7 @@ mod tests {
                 {
                     let form = sum(&[step, 1], constant);
                     for other in [1_i64, 2, 8, 12] {
-                        if !is_steady(&form, Some(divisor), 0, count, &[count, other], &[]) {
+                        if !is_steady(&form, divisor, 0, count, &[count, other], &[]) {
                             continue;
                         }
                         steady += 1;

@@ -70,6 +70,46 @@ impl QuotientForm {
         Some(difference)
     }
 
+    /// Whether a symbol stands anywhere in the form.
+    pub fn uses_symbol(&self, symbol: usize) -> bool {
+        let mut quotients = self.quotients.iter();
+        self.symbols[symbol] != 0 || quotients.any(|(_, quotient)| quotient.numerator.uses_symbol(symbol))
+    }
+
+    /// Takes a remainder out of the form: `f * (x mod n)`, which is `f * x - f * n * floor(x / n)`, for an `x` over symbols and
+    /// the first `dims` dims that is all there is of them. Gives f, and x and n as those of the quotient.
+    pub fn take_remainder(&mut self, dims: usize) -> Option<(i64, Quotient)> {
+        let factor_of = |(coefficient, quotient): &(i64, Quotient)| {
+            let x = &quotient.numerator;
+            let factor = (coefficient % quotient.divisor == 0).then(|| -(coefficient / quotient.divisor))?;
+            let is_all = |(own, of_x): (&i64, &i64)| *of_x == 0 || Some(*own) == of_x.checked_mul(factor);
+            let terms = self
+                .dims
+                .iter()
+                .zip(&x.dims)
+                .chain(self.symbols.iter().zip(&x.symbols));
+            let is_over = x.quotients.is_empty() && x.dims[dims..].iter().all(|of_x| *of_x == 0);
+            (is_over && terms.into_iter().all(is_all)).then_some(factor)
+        };
+        let (position, factor) = self
+            .quotients
+            .iter()
+            .enumerate()
+            .find_map(|(position, quotient)| Some((position, factor_of(quotient)?)))?;
+        let rest_of_constant = factor
+            .checked_mul(self.quotients[position].1.numerator.constant)?
+            .checked_neg()?;
+        self.constant = self.constant.checked_add(rest_of_constant)?;
+        let (_, quotient) = self.quotients.remove(position);
+        for (own, of_x) in self.dims.iter_mut().zip(&quotient.numerator.dims) {
+            *own = if *of_x == 0 { *own } else { 0 };
+        }
+        for (own, of_x) in self.symbols.iter_mut().zip(&quotient.numerator.symbols) {
+            *own = if *of_x == 0 { *own } else { 0 };
+        }
+        Some((factor, quotient))
+    }
+
     fn accumulate(&mut self, expression: AffineExpr<'_>, factor: i64) -> Option<()> {
         if expression.is_constant() {
             let term = expression.constant_value().checked_mul(factor)?;
@@ -234,6 +274,26 @@ mod tests {
             form("(d0) -> ((d0 floordiv 4) * 4 + d0 mod 4)"),
             Some(sum(&[1], 0))
         );
+    }
+
+    #[test]
+    fn a_remainder_is_taken_out_where_its_dims_are_nowhere_else() {
+        let taken = |text| {
+            let mut form = form(text)?;
+            let (factor, quotient) = form.take_remainder(1)?;
+            Some((factor, quotient.numerator, quotient.divisor, form))
+        };
+        assert_eq!(
+            taken("(d0, d1) -> (d1 - (d0 * 7 + 3) mod 8)"),
+            Some((-1, sum(&[7, 0], 3), 8, sum(&[0, 1], 0)))
+        );
+        assert_eq!(
+            taken("(d0, d1) -> ((d0 * 6 + 5) mod 8 + d1)"),
+            Some((2, sum(&[3, 0], 2), 4, sum(&[0, 1], 1)))
+        );
+        assert_eq!(taken("(d0, d1) -> (d0 * 9 - (d0 * 7) mod 8)"), None);
+        assert_eq!(taken("(d0, d1) -> (d0 floordiv 8)"), None);
+        assert_eq!(taken("(d0, d1) -> (d1 mod 8)"), None);
     }
 
     #[test]

@@ -27,15 +27,37 @@ pub struct NewDim<'c> {
     pub role: Option<DimRole>,
 }
 
+/// What an old dim is besides the sum of its new dims.
+#[derive(Clone, Copy, Debug)]
+pub struct Shift<'c> {
+    /// The old dim.
+    pub dim: usize,
+    /// What is added to the sum, over new dims that the old one does not consist of.
+    pub by: AffineExpr<'c>,
+}
+
 /// A new space, and the old one in terms of it.
 #[derive(Debug, Default)]
 pub struct NewSpace<'c> {
     /// The new dims.
     pub dims: Vec<NewDim<'c>>,
-    /// Each old dim as a sum of multiples of new dims and a constant.
+    /// Each old dim as a sum of multiples of new dims and a constant, but for the shift.
     pub old_dims: Vec<AffineExpr<'c>>,
+    /// The old dim that is shifted, if one is.
+    pub shift: Option<Shift<'c>>,
     /// Guards `lhs < rhs` over new dims and sizes, which join the kernel's own.
     pub guards: Vec<[AffineExpr<'c>; 2]>,
+}
+
+impl<'c> NewSpace<'c> {
+    /// Each old dim, over the new ones.
+    pub fn old_dims_shifted(&self) -> Vec<AffineExpr<'c>> {
+        let mut old_dims = self.old_dims.clone();
+        if let Some(Shift { dim, by }) = self.shift {
+            old_dims[dim] = old_dims[dim] + by;
+        }
+        old_dims
+    }
 }
 
 /// Replaces a kernel's space. A reduction over an old dim becomes one over the new dims that the old one varies over; where
@@ -62,7 +84,7 @@ pub fn replace_space<'c>(space: &Space<'c, '_>, new: &NewSpace<'c>) -> Result<()
         new,
         dims,
         builder: Builder::at_start(block, op.location()),
-        old_dims: AffineMap::new(context, new.dims.len(), 0, &new.old_dims),
+        old_dims: AffineMap::new(context, new.dims.len(), 0, &new.old_dims_shifted()),
     };
     let mut emptied = Vec::new();
     for op in &space.ops {
@@ -168,22 +190,24 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
 
     /// Replaces dims that are used as values by sums computed at the start of the body.
     fn other_uses(&self) -> Result<(), Error> {
-        for (old, expression) in self.space.dims.iter().zip(&self.new.old_dims) {
+        for (old, expression) in self.space.dims.iter().zip(self.new.old_dims_shifted()) {
             let is_used = self
                 .space
                 .ops
                 .iter()
                 .any(|op| op.operands().any(|operand| operand == *old));
             if is_used {
-                self.builder.replace_all_uses(*old, self.sum(*expression)?);
+                self.builder.replace_all_uses(*old, self.value_of(expression)?);
             }
         }
         Ok(())
     }
 
-    fn sum(&self, expression: AffineExpr<'c>) -> Result<Value<'c, 'a>, Error> {
-        let form = LinearForm::of(expression, self.dims.len(), 0)
-            .ok_or_else(|| Error::AttributeExpected("sum of dims", expression.to_string()))?;
+    /// An expression of new dims, sums, multiples and remainders, as a value.
+    fn value_of(&self, expression: AffineExpr<'c>) -> Result<Value<'c, 'a>, Error> {
+        let Some(form) = LinearForm::of(expression, self.dims.len(), 0) else {
+            return self.value_of_parts(expression);
+        };
         let index = Type::index(self.builder.context());
         let mut terms = Vec::new();
         for (dim, factor) in form.dims.iter().enumerate().filter(|(_, factor)| **factor != 0) {
@@ -203,6 +227,26 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
             sum = self.builder.value("arith.addi", &[sum, *term], index);
         }
         Ok(sum)
+    }
+
+    /// The same of one that is no sum of dims alone.
+    fn value_of_parts(&self, expression: AffineExpr<'c>) -> Result<Value<'c, 'a>, Error> {
+        let op = if expression.is_add() {
+            "arith.addi"
+        } else if expression.is_mul() {
+            "arith.muli"
+        } else if expression.is_mod() {
+            // Of what is not negative.
+            "arith.remui"
+        } else {
+            return Err(Error::AttributeExpected(
+                "sum of dims and remainders",
+                expression.to_string(),
+            ));
+        };
+        let operands = [self.value_of(expression.lhs())?, self.value_of(expression.rhs())?];
+        let index = Type::index(self.builder.context());
+        Ok(self.builder.value(op, &operands, index))
     }
 
     fn attributes(&self) -> Result<(), Error> {

@@ -141,6 +141,21 @@ impl<'c, 'a> Builder<'c, 'a> {
         unsafe { mlirRewriterBaseSetInsertionPointToEnd(self.raw, block.to_raw()) }
     }
 
+    /// Builds at the end of `block`, which is in a region of `op`, what `build` does; then goes on behind `op`.
+    pub fn within<T>(
+        &self,
+        op: OperationRef<'c, 'a>,
+        block: BlockRef<'c, 'a>,
+        build: impl FnOnce() -> T,
+    ) -> T {
+        // SAFETY: all are alive; the insertion point is the rewriter's.
+        unsafe { mlirRewriterBaseSetInsertionPointToEnd(self.raw, block.to_raw()) }
+        let built = build();
+        // SAFETY: as above.
+        unsafe { mlirRewriterBaseSetInsertionPointAfter(self.raw, op.to_raw()) }
+        built
+    }
+
     /// Builds an op from its full name, operands and result types.
     pub fn op(&self, name: &str, operands: &[Value<'c, 'a>], results: &[Type<'c>]) -> OperationRef<'c, 'a> {
         self.op_with(name, operands, results, &[], Vec::new())

@@ -32,7 +32,8 @@ use crate::{
         cost::{Assembled, Cost, ranked},
         facts::Facts,
         mapping::Mapping,
-        plan::{self, Reason},
+        plan,
+        reason::Reason,
     },
     table::{NormSelectSchedule, NormSelectScheduleStatistic},
 };

@@ -88,6 +88,10 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
             return Ok(None);
         };
         let location = kernel.op().location();
+        if mapping.aligned_dim.is_some() {
+            let message = "a split in a schedule with aligned_dim; supported: one or the other";
+            return Err(Diagnostic::unsupported(location, message).into());
+        }
         let Some(parts) = mapping.spread[dim][factor].size else {
             let message = format!("a split of dim {dim} without a size; supported: a number of parts");
             return Err(Diagnostic::unsupported(location, message).into());

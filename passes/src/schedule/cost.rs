@@ -67,6 +67,12 @@ const WAVES: f64 = 12.0;
 /// Each doubling of the number of accesses, less one: rows of 4095 columns, read 2 bytes at a time, reach 3019 GB/s, rows
 /// of 4096 columns 4130.
 const NARROW_ACCESSES: f64 = 3.6;
+/// The first and the last vector of rows that begin anywhere, which are moved element by element. Rows of 4095 columns without a
+/// weight reach 3870 GB/s by hand, of 4096 columns 4130.
+const ROW_ENDS: f64 = 4.0;
+/// A weight that is read element by element, because rows begin at other places than it does; with the square of the rows that
+/// share what is read. RMSNorm by hand at 4095 columns with 1, 2 and 4 rows: 3082, 3692 and 3738 GB/s.
+const UNALIGNED_READS: f64 = 28.0;
 /// Sectors that one request of a warp moves twice as often as it uses their bytes; what is left of them is in L1 for the next.
 /// Not measured.
 const PARTIAL_SECTORS: f64 = 30.0;
@@ -104,6 +110,9 @@ const BASE_REGISTERS_OF_WALK: u64 = 48;
 /// Registers of a kernel besides the row and what is read early: addresses, the reduction, the second phase. ptxas takes
 /// 32, 40, 48 and 63 for 1, 2, 3 and 4 vectors of bf16 row and weight.
 const BASE_REGISTERS: u64 = 24;
+/// The same of rows that begin anywhere, whose ends have addresses and predicates of their own: ptxas takes 8 more than expected
+/// otherwise for RMSNorm at 4095, 4097 and 5125 columns.
+const REGISTERS_OF_ALIGNED_ROWS: u64 = 8;
 /// Registers are handed out to a warp in units of 8 for each thread.
 const REGISTER_UNIT: u64 = 8;
 /// Microseconds of one kernel beyond its bytes: launch and drain. A copy of 16 MB takes 2.3 us longer than its share of one
@@ -170,7 +179,8 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(factors: &[Factor], extent: u64) -> Self {
+    /// That of a dim whose tiles begin up to `before` points before it.
+    fn of(factors: &[Factor], extent: u64, before: u64) -> Self {
         let of = |level: Level| {
             factors
                 .iter()
@@ -194,7 +204,7 @@ impl Spread {
         let held_whole = !is_looped && !has(Level::Grid);
         // Registers that are dead in every thread fold away; in a group that is live at all, each thread has its registers.
         let registers = if held_whole {
-            (extent.div_ceil(lanes * warps * vector).max(1) * vector).min(whole)
+            ((extent + before).div_ceil(lanes * warps * vector).max(1) * vector).min(whole)
         } else {
             whole
         };
@@ -242,12 +252,7 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
 
 /// As [`cost`], with the registers of a thread that the assembler took, if they are known.
 fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Option<u64>) -> Option<Cost> {
-    let dims = facts
-        .dims
-        .iter()
-        .zip(&mapping.spread)
-        .map(|(dim, factors)| Spread::of(factors, dim.extent))
-        .collect::<Vec<_>>();
+    let dims = spreads(facts, mapping);
     let threads = mapping.threads() as u64;
     let (read, written) = facts.traffic();
     let bytes = (read + written).max(1.0);
@@ -262,9 +267,9 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
             .product::<u64>()
     };
     let width = |access: &Access| {
-        access
-            .contiguous()
-            .map_or(1, |dim| dims[dim].run().min(access.vector))
+        access.contiguous().map_or(1, |dim| {
+            dims[dim].run().min(facts.vector(access, mapping.aligned_dim))
+        })
     };
     let registers_of = |access: &Access| {
         // Two elements share a register only where one access moves both.
@@ -326,6 +331,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         (true, false) => BASE_REGISTERS_OF_LOOP,
         (false, _) => BASE_REGISTERS,
     };
+    let base = base + mapping.aligned_dim.map_or(0, |_| REGISTERS_OF_ALIGNED_ROWS);
     let estimated = base + wide * rows.max(streamed_registers) + early + carried;
     let registers = assembled.unwrap_or(estimated).next_multiple_of(REGISTER_UNIT);
     let by_registers = target.resident_ctas(threads, registers);
@@ -482,6 +488,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
                 percent(DEAD_LANES * (threads as f64 / 512.0).powi(3) * (1.0 - live_lanes)),
             ),
             ("narrow accesses", percent(narrow)),
+            ("aligned rows", percent(aligned_rows(facts, mapping, &dims))),
             ("partial sectors", percent(partial)),
             ("wasted bytes", percent(wasted)),
             ("short runs", percent(short)),
@@ -501,6 +508,35 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
 fn passes_in_loop(facts: &Facts, dims: &[Spread], reduction: &Reduction) -> bool {
     let is_looped = |dim: usize| dims[dim].is_looped && facts.dims[dim].is_revisited;
     (0..dims.len()).any(|dim| reduction.over[dim] && is_looped(dim))
+}
+
+/// How a mapping spreads each dim.
+fn spreads(facts: &Facts, mapping: &Mapping) -> Vec<Spread> {
+    let spread = |(position, (dim, factors)): (usize, (&super::facts::Dim, &Vec<Factor>))| {
+        let before = match mapping.aligned_dim {
+            Some(aligned) if aligned == position => mapping.vector(position) as u64 - 1,
+            _ => 0,
+        };
+        Spread::of(factors, dim.extent, before)
+    };
+    let dims = facts.dims.iter().zip(&mapping.spread);
+    dims.enumerate().map(spread).collect()
+}
+
+/// What tiles that begin before their rows cost, in per cent.
+fn aligned_rows(facts: &Facts, mapping: &Mapping, dims: &[Spread]) -> f64 {
+    let Some(aligned) = mapping.aligned_dim else {
+        return 0.0;
+    };
+    // What all rows share is read element by element, once for the rows of a CTA.
+    let is_shared = |access: &&Access| {
+        let is_needed = access.uses[aligned] && !access.is_write;
+        is_needed && facts.vector(access, Some(aligned)) < access.vector_if_aligned
+    };
+    let shared = facts.accesses.iter().filter(is_shared).count() as f64;
+    let rows = (0..dims.len()).filter(|dim| *dim != aligned);
+    let rows = rows.map(|dim| dims[dim].registers).product::<u64>() as f64;
+    ROW_ENDS + UNALIGNED_READS * shared / (rows * rows)
 }
 
 /// What reading again costs where a loop passes over its dim more than once, in per cent.
@@ -705,10 +741,6 @@ fn bandwidth_per_sm(target: &Target) -> f64 {
 /// registers for a few instructions' gain and halves the CTAs on an SM; with more, the row leaves it no choice, and a bound
 /// that is a little too low spills.
 pub fn bounds_registers(facts: &Facts, mapping: &Mapping) -> bool {
-    let accesses = |(dim, factors): (&super::facts::Dim, &Vec<Factor>)| {
-        let spread = Spread::of(factors, dim.extent);
-        spread.registers / spread.vector
-    };
     let crosses_warps = facts.reductions.iter().any(|reduction| {
         let warps = |factors: &Vec<Factor>| factors.iter().any(|factor| factor.level == Level::Warp);
         mapping
@@ -717,12 +749,9 @@ pub fn bounds_registers(facts: &Facts, mapping: &Mapping) -> bool {
             .zip(&reduction.over)
             .any(|(factors, over)| *over && warps(factors))
     });
-    let held = facts
-        .dims
-        .iter()
-        .zip(&mapping.spread)
-        .map(accesses)
-        .product::<u64>();
+    let spreads = spreads(facts, mapping);
+    let accesses = spreads.iter().map(|spread| spread.registers / spread.vector);
+    let held = accesses.product::<u64>();
     mapping.early_reads && crosses_warps && held <= 3
 }
 
@@ -797,7 +826,9 @@ mod tests {
             bytes,
             uses: strides.iter().map(|stride| *stride != 0).collect(),
             strides: strides.iter().map(|stride| Some(*stride)).collect(),
+            offset: Some(0),
             vector,
+            vector_if_aligned: 16 / bytes,
             contributes: false,
             is_reused: false,
             needed_by: Vec::new(),
@@ -877,7 +908,7 @@ mod tests {
         let facts = rms_norm(32768, extent, 2);
         let (mapping, _) = best(&facts)?;
         let [rows, row] = [&mapping.spread[0], &mapping.spread[1]];
-        let (rows, row) = (Spread::of(rows, 32768), Spread::of(row, extent));
+        let (rows, row) = (Spread::of(rows, 32768, 0), Spread::of(row, extent, 0));
         (!row.is_looped).then(|| {
             (
                 rows.tile,
@@ -904,6 +935,20 @@ mod tests {
     fn rows_between_powers_of_two_leave_few_lanes_dead() {
         assert_eq!(shape(2560), Some((1, 128, 3)));
         assert_eq!(shape(3072), Some((1, 128, 3)));
+    }
+
+    #[test]
+    fn rows_that_begin_anywhere_are_aligned_and_share_a_weight() {
+        let Some((mapping, _)) = best(&rms_norm(16384, 4095, 2)) else {
+            unreachable!("there is a candidate")
+        };
+        assert_eq!(mapping.aligned_dim, Some(1), "{mapping}");
+        assert_eq!(mapping.vector(1), 8, "{mapping}");
+        assert!(mapping.registers() > 8, "{mapping}");
+        let Some((mapping, _)) = best(&rms_norm(16384, 4096, 2)) else {
+            unreachable!("there is a candidate")
+        };
+        assert_eq!(mapping.aligned_dim, None, "{mapping}");
     }
 
     #[test]
@@ -960,7 +1005,7 @@ mod tests {
         let Some((mapping, _)) = best(&column_sum(32768, 4096)) else {
             unreachable!("there is a candidate")
         };
-        let columns = Spread::of(&mapping.spread[1], 4096);
+        let columns = Spread::of(&mapping.spread[1], 4096, 0);
         assert!(columns.lanes * columns.vector * 2 >= 128, "{mapping}");
         assert_eq!(columns.vector, 8, "{mapping}");
     }

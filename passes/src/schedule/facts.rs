@@ -66,8 +66,13 @@ pub struct Access {
     pub uses: Vec<bool>,
     /// By dim, elements from one point to the next; `None` where that is not known, or no constant.
     pub strides: Vec<Option<i64>>,
+    /// Elements from the buffer's base to the element at the dims' origin; `None` where that is not known.
+    pub offset: Option<i64>,
     /// The most elements, a power of two, that one access along the contiguous dim may move.
     pub vector: u64,
+    /// The same where tiles begin at aligned addresses, wherever rows begin: all that 16 bytes hold, if the buffer is aligned to
+    /// them and the run does not decide where rows begin.
+    pub vector_if_aligned: u64,
     /// Whether it contributes to a reduction.
     pub contributes: bool,
     /// Whether it is needed again behind a reduction that it contributes to.
@@ -243,16 +248,26 @@ impl Facts {
                     }
                     _ => 1,
                 };
+                let is_static = strides.as_ref().is_some_and(|strides| {
+                    let is_contiguous = strides.dims.contains(&Some(1));
+                    is_contiguous && strides.offset.is_some() && strides.dims.iter().all(Option::is_some)
+                });
+                let vector_if_aligned = match is_static && alignment % ACCESS_BYTES == 0 {
+                    true => (ACCESS_BYTES / bytes).max(1),
+                    false => vector,
+                };
                 Ok(Access {
                     buffer: access.buffer,
                     is_write: access.is_write,
                     bytes: bytes as u64,
                     uses: (0..count).map(|dim| used.contains(&dim)).collect(),
+                    offset: strides.as_ref().and_then(|strides| strides.offset),
                     strides: match strides {
                         Some(strides) => strides.dims,
                         None => vec![None; count],
                     },
                     vector: vector as u64,
+                    vector_if_aligned: vector_if_aligned as u64,
                     contributes: contributing.contains(&position),
                     is_reused: reused.contains(&position),
                     needed_by: needed_by(position),
@@ -282,7 +297,17 @@ impl Facts {
     /// The access that the tile is laid out for: the one that moves the most bytes, of several the one whose elements are
     /// needed twice, of several the widest.
     pub fn lead(&self) -> Option<&Access> {
-        self.accesses.iter().max_by(|a, b| {
+        self.lead_of(|_| true)
+    }
+
+    /// The one of the accesses that are contiguous along `dim`.
+    pub fn lead_along(&self, dim: usize) -> Option<&Access> {
+        self.lead_of(|access| access.strides[dim] == Some(1))
+    }
+
+    fn lead_of(&self, is_one: impl Fn(&Access) -> bool) -> Option<&Access> {
+        let accesses = self.accesses.iter().filter(|access| is_one(access));
+        accesses.max_by(|a, b| {
             let weight = |access: &Access| access.total_bytes(&self.dims);
             let rank = |access: &Access| (access.is_reused, !access.is_write, access.vector);
             // What is a few per cent larger does not decide: a residual and its sum are equals.
@@ -293,6 +318,32 @@ impl Facts {
                 rank(a).cmp(&rank(b))
             }
         })
+    }
+
+    /// The most elements that one access may move where tiles along `aligned_dim` begin where vectors of the leading access
+    /// along it are aligned.
+    pub fn vector(&self, access: &Access, aligned_dim: Option<usize>) -> u64 {
+        let Some((dim, lead)) = aligned_dim.and_then(|dim| Some((dim, self.lead_along(dim)?))) else {
+            return access.vector;
+        };
+        let vector = lead.vector_if_aligned as i64;
+        let begins_alike = |one: &Option<i64>, other: &Option<i64>| {
+            one.zip(*other)
+                .is_some_and(|(one, other)| (one - other) % vector == 0)
+        };
+        let mut strides = access.strides.iter().zip(&lead.strides);
+        if access.strides[dim] == Some(1)
+            && begins_alike(&access.offset, &lead.offset)
+            && strides.all(|(one, other)| begins_alike(one, other))
+        {
+            return access.vector_if_aligned.min(lead.vector_if_aligned);
+        }
+        // What begins at other places: a vector of it begins at any element.
+        if access.strides[dim] == Some(1) {
+            1
+        } else {
+            access.vector
+        }
     }
 
     /// The fewest bytes that the kernel moves: (read, written).

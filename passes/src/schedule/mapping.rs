@@ -68,6 +68,8 @@ pub struct Mapping {
     pub merge_reductions: bool,
     /// CTAs that an SM should hold, 0 for no bound.
     pub min_ctas_per_sm: i64,
+    /// The dim along which tiles begin where vectors are aligned.
+    pub aligned_dim: Option<usize>,
 }
 
 impl Mapping {
@@ -84,6 +86,7 @@ impl Mapping {
             early_reads: false,
             merge_reductions: false,
             min_ctas_per_sm: 0,
+            aligned_dim: None,
         }
     }
 
@@ -104,6 +107,7 @@ impl Mapping {
             early_reads: schedule.early_reads(),
             merge_reductions: schedule.merge_reductions(),
             min_ctas_per_sm: schedule.min_ctas_per_sm(),
+            aligned_dim: usize::try_from(schedule.aligned_dim()).ok(),
         }
     }
 
@@ -134,6 +138,7 @@ impl Mapping {
             self.early_reads,
             self.merge_reductions,
             self.min_ctas_per_sm,
+            self.aligned_dim.map_or(-1, |dim| dim as i64),
         )
     }
 
@@ -159,6 +164,15 @@ impl Mapping {
     /// Threads of a CTA: at least one warp.
     pub fn threads(&self) -> i64 {
         self.extent(Level::Warp).saturating_mul(norma_targets::WARP_SIZE)
+    }
+
+    /// The elements of one access along a dim.
+    pub fn vector(&self, dim: usize) -> i64 {
+        let innermost = self.spread.get(dim).and_then(|factors| factors.last());
+        innermost
+            .filter(|factor| factor.level == Level::Vector)
+            .and_then(|factor| factor.size)
+            .unwrap_or(1)
     }
 
     /// Elements of the tile that one thread holds.
@@ -218,6 +232,9 @@ impl fmt::Display for Mapping {
         }
         if self.merge_reductions {
             write!(formatter, " merge_reductions")?;
+        }
+        if let Some(dim) = self.aligned_dim {
+            write!(formatter, " aligned_dim {dim}")?;
         }
         Ok(())
     }

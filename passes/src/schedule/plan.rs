@@ -4,12 +4,16 @@
 //! its own. The kernel's tile thus has an axis for each run, and what a thread holds of it lies along axes of its own, which
 //! a reduction can combine without a word to other threads.
 
-use std::{collections::HashSet, fmt::Display};
+use std::collections::HashSet;
 
-use melior::ir::{AffineExpr, AffineMap, Location, operation::OperationLike};
+use melior::ir::{AffineExpr, AffineMap, operation::OperationLike};
 use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole, HandOut, Level, ReduceOp};
 
-use super::mapping::{Factor, Mapping};
+use super::{
+    alignment::Alignment,
+    mapping::{Factor, Mapping},
+    reason::Reason,
+};
 use crate::{
     kernel::{
         nests,
@@ -19,7 +23,6 @@ use crate::{
     mlir::{
         affine::{Leaf, substitute},
         context,
-        diagnostic::Diagnostic,
         linear_form::LinearForm,
         values::key,
     },
@@ -30,33 +33,6 @@ use crate::{
 pub const ELEMENTS_PER_THREAD: i64 = 256;
 /// The most elements that all values of a kernel may have in one thread together, which bounds how long it takes to compile.
 const UNROLLED_OPS: i64 = 1 << 16;
-
-/// Why a mapping cannot be applied to a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// It does not fit the kernel.
-    Wrong(String),
-    /// No pass applies it yet.
-    Unsupported(String),
-}
-
-impl Reason {
-    fn wrong(message: impl Display) -> Self {
-        Self::Wrong(message.to_string())
-    }
-
-    fn unsupported(message: impl Display) -> Self {
-        Self::Unsupported(message.to_string())
-    }
-
-    /// As an error at the kernel.
-    pub fn at<'c>(self, location: Location<'c>) -> Diagnostic<'c> {
-        match self {
-            Self::Wrong(message) => Diagnostic::user(location, message),
-            Self::Unsupported(message) => Diagnostic::unsupported(location, message),
-        }
-    }
-}
 
 /// The space that `mapping` makes of a kernel's.
 ///
@@ -71,12 +47,24 @@ pub fn apply<'c>(space: &Space<'c, '_>, mapping: &Mapping) -> Result<NewSpace<'c
             mapping.spread.len()
         )));
     }
-    check_applied(space, mapping)?;
+    let alignment = match mapping.aligned_dim {
+        Some(dim) => Some(Alignment::of(space, dim, mapping.vector(dim))?),
+        None => None,
+    };
+    let before = |dim| {
+        alignment
+            .as_ref()
+            .map_or(0, |alignment| alignment.most_before(dim))
+    };
+    check_applied(space, mapping, &before)?;
     let mut new = NewSpace::default();
     for (dim, factors) in mapping.spread.iter().enumerate() {
-        split(space, dim, factors, &mut new)?;
+        split(space, dim, factors, before(dim), &mut new)?;
     }
     guard_parts(space, &mut new);
+    if let Some(alignment) = alignment {
+        alignment.shift(space, &mut new)?;
+    }
     Ok(new)
 }
 
@@ -184,7 +172,11 @@ fn hang_on_each_other(space: &Space<'_, '_>, dim: usize) -> bool {
 }
 
 /// Refuses what no pass applies yet, and what takes too long to compile.
-fn check_applied(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+fn check_applied(
+    space: &Space<'_, '_>,
+    mapping: &Mapping,
+    before: &dyn Fn(usize) -> i64,
+) -> Result<(), Reason> {
     if mapping.extent(Level::Cluster) != 1 {
         return Err(Reason::unsupported(
             "clusters; supported: dims spread within a CTA",
@@ -215,8 +207,13 @@ fn check_applied(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason>
             mapping.keep.len()
         )));
     }
-    check_kept(space, mapping)?;
-    if nests::over(space, &|dim| has_steps(space, mapping, dim)).is_none() {
+    if mapping.aligned_dim.is_some() && mapping.extent(Level::Split) != 1 {
+        return Err(Reason::unsupported(
+            "a split in a schedule with aligned_dim; supported: one or the other",
+        ));
+    }
+    check_kept(space, mapping, before)?;
+    if nests::over(space, &|dim| has_steps(space, mapping, dim, before(dim))).is_none() {
         return Err(Reason::unsupported(
             "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
              one of these dims in a loop",
@@ -234,7 +231,7 @@ fn check_applied(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason>
 }
 
 /// Refuses registers for what a loop reads step by step, and needs again once the loop has ended.
-fn check_kept(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+fn check_kept(space: &Space<'_, '_>, mapping: &Mapping, before: &dyn Fn(usize) -> i64) -> Result<(), Reason> {
     for crossing in space.crossings() {
         let Ok(Some(access)) = space.access(space.ops[crossing.read]) else {
             continue;
@@ -242,7 +239,7 @@ fn check_kept(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
         let Some(reduce) = ReduceOp::from_op(space.ops[crossing.reduction]) else {
             continue;
         };
-        let is_looped = |dim: &&usize| has_steps(space, mapping, **dim);
+        let is_looped = |dim: &&usize| has_steps(space, mapping, **dim, before(**dim));
         let dims = access.dims();
         let reduced = space.dims_reduced_by(reduce);
         if let Some(dim) = reduced.intersection(&dims).find(is_looped)
@@ -258,8 +255,8 @@ fn check_kept(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Whether a loop factor is known to have one step.
-fn is_one_step(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, factor: &Factor) -> bool {
+/// Whether a loop factor is known to have one step, where its dim has `before` points more.
+fn is_one_step(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, factor: &Factor, before: i64) -> bool {
     match factor.size {
         Some(size) => size == 1,
         None => {
@@ -268,16 +265,16 @@ fn is_one_step(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, factor: &Fa
                 .filter_map(|factor| factor.size)
                 .fold(1_i64, i64::saturating_mul);
             let most = space.extent_bounds(dim).bound();
-            most.is_some_and(|most| (1..=sized).contains(&most))
+            most.is_some_and(|most| (1..=sized).contains(&(most + before)))
         }
     }
 }
 
 /// Whether a dim passes in a loop, unless that is known to have one step.
-fn has_steps(space: &Space<'_, '_>, mapping: &Mapping, dim: usize) -> bool {
+fn has_steps(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, before: i64) -> bool {
     let factors = &mapping.spread[dim];
     let has_steps = |position: usize| {
-        factors[position].level == Level::Loop && !is_one_step(space, mapping, dim, &factors[position])
+        factors[position].level == Level::Loop && !is_one_step(space, mapping, dim, &factors[position], before)
     };
     (0..factors.len()).any(has_steps)
 }
@@ -295,19 +292,23 @@ fn size_of(space: &Space<'_, '_>, dim: usize, factors: &[Factor], position: usiz
         .or_else(|| Some((known?.unsigned_abs()).div_ceil(sized.unsigned_abs().max(1)) as i64))
 }
 
-/// Adds the dims that the factors of one dim become.
+/// Adds the dims that the factors of one dim become, which hold `before` points more than the dim.
 fn split<'c>(
     space: &Space<'c, '_>,
     dim: usize,
     factors: &[Factor],
+    before: i64,
     new: &mut NewSpace<'c>,
 ) -> Result<(), Reason> {
     let context = context::of(space.location());
     let constant = |value: i64| AffineExpr::constant(context, value);
-    let extent = space.extents[dim];
+    let extent = match before {
+        0 => space.extents[dim],
+        _ => space.extents[dim] + constant(before),
+    };
     let known = extent.is_constant().then(|| extent.constant_value());
     let bounds = space.extent_bounds(dim);
-    let most = bounds.bound();
+    let most = bounds.bound().map(|most| most + before);
     let sized = factors
         .iter()
         .filter_map(|factor| factor.size)
@@ -321,8 +322,13 @@ fn split<'c>(
             )));
         }
         (None, Some(most)) if sized < most => {
+            let shifted = match before {
+                0 => String::new(),
+                _ => format!(" and {before} before them"),
+            };
             return Err(Reason::wrong(format!(
-                "expected factors of dim {dim} that hold its {most} points, got {sized}"
+                "expected factors of dim {dim} that hold its {} points{shifted}, got {sized}",
+                most - before
             )));
         }
         (Some(position), None) if position > 0 => {
@@ -390,7 +396,7 @@ fn split<'c>(
             .checked_mul(sized)
             .is_some_and(|points| points <= bounds.least),
     };
-    if !is_exact {
+    if !is_exact && before == 0 {
         new.guards.push([whole, extent]);
     }
     Ok(())

@@ -78,6 +78,20 @@ func.func @schedule_c5_level() attributes {
 
 // -----
 
+func.func @schedule_c6() attributes {
+  // expected-error @+1 {{expected aligned_dim to be a dim with a vector factor, got 1}}
+  a = #norm.schedule<spread = [[grid], [warp(2), lane(32)]], aligned_dim = 1>
+} { return }
+
+// -----
+
+func.func @schedule_c6_position() attributes {
+  // expected-error @+1 {{expected aligned_dim to be a dim with a vector factor, got 2}}
+  a = #norm.schedule<spread = [[grid], [lane(32), vector(2)]], aligned_dim = 2>
+} { return }
+
+// -----
+
 func.func @rms_norm_c1(%x: tensor<2x4xf32>) {
   // expected-error @+1 {{expected axes between 1 and the rank 2 of x, got 3}}
   %0 = norm.rms_norm %x {axes = 3} : tensor<2x4xf32> -> tensor<2x4xf32>

@@ -161,6 +161,9 @@ pub struct Schedule {
     pub keep: Keep,
     /// As in `#norm.schedule`.
     pub early_reads: bool,
+    /// Whether the row's tile is shifted to where vectors are aligned. Takes vectors of several elements, and rows beside each
+    /// other in a thread alone.
+    pub is_aligned: bool,
 }
 
 /// Where a row lives between its uses.
@@ -186,6 +189,7 @@ impl Default for Schedule {
             chunk: None,
             keep: Keep::Register,
             early_reads: false,
+            is_aligned: false,
         }
     }
 }
@@ -196,14 +200,18 @@ impl Schedule {
         let lanes = self.threads_per_row.min(WARP);
         let beside = self.rows_per_cta / self.rows_per_thread;
         let lanes_beside = beside.min(WARP / lanes);
+        let is_aligned = self.is_aligned && self.vector > 1 && beside == 1;
+        let points = if is_aligned { row + self.vector - 1 } else { row };
         let accesses =
-            (row.unsigned_abs().next_power_of_two() as i64 / (self.threads_per_row * self.vector)).max(1);
+            (points.unsigned_abs().next_power_of_two() as i64 / (self.threads_per_row * self.vector)).max(1);
         let mut dims = vec!["[grid]".to_owned(); kept.saturating_sub(1)];
         dims.push(factors(&[
             Some("grid".to_owned()),
             factor("register", self.rows_per_thread),
             factor("warp", beside / lanes_beside),
             factor("lane", lanes_beside),
+            // Rows so far apart begin alike.
+            factor("grid", if is_aligned { self.vector } else { 1 }),
         ]));
         dims.push(factors(&[
             self.chunk.map(|_| "loop".to_owned()),
@@ -221,6 +229,9 @@ impl Schedule {
         };
         if self.early_reads {
             text += ", early_reads = true";
+        }
+        if is_aligned {
+            text += &format!(", aligned_dim = {kept}");
         }
         format!("#norm.schedule<{text}>")
     }

@@ -30,6 +30,11 @@ pub fn case(seed: u64) -> Case {
     let schedule = random
         .one_in(3)
         .then(|| schedule(&mut random, row, align, x, layout));
+    let is_aligned = layout == Layout::Dense && random.one_in(3);
+    let schedule = match schedule {
+        Some(schedule) if is_aligned => Some(aligned(&mut random, schedule)),
+        schedule => schedule,
+    };
     Case {
         program: Program {
             op,
@@ -123,6 +128,16 @@ fn layout(random: &mut Draw, x: Element, row: i64, heads: i64, axes: usize, alig
     Layout::Padded(stride - row)
 }
 
+/// Vectors along a row that begins anywhere: its strides have to be known.
+fn aligned(random: &mut Draw, schedule: Schedule) -> Schedule {
+    Schedule {
+        vector: random.of(&[2, 4, 8, 16]),
+        rows_per_cta: schedule.rows_per_thread,
+        is_aligned: true,
+        ..schedule
+    }
+}
+
 /// A schedule that the row, the alignment and the layout allow, as far as they decide it.
 fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout: Layout) -> Schedule {
     let mut vector = random.of(&[1, 2, 4, 8]);
@@ -147,6 +162,7 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
         chunk,
         keep,
         early_reads: random.one_in(4),
+        is_aligned: false,
     }
 }
 
@@ -172,6 +188,7 @@ mod tests {
                 .is_some_and(|schedule| schedule.chunk.is_some()))
                 > 50
         );
+        assert!(drawn(&|case| case.program.schedule.is_some_and(|schedule| schedule.is_aligned)) > 30);
         assert!(drawn(&|case| matches!(case.program.layout, Layout::Padded(_))) > 20);
         assert!(drawn(&|case| case.program.columns.len() == 2) > 20);
         assert!(drawn(&|case| case.program.row() > 3000) > 20);

@@ -1,8 +1,8 @@
-//! Addresses and predicates of a tile's elements, from an affine access and its guards.
+//! Addresses of a tile's elements, from an affine access.
 
 use std::collections::HashMap;
 
-use melior::ir::{AffineMap, Type, ValueLike};
+use melior::ir::{AffineMap, Type};
 use norma_layout::LinearLayout;
 
 use crate::{
@@ -12,7 +12,8 @@ use crate::{
 
 use super::{
     emit::{Emit, Value},
-    form::{Place, Scalars, Thread, Values, sum_of_ranges},
+    form::{Place, Scalars, Thread, Values},
+    guards::{Guard, Guards},
     params::Stride,
 };
 
@@ -30,14 +31,6 @@ impl<'c, 'a> Addresses<'c, 'a> {
     pub fn of(&self, e: &Emit<'_, 'c, 'a>, position: usize) -> Value<'c, 'a> {
         e.constant_pointer(self.bases[position], self.element, self.constants[position])
     }
-}
-
-/// Whether a thread reads or writes a register's element.
-#[derive(Clone, Copy)]
-pub(super) enum Predicate<'c, 'a> {
-    Always,
-    Never,
-    When(Value<'c, 'a>),
 }
 
 /// An access, with what its tile's layout says of this thread.
@@ -188,85 +181,28 @@ impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
         }
     }
 
-    /// For each register, whether every guard holds there.
-    pub fn predicates(
+    /// The guards of an access, at its registers; none are held everywhere.
+    pub fn guards(
         &self,
         guards: Option<AffineMap<'c>>,
         limits: &Scalars<'c, 'a>,
-    ) -> Result<Vec<Predicate<'c, 'a>>, Diagnostic<'c>> {
-        let mut predicates = vec![Predicate::Always; self.thread.count()];
-        let Some(guards) = guards else {
-            return Ok(predicates);
-        };
-        for pair in 0..guards.result_count() / 2 {
-            let (lhs, rhs) = (self.form(guards, 2 * pair)?, self.form(guards, 2 * pair + 1)?);
-            let difference = QuotientForm::difference(&lhs, &rhs)
-                .ok_or_else(|| self.e.unsupported("expected guards of 64 bits"))?;
-            let values = self.thread.evaluate(&difference, &self.indices, limits)?;
-            for (predicate, guard) in predicates.iter_mut().zip(self.negative(&values)?) {
-                *predicate = self.both(*predicate, guard);
-            }
-        }
-        Ok(predicates)
-    }
-
-    /// Where values are negative.
-    fn negative(&self, values: &Values<'c, 'a>) -> Result<Vec<Predicate<'c, 'a>>, Diagnostic<'c>> {
-        let e = self.e;
-        let places = values.range_of_places();
-        let fits = |&constant: &i64| {
-            let constant = i128::from(constant);
-            places.0 + constant >= i32::MIN.into()
-                && places.1 + constant <= i32::MAX.into()
-                && -constant <= i32::MAX.into()
-                && -constant >= i32::MIN.into()
-        };
-        let is_narrow = values.uniform.is_none()
-            && values.jumps.iter().all(Option::is_none)
-            && values.constants.iter().all(fits);
-        let common = match is_narrow {
-            true => values.narrow_places(e),
-            false => values.common(e),
-        };
-        let mut jumped = HashMap::new();
-        (0..self.thread.count())
-            .map(|position| {
-                let (jump, constant) = (values.jumps[position], values.constants[position]);
-                let range = sum_of_ranges(
-                    values.range_of_uniform,
-                    jump.map_or(Some((0, 0)), |jump| jump.range),
-                );
-                if let Some((low, high)) = sum_of_ranges(range, Some(places)) {
-                    if high + i128::from(constant) < 0 {
-                        return Ok(Predicate::Always);
-                    }
-                    if low + i128::from(constant) >= 0 {
-                        return Ok(Predicate::Never);
-                    }
-                }
-                let value = match jump {
-                    None => common,
-                    Some(jump) => *jumped
-                        .entry(key(jump.value))
-                        .or_insert_with(|| e.sum(common.into_iter().chain([jump.value]))),
-                };
-                // Nothing but a constant has a range of one value, and is decided above.
-                let value = value.ok_or_else(|| e.internal("expected a value to compare"))?;
-                let bound = constant
-                    .checked_neg()
-                    .ok_or_else(|| e.unsupported("expected guards of 64 bits"))?;
-                let bound = e.b.integer(value.r#type(), bound);
-                Ok(Predicate::When(e.compare("slt", value, bound)))
+    ) -> Result<Guards<'b, 'c, 'a>, Diagnostic<'c>> {
+        let pairs = guards.map_or(0, |guards| guards.result_count() / 2);
+        let each = guards.into_iter().flat_map(|guards| {
+            (0..pairs).map(move |pair| {
+                let (lhs, rhs) = (self.form(guards, 2 * pair)?, self.form(guards, 2 * pair + 1)?);
+                let difference = QuotientForm::difference(&lhs, &rhs)
+                    .ok_or_else(|| self.e.unsupported("expected guards of 64 bits"))?;
+                Ok(Guard::of(
+                    self.e,
+                    self.thread.evaluate(&difference, &self.indices, limits)?,
+                ))
             })
-            .collect()
-    }
-
-    fn both(&self, one: Predicate<'c, 'a>, other: Predicate<'c, 'a>) -> Predicate<'c, 'a> {
-        match (one, other) {
-            (Predicate::Never, _) | (_, Predicate::Never) => Predicate::Never,
-            (Predicate::Always, predicate) | (predicate, Predicate::Always) => predicate,
-            (Predicate::When(one), Predicate::When(other)) => Predicate::When(self.e.andi(one, other)),
-        }
+        });
+        Ok(Guards {
+            e: self.e,
+            each: each.collect::<Result<_, Diagnostic<'c>>>()?,
+        })
     }
 
     /// The value of an affine expression at each register, i64.

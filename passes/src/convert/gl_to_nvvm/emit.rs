@@ -5,11 +5,12 @@ use std::fmt::Display;
 use melior::{
     dialect::llvm,
     ir::{
-        Attribute, OperationRef, Type, ValueLike,
+        Attribute, Block, OperationRef, Region, RegionLike, Type, ValueLike,
         attribute::{
             ArrayAttribute, DenseI32ArrayAttribute, DenseI64ArrayAttribute, IntegerAttribute,
             StringAttribute, TypeAttribute,
         },
+        operation::OperationLike,
         r#type::IntegerType,
     },
 };
@@ -186,6 +187,46 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
         }
         let multiple = self.scale(self.floor_div(value, divisor), divisor);
         self.binary("arith.subi", value, multiple)
+    }
+
+    // Branches.
+
+    /// `then` where `condition` holds, whose value takes the place of `otherwise` there.
+    pub fn instead(
+        &self,
+        condition: Value<'c, 'a>,
+        otherwise: Option<Value<'c, 'a>>,
+        then: impl FnOnce() -> Result<Option<Value<'c, 'a>>, Diagnostic<'c>>,
+    ) -> Result<Option<Value<'c, 'a>>, Diagnostic<'c>> {
+        let region = || {
+            let region = Region::new();
+            region.append_block(Block::new(&[]));
+            region
+        };
+        let types = otherwise.iter().map(|value| value.r#type()).collect::<Vec<_>>();
+        let regions = match otherwise {
+            Some(_) => vec![region(), region()],
+            None => vec![region(), Region::new()],
+        };
+        let branch = self.b.op_with("scf.if", &[condition], &types, &[], regions);
+        let block = |index| {
+            let region = branch.region(index).map_err(|error| self.internal(error))?;
+            region
+                .first_block()
+                .ok_or_else(|| self.internal("expected a block"))
+        };
+        self.b.within(branch, block(0)?, || {
+            let value = then()?;
+            self.b.op("scf.yield", value.as_slice(), &[]);
+            Ok::<_, Diagnostic<'c>>(())
+        })?;
+        if otherwise.is_none() {
+            return Ok(None);
+        }
+        self.b.within(branch, block(1)?, || {
+            self.b.op("scf.yield", otherwise.as_slice(), &[])
+        });
+        result(branch, 0).map(Some).map_err(|error| self.internal(error))
     }
 
     // Ids.

@@ -95,7 +95,6 @@ pub(super) struct Place<'c, 'a> {
     value: Value<'c, 'a>,
     max: i64,
     factor: i64,
-    divisor: i64,
 }
 
 impl<'c, 'a> Place<'c, 'a> {
@@ -123,10 +122,13 @@ impl<'c, 'a> Place<'c, 'a> {
 pub(super) struct Values<'c, 'a> {
     /// i64.
     pub uniform: Option<Value<'c, 'a>>,
+    /// The range of `uniform`; of nothing, only 0.
     pub range_of_uniform: Range,
     pub places: Vec<Place<'c, 'a>>,
     pub jumps: Vec<Option<Jump<'c, 'a>>>,
     pub constants: Vec<i64>,
+    /// What divides all of it but the constants; 0 where there is nothing else.
+    pub divisor: i64,
 }
 
 impl<'c, 'a> Values<'c, 'a> {
@@ -193,25 +195,48 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
         limits: &Scalars<'c, 'a>,
     ) -> Result<Values<'c, 'a>, Diagnostic<'c>> {
         let e = self.e;
+        let mut form = form.clone();
+        let mut remainders = Vec::new();
+        while let Some(remainder) = form.take_remainder(indices.values.len()) {
+            remainders.push(remainder);
+        }
         let mut uniform = indices.terms(e, &form.dims);
         uniform.extend(limits.terms(e, &form.symbols));
+        let mut range_of_uniform = sum_of_ranges(indices.range(&form.dims), limits.range(&form.symbols));
+        for (factor, Quotient { numerator, divisor }) in &remainders {
+            let terms = indices.terms(e, &numerator.dims).into_iter();
+            let terms = terms.chain(limits.terms(e, &numerator.symbols));
+            let constant = (numerator.constant != 0).then(|| e.i64(numerator.constant));
+            let Some(sum) = e.sum(terms.chain(constant)) else {
+                return Err(e.internal("expected a remainder of something"));
+            };
+            uniform.push(e.scale(e.modulo(sum, *divisor), *factor));
+            let reach = i128::from(*factor) * i128::from(divisor - 1);
+            range_of_uniform = sum_of_ranges(range_of_uniform, Some((reach.min(0), reach.max(0))));
+        }
+        let scalars =
+            (form.dims.iter().zip(&indices.divisors)).chain(form.symbols.iter().zip(&limits.divisors));
         let mut values = Values {
             uniform: e.sum(uniform),
-            range_of_uniform: sum_of_ranges(indices.range(&form.dims), limits.range(&form.symbols)),
+            range_of_uniform,
             places: Vec::new(),
             jumps: vec![None; self.count()],
             constants: vec![form.constant; self.count()],
+            divisor: scalars
+                .map(|(coefficient, divisor)| coefficient.saturating_mul(*divisor))
+                .chain(remainders.iter().map(|(factor, _)| *factor))
+                .fold(0, gcd),
         };
         let axes = self.axes.iter().zip(&form.dims[indices.values.len()..]);
         for (axis, &factor) in axes.filter(|(_, factor)| **factor != 0) {
             let constants = self.registers.iter().map(|&register| axis.constants[register]);
             self.add_constants(&mut values, constants, factor)?;
+            values.divisor = gcd(values.divisor, factor.saturating_mul(axis.divisor));
             if let [place] = axis.places[..] {
                 values.places.extend(place.map(|value| Place {
                     value,
                     max: axis.max,
                     factor,
-                    divisor: axis.divisor,
                 }));
                 continue;
             }
@@ -234,6 +259,7 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
         }
         for (coefficient, quotient) in &form.quotients {
             let quotient = self.quotient(quotient, indices, limits)?;
+            values.divisor = gcd(values.divisor, *coefficient);
             if let Some(term) = quotient.uniform {
                 values.uniform = e.sum(values.uniform.into_iter().chain([e.scale(term, *coefficient)]));
                 values.range_of_uniform = None;
@@ -270,24 +296,7 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
         let Quotient { numerator, divisor } = quotient;
         let divisor = *divisor;
         let values = self.evaluate(numerator, indices, limits)?;
-        let scalars = numerator
-            .dims
-            .iter()
-            .zip(&indices.divisors)
-            .chain(numerator.symbols.iter().zip(&limits.divisors))
-            .map(|(coefficient, divisor)| coefficient.saturating_mul(*divisor));
-        let places = values
-            .places
-            .iter()
-            .map(|place| place.factor.saturating_mul(place.divisor));
-        let jumps = values.jumps.iter().flatten().map(|_| 1);
-        let quotients = numerator.quotients.iter().map(|_| 1);
-        let step = scalars
-            .chain(places)
-            .chain(jumps)
-            .chain(quotients)
-            .fold(divisor, gcd);
-
+        let step = gcd(divisor, values.divisor);
         let range_of_common = sum_of_ranges(values.range_of_uniform, Some(values.range_of_places()));
         let common = values.common(e);
         let mut known: HashMap<(Option<usize>, i64), Result<Jump<'c, 'a>, i64>> = HashMap::new();
@@ -297,6 +306,7 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
             places: Vec::new(),
             jumps: Vec::with_capacity(self.count()),
             constants: Vec::with_capacity(self.count()),
+            divisor: 1,
         };
         for (constant, jump) in values.constants.iter().zip(&values.jumps) {
             let rest = constant.rem_euclid(divisor) / step * step;

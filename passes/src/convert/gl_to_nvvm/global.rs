@@ -3,6 +3,10 @@
 //! An access that nothing guards is an LLVM load or store, which LLVM may schedule and turn into `ld.global.nc`. A guarded
 //! one is inline PTX with a predicate: a branch around each load would keep loads from being in flight together.
 //! Cache hints are inline PTX too, since NVPTX has no other way to say them.
+//!
+//! A vector that a guard may let through in part is moved as a whole under the predicate that it is let through as a whole,
+//! and, behind a branch that few warps take, element by element, each under its own. All whole vectors of a tile are read
+//! before the first such branch. Those elements have no cache hints: others of their sectors are still to come.
 
 use melior::ir::{OperationRef, Type, ValueLike};
 use norma_dialects::gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp};
@@ -15,9 +19,10 @@ use crate::mlir::{
 };
 
 use super::{
-    access::{Access, Predicate},
+    access::Access,
     emit::{Emit, Value, result as result_of},
     form::Scalars,
+    guards::{Predicate, Reach},
     params::Buffer,
     threads, tile,
     words::Words,
@@ -37,13 +42,12 @@ pub(super) fn load<'c, 'a>(
     let limits = load.limits().len();
     let (buffer, rest) = operands.split_first().ok_or("expected a buffer")?;
     let vector = Vector::of(&e, &tile.layout, load.vector(), element)?;
-    let registers = vector.first_registers().collect::<Vec<_>>();
     let indices_of = Scalars::new(&rest[..indices], load.indices());
     let limits_of = Scalars::new(&rest[indices..indices + limits], load.limits());
-    let access = Access::new(&e, &tile.layout, registers.clone(), indices_of)?;
+    let access = Access::new(&e, &tile.layout, (0..vector.registers).collect(), indices_of)?;
     let strides = Buffer::of(&e, op, load.buffer()?)?.strides(&e)?;
     let addresses = access.addresses(load.access()?, *buffer, &strides, element, vector.count)?;
-    let predicates = access.predicates(load.guards(), &limits_of)?;
+    let guards = access.guards(load.guards(), &limits_of)?;
     let other = match rest.get(indices + limits) {
         Some(other) => Some(tile::to_memory(&e, *other)?),
         None => None,
@@ -52,14 +56,39 @@ pub(super) fn load<'c, 'a>(
         Some(other) => other,
         None => e.b.value("llvm.mlir.poison", &[], element),
     };
-    let mut result = e.splat(fill, tile.layout.num_registers())?;
-    for (position, (first, predicate)) in registers.into_iter().zip(predicates).enumerate() {
+    let mut result = e.splat(fill, vector.registers)?;
+    let mut in_part = Vec::new();
+    for first in vector.first_registers() {
+        let predicate = match guards.within(first, vector.count)? {
+            Reach::Whole(predicate) => predicate,
+            Reach::Part { all, any } => {
+                in_part.push((first, any.and_not(&e, all)));
+                all
+            }
+        };
         let part = match (predicate, load.cache()) {
             (Predicate::Never, _) => continue,
-            (Predicate::Always, None) => e.load(addresses.of(&e, position), vector.ty, vector.bytes as i64),
-            (predicate, cache) => vector.load_ptx(&e, addresses.of(&e, position), predicate, cache, other)?,
+            (Predicate::Always, None) => e.load(addresses.of(&e, first), vector.ty, vector.bytes as i64),
+            (predicate, cache) => vector.load_ptx(&e, addresses.of(&e, first), predicate, cache, other)?,
         };
         result = e.insert(part, result, first);
+    }
+    let single = Vector::of(&e, &tile.layout, None, element)?;
+    for (first, condition) in in_part {
+        let whole = e.slice(result, first, vector.count)?;
+        let part = e.instead(condition.value(&e), Some(whole), || {
+            let mut part = e.splat(fill, vector.count)?;
+            for register in first..first + vector.count {
+                let loaded = match guards.at(register)? {
+                    Predicate::Never => continue,
+                    Predicate::Always => e.load(addresses.of(&e, register), single.ty, single.bytes as i64),
+                    when => single.load_ptx(&e, addresses.of(&e, register), when, None, other)?,
+                };
+                part = e.insert(loaded, part, register - first);
+            }
+            Ok(Some(part))
+        })?;
+        result = e.insert(part.ok_or("expected the elements")?, result, first);
     }
     b.replace(op, &[tile::from_memory(&e, result, tile.element)?]);
     Ok(())
@@ -81,30 +110,42 @@ pub(super) fn store<'c, 'a>(
     };
     let vector = Vector::of(&e, &tile.layout, store.vector(), element)?;
     let copies = tile.layout.copies(HardwareDim::Register);
-    let registers = vector
-        .first_registers()
-        .filter(|register| register & copies == 0)
-        .collect::<Vec<_>>();
+    let registers = vector.first_registers().filter(|register| register & copies == 0);
     let indices_of = Scalars::new(&rest[..indices], store.indices());
     let limits_of = Scalars::new(&rest[indices..], store.limits());
-    let access = Access::new(&e, &tile.layout, registers.clone(), indices_of)?;
+    let access = Access::new(&e, &tile.layout, (0..vector.registers).collect(), indices_of)?;
     let strides = Buffer::of(&e, op, store.buffer()?)?.strides(&e)?;
     let addresses = access.addresses(store.access()?, *buffer, &strides, element, vector.count)?;
-    let predicates = access.predicates(store.guards(), &limits_of)?;
-    let holder = threads::first_holder(&e, &tile.layout);
+    let guards = access.guards(store.guards(), &limits_of)?;
+    let holds = match threads::first_holder(&e, &tile.layout) {
+        Some(holder) => Predicate::When(holder),
+        None => Predicate::Always,
+    };
     let value = tile::to_memory(&e, *value)?;
 
-    for (position, (first, predicate)) in registers.into_iter().zip(predicates).enumerate() {
-        let predicate = match (predicate, holder) {
-            (Predicate::Never, _) => continue,
-            (predicate, None) => predicate,
-            (Predicate::Always, Some(holder)) => Predicate::When(holder),
-            (Predicate::When(guard), Some(holder)) => Predicate::When(e.andi(guard, holder)),
-        };
+    let put = |vector: &Vector<'c>, first, predicate, cache| {
         let part = e.slice(value, first, vector.count)?;
-        match (predicate, store.cache()) {
-            (Predicate::Always, None) => e.store(part, addresses.of(&e, position), vector.bytes as i64),
-            (predicate, cache) => vector.store_ptx(&e, part, addresses.of(&e, position), predicate, cache)?,
+        match (predicate, cache) {
+            (Predicate::Never, _) => {}
+            (Predicate::Always, None) => e.store(part, addresses.of(&e, first), vector.bytes as i64),
+            (predicate, cache) => vector.store_ptx(&e, part, addresses.of(&e, first), predicate, cache)?,
+        }
+        Ok::<_, Diagnostic<'c>>(())
+    };
+    let single = Vector::of(&e, &tile.layout, None, element)?;
+    for first in registers {
+        match guards.within(first, vector.count)? {
+            Reach::Whole(predicate) => put(&vector, first, predicate.and(&e, holds), store.cache())?,
+            Reach::Part { all, any } => {
+                put(&vector, first, all.and(&e, holds), store.cache())?;
+                let condition = any.and_not(&e, all).and(&e, holds);
+                e.instead(condition.value(&e), None, || {
+                    for register in first..first + vector.count {
+                        put(&single, register, guards.at(register)?, None)?;
+                    }
+                    Ok(None)
+                })?;
+            }
         }
     }
     b.erase(op);

@@ -11,7 +11,7 @@ use crate::mlir::{
 };
 
 use super::{
-    access::{Access, Predicate},
+    access::Access,
     emit::{Emit, Value},
     form::Scalars,
     shuffle,
@@ -88,15 +88,10 @@ pub(super) fn mask<'c, 'a>(
     let indices = Scalars::new(indices, mask.indices());
     let limits = Scalars::new(limits, mask.limits());
     let registers = (0..layout.num_registers()).collect();
-    let bits = Access::new(&e, &layout, registers, indices)?
-        .predicates(Some(mask.guards()?), &limits)?
-        .into_iter()
-        .map(|predicate| match predicate {
-            Predicate::Always => e.bool(true),
-            Predicate::Never => e.bool(false),
-            Predicate::When(value) => value,
-        })
-        .collect::<Vec<_>>();
+    let guards = Access::new(&e, &layout, registers, indices)?.guards(Some(mask.guards()?), &limits)?;
+    let bits = (0..layout.num_registers())
+        .map(|register| Ok(guards.at(register)?.value(&e)))
+        .collect::<Result<Vec<_>, Diagnostic<'c>>>()?;
     b.replace(op, &[e.pack(&bits)?]);
     Ok(())
 }

@@ -61,7 +61,16 @@ impl<'c, 'a> Space<'c, 'a> {
                 || coordinate.compose(last) + AffineExpr::constant(context, 1),
                 |[_, limit]| *limit,
             );
-            bytes * (end + coordinate.compose(first) * AffineExpr::constant(context, -1))
+            let negated = |expression: AffineExpr<'c>| expression * AffineExpr::constant(context, -1);
+            // So does one over its negation, of where it starts.
+            let starts_at_0 = |[lhs, limit]: &[AffineExpr<'c>; 2]| {
+                *lhs == negated(*coordinate) && *limit == AffineExpr::constant(context, 1)
+            };
+            let start = match self.guards.iter().any(starts_at_0) {
+                true => AffineExpr::constant(context, 0),
+                false => coordinate.compose(first),
+            };
+            bytes * (end + negated(start))
         })
     }
 }

@@ -9,8 +9,9 @@ use norma_dialects::{
     norm::{CachePlace, ReadOp, WriteOp},
 };
 
+use crate::gl::quotient_form::QuotientForm;
 use crate::kernel::space::{Access, DimSet};
-use crate::mlir::{linear_form::LinearForm, pass::PassError, types, values::key};
+use crate::mlir::{pass::PassError, types, values::key};
 use norma_targets::ACCESS_BYTES;
 
 use super::{
@@ -180,9 +181,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let mut limits = Vec::new();
         let mut symbols = Vec::with_capacity(num_symbols);
         for symbol in 0..num_symbols {
-            // An expression that is no sum, with a quotient in it, say, is not searched: it gets every symbol.
+            // An expression that is no form, with a product of sizes in it, say, is not searched: it gets every symbol.
             let uses = |side: &AffineExpr<'c>| {
-                LinearForm::of(*side, num_dims, num_symbols).is_none_or(|form| form.symbols[symbol] != 0)
+                QuotientForm::of(*side, num_dims, num_symbols).is_none_or(|form| form.uses_symbol(symbol))
             };
             symbols.push(AffineExpr::symbol(context, limits.len()));
             if guards.iter().any(uses) {
@@ -246,28 +247,44 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
     }
 
-    /// Whether each thread moves at least 16 contiguous bytes at a time.
+    /// Whether each thread moves at least 16 contiguous bytes at a time, from multiples of as many on.
     fn moves_whole_sectors(&self, access: &Access<'c, 'a>) -> bool {
-        let Some(strides) = access.strides() else {
+        let Some((address, is_unknown)) = self.address(access) else {
             return false;
         };
-        let contiguous = (0..self.space.dims.len()).find(|dim| {
-            let is_along = matches!(self.placement.place(*dim), Place::Tile(axis) if self.placement.register_axes() >> axis & 1 == 1);
-            is_along && strides.dims[*dim] == Some(1)
+        let contiguous = (0..self.space.dims.len()).find_map(|dim| match self.placement.place(dim) {
+            Place::Tile(axis) if self.placement.register_axes() >> axis & 1 == 1 => {
+                (address.dims[dim] == 1 && !is_unknown.contains(&dim)).then_some((dim, axis))
+            }
+            _ => None,
         });
-        let Some(Place::Tile(axis)) = contiguous.map(|dim| self.placement.place(dim)) else {
+        let Some((along, axis)) = contiguous else {
             return false;
         };
         let elements = self.placement.tile_shape()[axis];
-        let divides = |stride: &Option<i64>| {
-            stride.is_none_or(|stride| stride * access.element_bytes() % ACCESS_BYTES == 0)
-        };
-        let others = strides
-            .dims
-            .iter()
-            .enumerate()
-            .filter(|(dim, _)| Some(*dim) != contiguous);
-        elements * access.element_bytes() >= ACCESS_BYTES && others.map(|(_, stride)| stride).all(divides)
+        let divides = |stride: i64| stride * access.element_bytes() % ACCESS_BYTES == 0;
+        let mut others = (0..address.dims.len()).filter(|dim| *dim != along && !is_unknown.contains(dim));
+        let mut quotients = address.quotients.iter();
+        elements * access.element_bytes() >= ACCESS_BYTES
+            && others.all(|dim| divides(address.dims[dim]))
+            && quotients
+                .all(|(coefficient, quotient)| divides(*coefficient) && quotient.numerator.dims[along] == 0)
+    }
+
+    /// The part of an access's address whose strides are known, in elements, and the dims that move it by unknown strides.
+    fn address(&self, access: &Access<'c, 'a>) -> Option<(QuotientForm, DimSet)> {
+        let (strides, _) = types::strides_and_offset(self.space.buffers[access.buffer].r#type())?;
+        let dims = self.space.dims.len();
+        let mut address = QuotientForm::zero(dims, 0);
+        let mut is_unknown = DimSet::new();
+        for (coordinate, stride) in access.coordinates.iter().zip(strides) {
+            let form = QuotientForm::of(*coordinate, dims, 0)?;
+            match stride {
+                Some(stride) => address.add(&form, stride)?,
+                None => is_unknown.extend((0..dims).filter(|dim| coordinate.is_function_of_dim(*dim))),
+            }
+        }
+        Some((address, is_unknown))
     }
 
     fn zero(&self, element: Type<'c>) -> Value<'c, 'a> {

@@ -1,4 +1,4 @@
-//! Loops: one `scf.for` for the steps that no guard concerns, and one for those that are left.
+//! Loops: one `scf.for` for the steps that no guard concerns, and one each for those before and behind them.
 //!
 //! What a reduction over the loop has come to is carried from step to step as a tile, from which the axes within a thread
 //! have been reduced already; the threads meet once, behind the loop.
@@ -9,19 +9,33 @@ use melior::ir::{
 use norma_dialects::norm::ReduceOp;
 
 use crate::{
+    gl::quotient_form::QuotientForm,
     kernel::nests::Nest,
-    mlir::{linear_form::LinearForm, pass::PassError, walk},
+    mlir::{pass::PassError, walk},
 };
 
 use super::{super::placement::Place, Body};
 
-/// How many steps of a loop a guard leaves alone.
+/// The steps of a loop that guards leave alone.
 struct Peeling<'c, 'a> {
-    /// The guards that hold in all of the first `full` steps.
-    settled: Vec<usize>,
+    /// The guards that hold from step `from` on: those of what lies before the first point.
+    of_head: Vec<usize>,
+    from: i64,
+    /// The guards that hold until step `full`: those of what lies behind the last point.
+    of_tail: Vec<usize>,
     full: Bound<'c, 'a>,
     /// Whether steps behind those have points at all.
     has_tail: bool,
+}
+
+/// In which steps a guard holds for the whole tile.
+enum Holds<'c, 'a> {
+    From(i64),
+    Until {
+        full: Bound<'c, 'a>,
+        /// Whether it holds for a part of the tile behind those.
+        has_tail: bool,
+    },
 }
 
 /// A number of steps.
@@ -64,23 +78,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let peeling = self.peel(nest.dim, steps)?;
         let zero = Bound::Known(0);
         match peeling {
-            Some(peeling) => {
-                let known = |bound| match bound {
-                    Bound::Known(count) => Some(count),
-                    Bound::Value(_) => None,
-                };
-                if known(peeling.full) != Some(0) {
-                    let before = self.settled.clone();
-                    self.settled.extend(&peeling.settled);
-                    self.steps(nest, zero, peeling.full, location)?;
-                    self.settled = before;
-                }
-                let is_whole = known(peeling.full).is_some() && known(peeling.full) == known(steps);
-                if peeling.has_tail && !is_whole {
-                    self.nests_entered = entered;
-                    self.steps(nest, peeling.full, steps, location)?;
-                }
-            }
+            Some(peeling) => self.peeled(nest, &peeling, steps, &entered, location)?,
             None => self.steps(nest, zero, steps, location)?,
         }
 
@@ -91,6 +89,49 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 .ok_or_else(|| self.internal("expected what the loop carried"))?;
             self.b.set_location(reduce.op().location());
             self.finish(reduce, partial)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the loops before, of, and behind the steps that the guards leave alone.
+    fn peeled(
+        &mut self,
+        nest: &Nest,
+        peeling: &Peeling<'c, 'a>,
+        steps: Bound<'c, 'a>,
+        entered: &[usize],
+        location: Location<'c>,
+    ) -> Result<(), PassError<'c>> {
+        let known = |bound| match bound {
+            Bound::Known(count) => Some(count),
+            Bound::Value(_) => None,
+        };
+        let from = Bound::Known(peeling.from);
+        let full = match peeling.from {
+            0 => peeling.full,
+            _ => self.greatest(from, peeling.full),
+        };
+        let before = self.settled.clone();
+        if peeling.from > 0 {
+            if known(peeling.full).is_some_and(|full| full >= peeling.from) {
+                self.settled.extend(&peeling.of_tail);
+            }
+            self.steps(nest, Bound::Known(0), from, location)?;
+            self.settled.clone_from(&before);
+            self.nests_entered = entered.to_vec();
+        }
+        if known(full) != Some(peeling.from) {
+            self.settled.extend(&peeling.of_head);
+            self.settled.extend(&peeling.of_tail);
+            self.steps(nest, from, full, location)?;
+            self.settled.clone_from(&before);
+        }
+        let is_whole = known(full).is_some() && known(full) == known(steps);
+        if peeling.has_tail && !is_whole {
+            self.nests_entered = entered.to_vec();
+            self.settled.extend(&peeling.of_head);
+            self.steps(nest, full, steps, location)?;
+            self.settled = before;
         }
         Ok(())
     }
@@ -161,48 +202,68 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     /// The steps of a loop over `dim` for which its guards hold at every point of the tile; `None` where no guard can be
     /// taken out.
     fn peel(&mut self, dim: usize, steps: Bound<'c, 'a>) -> Result<Option<Peeling<'c, 'a>>, PassError<'c>> {
-        let mut peeling: Option<Peeling<'c, 'a>> = None;
+        let mut peeling = Peeling {
+            of_head: Vec::new(),
+            from: 0,
+            of_tail: Vec::new(),
+            full: steps,
+            has_tail: false,
+        };
         for position in 0..self.space.guards.len() {
             if self.settled.contains(&position) {
                 continue;
             }
-            let Some((full, has_tail)) = self.full_steps(position, dim, steps)? else {
-                continue;
-            };
-            peeling = Some(match peeling {
-                None => Peeling {
-                    settled: vec![position],
-                    full,
-                    has_tail,
-                },
-                Some(mut other) => {
-                    other.settled.push(position);
-                    other.full = self.least(other.full, full);
-                    other.has_tail |= has_tail;
-                    other
+            match self.full_steps(position, dim, steps)? {
+                None => {}
+                Some(Holds::From(from)) => {
+                    peeling.of_head.push(position);
+                    peeling.from = peeling.from.max(from);
                 }
-            });
+                Some(Holds::Until { full, has_tail }) => {
+                    peeling.full = match peeling.of_tail.is_empty() {
+                        true => full,
+                        false => self.least(peeling.full, full),
+                    };
+                    peeling.of_tail.push(position);
+                    peeling.has_tail |= has_tail;
+                }
+            }
         }
-        Ok(peeling)
+        let is_empty = peeling.of_head.is_empty() && peeling.of_tail.is_empty();
+        Ok((!is_empty).then_some(peeling))
     }
 
-    /// For `a * step + scalars + tile < limit`, the number of steps for which it holds for the whole tile, and whether more
-    /// steps have any point. `None` if the guard is not of that form.
+    /// For `a * step + scalars + remainders of scalars + tile < limit`, in which steps it holds for the whole tile, whatever
+    /// the remainders. `None` if the guard is not of that form.
     fn full_steps(
         &mut self,
         guard: usize,
         dim: usize,
         steps: Bound<'c, 'a>,
-    ) -> Result<Option<(Bound<'c, 'a>, bool)>, PassError<'c>> {
+    ) -> Result<Option<Holds<'c, 'a>>, PassError<'c>> {
         let [lhs, limit] = self.space.guards[guard];
         let num_dims = self.space.dims.len();
         let is_scalar = (0..num_dims).all(|dim| !limit.is_function_of_dim(dim));
-        let Some(form) = LinearForm::of(lhs, num_dims, self.space.sizes.len())
-            .filter(|form| is_scalar && form.dims[dim] > 0 && form.symbols.iter().all(|factor| *factor == 0))
+        let Some(mut form) = QuotientForm::of(lhs, num_dims, self.space.sizes.len()).filter(|_| is_scalar)
         else {
             return Ok(None);
         };
-        let mut reach = form.constant;
+        // What remainders add at most; their dims stand nowhere else.
+        let mut reach = 0;
+        while let Some((factor, remainder)) = form.take_remainder(num_dims) {
+            let of_tile = |dim: usize| matches!(self.placement.place(dim), Place::Tile(_));
+            let mut dims = remainder.numerator.dims.iter().enumerate();
+            if dims.any(|(other, factor)| *factor != 0 && (other == dim || of_tile(other))) {
+                return Ok(None);
+            }
+            reach += factor.max(0) * (remainder.divisor - 1);
+        }
+        let step = form.dims[dim];
+        if step == 0 || !form.quotients.is_empty() || form.symbols.iter().any(|factor| *factor != 0) {
+            return Ok(None);
+        }
+        reach += form.constant;
+        let least = reach;
         let mut scalars = Vec::new();
         for (other, factor) in form.dims.iter().copied().enumerate() {
             if factor == 0 || other == dim {
@@ -222,12 +283,28 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 }
             }
         }
-        let has_tail = reach > form.constant;
-        let step = form.dims[dim];
+        if step < 0 {
+            let Some(constant) = (scalars.is_empty() && limit.is_constant()).then(|| limit.constant_value())
+            else {
+                return Ok(None);
+            };
+            // The first step in which `reach - |a| * step` is below the limit.
+            let above = (reach - constant + 1).max(0);
+            let from = above.unsigned_abs().div_ceil(step.unsigned_abs()) as i64;
+            return Ok(match steps {
+                Bound::Known(steps) => Some(Holds::From(from.min(steps))),
+                // A step that is not there has no points, but nothing says so before the run.
+                Bound::Value(_) => None,
+            });
+        }
+        let has_tail = reach > least;
         if let (Bound::Known(steps), true, true) = (steps, scalars.is_empty(), limit.is_constant()) {
             let room = (limit.constant_value() - reach).max(0);
             let full = room.unsigned_abs().div_ceil(step.unsigned_abs()) as i64;
-            return Ok(Some((Bound::Known(full.min(steps)), has_tail)));
+            return Ok(Some(Holds::Until {
+                full: Bound::Known(full.min(steps)),
+                has_tail,
+            }));
         }
         let index = Type::index(self.b.context());
         let mut room = self.size_expression(limit)?;
@@ -248,16 +325,32 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             1 => room,
             step => self.divide_up(room, self.b.index(step)),
         };
-        Ok(Some((self.least(Bound::Value(full), steps), has_tail)))
+        Ok(Some(Holds::Until {
+            full: self.least(Bound::Value(full), steps),
+            has_tail,
+        }))
     }
 
     fn least(&self, one: Bound<'c, 'a>, other: Bound<'c, 'a>) -> Bound<'c, 'a> {
+        self.extreme("arith.minsi", i64::min, one, other)
+    }
+
+    fn greatest(&self, one: Bound<'c, 'a>, other: Bound<'c, 'a>) -> Bound<'c, 'a> {
+        self.extreme("arith.maxsi", i64::max, one, other)
+    }
+
+    fn extreme(
+        &self,
+        name: &str,
+        of_known: impl Fn(i64, i64) -> i64,
+        one: Bound<'c, 'a>,
+        other: Bound<'c, 'a>,
+    ) -> Bound<'c, 'a> {
         match (one, other) {
-            (Bound::Known(one), Bound::Known(other)) => Bound::Known(one.min(other)),
+            (Bound::Known(one), Bound::Known(other)) => Bound::Known(of_known(one, other)),
             (one, other) => {
                 let operands = [self.bound(one), self.bound(other)];
-                let index = Type::index(self.b.context());
-                Bound::Value(self.b.value("arith.minsi", &operands, index))
+                Bound::Value(self.b.value(name, &operands, Type::index(self.b.context())))
             }
         }
     }

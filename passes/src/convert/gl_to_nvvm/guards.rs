@@ -1,0 +1,215 @@
+//! Where the guards of an access hold, for each element of a thread, as far as possible at compile time.
+
+use std::collections::HashMap;
+
+use melior::ir::ValueLike;
+
+use crate::mlir::{diagnostic::Diagnostic, values::key};
+
+use super::{
+    emit::{Emit, Value},
+    form::{Values, sum_of_ranges},
+};
+
+/// Whether a thread reads or writes an element.
+#[derive(Clone, Copy)]
+pub(super) enum Predicate<'c, 'a> {
+    Always,
+    Never,
+    When(Value<'c, 'a>),
+}
+
+impl<'c, 'a> Predicate<'c, 'a> {
+    /// Whether both hold.
+    pub fn and(self, e: &Emit<'_, 'c, 'a>, other: Self) -> Self {
+        match (self, other) {
+            (Self::Never, _) | (_, Self::Never) => Self::Never,
+            (Self::Always, predicate) | (predicate, Self::Always) => predicate,
+            (Self::When(one), Self::When(other)) => Self::When(e.andi(one, other)),
+        }
+    }
+
+    /// Whether this holds and `other` does not.
+    pub fn and_not(self, e: &Emit<'_, 'c, 'a>, other: Self) -> Self {
+        let inverse = match other {
+            Self::Always => Self::Never,
+            Self::Never => Self::Always,
+            Self::When(value) => Self::When(e.xori(value, e.bool(true))),
+        };
+        self.and(e, inverse)
+    }
+
+    /// As a value of type i1.
+    pub fn value(self, e: &Emit<'_, 'c, 'a>) -> Value<'c, 'a> {
+        match self {
+            Self::Always => e.bool(true),
+            Self::Never => e.bool(false),
+            Self::When(value) => value,
+        }
+    }
+}
+
+/// What of a run of neighbouring registers the guards let through.
+pub(super) enum Reach<'c, 'a> {
+    /// All of it, or nothing.
+    Whole(Predicate<'c, 'a>),
+    /// Any part of it.
+    Part {
+        /// Whether it is all of it.
+        all: Predicate<'c, 'a>,
+        /// Whether it may be anything.
+        any: Predicate<'c, 'a>,
+    },
+}
+
+/// The guards of an access, all of which have to hold.
+pub(super) struct Guards<'b, 'c, 'a> {
+    pub e: &'b Emit<'b, 'c, 'a>,
+    pub each: Vec<Guard<'c, 'a>>,
+}
+
+impl<'c, 'a> Guards<'_, 'c, 'a> {
+    /// Whether they hold at the register at `position` among those that the access was asked for.
+    pub fn at(&self, position: usize) -> Result<Predicate<'c, 'a>, Diagnostic<'c>> {
+        self.each.iter().try_fold(Predicate::Always, |predicate, guard| {
+            Ok(predicate.and(self.e, guard.at(self.e, position)?))
+        })
+    }
+
+    /// Where they hold within `count` registers from that at `first` on.
+    pub fn within(&self, first: usize, count: usize) -> Result<Reach<'c, 'a>, Diagnostic<'c>> {
+        let e = self.e;
+        let (mut all, mut any) = (Predicate::Always, Predicate::Always);
+        let mut is_whole = true;
+        for guard in &self.each {
+            if !guard.is_ordered(first, count) {
+                is_whole = false;
+                all = all.and(e, guard.at_each(e, first, count)?);
+                continue;
+            }
+            let [least, most] = guard.ends(first, count);
+            let is_steady = guard.is_steady(least, most);
+            let of_all = guard.at(e, if is_steady { least } else { most })?;
+            let of_any = match of_all {
+                Predicate::Always => continue,
+                _ if is_steady => of_all,
+                _ => guard.at(e, least)?,
+            };
+            if let Predicate::Never = of_any {
+                return Ok(Reach::Whole(Predicate::Never));
+            }
+            is_whole &= is_steady;
+            all = all.and(e, of_all);
+            any = any.and(e, of_any);
+        }
+        Ok(match is_whole {
+            true => Reach::Whole(all),
+            false => Reach::Part { all, any },
+        })
+    }
+}
+
+/// One guard, as a form that is to be negative.
+pub(super) struct Guard<'c, 'a> {
+    values: Values<'c, 'a>,
+    /// What all registers have in common, and for each of their jumps its sum with that.
+    common: Option<Value<'c, 'a>>,
+    jumped: HashMap<usize, Value<'c, 'a>>,
+}
+
+impl<'c, 'a> Guard<'c, 'a> {
+    /// The guard `values < 0`.
+    pub fn of(e: &Emit<'_, 'c, 'a>, values: Values<'c, 'a>) -> Self {
+        let places = values.range_of_places();
+        let fits = |&constant: &i64| {
+            let constant = i128::from(constant);
+            places.0 + constant >= i32::MIN.into()
+                && places.1 + constant <= i32::MAX.into()
+                && -constant <= i32::MAX.into()
+                && -constant >= i32::MIN.into()
+        };
+        let is_narrow = values.uniform.is_none()
+            && values.jumps.iter().all(Option::is_none)
+            && values.constants.iter().all(fits);
+        let common = match is_narrow {
+            true => values.narrow_places(e),
+            false => values.common(e),
+        };
+        let mut jumped = HashMap::new();
+        for jump in values.jumps.iter().flatten() {
+            jumped.entry(key(jump.value)).or_insert_with(|| {
+                common
+                    .into_iter()
+                    .fold(jump.value, |sum, common| e.addi(common, sum))
+            });
+        }
+        Self {
+            values,
+            common,
+            jumped,
+        }
+    }
+
+    /// Whether it holds at the register at `position`.
+    fn at(&self, e: &Emit<'_, 'c, 'a>, position: usize) -> Result<Predicate<'c, 'a>, Diagnostic<'c>> {
+        let (jump, constant) = (self.values.jumps[position], self.values.constants[position]);
+        let values = &self.values;
+        let of_common = sum_of_ranges(values.range_of_uniform, Some(values.range_of_places()));
+        let range = sum_of_ranges(of_common, jump.map_or(Some((0, 0)), |jump| jump.range));
+        if let Some((low, high)) = range {
+            if high + i128::from(constant) < 0 {
+                return Ok(Predicate::Always);
+            }
+            if low + i128::from(constant) >= 0 {
+                return Ok(Predicate::Never);
+            }
+        }
+        let value = match jump {
+            None => self.common,
+            Some(jump) => self.jumped.get(&key(jump.value)).copied(),
+        };
+        // Nothing but a constant has a range of one value, and is decided above.
+        let value = value.ok_or_else(|| e.internal("expected a value to compare"))?;
+        let bound = constant
+            .checked_neg()
+            .ok_or_else(|| e.unsupported("expected guards of 64 bits"))?;
+        let bound = e.b.integer(value.r#type(), bound);
+        Ok(Predicate::When(e.compare("slt", value, bound)))
+    }
+
+    /// Whether it holds at every one of so many registers.
+    fn at_each(
+        &self,
+        e: &Emit<'_, 'c, 'a>,
+        first: usize,
+        count: usize,
+    ) -> Result<Predicate<'c, 'a>, Diagnostic<'c>> {
+        (first..first + count).try_fold(Predicate::Always, |all, position| {
+            Ok(all.and(e, self.at(e, position)?))
+        })
+    }
+
+    /// Whether nothing but constants distinguishes so many registers.
+    fn is_ordered(&self, first: usize, count: usize) -> bool {
+        let jump = |position: usize| self.values.jumps[position].map(|jump| key(jump.value));
+        (first..first + count).all(|position| jump(position) == jump(first))
+    }
+
+    /// Whether it holds at both of two registers, which nothing but constants distinguishes, or at none. With the rest a multiple
+    /// of d, it is negative together with a constant c if and only if it is with the multiple of d that c rounds down to.
+    fn is_steady(&self, one: usize, other: usize) -> bool {
+        let rounded =
+            |position: usize| self.values.constants[position].div_euclid(self.values.divisor.max(1));
+        rounded(one) == rounded(other)
+    }
+
+    /// The registers of the least and of the greatest constant.
+    fn ends(&self, first: usize, count: usize) -> [usize; 2] {
+        let by_constant = |position: &usize| self.values.constants[*position];
+        let positions = first..first + count;
+        [
+            positions.clone().min_by_key(by_constant).unwrap_or(first),
+            positions.max_by_key(by_constant).unwrap_or(first),
+        ]
+    }
+}

@@ -1,0 +1,183 @@
+//! Tiles that begin where vectors are aligned, in rows that begin anywhere (alignment peeling, with one tile for head, body
+//! and tail).
+//!
+//! An element of the leading access lies `offset + sum of strides * dims` elements behind the buffer's base, and the base is
+//! aligned. With s what is left of that by the vector at the first point of the aligned dim, and the dim taken as the tile's coordinate less s, the
+//! address is a multiple of the vector plus the tile's coordinate. A multiple of the vector that another dim adds leaves s as it
+//! is, so that only what is left of its stride counts, and a part of a dim that adds such multiples does not count at all.
+
+use melior::ir::{AffineExpr, AffineMap};
+use norma_dialects::norm::DimRole;
+
+use super::{facts::Facts, reason::Reason};
+use crate::{
+    kernel::{
+        space::{DimSet, Space},
+        space_rewrite::{NewSpace, Shift},
+    },
+    mlir::{context, linear_form::LinearForm},
+};
+
+/// Where a dim's tiles begin.
+pub(super) struct Alignment {
+    dim: usize,
+    /// Elements of a vector.
+    vector: i64,
+    /// For each other dim of the kernel what is left of its stride by the vector.
+    strides: Vec<i64>,
+    /// What is left of the offset.
+    offset: i64,
+}
+
+impl Alignment {
+    /// That of tiles along `dim`, in vectors of so many elements.
+    ///
+    /// # Errors
+    ///
+    /// No access is contiguous along the dim, or only the run knows where its rows begin.
+    pub fn of(space: &Space<'_, '_>, dim: usize, vector: i64) -> Result<Self, Reason> {
+        let facts = Facts::of(space).map_err(Reason::wrong)?;
+        let lead = facts.lead_along(dim).ok_or_else(|| {
+            Reason::wrong(format!(
+                "expected aligned_dim to be a dim along which an access is contiguous, got {dim}"
+            ))
+        })?;
+        let rest = |stride: i64| stride.rem_euclid(vector);
+        let strides = lead
+            .strides
+            .iter()
+            .enumerate()
+            .map(|(other, stride)| match stride {
+                _ if other == dim => Some(0),
+                stride => stride.map(rest),
+            });
+        let (Some(strides), Some(offset)) = (strides.collect::<Option<Vec<_>>>(), lead.offset) else {
+            return Err(Reason::unsupported(format!(
+                "aligned_dim = {dim}, along which rows begin where only the run knows; supported: static strides"
+            )));
+        };
+        Ok(Self {
+            dim,
+            vector,
+            strides,
+            offset: rest(offset),
+        })
+    }
+
+    /// The most points before the first one of `dim` that a tile may begin with.
+    pub fn most_before(&self, dim: usize) -> i64 {
+        if dim != self.dim {
+            return 0;
+        }
+        // A power of two has no divisors but those that are one.
+        let steps = self.strides.iter().chain([&self.vector]);
+        let step = steps.fold(self.vector, |step, stride| match stride {
+            0 => step,
+            stride => step.min(1 << stride.trailing_zeros()),
+        });
+        self.vector - step + self.offset % step
+    }
+
+    /// Shifts the dim, and keeps out what lies before and behind it.
+    ///
+    /// # Errors
+    ///
+    /// The kernel uses the dim in a way that a shifted one does not allow.
+    pub fn shift<'c>(&self, space: &Space<'c, '_>, new: &mut NewSpace<'c>) -> Result<(), Reason> {
+        if self.most_before(self.dim) == 0 {
+            return Ok(());
+        }
+        let context = context::of(space.location());
+        let constant = |value: i64| AffineExpr::constant(context, value);
+        let mut factors = vec![0_i64; new.dims.len()];
+        for (old, stride) in new.old_dims.iter().zip(&self.strides) {
+            let form = LinearForm::of(*old, new.dims.len(), 0)
+                .ok_or_else(|| Reason::wrong(format!("expected a sum of dims, got {old}")))?;
+            for (sum, factor) in factors.iter_mut().zip(form.dims) {
+                *sum = (*sum + factor.rem_euclid(self.vector) * stride).rem_euclid(self.vector);
+            }
+        }
+        let shifting = (0..factors.len())
+            .filter(|dim| factors[*dim] != 0)
+            .collect::<DimSet>();
+        let is_scalar = |dim: &usize| matches!(new.dims[*dim].role, Some(DimRole::Grid | DimRole::Loop));
+        if !shifting.iter().all(is_scalar) {
+            return Err(Reason::unsupported(format!(
+                "aligned_dim = {} for rows of one CTA that begin differently; supported: rows that are multiples of {} \
+                 apart, as in [grid, register(4), grid({})]",
+                self.dim, self.vector, self.vector
+            )));
+        }
+        self.check_uses(space, new, &shifting)?;
+        let row = shifting.iter().fold(constant(self.offset), |row, dim| {
+            AffineExpr::dim(context, *dim) * constant(factors[*dim]) + row
+        });
+        let before = AffineExpr::modulo(row, constant(self.vector));
+        let shift = Shift {
+            dim: self.dim,
+            by: before * constant(-1),
+        };
+        let shifted = new.old_dims[self.dim] + shift.by;
+        new.shift = Some(shift);
+        new.guards.push([shifted * constant(-1), constant(1)]);
+        new.guards.push([shifted, space.extents[self.dim]]);
+        Ok(())
+    }
+
+    /// Refuses accesses by a part of the dim, of which there is no guard, and results for each point of it that all the
+    /// dims that shift it contribute to.
+    fn check_uses<'c>(
+        &self,
+        space: &Space<'c, '_>,
+        new: &NewSpace<'c>,
+        shifting: &DimSet,
+    ) -> Result<(), Reason> {
+        let context = context::of(space.location());
+        let composed = AffineMap::new(context, new.dims.len(), 0, &new.old_dims);
+        let parts = |old: usize| {
+            let parts = (0..new.dims.len()).filter(move |dim| new.old_dims[old].is_function_of_dim(*dim));
+            parts.collect::<DimSet>()
+        };
+        let own = parts(self.dim);
+        for reduce in space.reductions() {
+            let reduced = space.dims_reduced_by(reduce);
+            let results = reduce.results();
+            let keeps = results
+                .first()
+                .is_some_and(|result| space.dims_of(*result).contains(&self.dim));
+            let is_shifting = |old: &usize| !parts(*old).is_disjoint(shifting);
+            if keeps && reduced.iter().any(is_shifting) {
+                return Err(Reason::unsupported(format!(
+                    "aligned_dim = {} where a reduction over rows keeps it; supported: reductions along it",
+                    self.dim
+                )));
+            }
+        }
+        for access in space.accesses().map_err(Reason::wrong)? {
+            let used = (0..new.dims.len())
+                .filter(|dim| {
+                    let coordinates = access.coordinates.iter();
+                    let mut composed = coordinates.map(|coordinate| coordinate.compose(composed));
+                    composed.any(|coordinate| coordinate.is_function_of_dim(*dim))
+                })
+                .collect::<DimSet>();
+            if used.is_disjoint(&own) {
+                continue;
+            }
+            if !used.is_superset(&own) {
+                return Err(Reason::unsupported(format!(
+                    "aligned_dim = {} where an access uses a part of the dim; supported: accesses by all of it",
+                    self.dim
+                )));
+            }
+            if access.is_write && !used.is_superset(shifting) {
+                return Err(Reason::unsupported(format!(
+                    "aligned_dim = {} where a result is the same for rows that begin differently; supported: results \
+                     for each row",
+                    self.dim
+                )));
+            }
+        }
+        Ok(())
+    }
+}
