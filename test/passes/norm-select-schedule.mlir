@@ -163,10 +163,11 @@ norm.kernel @sizes(%x: memref<?x64xf32>, %w: memref<?xf32>, %y: memref<?xf32>) s
 
 // -----
 
-// With few rows a row of its own for each CTA beats several; only who asks for that gets two schedules.
+// Few rows are each read at once by as many threads as there are, many in a loop of a few warps; only who asks for that gets
+// two schedules.
 // RUN: norma-opt %s --split-input-file --norm-select-schedule=by-size | FileCheck %s --check-prefix=FEW
 // FEW: norm.kernel @rows(
-// FEW-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], {{[^>]*}}> if dim(%x, 0) < {{[0-9]+}}, #norm.schedule<spread = {{\[\[}}grid, warp(
+// FEW-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], [warp(16), {{[^>]*}}> if dim(%x, 0) < {{[0-9]+}}, #norm.schedule<spread = {{\[\[}}grid], [loop,
 // A row is as long as it may be, and then no loop is needed; what is known leaves nothing to choose by.
 // FEW: norm.kernel @known(
 // FEW-NOT: {{ if }}
@@ -175,8 +176,8 @@ norm.kernel @sizes(%x: memref<?x64xf32>, %w: memref<?xf32>, %y: memref<?xf32>) s
 // CHECK-NOT: {{ if }}
 // CHECK: norm.kernel @known(
 // CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], [{{(register\([0-9]+\), )?}}warp({{[0-9]+}}), lane(32), vector(8)]]
-norm.kernel @rows(%x: memref<?x512xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 512) align(16, 16) {
-  %0 = norm.read %x[%m, %n] : memref<?x512xbf16>
+norm.kernel @rows(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 4096) align(16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<?x4096xbf16>
   %1 = norm.reduce max %0 over(%n) : bf16
   norm.write %1, %y[%m] : memref<?xbf16>
 }

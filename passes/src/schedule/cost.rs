@@ -22,7 +22,7 @@ const SECTOR: f64 = 32.0;
 const ACCESS: f64 = ACCESS_BYTES as f64;
 /// What is accessed along other lanes than it is held goes through shared memory, in per cent of a copy of its bytes: 18.6 bytes a
 /// cycle of an SM go to DRAM, and 128 into shared memory and out of it again. Not measured; a part of it is hidden.
-const EXCHANGE: f64 = 10.0;
+const EXCHANGE: f64 = 25.0;
 /// One 16-byte access by each of an SM's 2048 threads: with these bytes in flight a copy on an H200 loses what
 /// `LOADS_IN_FLIGHT` says.
 const BYTES_IN_FLIGHT: f64 = 2048.0 * ACCESS;
@@ -51,6 +51,9 @@ const LONE_CTA: f64 = 10.0;
 const LONE_WALKING_CTA: f64 = 18.0;
 /// The same where a row stays within a warp: no barrier, but a CTA gives its registers back only when its last warp ends.
 const LONE_CTA_OF_WARPS: f64 = 3.6;
+/// Warps that each walk a row of their own: more rows are under way, and each takes shorter pieces of memory. Cross-entropy at 32768
+/// columns, the same loop: 3910 GB/s with a row for each warp, 4202 with one for four warps.
+const ROWS_OF_WARPS: f64 = 6.0;
 /// Launching a CTA, for each thread: fits CTAs of 128 and 256 threads for short rows.
 const LAUNCH: f64 = 80.0;
 /// Bytes that a CTA must read lest launching CTAs be what takes the time: rows of 512 columns in CTAs of one row each, 1
@@ -64,15 +67,14 @@ const SHARED_BARRIER: f64 = 1.0;
 /// SMs that fill up with new CTAs while others run dry, for one of so many waves; nothing where one wave holds all. 32768
 /// rows of 128 columns reach 3060 GB/s in one wave, 2909 in 1.3 and 2904 in 1.9.
 const WAVES: f64 = 12.0;
-/// Each doubling of the number of accesses, less one: rows of 4095 columns, read 2 bytes at a time, reach 3019 GB/s, rows
-/// of 4096 columns 4130.
-const NARROW_ACCESSES: f64 = 3.6;
-/// The first and the last vector of rows that begin anywhere, which are moved element by element. Rows of 4095 columns without a
-/// weight reach 3870 GB/s by hand, of 4096 columns 4130.
-const ROW_ENDS: f64 = 4.0;
-/// A weight that is read element by element, because rows begin at other places than it does; with the square of the rows that
-/// share what is read. RMSNorm by hand at 4095 columns with 1, 2 and 4 rows: 3082, 3692 and 3738 GB/s.
-const UNALIGNED_READS: f64 = 28.0;
+/// Each doubling of the number of accesses, less one: rows of 4095 columns, read 2 bytes at a time, reach 3465 GB/s, rows
+/// of 4096 columns 4168.
+const NARROW_ACCESSES: f64 = 2.4;
+/// The ends of rows that begin anywhere, element by element. Softmax over 50257 columns reaches 4034 GB/s of 4297.
+const ROW_ENDS: f64 = 6.0;
+/// What all rows share, a weight, and is read at other places than where vectors are aligned, once for the rows of a CTA. RMSNorm over
+/// 4095 columns with one, two and four rows for each CTA: 2456, 3161 and 3344 GB/s, against 3465 where nothing is aligned.
+const UNALIGNED_READS: f64 = 48.0;
 /// Sectors that one request of a warp moves twice as often as it uses their bytes; what is left of them is in L1 for the next.
 /// Not measured.
 const PARTIAL_SECTORS: f64 = 30.0;
@@ -85,9 +87,13 @@ const RUN: f64 = 512.0;
 const SHORT_RUNS: f64 = 12.0;
 /// The same of writes, times so much. GroupNorm over neighbouring channels reaches 1984 GB/s with runs of 32 bytes, 2551 with 64.
 const SHORT_WRITES: f64 = 2.5;
+/// The same for each halving of the run that one request takes, where others of the CTA take what lies beside it at the same time:
+/// 128 columns reach 2840 GB/s with requests of 8 pieces of 64 bytes, 2893 with whole ones.
+const SHORT_REQUESTS: f64 = 1.0;
 /// What is read again from L1, and from L2, as a share of all bytes. RMSNorm at 16384 columns: 4278 GB/s from L1, 4238 from L2,
-/// 4237 from registers; LayerNorm there 4255, 4068 and 4105.
-const AGAIN_FROM_L1: f64 = 0.0;
+/// 4237 from registers; LayerNorm there 4255, 4068 and 4105. At 4096 columns, where nothing else is lost, 4164 and 4142 from L1 and
+/// 4168 from registers.
+const AGAIN_FROM_L1: f64 = 1.0;
 /// The same for all of L1, with the square of the share that rows take of it: the fuller it is, the more of it is gone when it is
 /// read again. RMSNorm at 16384 columns, three CTAs of 512 threads for each SM, 37% of L1: 4278 GB/s, five or six of 256, 63 to 75%:
 /// 4171; softmax, which reads twice again, 4230 and 3996.
@@ -118,6 +124,10 @@ const REGISTER_UNIT: u64 = 8;
 /// Microseconds of one kernel beyond its bytes: launch and drain. A copy of 16 MB takes 2.3 us longer than its share of one
 /// of 2 GB.
 pub const KERNEL_US: f64 = 2.3;
+/// What the warps of a part of a split reduction exchange at its end, for each doubling of the warps, in microseconds: parts are of
+/// one wave and end together, so that nothing hides it. A sum over 32768 rows of 4096 columns takes 72 us with 8 warps, 66 with 4
+/// and 65 with 2.
+const END_OF_PART_US: f64 = 2.0;
 /// Instructions that an SM issues in a second: four schedulers, the H200's boost clock, and the share of issue slots that
 /// kernels of this kind fill.
 const ISSUE_PER_SM: f64 = 4.0 * 1.755e9 * 0.7;
@@ -362,7 +372,8 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     let lone_cta = match (crosses_warps, is_looped) {
         (true, false) => LONE_CTA * (rounds_between_warps(facts, &dims) as f64).powi(2) / resident_now,
         (true, true) => LONE_WALKING_CTA / (resident_now * resident_now),
-        (false, _) => LONE_CTA_OF_WARPS / resident_now,
+        (false, false) => LONE_CTA_OF_WARPS / resident_now,
+        (false, true) => LONE_CTA_OF_WARPS / resident_now + ROWS_OF_WARPS,
     };
     // What an SM asks for all at once waits for one latency, however little it is.
     let rounds = (read / (sms * (ctas / sms).min(1.0) * in_flight)).max(1.0);
@@ -407,6 +418,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         narrow += share(access) * NARROW_ACCESSES * (ACCESS / bytes_of_one.min(ACCESS) - 1.0);
         let of_kind = if access.is_write { SHORT_WRITES } else { 1.0 };
         short += share(access) * of_kind * SHORT_RUNS * (RUN / sectors.run.min(RUN)).log2();
+        short += share(access) * SHORT_REQUESTS * (RUN / sectors.run_of_request.min(RUN)).log2();
         partial += share(access) * PARTIAL_SECTORS * (1.0 / request - 1.0);
         wasted += share(access) * WASTED_BYTES * (1.0 / sectors.tile - 1.0);
         let passes = match access.is_reused && !is_kept(access) {
@@ -451,7 +463,16 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         .sum::<f64>();
     let second = if parts > 1.0 {
         // Partial results are written and read again.
-        KERNEL_US + percent(100.0 * 2.0 * parts * scratch / bytes)
+        let warps = facts
+            .reductions
+            .iter()
+            .map(|reduction| {
+                let over = (0..dims.len()).filter(|dim| reduction.over[*dim]);
+                over.map(|dim| dims[dim].warps).product::<u64>()
+            })
+            .max()
+            .unwrap_or(1);
+        KERNEL_US + END_OF_PART_US * (warps as f64).log2() + percent(100.0 * 2.0 * parts * scratch / bytes)
     } else {
         0.0
     };
@@ -536,7 +557,7 @@ fn aligned_rows(facts: &Facts, mapping: &Mapping, dims: &[Spread]) -> f64 {
     let shared = facts.accesses.iter().filter(is_shared).count() as f64;
     let rows = (0..dims.len()).filter(|dim| *dim != aligned);
     let rows = rows.map(|dim| dims[dim].registers).product::<u64>() as f64;
-    ROW_ENDS + UNALIGNED_READS * shared / (rows * rows)
+    ROW_ENDS + UNALIGNED_READS * shared / rows
 }
 
 /// What reading again costs where a loop passes over its dim more than once, in per cent.
@@ -669,6 +690,8 @@ struct SectorUse {
     tile: f64,
     /// Bytes of neighbours that are taken together: by one request of a warp where loops bring others in between, else by a CTA.
     run: f64,
+    /// Bytes of neighbours that one request of a warp takes.
+    run_of_request: f64,
 }
 
 impl SectorUse {
@@ -716,6 +739,7 @@ impl SectorUse {
         Self {
             request: share(of_request),
             tile: share(of_tile),
+            run_of_request: (of_request * access.bytes) as f64,
             run: if is_run_on {
                 RUN
             } else if dims.iter().any(|dim| dim.is_looped) {

@@ -274,7 +274,8 @@ fn is_one_step(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, factor: &Fa
 fn has_steps(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, before: i64) -> bool {
     let factors = &mapping.spread[dim];
     let has_steps = |position: usize| {
-        factors[position].level == Level::Loop && !is_one_step(space, mapping, dim, &factors[position], before)
+        factors[position].level == Level::Loop
+            && !is_one_step(space, mapping, dim, &factors[position], before)
     };
     (0..factors.len()).any(has_steps)
 }
