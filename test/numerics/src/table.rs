@@ -456,6 +456,8 @@ fn aligned(cases: &mut Vec<Case>) {
         add(op, F16, 4097, held(128, 8));
         add(op, BF16, 4097, looped(128, 8, 1));
         add(op, BF16, 1001, rows(4, looped(32, 8, 1)));
+        // Two steps of 256 hold the row, but not what lies before it.
+        add(op, BF16, 507, looped(32, 8, 1));
         add(op, F32, 769, rows(2, held(64, 4)));
         add(op, F32, 769, looped(64, 4, 1));
         // Vectors longer than an access, and rows of which every second begins alike.
