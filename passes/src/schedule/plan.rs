@@ -213,7 +213,10 @@ fn check_applied(
         ));
     }
     check_kept(space, mapping, before)?;
-    if nests::over(space, &|dim| has_steps(space, mapping, dim, before(dim))).is_none() {
+    let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
+    let loops = (0..space.dims.len()).filter(|dim| is_looped(*dim)).count();
+    // One loop goes around no other.
+    if loops > 1 && nests::over(space, &is_looped).is_none() {
         return Err(Reason::unsupported(
             "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
              one of these dims in a loop",
