@@ -8,6 +8,7 @@
 // multiple of the thread id.
 // CHECK-LABEL: llvm.func @copy(%arg0: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %arg1: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias})
 // CHECK-SAME: gl.params = [#gl.param<pointer 0>, #gl.param<pointer 1>]
+// CHECK-SAME: nvvm.minctasm = 6 : i32
 // CHECK-SAME: nvvm.reqntid = array<i32: 64, 1, 1>
 // CHECK: %[[ROW:.*]] = llvm.getelementptr %arg0[{{.*}}] : (!llvm.ptr<1>, i64)
 // CHECK: %[[P:.*]] = llvm.getelementptr %[[ROW]]
@@ -16,7 +17,7 @@
 // CHECK: llvm.load %[[Q]] {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
 // CHECK: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xbf16>, !llvm.ptr<1>
 gpu.module @m {
-  gpu.func @copy(%x: memref<?x1024xbf16>, %y: memref<?x1024xbf16>) kernel attributes {gl.num_warps = 2 : i64,
+  gpu.func @copy(%x: memref<?x1024xbf16>, %y: memref<?x1024xbf16>) kernel attributes {gl.num_warps = 2 : i64, gl.min_ctas_per_sm = 6 : i64,
       gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>} {
     %r = gpu.block_id x
     %0 = gl.load %x at affine_map<(r, a, b) -> (r + a, b)>(%r) vector 8 : memref<?x1024xbf16> -> tensor<1x1024xbf16, #b>

@@ -26,6 +26,14 @@
 // MANIFEST-COUNT-3: "registers": {{([1-9]|[1-5][0-9]|6[0-4])}},
 // SPILLS-NOT:       "spill_bytes": {{[1-9]}}
 
+// How many instructions there are, within a third of what there were: 285, 429 and 253.
+// RUN: grep -c "^ *\/\*[0-9a-f]*\*\/ " %t/bf16.sass | FileCheck %s --check-prefix=BF16
+// RUN: grep -c "^ *\/\*[0-9a-f]*\*\/ " %t/f16.sass | FileCheck %s --check-prefix=F16
+// RUN: grep -c "^ *\/\*[0-9a-f]*\*\/ " %t/f32.sass | FileCheck %s --check-prefix=F32
+// BF16: {{^(19[0-9]|2[0-9][0-9]|3[0-7][0-9])$}}
+// F16: {{^(29[0-9]|[34][0-9][0-9]|5[0-6][0-9])$}}
+// F32: {{^(1[789][0-9]|2[0-9][0-9]|3[0-3][0-9])$}}
+
 func.func @bf16(%x: tensor<?x4096xbf16>, %w: tensor<4096xbf16>) -> tensor<?x4096xbf16> {
   %y = norm.rms_norm %x weight(%w : tensor<4096xbf16>) : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
   return %y : tensor<?x4096xbf16>
