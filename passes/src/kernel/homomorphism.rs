@@ -406,7 +406,8 @@ mod tests {
         let registry = DialectRegistry::new();
         norma_dialects::register(&registry);
         DialectHandle::arith().insert_dialect(&registry);
-        DialectHandle::math().insert_dialect(&registry);
+        // SAFETY: the handle is a static of the library.
+        unsafe { DialectHandle::from_raw(mlir_sys::mlirGetDialectHandle__math__()) }.insert_dialect(&registry);
         let context = Context::new();
         context.append_dialect_registry(&registry);
         context.load_all_available_dialects();

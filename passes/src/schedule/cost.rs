@@ -1054,7 +1054,7 @@ mod tests {
             unreachable!("there is a candidate")
         };
         for factors in &mapping.spread {
-            assert!(Spread::of(factors, 4096).tile * 2 >= 64, "{mapping}");
+            assert!(Spread::of(factors, 4096, 0).tile * 2 >= 64, "{mapping}");
         }
     }
 
@@ -1065,9 +1065,9 @@ mod tests {
         let spread = |blocks: &[Factor]| {
             let lanes = [Factor::new(Level::Lane, 4), Factor::new(Level::Vector, 8)];
             [
-                Spread::of(&[Factor::rest(Level::Grid)], 4096),
-                Spread::of(blocks, 256),
-                Spread::of(&lanes, 32),
+                Spread::of(&[Factor::rest(Level::Grid)], 4096, 0),
+                Spread::of(blocks, 256, 0),
+                Spread::of(&lanes, 32, 0),
             ]
         };
         let beside = SectorUse::of(
