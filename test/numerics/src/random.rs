@@ -30,12 +30,7 @@ pub fn case(seed: u64) -> Case {
     let schedule = random
         .one_in(3)
         .then(|| schedule(&mut random, row, align, x, layout));
-    let is_aligned = layout == Layout::Dense && random.one_in(3);
-    let schedule = match schedule {
-        Some(schedule) if is_aligned => Some(aligned(&mut random, schedule)),
-        schedule => schedule,
-    };
-    Case {
+    let mut case = Case {
         program: Program {
             op,
             x,
@@ -52,7 +47,14 @@ pub fn case(seed: u64) -> Case {
             seed,
             seeds: 2,
         },
+    };
+    if let Some(schedule) = case.program.schedule
+        && layout == Layout::Dense
+        && random.one_in(3)
+    {
+        case.program.schedule = Some(aligned(&mut random, schedule));
     }
+    case
 }
 
 fn op(random: &mut Draw) -> Op {

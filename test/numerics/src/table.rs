@@ -40,7 +40,6 @@ pub fn cases(long: bool) -> Vec<Case> {
     layouts(&mut cases);
     broadcasts(&mut cases);
     schedules(&mut cases);
-    aligned(&mut cases);
     inputs(&mut cases);
     exact(&mut cases);
     scalars(&mut cases, long);
@@ -48,6 +47,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     if long {
         long_rows(&mut cases);
     }
+    aligned(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;
     }
