@@ -1,18 +1,17 @@
-// Rows of any size: the width of an access is the largest power of two that divides the row, up to 16 bytes, or tiles begin
-// before rows; and what a tile has beyond the row is masked, in the last access alone.
+// Rows of any size: the width of an access is the largest power of two that divides the row, up to 16 bytes, and what a
+// tile has beyond the row is masked, in the last access alone.
 // RUN: normac %s --emit=gl-lowered | FileCheck %s --check-prefix=GL
 // RUN: normac %s --emit=ptx | FileCheck %s --check-prefix=PTX
 
-// 4095 is odd: rows begin anywhere, tiles where 8 elements do, and the ends of rows are moved one by one. A weight is not
-// where rows are.
+// 4095 is odd: elements one by one.
 // GL-LABEL: gpu.func @odd_0
-// GL:       gl.load %arg0 {{.*}} where {{.*}} vector 8 :
-// GL:       gl.load %arg1 {{.*}} where {{.*}} vector 1 :
-// GL:       gl.store %{{.*}} where {{.*}} vector 8 :
+// GL:       gl.load %{{.*}} where {{.*}} vector 1 :
+// GL:       gl.store %{{.*}} where {{.*}} vector 1 :
 // PTX-LABEL: .visible .entry odd_0(
-// PTX:       @%p{{[0-9]+}} ld.global{{[^ ]*}}.v4.b32
-// PTX:       @%p{{[0-9]+}} ld.global.b16
-// PTX:       @%p{{[0-9]+}} st.global{{[^ ]*}}.v4.b32
+// PTX:       ld.global.nc.b16
+// PTX-NOT:   ld.global{{.*}}v{{[24]}}
+// PTX:       @%p{{[0-9]+}} ld.global{{(\.nc)?}}.b16
+// PTX-NOT:   ld.global{{.*}}v{{[24]}}
 // PTX:       @%p{{[0-9]+}} st.global.b16
 func.func @odd(%x: tensor<?x4095xbf16>, %w: tensor<4095xbf16>) -> tensor<?x4095xbf16> {
   %y = norm.rms_norm %x weight(%w : tensor<4095xbf16>) : tensor<?x4095xbf16> -> tensor<?x4095xbf16>

@@ -20,6 +20,7 @@ use super::conditions::at_least;
 use super::host::{HostFunction, HostScalar, Launch, Role, integers};
 use super::sizes::Sizes;
 use super::{Emitted, affine, cubin_name, module_name};
+use crate::emit::ResourceUsage;
 use crate::error::{Error, Result};
 use crate::target::Target;
 
@@ -135,7 +136,9 @@ pub(super) fn describe(
         block: threads(op)?,
         cluster: [u32::try_from(attribute.cluster()).unwrap_or(1), 1, 1],
         shared_bytes: Expression::Integer(integer(op, kernel::DYNAMIC_SHARED).unwrap_or(0)),
-        shared_carveout: u32::try_from(attribute.carveout()).ok(),
+        shared_carveout: u32::try_from(attribute.carveout())
+            .ok()
+            .map(|least| least.max(needed_carveout(op, usage, target))),
         programmatic_dependent_launch: attribute.dependent_launch(),
         args,
         registers: usage.map(|usage| usage.registers),
@@ -150,6 +153,24 @@ pub(super) fn describe(
     };
     kernel.symbols = symbols_of(&kernel, sizes);
     Ok(kernel)
+}
+
+/// What the system takes of the shared memory of each CTA, in bytes (CUDA C++ Programming Guide, compute capability 8.0 and on).
+const RESERVED_SHARED_BYTES: u64 = 1024;
+/// Shared memory is handed out in units of so many bytes.
+const SHARED_UNIT: u64 = 128;
+
+/// The share of an SM's shared memory, in per cent, below which the carve-out would keep CTAs out for which there are registers:
+/// even without shared memory of its own each CTA takes some. 0 where the assembler has not been asked.
+fn needed_carveout(op: OperationRef, usage: Option<&ResourceUsage>, target: &Target) -> u32 {
+    let needed = usage.and_then(|usage| {
+        let threads = threads(op).ok()?.iter().map(|count| u64::from(*count)).product();
+        let resident = target.resident_ctas(threads, u64::from(usage.registers));
+        let own = u64::from(usage.static_shared_bytes).next_multiple_of(SHARED_UNIT);
+        let all = resident * (own + RESERVED_SHARED_BYTES);
+        u32::try_from((100 * all).div_ceil(u64::from(target.shared_per_sm))).ok()
+    });
+    needed.map_or(0, |percent| percent.min(100))
 }
 
 /// What each parameter holds, by `gl.params`.

@@ -407,7 +407,8 @@ mod tests {
         norma_dialects::register(&registry);
         DialectHandle::arith().insert_dialect(&registry);
         // SAFETY: the handle is a static of the library.
-        unsafe { DialectHandle::from_raw(mlir_sys::mlirGetDialectHandle__math__()) }.insert_dialect(&registry);
+        unsafe { DialectHandle::from_raw(mlir_sys::mlirGetDialectHandle__math__()) }
+            .insert_dialect(&registry);
         let context = Context::new();
         context.append_dialect_registry(&registry);
         context.load_all_available_dialects();

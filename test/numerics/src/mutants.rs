@@ -229,11 +229,15 @@ mod tests {
 
     #[test]
     fn each_barrier_of_a_row_of_several_warps_is_missed() {
-        all_are_caught(&plain(WEIGHTED, BF16, 4096), 2);
-        all_are_caught(&plain(Op::LayerNorm { affine: Some(F32) }, BF16, 1000), 4);
-        all_are_caught(&plain(Op::Softmax, F32, 769), 4);
-        all_are_caught(&plain(Op::LayerNormWelford, BF16, 4095), 2);
-        all_are_caught(&plain(Op::CrossEntropy, BF16, 1000), 4);
+        let one = Schedule {
+            threads_per_row: 128,
+            ..Schedule::default()
+        };
+        all_are_caught(&scheduled(WEIGHTED, 4096, one), 2);
+        all_are_caught(&scheduled(Op::LayerNorm { affine: Some(F32) }, 1000, one), 4);
+        all_are_caught(&scheduled(Op::Softmax, 769, one), 4);
+        all_are_caught(&scheduled(Op::LayerNormWelford, 1001, one), 2);
+        all_are_caught(&scheduled(Op::CrossEntropy, 1000, one), 4);
     }
 
     #[test]

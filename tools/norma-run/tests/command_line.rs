@@ -76,8 +76,8 @@ fn a_bad_bundle_exits_2() {
             "unknown variant `bf17`",
         ),
         (
-            MANIFEST.replace("\"manifest_version\": 1", "\"manifest_version\": 2"),
-            "expected 1, got 2",
+            MANIFEST.replace("\"manifest_version\": 1", "\"manifest_version\": 3"),
+            "expected 1 or 2, got 3",
         ),
         (MANIFEST[..400].to_owned(), "is no manifest: EOF"),
     ] {
