@@ -160,6 +160,9 @@ const RESERVED_SHARED_BYTES: u64 = 1024;
 /// Shared memory is handed out in units of so many bytes.
 const SHARED_UNIT: u64 = 128;
 
+/// The smallest carve-out that holds any shared memory, in bytes: what a driver takes for 0 per cent (ibid.).
+const LEAST_CARVEOUT: u64 = 8 << 10;
+
 /// The share of an SM's shared memory, in per cent, below which the carve-out would keep CTAs out for which there are registers:
 /// even without shared memory of its own each CTA takes some. 0 where the assembler has not been asked.
 fn needed_carveout(op: OperationRef, usage: Option<&ResourceUsage>, target: &Target) -> u32 {
@@ -168,7 +171,10 @@ fn needed_carveout(op: OperationRef, usage: Option<&ResourceUsage>, target: &Tar
         let resident = target.resident_ctas(threads, u64::from(usage.registers));
         let own = u64::from(usage.static_shared_bytes).next_multiple_of(SHARED_UNIT);
         let all = resident * (own + RESERVED_SHARED_BYTES);
-        u32::try_from((100 * all).div_ceil(u64::from(target.shared_per_sm))).ok()
+        match all <= LEAST_CARVEOUT {
+            true => None,
+            false => u32::try_from((100 * all).div_ceil(u64::from(target.shared_per_sm))).ok(),
+        }
     });
     needed.map_or(0, |percent| percent.min(100))
 }
