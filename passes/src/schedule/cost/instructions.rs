@@ -1,0 +1,58 @@
+//! What reductions cost in instructions and in waiting beside the ops of the body.
+
+use super::{
+    super::{
+        facts::{Facts, Reduction},
+        mapping::Mapping,
+    },
+    measured::*,
+    spread::Spread,
+};
+
+/// Ops that combining partial results of merged reductions takes beyond the reductions themselves, in all threads and steps.
+pub(super) fn merging_work(facts: &Facts, mapping: &Mapping, dims: &[Spread]) -> f64 {
+    let is_merged = |reduction: &&Reduction| {
+        let is_looped = (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].is_looped);
+        mapping.merge_reductions && reduction.follows.is_some() && is_looped
+    };
+    let combinations = |reduction: &Reduction| {
+        (0..dims.len())
+            .map(|dim| match (reduction.over[dim], reduction.keeps[dim]) {
+                (true, _) => dims[dim].extent as f64 / dims[dim].registers as f64,
+                (false, true) => dims[dim].extent as f64,
+                (false, false) => 1.0,
+            })
+            .product::<f64>()
+    };
+    let merged = facts.reductions.iter().filter(is_merged);
+    merged.map(combinations).sum::<f64>() * OPS_PER_MERGE
+}
+
+/// Ops of all threads for what they tell each other: each reduction once for each step of the loops that its result varies over.
+pub(super) fn exchange_work(facts: &Facts, dims: &[Spread], all_threads: f64) -> f64 {
+    let of = |reduction: &Reduction| {
+        let over = || (0..dims.len()).filter(|dim| reduction.over[*dim]);
+        let lanes = over().map(|dim| dims[dim].lanes).product::<u64>() as f64;
+        let crosses_warps = over().any(|dim| dims[dim].warps > 1);
+        let times = (0..dims.len())
+            .filter(|dim| !reduction.over[*dim] && dims[*dim].is_looped)
+            .map(|dim| dims[dim].steps())
+            .product::<f64>();
+        let between_warps = if crosses_warps { OPS_BETWEEN_WARPS } else { 0.0 };
+        let kept = (0..dims.len()).filter(|dim| reduction.keeps[*dim]);
+        let results = kept.map(|dim| dims[dim].registers).product::<u64>() * reduction.bytes.div_ceil(4);
+        times * results as f64 * (OPS_PER_SHUFFLE * lanes.log2() + between_warps)
+    };
+    all_threads * facts.reductions.iter().map(of).sum::<f64>()
+}
+
+/// How often warps wait for each other: reductions across warps that wait for one another.
+pub(super) fn rounds_between_warps(facts: &Facts, dims: &[Spread]) -> usize {
+    let mut ends = Vec::<usize>::new();
+    for reduction in &facts.reductions {
+        let crosses = (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].warps > 1);
+        let waits = reduction.waits_for.iter().filter_map(|waited| ends.get(*waited));
+        ends.push(waits.copied().max().unwrap_or(0) + usize::from(crosses));
+    }
+    ends.into_iter().max().unwrap_or(0)
+}

@@ -1,0 +1,135 @@
+//! The numbers of the cost model, each with the measurement that it comes of. GB/s and losses are of an H200.
+
+use norma_targets::{ACCESS_BYTES, WARP_SIZE};
+
+/// The fewest threads of a CTA, one warp.
+pub const WARP: u64 = WARP_SIZE as u64;
+/// DRAM is read and written in sectors of 32 bytes.
+pub const SECTOR: f64 = 32.0;
+/// The widest access of one thread, in bytes.
+pub const ACCESS: f64 = ACCESS_BYTES as f64;
+/// What is accessed along other lanes than it is held goes through shared memory, in per cent of a copy of its bytes: 18.6 bytes a
+/// cycle of an SM go to DRAM, and 128 into shared memory and out of it again. Not measured; a part of it is hidden.
+pub const EXCHANGE: f64 = 10.0;
+/// One 16-byte access by each of an SM's 2048 threads: with these bytes in flight a copy on an H200 loses what
+/// `LOADS_IN_FLIGHT` says.
+pub const BYTES_IN_FLIGHT: f64 = 2048.0 * ACCESS;
+/// Bytes that an SM must have in flight lest latency alone bound it: a sum over rows with 8, 16 and 32 KB in flight on an SM
+/// reaches 1900, 3120 and 3280 GB/s.
+pub const LATENCY_BYTES: f64 = 20.0 * 1024.0;
+/// A row that a CTA alone on its SM holds: nothing is read while it reduces and writes, in per cent. RMSNorm at 16384 columns
+/// with 1024 threads: 2962 GB/s, with two CTAs of 512 threads 4237.
+pub const ALONE: f64 = 35.0;
+/// A walk that reduces within each step, over rows or by merged reductions: its loads wait for the step before. RMSNorm's
+/// gradient at 4096 columns with one CTA of 256 threads for each SM 2363 GB/s, with two 3436. LayerNorm at 16384 columns, merged,
+/// with 32 KB in flight 3744, with 48 KB 4256.
+pub const WALK: f64 = 3.0;
+/// Latency that a thread's single 16-byte load does not hide, in per cent: RMSNorm with 2 vectors per thread beats 1.
+pub const LOADS_IN_FLIGHT: f64 = 4.8;
+/// Each further 16 bytes per thread: copies with 4 vectors per thread reach 4080 GB/s, with 1 vector 4230.
+pub const SERIAL_LOADS: f64 = 1.2;
+/// The same in a loop, where other CTAs are in another step.
+pub const SERIAL_LOADS_IN_LOOP: f64 = 1.0;
+/// A CTA alone on its SM that holds a row: it reads nothing while it reduces and writes, with the square of the reductions that
+/// wait for one another; n CTAs lose an n-th. RMSNorm at 8192 columns: 4098 GB/s held by three CTAs of 512 threads, 4161 read again from L1 by
+/// CTAs of 256. LayerNorm at 4096 columns, two reductions: 3896 held by five CTAs of 256 threads, 4133 by ten of 128.
+pub const LONE_CTA: f64 = 10.0;
+/// The same of a CTA that walks its row in a loop, and reads most of the time: with the square of the CTAs. Cross-entropy at
+/// 32768 columns: 1981 GB/s with one CTA of 1024 threads, 3365 with three of 512.
+pub const LONE_WALKING_CTA: f64 = 18.0;
+/// The same where a row stays within a warp: no barrier, but a CTA gives its registers back only when its last warp ends.
+pub const LONE_CTA_OF_WARPS: f64 = 3.6;
+/// Rows that fewer than four warps walk with merged reductions, less a quarter of it for each warp: more rows are under way, and each takes shorter pieces of
+/// memory. Cross-entropy at 32768 columns, the same loop: 3910 GB/s with one warp for a row, 3973 with two, 4202 with four.
+pub const FEW_WARPS: f64 = 8.0;
+/// Launching a CTA, for each thread: fits CTAs of 128 and 256 threads for short rows.
+pub const LAUNCH: f64 = 80.0;
+/// Bytes that a CTA must read lest launching CTAs be what takes the time: rows of 512 columns in CTAs of one row each, 1
+/// KB, reach 3150 GB/s, that is 0.65 ns for each CTA.
+pub const LAUNCH_BYTES: f64 = 1300.0;
+/// Lanes that hold no element of the row, if all did, in a CTA of 512 threads; with the cube of the threads. Rows of 7168
+/// columns reach 4015 GB/s with 512 threads and 4154 with 256, of 8192 columns 4098 and 4044.
+pub const DEAD_LANES: f64 = 37.0;
+/// Rows of one CTA that wait at one barrier. Two rows of 256 threads lose half a per cent, and guards cost more.
+pub const SHARED_BARRIER: f64 = 1.0;
+/// SMs that fill up with new CTAs while others run dry, for one of so many waves; nothing where one wave holds all. 32768
+/// rows of 128 columns reach 3060 GB/s in one wave, 2909 in 1.3 and 2904 in 1.9.
+pub const WAVES: f64 = 12.0;
+/// Each doubling of the number of accesses, less one: rows of 4095 columns, read 2 bytes at a time, reach 3465 GB/s, rows
+/// of 4096 columns 4168.
+pub const NARROW_ACCESSES: f64 = 2.4;
+/// The ends of rows that begin anywhere, element by element. Softmax over 50257 columns reaches 4034 GB/s of 4297.
+pub const ROW_ENDS: f64 = 6.0;
+/// What all rows share, a weight, and is read at other places than where vectors are aligned, once for the rows of a CTA. RMSNorm over
+/// 4095 columns with one, two and four rows for each CTA: 2456, 3161 and 3344 GB/s, against 3465 where nothing is aligned.
+pub const UNALIGNED_READS: f64 = 48.0;
+/// Sectors that one request of a warp moves twice as often as it uses their bytes; what is left of them is in L1 for the next.
+/// Not measured.
+pub const PARTIAL_SECTORS: f64 = 30.0;
+/// Bytes read from DRAM that nobody uses, as a share of those that are.
+pub const WASTED_BYTES: f64 = 100.0;
+/// Bytes of neighbours that one request of a warp takes, from which on DRAM serves it best, and what each halving loses, in per
+/// cent. A sum over rows of bf16 reaches 4163 GB/s with runs of 512 bytes and 3340 with 256; batch statistics 4298 with 512 and
+/// 3016 with 32.
+pub const RUN: f64 = 512.0;
+pub const SHORT_RUNS: f64 = 12.0;
+/// The same of writes, times so much. GroupNorm over neighbouring channels reaches 1984 GB/s with runs of 32 bytes, 2551 with 64.
+pub const SHORT_WRITES: f64 = 2.5;
+/// The same for each halving of the run that one request takes, where others of the CTA take what lies beside it at the same time:
+/// 128 columns reach 2840 GB/s with requests of 8 pieces of 64 bytes, 2893 with whole ones.
+pub const SHORT_REQUESTS: f64 = 1.0;
+/// What is read again from L1, and from L2, as a share of all bytes. RMSNorm at 16384 columns: 4278 GB/s from L1, 4238 from L2,
+/// 4237 from registers; LayerNorm there 4255, 4068 and 4105. At 4096 columns, where nothing else is lost, 4164 and 4142 from L1 and
+/// 4168 from registers.
+pub const AGAIN_FROM_L1: f64 = 1.0;
+/// The same for all of L1, with the square of the share that rows take of it: the fuller it is, the more of it is gone when it is
+/// read again. RMSNorm at 16384 columns, three CTAs of 512 threads for each SM, 37% of L1: 4278 GB/s, five or six of 256, 63 to 75%:
+/// 4171; softmax, which reads twice again, 4230 and 3996.
+pub const FULL_L1: f64 = 25.0;
+pub const AGAIN_FROM_L2: f64 = 12.0;
+/// The same of rows that lie within a warp, besides: 128 columns reach 2920 GB/s read again, 3020 held.
+pub const AGAIN_WITHIN_WARP: f64 = 8.0;
+/// Rows kept in an L1 that is too small for them, as a share of all bytes. Not measured.
+pub const MISPLACED: f64 = 1.0;
+/// The share of L1 that rows to be read again may take: streams of weights and results need the rest.
+pub const L1_SHARE: f64 = 0.85;
+/// The shares of L2 at which rows to be read again begin to be evicted, and at which all are. RMSNorm from L2 with two rows
+/// on each SM of 132: 4167 GB/s at 32768 columns (17 MB), 3704 at 65536 (35 MB), 2934 at 131072 (69 MB).
+pub const L2_FULL: [f64; 2] = [0.4, 1.2];
+/// The same of a kernel that reads its row again in a loop: ptxas takes 32 and 38 for 1 and 2 vectors at a time.
+pub const BASE_REGISTERS_OF_LOOP: u64 = 22;
+/// The same of a walk over rows that reduces within each step, and computes on what it read before and after that: RMSNorm's
+/// gradient with one access of each input needs 78.
+pub const BASE_REGISTERS_OF_WALK: u64 = 48;
+/// Registers of a kernel besides the row and what is read early: addresses, the reduction, the second phase. ptxas takes
+/// 32, 40, 48 and 63 for 1, 2, 3 and 4 vectors of bf16 row and weight.
+pub const BASE_REGISTERS: u64 = 24;
+/// The same of rows that begin anywhere, whose ends have addresses and predicates of their own: ptxas takes 8 more than expected
+/// otherwise for RMSNorm at 4095, 4097 and 5125 columns.
+pub const REGISTERS_OF_ALIGNED_ROWS: u64 = 8;
+/// Registers are handed out to a warp in units of 8 for each thread.
+pub const REGISTER_UNIT: u64 = 8;
+/// Microseconds of one kernel beyond its bytes: launch and drain. A copy of 16 MB takes 2.3 us longer than its share of one
+/// of 2 GB.
+pub const KERNEL_US: f64 = 2.3;
+/// What the warps of a part of a split reduction exchange at its end, for each doubling of the warps, in microseconds: parts are of
+/// one wave and end together, so that nothing hides it. A sum over 32768 rows of 4096 columns takes 72 us with 8 warps, 66 with 4
+/// and 65 with 2.
+pub const END_OF_PART_US: f64 = 2.0;
+/// Instructions that an SM issues in a second: four schedulers, the H200's boost clock, and the share of issue slots that
+/// kernels of this kind fill.
+pub const ISSUE_PER_SM: f64 = 4.0 * 1.755e9 * 0.7;
+/// Instructions of one op of the body on one element: conversions, addresses and predicates included.
+pub const INSTRUCTIONS_PER_OP: f64 = 1.2;
+
+/// Ops that combine two partial results of merged reductions: two exponentials, or the weights of two means, and selects.
+pub const OPS_PER_MERGE: f64 = 24.0;
+
+/// Ops that move one element through shared memory, out of one thread and into another. Not measured alone: a transposed
+/// quantisation that moves its result so reaches 882 GB/s, one whose threads hold whole blocks 2387.
+pub const OPS_PER_EXCHANGE: f64 = 6.0;
+/// Ops of one step of a reduction within a warp, a shuffle and its combination; and of what follows it between warps, a store, a
+/// barrier, a load, and the shuffles of the warps' results. Cross-entropy over 32768 columns takes 96 instructions of a thread
+/// behind its loop, three reductions.
+pub const OPS_PER_SHUFFLE: f64 = 2.0;
+pub const OPS_BETWEEN_WARPS: f64 = 20.0;

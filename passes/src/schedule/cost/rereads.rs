@@ -1,0 +1,100 @@
+//! What is read again: how often loops pass over an access, and what each further pass costs.
+
+use std::collections::BTreeSet;
+
+use norma_dialects::norm::CachePlace;
+use norma_targets::Target;
+
+use super::{
+    super::{
+        facts::{Access, Facts, Reduction},
+        mapping::Mapping,
+    },
+    measured::*,
+    spread::Spread,
+};
+
+/// Whether a reduction passes over its dims in a loop, so that what comes back to them has to be read again.
+pub(super) fn passes_in_loop(facts: &Facts, dims: &[Spread], reduction: &Reduction) -> bool {
+    let is_looped = |dim: usize| dims[dim].is_looped && facts.dims[dim].is_revisited;
+    (0..dims.len()).any(|dim| reduction.over[dim] && is_looped(dim))
+}
+
+/// What reading again costs where a loop passes over its dim more than once, in per cent.
+pub(super) fn again(
+    facts: &Facts,
+    mapping: &Mapping,
+    dims: &[Spread],
+    ctas_at_once: f64,
+    ctas_on_sm: f64,
+    target: &Target,
+    bytes: f64,
+) -> f64 {
+    let is_looped = |dim: usize| dims[dim].is_looped && facts.dims[dim].is_revisited;
+    if !(0..dims.len()).any(is_looped) {
+        return 0.0;
+    }
+    let crosses_warps = (0..dims.len()).any(|dim| is_looped(dim) && dims[dim].warps > 1);
+    let within_warp = if crosses_warps { 0.0 } else { AGAIN_WITHIN_WARP };
+    let in_loop = |reduction: &Reduction| passes_in_loop(facts, dims, reduction);
+    let mut lost = 0.0;
+    for access in facts.accesses.iter().filter(|access| access.is_reused) {
+        let passes = passes(facts, access, mapping.merge_reductions, &in_loop);
+        let share = passes.saturating_sub(1) as f64 * access.total_bytes(&facts.dims) / bytes;
+        let row = dims
+            .iter()
+            .zip(&access.uses)
+            .filter(|(_, uses)| **uses)
+            .map(|(dim, _)| if dim.is_looped { dim.extent } else { dim.tile.min(dim.extent) } as f64)
+            .product::<f64>()
+            * access.bytes as f64;
+        let fits_l1 = row * ctas_on_sm <= L1_SHARE * f64::from(target.l1_and_shared);
+        let l2 = target.part.l2_bytes as f64;
+        let evicted = ((row * ctas_at_once / l2 - L2_FULL[0]) / (L2_FULL[1] - L2_FULL[0])).clamp(0.0, 1.0);
+        lost += share
+            * match mapping.place(access.buffer) {
+                CachePlace::L1 if fits_l1 => {
+                    AGAIN_FROM_L1
+                        + within_warp
+                        + FULL_L1 * (row * ctas_on_sm / f64::from(target.l1_and_shared)).powi(2)
+                }
+                // Hints for a cache that does not hold the row only displace other lines.
+                CachePlace::L1 => MISPLACED + AGAIN_FROM_L2 + 100.0 * evicted,
+                CachePlace::L2 => AGAIN_FROM_L2 + 100.0 * evicted,
+                _ => 100.0,
+            };
+    }
+    lost
+}
+
+/// How many loops over reduced dims read an access, one after the other: as many as there are different numbers of loops that
+/// what needs it has to wait for.
+pub(super) fn passes(
+    facts: &Facts,
+    access: &Access,
+    is_merged: bool,
+    in_loop: &impl Fn(&Reduction) -> bool,
+) -> usize {
+    // A reduction waits for earlier ones alone, so that their numbers of loops are known.
+    let mut ends = Vec::<usize>::new();
+    let starts = |waits_for: &BTreeSet<usize>, follows: Option<usize>, ends: &[usize]| {
+        let follows = follows.filter(|_| is_merged);
+        let waits = waits_for.iter().filter(|reduction| Some(**reduction) != follows);
+        waits
+            .filter_map(|reduction| ends.get(*reduction))
+            .copied()
+            .max()
+            .unwrap_or(0)
+    };
+    for reduction in &facts.reductions {
+        let start = starts(&reduction.waits_for, reduction.follows, &ends);
+        ends.push(start + usize::from(in_loop(reduction)));
+    }
+    let needs = access.needed_by.iter().map(|need| {
+        let follows = need
+            .reduction
+            .and_then(|reduction| facts.reductions.get(reduction)?.follows);
+        starts(&need.waits_for, follows, &ends)
+    });
+    needs.collect::<BTreeSet<_>>().len()
+}

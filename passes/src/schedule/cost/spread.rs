@@ -1,0 +1,105 @@
+//! How a mapping spreads one dim over the machine, in numbers.
+
+use norma_dialects::norm::Level;
+
+use super::super::{
+    facts::{Dim, Facts},
+    mapping::{Factor, Mapping},
+};
+
+/// How a mapping spreads one dim.
+pub(super) struct Spread {
+    pub(super) extent: u64,
+    /// Elements of a thread, as far as any thread has one.
+    pub(super) registers: u64,
+    pub(super) vector: u64,
+    pub(super) lanes: u64,
+    pub(super) warps: u64,
+    /// Points that a CTA holds at a time.
+    pub(super) tile: u64,
+    pub(super) is_looped: bool,
+    /// CTAs along the dim.
+    pub(super) ctas: u64,
+    /// The share of the points in live registers that exist.
+    pub(super) live: f64,
+}
+
+impl Spread {
+    /// That of a dim whose tiles begin up to `before` points before it.
+    pub(super) fn of(factors: &[Factor], extent: u64, before: u64) -> Self {
+        let of = |level: Level| {
+            factors
+                .iter()
+                .filter(|factor| factor.level == level)
+                .filter_map(|factor| factor.size)
+                .product::<i64>() as u64
+        };
+        let vector = of(Level::Vector);
+        let (lanes, warps) = (of(Level::Lane), of(Level::Warp));
+        let whole = of(Level::Register) * vector;
+        let tile = whole * lanes * warps;
+        let has = |level: Level| factors.iter().any(|factor| factor.level == level);
+        let rest = |level: Level| {
+            factors
+                .iter()
+                .any(|factor| factor.level == level && factor.size.is_none())
+        };
+        let is_looped = has(Level::Loop);
+        let split = of(Level::Split);
+        let outer = extent.div_ceil(tile).max(1);
+        let held_whole = !is_looped && !has(Level::Grid);
+        // Registers that are dead in every thread fold away; in a group that is live at all, each thread has its registers.
+        let registers = if held_whole {
+            ((extent + before).div_ceil(lanes * warps * vector).max(1) * vector).min(whole)
+        } else {
+            whole
+        };
+        let covered = if held_whole {
+            registers * lanes * warps
+        } else {
+            outer * tile
+        };
+        Self {
+            extent,
+            registers,
+            vector,
+            lanes,
+            warps,
+            tile,
+            is_looped,
+            ctas: if rest(Level::Grid) { outer } else { of(Level::Grid) } * split,
+            live: (extent as f64 / covered as f64).min(1.0),
+        }
+    }
+
+    pub(super) fn threads(&self) -> u64 {
+        self.lanes * self.warps
+    }
+
+    /// Steps of the dim's loop.
+    pub(super) fn steps(&self) -> f64 {
+        (self.extent as f64 / (self.tile * self.ctas) as f64).ceil()
+    }
+
+    /// Neighbouring points that neighbouring registers of a thread hold.
+    pub(super) fn run(&self) -> u64 {
+        if self.vector > 1 || self.threads() > 1 {
+            self.vector
+        } else {
+            self.registers
+        }
+    }
+}
+
+/// How a mapping spreads each dim.
+pub(super) fn spreads(facts: &Facts, mapping: &Mapping) -> Vec<Spread> {
+    let spread = |(position, (dim, factors)): (usize, (&Dim, &Vec<Factor>))| {
+        let before = match mapping.aligned_dim {
+            Some(aligned) if aligned == position => mapping.vector(position) as u64 - 1,
+            _ => 0,
+        };
+        Spread::of(factors, dim.extent, before)
+    };
+    let dims = facts.dims.iter().zip(&mapping.spread);
+    dims.enumerate().map(spread).collect()
+}

@@ -1,0 +1,290 @@
+use std::collections::BTreeSet;
+
+use norma_targets::{SM_90A, TARGETS};
+
+use super::{super::candidates::candidates, *};
+use crate::schedule::facts::{Dim, Need};
+
+fn dim(extent: u64, usage: Use, is_revisited: bool) -> Dim {
+    Dim {
+        extent,
+        is_known: true,
+        usage,
+        is_revisited,
+    }
+}
+
+fn access(buffer: usize, is_write: bool, bytes: u64, strides: &[i64], vector: u64) -> Access {
+    Access {
+        buffer,
+        is_write,
+        bytes,
+        uses: strides.iter().map(|stride| *stride != 0).collect(),
+        strides: strides.iter().map(|stride| Some(*stride)).collect(),
+        offset: Some(0),
+        vector,
+        vector_if_aligned: 16 / bytes,
+        contributes: false,
+        is_reused: false,
+        needed_by: Vec::new(),
+    }
+}
+
+fn need(reduction: Option<usize>, waits_for: &[usize]) -> Need {
+    Need {
+        reduction,
+        waits_for: waits_for.iter().copied().collect(),
+    }
+}
+
+fn widest(extent: u64, bytes: u64) -> u64 {
+    (1 << extent.trailing_zeros()).min(16 / bytes)
+}
+
+/// RMSNorm: a row is read, reduced, and read again beside a weight.
+fn rms_norm(rows: u64, extent: u64, bytes: u64) -> Facts {
+    let vector = widest(extent, bytes);
+    let row = [extent as i64, 1];
+    Facts {
+        dims: vec![dim(rows, Use::Kept, false), dim(extent, Use::Reduced, true)],
+        accesses: vec![
+            Access {
+                contributes: true,
+                is_reused: true,
+                needed_by: vec![need(Some(0), &[]), need(None, &[0])],
+                ..access(0, false, bytes, &row, vector)
+            },
+            access(1, false, bytes, &[0, 1], vector),
+            access(2, true, bytes, &row, vector),
+        ],
+        reductions: vec![Reduction {
+            over: vec![false, true],
+            keeps: vec![true, false],
+            bytes: 4,
+            waits_for: BTreeSet::new(),
+            follows: None,
+        }],
+        buffers: 3,
+        work: (9 * rows * extent) as f64,
+    }
+}
+
+/// A sum over the leading axis of a row-major matrix.
+fn column_sum(rows: u64, columns: u64) -> Facts {
+    Facts {
+        dims: vec![dim(rows, Use::Reduced, false), dim(columns, Use::Kept, false)],
+        accesses: vec![
+            Access {
+                contributes: true,
+                ..access(0, false, 2, &[columns as i64, 1], 8)
+            },
+            access(1, true, 4, &[0, 1], 4),
+        ],
+        reductions: vec![Reduction {
+            over: vec![true, false],
+            keeps: vec![false, true],
+            bytes: 4,
+            waits_for: BTreeSet::new(),
+            follows: None,
+        }],
+        buffers: 2,
+        work: (3 * rows * columns) as f64,
+    }
+}
+
+fn best(facts: &Facts) -> Option<(Mapping, Cost)> {
+    ranked(facts, candidates(facts, &SM_90A), &SM_90A, &Assembled::new())
+        .into_iter()
+        .next()
+}
+
+/// (rows per CTA, threads per row, vectors per thread) for bf16 rows held in registers.
+fn shape(extent: u64) -> Option<(u64, u64, u64)> {
+    let facts = rms_norm(32768, extent, 2);
+    let (mapping, _) = best(&facts)?;
+    let [rows, row] = [&mapping.spread[0], &mapping.spread[1]];
+    let (rows, row) = (Spread::of(rows, 32768, 0), Spread::of(row, extent, 0));
+    (!row.is_looped).then(|| {
+        (
+            rows.tile,
+            row.threads(),
+            extent.div_ceil(row.threads() * row.vector),
+        )
+    })
+}
+
+#[test]
+fn the_measured_winners_are_chosen() {
+    assert_eq!(shape(1024), Some((1, 128, 1)));
+    assert_eq!(shape(2048), Some((1, 128, 2)));
+    assert_eq!(shape(4096), Some((1, 256, 2)));
+}
+
+#[test]
+fn short_rows_are_packed_into_ctas_of_128_or_256_threads() {
+    assert_eq!(shape(256), Some((8, 32, 1)));
+    assert_eq!(shape(512), Some((8, 32, 2)));
+}
+
+#[test]
+fn rows_between_powers_of_two_leave_few_lanes_dead() {
+    assert_eq!(shape(2560), Some((1, 128, 3)));
+    assert_eq!(shape(3072), Some((1, 128, 3)));
+}
+
+#[test]
+fn rows_that_begin_anywhere_are_aligned_where_they_share_no_weight() {
+    let shared = rms_norm(16384, 4095, 2);
+    let mut alone = shared.clone();
+    alone.accesses.remove(1);
+    let aligned = |facts: &Facts| best(facts).map(|(mapping, _)| mapping.aligned_dim);
+    assert_eq!(aligned(&shared), Some(None));
+    assert_eq!(aligned(&alone), Some(Some(1)));
+    let Some((mapping, _)) = best(&rms_norm(16384, 4096, 2)) else {
+        unreachable!("there is a candidate")
+    };
+    assert_eq!(mapping.aligned_dim, None, "{mapping}");
+}
+
+#[test]
+fn long_rows_are_read_again_from_l1_and_then_from_l2() {
+    let place = |extent| best(&rms_norm(8192, extent, 2)).map(|(mapping, _)| mapping.keep);
+    assert_eq!(place(8192), Some(vec![CachePlace::L1]));
+    assert_eq!(place(16384), Some(vec![CachePlace::L1]));
+    assert_eq!(place(32768), Some(vec![CachePlace::L1]));
+    assert_eq!(place(65536), Some(vec![CachePlace::L1]));
+    assert_eq!(place(1 << 20), Some(vec![CachePlace::L2]));
+}
+
+#[test]
+fn a_row_is_passed_over_once_for_each_reduction_that_has_to_be_waited_for() {
+    let mut facts = rms_norm(16, 1 << 16, 2);
+    let in_loop = |_: &Reduction| true;
+    let count = |facts: &Facts, is_merged| passes(facts, &facts.accesses[0], is_merged, &in_loop);
+    assert_eq!(count(&facts, false), 2);
+    // Softmax: a sum that follows a maximum, and a write behind both.
+    facts.reductions.push(Reduction {
+        waits_for: [0].into(),
+        follows: Some(0),
+        ..facts.reductions[0].clone()
+    });
+    facts.accesses[0].needed_by = vec![need(Some(0), &[]), need(Some(1), &[0]), need(None, &[0, 1])];
+    assert_eq!(count(&facts, false), 3);
+    assert_eq!(count(&facts, true), 2);
+    assert_eq!(
+        passes(&facts, &facts.accesses[0], true, &|_: &Reduction| false),
+        1
+    );
+}
+
+#[test]
+fn what_the_assembler_found_decides() {
+    let facts = rms_norm(16384, 4096, 2);
+    let all = || candidates(&facts, &SM_90A);
+    let ranked = |assembled: &Assembled| ranked(&facts, all(), &SM_90A, assembled);
+    let expected = ranked(&Assembled::new());
+    let (first, second) = (&expected[0], &expected[1]);
+    let spilled = Assembled::from([(first.0.clone(), None)]);
+    assert_eq!(ranked(&spilled)[0].0, second.0);
+    let as_expected = Assembled::from([(first.0.clone(), Some(first.1.registers))]);
+    assert_eq!(ranked(&as_expected)[0], *first);
+    let heavy = Assembled::from([(first.0.clone(), Some(200))]);
+    let again = ranked(&heavy);
+    assert_eq!(again[0].0, second.0);
+    let one_cta = again.iter().find(|(mapping, _)| *mapping == first.0);
+    assert_eq!(one_cta.map(|(_, cost)| cost.resident), Some(1));
+}
+
+#[test]
+fn lanes_lie_along_the_dim_of_neighbouring_elements() {
+    let Some((mapping, _)) = best(&column_sum(32768, 4096)) else {
+        unreachable!("there is a candidate")
+    };
+    let columns = Spread::of(&mapping.spread[1], 4096, 0);
+    assert!(columns.lanes * columns.vector * 2 >= 128, "{mapping}");
+    assert_eq!(columns.vector, 8, "{mapping}");
+}
+
+/// A matrix read row by row and written column by column.
+fn transpose(rows: u64, columns: u64) -> Facts {
+    Facts {
+        dims: vec![dim(rows, Use::Kept, false), dim(columns, Use::Kept, false)],
+        accesses: vec![
+            access(0, false, 2, &[columns as i64, 1], 8),
+            access(1, true, 2, &[1, rows as i64], 8),
+        ],
+        reductions: Vec::new(),
+        buffers: 2,
+        work: 0.0,
+    }
+}
+
+#[test]
+fn a_tile_holds_whole_sectors_along_the_dim_of_each_access() {
+    let Some((mapping, _)) = best(&transpose(16384, 16384)) else {
+        unreachable!("there is a candidate")
+    };
+    for factors in &mapping.spread {
+        assert!(Spread::of(factors, 16384, 0).tile * 2 >= 64, "{mapping}");
+    }
+}
+
+#[test]
+fn runs_go_on_along_the_dim_behind() {
+    let strides = [8192, 32, 1];
+    let values = access(0, false, 2, &strides, 8);
+    let spread = |blocks: &[Factor]| {
+        let lanes = [Factor::new(Level::Lane, 4), Factor::new(Level::Vector, 8)];
+        [
+            Spread::of(&[Factor::rest(Level::Grid)], 4096, 0),
+            Spread::of(blocks, 256, 0),
+            Spread::of(&lanes, 32, 0),
+        ]
+    };
+    let beside = SectorUse::of(
+        &values,
+        &spread(&[Factor::rest(Level::Grid), Factor::new(Level::Lane, 8)]),
+    );
+    assert_eq!((beside.request, beside.tile, beside.run), (1.0, 1.0, RUN));
+    let narrow = access(0, true, 1, &[8192, 64, 1], 8);
+    let apart = SectorUse::of(&narrow, &spread(&[Factor::new(Level::Loop, 256)]));
+    assert_eq!(apart.run, 32.0);
+}
+
+#[test]
+fn a_sum_with_too_few_results_for_the_sms_is_split() {
+    let Some((mapping, _)) = best(&column_sum(32768, 4096)) else {
+        unreachable!("there is a candidate")
+    };
+    assert!(mapping.extent(Level::Split) > 8, "{mapping}");
+    let Some((mapping, _)) = best(&column_sum(64, 1 << 22)) else {
+        unreachable!("there is a candidate")
+    };
+    assert_eq!(mapping.extent(Level::Split), 1, "{mapping}");
+}
+
+#[test]
+fn few_rows_are_spread_over_more_ctas() {
+    let Some((mapping, _)) = best(&rms_norm(64, 128, 2)) else {
+        unreachable!("there is a candidate")
+    };
+    assert_eq!(mapping.threads(), 32, "{mapping}");
+}
+
+#[test]
+fn every_width_has_a_schedule_on_every_target() {
+    for target in TARGETS {
+        for extent in [1, 2, 3, 7, 32, 33, 128, 130, 769, 4095, 16384, 50257, 1 << 20] {
+            for bytes in [2, 4] {
+                let facts = rms_norm(1000, extent, bytes);
+                let ranked = ranked(&facts, candidates(&facts, target), target, &Assembled::new());
+                let Some((mapping, cost)) = ranked.first() else {
+                    unreachable!("{extent} elements of {bytes} bytes on {}", target.name)
+                };
+                assert!(mapping.threads() <= i64::from(target.threads_per_cta));
+                let is_fine = |loss: &(&str, f64)| loss.1.is_finite() && loss.1 >= 0.0;
+                assert!(cost.losses.iter().all(is_fine), "{mapping}: {cost:?}");
+            }
+        }
+    }
+}
