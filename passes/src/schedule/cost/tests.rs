@@ -1,3 +1,5 @@
+//! The choices of the cost model, held to what was measured.
+
 use std::collections::BTreeSet;
 
 use norma_targets::{SM_90A, TARGETS};
