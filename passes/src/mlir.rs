@@ -4,6 +4,7 @@
 pub mod affine;
 pub mod builder;
 pub mod combiner;
+pub mod comparison;
 pub mod context;
 pub mod conversion;
 pub mod diagnostic;

@@ -288,24 +288,3 @@ fn widened<'c: 'a, 'a>(b: &Builder<'c, 'a>, value: Value<'c, 'a>, ty: Type<'c>) 
     }
     b.value("arith.extf", &[value], ty)
 }
-
-/// `arith.cmpf` of two values.
-fn compared<'c: 'a, 'a>(
-    b: &Builder<'c, 'a>,
-    predicate: CmpfPredicate,
-    lhs: Value<'c, 'a>,
-    rhs: Value<'c, 'a>,
-) -> Value<'c, 'a> {
-    let i1 = melior::ir::r#type::IntegerType::new(b.context(), 1).into();
-    let predicate = ("predicate", b.i64_attribute(predicate as i64));
-    b.value_with("arith.cmpf", &[lhs, rhs], i1, &[predicate])
-}
-
-/// The predicates of `arith.cmpf` in use, by their numbers.
-#[derive(Clone, Copy)]
-enum CmpfPredicate {
-    /// Ordered and equal.
-    Oeq = 1,
-    /// Ordered and greater.
-    Ogt = 2,
-}

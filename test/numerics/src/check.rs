@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use norma_bundle::expression::Expression;
 use norma_bundle::manifest::Function;
+use norma_compiler::Kind;
 use norma_compiler::compile::{Input, Outcome};
-use norma_compiler::target::SM_90A;
-use norma_compiler::{CompileOptions, Kind};
 use norma_oracle::Problem;
 use norma_sim::judge::judge;
 use norma_sim::{Bundle, Error, Judgement};
@@ -63,17 +62,13 @@ pub struct Bindings {
 /// # Errors
 /// What the compiler says.
 pub fn compile(trial: &Trial) -> Result<Bundle, Failure> {
-    let options = CompileOptions {
-        schedules: trial.schedule().into_iter().collect(),
-        ..CompileOptions::new(&SM_90A)
-    };
     let mut outcome = Outcome::default();
     let text = trial.text();
     let input = Input {
         name: "case.mlir",
         text: &text,
     };
-    Bundle::compile(input, &options, &mut outcome).map_err(|error| {
+    Bundle::compile(input, &trial.options(), &mut outcome).map_err(|error| {
         let unsupported = match &error {
             Error::Compile(error) => {
                 error.kind() == Kind::Unsupported || outcome.diagnostics.contains("error: unsupported: ")

@@ -8,9 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use norma_compiler::CompileOptions;
 use norma_compiler::compile::{self, Input, Outcome};
-use norma_compiler::target::SM_90A;
 use norma_oracle::outputs::{self, Agreement};
 use norma_sim::Bundle;
 use norma_simulator::Approximation;
@@ -43,16 +41,12 @@ pub fn export(options: &Options, folder: &Path) -> io::Result<()> {
 }
 
 fn export_case(number: usize, case: &Trial, folder: &Path) -> io::Result<Option<String>> {
-    let options = CompileOptions {
-        schedules: case.schedule().into_iter().collect(),
-        ..CompileOptions::new(&SM_90A)
-    };
     let text = case.text();
     let input = Input {
         name: "case.mlir",
         text: &text,
     };
-    let bundle = match compile::bundle(input, &options, &mut Outcome::default()) {
+    let bundle = match compile::bundle(input, &case.options(), &mut Outcome::default()) {
         Ok(bundle) => bundle,
         Err(error) => {
             println!("left out: {case}: {error}");

@@ -130,17 +130,13 @@ pub fn judge(case: &Trial, concerns: &[Concern]) -> Result<(String, Vec<Mutant>)
 
 /// A trial's bundle, made from the text of its module.
 fn compile(case: &Trial) -> Result<(Bundle, String), Failure> {
-    let options = CompileOptions {
-        schedules: case.schedule().into_iter().collect(),
-        ..CompileOptions::new(&SM_90A)
-    };
     let mut outcome = Outcome::default();
     let input = Input {
         name: "case.mlir",
         text: &case.text(),
     };
     let definition = check::compile(case)?.manifest;
-    let text = compile::lower(input, Level::Nvvm, &options, &mut outcome)
+    let text = compile::lower(input, Level::Nvvm, &case.options(), &mut outcome)
         .map_err(|error| check::refused(error.into()))?;
     let text = String::from_utf8_lossy(&text).into_owned();
     let input = Input {

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use norma_bundle::manifest::Function;
+use norma_compiler::CompileOptions;
+use norma_compiler::target::SM_90A;
 use norma_oracle::Fill;
 use norma_sim::judge::Request;
 
@@ -32,6 +34,14 @@ impl Trial {
         match self {
             Self::Rows(case) => case.program.schedule_text(),
             Self::Space(case) => case.mapping.as_ref().map(space::Mapping::to_string),
+        }
+    }
+
+    /// What the program is compiled with.
+    pub fn options(&self) -> CompileOptions {
+        CompileOptions {
+            schedules: self.schedule().into_iter().collect(),
+            ..CompileOptions::new(&SM_90A)
         }
     }
 

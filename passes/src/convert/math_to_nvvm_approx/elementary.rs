@@ -5,7 +5,8 @@ use std::f64::consts::{LN_2, LOG2_E};
 
 use melior::ir::Value;
 
-use super::emitter::{Emitter, Predicate};
+use super::emitter::Emitter;
+use crate::mlir::comparison::Predicate;
 
 /// `(e^x - 1 - x) / x^2` by its Taylor series: for |x| < 1/2 the next term is below 2^-26 of `e^x - 1`.
 const EXP_M1: [f64; 7] = [

@@ -9,7 +9,11 @@ use melior::ir::{
 
 use super::Function;
 use crate::{
-    mlir::{builder::Builder, types},
+    mlir::{
+        builder::Builder,
+        comparison::{Predicate, compare_floats},
+        types,
+    },
     table::ConvertMathToNvvmApproxOptions,
 };
 
@@ -19,16 +23,6 @@ pub(super) struct Emitter<'b, 'c, 'a> {
     /// The type that is computed in.
     pub(super) ty: Type<'c>,
     options: &'b ConvertMathToNvvmApproxOptions,
-}
-
-/// The predicates of `arith.cmpf` that are used here, with MLIR's numbers.
-#[derive(Clone, Copy)]
-pub(super) enum Predicate {
-    Equal = 1,
-    AtLeast = 3,
-    Less = 4,
-    NotEqual = 13,
-    Unordered = 14,
 }
 
 impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
@@ -126,13 +120,7 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
     }
 
     pub(super) fn compare(&self, predicate: Predicate, a: Value<'c, 'a>, b: Value<'c, 'a>) -> Value<'c, 'a> {
-        let predicate = self.b.i64_attribute(predicate as i64);
-        self.b.value_with(
-            "arith.cmpf",
-            &[a, b],
-            self.integer_type(1),
-            &[("predicate", predicate)],
-        )
+        compare_floats(self.b, predicate, a, b)
     }
 
     pub(super) fn select(

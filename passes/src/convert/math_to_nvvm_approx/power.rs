@@ -10,7 +10,8 @@ use std::f64::consts::{LN_2, LOG2_E};
 
 use melior::ir::Value;
 
-use super::emitter::{Emitter, Predicate};
+use super::emitter::Emitter;
+use crate::mlir::comparison::Predicate;
 
 /// `(artanh(s) / s - 1) / s^2` in `s^2` by its Taylor series: for s^2 < 0.03 the next term is below 2^-34.
 const ARTANH: [f64; 5] = [1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0];

@@ -9,7 +9,8 @@ use std::f64::consts::FRAC_2_PI;
 
 use melior::ir::Value;
 
-use super::emitter::{Emitter, Predicate};
+use super::emitter::Emitter;
+use crate::mlir::comparison::Predicate;
 
 /// pi/2 in three parts, each an f32.
 const HALF_PI: [f64; 3] = [1.5707963705062866, -4.371138828673793e-8, -1.7151245100058819e-15];

@@ -9,10 +9,14 @@
 use melior::ir::{Attribute, Value, ValueLike, attribute::FloatAttribute};
 use norma_dialects::norm::ReduceKind;
 
-use super::{CmpfPredicate, Merge, compared, widened};
+use super::{Merge, widened};
 use crate::{
     kernel::homomorphism::{Base, Dependence, Follower},
-    mlir::{builder::Builder, pass::PassResult},
+    mlir::{
+        builder::Builder,
+        comparison::{Predicate, compare_floats},
+        pass::PassResult,
+    },
 };
 
 pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
@@ -74,7 +78,7 @@ fn finite<'c: 'a, 'a>(
     extremum: Value<'c, 'a>,
 ) -> Value<'c, 'a> {
     let ty = extremum.r#type();
-    let is_none = compared(b, CmpfPredicate::Oeq, extremum, b.float(ty, infinite(merge.kind)));
+    let is_none = compare_floats(b, Predicate::Equal, extremum, b.float(ty, infinite(merge.kind)));
     b.value("arith.select", &[is_none, b.float(ty, 0.0), extremum], ty)
 }
 
@@ -98,7 +102,7 @@ fn with_extremum<'c: 'a, 'a>(
     partial: &[Value<'c, 'a>],
     extremum: Value<'c, 'a>,
 ) -> Vec<Value<'c, 'a>> {
-    let is_same = compared(b, CmpfPredicate::Oeq, partial[0], extremum);
+    let is_same = compare_floats(b, Predicate::Equal, partial[0], extremum);
     let mut factors = Vec::<(Base, f64, Value<'c, 'a>)>::new();
     let mut sums = Vec::new();
     for (follower, sum) in merge.group.followers.iter().zip(&partial[1..]) {

@@ -7,11 +7,12 @@
 use melior::ir::{Attribute, Type, Value, ValueLike, attribute::FloatAttribute};
 use norma_dialects::norm::ReduceKind;
 
-use super::{CmpfPredicate, Merge, compared};
+use super::Merge;
 use crate::{
     kernel::homomorphism::Dependence,
     mlir::{
         builder::Builder,
+        comparison::{Predicate, compare_floats},
         pass::{PassError, PassResult},
     },
 };
@@ -100,7 +101,7 @@ fn around<'c: 'a, 'a>(
     let distance = square(b, mean(b, partial[SUM], partial[COUNT]), reference);
     let more = scaled(b, dependence, distance, partial[COUNT]);
     // No elements have no squares, however far the reference seems to be.
-    let has_points = compared(b, CmpfPredicate::Ogt, partial[COUNT], zero);
+    let has_points = compare_floats(b, Predicate::Greater, partial[COUNT], zero);
     let more = b.value("arith.select", &[has_points, more, zero], ty);
     b.value("arith.addf", &[squares, more], ty)
 }
@@ -156,7 +157,7 @@ fn combine<'c: 'a, 'a>(
     // One of two sides without elements weighs nothing, however far its mean seems to be.
     let product = b.value("arith.mulf", &[one[COUNT], other[COUNT]], ty);
     let weight = b.value("arith.divf", &[product, at_least_one(b, count)], ty);
-    let both = compared(b, CmpfPredicate::Ogt, product, b.float(ty, 0.0));
+    let both = compare_floats(b, Predicate::Greater, product, b.float(ty, 0.0));
     let mut results = vec![sum, count];
     let squares = one[SQUARES..].iter().zip(&other[SQUARES..]);
     for (follower, (lhs, rhs)) in merge.group.followers.iter().zip(squares) {
