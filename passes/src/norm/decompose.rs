@@ -1,7 +1,7 @@
 //! `norm-decompose`: a named op becomes the scalar program that defines it, a `norm.compute`.
 //!
 //! This is the only pass that knows named ops. Each has a row in [`DECOMPOSITIONS`] and a file of its own in
-//! `norm_decompose/`; [`program::Program`] is what those files write with. A decomposition states the op's definition
+//! `decompose/`; [`program::Program`] is what those files write with. A decomposition states the op's definition
 //! and nothing of how it will be computed, so it costs nothing that a later pass has to undo.
 
 mod program;
@@ -25,7 +25,7 @@ use crate::{
 type Decomposition = for<'c, 'a> fn(OperationRef<'c, 'a>) -> PassResult<'c>;
 
 /// The named ops: one row each.
-const DECOMPOSITIONS: [(&str, Decomposition); 1] = [(RMSNormOp::NAME, rms_norm::decompose)];
+const DECOMPOSITIONS: &[(&str, Decomposition)] = &[(RMSNormOp::NAME, rms_norm::decompose)];
 
 /// The dialect's other ops, which are definitions already.
 const KERNEL_FORM: [&str; 9] = [
@@ -47,7 +47,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormDecompo
             decompose(named)?;
             cx.count(NormDecomposeStatistic::NumDecomposed, 1);
         } else if name.starts_with("norm.") && !KERNEL_FORM.contains(&name) {
-            let supported = DECOMPOSITIONS.map(|(known, _)| known).join(", ");
+            let supported = DECOMPOSITIONS.iter().map(|(known, _)| *known).collect::<Vec<_>>();
+            let supported = supported.join(", ");
             let message = format!("{name} has no definition in kernel form; supported: {supported}");
             return Err(Diagnostic::unsupported(named.location(), message).into());
         }

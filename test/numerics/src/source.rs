@@ -119,7 +119,10 @@ fn rms_norm(program: &Program) -> String {
         attributes += ", weight_offset = 1.0 : f32";
     }
     if program.columns.len() != 1 {
-        let _ = write!(attributes, ", axes = {} : i64", program.columns.len());
+        let axes: Vec<String> = (1..=program.columns.len())
+            .map(|axis| format!("-{axis}"))
+            .collect();
+        let _ = write!(attributes, ", axes = array<i64: {}>", axes.join(", "));
     }
     let mut results = vec![format!("{y} {}", attributes_of_y(program, "y"))];
     let mut types = vec![y];
