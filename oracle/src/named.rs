@@ -4,8 +4,11 @@
 //! how the compiler decomposes the op.
 
 mod affine;
+mod l2_norm;
+mod layer_norm;
 mod rms_norm;
 mod rows;
+mod statistics;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -37,7 +40,11 @@ pub(crate) trait Formula {
 type Bind = for<'a> fn(Call<'a>) -> Result<Box<dyn Formula + 'a>, String>;
 
 /// The ops that the oracle knows: one row each.
-const FORMULAS: &[(&str, Bind)] = &[("rms_norm", rms_norm::bind)];
+const FORMULAS: &[(&str, Bind)] = &[
+    ("l2_norm", l2_norm::bind),
+    ("layer_norm", layer_norm::bind),
+    ("rms_norm", rms_norm::bind),
+];
 
 /// An op with what it is called on.
 pub(crate) struct Call<'a> {

@@ -4,12 +4,15 @@
 //! `decompose/`; [`program::Program`] is what those files write with. A decomposition states the op's definition
 //! and nothing of how it will be computed, so it costs nothing that a later pass has to undo.
 
+mod l2_norm;
+mod layer_norm;
 mod program;
 mod rms_norm;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
-    CacheOp, ComputeOp, KernelOp, LaunchOp, NumSmsOp, RMSNormOp, ReadOp, ReduceOp, WriteOp, YieldOp,
+    CacheOp, ComputeOp, KernelOp, L2NormOp, LaunchOp, LayerNormOp, NumSmsOp, RMSNormOp, ReadOp, ReduceOp,
+    WriteOp, YieldOp,
 };
 
 use crate::{
@@ -25,7 +28,11 @@ use crate::{
 type Decomposition = for<'c, 'a> fn(OperationRef<'c, 'a>) -> PassResult<'c>;
 
 /// The named ops: one row each.
-const DECOMPOSITIONS: &[(&str, Decomposition)] = &[(RMSNormOp::NAME, rms_norm::decompose)];
+const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
+    (L2NormOp::NAME, l2_norm::decompose),
+    (LayerNormOp::NAME, layer_norm::decompose),
+    (RMSNormOp::NAME, rms_norm::decompose),
+];
 
 /// The dialect's other ops, which are definitions already.
 const KERNEL_FORM: [&str; 9] = [

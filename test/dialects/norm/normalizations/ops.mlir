@@ -21,3 +21,21 @@ func.func @any_axes(%x: tensor<2x?x4xf32>, %w: tensor<2x?xf32>) {
   %0 = norm.rms_norm %x weight(%w : tensor<2x?xf32>) {axes = array<i64: 1, -3>} : tensor<2x?x4xf32> -> tensor<2x?x4xf32>
   return
 }
+
+// CHECK-LABEL: func.func @layer_norm
+func.func @layer_norm(%x: tensor<?x64xf64>, %b: tensor<64xf16>) {
+  // CHECK: norm.layer_norm %{{.*}} : tensor<?x64xf64> -> tensor<?x64xbf16>
+  %0 = norm.layer_norm %x : tensor<?x64xf64> -> tensor<?x64xbf16>
+  // CHECK: norm.layer_norm %{{.*}} bias(%{{.*}} : tensor<64xf16>) : tensor<?x64xf64> -> tensor<?x64xf64>, tensor<?xf64>, tensor<?xf64>
+  %1, %mean, %rstd = norm.layer_norm %x bias(%b : tensor<64xf16>) : tensor<?x64xf64> -> tensor<?x64xf64>, tensor<?xf64>, tensor<?xf64>
+  return
+}
+
+// CHECK-LABEL: func.func @l2_norm
+func.func @l2_norm(%x: tensor<?x64xf16>) {
+  // CHECK: norm.l2_norm %{{.*}} {axes = array<i64: 0>} : tensor<?x64xf16> -> tensor<?x64xf16>
+  %0 = norm.l2_norm %x {axes = array<i64: 0>} : tensor<?x64xf16> -> tensor<?x64xf16>
+  // CHECK: norm.l2_norm %{{.*}} : tensor<?x64xf16> -> tensor<?x64xf32>, tensor<?xf32>
+  %1, %inverse = norm.l2_norm %x : tensor<?x64xf16> -> tensor<?x64xf32>, tensor<?xf32>
+  return
+}

@@ -1,0 +1,89 @@
+//! The formulas of named ops against numbers worked out by hand, at their edges, and gradients against differences.
+
+#![expect(clippy::unwrap_used, reason = "every input here is fixed")]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Case, assert_close, evaluate, numbers};
+use norma_bundle::Element;
+
+const INF: f64 = f64::INFINITY;
+
+/// What a call of one op gives: operands and results have the names that the op gives them.
+fn call(op: &str, attributes: &str, inputs: &[Case], outputs: &[Case]) -> BTreeMap<String, Vec<f64>> {
+    let names = |cases: &[Case]| {
+        let pairs = cases.iter().map(|case| format!("\"{0}\": \"{0}\"", case.name));
+        pairs.collect::<Vec<_>>().join(", ")
+    };
+    let definition = format!(
+        "{{\"statements\": [{{\"kind\": \"named\", \"op\": \"{op}\", \"operands\": {{{}}}, \"results\": {{{}}}, \
+          \"attributes\": {{{attributes}}}}}]}}",
+        names(inputs),
+        names(outputs)
+    );
+    evaluate(&definition, inputs, outputs).unwrap()
+}
+
+fn input(name: &'static str, shape: &[i64], values: &[f64]) -> Case {
+    Case::input(name, Element::F64, shape, values.to_vec())
+}
+
+fn integers(name: &'static str, element: Element, shape: &[i64], values: &[f64]) -> Case {
+    Case::input(name, element, shape, values.to_vec())
+}
+
+fn output(name: &'static str, shape: &[i64]) -> Case {
+    Case::output(name, Element::F64, shape)
+}
+
+#[test]
+fn layer_norm_by_hand() {
+    let inputs = [
+        input("x", &[2, 2], &[1.0, 5.0, 3.0, 5.0]),
+        input("weight", &[2], &[1.0, -3.0]),
+        input("bias", &[2], &[0.5, 0.25]),
+    ];
+    let outputs = [output("y", &[2, 2]), output("mean", &[2]), output("rstd", &[2])];
+    // The columns are 2 -+ 1, whose variance is 1, and 5 twice; 1 / sqrt(1 + 3) and 1 / sqrt(0 + 3).
+    let found = call(
+        "layer_norm",
+        "\"axes\": [0], \"eps\": 3.0, \"weight_offset\": 1.0",
+        &inputs,
+        &outputs,
+    );
+    assert_eq!(found["mean"], [2.0, 5.0]);
+    assert_close(&found["rstd"], &[0.5, 3f64.sqrt().recip()]);
+    assert_close(&found["y"], &[-0.5 * 2.0 + 0.5, 0.5, 0.5 * -2.0 + 0.25, 0.25]);
+}
+
+#[test]
+fn no_elements_have_no_mean() {
+    let outputs = [output("y", &[2, 0]), output("mean", &[2]), output("rstd", &[2])];
+    let attributes = "\"axes\": [-1], \"eps\": 1.0, \"weight_offset\": 0.0";
+    let found = call("layer_norm", attributes, &[input("x", &[2, 0], &[])], &outputs);
+    assert!(found["y"].is_empty());
+    assert!(
+        found["mean"]
+            .iter()
+            .chain(&found["rstd"])
+            .all(|statistic| statistic.is_nan())
+    );
+}
+
+#[test]
+fn l2_norm_by_hand() {
+    let x = input("x", &[3, 2], &[3.0, 4.0, 0.0, 0.0, 0.0, 0.5]);
+    let outputs = [output("y", &[3, 2]), output("inverse", &[3])];
+    let found = call(
+        "l2_norm",
+        "\"axes\": [1], \"eps\": 2.0",
+        std::slice::from_ref(&x),
+        &outputs,
+    );
+    assert_close(&found["inverse"], &[0.2, 0.5, 0.5]);
+    assert_close(&found["y"], &[0.6, 0.8, 0.0, 0.0, 0.0, 0.25]);
+    let found = call("l2_norm", "\"axes\": [1], \"eps\": 0.0", &[x], &outputs);
+    assert!(found["y"][2].is_nan(), "0 times infinity");
+}
