@@ -5,5 +5,6 @@
 
 include "norm/NormKernelFormOps.td"
 include "norm/NormNormalizationOps.td"
+include "norm/NormSoftmaxOps.td"
 
 #endif // NORM_OPS_TD

@@ -6,8 +6,12 @@
 mod affine;
 mod l2_norm;
 mod layer_norm;
+mod log_softmax;
+mod logits;
+mod logsumexp;
 mod rms_norm;
 mod rows;
+mod softmax;
 mod statistics;
 
 use std::collections::BTreeMap;
@@ -43,7 +47,10 @@ type Bind = for<'a> fn(Call<'a>) -> Result<Box<dyn Formula + 'a>, String>;
 const FORMULAS: &[(&str, Bind)] = &[
     ("l2_norm", l2_norm::bind),
     ("layer_norm", layer_norm::bind),
+    ("log_softmax", log_softmax::bind),
+    ("logsumexp", logsumexp::bind),
     ("rms_norm", rms_norm::bind),
+    ("softmax", softmax::bind),
 ];
 
 /// An op with what it is called on.

@@ -87,3 +87,74 @@ fn l2_norm_by_hand() {
     let found = call("l2_norm", "\"axes\": [1], \"eps\": 0.0", &[x], &outputs);
     assert!(found["y"][2].is_nan(), "0 times infinity");
 }
+
+const PLAIN: &str = "\"axes\": [-1], \"scale\": 1.0, \"softcap\": 0.0, \"causal\": []";
+
+#[test]
+fn softmax_and_its_logarithms_by_hand() {
+    let three = 3f64.ln();
+    let x = input("x", &[1, 2], &[1000.0, 1000.0 + three]);
+    let y = |op: &str, shape: &[i64]| {
+        let found = call(op, PLAIN, std::slice::from_ref(&x), &[output("y", shape)]);
+        found["y"].clone()
+    };
+    let close = |actual: Vec<f64>, expected: &[f64]| {
+        let pairs = actual.iter().zip(expected);
+        assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-10), "{actual:?}");
+    };
+    close(y("softmax", &[1, 2]), &[0.25, 0.75]);
+    close(y("log_softmax", &[1, 2]), &[0.25f64.ln(), 0.75f64.ln()]);
+    close(y("logsumexp", &[1]), &[1000.0 + 4f64.ln()]);
+}
+
+#[test]
+fn infinite_logits_are_as_in_pytorch() {
+    let x = input("x", &[3, 2], &[-INF, -INF, -INF, 7.0, INF, 7.0]);
+    let found = call(
+        "softmax",
+        PLAIN,
+        std::slice::from_ref(&x),
+        &[output("y", &[3, 2])],
+    );
+    assert!(found["y"][..2].iter().chain(&found["y"][4..]).all(|y| y.is_nan()));
+    assert_eq!(found["y"][2..4], [0.0, 1.0]);
+    let found = call("logsumexp", PLAIN, &[x], &[output("y", &[3])]);
+    assert_eq!(found["y"], [-INF, 7.0, INF]);
+    let none = input("x", &[2, 0], &[]);
+    assert_eq!(
+        call("logsumexp", PLAIN, &[none], &[output("y", &[2])])["y"],
+        [-INF; 2]
+    );
+}
+
+#[test]
+fn masks_broadcast_and_exclude() {
+    let inputs = [
+        input("x", &[2, 3], &[0.0; 6]),
+        input("mask", &[3], &[0.0, 2f64.ln(), 0.0]),
+        integers("keep", Element::I8, &[2, 1], &[1.0, 0.0]),
+    ];
+    let y = [output("y", &[2, 3])];
+    let found = call("softmax", PLAIN, &inputs, &y);
+    assert_close(&found["y"], &[0.25, 0.5, 0.25, f64::NAN, f64::NAN, f64::NAN]);
+    let causal = PLAIN.replace("[]", "[0, -1]");
+    assert_close(
+        &call("softmax", &causal, &inputs[..1], &y)["y"],
+        &[1.0, 0.0, 0.0, 0.5, 0.5, 0.0],
+    );
+}
+
+#[test]
+fn logits_are_scaled_and_then_capped() {
+    let attributes = PLAIN.replace(
+        "\"scale\": 1.0, \"softcap\": 0.0",
+        "\"scale\": 2.0, \"softcap\": 4.0",
+    );
+    let found = call(
+        "logsumexp",
+        &attributes,
+        &[input("x", &[1, 1], &[3.0])],
+        &[output("y", &[1])],
+    );
+    assert_close(&found["y"], &[4.0 * 1.5f64.tanh()]);
+}

@@ -6,13 +6,16 @@
 
 mod l2_norm;
 mod layer_norm;
+mod log_softmax;
+mod logsumexp;
 mod program;
 mod rms_norm;
+mod softmax;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
-    CacheOp, ComputeOp, KernelOp, L2NormOp, LaunchOp, LayerNormOp, NumSmsOp, RMSNormOp, ReadOp, ReduceOp,
-    WriteOp, YieldOp,
+    CacheOp, ComputeOp, KernelOp, L2NormOp, LaunchOp, LayerNormOp, LogSoftmaxOp, LogSumExpOp, NumSmsOp,
+    RMSNormOp, ReadOp, ReduceOp, SoftmaxOp, WriteOp, YieldOp,
 };
 
 use crate::{
@@ -31,7 +34,10 @@ type Decomposition = for<'c, 'a> fn(OperationRef<'c, 'a>) -> PassResult<'c>;
 const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (L2NormOp::NAME, l2_norm::decompose),
     (LayerNormOp::NAME, layer_norm::decompose),
+    (LogSoftmaxOp::NAME, log_softmax::decompose),
+    (LogSumExpOp::NAME, logsumexp::decompose),
     (RMSNormOp::NAME, rms_norm::decompose),
+    (SoftmaxOp::NAME, softmax::decompose),
 ];
 
 /// The dialect's other ops, which are definitions already.

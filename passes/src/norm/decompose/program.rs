@@ -4,6 +4,7 @@
 //! widened and writes rounded, once, so that operands may differ in type.
 
 mod access;
+mod logits;
 mod statistics;
 
 use melior::ir::{AffineExpr, AffineMap};
@@ -13,6 +14,7 @@ use melior::ir::{
 use norma_dialects::norm::{ComputeOp, ReduceKind, ReduceOp};
 
 pub(super) use self::access::Coordinate;
+pub(super) use self::logits::Logits;
 pub(super) use self::statistics::Affine;
 use crate::mlir::{
     builder::Builder,

@@ -31,7 +31,40 @@ const ROWS: &[Call] = &[
 ];
 
 /// As above, of ops whose functions are there up to f32.
-const LOGITS: &[Call] = &[];
+const LOGITS: &[Call] = &[
+    Call {
+        name: "softmax",
+        op: "softmax",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "softmax of everything",
+        op: "softmax",
+        operands: &[("mask", "1xNxf32"), ("keep", "?xNxi8")],
+        attributes: "scale = 0.5 : f32, softcap = 2.0 : f32, causal = array<i64: 0, 1>",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "log_softmax",
+        op: "log_softmax",
+        operands: &[("keep", "Nxi8")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "logsumexp",
+        op: "logsumexp",
+        results: &[("y", "?xY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "logsumexp of a mask",
+        op: "logsumexp",
+        operands: &[("mask", "?x1xX")],
+        attributes: "causal = array<i64: -2, -1>",
+        results: &[("y", "?xY")],
+        ..Call::PLAIN
+    },
+];
 
 /// Axes elsewhere, and extents that only the run knows.
 const AXES: &[Call] = &[
@@ -78,7 +111,31 @@ const AXES: &[Call] = &[
 ];
 
 /// As above, of ops whose functions are there up to f32.
-const AXES_OF_LOGITS: &[Call] = &[];
+const AXES_OF_LOGITS: &[Call] = &[
+    Call {
+        name: "softmax of the first axis",
+        op: "softmax",
+        attributes: "axes = array<i64: 0>",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "softmax of dynamic rows",
+        op: "softmax",
+        x: "2x?x?xX",
+        operands: &[("keep", "?x1xi8")],
+        attributes: "causal = array<i64: 1, 2>",
+        results: &[("y", "2x?x?xY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "logsumexp of two axes apart",
+        op: "logsumexp",
+        x: "3x?xNxX",
+        attributes: "axes = array<i64: 0, 2>",
+        results: &[("y", "?xf32")],
+        ..Call::PLAIN
+    },
+];
 
 /// Every case of a named op but those of RMSNorm over rows, which vary everything else.
 pub fn cases(cases: &mut Vec<Case>) {
