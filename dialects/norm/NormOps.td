@@ -4,6 +4,7 @@
 #define NORM_OPS_TD
 
 include "norm/NormKernelFormOps.td"
+include "norm/NormLossOps.td"
 include "norm/NormNormalizationOps.td"
 include "norm/NormSoftmaxOps.td"
 

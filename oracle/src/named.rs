@@ -4,6 +4,7 @@
 //! how the compiler decomposes the op.
 
 mod affine;
+mod cross_entropy;
 mod l2_norm;
 mod layer_norm;
 mod log_softmax;
@@ -45,6 +46,7 @@ type Bind = for<'a> fn(Call<'a>) -> Result<Box<dyn Formula + 'a>, String>;
 
 /// The ops that the oracle knows: one row each.
 const FORMULAS: &[(&str, Bind)] = &[
+    ("cross_entropy", cross_entropy::bind),
     ("l2_norm", l2_norm::bind),
     ("layer_norm", layer_norm::bind),
     ("log_softmax", log_softmax::bind),

@@ -158,3 +158,78 @@ fn logits_are_scaled_and_then_capped() {
     );
     assert_close(&found["y"], &[4.0 * 1.5f64.tanh()]);
 }
+
+fn cross_entropy(
+    attributes: [&str; 4],
+    logits: &Case,
+    label: f64,
+    weight: Option<&[f64]>,
+) -> BTreeMap<String, Vec<f64>> {
+    let [smoothing, z_loss, softcap, ignored] = attributes;
+    let attributes = format!(
+        "\"axis\": -1, \"ignore_index\": {ignored}, \"label_smoothing\": {smoothing}, \"z_loss\": {z_loss}, \
+         \"softcap\": {softcap}"
+    );
+    let classes = logits.shape[1];
+    let mut inputs = vec![logits.clone(), integers("labels", Element::I64, &[1], &[label])];
+    inputs.extend(weight.map(|weight| input("weight", &[classes], weight)));
+    let outputs = [
+        output("loss", &[1]),
+        output("lse", &[1]),
+        output("dlogits", &[1, classes]),
+    ];
+    call("cross_entropy", &attributes, &inputs, &outputs)
+}
+
+#[test]
+fn cross_entropy_by_hand() {
+    let logits = input("logits", &[1, 2], &[0.0, 3f64.ln()]);
+    let plain = ["0.0", "0.0", "0.0", "-100"];
+    let found = cross_entropy(plain, &logits, 1.0, None);
+    assert_close(&found["loss"], &[-(0.75f64.ln())]);
+    assert_close(&found["lse"], &[4f64.ln()]);
+    assert_close(&found["dlogits"], &[0.25, -0.25]);
+    let weighted = cross_entropy(plain, &logits, 1.0, Some(&[2.0, 3.0]));
+    assert_close(&weighted["loss"], &[-3.0 * 0.75f64.ln()]);
+    let smooth = cross_entropy(["0.5", "2.0", "0.0", "-100"], &logits, 1.0, None);
+    let expected = -0.5 * 0.75f64.ln() - 0.25 * (0.25f64.ln() + 0.75f64.ln()) + 2.0 * 4f64.ln().powi(2);
+    assert_close(&smooth["loss"], &[expected]);
+}
+
+#[test]
+fn labels_may_be_ignored_or_name_no_class() {
+    let logits = input("logits", &[1, 2], &[f64::NAN, 1.0]);
+    let ignored = cross_entropy(["0.5", "1.0", "0.0", "1"], &logits, 1.0, None);
+    assert_eq!(
+        (ignored["loss"][0], ignored["dlogits"].clone()),
+        (0.0, vec![0.0; 2])
+    );
+    for label in [2.0, -1.0] {
+        let logits = input("logits", &[1, 2], &[0.0, 1.0]);
+        let found = cross_entropy(["0.0", "0.0", "0.0", "-100"], &logits, label, None);
+        assert!(found["loss"][0].is_nan() && found["dlogits"].iter().all(|gradient| gradient.is_nan()));
+        assert!(found["lse"][0].is_finite());
+    }
+}
+
+#[test]
+fn gradients_of_cross_entropy_are_differences_of_losses() {
+    const STEP: f64 = 1e-5;
+    let values = numbers(5, 1);
+    let weight = [1.0, 0.5, 2.0, 0.25, 3.0];
+    let options = ["0.125", "0.5", "2.0", "-100"];
+    let loss = |values: &[f64]| {
+        let logits = input("logits", &[1, 5], values);
+        cross_entropy(options, &logits, 2.0, Some(&weight))
+    };
+    let gradient = &loss(&values)["dlogits"];
+    for class in 0..5 {
+        let at = |step: f64| {
+            let mut moved = values.clone();
+            moved[class] += step;
+            loss(&moved)["loss"][0]
+        };
+        let difference = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+        assert!((gradient[class] - difference).abs() < 1e-8, "{class}");
+    }
+}

@@ -4,6 +4,7 @@
 //! `decompose/`; [`program::Program`] is what those files write with. A decomposition states the op's definition
 //! and nothing of how it will be computed, so it costs nothing that a later pass has to undo.
 
+mod cross_entropy;
 mod l2_norm;
 mod layer_norm;
 mod log_softmax;
@@ -14,8 +15,8 @@ mod softmax;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
-    CacheOp, ComputeOp, KernelOp, L2NormOp, LaunchOp, LayerNormOp, LogSoftmaxOp, LogSumExpOp, NumSmsOp,
-    RMSNormOp, ReadOp, ReduceOp, SoftmaxOp, WriteOp, YieldOp,
+    CacheOp, ComputeOp, CrossEntropyOp, KernelOp, L2NormOp, LaunchOp, LayerNormOp, LogSoftmaxOp, LogSumExpOp,
+    NumSmsOp, RMSNormOp, ReadOp, ReduceOp, SoftmaxOp, WriteOp, YieldOp,
 };
 
 use crate::{
@@ -32,6 +33,7 @@ type Decomposition = for<'c, 'a> fn(OperationRef<'c, 'a>) -> PassResult<'c>;
 
 /// The named ops: one row each.
 const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
+    (CrossEntropyOp::NAME, cross_entropy::decompose),
     (L2NormOp::NAME, l2_norm::decompose),
     (LayerNormOp::NAME, layer_norm::decompose),
     (LogSoftmaxOp::NAME, log_softmax::decompose),

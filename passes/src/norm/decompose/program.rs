@@ -4,6 +4,7 @@
 //! widened and writes rounded, once, so that operands may differ in type.
 
 mod access;
+mod labels;
 mod logits;
 mod statistics;
 
@@ -14,7 +15,7 @@ use melior::ir::{
 use norma_dialects::norm::{ComputeOp, ReduceKind, ReduceOp};
 
 pub(super) use self::access::Coordinate;
-pub(super) use self::logits::Logits;
+pub(super) use self::logits::{Exponentials, Logits};
 pub(super) use self::statistics::Affine;
 use crate::mlir::{
     builder::Builder,

@@ -64,6 +64,32 @@ const LOGITS: &[Call] = &[
         results: &[("y", "?xY")],
         ..Call::PLAIN
     },
+    Call {
+        name: "cross_entropy",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi64")],
+        attributes: "ignore_index = 3",
+        results: &[("loss", "?xf32")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy of everything",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi32"), ("weight", "Nxf32")],
+        attributes: "ignore_index = 5, label_smoothing = 0.125 : f32, z_loss = 0.0625 : f32, softcap = 4.0 : f32",
+        results: &[("loss", "?xf32"), ("lse", "?xf32"), ("dlogits", "?xNxY")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy with its gradient",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi64")],
+        results: &[("loss", "?xY"), ("dlogits", "?xNxY")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
 ];
 
 /// Axes elsewhere, and extents that only the run knows.
@@ -133,6 +159,16 @@ const AXES_OF_LOGITS: &[Call] = &[
         x: "3x?xNxX",
         attributes: "axes = array<i64: 0, 2>",
         results: &[("y", "?xf32")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy of dynamic classes",
+        op: "cross_entropy",
+        x: "?x?x3xX",
+        operands: &[("labels", "?x3xi64")],
+        attributes: "axis = 1, label_smoothing = 0.25 : f32",
+        results: &[("loss", "?x3xf32"), ("dlogits", "?x?x3xY")],
+        by_keyword: true,
         ..Call::PLAIN
     },
 ];
