@@ -7,5 +7,6 @@ include "norm/NormKernelFormOps.td"
 include "norm/NormLossOps.td"
 include "norm/NormNormalizationOps.td"
 include "norm/NormSoftmaxOps.td"
+include "norm/NormStatisticsOps.td"
 
 #endif // NORM_OPS_TD

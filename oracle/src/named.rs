@@ -4,7 +4,9 @@
 //! how the compiler decomposes the op.
 
 mod affine;
+mod batch_stats;
 mod cross_entropy;
+mod group_norm;
 mod l2_norm;
 mod layer_norm;
 mod log_softmax;
@@ -46,7 +48,9 @@ type Bind = for<'a> fn(Call<'a>) -> Result<Box<dyn Formula + 'a>, String>;
 
 /// The ops that the oracle knows: one row each.
 const FORMULAS: &[(&str, Bind)] = &[
+    ("batch_stats", batch_stats::bind),
     ("cross_entropy", cross_entropy::bind),
+    ("group_norm", group_norm::bind),
     ("l2_norm", l2_norm::bind),
     ("layer_norm", layer_norm::bind),
     ("log_softmax", log_softmax::bind),

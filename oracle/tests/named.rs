@@ -233,3 +233,47 @@ fn gradients_of_cross_entropy_are_differences_of_losses() {
         assert!((gradient[class] - difference).abs() < 1e-8, "{class}");
     }
 }
+
+#[test]
+fn group_norm_by_hand() {
+    // Two groups of two channels of two points, channels first and channels last.
+    let rows = [0.0, 0.0, 2.0, 2.0, 10.0, 30.0, 10.0, 30.0];
+    let transposed: Vec<f64> = (0..8).map(|place| rows[(place % 4) * 2 + place / 4]).collect();
+    let y = [-0.5, -0.5, 2.0, 2.0, -1.0, 1.0, -1.0, 1.0];
+    let of = |shape: &[i64], axis: i64, x: &[f64]| {
+        let inputs = [
+            input("x", shape, x),
+            input("weight", &[4], &[1.0, 2.0, 1.0, 1.0]),
+            input("bias", &[4], &[0.5, 0.0, 0.0, 0.0]),
+        ];
+        let outputs = [
+            output("y", shape),
+            output("mean", &[1, 2]),
+            output("rstd", &[1, 2]),
+        ];
+        let attributes = format!("\"groups\": 2, \"channel_axis\": {axis}, \"eps\": 0.0");
+        call("group_norm", &attributes, &inputs, &outputs)
+    };
+    let found = of(&[1, 4, 2], 1, &rows);
+    assert_eq!(
+        (&found["mean"][..], &found["rstd"][..]),
+        (&[1.0, 20.0][..], &[1.0, 0.1][..])
+    );
+    assert_close(&found["y"], &y);
+    let found = of(&[1, 2, 4], -1, &transposed);
+    let expected: Vec<f64> = (0..8).map(|place| y[(place % 4) * 2 + place / 4]).collect();
+    assert_close(&found["y"], &expected);
+}
+
+#[test]
+fn batch_stats_by_hand() {
+    let var = |correction: i64, x: &[f64]| {
+        let shape = [x.len() as i64];
+        let outputs = [output("mean", &[]), output("var", &[])];
+        let attributes = format!("\"axes\": [0], \"correction\": {correction}");
+        call("batch_stats", &attributes, &[input("x", &shape, x)], &outputs)["var"][0]
+    };
+    assert_eq!((var(0, &[1.0, 3.0]), var(1, &[1.0, 3.0])), (1.0, 2.0));
+    assert_eq!(var(3, &[1.0, 3.0]), INF);
+    assert!(var(1, &[1.0]).is_nan() && var(0, &[]).is_nan());
+}

@@ -63,3 +63,31 @@ func.func @l2_norm(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %y = norm.l2_norm %x : tensor<?x64xf32> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+// The axis of channels is two dims.
+// CHECK-LABEL: @group_norm(
+// CHECK: space(%[[B:.*]] = dim(%{{.*}}, 0), %[[P:.*]] = 16, %[[G:.*]] = 4, %[[K:.*]] = 8)
+// CHECK: norm.read %{{.*}}[%[[B]], %[[P]], %[[G]] * 8 + %[[K]]]
+// CHECK: norm.reduce add %{{.*}} over(%[[P]], %[[K]]) : f32
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[B]], %[[G]]] : tensor<?x4xf32>
+// CHECK: norm.read %{{.*}}[%[[G]] * 8 + %[[K]]] : tensor<32xf32>
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[B]], %[[P]], %[[G]] * 8 + %[[K]]]
+func.func @group_norm(%x: tensor<?x16x32xbf16>, %w: tensor<32xf32>) -> (tensor<?x16x32xbf16>, tensor<?x4xf32>, tensor<?x4xf32>) {
+  %y, %mean, %rstd = norm.group_norm %x weight(%w : tensor<32xf32>) {groups = 4, channel_axis = -1}
+      : tensor<?x16x32xbf16> -> tensor<?x16x32xbf16>, tensor<?x4xf32>, tensor<?x4xf32>
+  return %y, %mean, %rstd : tensor<?x16x32xbf16>, tensor<?x4xf32>, tensor<?x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @batch_stats(
+// CHECK: %[[SQUARE:.*]] = arith.mulf %[[CENTRED:.*]], %[[CENTRED]] : f32
+// CHECK-NEXT: %[[SQUARES:.*]] = norm.reduce add %[[SQUARE]] over(%{{.*}}, %{{.*}}) : f32
+// CHECK-NEXT: %[[DIVISOR:.*]] = arith.constant 3.100000e+01 : f32
+// CHECK: arith.divf %[[SQUARES]], %[[DIVISOR]] : f32
+func.func @batch_stats(%x: tensor<4x?x8xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %mean, %var = norm.batch_stats %x {axes = array<i64: 0, 2>, correction = 1} : tensor<4x?x8xf32> -> tensor<?xf32>, tensor<?xf32>
+  return %mean, %var : tensor<?xf32>, tensor<?xf32>
+}

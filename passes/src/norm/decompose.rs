@@ -4,7 +4,9 @@
 //! `decompose/`; [`program::Program`] is what those files write with. A decomposition states the op's definition
 //! and nothing of how it will be computed, so it costs nothing that a later pass has to undo.
 
+mod batch_stats;
 mod cross_entropy;
+mod group_norm;
 mod l2_norm;
 mod layer_norm;
 mod log_softmax;
@@ -15,8 +17,8 @@ mod softmax;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
-    CacheOp, ComputeOp, CrossEntropyOp, KernelOp, L2NormOp, LaunchOp, LayerNormOp, LogSoftmaxOp, LogSumExpOp,
-    NumSmsOp, RMSNormOp, ReadOp, ReduceOp, SoftmaxOp, WriteOp, YieldOp,
+    BatchStatsOp, CacheOp, ComputeOp, CrossEntropyOp, GroupNormOp, KernelOp, L2NormOp, LaunchOp, LayerNormOp,
+    LogSoftmaxOp, LogSumExpOp, NumSmsOp, RMSNormOp, ReadOp, ReduceOp, SoftmaxOp, WriteOp, YieldOp,
 };
 
 use crate::{
@@ -33,7 +35,9 @@ type Decomposition = for<'c, 'a> fn(OperationRef<'c, 'a>) -> PassResult<'c>;
 
 /// The named ops: one row each.
 const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
+    (BatchStatsOp::NAME, batch_stats::decompose),
     (CrossEntropyOp::NAME, cross_entropy::decompose),
+    (GroupNormOp::NAME, group_norm::decompose),
     (L2NormOp::NAME, l2_norm::decompose),
     (LayerNormOp::NAME, layer_norm::decompose),
     (LogSoftmaxOp::NAME, log_softmax::decompose),

@@ -28,6 +28,13 @@ const ROWS: &[Call] = &[
         results: &[("y", "?xNxY"), ("inverse", "?xA")],
         ..Call::PLAIN
     },
+    Call {
+        name: "batch_stats of rows",
+        op: "batch_stats",
+        attributes: "correction = 1",
+        results: &[("mean", "?xA"), ("var", "?xA")],
+        ..Call::PLAIN
+    },
 ];
 
 /// As above, of ops whose functions are there up to f32.
@@ -132,6 +139,40 @@ const AXES: &[Call] = &[
         x: "?x?xX",
         operands: &[("weight", "?xX")],
         results: &[("y", "?x?xY"), ("mean", "?xA"), ("rstd", "?xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "batch_stats of channels",
+        op: "batch_stats",
+        x: "?xNx6xX",
+        attributes: "axes = array<i64: 0, 2>",
+        results: &[("mean", "NxA"), ("var", "NxA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "group_norm before the last axis",
+        op: "group_norm",
+        x: "?x8xNxX",
+        operands: &[("weight", "8xX"), ("bias", "8xf32")],
+        attributes: "groups = 4",
+        results: &[("y", "?x8xNxY"), ("mean", "?x4xA"), ("rstd", "?x4xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "group_norm of the last axis",
+        op: "group_norm",
+        x: "?xNx6xX",
+        operands: &[("weight", "6xX")],
+        attributes: "groups = 2, channel_axis = -1",
+        results: &[("y", "?xNx6xY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "group_norm of single channels",
+        op: "group_norm",
+        x: "2x4x?xX",
+        attributes: "groups = 4",
+        results: &[("y", "2x4x?xY")],
         ..Call::PLAIN
     },
 ];
