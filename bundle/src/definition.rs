@@ -261,7 +261,7 @@ mod tests {
 
     const NAMED: &str = r#"{"statements": [{"kind": "named", "op": "rms_norm", "operands": {"x": "x", "weight": "w"},
         "results": {"y": "y", "rstd": "rstd"},
-        "attributes": {"axes": 1, "eps": 1e-6, "mode": "fast", "shape": [1, 2]}}]}"#;
+        "attributes": {"axes": [-1], "eps": 1e-6, "mode": "fast", "shape": [1, 2]}}]}"#;
 
     fn complaint(json: &str) -> String {
         definition(json).validate(&function()).unwrap_err().to_string()

@@ -1,4 +1,4 @@
-//===- NormVerifiers.cpp - constraints of the norm dialect ------------------===//
+//===- NormVerifiers.cpp - constraints of schedules and kernel form ---------===//
 //
 // One check per numbered constraint of the op's description; the comment beside a check names it, and a test of that
 // name breaks it. What ODS verifies is not verified again.
@@ -72,44 +72,6 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   }
   if (!hasVector) // schedule_c6
     return emitError() << "expected aligned_dim to be a dim with a vector factor, got " << alignedDim;
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// norm.rms_norm
-//===----------------------------------------------------------------------===//
-
-LogicalResult RMSNormOp::verify() {
-  RankedTensorType x = getX().getType();
-  int64_t axes = getAxes();
-  if (axes < 1 || axes > x.getRank()) // rms_norm_c1
-    return emitOpError() << "expected axes between 1 and the rank " << x.getRank() << " of x, got " << axes;
-  ArrayRef<int64_t> kept = x.getShape().drop_back(axes), normalized = x.getShape().take_back(axes);
-  for (int64_t size : normalized) { // rms_norm_c2
-    if (ShapedType::isDynamic(size))
-      return emitOpError() << "expected static normalized axes, got " << x;
-    if (size == 0)
-      return emitOpError() << "expected normalized axes that hold at least one element, got " << x;
-  }
-  for (auto [name, operand] : {std::pair<StringRef, Value>{"weight", getWeight()}, {"bias", getBias()}}) {
-    if (!operand)
-      continue;
-    auto type = cast<RankedTensorType>(operand.getType());
-    if (type.getShape() != normalized) // rms_norm_c3
-      return emitOpError() << "expected " << name << " to have the shape of the normalized axes of " << x << ", got "
-                           << type;
-  }
-  if (getY().getType().getShape() != x.getShape()) // rms_norm_c4
-    return emitOpError() << "expected y to have the shape of " << x << ", got " << getY().getType();
-  if (Value rstd = getRstd()) {
-    auto type = cast<RankedTensorType>(rstd.getType());
-    if (!type.getElementType().isF32() || type.getShape() != kept) // rms_norm_c5
-      return emitOpError() << "expected rstd to be f32 with the shape of the leading axes of " << x << ", got " << type;
-  }
-  if (!getWeight() && !getWeightOffset().isZero()) // rms_norm_c6
-    return emitOpError() << "expected weight_offset to be 0 without a weight, got " << getWeightOffset().convertToFloat();
-  if (!getEps().isFinite() || getEps().isNegative()) // rms_norm_c7
-    return emitOpError() << "expected eps to be finite and not negative, got " << getEps().convertToFloat();
   return success();
 }
 

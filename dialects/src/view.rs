@@ -241,7 +241,7 @@ pub fn symbol_path<'c>(attribute: Attribute<'c>) -> Result<Vec<&'c str>, Error> 
 }
 
 /// The elements of a dense i64 array.
-pub(crate) fn dense_i64(attribute: Attribute) -> Result<Vec<i64>, Error> {
+pub fn dense_i64(attribute: Attribute) -> Result<Vec<i64>, Error> {
     let array = DenseI64ArrayAttribute::try_from(attribute)?;
     (0..array.len()).map(|index| array.element(index)).collect()
 }

@@ -1,10 +1,21 @@
-//! The named ops of the `norm` dialect, by the formulas of their definitions in `NormOps.td`.
+//! The named ops of the `norm` dialect, by the formulas of their definitions in ODS.
 //!
 //! Each op has a row in [`FORMULAS`] and a file of its own, which states the formula once more, independently of
 //! how the compiler decomposes the op.
 
+mod affine;
+mod batch_stats;
+mod cross_entropy;
+mod group_norm;
+mod l2_norm;
+mod layer_norm;
+mod log_softmax;
+mod logits;
+mod logsumexp;
 mod rms_norm;
 mod rows;
+mod softmax;
+mod statistics;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,6 +23,7 @@ use std::ops::Range;
 use norma_bundle::Element;
 use norma_bundle::definition::{Attribute, NamedOp};
 
+use self::rows::{Operand, Rows};
 use crate::error::OracleError;
 use crate::program::grid::Data;
 use crate::tensor::Tensor;
@@ -21,7 +33,7 @@ pub(crate) trait Formula {
     /// The shape of a result of that name.
     fn shape(&self, result: &str) -> Option<Vec<i64>>;
 
-    /// How many leading dims number elements, of any result, that have no sum in common.
+    /// How many leading dims number elements, of any result, that have no sum in common; 0 where that depends on the result.
     fn independent_dims(&self) -> usize;
 
     /// How many ulp the arithmetic behind a result may be off, see `tolerance.rs`.
@@ -35,7 +47,17 @@ pub(crate) trait Formula {
 type Bind = for<'a> fn(Call<'a>) -> Result<Box<dyn Formula + 'a>, String>;
 
 /// The ops that the oracle knows: one row each.
-const FORMULAS: [(&str, Bind); 1] = [("rms_norm", rms_norm::bind)];
+const FORMULAS: &[(&str, Bind)] = &[
+    ("batch_stats", batch_stats::bind),
+    ("cross_entropy", cross_entropy::bind),
+    ("group_norm", group_norm::bind),
+    ("l2_norm", l2_norm::bind),
+    ("layer_norm", layer_norm::bind),
+    ("log_softmax", log_softmax::bind),
+    ("logsumexp", logsumexp::bind),
+    ("rms_norm", rms_norm::bind),
+    ("softmax", softmax::bind),
+];
 
 /// An op with what it is called on.
 pub(crate) struct Call<'a> {
@@ -61,7 +83,8 @@ pub(crate) fn bind<'a>(
         .iter()
         .find(|(known, _)| *known == named.op)
         .ok_or_else(|| {
-            let known = FORMULAS.map(|(known, _)| known).join(", ");
+            let known: Vec<&str> = FORMULAS.iter().map(|(known, _)| *known).collect();
+            let known = known.join(", ");
             error(format!("the oracle has no formula for it, only for {known}"))
         })?;
     let operands = named
@@ -98,12 +121,44 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// An operand of integers that may be given.
+    fn optional_integers(&self, name: &str) -> Result<Option<Tensor<'a>>, String> {
+        match self.operands.get(name) {
+            Some(tensor) if tensor.element.is_float() => Err(format!(
+                "expected operand '{name}' of integers, got {}",
+                tensor.element
+            )),
+            found => Ok(found.cloned()),
+        }
+    }
+
     /// An integer attribute.
     fn integer(&self, name: &str) -> Result<i64, String> {
         match self.named.attributes.get(name) {
             Some(Attribute::Number(number)) => Ok(number.as_i64()),
             _ => Err(format!("expected a number as attribute '{name}'")),
         }
+    }
+
+    /// A float operand that must be given, and its rows along the attribute `axes`.
+    fn rows(&self, name: &str) -> Result<(Rows, Operand<'a>), String> {
+        let tensor = self.operand(name)?;
+        let rows = Rows::along(&self.integers("axes")?, &tensor.layout.shape)?;
+        let operand = rows.whole(name, tensor)?;
+        Ok((rows, operand))
+    }
+
+    /// An attribute that is a list of integers.
+    fn integers(&self, name: &str) -> Result<Vec<i64>, String> {
+        let integer = |attribute: &Attribute| match attribute {
+            Attribute::Number(number) => Some(number.as_i64()),
+            _ => None,
+        };
+        let list = match self.named.attributes.get(name) {
+            Some(Attribute::List(list)) => list.iter().map(integer).collect(),
+            _ => None,
+        };
+        list.ok_or_else(|| format!("expected a list of numbers as attribute '{name}'"))
     }
 
     /// An f32 attribute.

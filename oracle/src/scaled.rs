@@ -77,10 +77,42 @@ impl Scaled {
         2.0 * distance / (ulps * arithmetic.ulp(1.0))
     }
 
+    /// The square root.
+    pub fn sqrt(self) -> Scaled {
+        let root = self.value.sqrt();
+        self.through(root, 0.5 / root)
+    }
+
     /// `1 / sqrt(self)`.
     pub fn rsqrt(self) -> Scaled {
         let root = self.value.sqrt();
         self.through(1.0 / root, 0.5 / (self.value * root))
+    }
+
+    /// The exponential, whose argument is rounded on the way.
+    pub fn exp(self) -> Scaled {
+        let power = self.value.exp();
+        self.rescaled().through(power, power)
+    }
+
+    /// The natural logarithm, which errs by some ulp of 1 where it is close to 0.
+    pub fn ln(self) -> Scaled {
+        let found = self.through(self.value.ln(), 1.0 / self.value);
+        found.at_least(1.0)
+    }
+
+    /// The hyperbolic tangent, which errs by some ulp of 1 where it is close to 0.
+    pub fn tanh(self) -> Scaled {
+        let value = self.value.tanh();
+        self.through(value, 1.0 - value * value).at_least(1.0)
+    }
+
+    /// The same value with a scale that is no less than `scale`.
+    fn at_least(self, scale: f64) -> Scaled {
+        Scaled {
+            scale: self.scale.max(scale),
+            ..self
+        }
     }
 
     /// The sum of two partial sums, whose scale is the sum of the terms' magnitudes.

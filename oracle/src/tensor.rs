@@ -1,13 +1,11 @@
 //! A tensor that statements read: an input as it is stored, or what an earlier statement computed.
 
-use std::ops::Range;
 use std::rc::Rc;
 
 use norma_bundle::Element;
 
 use crate::layout::Layout;
-use crate::program::grid::{Data, offsets};
-use crate::scaled::Scaled;
+use crate::program::grid::Data;
 use crate::tolerance::{Order, arithmetic_ulps};
 
 /// A tensor with its elements.
@@ -88,30 +86,6 @@ impl<'a> Tensor<'a> {
             }
         }
     }
-
-    /// The floats within `region`, one range per dim, row-major; `None` where one lies outside of the memory, or for a
-    /// tensor of integers.
-    pub(crate) fn floats(&self, region: &[Range<i64>]) -> Option<Vec<Scaled>> {
-        let base = region
-            .iter()
-            .zip(&self.layout.strides)
-            .map(|(range, stride)| range.start * stride)
-            .sum();
-        let extents: Vec<usize> = region
-            .iter()
-            .map(|range| (range.end - range.start).max(0) as usize)
-            .collect();
-        match self.at(&offsets(base, &extents, &self.layout.strides))? {
-            Data::Float { values, scales } => Some(
-                values
-                    .into_iter()
-                    .zip(scales)
-                    .map(|(value, scale)| Scaled { value, scale })
-                    .collect(),
-            ),
-            Data::Integer { .. } => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -127,9 +101,9 @@ mod tests {
         let bytes = [0u8; 7 * 4];
         let whole = Tensor::stored(Element::F32, layout.clone(), &bytes);
         assert!(whole.is_whole());
-        assert_eq!(whole.floats(&[0..2, 1..3]).unwrap().len(), 4);
+        assert_eq!(whole.at(&[1, 2, 5, 6]).unwrap().len(), 4);
         let short = Tensor::stored(Element::F32, layout, &bytes[..6 * 4]);
         assert!(!short.is_whole());
-        assert_eq!(short.floats(&[0..2, 0..3]), None);
+        assert_eq!(short.at(&[1, 6]), None);
     }
 }

@@ -14,7 +14,7 @@ const F32: Element = Element::F32;
 fn norm(from: &str, to: &str) -> String {
     format!(
         r#"{{"kind": "named", "op": "rms_norm", "operands": {{"x": "{from}"}}, "results": {{"y": "{to}"}},
-            "attributes": {{"axes": 1, "eps": 0.0, "weight_offset": 0.0}}}}"#
+            "attributes": {{"axes": [-1], "eps": 0.0, "weight_offset": 0.0}}}}"#
     )
 }
 

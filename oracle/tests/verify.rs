@@ -26,7 +26,7 @@ fn problem(manifest: &Manifest, x_stride: i64) -> Problem<'_> {
 fn named() -> Manifest {
     let mut manifest = manifest();
     let definition = r#"{"statements": [{"kind": "named", "op": "rms_norm", "operands": {"x": "x", "weight": "w"},
-        "results": {"y": "y", "rstd": "rstd"}, "attributes": {"axes": 1, "eps": 1e-6, "weight_offset": 0.0}}]}"#;
+        "results": {"y": "y", "rstd": "rstd"}, "attributes": {"axes": [-1], "eps": 1e-6, "weight_offset": 0.0}}]}"#;
     manifest.functions[0].definition = Some(serde_json::from_str(definition).unwrap());
     manifest
 }

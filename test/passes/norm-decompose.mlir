@@ -64,7 +64,7 @@ func.func @one_row(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<f32>) {
 func.func @mixed(%x: tensor<?x?x4x64xbf16>, %w: tensor<4x64xf16>, %b: tensor<4x64xf32>)
     -> (tensor<?x?x4x64xf16>, tensor<?x?xf32>) {
   %y, %rstd = norm.rms_norm %x weight(%w : tensor<4x64xf16>) bias(%b : tensor<4x64xf32>)
-      {axes = 2 : i64, weight_offset = 1.0 : f32}
+      {axes = array<i64: -2, -1>, weight_offset = 1.0 : f32}
       : tensor<?x?x4x64xbf16> -> tensor<?x?x4x64xf16>, tensor<?x?xf32>
   return %y, %rstd : tensor<?x?x4x64xf16>, tensor<?x?xf32>
 }

@@ -1,4 +1,4 @@
-//! `rms_norm`: with n over the last `axes` axes of x, and N their number of elements,
+//! `rms_norm`: with n over the `axes` of x, and N their number of elements,
 //!
 //! ```text
 //! rstd = 1 / sqrt(sum_n(x^2) / N + eps)
@@ -7,47 +7,26 @@
 
 use std::ops::Range;
 
-use super::rows::Rows;
+use super::affine::Affine;
+use super::rows::{Operand, Rows};
 use super::{Call, Formula};
 use crate::program::grid::Data;
 use crate::scaled::{Scaled, sum};
-use crate::tensor::Tensor;
-use crate::tolerance::{Order, arithmetic_ulps};
 
 struct RmsNorm<'a> {
-    x: Tensor<'a>,
     rows: Rows,
+    x: Operand<'a>,
     eps: Scaled,
-    /// What each element of a row is multiplied by, beside `rstd`; without a weight nothing.
-    factor: Option<Vec<Scaled>>,
-    bias: Option<Vec<Scaled>>,
-    ulps: f64,
+    affine: Affine<'a>,
 }
 
 pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
-    let x = call.operand("x")?;
-    let rows = Rows::last(call.integer("axes")?, &x.layout.shape)?;
-    let along_row = |name: &str| match call.optional(name)? {
-        None => Ok(None),
-        Some(tensor) if tensor.layout.shape == rows.row => Ok(Some(rows.read(&tensor, &[]))),
-        Some(tensor) => Err(format!(
-            "expected '{name}' of shape {:?}, got {:?}",
-            rows.row, tensor.layout.shape
-        )),
-    };
-    let (weight, bias) = (along_row("weight")?, along_row("bias")?);
-    let offset = Scaled::exact(call.float("weight_offset")?);
-    if weight.is_none() && offset.value != 0.0 {
-        return Err("expected a weight to add weight_offset to".to_owned());
-    }
-    let factor = weight.map(|weight| weight.into_iter().map(|weight| weight + offset).collect());
+    let (rows, x) = call.rows("x")?;
     Ok(Box::new(RmsNorm {
         eps: Scaled::exact(call.float("eps")?),
-        ulps: arithmetic_ulps(rows.length(), Order::Tree).max(x.ulps),
-        x,
+        affine: Affine::bind(&call, &rows)?,
         rows,
-        factor,
-        bias,
+        x,
     }))
 }
 
@@ -58,47 +37,38 @@ impl RmsNorm<'_> {
         (sum(&squares) / count + self.eps).rsqrt()
     }
 
-    fn y(&self, x: Scaled, rstd: Scaled, place: usize) -> Scaled {
-        let mut y = x * rstd;
-        if let Some(factor) = &self.factor {
-            y = y * factor[place];
-        }
-        if let Some(bias) = &self.bias {
-            y = y + bias[place];
-        }
-        y
+    fn y(&self, index: &[i64]) -> Vec<Scaled> {
+        let row = self.x.row(&self.rows, index);
+        let rstd = self.rstd(&row);
+        let normalized = row.into_iter().map(|x| x * rstd).collect();
+        self.affine.apply(&self.rows, index, normalized)
     }
 }
 
 impl Formula for RmsNorm<'_> {
     fn shape(&self, result: &str) -> Option<Vec<i64>> {
         match result {
-            "y" => Some(self.x.layout.shape.clone()),
-            "rstd" => Some(self.rows.leading.clone()),
+            "y" => Some(self.rows.shape().to_vec()),
+            "rstd" => Some(self.rows.outer_shape()),
             _ => None,
         }
     }
 
     fn independent_dims(&self) -> usize {
-        self.rows.leading.len()
+        self.rows.leading()
     }
 
     fn ulps(&self, _result: &str) -> f64 {
-        self.ulps
+        self.rows.ulps().max(self.x.ulps())
     }
 
     fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data {
-        let (leading, along_row) = region.split_at(self.rows.leading.len());
-        let places = self.rows.positions(along_row);
-        let mut found = Vec::new();
-        for index in Rows::within(leading) {
-            let row = self.rows.read(&self.x, &index);
-            let rstd = self.rstd(&row);
-            match result {
-                "rstd" => found.push(rstd),
-                _ => found.extend(places.iter().map(|place| self.y(row[*place], rstd, *place))),
-            }
-        }
+        let found = match result {
+            "rstd" => self
+                .rows
+                .per_row(region, |index| self.rstd(&self.x.row(&self.rows, index))),
+            _ => self.rows.per_element(region, |index| self.y(index)),
+        };
         found.into_iter().collect()
     }
 }

@@ -1,73 +1,251 @@
-//! Rows: what ops that normalize over the last axes of a tensor walk.
+//! Rows: the axes of a tensor, split into those that an op names, along which a row lies, and the others, which number the
+//! rows; and the operands of an op as its rows see them.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::program::grid::offsets;
+use crate::program::grid::{Data, offsets};
 use crate::scaled::Scaled;
 use crate::tensor::Tensor;
+use crate::tolerance::{Order, arithmetic_ulps};
 
-/// The axes of a tensor, split into those that number its rows and those that a row lies along.
+/// The axes of a tensor, split in two.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// The extents of the leading axes.
-    pub leading: Vec<i64>,
-    /// The extents of the axes of a row.
-    pub row: Vec<i64>,
+    shape: Vec<i64>,
+    /// The axes that number rows, ascending.
+    outer: Vec<usize>,
+    /// The axes that a row lies along, ascending.
+    along: Vec<usize>,
+}
+
+/// An operand of an op, of which an element belongs to each element of the tensor whose rows are walked.
+#[derive(Clone, Debug)]
+pub struct Operand<'a> {
+    tensor: Tensor<'a>,
+    /// How far apart the operand's elements are, for each axis of that tensor; 0 along axes that it does not vary over.
+    strides: Vec<i64>,
 }
 
 impl Rows {
-    /// Rows over the last `axes` axes of `shape`, of which there is at least one.
-    pub fn last(axes: i64, shape: &[i64]) -> Result<Rows, String> {
-        let split = usize::try_from(axes)
-            .ok()
-            .filter(|axes| *axes > 0)
-            .and_then(|axes| shape.len().checked_sub(axes));
-        let split = split.ok_or_else(|| format!("expected axes from 1 to {}, got {axes}", shape.len()))?;
+    /// Rows along `axes` of a tensor of that shape; a negative axis counts from the end.
+    pub fn along(axes: &[i64], shape: &[i64]) -> Result<Rows, String> {
+        let mut along = Vec::new();
+        for axis in axes {
+            let position = position(*axis, shape)?;
+            if along.contains(&position) {
+                return Err(format!("expected distinct axes, got {axes:?}"));
+            }
+            along.push(position);
+        }
+        along.sort_unstable();
         Ok(Rows {
-            leading: shape[..split].to_vec(),
-            row: shape[split..].to_vec(),
+            shape: shape.to_vec(),
+            outer: (0..shape.len()).filter(|axis| !along.contains(axis)).collect(),
+            along,
         })
+    }
+
+    /// The shape of the tensor.
+    pub fn shape(&self) -> &[i64] {
+        &self.shape
+    }
+
+    /// The extents of the axes that number rows.
+    pub fn outer_shape(&self) -> Vec<i64> {
+        self.outer.iter().map(|axis| self.shape[*axis]).collect()
+    }
+
+    /// The extents of the axes of a row.
+    pub fn row_shape(&self) -> Vec<i64> {
+        self.along.iter().map(|axis| self.shape[*axis]).collect()
     }
 
     /// The elements of a row.
     pub fn length(&self) -> i64 {
-        self.row.iter().product()
+        self.row_shape().iter().product()
     }
 
-    /// The rows within `region`, the leading part of a tensor's, row-major: each as the index of its leading axes.
-    pub fn within(region: &[Range<i64>]) -> Vec<Vec<i64>> {
-        region.iter().fold(vec![Vec::new()], |rows, range| {
-            let extended = |row: Vec<i64>| range.clone().map(move |index| [&row[..], &[index]].concat());
-            rows.into_iter().flat_map(extended).collect()
+    /// How many leading dims of the tensor number rows.
+    pub fn leading(&self) -> usize {
+        self.outer
+            .iter()
+            .enumerate()
+            .take_while(|(position, axis)| position == *axis)
+            .count()
+    }
+
+    /// How many ulp a kernel may be off behind a sum over a row; one that keeps the innermost axis runs down columns.
+    pub fn ulps(&self) -> f64 {
+        let is_innermost = self.along.last() == self.shape.len().checked_sub(1).as_ref();
+        let order = if is_innermost {
+            Order::Tree
+        } else {
+            Order::Sequential
+        };
+        arithmetic_ulps(self.length(), order)
+    }
+
+    /// An operand that varies over `axes` of the tensor and has their extents, in order.
+    fn operand<'a>(
+        &self,
+        name: &str,
+        tensor: Tensor<'a>,
+        axes: impl Iterator<Item = usize>,
+    ) -> Result<Operand<'a>, String> {
+        let axes: Vec<usize> = axes.collect();
+        let expected: Vec<i64> = axes.iter().map(|axis| self.shape[*axis]).collect();
+        if tensor.layout.shape != expected {
+            return Err(format!(
+                "expected '{name}' of shape {expected:?}, got {:?}",
+                tensor.layout.shape
+            ));
+        }
+        let mut strides = vec![0; self.shape.len()];
+        for (axis, stride) in axes.iter().zip(&tensor.layout.strides) {
+            strides[*axis] = *stride;
+        }
+        Ok(Operand { tensor, strides })
+    }
+
+    /// An operand of the tensor's own shape.
+    pub fn whole<'a>(&self, name: &str, tensor: Tensor<'a>) -> Result<Operand<'a>, String> {
+        self.operand(name, tensor, 0..self.shape.len())
+    }
+
+    /// An operand of the shape of a row, which all rows share.
+    pub fn of_row<'a>(&self, name: &str, tensor: Tensor<'a>) -> Result<Operand<'a>, String> {
+        self.operand(name, tensor, self.along.iter().copied())
+    }
+
+    /// An operand of an element for each row.
+    pub fn of_rows<'a>(&self, name: &str, tensor: Tensor<'a>) -> Result<Operand<'a>, String> {
+        self.operand(name, tensor, self.outer.iter().copied())
+    }
+
+    /// An operand that broadcasts to the tensor as NumPy's do.
+    pub fn broadcast<'a>(&self, name: &str, tensor: Tensor<'a>) -> Result<Operand<'a>, String> {
+        let (shape, strides) = (&tensor.layout.shape, &tensor.layout.strides);
+        let refused = || {
+            format!(
+                "expected '{name}' to broadcast to {:?}, got {shape:?}",
+                self.shape
+            )
+        };
+        let first = self.shape.len().checked_sub(shape.len()).ok_or_else(refused)?;
+        let mut found = vec![0; self.shape.len()];
+        for (axis, (extent, stride)) in shape.iter().zip(strides).enumerate() {
+            if *extent == self.shape[first + axis] {
+                found[first + axis] = *stride;
+            } else if *extent != 1 {
+                return Err(refused());
+            }
+        }
+        Ok(Operand {
+            tensor: tensor.clone(),
+            strides: found,
         })
     }
 
-    /// The positions in a row, counted row-major, of the elements within `region`, the trailing part of a tensor's.
-    pub fn positions(&self, region: &[Range<i64>]) -> Vec<usize> {
-        let mut strides = vec![1; self.row.len()];
-        for axis in (1..self.row.len()).rev() {
-            strides[axis - 1] = strides[axis] * self.row[axis];
-        }
-        let start = region
-            .iter()
-            .zip(&strides)
-            .map(|(range, stride)| range.start * stride)
-            .sum();
-        let extents: Vec<usize> = region
-            .iter()
-            .map(|range| (range.end - range.start).max(0) as usize)
-            .collect();
-        let places = offsets(start, &extents, &strides);
-        places.into_iter().map(|place| place as usize).collect()
+    /// An operand of an element for each point of one axis.
+    pub fn of_axis<'a>(&self, name: &str, tensor: Tensor<'a>, axis: usize) -> Result<Operand<'a>, String> {
+        self.operand(name, tensor, std::iter::once(axis))
     }
 
-    /// The elements of the row of `tensor` at `index`. Binding made sure that they lie in its memory.
-    pub fn read(&self, tensor: &Tensor<'_>, index: &[i64]) -> Vec<Scaled> {
-        let leading = index.iter().map(|index| *index..index + 1);
-        let row = self.row.iter().map(|extent| 0..*extent);
-        let region: Vec<Range<i64>> = leading.chain(row).collect();
-        tensor.floats(&region).unwrap_or_default()
+    /// The indices, in the tensor, of the elements of the row at `index`.
+    pub fn elements(&self, index: &[i64]) -> Vec<Vec<i64>> {
+        let mut region = vec![0..0; self.shape.len()];
+        for (axis, index) in self.outer.iter().zip(index) {
+            region[*axis] = *index..index + 1;
+        }
+        for axis in &self.along {
+            region[*axis] = 0..self.shape[*axis];
+        }
+        indices(&region)
     }
+
+    /// The values of `row` within `region`, of the outer axes, row-major.
+    pub fn per_row<T>(&self, region: &[Range<i64>], row: impl FnMut(&[i64]) -> T) -> Vec<T> {
+        indices(region).iter().map(Vec::as_slice).map(row).collect()
+    }
+
+    /// The elements within `region`, of all axes, row-major, of what `row` gives for each row, row-major over its axes.
+    pub fn per_element<T: Copy>(
+        &self,
+        region: &[Range<i64>],
+        mut row: impl FnMut(&[i64]) -> Vec<T>,
+    ) -> Vec<T> {
+        let mut rows: BTreeMap<Vec<i64>, Vec<T>> = BTreeMap::new();
+        let element = |index: Vec<i64>| {
+            let outer: Vec<i64> = self.outer.iter().map(|axis| index[*axis]).collect();
+            let place = self
+                .along
+                .iter()
+                .fold(0, |place, axis| place * self.shape[*axis] + index[*axis]);
+            rows.entry(outer).or_insert_with_key(|outer| row(outer))[place as usize]
+        };
+        indices(region).into_iter().map(element).collect()
+    }
+}
+
+impl<'a> Operand<'a> {
+    /// How many ulp of the arithmetic its elements may be off.
+    pub fn ulps(&self) -> f64 {
+        self.tensor.ulps
+    }
+
+    /// The elements that belong to those of the row at `index`. Binding made sure that they lie in its memory.
+    fn elements(&self, rows: &Rows, index: &[i64]) -> Data {
+        let base = self.offset(rows, index);
+        let extents: Vec<usize> = rows.along.iter().map(|axis| rows.shape[*axis] as usize).collect();
+        let strides: Vec<i64> = rows.along.iter().map(|axis| self.strides[*axis]).collect();
+        let places = offsets(base, &extents, &strides);
+        self.tensor.at(&places).unwrap_or_else(|| Data::exact(Vec::new()))
+    }
+
+    /// The floats that belong to the elements of the row at `index`.
+    pub fn row(&self, rows: &Rows, index: &[i64]) -> Vec<Scaled> {
+        self.elements(rows, index).floats().collect()
+    }
+
+    /// The integers that belong to the elements of the row at `index`.
+    pub fn integers(&self, rows: &Rows, index: &[i64]) -> Vec<i64> {
+        match self.elements(rows, index) {
+            Data::Integer { values, .. } => values,
+            Data::Float { .. } => Vec::new(),
+        }
+    }
+
+    /// The integer that belongs to the row at `index`, of an operand that has one for each row.
+    pub fn integer_at(&self, rows: &Rows, index: &[i64]) -> i64 {
+        match self.tensor.at(&[self.offset(rows, index)]) {
+            Some(Data::Integer { values, .. }) => values.first().copied().unwrap_or_default(),
+            _ => 0,
+        }
+    }
+
+    /// Where the first element that belongs to the row at `index` lies.
+    fn offset(&self, rows: &Rows, index: &[i64]) -> i64 {
+        let along = index.iter().zip(&rows.outer);
+        along.map(|(index, axis)| index * self.strides[*axis]).sum()
+    }
+}
+
+/// The position of an axis of a tensor of that shape; a negative one counts from the end.
+pub fn position(axis: i64, shape: &[i64]) -> Result<usize, String> {
+    let from_start = if axis < 0 { axis + shape.len() as i64 } else { axis };
+    match usize::try_from(from_start) {
+        Ok(position) if position < shape.len() => Ok(position),
+        _ => Err(format!("expected an axis of {shape:?}, got {axis}")),
+    }
+}
+
+/// Every index within `region`, row-major.
+pub fn indices(region: &[Range<i64>]) -> Vec<Vec<i64>> {
+    region.iter().fold(vec![Vec::new()], |indices, range| {
+        let extended = |index: Vec<i64>| range.clone().map(move |last| [&index[..], &[last]].concat());
+        indices.into_iter().flat_map(extended).collect()
+    })
 }
 
 #[cfg(test)]
@@ -75,18 +253,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_lie_along_the_last_axes() {
-        let rows = Rows::last(2, &[4, 3, 5]).unwrap();
-        assert_eq!((rows.leading.as_slice(), rows.length()), (&[4][..], 15));
-        assert_eq!(rows.positions(&[1..2, 2..5]), [7, 8, 9]);
-        assert_eq!(rows.positions(&[0..3, 0..5]), (0..15).collect::<Vec<_>>());
-        assert!(Rows::last(4, &[4, 3, 5]).is_err() && Rows::last(0, &[4]).is_err());
+    fn rows_lie_along_any_axes() {
+        let rows = Rows::along(&[-1, 0], &[4, 3, 5]).unwrap();
+        assert_eq!((rows.outer_shape(), rows.row_shape()), (vec![3], vec![4, 5]));
+        assert_eq!((rows.length(), rows.leading()), (20, 0));
+        assert_eq!(Rows::along(&[1, 2], &[4, 3, 5]).unwrap().leading(), 1);
     }
 
     #[test]
-    fn rows_are_numbered_row_major() {
-        assert_eq!(Rows::within(&[1..3, 0..2]), [[1, 0], [1, 1], [2, 0], [2, 1]]);
-        assert_eq!(Rows::within(&[]), [Vec::<i64>::new()]);
-        assert!(Rows::within(&[0..2, 3..3]).is_empty());
+    fn axes_are_there_once() {
+        for axes in [&[3][..], &[-4], &[2, -1]] {
+            assert!(Rows::along(axes, &[4, 3, 5]).is_err(), "{axes:?}");
+        }
+    }
+
+    #[test]
+    fn elements_of_rows_come_in_the_order_of_the_tensor() {
+        let rows = Rows::along(&[0], &[2, 3]).unwrap();
+        let numbered = |index: &[i64]| vec![10 * index[0], 10 * index[0] + 1];
+        assert_eq!(rows.per_element(&[0..2, 1..3], numbered), [10, 20, 11, 21]);
+        assert_eq!(rows.per_row(&[1..3], |index| index[0]), [1, 2]);
+        assert_eq!(indices(&[]), [Vec::<i64>::new()]);
+        assert!(indices(&[0..2, 3..3]).is_empty());
     }
 }

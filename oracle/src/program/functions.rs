@@ -129,9 +129,9 @@ pub(super) fn of(op: ScalarOp) -> Function {
         }
         ScalarOp::Cttz => Function::Count(|a, bits| i64::from(a.trailing_zeros().min(bits))),
         ScalarOp::CtPop => Function::Count(|a, bits| i64::from(unsigned(a, bits).count_ones())),
-        ScalarOp::Sqrt => Unary(|x| x.through(x.value.sqrt(), 0.5 / x.value.sqrt())),
+        ScalarOp::Sqrt => Unary(Scaled::sqrt),
         ScalarOp::Rsqrt => Unary(Scaled::rsqrt),
-        ScalarOp::Exp => Unary(|x| x.rescaled().through(x.value.exp(), x.value.exp())),
+        ScalarOp::Exp => Unary(Scaled::exp),
         ScalarOp::Exp2 => Unary(|x| x.through(x.value.exp2(), x.value.exp2() * LN_2)),
         ScalarOp::ExpM1 => Unary(|x| x.rescaled().through(x.value.exp_m1(), x.value.exp())),
         ScalarOp::Log => Unary(|x| x.through(x.value.ln(), 1.0 / x.value)),

@@ -33,7 +33,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// `values` are rounded to the type.
+    /// `values` are rounded to the type; of a type of integers they are whole.
     pub fn input(name: &'static str, element: Element, shape: &[i64], values: Vec<f64>) -> Case {
         assert_eq!(values.len() as i64, shape.iter().product::<i64>());
         Case {
@@ -41,7 +41,10 @@ impl Case {
             element,
             shape: shape.to_vec(),
             row_stride: 0,
-            values: values.into_iter().map(|value| element.round(value)).collect(),
+            values: match element.is_float() {
+                true => values.into_iter().map(|value| element.round(value)).collect(),
+                false => values,
+            },
         }
     }
 
@@ -89,7 +92,11 @@ impl Case {
         let mut bytes = vec![0xff; ((rows * stride.max(row)).max(row) as usize) * self.element.bytes()];
         for (index, value) in self.values.iter().enumerate() {
             let (row_index, column) = (index as i64 / row.max(1), index as i64 % row.max(1));
-            let pattern = self.element.encode_float(*value).to_le_bytes();
+            let pattern = match self.element.is_float() {
+                true => self.element.encode_float(*value),
+                false => *value as i64 as u64,
+            };
+            let pattern = pattern.to_le_bytes();
             let at = (row_index * stride + column) as usize * self.element.bytes();
             bytes[at..at + self.element.bytes()].copy_from_slice(&pattern[..self.element.bytes()]);
         }

@@ -1,4 +1,4 @@
-//! Comparisons of floats: `arith.cmpf` and its predicates.
+//! Comparisons: `arith.cmpf` and `arith.cmpi` with their predicates.
 
 use melior::ir::{Value, r#type::IntegerType};
 
@@ -31,4 +31,29 @@ pub fn compare_floats<'c: 'a, 'a>(
     let i1 = IntegerType::new(b.context(), 1).into();
     let predicate = ("predicate", b.i64_attribute(predicate as i64));
     b.value_with("arith.cmpf", &[lhs, rhs], i1, &[predicate])
+}
+
+/// The predicates of `arith.cmpi` that passes use, with MLIR's numbers.
+#[derive(Clone, Copy)]
+pub enum IntegerPredicate {
+    /// Equal.
+    Equal = 0,
+    /// Not equal.
+    NotEqual = 1,
+    /// Greater, as signed numbers.
+    Greater = 4,
+    /// Less, as unsigned numbers.
+    UnsignedLess = 6,
+}
+
+/// Whether the predicate holds of two integers or two of type `index`, as an i1.
+pub fn compare_integers<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    predicate: IntegerPredicate,
+    lhs: Value<'c, 'a>,
+    rhs: Value<'c, 'a>,
+) -> Value<'c, 'a> {
+    let i1 = IntegerType::new(b.context(), 1).into();
+    let predicate = ("predicate", b.i64_attribute(predicate as i64));
+    b.value_with("arith.cmpi", &[lhs, rhs], i1, &[predicate])
 }

@@ -1,15 +1,24 @@
 //! `norm-decompose`: a named op becomes the scalar program that defines it, a `norm.compute`.
 //!
 //! This is the only pass that knows named ops. Each has a row in [`DECOMPOSITIONS`] and a file of its own in
-//! `norm_decompose/`; [`program::Program`] is what those files write with. A decomposition states the op's definition
+//! `decompose/`; [`program::Program`] is what those files write with. A decomposition states the op's definition
 //! and nothing of how it will be computed, so it costs nothing that a later pass has to undo.
 
+mod batch_stats;
+mod cross_entropy;
+mod group_norm;
+mod l2_norm;
+mod layer_norm;
+mod log_softmax;
+mod logsumexp;
 mod program;
 mod rms_norm;
+mod softmax;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
-    CacheOp, ComputeOp, KernelOp, LaunchOp, NumSmsOp, RMSNormOp, ReadOp, ReduceOp, WriteOp, YieldOp,
+    BatchStatsOp, CacheOp, ComputeOp, CrossEntropyOp, GroupNormOp, KernelOp, L2NormOp, LaunchOp, LayerNormOp,
+    LogSoftmaxOp, LogSumExpOp, NumSmsOp, RMSNormOp, ReadOp, ReduceOp, SoftmaxOp, WriteOp, YieldOp,
 };
 
 use crate::{
@@ -25,7 +34,17 @@ use crate::{
 type Decomposition = for<'c, 'a> fn(OperationRef<'c, 'a>) -> PassResult<'c>;
 
 /// The named ops: one row each.
-const DECOMPOSITIONS: [(&str, Decomposition); 1] = [(RMSNormOp::NAME, rms_norm::decompose)];
+const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
+    (BatchStatsOp::NAME, batch_stats::decompose),
+    (CrossEntropyOp::NAME, cross_entropy::decompose),
+    (GroupNormOp::NAME, group_norm::decompose),
+    (L2NormOp::NAME, l2_norm::decompose),
+    (LayerNormOp::NAME, layer_norm::decompose),
+    (LogSoftmaxOp::NAME, log_softmax::decompose),
+    (LogSumExpOp::NAME, logsumexp::decompose),
+    (RMSNormOp::NAME, rms_norm::decompose),
+    (SoftmaxOp::NAME, softmax::decompose),
+];
 
 /// The dialect's other ops, which are definitions already.
 const KERNEL_FORM: [&str; 9] = [
@@ -47,7 +66,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormDecompo
             decompose(named)?;
             cx.count(NormDecomposeStatistic::NumDecomposed, 1);
         } else if name.starts_with("norm.") && !KERNEL_FORM.contains(&name) {
-            let supported = DECOMPOSITIONS.map(|(known, _)| known).join(", ");
+            let supported = DECOMPOSITIONS.iter().map(|(known, _)| *known).collect::<Vec<_>>();
+            let supported = supported.join(", ");
             let message = format!("{name} has no definition in kernel form; supported: {supported}");
             return Err(Diagnostic::unsupported(named.location(), message).into());
         }

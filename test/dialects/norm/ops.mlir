@@ -2,26 +2,6 @@
 // RUN: norma-opt %s | norma-opt | FileCheck %s
 // RUN: norma-opt %s --mlir-print-op-generic | norma-opt | FileCheck %s
 
-// CHECK-LABEL: func.func @rms_norm
-func.func @rms_norm(%x: tensor<?x4096xbf16>, %w: tensor<4096xf32>, %b: tensor<4096xf16>) {
-  // CHECK: norm.rms_norm %{{.*}} : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
-  %0 = norm.rms_norm %x : tensor<?x4096xbf16> -> tensor<?x4096xbf16>
-  // CHECK: norm.rms_norm %{{.*}} weight(%{{.*}} : tensor<4096xf32>) bias(%{{.*}} : tensor<4096xf16>)
-  // CHECK-SAME: {eps = {{.*}} : f32, weight_offset = 1.000000e+00 : f32}
-  // CHECK-SAME: : tensor<?x4096xbf16> -> tensor<?x4096xf32>, tensor<?xf32>
-  %1, %rstd = norm.rms_norm %x weight(%w : tensor<4096xf32>) bias(%b : tensor<4096xf16>)
-      {eps = 1.0e-5 : f32, weight_offset = 1.0 : f32}
-      : tensor<?x4096xbf16> -> tensor<?x4096xf32>, tensor<?xf32>
-  return
-}
-
-// CHECK-LABEL: func.func @several_axes
-func.func @several_axes(%x: tensor<2x3x4xf32>) {
-  // CHECK: norm.rms_norm %{{.*}} {axes = 2 : i64} : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
-  %0 = norm.rms_norm %x {axes = 2} : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
-  return
-}
-
 // CHECK-LABEL: func.func @compute
 // CHECK-SAME: %[[X:.*]]: tensor<?x64xf32>
 func.func @compute(%x: tensor<?x64xf32>) -> tensor<?xf32> {

@@ -5,6 +5,8 @@ use std::fmt;
 use norma_bundle::{Element, ScalarOp};
 use norma_oracle::Fill;
 
+use crate::source::named::Call;
+
 /// The lanes of a warp.
 const WARP: i64 = 32;
 
@@ -66,6 +68,8 @@ pub enum Op {
         /// Whether the reciprocal root is a result too.
         rstd: bool,
     },
+    /// Any other named op.
+    Named(&'static Call),
     /// Mean first, then the squares of what is left.
     LayerNorm {
         /// The type of weight and bias, if there are any.
@@ -254,6 +258,7 @@ impl Op {
     pub fn name(self) -> &'static str {
         match self {
             Self::RmsNorm { .. } => "rms_norm",
+            Self::Named(call) => call.name,
             Self::LayerNorm { .. } => "layer_norm",
             Self::LayerNormWelford => "layer_norm_welford",
             Self::Softmax => "softmax",
@@ -294,6 +299,7 @@ impl Op {
         matches!(
             self,
             Self::RmsNorm { .. }
+                | Self::Named(_)
                 | Self::LayerNorm { .. }
                 | Self::LayerNormWelford
                 | Self::Softmax

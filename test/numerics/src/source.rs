@@ -3,6 +3,7 @@
 mod algorithms;
 mod body;
 mod drawn;
+pub mod named;
 mod rearranged;
 mod scalar;
 
@@ -20,6 +21,7 @@ pub const FUNCTION: &str = "f";
 pub fn text(program: &Program) -> String {
     match program.op {
         Op::RmsNorm { .. } => rms_norm(program),
+        Op::Named(call) => named::text(program, call),
         Op::Scalar { op, signature } => scalar::text(program, op, signature),
         Op::Transpose { .. } => rearranged::transpose(program),
         Op::QuantizeBlocks { is_transposed, .. } => rearranged::quantize_blocks(program, is_transposed),
@@ -119,7 +121,10 @@ fn rms_norm(program: &Program) -> String {
         attributes += ", weight_offset = 1.0 : f32";
     }
     if program.columns.len() != 1 {
-        let _ = write!(attributes, ", axes = {} : i64", program.columns.len());
+        let axes: Vec<String> = (1..=program.columns.len())
+            .map(|axis| format!("-{axis}"))
+            .collect();
+        let _ = write!(attributes, ", axes = array<i64: {}>", axes.join(", "));
     }
     let mut results = vec![format!("{y} {}", attributes_of_y(program, "y"))];
     let mut types = vec![y];

@@ -10,10 +10,10 @@
 // WRONG-RANK: wrong-rank.mlir:2:8: error: 'norm.rms_norm' op expected weight to have the shape of the normalized axes
 
 // RUN: bash -c 'normac integers.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=INTEGERS
-// INTEGERS: integers.mlir:2:8: error: 'norm.rms_norm' op operand #0 must be ranked tensor of bf16, f16 or f32
+// INTEGERS: integers.mlir:2:8: error: 'norm.rms_norm' op operand #0 must be ranked tensor of bf16, f16, f32 or f64
 
-// RUN: bash -c 'normac empty-row.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=EMPTY-ROW
-// EMPTY-ROW: empty-row.mlir:2:8: error: 'norm.rms_norm' op expected normalized axes that hold at least one element
+// RUN: bash -c 'normac wrong-axis.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=WRONG-AXIS
+// WRONG-AXIS: wrong-axis.mlir:2:8: error: 'norm.rms_norm' op expected axes between -2 and 1, got 2
 
 // RUN: bash -c 'normac truncated.mlir -o out; test $? = 1' 2>&1 | FileCheck %s --check-prefix=TRUNCATED
 // TRUNCATED: truncated.mlir:2:{{[0-9]+}}: error: expected
@@ -68,10 +68,10 @@ func.func @f(%x: tensor<4x64xi32>) -> tensor<4x64xi32> {
   %y = norm.rms_norm %x : tensor<4x64xi32> -> tensor<4x64xi32>
   return %y : tensor<4x64xi32>
 }
-//--- empty-row.mlir
-func.func @f(%x: tensor<4x0xf32>) -> tensor<4x0xf32> {
-  %y = norm.rms_norm %x : tensor<4x0xf32> -> tensor<4x0xf32>
-  return %y : tensor<4x0xf32>
+//--- wrong-axis.mlir
+func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = norm.rms_norm %x {axes = array<i64: 2>} : tensor<4x8xf32> -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
 }
 //--- truncated.mlir
 func.func @f(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {

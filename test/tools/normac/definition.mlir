@@ -18,7 +18,9 @@
 // NAMED-NEXT:         "y": "y"
 // NAMED-NEXT:       },
 // NAMED-NEXT:       "attributes": {
-// NAMED-NEXT:         "axes": 1,
+// NAMED-NEXT:         "axes": [
+// NAMED-NEXT:           -1
+// NAMED-NEXT:         ],
 // NAMED-NEXT:         "eps": 9.99999997
 // NAMED-NEXT:         "weight_offset": 0.0
 // NAMED-NEXT:       }
@@ -37,13 +39,16 @@
 // CHECK:         "results": {
 // CHECK-NEXT:      "rstd": "result0",
 // CHECK-NEXT:      "y": "result1"
-// CHECK:           "axes": 2,
+// CHECK:           "axes": [
+// CHECK-NEXT:        1,
+// CHECK-NEXT:        2
+// CHECK-NEXT:      ],
 // CHECK-NEXT:      "eps": 0.5,
 // CHECK-NEXT:      "weight_offset": 1.0
 func.func @all_options(%x: tensor<?x4x64xf32>, %w: tensor<4x64xf32>, %b: tensor<4x64xf32>)
     -> (tensor<?xf32>, tensor<?x4x64xf32>) {
   %y, %rstd = norm.rms_norm %x weight(%w : tensor<4x64xf32>) bias(%b : tensor<4x64xf32>)
-      {axes = 2, eps = 0.5 : f32, weight_offset = 1.0 : f32} : tensor<?x4x64xf32> -> tensor<?x4x64xf32>, tensor<?xf32>
+      {axes = array<i64: 1, 2>, eps = 0.5 : f32, weight_offset = 1.0 : f32} : tensor<?x4x64xf32> -> tensor<?x4x64xf32>, tensor<?xf32>
   return %rstd, %y : tensor<?xf32>, tensor<?x4x64xf32>
 }
 

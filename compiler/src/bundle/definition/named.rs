@@ -12,7 +12,7 @@ use norma_passes::mlir::types;
 use super::scalar;
 
 /// Reads an op of the `norm` dialect on tensors; `tensor` names the tensor that a value is. Nothing for another op, and
-/// for one with regions or with attributes that are no numbers.
+/// for one with regions or with attributes that are neither text nor numbers nor lists of integers.
 pub(super) fn read(op: OperationRef, tensor: &mut dyn FnMut(Value) -> Option<String>) -> Option<NamedOp> {
     if op.region_count() > 0 {
         return None;
@@ -58,6 +58,11 @@ fn value(attribute: IrAttribute) -> Option<Attribute> {
         return Some(Attribute::Text(
             norma_dialects::string(attribute).ok()?.to_owned(),
         ));
+    }
+    if attribute.is_dense_i64_array() {
+        let numbers = norma_dialects::dense_i64(attribute).ok()?.into_iter();
+        let numbers = numbers.map(|number| Attribute::Number(Number::Integer(number)));
+        return Some(Attribute::List(numbers.collect()));
     }
     match attribute.is_unit() {
         true => Some(Attribute::Number(Number::Integer(1))),

@@ -136,7 +136,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         let mut slots = Vec::new();
         for (copy, ring) in copies.iter().zip(&self.memories) {
             let memory = memory_of(*copy)?;
-            let slot = bulk::index_memory(&b, *ring, memory.element_type(), &memory.shape(), stage)?;
+            let slot = bulk::index_memory(&b, *ring, memory.element_type(), memory.shape(), stage)?;
             let old = copy.memory()?;
             for user in users(old).into_iter().filter(|user| *user != copy.op()) {
                 let operands = user
@@ -244,7 +244,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
             issued.iter().zip(self.copies.iter().zip(&self.memories))
         {
             let memory = memory_of(*copy)?;
-            let slot = bulk::index_memory(b, *ring, memory.element_type(), &memory.shape(), stage)?;
+            let slot = bulk::index_memory(b, *ring, memory.element_type(), memory.shape(), stage)?;
             copies.load(b, parts, indices, slot, self.full, stage)?;
         }
         Ok(())
@@ -305,11 +305,9 @@ fn memory_of<'c>(copy: CopyToSharedOp<'c, '_>) -> Result<MemDescType<'c>, PassEr
 /// The last op of a block that uses one of `values`, itself or within.
 fn last_use<'c, 'a>(block: BlockRef<'c, 'a>, values: &[Value<'c, 'a>]) -> Option<OperationRef<'c, 'a>> {
     walk::in_block(block).into_iter().rev().find(|op| {
-        walk::pre_order(*op).iter().any(|nested| {
-            nested
-                .operands()
-                .any(|operand| values.iter().any(|value| *value == operand))
-        })
+        walk::pre_order(*op)
+            .iter()
+            .any(|nested| nested.operands().any(|operand| values.contains(&operand)))
     })
 }
 

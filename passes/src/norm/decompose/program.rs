@@ -1,65 +1,123 @@
 //! A `norm.compute` while a decomposition writes it.
 //!
-//! All arithmetic is f32: reads are widened and writes rounded, once, so that operands may differ in type.
+//! All arithmetic is of one type, f64 where an operand or a result of the named op is of f64 and f32 otherwise: reads are
+//! widened and writes rounded, once, so that operands may differ in type.
+
+mod access;
+mod labels;
+mod logits;
+mod statistics;
 
 use melior::ir::{AffineExpr, AffineMap};
 use melior::ir::{
     Block, BlockLike, OperationRef, Region, RegionLike, Type, Value, ValueLike, operation::OperationLike,
 };
-use norma_dialects::norm::{ComputeOp, ReadOp, ReduceKind, ReduceOp, WriteOp};
+use norma_dialects::norm::{ComputeOp, ReduceKind, ReduceOp};
 
-use crate::mlir::{builder::Builder, pass::PassError, types, walk};
+pub(super) use self::access::Coordinate;
+pub(super) use self::logits::{Exponentials, Logits};
+pub(super) use self::statistics::Affine;
+use crate::mlir::{
+    builder::Builder,
+    comparison::{Predicate, compare_floats},
+    diagnostic::Diagnostic,
+    pass::PassError,
+    types,
+    values::key,
+    walk,
+};
 
-/// Writes the body of a `norm.compute`.
+/// How many points a dim has.
+#[derive(Clone, Copy)]
+pub(super) enum Extent {
+    /// So many.
+    Static(i64),
+    /// As many as the first operand has along that axis.
+    Size(usize),
+}
+
+/// Writes the body of a `norm.compute` that takes the place of a named op.
 pub(super) struct Program<'c, 'a> {
+    named: OperationRef<'c, 'a>,
     compute: OperationRef<'c, 'a>,
-    inputs: Vec<Value<'c, 'a>>,
-    outputs: Vec<Value<'c, 'a>>,
+    /// The operands and results of the named op, each with what stands for it in the body.
+    buffers: Vec<(Value<'c, 'a>, Value<'c, 'a>)>,
     dims: Vec<Value<'c, 'a>>,
+    extents: Vec<Extent>,
     b: Builder<'c, 'a>,
-    f32: Type<'c>,
+    /// The type of the arithmetic.
+    float: Type<'c>,
+}
+
+/// The dims of a program, split into those that reductions are over and the others.
+pub(super) struct Split<'c, 'a> {
+    /// The dims that reductions are over.
+    pub(super) reduced: Vec<Value<'c, 'a>>,
+    /// The other dims.
+    pub(super) kept: Vec<Value<'c, 'a>>,
+    /// How many points the reduced dims have, where that is known.
+    pub(super) count: Option<i64>,
+}
+
+impl<'c, 'a> Split<'c, 'a> {
+    /// Where an operand lies that has the shape of the reduced dims.
+    pub(super) fn row(&self) -> Vec<Coordinate<'c, 'a>> {
+        self.reduced.iter().map(|dim| Coordinate::Dim(*dim)).collect()
+    }
 }
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// Begins the definition of `named`, which stands before it, with a dim for each axis of the first input. The
-    /// outputs are the results of `named`.
-    pub(super) fn begin(
+    /// Begins the definition of `named`, which stands before it, with a dim for each axis of the first operand.
+    pub(super) fn begin(named: OperationRef<'c, 'a>) -> Result<Self, PassError<'c>> {
+        let extents = Self::axes(named)?;
+        Self::begin_over(named, extents)
+    }
+
+    /// The extents of the axes of the first operand.
+    pub(super) fn axes(named: OperationRef<'c, 'a>) -> Result<Vec<Extent>, PassError<'c>> {
+        let shape = types::shape(named.operand(0)?.r#type()).unwrap_or_default();
+        let extents = shape.iter().enumerate();
+        Ok(extents
+            .map(|(axis, size)| size.map_or(Extent::Size(axis), Extent::Static))
+            .collect())
+    }
+
+    /// Begins the definition of `named`, which stands before it, with a dim of each of these extents.
+    pub(super) fn begin_over(
         named: OperationRef<'c, 'a>,
-        inputs: &[Value<'c, 'a>],
+        extents: Vec<Extent>,
     ) -> Result<Self, PassError<'c>> {
-        let location = named.location();
         let outer = Builder::before(named);
         let context = outer.context();
-        let results = named.results().map(|result| result.r#type()).collect::<Vec<_>>();
+        let inputs = distinct(named.operands());
+        let results = named.results().map(Value::from).collect::<Vec<_>>();
+        let result_types = results.iter().map(ValueLike::r#type).collect::<Vec<_>>();
 
-        let shape = inputs
-            .first()
-            .and_then(|input| types::shape(input.r#type()))
-            .unwrap_or_default();
         let mut sizes = Vec::new();
-        let mut extents = Vec::new();
-        for (axis, size) in shape.iter().enumerate() {
-            extents.push(match size {
-                Some(size) => AffineExpr::constant(context, *size),
-                None => {
-                    sizes.extend([0, axis as i64]);
+        let mut of_space = Vec::new();
+        for extent in &extents {
+            of_space.push(match extent {
+                Extent::Static(size) => AffineExpr::constant(context, *size),
+                Extent::Size(axis) => {
+                    sizes.extend([0, *axis as i64]);
                     AffineExpr::symbol(context, sizes.len() / 2 - 1)
                 }
             });
         }
-        let extents = AffineMap::new(context, 0, sizes.len() / 2, &extents);
+        let of_space = AffineMap::new(context, 0, sizes.len() / 2, &of_space);
 
+        let location = named.location();
         let index = Type::index(context);
         let arguments = inputs
             .iter()
-            .map(|input| input.r#type())
-            .chain(results.iter().copied())
-            .chain(shape.iter().map(|_| index))
+            .map(ValueLike::r#type)
+            .chain(result_types.iter().copied())
+            .chain(extents.iter().map(|_| index))
             .map(|ty| (ty, location))
             .collect::<Vec<_>>();
         let body = Region::new();
         body.append_block(Block::new(&arguments));
-        let compute = ComputeOp::build(location, inputs, extents, &sizes, &results, body)?;
+        let compute = ComputeOp::build(location, &inputs, of_space, &sizes, &result_types, body)?;
         let compute = outer.insert(compute);
 
         let block = walk::entry_block(compute)?;
@@ -67,14 +125,23 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             .map(|index| block.argument(index).map(Value::from))
             .collect::<Result<Vec<_>, _>>()?;
         let dims = arguments.split_off(inputs.len() + results.len());
-        let outputs = arguments.split_off(inputs.len());
+        let buffers = inputs
+            .into_iter()
+            .chain(results)
+            .zip(arguments)
+            .collect::<Vec<_>>();
+        let f64 = Type::float64(context);
+        let is_wide = buffers
+            .iter()
+            .any(|(value, _)| types::element(value.r#type()) == f64);
         Ok(Self {
+            named,
             compute,
-            inputs: arguments,
-            outputs,
+            buffers,
             dims,
+            extents,
             b: Builder::at_end(block, location),
-            f32: Type::float32(context),
+            float: if is_wide { f64 } else { Type::float32(context) },
         })
     }
 
@@ -83,69 +150,119 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         &self.dims
     }
 
-    /// The element of an input at `dims`, one for each of its axes, as f32.
-    pub(super) fn read(&self, input: usize, dims: &[Value<'c, 'a>]) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let access = AffineMap::multi_dim_identity(self.b.context(), dims.len());
-        let read = ReadOp::build(self.b.location(), self.inputs[input], dims, access)?;
-        let value = Value::from(self.b.insert(read).result(0)?);
-        Ok(if value.r#type() == self.f32 {
-            value
-        } else {
-            self.b.value("arith.extf", &[value], self.f32)
+    /// Splits the dims by axes that they stand for; a negative one counts from the end.
+    pub(super) fn split(&self, axes: &[i64]) -> Split<'c, 'a> {
+        let rank = self.dims.len() as i64;
+        self.split_by(|dim| axes.iter().any(|axis| axis.rem_euclid(rank) == dim as i64))
+    }
+
+    /// Splits the dims: those at the positions for which `is_reduced` holds, and the others.
+    pub(super) fn split_by(&self, is_reduced: impl Fn(usize) -> bool) -> Split<'c, 'a> {
+        let dims = |wanted: bool| {
+            let chosen = (0..self.dims.len()).filter(|dim| is_reduced(*dim) == wanted);
+            chosen.map(|dim| self.dims[dim]).collect()
+        };
+        let reduced = self
+            .extents
+            .iter()
+            .enumerate()
+            .filter(|(dim, _)| is_reduced(*dim));
+        Split {
+            reduced: dims(true),
+            kept: dims(false),
+            count: reduced
+                .map(|(_, extent)| match extent {
+                    Extent::Static(size) => Some(*size),
+                    Extent::Size(_) => None,
+                })
+                .product(),
+        }
+    }
+
+    /// What stands in the body for an operand or a result of the named op.
+    fn buffer(&self, value: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let found = self
+            .buffers
+            .iter()
+            .find(|(outside, _)| key(*outside) == key(value));
+        found.map(|(_, inside)| *inside).ok_or_else(|| {
+            Diagnostic::internal(
+                self.named.location(),
+                "expected an operand or a result of the named op",
+            )
+            .into()
         })
     }
 
-    /// Rounds an f32 to the output's type and writes it at `dims`, one for each of its axes.
-    pub(super) fn write(
+    /// A reduction over `dims` by a named combiner.
+    pub(super) fn reduce(
         &self,
-        value: Value<'c, 'a>,
-        output: usize,
-        dims: &[Value<'c, 'a>],
-    ) -> Result<(), PassError<'c>> {
-        let element = types::element(self.outputs[output].r#type());
-        let value = if element == self.f32 {
-            value
-        } else {
-            self.b.value("arith.truncf", &[value], element)
-        };
-        let access = AffineMap::multi_dim_identity(self.b.context(), dims.len());
-        let write = WriteOp::build(self.b.location(), value, self.outputs[output], dims, access)?;
-        self.b.insert(write);
-        Ok(())
-    }
-
-    /// The sum over `dims`.
-    pub(super) fn sum(
-        &self,
+        kind: ReduceKind,
         value: Value<'c, 'a>,
         dims: &[Value<'c, 'a>],
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let kind = Some(ReduceKind::Add);
+        let types = [value.r#type()];
         let reduce = ReduceOp::build(
             self.b.location(),
             &[value],
             dims,
-            kind,
+            Some(kind),
             None,
-            &[self.f32],
+            &types,
             Region::new(),
         )?;
         Ok(self.b.insert(reduce).result(0)?.into())
     }
 
-    /// An f32 constant, rounded from `value`.
+    /// The sum over the reduced dims.
+    pub(super) fn sum(
+        &self,
+        value: Value<'c, 'a>,
+        split: &Split<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        self.reduce(ReduceKind::Add, value, &split.reduced)
+    }
+
+    /// A constant of the type of the arithmetic, rounded from `value`.
     pub(super) fn constant(&self, value: f64) -> Value<'c, 'a> {
-        self.b.float(self.f32, value)
+        self.b.float(self.float, value)
     }
 
-    /// An `arith` or `math` op on f32.
+    /// An `arith` or `math` op on numbers of the arithmetic.
     pub(super) fn op(&self, name: &str, operands: &[Value<'c, 'a>]) -> Value<'c, 'a> {
-        self.b.value(name, operands, self.f32)
+        self.b.value(name, operands, self.float)
     }
 
-    /// Ends the definition: it takes the place of `named`.
-    pub(super) fn end(self, named: OperationRef<'c, 'a>) {
-        let results = self.compute.results().map(Value::from).collect::<Vec<_>>();
-        Builder::before(named).replace(named, &results);
+    /// `chosen` where the condition holds, else `other`: numbers of the arithmetic.
+    pub(super) fn select(
+        &self,
+        condition: Value<'c, 'a>,
+        chosen: Value<'c, 'a>,
+        other: Value<'c, 'a>,
+    ) -> Value<'c, 'a> {
+        self.op("arith.select", &[condition, chosen, other])
     }
+
+    /// Whether a number of the arithmetic is an infinity.
+    pub(super) fn is_infinite(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        let magnitude = self.op("math.absf", &[value]);
+        compare_floats(&self.b, Predicate::Equal, magnitude, self.constant(f64::INFINITY))
+    }
+
+    /// Ends the definition: it takes the place of the named op.
+    pub(super) fn end(self) {
+        let results = self.compute.results().map(Value::from).collect::<Vec<_>>();
+        Builder::before(self.named).replace(self.named, &results);
+    }
+}
+
+/// The values without repetitions: what is given twice is one input.
+fn distinct<'c: 'a, 'a>(values: impl Iterator<Item = Value<'c, 'a>>) -> Vec<Value<'c, 'a>> {
+    let mut found = Vec::<Value<'c, 'a>>::new();
+    for value in values {
+        if !found.iter().any(|known| key(*known) == key(value)) {
+            found.push(value);
+        }
+    }
+    found
 }

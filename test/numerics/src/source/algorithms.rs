@@ -19,7 +19,11 @@ pub fn kernel_form(program: &Program, op: Op) -> String {
     let count = program.row() as f64;
     match op {
         // Not written in the type that rows are computed in.
-        Op::RmsNorm { .. } | Op::Scalar { .. } | Op::Transpose { .. } | Op::QuantizeBlocks { .. } => {}
+        Op::RmsNorm { .. }
+        | Op::Named(_)
+        | Op::Scalar { .. }
+        | Op::Transpose { .. }
+        | Op::QuantizeBlocks { .. } => {}
         Op::LayerNorm { affine } => {
             let (centred, rstd) = centred_and_rstd(&mut body, &x, count);
             let mut y = body.op("arith.mulf", &[&centred, &rstd]);

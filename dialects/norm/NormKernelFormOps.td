@@ -1,0 +1,313 @@
+//===- NormKernelFormOps.td - scalar programs over iteration spaces ---------===//
+
+#ifndef NORM_KERNEL_FORM_OPS_TD
+#define NORM_KERNEL_FORM_OPS_TD
+
+include "norm/NormOpBase.td"
+
+def Norm_ComputeOp : Norm_Op<"compute", [Pure, IsolatedFromAbove, SingleBlock, NoTerminator,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "A scalar program over an iteration space, on tensors";
+  let description = [{
+    Kernel form before it has been given buffers: what `norm-decompose` makes of a named op, and what
+    `norm-form-kernels` outlines. The block's arguments are the tensors among the inputs, the results (which `norm.write`
+    fills, every element exactly once), the scalars among the inputs and the dims of the space, in this order. A scalar is
+    a value that varies over no dim.
+
+    Constraints:
+    - C1: the block's arguments are the tensors among the inputs, the results, the scalars, and one `index` per dim.
+    - C2: each extent is over sizes of the inputs or results, and each such size names an axis that exists.
+    - C3: each result that can hold an element is written.
+
+    Example, the sum of each row:
+
+    ```mlir
+    %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+      %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+      %1 = norm.reduce add %0 over(%n) : f32
+      norm.write %1, %o[%m] : tensor<?xf32>
+    }
+    ```
+
+    The sum of each row and a number that the caller gives:
+
+    ```mlir
+    %s = norm.compute(%a = %x : tensor<?x64xf32>, %e = %eps : f32) -> (%o : tensor<?xf32>)
+        space(%m = dim(%a, 0), %n = 64) {
+      %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+      %1 = norm.reduce add %0 over(%n) : f32
+      %2 = arith.addf %1, %e : f32
+      norm.write %2, %o[%m] : tensor<?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Variadic<Norm_ComputeInput>:$inputs,
+    AffineMapAttr:$extents,
+    DenseI64ArrayAttr:$sizes
+  );
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let extraClassDeclaration = [{
+    /// The tensors among the inputs, and the results: the first arguments of the block.
+    size_t getNumBuffers() {
+      return ::llvm::count_if(getInputs().getTypes(), ::llvm::IsaPred<::mlir::ShapedType>) + getNumResults();
+    }
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTerminator, Symbol,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "A scalar program over an iteration space, on buffers: one GPU kernel";
+  let description = [{
+    The block's arguments are the buffers, then scalars that the launch passes by value, then the dims of the space. A dim
+    has an extent, static or a function of the buffers' sizes, and no kind of its own: one value may reduce over it and
+    another may keep it. A scalar varies over no dim.
+
+    An SSA value of the body is a function of the dims it varies over: those that its operands vary over, less those
+    that a `norm.reduce` removes. The order of evaluation is that of the data flow alone.
+
+    `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`, `loop`, `thread`, `register`); `where`
+    then keeps the points that the split added at the edges out of the space: at a point where a guard fails nothing is
+    read or written, and reductions see the combiner's identity. A guard concerns the accesses that use all of its dims.
+
+    Attributes, for `n` dims and `s` sizes:
+    - `extents`: `()[s] -> (n results)`; `sizes`: pairs (buffer, axis), one per symbol.
+    - `roles`: one `DimRole` per dim, once tiled.
+    - `guards`: `(n)[s] -> (lhs0, rhs0, lhs1, rhs1, ...)`, each pair meaning `lhs < rhs`.
+    - `alignments`: bytes, one per buffer: the base address and every stride of a dynamic strided layout are multiples of
+      it. Without them an element's own size is all that is known, and accesses move single elements.
+    - `multiples`: triples (buffer, axis, multiple): what the size of a dynamic axis is a multiple of. Of any other dynamic
+      size nothing is known.
+    - `bounds`: quadruples (buffer, axis, least, most): between which numbers the size of a dynamic axis lies, 2^63 - 1 for no
+      upper one. A launch refuses other sizes.
+    - `aliases`: pairs (output, input) of buffers that may be the same memory. All others do not overlap.
+    - `alternatives` and `conditions`, `()[s] -> (lhs0, rhs0, ...)`: schedules for some sizes. The i-th one is for sizes that
+      satisfy `lhs < rhs` of the i-th pair and of no pair before it. `norm-dispatch-schedules` makes a kernel of each.
+    - `schedule`: how to spread the space over the machine; with `alternatives`, for all other sizes.
+
+    Constraints:
+    - C1: the block's arguments are memrefs, then scalars, and then one `index` per dim.
+    - C2: each extent is over sizes of the buffers, and each such size names an axis that exists.
+    - C3: there is one role per dim, or none at all.
+    - C4: guards come in pairs and are over the kernel's dims and sizes.
+    - C5: there is one alignment per buffer, each a power of two of at most 2^31.
+    - C6: a multiple is positive, and of a dynamic axis that exists.
+    - C7: buffers that may be the same have one type, and every access to either has the same coordinates.
+    - C8: a `thread` or `register` dim has at most 2^30 points.
+    - C9: bounds are of a dynamic axis that exists, once for each, and 0 <= least <= most.
+    - C10: there is a pair of conditions, over the kernel's sizes, for each alternative, which is a `#norm.schedule`; a kernel
+      with roles has none.
+
+    Example:
+
+    ```mlir
+    norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) {
+      %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+      %1 = norm.reduce add %0 over(%n) : f32
+      norm.write %1, %y[%m] : memref<?xf32>
+    }
+    ```
+
+    A promise about the sizes stands behind the space, where every launch keeps it:
+
+    ```mlir
+    norm.kernel @sum(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1))
+        multiples(dim(%x, 1) = 8) bounds(1 <= dim(%x, 0), 64 <= dim(%x, 1) <= 4096) { ... }
+    ```
+
+    One row for each warp where there are many rows, and for each CTA where there are few:
+
+    ```mlir
+    norm.kernel @sum(%x: memref<?x4096xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 4096)
+        schedule(#norm.schedule<spread = [[grid], [loop, warp(8), lane(32)]]> if dim(%x, 0) < 264,
+                 #norm.schedule<spread = [[grid, warp(8)], [loop, lane(32)]]>) { ... }
+    ```
+
+    The first one after `norm-tile` with two rows per CTA, a warp for each:
+
+    ```mlir
+    norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
+        space(%b = dim(%x, 0) ceildiv 2 : grid, %w = 2 : thread, %t = 32 : thread, %v = 2 : register)
+        where(%b * 2 + %w < dim(%x, 0)) { ... }
+    ```
+  }];
+  let arguments = (ins
+    SymbolNameAttr:$sym_name,
+    AffineMapAttr:$extents,
+    DenseI64ArrayAttr:$sizes,
+    OptionalAttr<DenseI32ArrayAttr>:$roles,
+    OptionalAttr<AffineMapAttr>:$guards,
+    OptionalAttr<DenseI64ArrayAttr>:$alignments,
+    OptionalAttr<DenseI64ArrayAttr>:$multiples,
+    OptionalAttr<DenseI64ArrayAttr>:$bounds,
+    OptionalAttr<DenseI64ArrayAttr>:$aliases,
+    OptionalAttr<ArrayAttr>:$alternatives,
+    OptionalAttr<AffineMapAttr>:$conditions,
+    OptionalAttr<Norm_ScheduleAttr>:$schedule
+  );
+  let regions = (region SizedRegion<1>:$body);
+  let extraClassDeclaration = [{
+    /// The memrefs, which are the first arguments of the block.
+    size_t getNumBuffers() {
+      auto types = getBody().front().getArgumentTypes();
+      return ::llvm::find_if_not(types, ::llvm::IsaPred<::mlir::MemRefType>) - types.begin();
+    }
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Norm_LaunchOp : Norm_Op<"launch", []> {
+  let summary = "Runs a kernel on buffers and scalars";
+  let description = [{
+    Stands in the host function that becomes a function of the bundle: the kernels run in order on one stream. The
+    callee is a `norm.kernel`, and after `convert-norm-to-gl` the function in the `gpu.module` that it became. A buffer is an
+    argument of the host function or scratch, a `memref.alloc` with `norm.scratch`; a scalar is an argument.
+
+    Example:
+
+    ```mlir
+    norm.launch @rms_norm_0(%x, %w, %y) : memref<?x4096xbf16>, memref<4096xbf16>, memref<?x4096xbf16>
+    ```
+  }];
+  let arguments = (ins SymbolRefAttr:$callee, Variadic<Norm_LaunchArgument>:$arguments);
+  let assemblyFormat = "$callee `(` $arguments `)` attr-dict `:` type($arguments)";
+}
+
+def Norm_NumSmsOp : Norm_Op<"num_sms", [Pure]> {
+  let summary = "The number of the device's multiprocessors";
+  let description = [{
+    Stands in a host function, where sizes of scratch may depend on it. It is known at launch.
+
+    Example: `%0 = norm.num_sms`
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Norm_ReadOp : Norm_Op<"read", [Pure,
+    TypesMatchWith<"the result is an element of the buffer", "buffer", "result",
+                   "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
+  let summary = "Reads one element of a buffer at an affine function of dims";
+  let description = [{
+    The value varies over the dims that the access uses, and the element is read at each of their points, whatever the
+    other dims are. A kernel's inputs and outputs do not alias, so a read has no order beside others.
+
+    Constraints:
+    - C1: there is one coordinate per axis of the buffer.
+    - C2: an index is a dim of the kernel, and no symbol.
+    - C3: the buffer is an argument of the kernel.
+    - C4: each coordinate lies within the buffer.
+    - C5: the buffer is an input: nothing writes it.
+
+    C4 holds for some sizes at least. Where it depends on dynamic sizes it is a condition that a launch checks. It is
+    not asked of a tiled kernel, whose guards keep it.
+
+    Example: `%0 = norm.read %x[%b, %p, %g * 16 + %k] : memref<?x4096x512xbf16>`
+  }];
+  let arguments = (ins Norm_Buffer:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
+  let results = (outs Norm_Scalar:$result);
+  let assemblyFormat = "$buffer `` custom<Access>($indices, $access) attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
+    TypesMatchWith<"the value is an element of the buffer", "buffer", "value",
+                   "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
+  let summary = "Writes one element of a buffer at an affine function of dims";
+  let description = [{
+    The element is written at each point of the dims that the access uses. It is written whatever the other dims are,
+    also when one of them has no points: the value does not vary over them.
+
+    Constraints:
+    - C1: there is one coordinate per axis of the buffer.
+    - C2: an index is a dim of the kernel, and no symbol.
+    - C3: the buffer is an argument of the kernel.
+    - C4: the value varies over no dim that the access leaves out.
+    - C5: each coordinate lies within the buffer.
+    - C6: the buffer is an output.
+    - C7: no element is written twice, be it by one write or by two.
+    - C8: every element of the buffer is written.
+
+    C5, C7 and C8 hold for some sizes at least. Where they depend on dynamic sizes they are conditions that a launch
+    checks. They are not asked of a tiled kernel, whose guards keep them.
+
+    Example: `norm.write %8, %y[%m, %n] : memref<?x4096xbf16>`
+  }];
+  let arguments = (ins Norm_Scalar:$value, Norm_Buffer:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
+  let assemblyFormat = "$value `,` $buffer `` custom<Access>($indices, $access) attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedFromAbove,
+    RangedTypesMatchWith<"results have the types of the values", "values", "results", "$_self">]> {
+  let summary = "Combines values over dims";
+  let description = [{
+    The combiner is a named one, or a region over two tuples of values: the first half of the block's arguments is one
+    side, the second half the other. It uses no values from outside, not even constants, so that it can be moved as it
+    is to wherever two partial results meet. It must be associative and commutative up to rounding: the elements may be combined
+    in any binary tree, in any order. The type of the value is the type of accumulation. A named combiner has the usual
+    identity; a region's identity is given. Points that a kernel's guards keep out count as the identity, and a reduction
+    over no points is the identity.
+
+    `max` and `min` of floats are IEEE 754-2019 maximum and minimum: NaN if either is NaN, and +0 above -0.
+
+    Constraints:
+    - C1: exactly one of a named combiner and a region is there.
+    - C2: a named combiner takes one value; `and` and `or` an integer.
+    - C3: a region takes two arguments per value, of the values' types, and yields one per value.
+    - C4: a region's reduction has one identity per value, of its type.
+    - C5: a dim is one of the kernel's, named once, and at least one is named.
+
+    Examples:
+
+    ```mlir
+    %3 = norm.reduce add %2 over(%n) : f32
+    %max, %sum = norm.reduce %x, %one over(%n) identity [0xFF800000 : f32, 0.0 : f32] : f32, f32 combine {
+    ^bb0(%m0: f32, %s0: f32, %m1: f32, %s1: f32):
+      ...
+      norm.yield %m, %s : f32, f32
+    }
+    ```
+  }];
+  let arguments = (ins
+    OptionalAttr<Norm_ReduceKind>:$kind,
+    Variadic<Norm_Scalar>:$values,
+    Variadic<Index>:$dims,
+    OptionalAttr<ArrayAttr>:$identity
+  );
+  let results = (outs Variadic<Norm_Scalar>:$results);
+  let regions = (region MaxSizedRegion<1>:$combiner);
+  let assemblyFormat = [{
+    custom<Combiner>($kind) $values `over` `(` $dims `)` (`identity` $identity^)? attr-dict `:` type($values)
+    (`combine` $combiner^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Norm_YieldOp : Norm_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ReduceOp"]>]> {
+  let summary = "Ends a combiner";
+  let arguments = (ins Variadic<Norm_Scalar>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+def Norm_CacheOp : Norm_Op<"cache", [Pure, SameOperandsAndResultType]> {
+  let summary = "Keeps a value between the phases of a kernel";
+  let description = [{
+    The result equals the operand, and says where the value lives from its first use, before a reduction, to the uses
+    after it. What the later uses need beyond the value itself is recomputed from it; a cached value is not merged with
+    the original again, so that a bf16 input stays 16 bits wide in between.
+
+    Example: `%1 = norm.cache %0 in register : bf16`
+  }];
+  let arguments = (ins Norm_Scalar:$value, Norm_CachePlace:$place);
+  let results = (outs Norm_Scalar:$result);
+  let assemblyFormat = "$value `in` $place attr-dict `:` type($value)";
+}
+
+#endif // NORM_KERNEL_FORM_OPS_TD

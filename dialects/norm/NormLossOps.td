@@ -1,0 +1,68 @@
+//===- NormLossOps.td - losses ----------------------------------------------===//
+
+#ifndef NORM_LOSS_OPS_TD
+#define NORM_LOSS_OPS_TD
+
+include "norm/NormOpBase.td"
+
+def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments]> {
+  let summary = "Cross-entropy of logits and labels";
+  let description = [{
+    Semantics, with c over the classes, which lie along `axis` of `logits`, C their number, l the label, w = `weight`, or 1
+    without it, and e = `label_smoothing`:
+
+        s    = logits, or softcap * tanh(logits / softcap) unless softcap is 0
+        lse  = log(sum_c(exp(s_c)))
+        loss = (1 - e) * w_l * (lse - s_l) + e / C * sum_c(w_c * (lse - s_c)) + z_loss * lse^2
+
+    This is PyTorch's `cross_entropy` without reduction, with a z-loss, which no weight scales. Terms whose factor `1 - e`, `e` or
+    `z_loss` is 0 are not there, so that a logit of -Inf costs nothing without smoothing. `dlogits`, if asked for, is the gradient of
+    each loss with respect to its own logits; a caller that takes their mean scales it.
+
+        p       = exp(s - lse)
+        ds_c    = (1 - e) * w_l * (p_c - [c = l]) + e / C * (p_c * sum_c(w_c) - w_c) + 2 * z_loss * lse * p_c
+        dlogits = ds, or ds * (1 - (s / softcap)^2) unless softcap is 0
+
+    Where the label is `ignore_index`, `loss` and `dlogits` are 0, whatever the logits are. Where it is another number that is no
+    class, or where the largest s is infinite or NaN, both are NaN. `lse` does not depend on labels; where the largest s is
+    infinite it is that. Operands are widened to f32, in which all arithmetic is, and each result is rounded once. Sums may be
+    taken in any order.
+
+    Constraints:
+    - C1: `axis` is an axis of `logits`; a negative one counts from the end.
+    - C2: `labels` has the shape of the other axes of `logits`.
+    - C3: `weight` has one element for each class.
+    - C4: `loss` and `lse` have the shape of the other axes of `logits`.
+    - C5: `dlogits` has the shape of `logits`.
+    - C6: `label_smoothing` is between 0 and 1; `z_loss` and `softcap` are finite and not negative.
+
+    Example:
+
+    ```mlir
+    %loss, %d = norm.cross_entropy %x labels(%l : tensor<?xi64>) {label_smoothing = 0.1 : f32}
+                : tensor<?x32000xbf16> -> tensor<?xf32> dlogits(tensor<?x32000xbf16>)
+    ```
+  }];
+  let arguments = (ins
+    Norm_UpToF32Tensor:$logits,
+    Norm_LabelTensor:$labels,
+    Optional<Norm_UpToF32Tensor>:$weight,
+    DefaultValuedAttr<I64Attr, "-1">:$axis,
+    DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+    Norm_Number<"0.0">:$label_smoothing,
+    Norm_Number<"0.0">:$z_loss,
+    Norm_Number<"0.0">:$softcap
+  );
+  let results = (outs
+    Norm_UpToF32Tensor:$loss,
+    Optional<Norm_UpToF32Tensor>:$lse,
+    Optional<Norm_UpToF32Tensor>:$dlogits
+  );
+  let assemblyFormat = [{
+    $logits `labels` `(` $labels `:` type($labels) `)` (`weight` `(` $weight^ `:` type($weight) `)`)?
+    attr-dict `:` type($logits) `->` type($loss) (`lse` `(` type($lse)^ `)`)? (`dlogits` `(` type($dlogits)^ `)`)?
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // NORM_LOSS_OPS_TD

@@ -1,0 +1,49 @@
+//===- NormNamedOps.h - what the verifiers of named ops share ----*- C++ -*-===//
+//
+// C++ because verifiers are. Each check here is called under the comment of the constraint that it checks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORMA_DIALECTS_NORM_NORMNAMEDOPS_H
+#define NORMA_DIALECTS_NORM_NORMNAMEDOPS_H
+
+#include "norm/NormDialect.h"
+
+namespace mlir::norm {
+
+/// The axes of a tensor, divided into those that an op names and the others, each ascending.
+struct AxisSplit {
+  RankedTensorType of;
+  SmallVector<int64_t> namedShape, otherShape;
+};
+
+/// The position of an axis, where a negative one counts from the end; nothing if there is no such axis.
+std::optional<int64_t> axisPosition(int64_t axis, int64_t rank);
+
+/// Divides the axes of `x`; fails where `axes` are none, not of `x`, or not distinct.
+FailureOr<AxisSplit> splitAxes(Operation *op, TypedValue<RankedTensorType> x, ArrayRef<int64_t> axes);
+
+/// Checks the shape of an operand or result, which is that of `what`. One that is not given is fine.
+LogicalResult verifyShape(Operation *op, StringRef name, Value value, ArrayRef<int64_t> shape, const Twine &what);
+
+/// Checks that a result is of the type of the arithmetic and has the shape of `what`. One that is not given is fine.
+LogicalResult verifyStatistic(Operation *op, StringRef name, Value value, ArrayRef<int64_t> shape, const Twine &what);
+
+/// Checks that an operand broadcasts to `to` as NumPy's do. One that is not given is fine.
+LogicalResult verifyBroadcast(Operation *op, StringRef name, Value value, RankedTensorType to);
+
+/// Checks that two optional results are both there or neither.
+LogicalResult verifyBothOrNeither(Operation *op, StringRef names, Value one, Value other);
+
+/// Checks that an attribute is finite and not negative.
+LogicalResult verifyNotNegative(Operation *op, StringRef name, const APFloat &value);
+
+/// The type as a message says it.
+std::string quoted(Type type);
+
+/// `the other axes of '<type>'`, say.
+std::string axesOf(StringRef which, Type type);
+
+} // namespace mlir::norm
+
+#endif // NORMA_DIALECTS_NORM_NORMNAMEDOPS_H

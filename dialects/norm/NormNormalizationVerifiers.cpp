@@ -1,0 +1,62 @@
+//===- NormNormalizationVerifiers.cpp - constraints of normalizations --------===//
+//
+// One check per numbered constraint of the op's description; the comment beside a check names it, and a test of that
+// name breaks it. What ODS verifies is not verified again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/NormNamedOps.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+
+/// The constraints of an op that scales and shifts what it has normalized.
+template <typename NormalizationOp>
+static LogicalResult verifyAffine(NormalizationOp op, const AxisSplit &axes) {
+  std::string normalized = axesOf("normalized", axes.of);
+  // rms_norm_c2, layer_norm_c2
+  if (failed(verifyShape(op, "weight", op.getWeight(), axes.namedShape, normalized)) ||
+      failed(verifyShape(op, "bias", op.getBias(), axes.namedShape, normalized)))
+    return failure();
+  if (!op.getWeight() && !op.getWeightOffset().isZero()) // rms_norm_c5, layer_norm_c5
+    return op.emitOpError() << "expected weight_offset to be 0 without a weight, got "
+                            << op.getWeightOffset().convertToFloat();
+  return success();
+}
+
+LogicalResult RMSNormOp::verify() {
+  FailureOr<AxisSplit> axes = splitAxes(*this, getX(), getAxes()); // rms_norm_c1
+  if (failed(axes) || failed(verifyAffine(*this, *axes)))
+    return failure();
+  if (failed(verifyShape(*this, "y", getY(), axes->of.getShape(), quoted(axes->of)))) // rms_norm_c3
+    return failure();
+  // rms_norm_c4
+  if (failed(verifyStatistic(*this, "rstd", getRstd(), axes->otherShape, axesOf("other", axes->of))))
+    return failure();
+  return verifyNotNegative(*this, "eps", getEps()); // rms_norm_c6
+}
+
+LogicalResult LayerNormOp::verify() {
+  FailureOr<AxisSplit> axes = splitAxes(*this, getX(), getAxes()); // layer_norm_c1
+  if (failed(axes) || failed(verifyAffine(*this, *axes)))
+    return failure();
+  if (failed(verifyShape(*this, "y", getY(), axes->of.getShape(), quoted(axes->of)))) // layer_norm_c3
+    return failure();
+  // layer_norm_c4
+  if (failed(verifyBothOrNeither(*this, "mean and rstd", getMean(), getRstd())) ||
+      failed(verifyStatistic(*this, "mean", getMean(), axes->otherShape, axesOf("other", axes->of))) ||
+      failed(verifyStatistic(*this, "rstd", getRstd(), axes->otherShape, axesOf("other", axes->of))))
+    return failure();
+  return verifyNotNegative(*this, "eps", getEps()); // layer_norm_c6
+}
+
+LogicalResult L2NormOp::verify() {
+  FailureOr<AxisSplit> axes = splitAxes(*this, getX(), getAxes()); // l2_norm_c1
+  if (failed(axes) ||
+      failed(verifyShape(*this, "y", getY(), axes->of.getShape(), quoted(axes->of)))) // l2_norm_c2
+    return failure();
+  // l2_norm_c3
+  if (failed(verifyStatistic(*this, "inverse", getInverse(), axes->otherShape, axesOf("other", axes->of))))
+    return failure();
+  return verifyNotNegative(*this, "eps", getEps()); // l2_norm_c4
+}

@@ -1,0 +1,150 @@
+//! Logits, and sums of their exponentials: what softmax and its relatives share.
+//!
+//! In this order, each step if it is asked for: `s = x * scale`, `s = softcap * tanh(s / softcap)`, `s = s + mask`, and -inf where
+//! `keep` is 0 or the index along the keys' axis is larger than that along the queries'.
+
+use norma_bundle::Element;
+
+use super::Call;
+use super::rows::{Operand, Rows, position};
+use crate::scaled::{Scaled, sum};
+use crate::tolerance::{Order, arithmetic_ulps};
+
+/// The operands that logits are formed of.
+pub struct Logits<'a> {
+    /// The rows that exponentials are summed over.
+    pub rows: Rows,
+    x: Operand<'a>,
+    scale: Scaled,
+    softcap: Scaled,
+    mask: Option<Operand<'a>>,
+    keep: Option<Operand<'a>>,
+    /// The axes of queries and keys.
+    causal: Option<(usize, usize)>,
+}
+
+/// The exponentials of a row of logits, relative to the largest.
+pub struct Exponentials {
+    /// The largest logit; -inf of none.
+    pub max: Scaled,
+    /// The logits less the largest.
+    pub distances: Vec<Scaled>,
+    /// Their exponentials.
+    pub terms: Vec<Scaled>,
+    /// The exponentials' sum.
+    pub sum: Scaled,
+}
+
+impl<'a> Logits<'a> {
+    /// Binds the operands of an op on logits.
+    pub fn bind(call: &Call<'a>) -> Result<Self, String> {
+        let (rows, x) = call.rows("x")?;
+        let mask = call.optional("mask")?;
+        let keep = call.optional_integers("keep")?;
+        let causal = match call.integers("causal")?.as_slice() {
+            [] => None,
+            [query, key] => Some((position(*query, rows.shape())?, position(*key, rows.shape())?)),
+            other => return Err(format!("expected two axes in 'causal', got {other:?}")),
+        };
+        Ok(Logits {
+            scale: Scaled::exact(call.float("scale")?),
+            softcap: Scaled::exact(call.float("softcap")?),
+            mask: mask.map(|mask| rows.broadcast("mask", mask)).transpose()?,
+            keep: keep.map(|keep| rows.broadcast("keep", keep)).transpose()?,
+            causal,
+            rows,
+            x,
+        })
+    }
+
+    /// How many ulp a kernel may be off.
+    pub fn ulps(&self) -> f64 {
+        let mask = self.mask.as_ref().map_or(0.0, Operand::ulps);
+        self.rows.ulps().max(self.x.ulps()).max(mask)
+    }
+
+    /// The logits of the row at `index`.
+    pub fn row(&self, index: &[i64]) -> Vec<Scaled> {
+        let mut row = self.x.row(&self.rows, index);
+        for logit in &mut row {
+            // A factor of 1 is none.
+            if self.scale.value != 1.0 {
+                *logit = *logit * self.scale;
+            }
+            *logit = softcapped(*logit, self.softcap);
+        }
+        if let Some(mask) = &self.mask {
+            for (logit, mask) in row.iter_mut().zip(mask.row(&self.rows, index)) {
+                *logit = *logit + mask;
+            }
+        }
+        let excluded = Scaled::exact(f64::NEG_INFINITY);
+        if let Some(keep) = &self.keep {
+            for (logit, keep) in row.iter_mut().zip(keep.integers(&self.rows, index)) {
+                if keep == 0 {
+                    *logit = excluded;
+                }
+            }
+        }
+        if let Some((query, key)) = self.causal {
+            for (logit, element) in row.iter_mut().zip(self.rows.elements(index)) {
+                if element[key] > element[query] {
+                    *logit = excluded;
+                }
+            }
+        }
+        row
+    }
+}
+
+/// `softcap * tanh(logit / softcap)`; the logit where there is no cap.
+pub fn softcapped(logit: Scaled, softcap: Scaled) -> Scaled {
+    match softcap.value {
+        0.0 => logit,
+        _ => softcap * (logit / softcap).tanh(),
+    }
+}
+
+/// Relative to the largest, so that none overflows.
+pub fn exponentials(row: &[Scaled]) -> Exponentials {
+    let max = row
+        .iter()
+        .fold(Scaled::exact(f64::NEG_INFINITY), |max, logit| max.maximum(*logit));
+    let distances: Vec<Scaled> = row.iter().map(|logit| *logit - max).collect();
+    let terms: Vec<Scaled> = distances.iter().map(|distance| distance.exp()).collect();
+    Exponentials {
+        max,
+        sum: sum(&terms),
+        distances,
+        terms,
+    }
+}
+
+impl Exponentials {
+    /// The logarithm of the sum of the logits' own exponentials; the largest logit where that is infinite.
+    pub fn log_sum_exp(&self) -> Scaled {
+        match self.max.value.is_infinite() {
+            true => self.max,
+            false => self.max + self.sum.ln(),
+        }
+    }
+
+    /// The share of each exponential in the sum. What is no normal number of f32 on the way may be 0 in a kernel.
+    pub fn shares(&self) -> Vec<Scaled> {
+        const SMALLEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
+        let least = Scaled::scale_of(SMALLEST, arithmetic_ulps(1, Order::Tree), Element::F32);
+        let share = |term: &Scaled| {
+            let share = *term / self.sum;
+            let may_vanish = term.value < SMALLEST || share.value < SMALLEST;
+            Scaled {
+                scale: if may_vanish {
+                    share.scale.max(least)
+                } else {
+                    share.scale
+                },
+                ..share
+            }
+        };
+        self.terms.iter().map(share).collect()
+    }
+}

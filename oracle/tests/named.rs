@@ -1,0 +1,279 @@
+//! The formulas of named ops against numbers worked out by hand, at their edges, and gradients against differences.
+
+#![expect(clippy::unwrap_used, reason = "every input here is fixed")]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Case, assert_close, evaluate, numbers};
+use norma_bundle::Element;
+
+const INF: f64 = f64::INFINITY;
+
+/// What a call of one op gives: operands and results have the names that the op gives them.
+fn call(op: &str, attributes: &str, inputs: &[Case], outputs: &[Case]) -> BTreeMap<String, Vec<f64>> {
+    let names = |cases: &[Case]| {
+        let pairs = cases.iter().map(|case| format!("\"{0}\": \"{0}\"", case.name));
+        pairs.collect::<Vec<_>>().join(", ")
+    };
+    let definition = format!(
+        "{{\"statements\": [{{\"kind\": \"named\", \"op\": \"{op}\", \"operands\": {{{}}}, \"results\": {{{}}}, \
+          \"attributes\": {{{attributes}}}}}]}}",
+        names(inputs),
+        names(outputs)
+    );
+    evaluate(&definition, inputs, outputs).unwrap()
+}
+
+fn input(name: &'static str, shape: &[i64], values: &[f64]) -> Case {
+    Case::input(name, Element::F64, shape, values.to_vec())
+}
+
+fn integers(name: &'static str, element: Element, shape: &[i64], values: &[f64]) -> Case {
+    Case::input(name, element, shape, values.to_vec())
+}
+
+fn output(name: &'static str, shape: &[i64]) -> Case {
+    Case::output(name, Element::F64, shape)
+}
+
+#[test]
+fn layer_norm_by_hand() {
+    let inputs = [
+        input("x", &[2, 2], &[1.0, 5.0, 3.0, 5.0]),
+        input("weight", &[2], &[1.0, -3.0]),
+        input("bias", &[2], &[0.5, 0.25]),
+    ];
+    let outputs = [output("y", &[2, 2]), output("mean", &[2]), output("rstd", &[2])];
+    // The columns are 2 -+ 1, whose variance is 1, and 5 twice; 1 / sqrt(1 + 3) and 1 / sqrt(0 + 3).
+    let found = call(
+        "layer_norm",
+        "\"axes\": [0], \"eps\": 3.0, \"weight_offset\": 1.0",
+        &inputs,
+        &outputs,
+    );
+    assert_eq!(found["mean"], [2.0, 5.0]);
+    assert_close(&found["rstd"], &[0.5, 3f64.sqrt().recip()]);
+    assert_close(&found["y"], &[-0.5 * 2.0 + 0.5, 0.5, 0.5 * -2.0 + 0.25, 0.25]);
+}
+
+#[test]
+fn no_elements_have_no_mean() {
+    let outputs = [output("y", &[2, 0]), output("mean", &[2]), output("rstd", &[2])];
+    let attributes = "\"axes\": [-1], \"eps\": 1.0, \"weight_offset\": 0.0";
+    let found = call("layer_norm", attributes, &[input("x", &[2, 0], &[])], &outputs);
+    assert!(found["y"].is_empty());
+    assert!(
+        found["mean"]
+            .iter()
+            .chain(&found["rstd"])
+            .all(|statistic| statistic.is_nan())
+    );
+}
+
+#[test]
+fn l2_norm_by_hand() {
+    let x = input("x", &[3, 2], &[3.0, 4.0, 0.0, 0.0, 0.0, 0.5]);
+    let outputs = [output("y", &[3, 2]), output("inverse", &[3])];
+    let found = call(
+        "l2_norm",
+        "\"axes\": [1], \"eps\": 2.0",
+        std::slice::from_ref(&x),
+        &outputs,
+    );
+    assert_close(&found["inverse"], &[0.2, 0.5, 0.5]);
+    assert_close(&found["y"], &[0.6, 0.8, 0.0, 0.0, 0.0, 0.25]);
+    let found = call("l2_norm", "\"axes\": [1], \"eps\": 0.0", &[x], &outputs);
+    assert!(found["y"][2].is_nan(), "0 times infinity");
+}
+
+const PLAIN: &str = "\"axes\": [-1], \"scale\": 1.0, \"softcap\": 0.0, \"causal\": []";
+
+#[test]
+fn softmax_and_its_logarithms_by_hand() {
+    let three = 3f64.ln();
+    let x = input("x", &[1, 2], &[1000.0, 1000.0 + three]);
+    let y = |op: &str, shape: &[i64]| {
+        let found = call(op, PLAIN, std::slice::from_ref(&x), &[output("y", shape)]);
+        found["y"].clone()
+    };
+    let close = |actual: Vec<f64>, expected: &[f64]| {
+        let pairs = actual.iter().zip(expected);
+        assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-10), "{actual:?}");
+    };
+    close(y("softmax", &[1, 2]), &[0.25, 0.75]);
+    close(y("log_softmax", &[1, 2]), &[0.25f64.ln(), 0.75f64.ln()]);
+    close(y("logsumexp", &[1]), &[1000.0 + 4f64.ln()]);
+}
+
+#[test]
+fn infinite_logits_are_as_in_pytorch() {
+    let x = input("x", &[3, 2], &[-INF, -INF, -INF, 7.0, INF, 7.0]);
+    let found = call(
+        "softmax",
+        PLAIN,
+        std::slice::from_ref(&x),
+        &[output("y", &[3, 2])],
+    );
+    assert!(found["y"][..2].iter().chain(&found["y"][4..]).all(|y| y.is_nan()));
+    assert_eq!(found["y"][2..4], [0.0, 1.0]);
+    let found = call("logsumexp", PLAIN, &[x], &[output("y", &[3])]);
+    assert_eq!(found["y"], [-INF, 7.0, INF]);
+    let none = input("x", &[2, 0], &[]);
+    assert_eq!(
+        call("logsumexp", PLAIN, &[none], &[output("y", &[2])])["y"],
+        [-INF; 2]
+    );
+}
+
+#[test]
+fn masks_broadcast_and_exclude() {
+    let inputs = [
+        input("x", &[2, 3], &[0.0; 6]),
+        input("mask", &[3], &[0.0, 2f64.ln(), 0.0]),
+        integers("keep", Element::I8, &[2, 1], &[1.0, 0.0]),
+    ];
+    let y = [output("y", &[2, 3])];
+    let found = call("softmax", PLAIN, &inputs, &y);
+    assert_close(&found["y"], &[0.25, 0.5, 0.25, f64::NAN, f64::NAN, f64::NAN]);
+    let causal = PLAIN.replace("[]", "[0, -1]");
+    assert_close(
+        &call("softmax", &causal, &inputs[..1], &y)["y"],
+        &[1.0, 0.0, 0.0, 0.5, 0.5, 0.0],
+    );
+}
+
+#[test]
+fn logits_are_scaled_and_then_capped() {
+    let attributes = PLAIN.replace(
+        "\"scale\": 1.0, \"softcap\": 0.0",
+        "\"scale\": 2.0, \"softcap\": 4.0",
+    );
+    let found = call(
+        "logsumexp",
+        &attributes,
+        &[input("x", &[1, 1], &[3.0])],
+        &[output("y", &[1])],
+    );
+    assert_close(&found["y"], &[4.0 * 1.5f64.tanh()]);
+}
+
+fn cross_entropy(
+    attributes: [&str; 4],
+    logits: &Case,
+    label: f64,
+    weight: Option<&[f64]>,
+) -> BTreeMap<String, Vec<f64>> {
+    let [smoothing, z_loss, softcap, ignored] = attributes;
+    let attributes = format!(
+        "\"axis\": -1, \"ignore_index\": {ignored}, \"label_smoothing\": {smoothing}, \"z_loss\": {z_loss}, \
+         \"softcap\": {softcap}"
+    );
+    let classes = logits.shape[1];
+    let mut inputs = vec![logits.clone(), integers("labels", Element::I64, &[1], &[label])];
+    inputs.extend(weight.map(|weight| input("weight", &[classes], weight)));
+    let outputs = [
+        output("loss", &[1]),
+        output("lse", &[1]),
+        output("dlogits", &[1, classes]),
+    ];
+    call("cross_entropy", &attributes, &inputs, &outputs)
+}
+
+#[test]
+fn cross_entropy_by_hand() {
+    let logits = input("logits", &[1, 2], &[0.0, 3f64.ln()]);
+    let plain = ["0.0", "0.0", "0.0", "-100"];
+    let found = cross_entropy(plain, &logits, 1.0, None);
+    assert_close(&found["loss"], &[-(0.75f64.ln())]);
+    assert_close(&found["lse"], &[4f64.ln()]);
+    assert_close(&found["dlogits"], &[0.25, -0.25]);
+    let weighted = cross_entropy(plain, &logits, 1.0, Some(&[2.0, 3.0]));
+    assert_close(&weighted["loss"], &[-3.0 * 0.75f64.ln()]);
+    let smooth = cross_entropy(["0.5", "2.0", "0.0", "-100"], &logits, 1.0, None);
+    let expected = -0.5 * 0.75f64.ln() - 0.25 * (0.25f64.ln() + 0.75f64.ln()) + 2.0 * 4f64.ln().powi(2);
+    assert_close(&smooth["loss"], &[expected]);
+}
+
+#[test]
+fn labels_may_be_ignored_or_name_no_class() {
+    let logits = input("logits", &[1, 2], &[f64::NAN, 1.0]);
+    let ignored = cross_entropy(["0.5", "1.0", "0.0", "1"], &logits, 1.0, None);
+    assert_eq!(
+        (ignored["loss"][0], ignored["dlogits"].clone()),
+        (0.0, vec![0.0; 2])
+    );
+    for label in [2.0, -1.0] {
+        let logits = input("logits", &[1, 2], &[0.0, 1.0]);
+        let found = cross_entropy(["0.0", "0.0", "0.0", "-100"], &logits, label, None);
+        assert!(found["loss"][0].is_nan() && found["dlogits"].iter().all(|gradient| gradient.is_nan()));
+        assert!(found["lse"][0].is_finite());
+    }
+}
+
+#[test]
+fn gradients_of_cross_entropy_are_differences_of_losses() {
+    const STEP: f64 = 1e-5;
+    let values = numbers(5, 1);
+    let weight = [1.0, 0.5, 2.0, 0.25, 3.0];
+    let options = ["0.125", "0.5", "2.0", "-100"];
+    let loss = |values: &[f64]| {
+        let logits = input("logits", &[1, 5], values);
+        cross_entropy(options, &logits, 2.0, Some(&weight))
+    };
+    let gradient = &loss(&values)["dlogits"];
+    for class in 0..5 {
+        let at = |step: f64| {
+            let mut moved = values.clone();
+            moved[class] += step;
+            loss(&moved)["loss"][0]
+        };
+        let difference = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+        assert!((gradient[class] - difference).abs() < 1e-8, "{class}");
+    }
+}
+
+#[test]
+fn group_norm_by_hand() {
+    // Two groups of two channels of two points, channels first and channels last.
+    let rows = [0.0, 0.0, 2.0, 2.0, 10.0, 30.0, 10.0, 30.0];
+    let transposed: Vec<f64> = (0..8).map(|place| rows[(place % 4) * 2 + place / 4]).collect();
+    let y = [-0.5, -0.5, 2.0, 2.0, -1.0, 1.0, -1.0, 1.0];
+    let of = |shape: &[i64], axis: i64, x: &[f64]| {
+        let inputs = [
+            input("x", shape, x),
+            input("weight", &[4], &[1.0, 2.0, 1.0, 1.0]),
+            input("bias", &[4], &[0.5, 0.0, 0.0, 0.0]),
+        ];
+        let outputs = [
+            output("y", shape),
+            output("mean", &[1, 2]),
+            output("rstd", &[1, 2]),
+        ];
+        let attributes = format!("\"groups\": 2, \"channel_axis\": {axis}, \"eps\": 0.0");
+        call("group_norm", &attributes, &inputs, &outputs)
+    };
+    let found = of(&[1, 4, 2], 1, &rows);
+    assert_eq!(
+        (&found["mean"][..], &found["rstd"][..]),
+        (&[1.0, 20.0][..], &[1.0, 0.1][..])
+    );
+    assert_close(&found["y"], &y);
+    let found = of(&[1, 2, 4], -1, &transposed);
+    let expected: Vec<f64> = (0..8).map(|place| y[(place % 4) * 2 + place / 4]).collect();
+    assert_close(&found["y"], &expected);
+}
+
+#[test]
+fn batch_stats_by_hand() {
+    let var = |correction: i64, x: &[f64]| {
+        let shape = [x.len() as i64];
+        let outputs = [output("mean", &[]), output("var", &[])];
+        let attributes = format!("\"axes\": [0], \"correction\": {correction}");
+        call("batch_stats", &attributes, &[input("x", &shape, x)], &outputs)["var"][0]
+    };
+    assert_eq!((var(0, &[1.0, 3.0]), var(1, &[1.0, 3.0])), (1.0, 2.0));
+    assert_eq!(var(3, &[1.0, 3.0]), INF);
+    assert!(var(1, &[1.0]).is_nan() && var(0, &[]).is_nan());
+}

@@ -1,0 +1,178 @@
+//! Reads of operands and writes of results.
+
+use melior::ir::{AffineExpr, AffineMap, Value, ValueLike, r#type::IntegerType};
+use norma_dialects::norm::{ReadOp, WriteOp};
+
+use super::Program;
+use crate::mlir::{
+    comparison::{IntegerPredicate, compare_integers},
+    pass::{PassError, PassResult},
+    types,
+};
+
+/// Where an access lies along one axis of a buffer.
+#[derive(Clone, Copy)]
+pub(in crate::norm::decompose) enum Coordinate<'c, 'a> {
+    /// At a dim.
+    Dim(Value<'c, 'a>),
+    /// At 0: the axis has one element.
+    Zero,
+    /// At `outer * size + inner`, of two dims.
+    Joined {
+        /// The dim that numbers blocks of the axis.
+        outer: Value<'c, 'a>,
+        /// The elements of a block.
+        size: i64,
+        /// The dim within a block.
+        inner: Value<'c, 'a>,
+    },
+}
+
+impl<'c: 'a, 'a> Program<'c, 'a> {
+    /// The dims that an access uses, and the access over them.
+    fn access(&self, coordinates: &[Coordinate<'c, 'a>]) -> (Vec<Value<'c, 'a>>, AffineMap<'c>) {
+        let context = self.b.context();
+        let mut dims = Vec::new();
+        let mut dim = |value: Value<'c, 'a>| {
+            dims.push(value);
+            AffineExpr::dim(context, dims.len() - 1)
+        };
+        let results = coordinates
+            .iter()
+            .map(|coordinate| match coordinate {
+                Coordinate::Dim(value) => dim(*value),
+                Coordinate::Zero => AffineExpr::constant(context, 0),
+                Coordinate::Joined { outer, size, inner } => {
+                    dim(*outer) * AffineExpr::constant(context, *size) + dim(*inner)
+                }
+            })
+            .collect::<Vec<_>>();
+        let map = AffineMap::new(context, dims.len(), 0, &results);
+        (dims, map)
+    }
+
+    /// The element of an operand as it is stored.
+    pub(in crate::norm::decompose) fn read_stored(
+        &self,
+        operand: Value<'c, 'a>,
+        coordinates: &[Coordinate<'c, 'a>],
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let (dims, access) = self.access(coordinates);
+        let read = ReadOp::build(self.b.location(), self.buffer(operand)?, &dims, access)?;
+        Ok(self.b.insert(read).result(0)?.into())
+    }
+
+    /// The element of an operand, in the type of the arithmetic.
+    pub(in crate::norm::decompose) fn read_at(
+        &self,
+        operand: Value<'c, 'a>,
+        coordinates: &[Coordinate<'c, 'a>],
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let value = self.read_stored(operand, coordinates)?;
+        Ok(if value.r#type() == self.float {
+            value
+        } else {
+            self.b.value("arith.extf", &[value], self.float)
+        })
+    }
+
+    /// The element of an operand at `dims`, one for each of its axes, in the type of the arithmetic.
+    pub(in crate::norm::decompose) fn read(
+        &self,
+        operand: Value<'c, 'a>,
+        dims: &[Value<'c, 'a>],
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        self.read_at(operand, &at(dims))
+    }
+
+    /// The coordinates of an operand that broadcasts to the first one, as NumPy's do.
+    pub(in crate::norm::decompose) fn broadcast(&self, operand: Value<'c, 'a>) -> Vec<Coordinate<'c, 'a>> {
+        let shape = types::shape(operand.r#type()).unwrap_or_default();
+        let dims = &self.dims[self.dims.len().saturating_sub(shape.len())..];
+        let coordinates = shape.iter().zip(dims);
+        coordinates
+            .map(|(size, dim)| match size {
+                Some(1) => Coordinate::Zero,
+                _ => Coordinate::Dim(*dim),
+            })
+            .collect()
+    }
+
+    /// Whether the element of a tensor of i1 or i8 is not 0.
+    pub(in crate::norm::decompose) fn truth(
+        &self,
+        operand: Value<'c, 'a>,
+        coordinates: &[Coordinate<'c, 'a>],
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let value = self.read_stored(operand, coordinates)?;
+        Ok(if types::bit_width(value.r#type()) == Some(1) {
+            value
+        } else {
+            let zero = self.b.integer(value.r#type(), 0);
+            compare_integers(&self.b, IntegerPredicate::NotEqual, value, zero)
+        })
+    }
+
+    /// The element of a tensor of integers at `dims`, as an i64.
+    pub(in crate::norm::decompose) fn integer(
+        &self,
+        operand: Value<'c, 'a>,
+        dims: &[Value<'c, 'a>],
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let value = self.read_stored(operand, &at(dims))?;
+        let i64 = IntegerType::new(self.b.context(), 64).into();
+        Ok(if value.r#type() == i64 {
+            value
+        } else {
+            self.b.value("arith.extsi", &[value], i64)
+        })
+    }
+
+    /// Rounds a number to the element type of a result and writes it.
+    pub(in crate::norm::decompose) fn write_at(
+        &self,
+        value: Value<'c, 'a>,
+        result: Value<'c, 'a>,
+        coordinates: &[Coordinate<'c, 'a>],
+    ) -> PassResult<'c> {
+        let buffer = self.buffer(result)?;
+        let element = types::element(buffer.r#type());
+        let value = if element == self.float {
+            value
+        } else {
+            self.b.value("arith.truncf", &[value], element)
+        };
+        let (dims, access) = self.access(coordinates);
+        let write = WriteOp::build(self.b.location(), value, buffer, &dims, access)?;
+        self.b.insert(write);
+        Ok(())
+    }
+
+    /// Rounds a number to the element type of a result and writes it at `dims`, one for each of its axes.
+    pub(in crate::norm::decompose) fn write(
+        &self,
+        value: Value<'c, 'a>,
+        result: Value<'c, 'a>,
+        dims: &[Value<'c, 'a>],
+    ) -> PassResult<'c> {
+        self.write_at(value, result, &at(dims))
+    }
+
+    /// As [`Self::write`], of a result that is there if the user asked for it.
+    pub(in crate::norm::decompose) fn write_if_asked(
+        &self,
+        value: Value<'c, 'a>,
+        result: Option<Value<'c, 'a>>,
+        dims: &[Value<'c, 'a>],
+    ) -> PassResult<'c> {
+        match result {
+            Some(result) => self.write(value, result, dims),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A dim for each axis.
+fn at<'c, 'a>(dims: &[Value<'c, 'a>]) -> Vec<Coordinate<'c, 'a>> {
+    dims.iter().map(|dim| Coordinate::Dim(*dim)).collect()
+}

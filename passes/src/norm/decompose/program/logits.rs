@@ -1,0 +1,111 @@
+//! Logits: what softmax and its relatives take exponentials of.
+
+use melior::ir::Value;
+use norma_dialects::norm::ReduceKind;
+
+use super::{Program, Split};
+use crate::mlir::{
+    comparison::{IntegerPredicate, compare_integers},
+    pass::PassError,
+};
+
+/// How logits are formed from an operand.
+pub(in crate::norm::decompose) struct Logits<'c, 'a> {
+    /// The operand.
+    pub(in crate::norm::decompose) x: Value<'c, 'a>,
+    /// What it is multiplied by.
+    pub(in crate::norm::decompose) scale: f64,
+    /// The bound that they approach; 0 for none.
+    pub(in crate::norm::decompose) softcap: f64,
+    /// Added to them, broadcast.
+    pub(in crate::norm::decompose) mask: Option<Value<'c, 'a>>,
+    /// Where it is 0 they are -inf, broadcast.
+    pub(in crate::norm::decompose) keep: Option<Value<'c, 'a>>,
+    /// The axes of queries and keys, of which keys behind their query have -inf; empty for none.
+    pub(in crate::norm::decompose) causal: Vec<i64>,
+}
+
+/// What exponentials of logits come to.
+pub(in crate::norm::decompose) struct Exponentials<'c, 'a> {
+    /// The largest logit.
+    pub(in crate::norm::decompose) max: Value<'c, 'a>,
+    /// The distance to it, which is 0 at most.
+    pub(in crate::norm::decompose) distance: Value<'c, 'a>,
+    /// The exponential of the distance.
+    pub(in crate::norm::decompose) exponential: Value<'c, 'a>,
+    /// The exponentials' sum.
+    pub(in crate::norm::decompose) sum: Value<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Program<'c, 'a> {
+    /// The logits.
+    pub(in crate::norm::decompose) fn logits(
+        &self,
+        logits: &Logits<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let mut value = self.read(logits.x, self.dims())?;
+        if logits.scale != 1.0 {
+            value = self.op("arith.mulf", &[value, self.constant(logits.scale)]);
+        }
+        if logits.softcap != 0.0 {
+            value = self.softcapped(value, logits.softcap).0;
+        }
+        if let Some(mask) = logits.mask {
+            let mask = self.read_at(mask, &self.broadcast(mask))?;
+            value = self.op("arith.addf", &[value, mask]);
+        }
+        let excluded = || self.constant(f64::NEG_INFINITY);
+        if let Some(keep) = logits.keep {
+            let is_kept = self.truth(keep, &self.broadcast(keep))?;
+            value = self.select(is_kept, value, excluded());
+        }
+        let rank = self.dims().len() as i64;
+        if let [query, key] = logits.causal.as_slice() {
+            let dim = |axis: i64| self.dims()[axis.rem_euclid(rank) as usize];
+            let is_later = compare_integers(&self.b, IntegerPredicate::Greater, dim(*key), dim(*query));
+            value = self.select(is_later, excluded(), value);
+        }
+        Ok(value)
+    }
+
+    /// `softcap * tanh(value / softcap)`, and the hyperbolic tangent alone.
+    pub(in crate::norm::decompose) fn softcapped(
+        &self,
+        value: Value<'c, 'a>,
+        softcap: f64,
+    ) -> (Value<'c, 'a>, Value<'c, 'a>) {
+        let softcap = self.constant(softcap);
+        let tanh = self.op("math.tanh", &[self.op("arith.divf", &[value, softcap])]);
+        (self.op("arith.mulf", &[tanh, softcap]), tanh)
+    }
+
+    /// The exponentials of logits, of which the largest is 1, so that none overflows. Their sum follows the maximum as
+    /// `norm-merge-reductions` asks for.
+    pub(in crate::norm::decompose) fn exponentials(
+        &self,
+        logits: Value<'c, 'a>,
+        split: &Split<'c, 'a>,
+    ) -> Result<Exponentials<'c, 'a>, PassError<'c>> {
+        let max = self.reduce(ReduceKind::Max, logits, &split.reduced)?;
+        let distance = self.op("arith.subf", &[logits, max]);
+        let exponential = self.op("math.exp", &[distance]);
+        let sum = self.sum(exponential, split)?;
+        Ok(Exponentials {
+            max,
+            distance,
+            exponential,
+            sum,
+        })
+    }
+
+    /// The logarithm of the sum of exponentials of the logits; the maximum where that is infinite.
+    pub(in crate::norm::decompose) fn log_sum_exp(
+        &self,
+        exponentials: &Exponentials<'c, 'a>,
+    ) -> Value<'c, 'a> {
+        let max = exponentials.max;
+        let log = self.op("math.log", &[exponentials.sum]);
+        let finite = self.op("arith.addf", &[max, log]);
+        self.select(self.is_infinite(max), max, finite)
+    }
+}

@@ -1,0 +1,85 @@
+//! Statistics of what shares a sum, and what normalizations do with them.
+
+use melior::ir::Value;
+
+use super::{Coordinate, Program, Split};
+use crate::mlir::pass::PassError;
+
+/// What a normalization multiplies by and adds.
+#[derive(Clone, Copy)]
+pub(in crate::norm::decompose) struct Affine<'c, 'a> {
+    /// Multiplied by, once the offset has been added.
+    pub(in crate::norm::decompose) weight: Option<Value<'c, 'a>>,
+    /// Added to the weight.
+    pub(in crate::norm::decompose) offset: f64,
+    /// Added.
+    pub(in crate::norm::decompose) bias: Option<Value<'c, 'a>>,
+}
+
+impl<'c: 'a, 'a> Program<'c, 'a> {
+    /// The number of points of the reduced dims, which is counted where the compiler does not know it.
+    pub(in crate::norm::decompose) fn count(
+        &self,
+        split: &Split<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        match split.count {
+            Some(count) => Ok(self.constant(count as f64)),
+            None => self.sum(self.constant(1.0), split),
+        }
+    }
+
+    /// The sum over the reduced dims, divided by the number of their points. A known number takes the product with its
+    /// rounded reciprocal: half an ulp more at most, and no division in each row.
+    pub(in crate::norm::decompose) fn mean(
+        &self,
+        value: Value<'c, 'a>,
+        split: &Split<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let sum = self.sum(value, split)?;
+        Ok(match split.count {
+            Some(count) => self.op("arith.mulf", &[sum, self.constant(1.0 / count as f64)]),
+            None => self.op("arith.divf", &[sum, self.count(split)?]),
+        })
+    }
+
+    /// The mean, and the distances from it. The squares of these are what `norm-merge-reductions` looks for behind a sum.
+    pub(in crate::norm::decompose) fn centred(
+        &self,
+        value: Value<'c, 'a>,
+        split: &Split<'c, 'a>,
+    ) -> Result<(Value<'c, 'a>, Value<'c, 'a>), PassError<'c>> {
+        let mean = self.mean(value, split)?;
+        Ok((mean, self.op("arith.subf", &[value, mean])))
+    }
+
+    /// The square of a number.
+    pub(in crate::norm::decompose) fn square(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.op("arith.mulf", &[value, value])
+    }
+
+    /// `1 / sqrt(value + eps)`.
+    pub(in crate::norm::decompose) fn rsqrt_plus(&self, value: Value<'c, 'a>, eps: f64) -> Value<'c, 'a> {
+        let shifted = self.op("arith.addf", &[value, self.constant(eps)]);
+        self.op("math.rsqrt", &[shifted])
+    }
+
+    /// Scales and shifts a number by the elements of what is given that lie at `coordinates`.
+    pub(in crate::norm::decompose) fn affine(
+        &self,
+        mut value: Value<'c, 'a>,
+        affine: Affine<'c, 'a>,
+        coordinates: &[Coordinate<'c, 'a>],
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        if let Some(weight) = affine.weight {
+            let mut factor = self.read_at(weight, coordinates)?;
+            if affine.offset != 0.0 {
+                factor = self.op("arith.addf", &[factor, self.constant(affine.offset)]);
+            }
+            value = self.op("arith.mulf", &[value, factor]);
+        }
+        if let Some(bias) = affine.bias {
+            value = self.op("arith.addf", &[value, self.read_at(bias, coordinates)?]);
+        }
+        Ok(value)
+    }
+}

@@ -1,0 +1,72 @@
+// One case for each numbered constraint of losses, named as in the verifier.
+// RUN: norma-opt %s --split-input-file --verify-diagnostics
+
+func.func @cross_entropy_c1(%x: tensor<2x4xf32>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{expected axes between -2 and 1, got 2}}
+  %0 = norm.cross_entropy %x labels(%l : tensor<2xi64>) {axis = 2} : tensor<2x4xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c2(%x: tensor<2x4xf32>, %l: tensor<4xi64>) {
+  // expected-error @+1 {{expected labels to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xi64>'}}
+  %0 = norm.cross_entropy %x labels(%l : tensor<4xi64>) : tensor<2x4xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c3(%x: tensor<2x4xf32>, %l: tensor<2xi64>, %w: tensor<2xf32>) {
+  // expected-error @+1 {{expected weight to have the shape of the classes of 'tensor<2x4xf32>', got 'tensor<2xf32>'}}
+  %0 = norm.cross_entropy %x labels(%l : tensor<2xi64>) weight(%w : tensor<2xf32>) : tensor<2x4xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c4(%x: tensor<2x4xf32>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{expected loss to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<f32>'}}
+  %0 = norm.cross_entropy %x labels(%l : tensor<2xi64>) : tensor<2x4xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c4_lse(%x: tensor<2x4xf32>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{expected lse to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xf32>'}}
+  %0:2 = norm.cross_entropy %x labels(%l : tensor<2xi64>) : tensor<2x4xf32> -> tensor<2xf32> lse(tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c5(%x: tensor<2x4xf32>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{expected dlogits to have the shape of 'tensor<2x4xf32>', got 'tensor<4x2xf32>'}}
+  %0:2 = norm.cross_entropy %x labels(%l : tensor<2xi64>) : tensor<2x4xf32> -> tensor<2xf32> dlogits(tensor<4x2xf32>)
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c6(%x: tensor<2x4xf32>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{expected label_smoothing between 0 and 1, got 1.5}}
+  %0 = norm.cross_entropy %x labels(%l : tensor<2xi64>) {label_smoothing = 1.5 : f32} : tensor<2x4xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c6_z_loss(%x: tensor<2x4xf32>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{expected z_loss to be finite and not negative, got -1.0}}
+  %0 = norm.cross_entropy %x labels(%l : tensor<2xi64>) {z_loss = -1.0 : f32} : tensor<2x4xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c6_softcap(%x: tensor<2x4xf32>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{expected softcap to be finite and not negative, got -1.0}}
+  %0 = norm.cross_entropy %x labels(%l : tensor<2xi64>) {softcap = -1.0 : f32} : tensor<2x4xf32> -> tensor<2xf32>
+  return
+}

@@ -1,0 +1,21 @@
+// Every op of this family parses, prints and parses again to the same.
+// RUN: norma-opt %s | norma-opt | FileCheck %s
+// RUN: norma-opt %s --mlir-print-op-generic | norma-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @group_norm
+func.func @group_norm(%x: tensor<?x512x64xbf16>, %y: tensor<?x?x512xf16>, %w: tensor<512xbf16>) {
+  // CHECK: norm.group_norm %{{.*}} weight(%{{.*}} : tensor<512xbf16>) bias(%{{.*}} : tensor<512xbf16>) {groups = 32 : i64}
+  // CHECK-SAME: : tensor<?x512x64xbf16> -> tensor<?x512x64xbf16>, tensor<?x32xf32>, tensor<?x32xf32>
+  %0, %mean, %rstd = norm.group_norm %x weight(%w : tensor<512xbf16>) bias(%w : tensor<512xbf16>) {groups = 32}
+      : tensor<?x512x64xbf16> -> tensor<?x512x64xbf16>, tensor<?x32xf32>, tensor<?x32xf32>
+  // CHECK: norm.group_norm %{{.*}} {channel_axis = -1 : i64, groups = 512 : i64} : tensor<?x?x512xf16> -> tensor<?x?x512xf16>
+  %1 = norm.group_norm %y {groups = 512, channel_axis = -1} : tensor<?x?x512xf16> -> tensor<?x?x512xf16>
+  return
+}
+
+// CHECK-LABEL: func.func @batch_stats
+func.func @batch_stats(%x: tensor<?x256x56x56xbf16>) {
+  // CHECK: norm.batch_stats %{{.*}} {axes = array<i64: 0, 2, 3>, correction = 1 : i64} : tensor<?x256x56x56xbf16> -> tensor<256xf32>, tensor<256xbf16>
+  %0, %1 = norm.batch_stats %x {axes = array<i64: 0, 2, 3>, correction = 1} : tensor<?x256x56x56xbf16> -> tensor<256xf32>, tensor<256xbf16>
+  return
+}

@@ -1,0 +1,99 @@
+//! Named ops with operands, results and attributes as they are: what is compiled is one call.
+
+use norma_bundle::Element;
+
+use super::{FUNCTION, extents};
+use crate::case::Program;
+
+/// A call of a named op, for any row and types.
+///
+/// In types, `N` stands for the extents of a row, `X` and `Y` for the element types of `x` and `y`, and `A` for that of the
+/// arithmetic. Every dynamic extent is the number of rows of a run.
+#[derive(Debug, PartialEq)]
+pub struct Call {
+    /// What it is called in a case's name.
+    pub name: &'static str,
+    /// The mnemonic.
+    pub op: &'static str,
+    /// The first operand's type.
+    pub x: &'static str,
+    /// The other operands: the keyword of each, which is its name too, and its type.
+    pub operands: &'static [(&'static str, &'static str)],
+    /// The attributes, as they stand between braces.
+    pub attributes: &'static str,
+    /// The results: names and types.
+    pub results: &'static [(&'static str, &'static str)],
+    /// Whether results behind the first are asked for by keywords, which are their names.
+    pub by_keyword: bool,
+}
+
+impl Call {
+    /// A call of one operand and a result of its shape, to change something of.
+    pub const PLAIN: Call = Call {
+        name: "",
+        op: "",
+        x: "?xNxX",
+        operands: &[],
+        attributes: "",
+        results: &[("y", "?xNxY")],
+        by_keyword: false,
+    };
+}
+
+/// A function of one call.
+pub fn text(program: &Program, call: &Call) -> String {
+    let x = ty(call.x, program);
+    let mut arguments = vec![format!("%x: {x} {{norm.name = \"x\"}}")];
+    let mut operands = String::new();
+    for (name, template) in call.operands {
+        let ty = ty(template, program);
+        operands += &format!(" {name}(%{name} : {ty})");
+        arguments.push(format!("%{name}: {ty} {{norm.name = \"{name}\"}}"));
+    }
+    let types: Vec<String> = call
+        .results
+        .iter()
+        .map(|(_, template)| ty(template, program))
+        .collect();
+    let names: Vec<String> = call.results.iter().map(|(name, _)| format!("%{name}")).collect();
+    let named = call.results.iter().zip(&types);
+    let results: Vec<String> = named
+        .clone()
+        .map(|((name, _), ty)| format!("{ty} {{norm.name = \"{name}\"}}"))
+        .collect();
+    let asked: Vec<String> = named
+        .enumerate()
+        .map(|(index, ((name, _), ty))| match call.by_keyword && index > 0 {
+            true => format!("{name}({ty})"),
+            false => ty.clone(),
+        })
+        .collect();
+    let (arguments, results, names, types) = (
+        arguments.join(", "),
+        results.join(", "),
+        names.join(", "),
+        types.join(", "),
+    );
+    let asked = asked.join(if call.by_keyword { " " } else { ", " });
+    format!(
+        "func.func @{FUNCTION}({arguments}) -> ({results}) {{\n  \
+         {names} = norm.{} %x{operands} {{{}}} : {x} -> {asked}\n  \
+         return {names} : {types}\n}}\n",
+        call.op, call.attributes
+    )
+}
+
+/// A tensor's type from its template.
+fn ty(template: &str, program: &Program) -> String {
+    let arithmetic = match program.x {
+        Element::F64 => Element::F64,
+        _ => Element::F32,
+    };
+    let row = extents(&program.columns);
+    let text = template
+        .replace("Nx", &row)
+        .replace('X', program.x.name())
+        .replace('Y', program.y.name())
+        .replace('A', arithmetic.name());
+    format!("tensor<{text}>")
+}

@@ -1,0 +1,269 @@
+//! Named ops: each with its options and over rows at the edges, in the types that it takes.
+
+use norma_bundle::Element::{self, BF16, F16, F32, F64};
+use norma_oracle::Fill;
+
+use super::{plain, rows_of_some_ctas};
+use crate::case::{Case, Op};
+use crate::source::named::Call;
+
+/// What is called on rows along the last axis, over every edge.
+const ROWS: &[Call] = &[
+    Call {
+        name: "layer_norm",
+        op: "layer_norm",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "layer_norm of everything",
+        op: "layer_norm",
+        operands: &[("weight", "NxX"), ("bias", "Nxf16")],
+        attributes: "weight_offset = 1.0 : f32",
+        results: &[("y", "?xNxY"), ("mean", "?xA"), ("rstd", "?xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "l2_norm",
+        op: "l2_norm",
+        results: &[("y", "?xNxY"), ("inverse", "?xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "batch_stats of rows",
+        op: "batch_stats",
+        attributes: "correction = 1",
+        results: &[("mean", "?xA"), ("var", "?xA")],
+        ..Call::PLAIN
+    },
+];
+
+/// As above, of ops whose functions are there up to f32.
+const LOGITS: &[Call] = &[
+    Call {
+        name: "softmax",
+        op: "softmax",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "softmax of everything",
+        op: "softmax",
+        operands: &[("mask", "1xNxf32"), ("keep", "?xNxi8")],
+        attributes: "scale = 0.5 : f32, softcap = 2.0 : f32, causal = array<i64: 0, 1>",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "log_softmax",
+        op: "log_softmax",
+        operands: &[("keep", "Nxi8")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "logsumexp",
+        op: "logsumexp",
+        results: &[("y", "?xY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "logsumexp of a mask",
+        op: "logsumexp",
+        operands: &[("mask", "?x1xX")],
+        attributes: "causal = array<i64: -2, -1>",
+        results: &[("y", "?xY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi64")],
+        attributes: "ignore_index = 3",
+        results: &[("loss", "?xf32")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy of everything",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi32"), ("weight", "Nxf32")],
+        attributes: "ignore_index = 5, label_smoothing = 0.125 : f32, z_loss = 0.0625 : f32, softcap = 4.0 : f32",
+        results: &[("loss", "?xf32"), ("lse", "?xf32"), ("dlogits", "?xNxY")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy with its gradient",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi64")],
+        results: &[("loss", "?xY"), ("dlogits", "?xNxY")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+];
+
+/// Axes elsewhere, and extents that only the run knows.
+const AXES: &[Call] = &[
+    Call {
+        name: "layer_norm of the first axis",
+        op: "layer_norm",
+        operands: &[("weight", "?xX"), ("bias", "?xf32")],
+        attributes: "axes = array<i64: 0>",
+        results: &[("y", "?xNxY"), ("mean", "NxA"), ("rstd", "NxA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "layer_norm of a middle axis",
+        op: "layer_norm",
+        x: "?xNx5xX",
+        operands: &[("weight", "NxX")],
+        attributes: "axes = array<i64: 1>",
+        results: &[("y", "?xNx5xY"), ("mean", "?x5xA"), ("rstd", "?x5xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "rms_norm of two axes apart",
+        op: "rms_norm",
+        x: "3x?xNxX",
+        operands: &[("weight", "3xNxX")],
+        attributes: "axes = array<i64: -1, 0>",
+        results: &[("y", "3x?xNxY"), ("rstd", "?xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "l2_norm of the first axis",
+        op: "l2_norm",
+        attributes: "axes = array<i64: 0>",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "layer_norm of dynamic rows",
+        op: "layer_norm",
+        x: "?x?xX",
+        operands: &[("weight", "?xX")],
+        results: &[("y", "?x?xY"), ("mean", "?xA"), ("rstd", "?xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "batch_stats of channels",
+        op: "batch_stats",
+        x: "?xNx6xX",
+        attributes: "axes = array<i64: 0, 2>",
+        results: &[("mean", "NxA"), ("var", "NxA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "group_norm before the last axis",
+        op: "group_norm",
+        x: "?x8xNxX",
+        operands: &[("weight", "8xX"), ("bias", "8xf32")],
+        attributes: "groups = 4",
+        results: &[("y", "?x8xNxY"), ("mean", "?x4xA"), ("rstd", "?x4xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "group_norm of the last axis",
+        op: "group_norm",
+        x: "?xNx6xX",
+        operands: &[("weight", "6xX")],
+        attributes: "groups = 2, channel_axis = -1",
+        results: &[("y", "?xNx6xY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "group_norm of single channels",
+        op: "group_norm",
+        x: "2x4x?xX",
+        attributes: "groups = 4",
+        results: &[("y", "2x4x?xY")],
+        ..Call::PLAIN
+    },
+];
+
+/// As above, of ops whose functions are there up to f32.
+const AXES_OF_LOGITS: &[Call] = &[
+    Call {
+        name: "softmax of the first axis",
+        op: "softmax",
+        attributes: "axes = array<i64: 0>",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "softmax of dynamic rows",
+        op: "softmax",
+        x: "2x?x?xX",
+        operands: &[("keep", "?x1xi8")],
+        attributes: "causal = array<i64: 1, 2>",
+        results: &[("y", "2x?x?xY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "logsumexp of two axes apart",
+        op: "logsumexp",
+        x: "3x?xNxX",
+        attributes: "axes = array<i64: 0, 2>",
+        results: &[("y", "?xf32")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy of dynamic classes",
+        op: "cross_entropy",
+        x: "?x?x3xX",
+        operands: &[("labels", "?x3xi64")],
+        attributes: "axis = 1, label_smoothing = 0.25 : f32",
+        results: &[("loss", "?x3xf32"), ("dlogits", "?x?x3xY")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+];
+
+/// Every case of a named op but those of RMSNorm over rows, which vary everything else.
+pub fn cases(cases: &mut Vec<Case>) {
+    const EDGES: [(i64, Element); 7] = [
+        (1, F32),
+        (7, BF16),
+        (33, F16),
+        (64, BF16),
+        (769, F32),
+        (1000, BF16),
+        (4096, BF16),
+    ];
+    for call in ROWS.iter().chain(LOGITS) {
+        for (columns, x) in EDGES {
+            cases.push(plain(Op::Named(call), x, columns));
+        }
+        for rows in [0, 1] {
+            let mut case = plain(Op::Named(call), BF16, 1000);
+            case.program.y = F32;
+            case.run.rows = rows;
+            cases.push(case);
+        }
+        for fill in Fill::ALL {
+            let mut case = plain(Op::Named(call), F32, 769);
+            case.run.fill = fill;
+            cases.push(case);
+        }
+    }
+    for call in ROWS {
+        cases.push(plain(Op::Named(call), F64, 769));
+    }
+    for call in AXES.iter().chain(AXES_OF_LOGITS) {
+        for (columns, x, rows) in [
+            (1, F32, 1),
+            (8, BF16, 5),
+            (33, F16, 67),
+            (64, F32, 0),
+            (100, BF16, 9),
+        ] {
+            let mut case = plain(Op::Named(call), x, columns);
+            case.run.rows = rows;
+            cases.push(case);
+        }
+        for fill in [Fill::Special, Fill::Offset] {
+            let mut case = plain(Op::Named(call), BF16, 40);
+            case.run.rows = rows_of_some_ctas(40);
+            case.run.fill = fill;
+            cases.push(case);
+        }
+    }
+    for call in AXES {
+        cases.push(plain(Op::Named(call), F64, 20));
+    }
+}

@@ -1,0 +1,35 @@
+// Cross-entropy becomes the scalar program that defines it; what is not asked for is not computed.
+// RUN: norma-opt %s --split-input-file --norm-decompose | FileCheck %s
+
+// Three reductions, of which only the sum of exponentials waits for the maximum.
+// CHECK-LABEL: @plain(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 100)
+// CHECK: %[[X:.*]] = arith.extf
+// CHECK: %[[MAX:.*]] = norm.reduce max %[[X]] over(%[[N]]) : f32
+// CHECK: %[[SUM:.*]] = norm.reduce add %{{.*}} over(%[[N]]) : f32
+// CHECK: %[[LABEL:.*]] = arith.extsi %{{.*}} : i32 to i64
+// CHECK: %[[IS_LABEL:.*]] = arith.cmpi eq, %[[N]], %{{.*}} : index
+// CHECK: %[[PICKED:.*]] = arith.select %[[IS_LABEL]], %[[X]], %{{.*}} : f32
+// CHECK: %[[LOGIT:.*]] = norm.reduce add %[[PICKED]] over(%[[N]]) : f32
+// CHECK: arith.subf %[[MAX]], %[[LOGIT]] : f32
+// CHECK-NOT: norm.reduce
+// CHECK: arith.cmpi ult, %[[LABEL]]
+// CHECK: arith.cmpi eq, %[[LABEL]]
+// CHECK: norm.write %{{.*}}[%[[M]]] : tensor<?xf32>
+// CHECK-NOT: norm.write
+func.func @plain(%x: tensor<?x100xbf16>, %l: tensor<?xi32>) -> tensor<?xf32> {
+  %loss = norm.cross_entropy %x labels(%l : tensor<?xi32>) : tensor<?x100xbf16> -> tensor<?xf32>
+  return %loss : tensor<?xf32>
+}
+
+// -----
+
+// How many classes there are is asked of each where the compiler does not know it.
+// CHECK-LABEL: @dynamic(
+// CHECK: norm.reduce or %{{.*}} over(%{{.*}}) : i1
+// CHECK: norm.write %{{.*}} : tensor<?xf32>
+// CHECK: norm.write %{{.*}} : tensor<?x?xf32>
+func.func @dynamic(%x: tensor<?x?xf32>, %l: tensor<?xi64>) -> (tensor<?xf32>, tensor<?x?xf32>) {
+  %loss, %d = norm.cross_entropy %x labels(%l : tensor<?xi64>) : tensor<?x?xf32> -> tensor<?xf32> dlogits(tensor<?x?xf32>)
+  return %loss, %d : tensor<?xf32>, tensor<?x?xf32>
+}
