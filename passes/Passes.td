@@ -539,17 +539,18 @@ def NormMergeReductions : RustPass<"norm-merge-reductions"> {
 }
 
 def NormCacheInputs : RustPass<"norm-cache-inputs"> {
-  let summary = "Cache reused inputs and compute again what hangs on them";
+  let summary = "Keep reused inputs, or what is computed of them, from one phase to the next";
   let description = [{
     **Requires** a schedule on each kernel.
 
-    **Guarantees** that each read of a buffer which the schedule keeps in
-    registers, and which contributes to a reduction and is needed again behind
-    it, has a `norm.cache` right behind it, and that what the later phase needs
-    is computed from the cached value right before the phase's first use. No
-    other value that such a read contributes to, and that varies over a reduced
-    dim, lives from one phase to the next. A phase's cache is made from that of
-    the phase before.
+    **Guarantees** that what lives into a phase, of reads of buffers that the
+    schedule keeps in registers and of values that were computed from them for
+    an earlier reduction, is what takes the fewest registers of a thread, and of
+    sets that take equally many the one that leaves the fewest ops to be
+    computed again. A read that lives on has a `norm.cache` right behind it for
+    each later phase, made from that of the phase before. What the later phase
+    needs besides is computed from what lives on right before the phase's first
+    use.
 
     **Leaves alone** reads of buffers that the schedule keeps elsewhere: they are
     read again where a loop passes over them again.
@@ -567,8 +568,14 @@ def NormCacheInputs : RustPass<"norm-cache-inputs"> {
     %a = arith.extf %c : bf16 to f32
     %3 = arith.subf %a, %2 : f32
     ```
+
+    Were `%x` of f32 and the reduction one of squares of `%1`, any f32 that is
+    computed of it would take as many registers, and be kept in its place.
   }];
-  let statistics = [Statistic<"numCached", "num-cached", "Reads cached">];
+  let statistics = [
+    Statistic<"numCached", "num-cached", "Reads of which something is kept">,
+    Statistic<"numKept", "num-kept", "Values kept in the place of reads">
+  ];
   let dependentDialects = ["norm"];
 }
 

@@ -1,4 +1,5 @@
-// A read that a reduction and its readers share is cached, and what hangs on it is computed again in each phase.
+// A read that a reduction and its readers share is cached, and what hangs on it is computed again in each phase, unless that can
+// be kept in as few registers.
 // RUN: norma-opt %s --split-input-file --norm-cache-inputs | FileCheck %s
 // RUN: norma-opt %s --split-input-file --norm-cache-inputs --norm-cache-inputs | FileCheck %s
 
@@ -76,12 +77,15 @@ norm.kernel @scaled(%x: memref<?x64xf32>, %s: memref<?xf32>, %w: memref<64xf32>,
 
 // -----
 
-// Two inputs summed are cached each; an original without a use in the first phase goes.
+// A sum that a reduction needs is kept in the place of one of its terms; the other is needed besides, by an op that no reduction
+// needs: that is not computed before.
 // CHECK: norm.kernel @sum_of_two(
-// CHECK-COUNT-2: norm.cache
+// CHECK: %[[X:.*]] = norm.read %x
+// CHECK: norm.cache %[[X]] in register
 // CHECK-NOT: norm.cache
-// CHECK: norm.reduce
 // CHECK: arith.addf
+// CHECK: norm.reduce
+// CHECK-NOT: arith.addf
 // CHECK: arith.subf
 // CHECK: arith.negf
 // CHECK-NOT: arith.negf
@@ -129,4 +133,47 @@ norm.kernel @places(%x: memref<?x64xf32>, %z: memref<?x64xf32>, %y: memref<?x64x
   %3 = norm.reduce add %2 over(%t) : f32
   %4 = arith.subf %2, %3 : f32
   norm.write %4, %y[%b, %t] : memref<?x64xf32>
+}
+
+// -----
+
+// An f32 product of two 16-bit inputs takes the registers of both: it is kept, and the inputs are not.
+// CHECK: norm.kernel @product(
+// CHECK-NOT: norm.cache
+// CHECK: %[[P:.*]] = arith.mulf
+// CHECK: %[[MAX:.*]] = norm.reduce max %[[P]]
+// CHECK-NEXT: %[[D:.*]] = arith.subf %[[P]], %[[MAX]]
+// CHECK-NEXT: norm.write %[[D]]
+norm.kernel @product(%x: memref<?x64xbf16>, %w: memref<64xbf16>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) : grid, %t = 64 : thread) schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<?x64xbf16>
+  %1 = norm.read %w[%t] : memref<64xbf16>
+  %2 = arith.extf %0 : bf16 to f32
+  %3 = arith.extf %1 : bf16 to f32
+  %4 = arith.mulf %2, %3 : f32
+  %5 = norm.reduce max %4 over(%t) : f32
+  %6 = arith.subf %4, %5 : f32
+  norm.write %6, %y[%b, %t] : memref<?x64xf32>
+}
+
+// -----
+
+// With four rows for a thread the inputs take fewer.
+// CHECK: norm.kernel @product_of_four_rows(
+// CHECK-COUNT-2: norm.cache
+// CHECK: arith.mulf
+// CHECK: norm.reduce
+// CHECK: arith.mulf
+// CHECK: arith.subf
+norm.kernel @product_of_four_rows(%x: memref<?x64xbf16>, %w: memref<64xbf16>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) ceildiv 4 : grid, %r = 4 : register, %t = 64 : thread)
+    schedule(#norm.schedule<spread = [[grid, register(4)], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b * 4 + %r, %t] : memref<?x64xbf16>
+  %1 = norm.read %w[%t] : memref<64xbf16>
+  %2 = arith.extf %0 : bf16 to f32
+  %3 = arith.extf %1 : bf16 to f32
+  %4 = arith.mulf %2, %3 : f32
+  %5 = norm.reduce max %4 over(%t) : f32
+  %6 = arith.subf %4, %5 : f32
+  norm.write %6, %y[%b * 4 + %r, %t] : memref<?x64xf32>
 }

@@ -1,9 +1,11 @@
-//! `norm-cache-inputs`: reused inputs live where the schedule says, and what hangs on them is computed again.
+//! `norm-cache-inputs`: reused inputs live where the schedule says, and what hangs on them is computed again, or kept.
 //!
-//! Matches a use, behind a reduction, of a value that comes from a read which contributes to that reduction. The read gets a
-//! `norm.cache` for each later phase, and the ops between the read and the use are cloned from the cached value, once for
-//! each phase, right before the phase's first use. All of them are pure, so the clones equal the originals. It costs their
-//! arithmetic again and saves registers: a bf16 row stays 16 bits wide from one phase to the next.
+//! Matches a use, behind a reduction, of a value that comes from a read which contributes to that reduction. What lives on is
+//! what takes the fewest registers: the reads, or values computed from them for a reduction ([`cut`]). A bf16 row stays 16 bits
+//! wide from one phase to the next, and the conversion is done again; the f32 product of a bf16 row and a bf16 weight takes the
+//! registers of the two, and is kept. A read that lives on gets a `norm.cache` for each later phase, and the ops between what lives on and
+//! the use are cloned, once for each phase, right before the phase's first use. All of them are pure, so the clones equal the
+//! originals.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,20 +13,24 @@ use melior::{
     Error,
     ir::{Operation, OperationRef, Value, ValueLike, operation::OperationLike},
 };
-use norma_dialects::norm::{CacheOp, CachePlace, KernelOp};
+use norma_dialects::norm::{CacheOp, CachePlace, DimRole, KernelOp, ReduceOp};
 
 use crate::{
-    kernel::space::Space,
+    kernel::space::{DimSet, Space},
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::{PassContext, PassResult},
+        types,
         values::key,
         walk,
     },
     schedule::mapping::Mapping,
     table::{NormCacheInputs, NormCacheInputsStatistic},
 };
+use cut::{Graph, Node};
+
+mod cut;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormCacheInputs>) -> PassResult<'c> {
     for kernel in walk::named(op, KernelOp::NAME)
@@ -36,14 +42,15 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormCacheIn
             let message = "expected a kernel with a schedule, got none";
             return Err(Diagnostic::user(location, message).into());
         };
-        let cached = cache_in(&Space::of(kernel)?, &Mapping::of(schedule))?;
+        let (cached, kept) = cache_in(&Space::of(kernel)?, &Mapping::of(schedule))?;
         cx.count(NormCacheInputsStatistic::NumCached, cached as u64);
+        cx.count(NormCacheInputsStatistic::NumKept, kept as u64);
     }
     Ok(())
 }
 
-/// Caches every reused read that the schedule keeps in registers; gives their number.
-fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
+/// Caches every reused read that the schedule keeps in registers; gives their number, and that of the values kept in their place.
+fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(usize, usize), Error> {
     let mut reused = BTreeSet::new();
     for read in space.reused_reads() {
         let buffer = space.access(space.ops[read])?.map(|access| access.buffer);
@@ -51,8 +58,11 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
             reused.insert(read);
         }
     }
+    let kept = Keeping::of(space, &reused)?.kept();
+    let count = kept.values().map(BTreeSet::len).sum();
     let mut recomputation = Recomputation {
         space,
+        kept,
         place: CachePlace::Register,
         operands: space.ops.iter().map(|op| op.operands().collect()).collect(),
         caches: reused.iter().map(|read| (*read, BTreeMap::new())).collect(),
@@ -63,12 +73,160 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
         recomputation.uses_of(position)?;
     }
     recomputation.erase_dead();
-    Ok(reused.len())
+    Ok((reused.len(), count))
+}
+
+/// Decides what lives on from one phase to the next.
+struct Keeping<'s, 'c, 'a> {
+    space: &'s Space<'c, 'a>,
+    reused: &'s BTreeSet<usize>,
+    /// Positions of the reused reads that the schedule keeps elsewhere.
+    elsewhere: BTreeSet<usize>,
+    /// By position of an op, the phases of the reductions that it contributes to.
+    contributes: Vec<BTreeSet<usize>>,
+    /// By position of an op, whether it computes on what is cached already.
+    is_of_cache: Vec<bool>,
+    /// Dims that a CTA walks in loops.
+    loops: DimSet,
+    /// By dim, how many points of it a thread holds in registers of their own.
+    held: Vec<u64>,
+}
+
+impl<'s, 'c, 'a> Keeping<'s, 'c, 'a> {
+    fn of(space: &'s Space<'c, 'a>, reused: &'s BTreeSet<usize>) -> Result<Self, Error> {
+        let role = |dim: usize| space.roles.as_ref().and_then(|roles| roles.get(dim).copied());
+        let held = |dim: usize| {
+            let extent = space.extents[dim];
+            match role(dim) == Some(DimRole::Register) && extent.is_constant() {
+                true => u64::try_from(extent.constant_value()).unwrap_or(1).max(1),
+                false => 1,
+            }
+        };
+        let count = space.dims.len();
+        let mut is_of_cache = vec![false; space.ops.len()];
+        for (position, op) in space.ops.iter().enumerate() {
+            let mut operands = op.operands().filter_map(|operand| space.definition(operand));
+            is_of_cache[position] = CacheOp::from_op(*op).is_some()
+                || ReduceOp::from_op(*op).is_none() && operands.any(|operand| is_of_cache[operand]);
+        }
+        let mut contributes = vec![BTreeSet::new(); space.ops.len()];
+        for position in (0..space.ops.len()).rev() {
+            let op = space.ops[position];
+            let mut phases = contributes[position].clone();
+            if ReduceOp::from_op(op).is_some() {
+                phases = [space.phase_of_op(op)].into();
+            }
+            for operand in op.operands().filter_map(|operand| space.definition(operand)) {
+                contributes[operand].extend(&phases);
+            }
+        }
+        Ok(Self {
+            space,
+            reused,
+            elsewhere: &space.reused_reads() - reused,
+            contributes,
+            is_of_cache,
+            loops: (0..count).filter(|dim| role(*dim) == Some(DimRole::Loop)).collect(),
+            held: (0..count).map(held).collect(),
+        })
+    }
+
+    /// For each phase the positions of the ops, other than cached reads, whose results it finds kept. The last phase is asked first:
+    /// what it needs lives through the others.
+    fn kept(&self) -> BTreeMap<usize, BTreeSet<usize>> {
+        let phases = self.space.ops.iter().map(|op| self.space.phase_of_op(*op));
+        let last = phases.max().unwrap_or(0);
+        let mut living = BTreeSet::new();
+        let mut kept = BTreeMap::new();
+        for phase in (1..=last).rev() {
+            let cut = self.cut(phase, &living);
+            living.extend(&cut);
+            kept.insert(phase, cut.difference(self.reused).copied().collect());
+        }
+        kept
+    }
+
+    /// Positions of the ops whose results live on into `phase`, where those of `living` do in any case.
+    fn cut(&self, phase: usize, living: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let mut graph = Graph::default();
+        let mut nodes = BTreeMap::new();
+        for op in &self.space.ops {
+            if self.space.phase_of_op(*op) != phase {
+                continue;
+            }
+            for operand in op.operands() {
+                if self.space.reads_carried(*op, operand).is_empty() {
+                    continue;
+                }
+                if let Some(node) = self.add(operand, phase, living, &mut graph, &mut nodes) {
+                    graph.add_sink(node);
+                }
+            }
+        }
+        let is_cut = graph.cheapest_cut();
+        nodes
+            .into_iter()
+            .filter(|(_, node)| is_cut[*node])
+            .map(|(position, _)| position)
+            .collect()
+    }
+
+    /// The node of a value that comes of cached reads, with those of its operands, as far as they would be computed again in
+    /// `phase`; `None` for one that costs nothing there.
+    fn add(
+        &self,
+        value: Value<'c, 'a>,
+        phase: usize,
+        living: &BTreeSet<usize>,
+        graph: &mut Graph,
+        nodes: &mut BTreeMap<usize, Node>,
+    ) -> Option<Node> {
+        let position = self.space.definition(value)?;
+        let is_cached = |leaf: &usize| self.reused.contains(leaf);
+        let is_again = self.space.leaves(value).iter().any(is_cached);
+        if self.space.phase_of(value) >= phase || !is_again && !self.is_of_cache[position] {
+            return None;
+        }
+        if let Some(node) = nodes.get(&position) {
+            return Some(*node);
+        }
+        let is_read = self.reused.contains(&position);
+        let leaves = self.space.leaves(value);
+        let is_computed_before = leaves.is_disjoint(&self.elsewhere)
+            && self.contributes[position].iter().any(|reduction| *reduction < phase);
+        let node = graph.add(match living.contains(&position) {
+            true => Some(0),
+            false => (is_read || is_computed_before || !is_again).then(|| self.cost(value)),
+        });
+        nodes.insert(position, node);
+        if is_read || !is_again {
+            graph.add_source(node);
+        } else {
+            for operand in self.space.ops[position].operands() {
+                if let Some(operand) = self.add(operand, phase, living, graph, nodes) {
+                    graph.add_use(operand, node);
+                }
+            }
+        }
+        Some(node)
+    }
+
+    /// Bytes of a thread that keeps a value. What varies over fewer loops than what it is kept beside lives in any case.
+    fn cost(&self, value: Value<'c, 'a>) -> u64 {
+        let dims = self.space.dims_of(value);
+        if !self.loops.is_subset(&dims) {
+            return 0;
+        }
+        let bytes = types::element_bytes(value.r#type()).unwrap_or(8).unsigned_abs();
+        bytes * dims.iter().map(|dim| self.held[*dim]).product::<u64>()
+    }
 }
 
 /// Clones values from the cached reads, phase by phase.
 struct Recomputation<'s, 'c, 'a> {
     space: &'s Space<'c, 'a>,
+    /// For each phase the positions of the ops whose results it finds kept.
+    kept: BTreeMap<usize, BTreeSet<usize>>,
     /// Each op's operands as they were, which is what the analysis speaks of.
     operands: Vec<Vec<Value<'c, 'a>>>,
     place: CachePlace,
@@ -111,7 +269,8 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         let Some(position) = self.space.definition(value) else {
             return Ok(value);
         };
-        if self.space.phase_of(value) >= phase || !self.space.leaves(value).iter().any(is_cached) {
+        let is_kept = self.kept.get(&phase).is_some_and(|kept| kept.contains(&position));
+        if is_kept || self.space.phase_of(value) >= phase || !self.space.leaves(value).iter().any(is_cached) {
             return Ok(value);
         }
         if self.caches.contains_key(&position) {

@@ -15,6 +15,7 @@ mod tests;
 use std::collections::HashMap;
 
 use norma_dialects::norm::{CachePlace, Level};
+use norma_layout::coalesce::SECTOR_PAIR_BYTES;
 use norma_targets::{SM_90A, Target};
 
 use super::{
@@ -25,8 +26,10 @@ use instructions::{exchange_work, merging_work, rounds_between_warps};
 pub use measured::KERNEL_US;
 use measured::*;
 use rereads::{again, passes, passes_in_loop};
-use sectors::SectorUse;
+use sectors::{SectorUse, l2_cycles};
 use spread::{Spread, spreads};
+
+use crate::memory_cycles::{DRAM_SECTOR, beside_dram};
 
 /// The expected cost of a candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -216,14 +219,25 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     let mut partial = 0.0;
     let mut wasted = 0.0;
     let mut short = 0.0;
-    let (mut exchanged, mut exchanged_points) = (0.0, 0.0);
+    let (mut exchanged, mut exchange_ops) = (0.0, 0.0);
     let mut requested = (0.0, 0.0);
+    // Few bytes in small pieces count here as well.
+    let l2 = facts.accesses.iter().map(|access| {
+        let sectors = SectorUse::of(access, &dims);
+        let is_moved = access.contiguous().is_some() && sectors.is_moved(access.is_write);
+        access.total_bytes(&facts.dims) * sectors.l2_cycles(access.is_write, is_moved)
+    });
+    let l2 = l2.sum::<f64>() / (bytes * DRAM_SECTOR / SECTOR);
+    let l2_of_whole_runs = l2_cycles(SECTOR_PAIR_BYTES as f64, false) / (DRAM_SECTOR / SECTOR);
+    let pieces = 100.0 * (beside_dram(l2) - beside_dram(l2_of_whole_runs)).max(0.0);
     for access in facts.accesses.iter().filter(|access| streams(access)) {
         let sectors = SectorUse::of(access, &dims);
-        let (width, request) = match access.contiguous().filter(|_| sectors.is_moved()) {
+        let is_moved = sectors.is_moved(access.is_write);
+        let (width, request) = match access.contiguous().filter(|_| is_moved) {
             Some(dim) => {
                 exchanged += share(access) * EXCHANGE;
-                exchanged_points += access.total_bytes(&facts.dims) / access.bytes as f64;
+                let points = access.total_bytes(&facts.dims) / access.bytes as f64;
+                exchange_ops += points * sectors.ops_of_exchange(access.bytes);
                 (dims[dim].tile.min(access.vector), sectors.tile)
             }
             None => (width(access), sectors.request),
@@ -265,7 +279,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     let work = facts.work
         + merging_work(facts, mapping, &dims)
         + exchange_work(facts, &dims, ctas * threads as f64)
-        + exchanged_points * OPS_PER_EXCHANGE;
+        + exchange_ops;
     let issue = 1e6 * work * INSTRUCTIONS_PER_OP
         / (f64::from(WARP as u32) * ISSUE_PER_SM * sms * busy * live_lanes.max(0.01));
     let parts = mapping.extent(Level::Split) as f64;
@@ -323,6 +337,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
             ("partial sectors", percent(partial)),
             ("wasted bytes", percent(wasted)),
             ("short runs", percent(short)),
+            ("pieces of sectors", percent(pieces)),
             ("exchanges", percent(exchanged)),
             ("reading again", percent(again)),
             ("instructions", (issue - ideal).max(0.0)),
