@@ -569,8 +569,8 @@ def NormCacheInputs : RustPass<"norm-cache-inputs"> {
     %3 = arith.subf %a, %2 : f32
     ```
 
-    Were `%x` of f32 and the reduction one of squares of `%1`, any f32 that is
-    computed of it would take as many registers, and be kept in its place.
+    Were `%1` the product of two such reads, an f32 that takes the registers of
+    both, it would be kept in their place.
   }];
   let statistics = [
     Statistic<"numCached", "num-cached", "Reads of which something is kept">,
@@ -671,8 +671,9 @@ def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
   let description = [{
     A load or store is best where neighbours in memory lie in the registers of one access and then in neighbouring lanes. One
     without `vector` gets a layout of its own where its tile's does not have that: one whose registers are numbered so that
-    vectors are runs, which costs nothing, or one along memory, where the sectors of 32 bytes that a warp asks for less are
-    worth more than the conversion.
+    vectors are runs, which costs nothing, or one along memory, where the sectors of 32 bytes that a warp asks for less, or
+    that L2 writes whole and not in pieces, are worth more than the conversion. Elements that are narrowed for a store, or widened
+    behind a load, are moved while they are narrow.
 
     A conversion costs shuffles or a round trip through shared memory; an elementwise op costs the same in any layout.
 
@@ -680,7 +681,7 @@ def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
 
     **Guarantees** that no `gl.convert_layout` converts to its operand's type, from another conversion, or from a splat
     (a constant or `tensor.splat`), and that none follows an elementwise op that nothing else uses where converting the
-    op's operands would leave fewer.
+    op's operands would leave fewer, at no higher cost.
 
     **Leaves alone** every other conversion, also one that only renames a layout, and accesses by quotients of coordinates.
 

@@ -173,8 +173,15 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         .reductions
         .iter()
         .any(|reduction| (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].warps > 1));
-    let lone_cta = match (crosses_warps, is_looped) {
-        (true, false) => LONE_CTA * (rounds_between_warps(facts, &dims) as f64).powi(2) / resident_now,
+    let is_moved = |access: &Access| {
+        access.contiguous().is_some() && SectorUse::of(access, &dims).is_moved(access.is_write)
+    };
+    // Warps wait for each other where a tile goes through shared memory, too.
+    let is_exchanged = facts.accesses.iter().any(|access| streams(access) && is_moved(access));
+    let waits_for_warps = crosses_warps || is_exchanged;
+    let rounds_of_waiting = rounds_between_warps(facts, &dims) + usize::from(is_exchanged);
+    let lone_cta = match (waits_for_warps, is_looped) {
+        (true, false) => LONE_CTA * (rounds_of_waiting as f64).powi(2) / resident_now,
         (true, true) => LONE_WALKING_CTA / (resident_now * resident_now),
         (false, _) => LONE_CTA_OF_WARPS / resident_now,
     };
@@ -202,7 +209,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         SERIAL_LOADS
     };
     let waits = if reduces_what_a_step_holds { WALK } else { 1.0 };
-    let alone = if crosses_warps && !is_looped && resident == 1 {
+    let alone = if waits_for_warps && !is_looped && resident == 1 {
         ALONE
     } else {
         0.0
@@ -224,16 +231,14 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     // Few bytes in small pieces count here as well.
     let l2 = facts.accesses.iter().map(|access| {
         let sectors = SectorUse::of(access, &dims);
-        let is_moved = access.contiguous().is_some() && sectors.is_moved(access.is_write);
-        access.total_bytes(&facts.dims) * sectors.l2_cycles(access.is_write, is_moved)
+        access.total_bytes(&facts.dims) * sectors.l2_cycles(access.is_write, is_moved(access))
     });
     let l2 = l2.sum::<f64>() / (bytes * DRAM_SECTOR / SECTOR);
     let l2_of_whole_runs = l2_cycles(SECTOR_PAIR_BYTES as f64, false) / (DRAM_SECTOR / SECTOR);
     let pieces = 100.0 * (beside_dram(l2) - beside_dram(l2_of_whole_runs)).max(0.0);
     for access in facts.accesses.iter().filter(|access| streams(access)) {
         let sectors = SectorUse::of(access, &dims);
-        let is_moved = sectors.is_moved(access.is_write);
-        let (width, request) = match access.contiguous().filter(|_| is_moved) {
+        let (width, request) = match access.contiguous().filter(|_| is_moved(access)) {
             Some(dim) => {
                 exchanged += share(access) * EXCHANGE;
                 let points = access.total_bytes(&facts.dims) / access.bytes as f64;
