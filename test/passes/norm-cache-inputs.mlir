@@ -39,7 +39,28 @@ norm.kernel @centred(%x: memref<?x64xbf16>, %y: memref<?x64xf32>)
 // CHECK-NEXT: %[[E2:.*]] = math.exp %[[D2]]
 // CHECK-NEXT: %[[Y:.*]] = arith.divf %[[E2]], %[[SUM]]
 // CHECK-NEXT: norm.write %[[Y]]
-norm.kernel @softmax(%x: memref<?x64xbf16>, %y: memref<?x64xf32>)
+norm.kernel @softmax(%x: memref<?x1024xbf16>, %y: memref<?x1024xf32>)
+    space(%b = dim(%x, 0) : grid, %t = 64 : thread, %r = 16 : register) schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32), vector(16)]]>) {
+  %0 = norm.read %x[%b, %t * 16 + %r] : memref<?x1024xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce max %1 over(%t, %r) : f32
+  %3 = arith.subf %1, %2 : f32
+  %4 = math.exp %3 : f32
+  %5 = norm.reduce add %4 over(%t, %r) : f32
+  %6 = arith.divf %4, %5 : f32
+  norm.write %6, %y[%b, %t * 16 + %r] : memref<?x1024xf32>
+}
+
+// -----
+
+// Where a thread has registers to spare, what a special function computed is kept.
+// CHECK: norm.kernel @softmax_of_few(
+// CHECK: norm.cache
+// CHECK-NOT: norm.cache
+// CHECK: %[[E:.*]] = math.exp
+// CHECK: %[[SUM:.*]] = norm.reduce add %[[E]]
+// CHECK-NEXT: arith.divf %[[E]], %[[SUM]]
+norm.kernel @softmax_of_few(%x: memref<?x64xbf16>, %y: memref<?x64xf32>)
     space(%b = dim(%x, 0) : grid, %t = 64 : thread) schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
   %0 = norm.read %x[%b, %t] : memref<?x64xbf16>
   %1 = arith.extf %0 : bf16 to f32

@@ -147,7 +147,9 @@ impl std::ops::AddAssign for Conversions {
 
 /// What a conversion costs a warp, in cycles of its scheduler; nothing where it is not known to be done within a CTA.
 fn cycles<'c>(from: Type<'c>, to: Type<'c>) -> i64 {
-    let bytes = types::element_bytes(types::element(from)).unwrap_or(8).unsigned_abs();
+    let bytes = types::element_bytes(types::element(from))
+        .unwrap_or(8)
+        .unsigned_abs();
     let layouts = layout::of_tile(from).ok().zip(layout::of_tile(to).ok());
     let plan = layouts.and_then(|(from, to)| from.conversion_plan(&to, bytes).ok());
     plan.map_or(0, |plan| plan.cost(bytes) as i64)
@@ -155,10 +157,7 @@ fn cycles<'c>(from: Type<'c>, to: Type<'c>) -> i64 {
 
 /// What is added once the operands of an elementwise op that is to go are converted to the layout of `wanted`. An operand that
 /// nothing else uses goes as well: a conversion, or an elementwise op whose own operands are then converted if that is cheaper.
-fn conversions_added<'c>(
-    operands: &[Value<'c, '_>],
-    wanted: Type<'c>,
-) -> Result<Conversions, PassError<'c>> {
+fn conversions_added<'c>(operands: &[Value<'c, '_>], wanted: Type<'c>) -> Result<Conversions, PassError<'c>> {
     let mut added = Conversions::default();
     for (index, &operand) in operands.iter().enumerate() {
         if operands[..index].contains(&operand) {

@@ -3,7 +3,8 @@
 //! Matches a use, behind a reduction, of a value that comes from a read which contributes to that reduction. What lives on is
 //! what takes the fewest registers: the reads, or values computed from them for a reduction ([`cut`]). A bf16 row stays 16 bits
 //! wide from one phase to the next, and the conversion is done again; the f32 product of a bf16 row and a bf16 weight takes the
-//! registers of the two, and is kept. A read that lives on gets a `norm.cache` for each later phase, and the ops between what lives on and
+//! registers of the two, and is kept. So is what a special function computes, an exponential, as long as a thread has the registers to
+//! spare. A read that lives on gets a `norm.cache` for each later phase, and the ops between what lives on and
 //! the use are cloned, once for each phase, right before the phase's first use. All of them are pure, so the clones equal the
 //! originals.
 
@@ -13,7 +14,11 @@ use melior::{
     Error,
     ir::{Operation, OperationRef, Value, ValueLike, operation::OperationLike},
 };
-use norma_dialects::norm::{CacheOp, CachePlace, DimRole, KernelOp, ReduceOp};
+use norma_bundle::{ScalarOp, scalar_op::Accuracy};
+use norma_dialects::{
+    norm::{CacheOp, CachePlace, DimRole, KernelOp, ReduceOp},
+    op_name,
+};
 
 use crate::{
     kernel::space::{DimSet, Space},
@@ -76,6 +81,10 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(usize, usize), 
     Ok((reused.len(), count))
 }
 
+/// What a thread may keep without fewer threads fitting an SM: of 2048 threads each has 32 registers, of which kernels of this kind
+/// take 24.
+const SPARE_BYTES: u64 = 32;
+
 /// Decides what lives on from one phase to the next.
 struct Keeping<'s, 'c, 'a> {
     space: &'s Space<'c, 'a>,
@@ -126,7 +135,9 @@ impl<'s, 'c, 'a> Keeping<'s, 'c, 'a> {
             elsewhere: &space.reused_reads() - reused,
             contributes,
             is_of_cache,
-            loops: (0..count).filter(|dim| role(*dim) == Some(DimRole::Loop)).collect(),
+            loops: (0..count)
+                .filter(|dim| role(*dim) == Some(DimRole::Loop))
+                .collect(),
             held: (0..count).map(held).collect(),
         })
     }
@@ -193,10 +204,15 @@ impl<'s, 'c, 'a> Keeping<'s, 'c, 'a> {
         let is_read = self.reused.contains(&position);
         let leaves = self.space.leaves(value);
         let is_computed_before = leaves.is_disjoint(&self.elsewhere)
-            && self.contributes[position].iter().any(|reduction| *reduction < phase);
-        let node = graph.add(match living.contains(&position) {
+            && self.contributes[position]
+                .iter()
+                .any(|reduction| *reduction < phase);
+        let cost = self.cost(value);
+        let has_room = self.loops.is_empty() && cost <= SPARE_BYTES;
+        let is_kept = has_room && is_computed_before && self.is_dear(value, phase);
+        let node = graph.add(match living.contains(&position) || is_kept {
             true => Some(0),
-            false => (is_read || is_computed_before || !is_again).then(|| self.cost(value)),
+            false => (is_read || is_computed_before || !is_again).then_some(cost),
         });
         nodes.insert(position, node);
         if is_read || !is_again {
@@ -209,6 +225,25 @@ impl<'s, 'c, 'a> Keeping<'s, 'c, 'a> {
             }
         }
         Some(node)
+    }
+
+    /// Whether a value that would be computed again in `phase` takes an op for it that is more than one instruction: one that the
+    /// table of scalar ops does not hold to be rounded once.
+    fn is_dear(&self, value: Value<'c, 'a>, phase: usize) -> bool {
+        let Some(position) = self.space.definition(value) else {
+            return false;
+        };
+        let is_cached = |leaf: &usize| self.reused.contains(leaf);
+        if is_cached(&position)
+            || self.space.phase_of(value) >= phase
+            || !self.space.leaves(value).iter().any(is_cached)
+        {
+            return false;
+        }
+        let op = self.space.ops[position];
+        let is_approximate = ScalarOp::from_name(op_name(op))
+            .is_some_and(|op| !matches!(op.row().accuracy, Accuracy::Rounded));
+        is_approximate || op.operands().any(|operand| self.is_dear(operand, phase))
     }
 
     /// Bytes of a thread that keeps a value. What varies over fewer loops than what it is kept beside lives in any case.

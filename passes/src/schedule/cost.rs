@@ -177,7 +177,10 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         access.contiguous().is_some() && SectorUse::of(access, &dims).is_moved(access.is_write)
     };
     // Warps wait for each other where a tile goes through shared memory, too.
-    let is_exchanged = facts.accesses.iter().any(|access| streams(access) && is_moved(access));
+    let is_exchanged = facts
+        .accesses
+        .iter()
+        .any(|access| streams(access) && is_moved(access));
     let waits_for_warps = crosses_warps || is_exchanged;
     let rounds_of_waiting = rounds_between_warps(facts, &dims) + usize::from(is_exchanged);
     let lone_cta = match (waits_for_warps, is_looped) {

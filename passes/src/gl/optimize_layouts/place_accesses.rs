@@ -44,7 +44,11 @@ pub(super) fn run<'c>(op: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
         };
         let bytes = access.element_bytes().unwrap_or(1).unsigned_abs();
         let is_store = StoreOp::from_op(op).is_some();
-        let (from, to) = if is_store { (&held, &wanted) } else { (&wanted, &held) };
+        let (from, to) = if is_store {
+            (&held, &wanted)
+        } else {
+            (&wanted, &held)
+        };
         // Wide elements are held in the threads of the tile, in the order in which they are accessed or exchanged.
         let wide = match from.conversion_plan(to, bytes) {
             Ok(ConversionPlan::Registers(_)) => Some(wanted.clone()),
@@ -202,7 +206,8 @@ fn place_load<'c>(
 fn replace<'c>(old: OperationRef<'c, '_>, new: Value<'c, '_>, is_carried: bool) -> PassResult<'c> {
     let from: Value<'c, '_> = old.result(0)?.into();
     if is_carried {
-        let layout = layout::of_tile(new.r#type()).map_err(|error| Diagnostic::user(old.location(), error))?;
+        let layout =
+            layout::of_tile(new.r#type()).map_err(|error| Diagnostic::user(old.location(), error))?;
         for user in users(from).into_iter().filter(|user| is_carried_on(*user)) {
             let b = Builder::before(user);
             let ty = tile_type(&b, user.result(0)?.r#type(), &layout)?;

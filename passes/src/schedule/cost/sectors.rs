@@ -107,7 +107,10 @@ impl SectorUse {
             return false;
         };
         let dram = DRAM_SECTOR / SECTOR_BYTES as f64 / self.tile;
-        let (held, moved) = (l2_cycles(self.run_of_request, true), l2_cycles(self.run_of_tile, true));
+        let (held, moved) = (
+            l2_cycles(self.run_of_request, true),
+            l2_cycles(self.run_of_tile, true),
+        );
         held.max(dram) > moved.max(dram) + exchange.cycles()
     }
 
@@ -138,7 +141,12 @@ impl Exchange {
     /// That of a tile of an access, if it goes through shared memory as a whole.
     fn of(access: &Access, dims: &[Spread]) -> Option<Self> {
         let along = &dims[access.contiguous()?];
-        let used = || dims.iter().zip(&access.uses).filter(|(_, uses)| **uses).map(|(dim, _)| dim);
+        let used = || {
+            dims.iter()
+                .zip(&access.uses)
+                .filter(|(_, uses)| **uses)
+                .map(|(dim, _)| dim)
+        };
         let bytes = used().map(|dim| dim.tile).product::<u64>() * access.bytes;
         let warps = dims.iter().map(|dim| dim.warps).product::<u64>();
         (bytes <= EXCHANGED_BYTES.unsigned_abs()).then(|| Self {

@@ -269,12 +269,21 @@ fn blocks_of_a_transposed_input_are_written_in_whole_runs() {
         unreachable!("there is a candidate")
     };
     let [rows, blocks, block] = [16384, 256, 32].map(|extent| {
-        let at = facts.dims.iter().position(|dim| dim.extent == extent).unwrap_or(0);
+        let at = facts
+            .dims
+            .iter()
+            .position(|dim| dim.extent == extent)
+            .unwrap_or(0);
         Spread::of(&mapping.spread[at], extent, 0)
     });
     assert_eq!((block.registers, block.threads()), (32, 1), "{mapping}");
     assert!(rows.tile * 2 >= 128 && blocks.tile * 32 >= 64, "{mapping}");
-    let loss = |name: &str| cost.losses.iter().find(|loss| loss.0 == name).map_or(0.0, |loss| loss.1);
+    let loss = |name: &str| {
+        cost.losses
+            .iter()
+            .find(|loss| loss.0 == name)
+            .map_or(0.0, |loss| loss.1)
+    };
     assert!(loss("exchanges") > 0.0, "{cost:?}");
 }
 
