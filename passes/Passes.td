@@ -672,7 +672,7 @@ def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
     A load or store is best where neighbours in memory lie in the registers of one access and then in neighbouring lanes. One
     without `vector` gets a layout of its own where its tile's does not have that: one whose registers are numbered so that
     vectors are runs, which costs nothing, or one along memory, where the sectors of 32 bytes that a warp asks for less, or
-    that L2 writes whole and not in pieces, are worth more than the conversion. Elements that are narrowed for a store, or widened
+    the lines of 128 bytes that its writes touch, are worth more than the conversion. Elements that are narrowed for a store, or widened
     behind a load, are moved while they are narrow.
 
     A conversion costs shuffles or a round trip through shared memory; an elementwise op costs the same in any layout.

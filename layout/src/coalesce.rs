@@ -4,25 +4,23 @@
 //! An access is known by the distance in memory between neighbours along each axis, in bytes: `None` for an axis whose
 //! distance only the run knows, which is taken for more than a sector.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::error::LayoutError;
 use crate::linear::{Basis, HardwareDim, HardwareIndex, LinearLayout, unit_basis};
 
 /// The bytes that memory moves as one.
 pub const SECTOR_BYTES: i64 = 32;
-/// The bytes that a slice of L2 moves in a cycle: two sectors that are neighbours.
-pub const SECTOR_PAIR_BYTES: i64 = 2 * SECTOR_BYTES;
+/// The bytes of a line of a cache: four sectors that are neighbours, which a request takes together.
+pub const LINE_BYTES: i64 = 4 * SECTOR_BYTES;
 
 /// Sectors that an access touches, for each warp.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sectors {
     /// Of all requests of a warp together: one that several requests touch counts for each.
     pub asked: f64,
-    /// Pairs of neighbouring sectors, aligned to their size, that have one of those asked for.
-    pub pairs: f64,
-    /// Those of the pairs of which a request takes some sector in part.
-    pub pairs_in_part: f64,
+    /// Lines that those asked for are in, of each request.
+    pub lines: f64,
     /// The CTA's, each once, divided among its warps.
     pub distinct: f64,
 }
@@ -104,15 +102,13 @@ impl LinearLayout {
         let copies = self.copies(HardwareDim::Register);
         let bytes = vector as i64 * element_bytes;
         let mut all = HashSet::new();
-        let (mut asked, mut pairs, mut pairs_in_part) = (0, 0, 0);
+        let (mut asked, mut lines) = (0, 0);
         for warp in 0..self.num_warps() {
             for register in (0..self.num_registers())
                 .step_by(vector.max(1))
                 .filter(|register| register & copies == 0)
             {
-                let mut begins = HashSet::new();
-                // The bytes that the request takes of each sector.
-                let mut request = HashMap::new();
+                let mut request = HashSet::new();
                 for lane in 0..self.num_lanes() {
                     let index = HardwareIndex {
                         register,
@@ -128,29 +124,22 @@ impl LinearLayout {
                             None => apart.push(value),
                         }
                     }
-                    if !begins.insert((apart.clone(), offset)) {
-                        continue;
-                    }
-                    let end = offset.saturating_add(bytes);
-                    for sector in offset.div_euclid(SECTOR_BYTES)..=(end - 1).div_euclid(SECTOR_BYTES) {
-                        let taken = end.min((sector + 1) * SECTOR_BYTES) - offset.max(sector * SECTOR_BYTES);
-                        *request.entry((apart.clone(), sector)).or_insert(0) += taken;
-                    }
+                    let last = offset.saturating_add(bytes - 1);
+                    let sectors = offset.div_euclid(SECTOR_BYTES)..=last.div_euclid(SECTOR_BYTES);
+                    request.extend(sectors.map(|sector| (apart.clone(), sector)));
                 }
-                let pair_of = |(apart, sector): &(Vec<i64>, i64)| (apart.clone(), sector.div_euclid(2));
-                let is_part = |(_, taken): &(&(Vec<i64>, i64), &i64)| **taken < SECTOR_BYTES;
-                let in_part = request.iter().filter(is_part).map(|(sector, _)| pair_of(sector));
+                let line_of = |(apart, sector): &(Vec<i64>, i64)| {
+                    (apart.clone(), sector.div_euclid(LINE_BYTES / SECTOR_BYTES))
+                };
                 asked += request.len();
-                pairs += request.keys().map(pair_of).collect::<HashSet<_>>().len();
-                pairs_in_part += in_part.collect::<HashSet<_>>().len();
-                all.extend(request.into_keys());
+                lines += request.iter().map(line_of).collect::<HashSet<_>>().len();
+                all.extend(request);
             }
         }
         let warps = self.num_warps() as f64;
         Ok(Sectors {
             asked: asked as f64 / warps,
-            pairs: pairs as f64 / warps,
-            pairs_in_part: pairs_in_part as f64 / warps,
+            lines: lines as f64 / warps,
             distinct: all.len() as f64 / warps,
         })
     }
@@ -238,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_sectors_touch_a_pair_of_sectors_each() {
+    fn pieces_of_rows_touch_a_line_each() {
         let bases = |values: [i32; 4], axis: usize| {
             let basis = |value| if axis == 0 { vec![value, 0] } else { vec![0, value] };
             values.map(basis).to_vec()
@@ -246,16 +235,16 @@ mod tests {
         let line = |lanes: Vec<Basis>, shape: [i64; 2]| {
             LinearLayout::new([bases([1, 2, 4, 8], 1), lanes, vec![], vec![]], shape.to_vec()).unwrap()
         };
-        let pairs = |layout: LinearLayout, vector| {
+        let lines = |layout: LinearLayout, vector| {
             let sectors = layout.sectors(&[Some(1 << 10), Some(1)], vector, 1).unwrap();
-            (sectors.pairs, sectors.pairs_in_part)
+            sectors.lines
         };
         // 16 lanes have 16 bytes each: of rows that are 1 KB apart, or of one row.
         let (apart, together) = (bases([1, 2, 4, 8], 0), bases([16, 32, 64, 128], 1));
-        assert_eq!(pairs(line(apart.clone(), [16, 16]), 16), (16.0, 16.0));
-        assert_eq!(pairs(line(apart, [16, 16]), 8), (32.0, 32.0));
-        assert_eq!(pairs(line(together.clone(), [1, 256]), 16), (4.0, 0.0));
-        assert_eq!(pairs(line(together, [1, 256]), 8), (8.0, 8.0));
+        assert_eq!(lines(line(apart.clone(), [16, 16]), 16), 16.0);
+        assert_eq!(lines(line(apart, [16, 16]), 8), 32.0);
+        assert_eq!(lines(line(together.clone(), [1, 256]), 16), 2.0);
+        assert_eq!(lines(line(together, [1, 256]), 8), 4.0);
     }
 
     #[test]

@@ -203,9 +203,9 @@ gpu.module @kernels {
 
 // -----
 
-// Pieces of sectors, 16 bytes of each of 32 rows in a request, are moved into whole ones. The tile goes narrow, in the order in
+// Pieces of lines, 16 bytes of each of 32 rows in a request, are moved into whole ones. The tile goes narrow, in the order in
 // which it is exchanged, and has that order while it is wide.
-// CHECK-LABEL: gpu.func @pieces_of_sectors
+// CHECK-LABEL: gpu.func @pieces_of_lines
 // CHECK: %[[T:.*]] = "test.tile"() : () -> tensor<64x8x32xf32, #[[M_FIRST:[a-z0-9]+]]>
 // CHECK: %[[R:.*]] = gl.convert_layout %[[T]] : tensor<64x8x32xf32, #[[M_FIRST]]> -> tensor<64x8x32xf32, #[[J_FIRST:[a-z0-9]+]]>
 // CHECK: %[[N:.*]] = arith.truncf %[[R]] : tensor<64x8x32xf32, #[[J_FIRST]]> to tensor<64x8x32xf8E4M3FN, #[[J_FIRST]]>
@@ -213,7 +213,7 @@ gpu.module @kernels {
 // CHECK: gl.store %[[MOVED]]
 #m_first = #gl.linear<register = [[1, 0, 0], [0, 0, 1], [0, 0, 2], [0, 0, 4], [0, 0, 8], [0, 0, 16]], lane = [[2, 0, 0], [4, 0, 0], [8, 0, 0], [16, 0, 0], [32, 0, 0]], warp = [[0, 1, 0], [0, 2, 0], [0, 4, 0]], block = []>
 gpu.module @kernels {
-  gpu.func @pieces_of_sectors(%y: memref<64x8192xf8E4M3FN>) kernel attributes {gl.num_warps = 8 : i64,
+  gpu.func @pieces_of_lines(%y: memref<64x8192xf8E4M3FN>) kernel attributes {gl.num_warps = 8 : i64,
       gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
     %t = "test.tile"() : () -> tensor<64x8x32xf32, #m_first>
     %0 = arith.truncf %t : tensor<64x8x32xf32, #m_first> to tensor<64x8x32xf8E4M3FN, #m_first>

@@ -15,7 +15,7 @@ mod tests;
 use std::collections::HashMap;
 
 use norma_dialects::norm::{CachePlace, Level};
-use norma_layout::coalesce::SECTOR_PAIR_BYTES;
+use norma_layout::coalesce::LINE_BYTES;
 use norma_targets::{SM_90A, Target};
 
 use super::{
@@ -237,7 +237,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         access.total_bytes(&facts.dims) * sectors.l2_cycles(access.is_write, is_moved(access))
     });
     let l2 = l2.sum::<f64>() / (bytes * DRAM_SECTOR / SECTOR);
-    let l2_of_whole_runs = l2_cycles(SECTOR_PAIR_BYTES as f64, false) / (DRAM_SECTOR / SECTOR);
+    let l2_of_whole_runs = l2_cycles(LINE_BYTES as f64) / (DRAM_SECTOR / SECTOR);
     let pieces = 100.0 * (beside_dram(l2) - beside_dram(l2_of_whole_runs)).max(0.0);
     for access in facts.accesses.iter().filter(|access| streams(access)) {
         let sectors = SectorUse::of(access, &dims);
@@ -345,7 +345,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
             ("partial sectors", percent(partial)),
             ("wasted bytes", percent(wasted)),
             ("short runs", percent(short)),
-            ("pieces of sectors", percent(pieces)),
+            ("pieces of lines", percent(pieces)),
             ("exchanges", percent(exchanged)),
             ("reading again", percent(again)),
             ("instructions", (issue - ideal).max(0.0)),

@@ -16,7 +16,7 @@ use norma_targets::ACCESS_BYTES;
 
 use crate::{
     gl::access::Access,
-    memory_cycles::{DRAM_SECTOR, EXCHANGED_BYTES, L1_SECTOR, REQUEST, l2_writes},
+    memory_cycles::{DRAM_SECTOR, EXCHANGED_BYTES, L1_SECTOR, L2_LINE, REQUEST},
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -83,7 +83,7 @@ fn suitable(access: &Access<'_, '_>, held: &LinearLayout, is_store: bool) -> Opt
         let requests = (layout.num_registers() as i64 / vector) as f64;
         let moved = match is_store {
             // L1 keeps nothing of what is stored, so each request goes on to L2.
-            true => l2_writes(sectors.pairs, sectors.pairs_in_part),
+            true => sectors.lines * L2_LINE,
             false => sectors.asked * L1_SECTOR,
         };
         Some(moved.max(sectors.distinct * DRAM_SECTOR) + requests * REQUEST)

@@ -1,13 +1,13 @@
 //! How accesses use sectors of memory, and how long the runs are that they take.
 
 use norma_layout::{
-    coalesce::{SECTOR_BYTES, SECTOR_PAIR_BYTES},
+    coalesce::{LINE_BYTES, SECTOR_BYTES},
     conversion::{BARRIERS_COST, WAVEFRONT_COST},
     shared::{WAVEFRONT_BYTES, WORD_BYTES},
 };
 
 use super::{super::facts::Access, measured::*, spread::Spread};
-use crate::memory_cycles::{DRAM_SECTOR, EXCHANGED_BYTES, l2_writes};
+use crate::memory_cycles::{DRAM_SECTOR, EXCHANGED_BYTES, L2_LINE};
 
 /// How an access uses sectors.
 pub(super) struct SectorUse {
@@ -107,10 +107,7 @@ impl SectorUse {
             return false;
         };
         let dram = DRAM_SECTOR / SECTOR_BYTES as f64 / self.tile;
-        let (held, moved) = (
-            l2_cycles(self.run_of_request, true),
-            l2_cycles(self.run_of_tile, true),
-        );
+        let (held, moved) = (l2_cycles(self.run_of_request), l2_cycles(self.run_of_tile));
         held.max(dram) > moved.max(dram) + exchange.cycles()
     }
 
@@ -123,18 +120,15 @@ impl SectorUse {
     /// Cycles of an SM that L2 takes to serve a byte of an access, which goes to it as L1 leaves it.
     pub(super) fn l2_cycles(&self, is_write: bool, is_moved: bool) -> f64 {
         match is_write && !is_moved {
-            true => l2_cycles(self.run_of_request, true),
-            false => l2_cycles(self.run_of_tile, is_write),
+            true => l2_cycles(self.run_of_request),
+            false => l2_cycles(self.run_of_tile),
         }
     }
 }
 
 /// Cycles that L2 takes to serve a byte of runs of so many bytes.
-pub(super) fn l2_cycles(run: f64, is_write: bool) -> f64 {
-    let pairs = (run / SECTOR_PAIR_BYTES as f64).ceil();
-    let is_whole = run % SECTOR_BYTES as f64 == 0.0;
-    let in_part = if is_write && !is_whole { 1.0 } else { 0.0 };
-    l2_writes(pairs, in_part) / run
+pub(super) fn l2_cycles(run: f64) -> f64 {
+    (run / LINE_BYTES as f64).ceil() * L2_LINE / run
 }
 
 impl Exchange {

@@ -289,7 +289,7 @@ fn blocks_of_a_transposed_input_are_written_in_whole_runs() {
 
 /// What L2 takes for pieces, as a share of the time of a copy, where a CTA has all rows of so many blocks in 128 threads.
 #[test]
-fn pieces_of_sectors_take_as_long_as_measured() {
+fn pieces_of_lines_take_as_long_as_measured() {
     let facts = quantise_transposed(16384, 256);
     let expected = |registers: i64| {
         let rows = vec![
@@ -308,7 +308,7 @@ fn pieces_of_sectors_take_as_long_as_measured() {
         // Each SM issues its share.
         cycles.sum::<f64>() / f64::from(SM_90A.part.sms) / 1.755e3
     };
-    let is_near = |value: f64, measured: f64| (value / measured - 1.0).abs() < 0.05;
+    let is_near = |value: f64, measured: f64| (value / measured - 1.0).abs() < 0.06;
     assert!(is_near(expected(1), 216.7), "{}", expected(1));
     assert!(is_near(expected(2), 175.7), "{}", expected(2));
 }
