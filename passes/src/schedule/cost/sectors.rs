@@ -126,9 +126,15 @@ impl SectorUse {
     }
 }
 
-/// Cycles that L2 takes to serve a byte of runs of so many bytes.
+/// Cycles that L2 takes to serve a byte of runs of so many bytes: by halves of a line, but a piece of a half as long as a line.
 pub(super) fn l2_cycles(run: f64) -> f64 {
-    (run / LINE_BYTES as f64).ceil() * L2_LINE / run
+    let half = LINE_BYTES as f64 / 2.0;
+    let lines = if run < half {
+        1.0
+    } else {
+        (run / half).ceil() / 2.0
+    };
+    lines * L2_LINE / run
 }
 
 impl Exchange {
