@@ -666,8 +666,9 @@ def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
   let description = [{
     A load or store is best where neighbours in memory lie in the registers of one access and then in neighbouring lanes. One
     without `vector` gets a layout of its own where its tile's does not have that: one whose registers are numbered so that
-    vectors are runs, which costs nothing, or one along memory, where the sectors of 32 bytes that a warp asks for less are
-    worth more than the conversion.
+    vectors are runs, which costs nothing, or one along memory, where the sectors of 32 bytes that a warp asks for less, or
+    the lines of 128 bytes that its writes touch, are worth more than the conversion. Elements that are narrowed for a store, or widened
+    behind a load, are moved while they are narrow.
 
     A conversion costs shuffles or a round trip through shared memory; an elementwise op costs the same in any layout.
 
@@ -675,7 +676,7 @@ def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
 
     **Guarantees** that no `gl.convert_layout` converts to its operand's type, from another conversion, or from a splat
     (a constant or `tensor.splat`), and that none follows an elementwise op that nothing else uses where converting the
-    op's operands would leave fewer.
+    op's operands would leave fewer, at no higher cost.
 
     **Leaves alone** every other conversion, also one that only renames a layout, and accesses by quotients of coordinates.
 

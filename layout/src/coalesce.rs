@@ -11,12 +11,16 @@ use crate::linear::{Basis, HardwareDim, HardwareIndex, LinearLayout, unit_basis}
 
 /// The bytes that memory moves as one.
 pub const SECTOR_BYTES: i64 = 32;
+/// The bytes of a line of a cache: four sectors that are neighbours, which a request takes together.
+pub const LINE_BYTES: i64 = 4 * SECTOR_BYTES;
 
 /// Sectors that an access touches, for each warp.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sectors {
     /// Of all requests of a warp together: one that several requests touch counts for each.
     pub asked: f64,
+    /// Lines that those asked for are in, of each request.
+    pub lines: f64,
     /// The CTA's, each once, divided among its warps.
     pub distinct: f64,
 }
@@ -98,7 +102,7 @@ impl LinearLayout {
         let copies = self.copies(HardwareDim::Register);
         let bytes = vector as i64 * element_bytes;
         let mut all = HashSet::new();
-        let mut asked = 0;
+        let (mut asked, mut lines) = (0, 0);
         for warp in 0..self.num_warps() {
             for register in (0..self.num_registers())
                 .step_by(vector.max(1))
@@ -124,13 +128,18 @@ impl LinearLayout {
                     let sectors = offset.div_euclid(SECTOR_BYTES)..=last.div_euclid(SECTOR_BYTES);
                     request.extend(sectors.map(|sector| (apart.clone(), sector)));
                 }
+                let line_of = |(apart, sector): &(Vec<i64>, i64)| {
+                    (apart.clone(), sector.div_euclid(LINE_BYTES / SECTOR_BYTES))
+                };
                 asked += request.len();
+                lines += request.iter().map(line_of).collect::<HashSet<_>>().len();
                 all.extend(request);
             }
         }
         let warps = self.num_warps() as f64;
         Ok(Sectors {
             asked: asked as f64 / warps,
+            lines: lines as f64 / warps,
             distinct: all.len() as f64 / warps,
         })
     }
@@ -204,14 +213,38 @@ mod tests {
     fn rows_of_a_transposed_tile_waste_most_of_each_sector() {
         // 32 elements of bf16 of a lane, 2 KB of a warp: 64 sectors.
         let (along_n, along_m) = ([None, Some(2)], [Some(2), None]);
-        let sectors = |asked: f64, distinct: f64| Ok(Sectors { asked, distinct });
-        assert_eq!(rows().sectors(&along_n, 8, 2), sectors(64.0, 64.0));
+        let sectors = |layout: LinearLayout, strides, vector| {
+            let sectors = layout.sectors(strides, vector, 2).unwrap();
+            (sectors.asked, sectors.distinct)
+        };
+        assert_eq!(sectors(rows(), &along_n, 8), (64.0, 64.0));
         // Each of 32 requests of one element touches 8 columns, in each 4 rows; 4 warps share what they touch.
-        assert_eq!(rows().sectors(&along_m, 1, 2), sectors(32.0 * 8.0, 64.0));
+        assert_eq!(sectors(rows(), &along_m, 1), (32.0 * 8.0, 64.0));
         let moved = rows().along_memory(&along_m, 8).unwrap();
-        assert_eq!(moved.sectors(&along_m, 8, 2), sectors(64.0, 64.0));
+        assert_eq!(sectors(moved.clone(), &along_m, 8), (64.0, 64.0));
         assert_eq!(moved.contiguous_elements(&[0]), 8);
         assert_eq!(moved.num_registers(), 32);
+    }
+
+    #[test]
+    fn pieces_of_rows_touch_a_line_each() {
+        let bases = |values: [i32; 4], axis: usize| {
+            let basis = |value| if axis == 0 { vec![value, 0] } else { vec![0, value] };
+            values.map(basis).to_vec()
+        };
+        let line = |lanes: Vec<Basis>, shape: [i64; 2]| {
+            LinearLayout::new([bases([1, 2, 4, 8], 1), lanes, vec![], vec![]], shape.to_vec()).unwrap()
+        };
+        let lines = |layout: LinearLayout, vector| {
+            let sectors = layout.sectors(&[Some(1 << 10), Some(1)], vector, 1).unwrap();
+            sectors.lines
+        };
+        // 16 lanes have 16 bytes each: of rows that are 1 KB apart, or of one row.
+        let (apart, together) = (bases([1, 2, 4, 8], 0), bases([16, 32, 64, 128], 1));
+        assert_eq!(lines(line(apart.clone(), [16, 16]), 16), 16.0);
+        assert_eq!(lines(line(apart, [16, 16]), 8), 32.0);
+        assert_eq!(lines(line(together.clone(), [1, 256]), 16), 2.0);
+        assert_eq!(lines(line(together, [1, 256]), 8), 4.0);
     }
 
     #[test]

@@ -80,9 +80,9 @@ const SHUFFLE_COST: usize = 2;
 /// A select of 32 bits.
 const SELECT_COST: usize = 1;
 /// A wavefront of shared memory.
-const WAVEFRONT_COST: usize = 1;
+pub const WAVEFRONT_COST: usize = 1;
 /// The two barriers of an exchange through memory, one before it is written and one before it is read, while which no warp has work.
-const BARRIERS_COST: usize = 40;
+pub const BARRIERS_COST: usize = 40;
 
 impl LinearLayout {
     /// How best to convert a tile of elements of so many bytes from this layout to `to`.

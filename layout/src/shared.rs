@@ -20,11 +20,11 @@ use crate::linear::{Basis, HardwareIndex, LinearLayout, check_order, log2_of};
 /// Banks of shared memory.
 pub(crate) const BANKS: u64 = 32;
 /// Bytes of a bank's word.
-pub(crate) const WORD_BYTES: u64 = 4;
+pub const WORD_BYTES: u64 = 4;
 /// log2 of the most elements of a buffer: far more than any shared memory, and offsets still fit an `i32` basis.
 const MAX_TILE_BITS: usize = 30;
 /// Bytes that a wavefront serves at most.
-pub(crate) const WAVEFRONT_BYTES: u64 = BANKS * WORD_BYTES;
+pub const WAVEFRONT_BYTES: u64 = BANKS * WORD_BYTES;
 
 /// An XOR permutation of groups along the fastest axis; all three are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

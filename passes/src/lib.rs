@@ -9,6 +9,7 @@ pub mod schedule;
 
 mod convert;
 mod gl;
+mod memory_cycles;
 mod norm;
 mod nvvm;
 

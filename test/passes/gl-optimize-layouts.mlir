@@ -113,17 +113,17 @@ gpu.module @kernels {
 
 // The registers of a store are renumbered into vectors, where elements are wide: before the op that narrows them.
 // CHECK-LABEL: gpu.func @store_along_other_registers
-// CHECK: %[[T:.*]] = "test.tile"() : () -> tensor<64x16xf32, #[[M_FIRST:[a-z0-9]+]]>
-// CHECK: %[[R:.*]] = gl.convert_layout %[[T]] : tensor<64x16xf32, #[[M_FIRST]]> -> tensor<64x16xf32, #[[J_FIRST:[a-z0-9]+]]>
-// CHECK: %[[N:.*]] = arith.truncf %[[R]] : tensor<64x16xf32, #[[J_FIRST]]> to tensor<64x16xf16, #[[J_FIRST]]>
-// CHECK: gl.store %[[N]], {{.*}} tensor<64x16xf16, #[[J_FIRST]]>
-#m_first = #gl.linear<register = [[1, 0], [0, 1], [0, 2], [0, 4], [0, 8]], lane = [[2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], warp = [], block = []>
+// CHECK: %[[T:.*]] = "test.tile"() : () -> tensor<64x8xf32, #[[M_FIRST:[a-z0-9]+]]>
+// CHECK: %[[R:.*]] = gl.convert_layout %[[T]] : tensor<64x8xf32, #[[M_FIRST]]> -> tensor<64x8xf32, #[[J_FIRST:[a-z0-9]+]]>
+// CHECK: %[[N:.*]] = arith.truncf %[[R]] : tensor<64x8xf32, #[[J_FIRST]]> to tensor<64x8xf16, #[[J_FIRST]]>
+// CHECK: gl.store %[[N]], {{.*}} tensor<64x8xf16, #[[J_FIRST]]>
+#m_first = #gl.linear<register = [[32, 0], [0, 1], [0, 2], [0, 4]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [], block = []>
 gpu.module @kernels {
-  gpu.func @store_along_other_registers(%y: memref<64x16xf16>) kernel attributes {gl.num_warps = 1 : i64,
+  gpu.func @store_along_other_registers(%y: memref<64x8xf16>) kernel attributes {gl.num_warps = 1 : i64,
       gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
-    %t = "test.tile"() : () -> tensor<64x16xf32, #m_first>
-    %0 = arith.truncf %t : tensor<64x16xf32, #m_first> to tensor<64x16xf16, #m_first>
-    gl.store %0, %y at affine_map<(m, j) -> (m, j)>() : tensor<64x16xf16, #m_first>, memref<64x16xf16>
+    %t = "test.tile"() : () -> tensor<64x8xf32, #m_first>
+    %0 = arith.truncf %t : tensor<64x8xf32, #m_first> to tensor<64x8xf16, #m_first>
+    gl.store %0, %y at affine_map<(m, j) -> (m, j)>() : tensor<64x8xf16, #m_first>, memref<64x8xf16>
     gpu.return
   }
 }
@@ -203,17 +203,55 @@ gpu.module @kernels {
 
 // -----
 
-// Too little is saved here: half a sector in each of two requests of a lane; and where neighbours are far apart in either layout.
+// Pieces of lines, 16 bytes of each of 32 rows in a request, are moved into whole ones. The tile goes narrow, in the order in
+// which it is exchanged, and has that order while it is wide.
+// CHECK-LABEL: gpu.func @pieces_of_lines
+// CHECK: %[[T:.*]] = "test.tile"() : () -> tensor<64x8x32xf32, #[[M_FIRST:[a-z0-9]+]]>
+// CHECK: %[[R:.*]] = gl.convert_layout %[[T]] : tensor<64x8x32xf32, #[[M_FIRST]]> -> tensor<64x8x32xf32, #[[J_FIRST:[a-z0-9]+]]>
+// CHECK: %[[N:.*]] = arith.truncf %[[R]] : tensor<64x8x32xf32, #[[J_FIRST]]> to tensor<64x8x32xf8E4M3FN, #[[J_FIRST]]>
+// CHECK: %[[MOVED:.*]] = gl.convert_layout %[[N]] : tensor<64x8x32xf8E4M3FN, #[[J_FIRST]]> -> tensor<64x8x32xf8E4M3FN, #[[RUNS:[a-z0-9]+]]>
+// CHECK: gl.store %[[MOVED]]
+#m_first = #gl.linear<register = [[1, 0, 0], [0, 0, 1], [0, 0, 2], [0, 0, 4], [0, 0, 8], [0, 0, 16]], lane = [[2, 0, 0], [4, 0, 0], [8, 0, 0], [16, 0, 0], [32, 0, 0]], warp = [[0, 1, 0], [0, 2, 0], [0, 4, 0]], block = []>
+gpu.module @kernels {
+  gpu.func @pieces_of_lines(%y: memref<64x8192xf8E4M3FN>) kernel attributes {gl.num_warps = 8 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %t = "test.tile"() : () -> tensor<64x8x32xf32, #m_first>
+    %0 = arith.truncf %t : tensor<64x8x32xf32, #m_first> to tensor<64x8x32xf8E4M3FN, #m_first>
+    gl.store %0, %y at affine_map<(m, q, j) -> (m, q * 32 + j)>() : tensor<64x8x32xf8E4M3FN, #m_first>, memref<64x8192xf8E4M3FN>
+    gpu.return
+  }
+}
+
+// -----
+
+// Two conversions, of which one only renumbers registers, are not made one that moves wider elements.
+// CHECK-LABEL: gpu.func @moved_while_narrow
+// CHECK: gl.convert_layout
+// CHECK-NEXT: arith.truncf
+// CHECK-NEXT: gl.convert_layout {{.*}}xf8E4M3FN
+#columns = #gl.linear<register = [[4], [8], [1], [2]], lane = [[16], [32], [64], [128], [256]], warp = [[512]], block = []>
+#renumbered = #gl.linear<register = [[1], [2], [4], [8]], lane = [[16], [32], [64], [128], [256]], warp = [[512]], block = []>
+#across = #gl.linear<register = [[1], [2], [4], [8]], lane = [[512], [32], [64], [128], [256]], warp = [[16]], block = []>
+gpu.module @kernels {
+  gpu.func @moved_while_narrow(%a: tensor<1024xf32, #columns>) {
+    %0 = gl.convert_layout %a : tensor<1024xf32, #columns> -> tensor<1024xf32, #renumbered>
+    %1 = arith.truncf %0 : tensor<1024xf32, #renumbered> to tensor<1024xf8E4M3FN, #renumbered>
+    %2 = gl.convert_layout %1 : tensor<1024xf8E4M3FN, #renumbered> -> tensor<1024xf8E4M3FN, #across>
+    "test.use"(%2) : (tensor<1024xf8E4M3FN, #across>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Nothing is saved where neighbours are far apart in either layout.
 // CHECK-LABEL: gpu.func @left_alone
 // CHECK-NOT: gl.convert_layout
-#halves = #gl.linear<register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [], block = []>
 #rows = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
 gpu.module @kernels {
-  gpu.func @left_alone(%y: memref<32x4096xf8E4M3FN>, %z: memref<32x128xf32>)
-      kernel attributes {gl.num_warps = 1 : i64,
-      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16, 16]>} {
-    %t, %s = "test.tiles"() : () -> (tensor<32x32xf8E4M3FN, #halves>, tensor<32xf32, #rows>)
-    gl.store %t, %y at affine_map<(m, j) -> (m, j)>() : tensor<32x32xf8E4M3FN, #halves>, memref<32x4096xf8E4M3FN>
+  gpu.func @left_alone(%z: memref<32x128xf32>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %s = "test.tile"() : () -> tensor<32xf32, #rows>
     gl.store %s, %z at affine_map<(m) -> (m, 7)>() : tensor<32xf32, #rows>, memref<32x128xf32>
     gpu.return
   }

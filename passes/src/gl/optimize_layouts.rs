@@ -6,13 +6,14 @@
 //! A conversion costs shuffles or a round trip through shared memory, and an elementwise op costs the same in every
 //! layout, so each rewrite here leaves fewer conversions than it found: one to the same type goes, one of a conversion
 //! takes that one's source, one of a splat makes the splat in the layout wanted, and one of an elementwise op moves to
-//! its operands where fewer are left in the end. Greedy, one conversion at a time, until nothing changes; that ends,
+//! its operands where fewer are left in the end and they cost no more, as they do where elements are wider before the op than
+//! behind it. Greedy, one conversion at a time, until nothing changes; that ends,
 //! because a conversion is only ever removed or moved towards the start of the program.
 
 use melior::ir::{
     Attribute, AttributeLike, OperationRef, Type, TypeLike, Value, ValueLike, operation::OperationLike,
 };
-use norma_dialects::{gl::ConvertLayoutOp, op_name};
+use norma_dialects::{gl::ConvertLayoutOp, layout, op_name};
 
 use crate::{
     mlir::{
@@ -70,7 +71,11 @@ fn simplify<'c>(convert: ConvertLayoutOp<'c, '_>) -> Result<bool, PassError<'c>>
         b.value(ConvertLayoutOp::NAME, &[inner.source()?], wanted)
     } else if let Some(op) = elementwise(source) {
         let operands = op.operands().collect::<Vec<_>>();
-        if uses(source) > 1 || conversions_added(&operands, types::encoding(wanted))? >= 1 {
+        if uses(source) > 1 {
+            return Ok(false);
+        }
+        let added = conversions_added(&operands, wanted)?;
+        if added.count >= 1 || added.cycles > cycles(source.r#type(), wanted) {
             return Ok(false);
         }
         hoist(&b, op, &operands, wanted)?
@@ -125,31 +130,73 @@ fn splat_as<'c>(elements: Attribute<'c>, ty: Type<'c>) -> Option<Attribute<'c>> 
     }
 }
 
-/// How many conversions more there are, or less if negative, once the operands of an elementwise op that is to go are
-/// converted to `layout`. An operand that nothing else uses goes as well: a conversion, or an elementwise op whose own
-/// operands are then converted if that is cheaper.
-fn conversions_added<'c>(
-    operands: &[Value<'c, '_>],
-    layout: Option<Attribute<'c>>,
-) -> Result<i64, PassError<'c>> {
-    let mut added = 0;
+/// Conversions that there are more, or less where negative.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Conversions {
+    count: i64,
+    /// What they cost a warp, in cycles of its scheduler.
+    cycles: i64,
+}
+
+impl std::ops::AddAssign for Conversions {
+    fn add_assign(&mut self, other: Self) {
+        self.count += other.count;
+        self.cycles += other.cycles;
+    }
+}
+
+/// What a conversion costs a warp, in cycles of its scheduler; nothing where it is not known to be done within a CTA.
+fn cycles<'c>(from: Type<'c>, to: Type<'c>) -> i64 {
+    let bytes = types::element_bytes(types::element(from))
+        .unwrap_or(8)
+        .unsigned_abs();
+    let layouts = layout::of_tile(from).ok().zip(layout::of_tile(to).ok());
+    let plan = layouts.and_then(|(from, to)| from.conversion_plan(&to, bytes).ok());
+    plan.map_or(0, |plan| plan.cost(bytes) as i64)
+}
+
+/// What is added once the operands of an elementwise op that is to go are converted to the layout of `wanted`. An operand that
+/// nothing else uses goes as well: a conversion, or an elementwise op whose own operands are then converted if that is cheaper.
+fn conversions_added<'c>(operands: &[Value<'c, '_>], wanted: Type<'c>) -> Result<Conversions, PassError<'c>> {
+    let mut added = Conversions::default();
     for (index, &operand) in operands.iter().enumerate() {
         if operands[..index].contains(&operand) {
             continue;
         }
         let goes = uses(operand) == operands.iter().filter(|other| **other == operand).count();
+        let converted = |from: Type<'c>| match like(from, wanted) {
+            Some(to) if to == from => Conversions::default(),
+            to => Conversions {
+                count: 1,
+                cycles: to.map_or(0, |to| cycles(from, to)),
+            },
+        };
         added += if let Some(inner) = conversion_of(operand) {
-            let returns = types::encoding(inner.source()?.r#type()) == layout;
-            i64::from(!returns) - i64::from(goes)
+            let source = inner.source()?.r#type();
+            let mut change = converted(source);
+            if goes {
+                change += Conversions {
+                    count: -1,
+                    cycles: -cycles(source, operand.r#type()),
+                };
+            }
+            change
         } else if is_splat(operand)? {
-            0
+            Conversions::default()
         } else if let Some(op) = elementwise(operand).filter(|_| goes) {
-            conversions_added(&op.operands().collect::<Vec<_>>(), layout)?.min(1)
+            let further = conversions_added(&op.operands().collect::<Vec<_>>(), wanted)?;
+            further.min(converted(operand.r#type()))
         } else {
-            1
+            converted(operand.r#type())
         };
     }
     Ok(added)
+}
+
+/// The type of a tile with the elements of `ty` and the layout of `wanted`.
+fn like<'c>(ty: Type<'c>, wanted: Type<'c>) -> Option<Type<'c>> {
+    let shape = types::shape(wanted).unwrap_or_default();
+    types::tensor(&shape, types::element(ty), types::encoding(wanted))
 }
 
 fn is_splat(value: Value<'_, '_>) -> Result<bool, melior::Error> {
@@ -173,12 +220,8 @@ fn hoist<'c: 'a, 'a>(
             converted.push(converted[same]);
             continue;
         }
-        let ty = types::tensor(
-            &types::shape(wanted).unwrap_or_default(),
-            types::element(operand.r#type()),
-            types::encoding(wanted),
-        )
-        .ok_or_else(|| Diagnostic::internal(op.location(), "the layout does not fit an operand"))?;
+        let ty = like(operand.r#type(), wanted)
+            .ok_or_else(|| Diagnostic::internal(op.location(), "the layout does not fit an operand"))?;
         converted.push(match free_conversion(b, operand, ty)? {
             Some(free) => free,
             None => {

@@ -59,30 +59,40 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
         .filter(|lead| lead.contiguous() == Some(first))
         .map_or(1, |lead| lead.vector);
     // Shorter vectors leave registers for a reduction beside them, which then needs no other thread.
-    let is_beside = |dim: usize| {
-        let dim = (dim != first).then(|| &facts.dims[dim]);
-        dim.is_some_and(|dim| {
-            dim.usage == Use::Reduced && dim.is_known && dim.extent <= ELEMENTS_PER_THREAD && dim.extent > 1
-        })
+    let is_beside = |dim: &usize| {
+        let is_other = *dim != first;
+        let dim = &facts.dims[*dim];
+        let is_held = dim.is_known && dim.extent <= ELEMENTS_PER_THREAD && dim.extent > 1;
+        is_other && is_held && dim.usage == Use::Reduced
     };
-    let shortest = match (0..facts.dims.len()).any(is_beside) {
-        true => 1,
-        false => widest,
-    };
+    let held = (0..facts.dims.len()).filter(is_beside).collect::<Vec<_>>();
+    let shortest = if held.is_empty() { widest } else { 1 };
     for vector in powers(shortest, widest) {
-        along_vectors(facts, target, first, vector, &mut all);
+        along_vectors(facts, target, first, vector, None, &mut all);
+        for held in &held {
+            along_vectors(facts, target, first, vector, Some(*held), &mut all);
+        }
     }
     all.extend(aligned(facts, target, first));
     all
 }
 
-/// The candidates with vectors of `vector` points along the dim `first`.
-fn along_vectors(facts: &Facts, target: &Target, first: usize, vector: u64, all: &mut Vec<Mapping>) {
+/// The candidates with vectors of `vector` points along the dim `first`, and those whose threads hold all of `held` beside a second
+/// dim that has other threads.
+fn along_vectors(
+    facts: &Facts,
+    target: &Target,
+    first: usize,
+    vector: u64,
+    held: Option<usize>,
+    all: &mut Vec<Mapping>,
+) {
     // Of equals the last dim, whose points are nearest in memory.
     let others = (0..facts.dims.len())
         .rev()
-        .filter(|dim| *dim != first && facts.dims[*dim].extent > 1);
-    let seconds = others.map(Some).chain([None]).collect::<Vec<_>>();
+        .filter(|dim| *dim != first && Some(*dim) != held && facts.dims[*dim].extent > 1);
+    let alone = held.is_none().then_some(None);
+    let seconds = others.map(Some).chain(alone).collect::<Vec<_>>();
     let warp = WARP_SIZE as u64;
     let accesses = |dim: usize| facts.dims[dim].extent.div_ceil(vector);
     let most_lanes = accesses(first).next_power_of_two().min(warp);
@@ -104,13 +114,18 @@ fn along_vectors(facts: &Facts, target: &Target, first: usize, vector: u64, all:
                     lanes: warp / lanes,
                     ..Extent::ONE
                 };
-                for beside in beside(facts, first, others, &seconds, lanes == most_lanes) {
+                let besides = beside(facts, first, others, &seconds, lanes == most_lanes);
+                let is_free = |beside: &Beside| beside.run_on.is_none_or(|(dim, _)| Some(dim) != held);
+                for beside in besides.into_iter().filter(is_free) {
                     for registers in registers_along(&facts.dims[first], along) {
                         for beside_registers in
                             second_registers(facts, first, beside.walked, beside.is_needed)
                         {
                             let mut tile = vec![Extent::ONE; facts.dims.len()];
                             tile[first] = Extent { registers, ..along };
+                            if let Some(held) = held {
+                                tile[held].registers = facts.dims[held].extent.next_power_of_two();
+                            }
                             if let Some((dim, lanes)) = beside.run_on {
                                 tile[dim].lanes = lanes;
                             }

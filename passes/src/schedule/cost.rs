@@ -15,6 +15,7 @@ mod tests;
 use std::collections::HashMap;
 
 use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
+use norma_layout::coalesce::LINE_BYTES;
 use norma_targets::{SM_90A, Target};
 
 use super::{
@@ -26,8 +27,10 @@ use instructions::{exchange_work, merging_work, rounds_between_warps};
 pub use measured::KERNEL_US;
 use measured::*;
 use rereads::{again, passes, passes_in_loop};
-use sectors::SectorUse;
+use sectors::{SectorUse, l2_cycles};
 use spread::{Spread, spreads};
+
+use crate::memory_cycles::{DRAM_SECTOR, beside_dram};
 
 /// The expected cost of a candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,9 +192,19 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         .reductions
         .iter()
         .any(|reduction| (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].warps > 1));
-    let lone_cta = match (crosses_warps, is_looped) {
+    let is_moved = |access: &Access| {
+        access.contiguous().is_some() && SectorUse::of(access, &dims).is_moved(access.is_write)
+    };
+    // Warps wait for each other where a tile goes through shared memory, too.
+    let is_exchanged = facts
+        .accesses
+        .iter()
+        .any(|access| streams(access) && is_moved(access));
+    let waits_for_warps = crosses_warps || is_exchanged;
+    let rounds_of_waiting = rounds_between_warps(facts, &dims) + usize::from(is_exchanged);
+    let lone_cta = match (waits_for_warps, is_looped) {
         (true, true) if ring.is_some() => LONE_RING_CTA / (resident_now * resident_now),
-        (true, false) => LONE_CTA * (rounds_between_warps(facts, &dims) as f64).powi(2) / resident_now,
+        (true, false) => LONE_CTA * (rounds_of_waiting as f64).powi(2) / resident_now,
         (true, true) => LONE_WALKING_CTA / (resident_now * resident_now),
         (false, _) => LONE_CTA_OF_WARPS / resident_now,
     };
@@ -223,7 +236,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     } else {
         1.0
     };
-    let alone = if crosses_warps && !is_looped && resident == 1 {
+    let alone = if waits_for_warps && !is_looped && resident == 1 {
         ALONE
     } else {
         0.0
@@ -240,14 +253,23 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     let mut partial = 0.0;
     let mut wasted = 0.0;
     let mut short = 0.0;
-    let (mut exchanged, mut exchanged_points) = (0.0, 0.0);
+    let (mut exchanged, mut exchange_ops) = (0.0, 0.0);
     let mut requested = (0.0, 0.0);
+    // Few bytes in small pieces count here as well.
+    let l2 = facts.accesses.iter().map(|access| {
+        let sectors = SectorUse::of(access, &dims);
+        access.total_bytes(&facts.dims) * sectors.l2_cycles(access.is_write, is_moved(access))
+    });
+    let l2 = l2.sum::<f64>() / (bytes * DRAM_SECTOR / SECTOR);
+    let l2_of_whole_runs = l2_cycles(LINE_BYTES as f64) / (DRAM_SECTOR / SECTOR);
+    let pieces = 100.0 * (beside_dram(l2) - beside_dram(l2_of_whole_runs)).max(0.0);
     for access in facts.accesses.iter().filter(|access| streams(access)) {
         let sectors = SectorUse::of(access, &dims);
-        let (width, request) = match access.contiguous().filter(|_| sectors.is_moved()) {
+        let (width, request) = match access.contiguous().filter(|_| is_moved(access)) {
             Some(dim) => {
                 exchanged += share(access) * EXCHANGE;
-                exchanged_points += access.total_bytes(&facts.dims) / access.bytes as f64;
+                let points = access.total_bytes(&facts.dims) / access.bytes as f64;
+                exchange_ops += points * sectors.ops_of_exchange(access.bytes);
                 (dims[dim].tile.min(access.vector), sectors.tile)
             }
             None => (width(access), sectors.request),
@@ -289,7 +311,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     let work = facts.work
         + merging_work(facts, mapping, &dims)
         + exchange_work(facts, &dims, ctas * threads as f64)
-        + exchanged_points * OPS_PER_EXCHANGE;
+        + exchange_ops;
     let issue = 1e6 * work * INSTRUCTIONS_PER_OP
         / (f64::from(WARP as u32) * ISSUE_PER_SM * sms * busy * live_lanes.max(0.01));
     let parts = mapping.extent(Level::Split) as f64;
@@ -356,6 +378,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
             ("partial sectors", percent(partial)),
             ("wasted bytes", percent(wasted)),
             ("short runs", percent(short)),
+            ("pieces of lines", percent(pieces)),
             ("exchanges", percent(exchanged)),
             ("reading again", percent(again)),
             ("instructions", (issue - ideal).max(0.0)),

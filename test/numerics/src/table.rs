@@ -633,6 +633,7 @@ fn rearranged(cases: &mut Vec<Case>) {
         None,
         Some("[[grid, warp(2), lane(32), vector(2)], [grid, register(2)], [register(32)]]"),
         Some("[[grid, warp(2), lane(32)], [grid], [register(32)]]"),
+        Some("[[grid, lane(32), vector(2)], [grid, warp(4)], [register(32)]]"),
         Some("[[grid, lane(8)], [grid, warp(2)], [register(8), lane(4)]]"),
     ];
     for (is_transposed, spreads) in [(false, &plain_spreads[..]), (true, &transposed_spreads[..])] {

@@ -3,7 +3,8 @@
 //! Two layouts are tried beside the tile's. The first has the same elements in the same threads, with registers numbered so
 //! that vectors are runs of them: that costs nothing where elements fill a register each, so the renumbering is put where they
 //! are wide, behind what widens a load and before what narrows a store. The second lies along memory, and its conversion moves
-//! data between threads: it is taken where it saves more than it costs, by the sectors that a warp asks for.
+//! data between threads: it is taken where it saves more than it costs, by the sectors that a warp asks for. What goes through
+//! shared memory is moved while it is narrow, in vectors that are renumbered while it is wide.
 
 use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
@@ -15,6 +16,7 @@ use norma_targets::ACCESS_BYTES;
 
 use crate::{
     gl::access::Access,
+    memory_cycles::{DRAM_SECTOR, EXCHANGED_BYTES, L1_SECTOR, L2_LINE, REQUEST},
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -24,20 +26,6 @@ use crate::{
         walk,
     },
 };
-
-// In cycles of an SM of an H200 of which DRAM, L2 and L1 serve all sectors. The slowest of them decides.
-/// A sector of DRAM: 4300 GB/s for 132 SMs at 1.755 GHz.
-const DRAM_SECTOR: f64 = 1.7;
-/// A sector of L2, which is taken to serve twice as many. Not measured.
-const L2_SECTOR: f64 = 0.85;
-/// A sector of L1, which serves 128 bytes a cycle.
-const L1_SECTOR: f64 = 0.25;
-/// What each further request for the same bytes costs: 3.6% of a copy's time for four times as many, see docs/schedule.md.
-const REQUEST: f64 = 1.0;
-
-/// The most bytes of a tile that goes through shared memory: what a CTA has on every target without asking for more, and
-/// what leaves room for other CTAs on an SM.
-const EXCHANGED_BYTES: i64 = 48 << 10;
 
 /// Gives every load and store in `op` that has no vector yet the layout that suits it; says how many another one than before.
 pub(super) fn run<'c>(op: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
@@ -54,10 +42,23 @@ pub(super) fn run<'c>(op: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
         let Some(wanted) = suitable(&access, &held, StoreOp::from_op(op).is_some()) else {
             continue;
         };
-        let is_renumbered = held.register_map_to(&wanted).ok().flatten().is_some();
-        match StoreOp::from_op(op) {
-            Some(_) => place_store(op, access.tile, &wanted, is_renumbered)?,
-            None => place_load(op, &wanted, is_renumbered)?,
+        let bytes = access.element_bytes().unwrap_or(1).unsigned_abs();
+        let is_store = StoreOp::from_op(op).is_some();
+        let (from, to) = if is_store {
+            (&held, &wanted)
+        } else {
+            (&wanted, &held)
+        };
+        // Wide elements are held in the threads of the tile, in the order in which they are accessed or exchanged.
+        let wide = match from.conversion_plan(to, bytes) {
+            Ok(ConversionPlan::Registers(_)) => Some(wanted.clone()),
+            Ok(ConversionPlan::Memory(exchange)) if is_store => Some(exchange.stored),
+            Ok(ConversionPlan::Memory(exchange)) => Some(exchange.loaded),
+            Ok(ConversionPlan::Warp(_)) | Err(_) => None,
+        };
+        match is_store {
+            true => place_store(op, access.tile, &wanted, wide.as_ref())?,
+            false => place_load(op, &wanted, wide.as_ref())?,
         }
         placed += 1;
     }
@@ -82,7 +83,7 @@ fn suitable(access: &Access<'_, '_>, held: &LinearLayout, is_store: bool) -> Opt
         let requests = (layout.num_registers() as i64 / vector) as f64;
         let moved = match is_store {
             // L1 keeps nothing of what is stored, so each request goes on to L2.
-            true => sectors.asked * L2_SECTOR,
+            true => sectors.lines * L2_LINE,
             false => sectors.asked * L1_SECTOR,
         };
         Some(moved.max(sectors.distinct * DRAM_SECTOR) + requests * REQUEST)
@@ -138,69 +139,87 @@ fn tile_type<'c>(
         .ok_or_else(|| Diagnostic::internal(b.location(), "the layout does not fit the tile"))
 }
 
-/// Stores in layout `wanted`.
+/// Stores in layout `wanted`, what is narrowed for it in layout `narrowed`.
 fn place_store<'c>(
     op: OperationRef<'c, '_>,
     tile: Value<'c, '_>,
     wanted: &LinearLayout,
-    is_renumbered: bool,
+    narrowed: Option<&LinearLayout>,
 ) -> PassResult<'c> {
     let b = Builder::before(op);
-    let narrowing = definition(tile).filter(|made| is_renumbered && uses(tile) == 1 && is_narrowing(*made));
-    let converted = match narrowing {
-        Some(narrowing) => {
+    let narrowing = definition(tile).filter(|made| uses(tile) == 1 && is_narrowing(*made));
+    let held = match narrowing.zip(narrowed) {
+        Some((narrowing, layout)) => {
             let wide = narrowing.operand(0)?;
-            let renumbered = b.value(
-                ConvertLayoutOp::NAME,
-                &[wide],
-                tile_type(&b, wide.r#type(), wanted)?,
-            );
-            let result = tile_type(&b, tile.r#type(), wanted)?;
+            let renumbered = in_layout(&b, wide, layout)?;
+            let result = tile_type(&b, tile.r#type(), layout)?;
             b.rebuild(narrowing, &[renumbered], &[result]).result(0)?.into()
         }
-        None => b.value(
-            ConvertLayoutOp::NAME,
-            &[tile],
-            tile_type(&b, tile.r#type(), wanted)?,
-        ),
+        None => tile,
     };
+    let converted = in_layout(&b, held, wanted)?;
     let operands = op.operands().enumerate();
     let operands = operands.map(|(index, operand)| if index == 0 { converted } else { operand });
     b.rebuild(op, &operands.collect::<Vec<_>>(), &[]);
     b.erase(op);
-    if let Some(narrowing) = narrowing {
-        b.erase(narrowing);
+    if narrowed.is_some() {
+        narrowing.into_iter().for_each(|narrowing| b.erase(narrowing));
     }
     Ok(())
 }
 
-/// Loads in layout `wanted`.
-fn place_load<'c>(op: OperationRef<'c, '_>, wanted: &LinearLayout, is_renumbered: bool) -> PassResult<'c> {
+/// `tile` in `layout`.
+fn in_layout<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    tile: Value<'c, 'a>,
+    layout: &LinearLayout,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    if layout::of_tile(tile.r#type()).as_ref() == Ok(layout) {
+        return Ok(tile);
+    }
+    Ok(b.value(
+        ConvertLayoutOp::NAME,
+        &[tile],
+        tile_type(b, tile.r#type(), layout)?,
+    ))
+}
+
+/// Loads in layout `wanted`, what widens it in layout `widened`.
+fn place_load<'c>(
+    op: OperationRef<'c, '_>,
+    wanted: &LinearLayout,
+    widened: Option<&LinearLayout>,
+) -> PassResult<'c> {
     let b = Builder::before(op);
     let ty = tile_type(&b, op.result(0)?.r#type(), wanted)?;
     let load = b.rebuild(op, &op.operands().collect::<Vec<_>>(), &[ty]);
-    replace(op, load, is_renumbered)
+    let loaded = load.result(0)?.into();
+    let carried = match widened {
+        Some(layout) => in_layout(&Builder::after(load), loaded, layout)?,
+        None => loaded,
+    };
+    replace(op, carried, widened.is_some())
 }
 
-/// Replaces `old` by `new`, whose result is the same tile in another layout. What widens the tile is done in that layout
-/// too, if `is_renumbered`, and what it makes is converted.
-fn replace<'c>(old: OperationRef<'c, '_>, new: OperationRef<'c, '_>, is_renumbered: bool) -> PassResult<'c> {
-    let (from, to) = (old.result(0)?.into(), Value::from(new.result(0)?));
-    if is_renumbered {
+/// Replaces the tile that `old` makes by `new`, the same in another layout. What widens the tile is done in that layout too, if
+/// `is_carried`, and what it makes is converted.
+fn replace<'c>(old: OperationRef<'c, '_>, new: Value<'c, '_>, is_carried: bool) -> PassResult<'c> {
+    let from: Value<'c, '_> = old.result(0)?.into();
+    if is_carried {
+        let layout =
+            layout::of_tile(new.r#type()).map_err(|error| Diagnostic::user(old.location(), error))?;
         for user in users(from).into_iter().filter(|user| is_carried_on(*user)) {
             let b = Builder::before(user);
-            let wanted =
-                layout::of_tile(to.r#type()).map_err(|error| Diagnostic::user(old.location(), error))?;
-            let ty = tile_type(&b, user.result(0)?.r#type(), &wanted)?;
-            replace(user, b.rebuild(user, &[to], &[ty]), is_renumbered)?;
+            let ty = tile_type(&b, user.result(0)?.r#type(), &layout)?;
+            replace(user, b.rebuild(user, &[new], &[ty]).result(0)?.into(), is_carried)?;
         }
     }
-    let b = Builder::after(new);
     if uses(from) > 0 {
-        let converted = b.value(ConvertLayoutOp::NAME, &[to], from.r#type());
+        let b = Builder::before(old);
+        let converted = b.value(ConvertLayoutOp::NAME, &[new], from.r#type());
         b.replace_all_uses(from, converted);
     }
-    b.erase(old);
+    Builder::before(old).erase(old);
     Ok(())
 }
 

@@ -132,8 +132,9 @@ pub const INSTRUCTIONS_PER_OP: f64 = 1.2;
 /// Ops that combine two partial results of merged reductions: two exponentials, or the weights of two means, and selects.
 pub const OPS_PER_MERGE: f64 = 24.0;
 
-/// Ops that move one element through shared memory, out of one thread and into another. Not measured alone: a transposed
-/// quantisation that moves its result so reaches 882 GB/s, one whose threads hold whole blocks 2387.
+/// Ops that move a vector of elements, or an element where both sides have no more of it together, through shared memory, out of one
+/// thread and into another. Not measured alone: a transposed quantisation that moved its result by an earlier exchange reached 882
+/// GB/s, one whose threads hold whole blocks 2387.
 pub const OPS_PER_EXCHANGE: f64 = 6.0;
 /// Ops of one step of a reduction within a warp, a shuffle and its combination; and of what follows it between warps, a store, a
 /// barrier, a load, and the shuffles of the warps' results. Cross-entropy over 32768 columns takes 96 instructions of a thread

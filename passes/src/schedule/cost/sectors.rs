@@ -1,6 +1,13 @@
 //! How accesses use sectors of memory, and how long the runs are that they take.
 
+use norma_layout::{
+    coalesce::{LINE_BYTES, SECTOR_BYTES},
+    conversion::{BARRIERS_COST, WAVEFRONT_COST},
+    shared::{WAVEFRONT_BYTES, WORD_BYTES},
+};
+
 use super::{super::facts::Access, measured::*, spread::Spread};
+use crate::memory_cycles::{DRAM_SECTOR, EXCHANGED_BYTES, L2_LINE};
 
 /// How an access uses sectors.
 pub(super) struct SectorUse {
@@ -12,6 +19,18 @@ pub(super) struct SectorUse {
     pub(super) run: f64,
     /// Bytes of neighbours that one request of a warp takes.
     pub(super) run_of_request: f64,
+    /// Bytes of neighbours that a CTA holds at a time.
+    run_of_tile: f64,
+    /// How the tile would be moved, where it is of a size that can be.
+    exchange: Option<Exchange>,
+}
+
+/// A tile that goes through shared memory.
+struct Exchange {
+    /// Bytes of neighbours that both sides hold in registers of a thread.
+    vector: f64,
+    /// Bytes of the tile for each warp.
+    bytes_of_warp: f64,
 }
 
 impl SectorUse {
@@ -34,7 +53,12 @@ impl SectorUse {
                 along.tile.min(along.extent)
             };
             if let Some(points) = request {
-                of_request = points * if stride == 1 { along.run() } else { 1 } * along.lanes;
+                // What lanes hold goes on in neighbouring ones; a thread alone takes one access at a time.
+                let run = match along.lanes {
+                    1 => along.run().min((ACCESS as u64 / access.bytes).max(1)),
+                    _ => along.run(),
+                };
+                of_request = points * if stride == 1 { run } else { 1 } * along.lanes;
                 request = (of_request >= points * along.extent).then_some(points * along.extent);
                 of_request = of_request.min(points * along.extent);
             }
@@ -60,6 +84,8 @@ impl SectorUse {
             request: share(of_request),
             tile: share(of_tile),
             run_of_request: (of_request * access.bytes) as f64,
+            run_of_tile: (of_tile * access.bytes) as f64,
+            exchange: Exchange::of(access, dims),
             run: if is_run_on {
                 RUN
             } else if dims.iter().any(|dim| dim.is_looped) {
@@ -71,8 +97,67 @@ impl SectorUse {
     }
 
     /// Whether a tile is better moved between threads than accessed so, as `gl-optimize-layouts` finds: L2 would serve each sector
-    /// more than twice.
-    pub(super) fn is_moved(&self) -> bool {
-        self.request < 0.5 * self.tile
+    /// more than twice, or take longer for pieces of what is written than memory and the exchange together.
+    pub(super) fn is_moved(&self, is_write: bool) -> bool {
+        self.request < 0.5 * self.tile || (is_write && self.is_in_pieces())
+    }
+
+    fn is_in_pieces(&self) -> bool {
+        let Some(exchange) = &self.exchange else {
+            return false;
+        };
+        let dram = DRAM_SECTOR / SECTOR_BYTES as f64 / self.tile;
+        let (held, moved) = (l2_cycles(self.run_of_request), l2_cycles(self.run_of_tile));
+        held.max(dram) > moved.max(dram) + exchange.cycles()
+    }
+
+    /// Ops of a thread for each element that is moved.
+    pub(super) fn ops_of_exchange(&self, element_bytes: u64) -> f64 {
+        let vector = self.exchange.as_ref().map_or(1.0, |exchange| exchange.vector);
+        OPS_PER_EXCHANGE * (element_bytes as f64 / vector).min(1.0)
+    }
+
+    /// Cycles of an SM that L2 takes to serve a byte of an access, which goes to it as L1 leaves it.
+    pub(super) fn l2_cycles(&self, is_write: bool, is_moved: bool) -> f64 {
+        match is_write && !is_moved {
+            true => l2_cycles(self.run_of_request),
+            false => l2_cycles(self.run_of_tile),
+        }
+    }
+}
+
+/// Cycles that L2 takes to serve a byte of runs of so many bytes: by halves of a line, but a piece of a half as long as a line.
+pub(super) fn l2_cycles(run: f64) -> f64 {
+    let half = LINE_BYTES as f64 / 2.0;
+    let lines = if run < half {
+        1.0
+    } else {
+        (run / half).ceil() / 2.0
+    };
+    lines * L2_LINE / run
+}
+
+impl Exchange {
+    /// That of a tile of an access, if it goes through shared memory as a whole.
+    fn of(access: &Access, dims: &[Spread]) -> Option<Self> {
+        let along = &dims[access.contiguous()?];
+        let used = || {
+            dims.iter()
+                .zip(&access.uses)
+                .filter(|(_, uses)| **uses)
+                .map(|(dim, _)| dim)
+        };
+        let bytes = used().map(|dim| dim.tile).product::<u64>() * access.bytes;
+        let warps = dims.iter().map(|dim| dim.warps).product::<u64>();
+        (bytes <= EXCHANGED_BYTES.unsigned_abs()).then(|| Self {
+            vector: ((along.run() * access.bytes) as f64).min(ACCESS),
+            bytes_of_warp: bytes as f64 / warps as f64,
+        })
+    }
+
+    /// Cycles of an SM for each byte, as a layout's plan has them: each is written to shared memory and read again.
+    fn cycles(&self) -> f64 {
+        let wavefront = WAVEFRONT_BYTES as f64 * (self.vector / WORD_BYTES as f64).min(1.0);
+        2.0 * WAVEFRONT_COST as f64 / wavefront + BARRIERS_COST as f64 / self.bytes_of_warp
     }
 }

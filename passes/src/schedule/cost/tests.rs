@@ -231,6 +231,88 @@ fn a_tile_holds_whole_sectors_along_the_dim_of_each_access() {
     }
 }
 
+/// Blocks of 32 columns scaled to 8-bit floats, of an input that is stored column by column.
+fn quantise_transposed(rows: u64, blocks: u64) -> Facts {
+    let (m, n) = (rows as i64, 32 * blocks as i64);
+    Facts {
+        dims: vec![
+            dim(rows, Use::Kept, false),
+            dim(blocks, Use::Kept, false),
+            dim(32, Use::Reduced, true),
+        ],
+        accesses: vec![
+            Access {
+                contributes: true,
+                is_reused: true,
+                needed_by: vec![need(Some(0), &[]), need(None, &[0])],
+                ..access(0, false, 2, &[1, 32 * m, m], 8)
+            },
+            access(1, true, 4, &[n / 32, 1, 0], 4),
+            access(2, true, 1, &[n, 32, 1], 16),
+        ],
+        reductions: vec![Reduction {
+            over: vec![false, false, true],
+            keeps: vec![true, true, false],
+            bytes: 4,
+            waits_for: BTreeSet::new(),
+            follows: None,
+        }],
+        buffers: 3,
+        work: (5 * m * n) as f64,
+    }
+}
+
+#[test]
+fn blocks_of_a_transposed_input_are_written_in_whole_runs() {
+    let facts = quantise_transposed(16384, 256);
+    let Some((mapping, cost)) = best(&facts) else {
+        unreachable!("there is a candidate")
+    };
+    let [rows, blocks, block] = [16384, 256, 32].map(|extent| {
+        let at = facts
+            .dims
+            .iter()
+            .position(|dim| dim.extent == extent)
+            .unwrap_or(0);
+        Spread::of(&mapping.spread[at], extent, 0)
+    });
+    assert_eq!((block.registers, block.threads()), (32, 1), "{mapping}");
+    assert!(rows.tile * 2 >= 128 && blocks.tile * 32 >= 64, "{mapping}");
+    let loss = |name: &str| {
+        cost.losses
+            .iter()
+            .find(|loss| loss.0 == name)
+            .map_or(0.0, |loss| loss.1)
+    };
+    assert!(loss("exchanges") > 0.0, "{cost:?}");
+}
+
+/// What L2 takes for pieces, as a share of the time of a copy, where a CTA has all rows of so many blocks in 128 threads.
+#[test]
+fn pieces_of_lines_take_as_long_as_measured() {
+    let facts = quantise_transposed(16384, 256);
+    let expected = |registers: i64| {
+        let rows = vec![
+            Factor::rest(Level::Grid),
+            Factor::new(Level::Warp, 4),
+            Factor::new(Level::Lane, 32),
+            Factor::new(Level::Vector, 2),
+        ];
+        let blocks = vec![Factor::rest(Level::Grid), Factor::new(Level::Register, registers)];
+        let block = vec![Factor::new(Level::Register, 32)];
+        let dims = spreads(&facts, &Mapping::new(vec![rows, blocks, block]));
+        let cycles = facts.accesses.iter().map(|access| {
+            let sectors = SectorUse::of(access, &dims);
+            access.total_bytes(&facts.dims) * sectors.l2_cycles(access.is_write, false)
+        });
+        // Each SM issues its share.
+        cycles.sum::<f64>() / f64::from(SM_90A.part.sms) / 1.755e3
+    };
+    let is_near = |value: f64, measured: f64| (value / measured - 1.0).abs() < 0.06;
+    assert!(is_near(expected(1), 216.7), "{}", expected(1));
+    assert!(is_near(expected(2), 175.7), "{}", expected(2));
+}
+
 #[test]
 fn runs_go_on_along_the_dim_behind() {
     let strides = [8192, 32, 1];
