@@ -1,11 +1,17 @@
 //! The choices of the cost model, held to what was measured.
 
+mod terms;
+
 use std::collections::BTreeSet;
 
+use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::{SM_90A, TARGETS};
 
-use super::{super::candidates::candidates, *};
-use crate::schedule::facts::{Dim, Need};
+use super::{super::candidates::candidates, measured::RUN, rereads::passes, sectors::SectorUse, spread::Spread, *};
+use crate::schedule::{
+    facts::{Access, Dim, Need, Reduction, Use},
+    mapping::Factor,
+};
 
 fn dim(extent: u64, usage: Use, is_revisited: bool) -> Dim {
     Dim {

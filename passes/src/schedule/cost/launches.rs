@@ -1,0 +1,43 @@
+//! Terms of CTAs and kernels as a whole: how they fill the SMs, and what starting them takes.
+
+use super::{super::facts::Reduction, candidate::Candidate, measured::*};
+
+/// Waves: SMs that run dry while others start anew, in per cent of a copy's time.
+pub(super) fn waves(candidate: &Candidate<'_>) -> f64 {
+    let waves = candidate.waves();
+    WAVES * (waves - 1.0).clamp(0.0, 1.0) / waves
+}
+
+/// CTA launches: launching a CTA, spread over its threads, and the rate at which CTAs can be launched, in per cent of a
+/// copy's time.
+pub(super) fn cta_launches(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let cta_bytes = mapped.read / mapped.ctas();
+    LAUNCH / mapped.threads() as f64
+        + 100.0 * (1.0 - cta_bytes / LAUNCH_BYTES).max(0.0) * candidate.waves().min(1.0)
+}
+
+/// Idle SMs: fewer CTAs than SMs, in per cent of a copy's time.
+pub(super) fn idle_sms(candidate: &Candidate<'_>) -> f64 {
+    100.0 * (1.0 / candidate.busy() - 1.0)
+}
+
+/// A second kernel, which combines what the parts of a split leave, in microseconds, and the partial results that are written
+/// and read again, in per cent of a copy's time.
+pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
+    let mapped = &candidate.mapped;
+    let parts = mapped.parts();
+    if parts <= 1.0 {
+        return (0.0, 0.0);
+    }
+    let result_bytes = |reduction: &Reduction| {
+        let kept = (0..mapped.dims.len()).filter(|dim| reduction.keeps[*dim]);
+        let results = kept.map(|dim| mapped.dims[dim].extent as f64).product::<f64>();
+        results * reduction.bytes as f64
+    };
+    let scratch = mapped.facts.reductions.iter().map(result_bytes).sum::<f64>();
+    (
+        KERNEL_US + END_OF_PART_US * (mapped.warps_of_row() as f64).log2(),
+        100.0 * 2.0 * parts * scratch / mapped.bytes,
+    )
+}
