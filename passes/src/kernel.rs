@@ -2,6 +2,7 @@
 
 pub mod homomorphism;
 pub mod nests;
+pub mod positions;
 pub mod scalar_ops;
 pub mod signature;
 pub mod space;

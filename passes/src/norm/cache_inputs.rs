@@ -14,7 +14,7 @@ use melior::{
 use norma_dialects::norm::{CacheOp, CachePlace, KernelOp};
 
 use crate::{
-    kernel::space::Space,
+    kernel::{positions::Positions, space::Space},
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -55,7 +55,8 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
         space,
         place: CachePlace::Register,
         operands: space.ops.iter().map(|op| op.operands().collect()).collect(),
-        caches: reused.iter().map(|read| (*read, BTreeMap::new())).collect(),
+        cached: reused.iter().copied().collect(),
+        caches: HashMap::new(),
         clones: HashMap::new(),
         cloned: BTreeSet::new(),
     };
@@ -72,6 +73,8 @@ struct Recomputation<'s, 'c, 'a> {
     /// Each op's operands as they were, which is what the analysis speaks of.
     operands: Vec<Vec<Value<'c, 'a>>>,
     place: CachePlace,
+    /// Positions of the reused reads.
+    cached: Positions,
     /// The cache of each reused read, by the read's position, in each phase that asked for it. A phase's cache is made
     /// from that of the phase before: were it the same, clones of two phases would be equal, and merging them would
     /// carry what they compute from one to the other.
@@ -90,7 +93,7 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         let operands = self.operands[position].clone();
         let mut renewed = operands.clone();
         for (operand, renewed) in operands.iter().zip(&mut renewed) {
-            if !self.space.reads_carried(user, *operand).is_empty() {
+            if self.space.carries_reads(user, *operand) {
                 *renewed = self.again(*operand, phase, user)?;
             }
         }
@@ -107,25 +110,52 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         phase: usize,
         user: OperationRef<'c, 'a>,
     ) -> Result<Value<'c, 'a>, Error> {
-        let is_cached = |leaf: &usize| self.caches.contains_key(leaf);
-        let Some(position) = self.space.definition(value) else {
-            return Ok(value);
-        };
-        if self.space.phase_of(value) >= phase || !self.space.leaves(value).iter().any(is_cached) {
-            return Ok(value);
+        let mut needed = Positions::default();
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            if let Some(position) = self.comes_again(value, phase)
+                && !needed.contains(position)
+                && !self.clones.contains_key(&(key(value), phase))
+            {
+                needed.insert(position);
+                if !self.cached.contains(position) {
+                    open.extend(&self.operands[position]);
+                }
+            }
         }
-        if self.caches.contains_key(&position) {
-            return self.cache(position, phase);
+        for position in needed.iter() {
+            if self.cached.contains(position) {
+                let cache = self.cache(position, phase)?;
+                let read = key(self.space.ops[position].result(0)?.into());
+                self.clones.insert((read, phase), cache);
+            } else {
+                self.clone_before(user, position, phase)?;
+            }
         }
-        if let Some(clone) = self.clones.get(&(key(value), phase)) {
-            return Ok(*clone);
-        }
-        let operands = self.operands[position]
-            .clone()
-            .into_iter()
-            .map(|operand| self.again(operand, phase, user))
-            .collect::<Result<Vec<_>, _>>()?;
+        Ok(self.in_phase(value, phase))
+    }
+
+    /// The position of the op that makes `value`, where that has to be computed again in `phase`: it can be had in an earlier phase,
+    /// and depends on a reused read.
+    fn comes_again(&self, value: Value<'c, 'a>, phase: usize) -> Option<usize> {
+        let position = self.space.definition(value)?;
+        let is_carried = self.space.phase_of(value) < phase
+            && self.space.leaves(value).shared(&self.cached).next().is_some();
+        is_carried.then_some(position)
+    }
+
+    /// What stands for `value` in `phase`, once that is there.
+    fn in_phase(&self, value: Value<'c, 'a>, phase: usize) -> Value<'c, 'a> {
+        self.clones.get(&(key(value), phase)).copied().unwrap_or(value)
+    }
+
+    /// Clones the op at `position`, whose operands are there, for a phase.
+    fn clone_before(&mut self, user: OperationRef<'c, 'a>, position: usize, phase: usize) -> Result<(), Error> {
         let original = self.space.ops[position];
+        let operands = self.operands[position].iter();
+        let operands = operands
+            .map(|operand| self.in_phase(*operand, phase))
+            .collect::<Vec<_>>();
         let builder = Builder::before(user);
         let clone = builder.insert(Operation::clone(&original));
         builder.set_operands(clone, &operands);
@@ -134,7 +164,7 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
             let result = key(original.result(index)?.into());
             self.clones.insert((result, phase), clone.result(index)?.into());
         }
-        Ok(self.clones.get(&(key(value), phase)).copied().unwrap_or(value))
+        Ok(())
     }
 
     /// The cached value of the read at `position` in `phase`.

@@ -136,7 +136,7 @@ impl<'s, 'c: 'a, 'a> Merge<'s, 'c, 'a> {
     }
 
     fn waits(&self, value: Value<'c, 'a>) -> bool {
-        self.space.waits_for(value).contains(&self.group.lead)
+        self.space.waits_for(value).contains(self.group.lead)
     }
 
     /// Moves what the followers' terms need, and what does not wait for the first reduction, before it.
