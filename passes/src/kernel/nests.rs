@@ -15,7 +15,7 @@
 //! Two reductions that cross, each over a loop that the other keeps, thus become two nests. What needs the results of both at
 //! each point of the two loops has no nest: one of the loops would have to go around the other and within it.
 
-use std::{collections::HashMap, rc::Rc};
+use std::{cell::Cell, collections::HashMap, rc::Rc};
 
 use melior::ir::operation::OperationLike;
 use norma_dialects::norm::{DimRole, ReduceOp, WriteOp};
@@ -45,18 +45,39 @@ pub struct Nest {
     pub body: Vec<Item>,
 }
 
-/// The nests of a kernel; for one without loops, its ops as they are. `None` where loops would have to go around each other.
-pub fn of(space: &Space<'_, '_>) -> Option<Vec<Item>> {
+/// Why a kernel has no nests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Loops would have to go around each other.
+    Crossing,
+    /// The nests would hold more ops than they may, as what each needs is computed in it again.
+    TooMany,
+}
+
+/// The nests of a kernel; for one without loops, its ops as they are.
+///
+/// # Errors
+///
+/// Loops would have to go around each other.
+pub fn of(space: &Space<'_, '_>) -> Result<Vec<Item>, Refused> {
     let is_loop = |dim: usize| {
         let roles = space.roles.as_ref();
         roles.is_some_and(|roles| roles.get(dim) == Some(&DimRole::Loop))
     };
-    over(space, &is_loop)
+    over(space, &is_loop, usize::MAX)
 }
 
-/// The nests of a kernel some of whose dims are loops.
-pub fn over(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool) -> Option<Vec<Item>> {
-    let facts = Facts::of(space, is_loop);
+/// The nests of a kernel some of whose dims are loops, if they hold at most `most` ops together.
+///
+/// # Errors
+///
+/// See [`Refused`].
+pub fn over(
+    space: &Space<'_, '_>,
+    is_loop: &dyn Fn(usize) -> bool,
+    most: usize,
+) -> Result<Vec<Item>, Refused> {
+    let facts = Facts::of(space, is_loop, most);
     let roots = (0..space.ops.len())
         .filter(|position| facts.is_root[*position])
         .collect();
@@ -89,10 +110,12 @@ struct Facts {
     operands: Vec<Vec<usize>>,
     /// Positions of the roots that it needs without another root in between.
     roots: Vec<Rc<Positions>>,
+    /// How many more ops the nests may hold.
+    left: Cell<usize>,
 }
 
 impl Facts {
-    fn of(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool) -> Self {
+    fn of(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool, most: usize) -> Self {
         let is_loop = |dim: &usize| is_loop(*dim);
         let mut facts = Self {
             is_root: Vec::new(),
@@ -100,6 +123,7 @@ impl Facts {
             reduced: Vec::new(),
             operands: Vec::new(),
             roots: Vec::new(),
+            left: Cell::new(most),
         };
         for op in &space.ops {
             let mut dims = DimSet::new();
@@ -148,12 +172,7 @@ impl Facts {
     }
 
     /// What `roots` need that is neither a root nor `available`, as far as all of it `may` be computed here.
-    fn others_of(
-        &self,
-        roots: &[usize],
-        available: &Positions,
-        may: impl Fn(usize) -> bool,
-    ) -> Positions {
+    fn others_of(&self, roots: &[usize], available: &Positions, may: impl Fn(usize) -> bool) -> Positions {
         let (mut seen, mut others) = (Positions::default(), Positions::default());
         let mut open = Vec::new();
         for root in roots {
@@ -178,7 +197,7 @@ impl Facts {
         open: &DimSet,
         mut remaining: Vec<usize>,
         mut available: Positions,
-    ) -> Option<Vec<Item>> {
+    ) -> Result<Vec<Item>, Refused> {
         let mut items = Vec::new();
         while !remaining.is_empty() {
             let (direct, rest): (Vec<_>, Vec<_>) = remaining
@@ -187,18 +206,19 @@ impl Facts {
             if !direct.is_empty() {
                 let mut ops = self.others_of(&direct, &available, |_| true);
                 ops.join(&direct.into_iter().collect());
-                items.extend(ops.iter().map(Item::Op));
+                self.add(&mut items, &ops)?;
                 // A reduction's result is there only when its loops have ended.
                 available.join(&ops.iter().filter(|op| self.reduced[*op].is_empty()).collect());
                 remaining = rest;
                 continue;
             }
-            let (dim, group) = self.nest(open, &remaining, &available)?;
+            let nest = self.nest(open, &remaining, &available);
+            let (dim, group) = nest.ok_or(Refused::Crossing)?;
             // What does not vary over the loops inside is computed once for all of their steps.
             let hoisted = self.others_of(&group, &available, |op| {
                 self.domain[op].is_subset(open) && self.is_ready(op, &available)
             });
-            items.extend(hoisted.iter().map(Item::Op));
+            self.add(&mut items, &hoisted)?;
             available.join(&hoisted);
             let mut inside = open.clone();
             inside.insert(dim);
@@ -217,7 +237,17 @@ impl Facts {
             let left = remaining.into_iter().filter(|root| !group.contains(*root));
             remaining = self.with_needs(left.collect(), &available);
         }
-        Some(items)
+        Ok(items)
+    }
+
+    /// Adds ops to a scope.
+    fn add(&self, items: &mut Vec<Item>, ops: &Positions) -> Result<(), Refused> {
+        for op in ops.iter() {
+            let left = self.left.get().checked_sub(1).ok_or(Refused::TooMany)?;
+            self.left.set(left);
+            items.push(Item::Op(op));
+        }
+        Ok(())
     }
 
     /// Roots, and the roots that they need and that are not there: also those that a loop has computed for itself alone.
@@ -287,7 +317,10 @@ impl Facts {
         // For each root of the group that varies over the loop, how many need it within the loop.
         let mut uses = HashMap::<usize, usize>::new();
         for root in remaining {
-            for needed in self.roots_of(*root, available).filter(|needed| group.contains(*needed)) {
+            for needed in self
+                .roots_of(*root, available)
+                .filter(|needed| group.contains(*needed))
+            {
                 if self.kept(needed, open).contains(&dim) {
                     *uses.entry(needed).or_default() += usize::from(group.contains(*root));
                 }
@@ -335,7 +368,7 @@ mod tests {
         let module = Module::parse(&context, text)?;
         let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
         let space = Space::of(KernelOp::from_op(kernel)?).ok()?;
-        Some(of(&space).map_or("none".to_owned(), |items| print(&space, &items)))
+        Some(of(&space).map_or_else(|_| "none".to_owned(), |items| print(&space, &items)))
     }
 
     fn print(space: &Space<'_, '_>, items: &[Item]) -> String {

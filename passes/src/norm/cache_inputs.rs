@@ -54,8 +54,8 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
     let mut recomputation = Recomputation {
         space,
         place: CachePlace::Register,
+        kept: kept(space, &reused),
         operands: space.ops.iter().map(|op| op.operands().collect()).collect(),
-        cached: reused.iter().copied().collect(),
         caches: HashMap::new(),
         clones: HashMap::new(),
         cloned: BTreeSet::new(),
@@ -67,15 +67,38 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
     Ok(reused.len())
 }
 
-/// Clones values from the cached reads, phase by phase.
+/// The longest chain of ops that is computed again for each phase. What hangs on a longer one, as a row does that one reduction
+/// after another is taken from, is kept itself: were all of it computed again, kernels would grow with the square of their phases.
+const LONGEST_CHAIN: usize = 64;
+
+/// Positions of the ops whose results stay from one phase to the next: the reused reads, and one op of each [`LONGEST_CHAIN`].
+fn kept(space: &Space<'_, '_>, reused: &BTreeSet<usize>) -> Positions {
+    let mut kept = reused.iter().copied().collect::<Positions>();
+    let mut lengths = vec![0; space.ops.len()];
+    for (position, op) in space.ops.iter().enumerate() {
+        let hangs_on_kept = |value: Value<'_, '_>| space.leaves(value).shared(&kept).next().is_some();
+        if kept.contains(position) || !op.results().any(|result| hangs_on_kept(result.into())) {
+            continue;
+        }
+        let before = op.operands().filter_map(|operand| space.definition(operand));
+        lengths[position] = before.map(|operand| lengths[operand] + 1).max().unwrap_or(0);
+        if lengths[position] >= LONGEST_CHAIN {
+            lengths[position] = 0;
+            kept.insert(position);
+        }
+    }
+    kept
+}
+
+/// Clones values from what is kept, phase by phase.
 struct Recomputation<'s, 'c, 'a> {
     space: &'s Space<'c, 'a>,
     /// Each op's operands as they were, which is what the analysis speaks of.
     operands: Vec<Vec<Value<'c, 'a>>>,
     place: CachePlace,
-    /// Positions of the reused reads.
-    cached: Positions,
-    /// The cache of each reused read, by the read's position, in each phase that asked for it. A phase's cache is made
+    /// Positions of the ops whose results are kept from one phase to the next: reused reads, and what takes long to compute again.
+    kept: Positions,
+    /// The cache of each kept result, by the op's position, in each phase that asked for it. A phase's cache is made
     /// from that of the phase before: were it the same, clones of two phases would be equal, and merging them would
     /// carry what they compute from one to the other.
     caches: HashMap<usize, BTreeMap<usize, OperationRef<'c, 'a>>>,
@@ -118,16 +141,16 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
                 && !self.clones.contains_key(&(key(value), phase))
             {
                 needed.insert(position);
-                if !self.cached.contains(position) {
+                if !self.kept.contains(position) {
                     open.extend(&self.operands[position]);
                 }
             }
         }
         for position in needed.iter() {
-            if self.cached.contains(position) {
+            if self.kept.contains(position) {
                 let cache = self.cache(position, phase)?;
-                let read = key(self.space.ops[position].result(0)?.into());
-                self.clones.insert((read, phase), cache);
+                let original = key(self.space.ops[position].result(0)?.into());
+                self.clones.insert((original, phase), cache);
             } else {
                 self.clone_before(user, position, phase)?;
             }
@@ -140,7 +163,7 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
     fn comes_again(&self, value: Value<'c, 'a>, phase: usize) -> Option<usize> {
         let position = self.space.definition(value)?;
         let is_carried = self.space.phase_of(value) < phase
-            && self.space.leaves(value).shared(&self.cached).next().is_some();
+            && self.space.leaves(value).shared(&self.kept).next().is_some();
         is_carried.then_some(position)
     }
 
@@ -150,7 +173,12 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
     }
 
     /// Clones the op at `position`, whose operands are there, for a phase.
-    fn clone_before(&mut self, user: OperationRef<'c, 'a>, position: usize, phase: usize) -> Result<(), Error> {
+    fn clone_before(
+        &mut self,
+        user: OperationRef<'c, 'a>,
+        position: usize,
+        phase: usize,
+    ) -> Result<(), Error> {
         let original = self.space.ops[position];
         let operands = self.operands[position].iter();
         let operands = operands
@@ -167,9 +195,9 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// The cached value of the read at `position` in `phase`.
+    /// The cached result of the op at `position` in `phase`.
     fn cache(&mut self, position: usize, phase: usize) -> Result<Value<'c, 'a>, Error> {
-        let read = self.space.ops[position];
+        let original = self.space.ops[position];
         let caches = self.caches.entry(position).or_default();
         let cache = match caches.get(&phase) {
             Some(cache) => *cache,
@@ -177,8 +205,8 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
                 let source = caches
                     .range(..phase)
                     .next_back()
-                    .map_or(read, |(_, cache)| *cache);
-                let cache = CacheOp::build(read.location(), source.result(0)?.into(), self.place)?;
+                    .map_or(original, |(_, cache)| *cache);
+                let cache = CacheOp::build(original.location(), source.result(0)?.into(), self.place)?;
                 let cache = Builder::after(source).insert(cache);
                 caches.insert(phase, cache);
                 cache

@@ -31,7 +31,8 @@ use crate::{
 /// The most elements of the tile that one thread may hold: all of them are unrolled into its program, so that more would
 /// take minutes to compile, and a thread has registers for fewer.
 pub const ELEMENTS_PER_THREAD: i64 = 256;
-/// The most elements that all values of a kernel may have in one thread together, which bounds how long it takes to compile.
+/// The most elements that all values of a kernel may have in one thread together, each as often as loops compute it again, which
+/// bounds how long the kernel takes to compile.
 const UNROLLED_OPS: i64 = 1 << 16;
 
 /// The space that `mapping` makes of a kernel's.
@@ -215,22 +216,29 @@ fn check_applied(
     check_kept(space, mapping, before)?;
     let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
     let loops = (0..space.dims.len()).filter(|dim| is_looped(*dim)).count();
-    // One loop goes around no other.
-    if loops > 1 && nests::over(space, &is_looped).is_none() {
-        return Err(Reason::unsupported(
-            "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
-             one of these dims in a loop",
-        ));
-    }
     let held = mapping.registers();
-    if held > ELEMENTS_PER_THREAD || held.saturating_mul(space.ops.len() as i64) > UNROLLED_OPS {
+    if held > ELEMENTS_PER_THREAD {
         return Err(Reason::unsupported(format!(
-            "{held} elements of each value in a thread, in a kernel of {} ops; supported: {ELEMENTS_PER_THREAD}, and \
-             {UNROLLED_OPS} of all values together",
-            space.ops.len()
+            "{held} elements of each value in a thread; supported: {ELEMENTS_PER_THREAD}"
         )));
     }
-    Ok(())
+    let most = (UNROLLED_OPS / held.max(1)) as usize;
+    let is_nested = match loops {
+        0 if space.ops.len() > most => Err(nests::Refused::TooMany),
+        0 => Ok(()),
+        _ => nests::over(space, &is_looped, most).map(|_| ()),
+    };
+    is_nested.map_err(|refused| match refused {
+        nests::Refused::Crossing => Reason::unsupported(
+            "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
+             one of these dims in a loop",
+        ),
+        nests::Refused::TooMany => Reason::unsupported(format!(
+            "{held} elements of each value in a thread, where loops compute {} ops, or more of them again; supported: \
+             {UNROLLED_OPS} elements of all values together",
+            space.ops.len()
+        )),
+    })
 }
 
 /// Refuses registers for what a loop reads step by step, and needs again once the loop has ended.
