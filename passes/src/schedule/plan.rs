@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     kernel::{
-        nests,
+        homomorphism, nests,
         space::Space,
         space_rewrite::{NewDim, NewSpace},
     },
@@ -146,10 +146,10 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                 "a split that takes all of dim {dim}; supported: parts of several points"
             )));
         }
-        if hang_on_each_other(space, dim) {
+        if hang_on_each_other(space, dim, mapping.merge_reductions) {
             return Err(Reason::unsupported(format!(
                 "a split of dim {dim}, where a reduction over it ranges over what another one gives; supported: reductions \
-                 that do not hang on each other"
+                 that do not hang on each other, or that merge_reductions merges"
             )));
         }
         // A part is a dim of the grid in the kernel that leaves partial results.
@@ -158,17 +158,26 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     apply(space, &whole).map(|_| ())
 }
 
-/// Whether a reduction over a dim depends on the result of another.
-fn hang_on_each_other(space: &Space<'_, '_>, dim: usize) -> bool {
+/// Whether a reduction over a dim depends on the result of another that it is not merged with.
+fn hang_on_each_other(space: &Space<'_, '_>, dim: usize, are_merged: bool) -> bool {
+    let groups = if are_merged {
+        homomorphism::groups(space)
+    } else {
+        Vec::new()
+    };
+    let followers = groups.iter().flat_map(|group| &group.followers);
+    let followers = followers
+        .map(|follower| follower.position)
+        .collect::<HashSet<_>>();
     let mut made = HashSet::new();
-    space.ops.iter().any(|op| {
+    space.ops.iter().enumerate().any(|(position, op)| {
         let ranges =
             ReduceOp::from_op(*op).is_some_and(|reduce| space.dims_reduced_by(reduce).contains(&dim));
         let depends = op.operands().any(|operand| made.contains(&key(operand)));
         if ranges || depends {
             made.extend(op.results().map(|result| key(result.into())));
         }
-        ranges && depends
+        ranges && depends && !followers.contains(&position)
     })
 }
 
