@@ -1,6 +1,12 @@
 //! Terms of CTAs and kernels as a whole: how they fill the SMs, and what starting them takes.
 
-use super::{super::facts::Reduction, candidate::Candidate, measured::*};
+use norma_dialects::norm::Level;
+
+use super::{
+    super::{facts::Reduction, mapping::Factor},
+    candidate::Candidate,
+    measured::*,
+};
 
 /// Waves: SMs that run dry while others start anew, in per cent of a copy's time.
 pub(super) fn waves(candidate: &Candidate<'_>) -> f64 {
@@ -22,8 +28,8 @@ pub(super) fn idle_sms(candidate: &Candidate<'_>) -> f64 {
     100.0 * (1.0 / candidate.busy() - 1.0)
 }
 
-/// A second kernel, which combines what the parts of a split leave, in microseconds, and the partial results that are written
-/// and read again, in per cent of a copy's time.
+/// A second kernel, which combines what the parts of a split leave, and a third, if results come back to the split dim, in
+/// microseconds; and the partial results that are written and read again, in per cent of a copy's time.
 pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
     let mapped = &candidate.mapped;
     let parts = mapped.parts();
@@ -36,8 +42,12 @@ pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
         results * reduction.bytes as f64
     };
     let scratch = mapped.facts.reductions.iter().map(result_bytes).sum::<f64>();
+    let is_split = |factors: &[Factor]| factors.iter().any(|factor| factor.level == Level::Split);
+    let mut dims = mapped.facts.dims.iter().zip(&mapped.mapping.spread);
+    let comes_back = dims.any(|(dim, factors)| dim.is_revisited && is_split(factors));
+    let kernels = if comes_back { 2.0 } else { 1.0 };
     (
-        KERNEL_US + END_OF_PART_US * (mapped.warps_of_row() as f64).log2(),
+        kernels * KERNEL_US + END_OF_PART_US * (mapped.warps_of_row() as f64).log2(),
         100.0 * 2.0 * parts * scratch / mapped.bytes,
     )
 }

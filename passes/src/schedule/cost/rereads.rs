@@ -41,7 +41,10 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
             .iter()
             .zip(&access.uses)
             .filter(|(_, uses)| **uses)
-            .map(|(dim, _)| if dim.is_looped { dim.extent } else { dim.tile.min(dim.extent) } as f64)
+            .map(|(dim, _)| match dim.is_looped {
+                true => dim.extent.div_ceil(dim.ctas),
+                false => dim.tile.min(dim.extent),
+            } as f64)
             .product::<f64>()
             * access.bytes as f64;
         let fits_l1 = row * ctas_on_sm <= L1_SHARE * f64::from(target.l1_and_shared);
