@@ -67,16 +67,23 @@ pub fn of(space: &Space<'_, '_>) -> Result<Vec<Item>, Refused> {
     over(space, &is_loop, usize::MAX)
 }
 
-/// The nests of a kernel some of whose dims are loops, if they hold at most `most` ops together.
+/// How many ops the nests of a kernel some of whose dims are loops hold together, if these are at most `most`, which is the same for
+/// all questions of one space.
 ///
 /// # Errors
 ///
 /// See [`Refused`].
-pub fn over(
-    space: &Space<'_, '_>,
-    is_loop: &dyn Fn(usize) -> bool,
-    most: usize,
-) -> Result<Vec<Item>, Refused> {
+pub fn count(space: &Space<'_, '_>, loops: &DimSet, most: usize) -> Result<usize, Refused> {
+    if let Some(known) = space.nested.borrow().get(loops) {
+        return *known;
+    }
+    let items = over(space, &|dim| loops.contains(&dim), most);
+    let count = items.map(|items| occurrences(&items, space.ops.len()).iter().sum());
+    space.nested.borrow_mut().insert(loops.clone(), count);
+    count
+}
+
+fn over(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool, most: usize) -> Result<Vec<Item>, Refused> {
     let facts = Facts::of(space, is_loop, most);
     let roots = (0..space.ops.len())
         .filter(|position| facts.is_root[*position])

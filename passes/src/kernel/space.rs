@@ -8,6 +8,7 @@ mod access;
 mod traffic;
 
 use std::{
+    cell::{OnceCell, RefCell},
     collections::{BTreeSet, HashMap, HashSet},
     rc::Rc,
 };
@@ -21,7 +22,10 @@ use melior::{
 };
 use norma_dialects::norm::{CacheOp, DimRole, KernelOp, ReadOp, ReduceOp};
 
-use super::positions::{Positions, join};
+use super::{
+    nests,
+    positions::{Positions, join},
+};
 use crate::mlir::{
     types,
     values::{self, key},
@@ -59,6 +63,10 @@ pub struct Space<'c, 'a> {
     definitions: HashMap<usize, usize>,
     /// By the position of a reduction, what it combines: the reads, and the dims that it removes.
     reduced: HashMap<usize, Reduced>,
+    /// What [`Self::crossings`] gives, once it has been asked for.
+    crossings: OnceCell<BTreeSet<Crossing>>,
+    /// What [`nests::count`] gives, by the dims that are loops.
+    pub(super) nested: RefCell<HashMap<DimSet, Result<usize, nests::Refused>>>,
 }
 
 /// What is known of a reduction.
@@ -142,6 +150,8 @@ impl<'c, 'a> Space<'c, 'a> {
             facts: HashMap::new(),
             definitions: HashMap::new(),
             reduced: HashMap::new(),
+            crossings: OnceCell::new(),
+            nested: RefCell::default(),
         };
         for (position, dim) in space.dims.iter().enumerate() {
             let facts = Facts {
@@ -315,7 +325,11 @@ impl<'c, 'a> Space<'c, 'a> {
     }
 
     /// Every read that is needed again behind a reduction it contributes to, with that reduction.
-    pub fn crossings(&self) -> BTreeSet<Crossing> {
+    pub fn crossings(&self) -> &BTreeSet<Crossing> {
+        self.crossings.get_or_init(|| self.find_crossings())
+    }
+
+    fn find_crossings(&self) -> BTreeSet<Crossing> {
         let mut crossings = BTreeSet::new();
         // Uses of what depends on the same reads, behind the same reductions, are alike.
         let mut seen = HashSet::new();
@@ -337,10 +351,7 @@ impl<'c, 'a> Space<'c, 'a> {
 
     /// Positions of all reused reads: those that contribute to a reduction and are needed again behind it.
     pub fn reused_reads(&self) -> BTreeSet<usize> {
-        self.crossings()
-            .into_iter()
-            .map(|crossing| crossing.read)
-            .collect()
+        self.crossings().iter().map(|crossing| crossing.read).collect()
     }
 
     /// Positions of all reads that contribute to a reduction.

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     kernel::{
         homomorphism, nests,
-        space::Space,
+        space::{DimSet, Space},
         space_rewrite::{NewDim, NewSpace},
     },
     mlir::{
@@ -224,20 +224,24 @@ fn check_applied(
     }
     check_kept(space, mapping, before)?;
     let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
-    let loops = (0..space.dims.len()).filter(|dim| is_looped(*dim)).count();
+    let loops = (0..space.dims.len())
+        .filter(|dim| is_looped(*dim))
+        .collect::<DimSet>();
     let held = mapping.registers();
     if held > ELEMENTS_PER_THREAD {
         return Err(Reason::unsupported(format!(
             "{held} elements of each value in a thread; supported: {ELEMENTS_PER_THREAD}"
         )));
     }
-    let most = (UNROLLED_OPS / held.max(1)) as usize;
-    let is_nested = match loops {
-        0 if space.ops.len() > most => Err(nests::Refused::TooMany),
-        0 => Ok(()),
-        _ => nests::over(space, &is_looped, most).map(|_| ()),
+    let fits = |ops: usize| match held.saturating_mul(ops as i64) <= UNROLLED_OPS {
+        true => Ok(()),
+        false => Err(nests::Refused::TooMany),
     };
-    is_nested.map_err(|refused| match refused {
+    let nested = fits(space.ops.len()).and_then(|()| match loops.is_empty() {
+        true => Ok(()),
+        false => nests::count(space, &loops, UNROLLED_OPS as usize).and_then(fits),
+    });
+    nested.map_err(|refused| match refused {
         nests::Refused::Crossing => Reason::unsupported(
             "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
              one of these dims in a loop",

@@ -440,7 +440,6 @@ fn splits(cases: &mut Vec<Case>) {
         EVERYTHING,
         Op::Softmax,
         Op::LayerNorm { affine: Some(BF16) },
-        Op::CrossEntropy,
         Op::LogSumExp,
         Op::L2Norm,
     ] {
