@@ -9,9 +9,9 @@ use melior::ir::{
 };
 use norma_dialects::{
     gl::{
-        AsyncCopyOp, BulkLoadOp, BulkStoreOp, LocalAllocOp, LocalLoadOp, LocalStoreOp, MBarrierAllocOp,
-        MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp, MemDescIndexOp,
-        MemDescType, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
+        AsyncCopyOp, BulkLoadOp, BulkStoreOp, CopyToSharedOp, LocalAllocOp, LocalLoadOp, LocalStoreOp,
+        MBarrierAllocOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp,
+        MemDescIndexOp, MemDescType, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
     },
     layout::{self, EncodingError},
 };
@@ -69,6 +69,8 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
     Ok(if let Some(op) = LocalLoadOp::from_op(op) {
         vec![access(op.memory()?, false, Immediate)]
     } else if let Some(op) = LocalStoreOp::from_op(op) {
+        vec![access(op.memory()?, true, Immediate)]
+    } else if let Some(op) = CopyToSharedOp::from_op(op) {
         vec![access(op.memory()?, true, Immediate)]
     } else if let Some(op) = AsyncCopyOp::from_op(op) {
         vec![access(op.memory()?, true, AsyncGroup)]

@@ -345,9 +345,12 @@ fn respread<'c>(kernel: KernelOp<'c, '_>, mut mapping: Mapping) -> Result<Left, 
     let spread = mapping.spread.iter().zip(&space.dims);
     let spread = spread.filter(|(_, dim)| uses(**dim) > 0);
     mapping.spread = spread.map(|(factors, _)| factors.clone()).collect();
-    // Buffers are others now.
-    mapping.keep.truncate(1);
     let left = drop_unused(kernel)?;
+    if mapping.keep.len() > 1 {
+        // Partial results, which have no place, are written alone.
+        let places = left.buffers.iter().map(|buffer| mapping.place(*buffer));
+        mapping.keep = places.collect();
+    }
     let schedule = mapping.attribute(location).ok_or(PassError::Reported)?;
     Builder::before(kernel.op()).set_attribute(kernel.op(), "schedule", schedule.into());
     Ok(left)

@@ -5,7 +5,7 @@ use norma_targets::{SM_90A, Target};
 use super::{
     accesses::Streaming,
     mapped::Mapped,
-    measured::{BYTES_IN_FLIGHT, REGISTER_UNIT},
+    measured::{BYTES_IN_FLIGHT, REGISTER_UNIT, SHARED_OF_CTA},
     registers,
 };
 
@@ -26,11 +26,12 @@ impl<'a> Candidate<'a> {
     pub(super) fn of(mapped: Mapped<'a>, target: &'a Target, assembled: Option<u64>) -> Option<Self> {
         let registers = assembled.unwrap_or_else(|| registers::estimate(&mapped));
         let registers = registers.next_multiple_of(REGISTER_UNIT);
-        let by_registers = target.resident_ctas(mapped.threads(), registers);
+        let by_registers = target.resident_ctas(mapped.threads_with_producers(), registers);
+        let fit = by_registers.min(by_shared_memory(&mapped, target));
         // A bound on registers may ask for fewer CTAs than the estimate allows.
         let resident = match u64::try_from(mapped.mapping.min_ctas_per_sm) {
-            Ok(bound) if bound > 0 => by_registers.min(bound),
-            _ => by_registers,
+            Ok(bound) if bound > 0 => fit.min(bound),
+            _ => fit,
         };
         let is_held = resident > 0 && registers <= u64::from(target.registers_per_thread);
         is_held.then(|| Self {
@@ -62,16 +63,26 @@ impl<'a> Candidate<'a> {
         (self.mapped.ctas() / self.sms()).min(1.0)
     }
 
-    /// Bytes in flight on an SM, at least 1.
+    /// Bytes in flight on an SM, at least 1: what all threads ask for in a step, or all stages of the rings.
     pub(super) fn in_flight(&self) -> f64 {
-        let threads = self.resident_now() * self.mapped.threads() as f64;
-        (threads * self.mapped.step_bytes() * self.mapped.live_lanes()).max(1.0)
+        let of_cta = match self.mapped.ring_bytes() {
+            None => self.mapped.threads() as f64 * self.mapped.step_bytes() * self.mapped.live_lanes(),
+            Some(bytes) => bytes as f64,
+        };
+        (self.resident_now() * of_cta).max(1.0)
     }
 
     /// Bytes in flight on an SM that cover what [`BYTES_IN_FLIGHT`] cover on an H200.
     pub(super) fn needed(&self) -> f64 {
         BYTES_IN_FLIGHT * bandwidth_per_sm(self.target) / bandwidth_per_sm(&SM_90A)
     }
+}
+
+/// CTAs whose rings an SM's shared memory holds.
+fn by_shared_memory(mapped: &Mapped<'_>, target: &Target) -> u64 {
+    let shared = u64::from(target.shared_per_sm);
+    let held = mapped.ring_bytes().map(|bytes| shared / (bytes + SHARED_OF_CTA));
+    held.unwrap_or(u64::MAX)
 }
 
 fn bandwidth_per_sm(target: &Target) -> f64 {

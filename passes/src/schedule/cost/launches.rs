@@ -2,11 +2,7 @@
 
 use norma_dialects::norm::Level;
 
-use super::{
-    super::{facts::Reduction, mapping::Factor},
-    candidate::Candidate,
-    measured::*,
-};
+use super::{super::facts::Reduction, candidate::Candidate, measured::*};
 
 /// Waves: SMs that run dry while others start anew, in per cent of a copy's time.
 pub(super) fn waves(candidate: &Candidate<'_>) -> f64 {
@@ -36,15 +32,20 @@ pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
     if parts <= 1.0 {
         return (0.0, 0.0);
     }
+    let is_split = |dim: usize| {
+        let mut factors = mapped.mapping.spread[dim].iter();
+        factors.any(|factor| factor.level == Level::Split)
+    };
+    let leaves_partials =
+        |reduction: &&Reduction| (0..mapped.dims.len()).any(|dim| reduction.over[dim] && is_split(dim));
     let result_bytes = |reduction: &Reduction| {
         let kept = (0..mapped.dims.len()).filter(|dim| reduction.keeps[*dim]);
         let results = kept.map(|dim| mapped.dims[dim].extent as f64).product::<f64>();
         results * reduction.bytes as f64
     };
-    let scratch = mapped.facts.reductions.iter().map(result_bytes).sum::<f64>();
-    let is_split = |factors: &[Factor]| factors.iter().any(|factor| factor.level == Level::Split);
-    let mut dims = mapped.facts.dims.iter().zip(&mapped.mapping.spread);
-    let comes_back = dims.any(|(dim, factors)| dim.is_revisited && is_split(factors));
+    let partials = mapped.facts.reductions.iter().filter(leaves_partials);
+    let scratch = partials.map(result_bytes).sum::<f64>();
+    let comes_back = (0..mapped.dims.len()).any(|dim| mapped.facts.dims[dim].is_revisited && is_split(dim));
     let kernels = if comes_back { 2.0 } else { 1.0 };
     (
         kernels * KERNEL_US + END_OF_PART_US * (mapped.warps_of_row() as f64).log2(),

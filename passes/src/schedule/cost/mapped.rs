@@ -1,13 +1,14 @@
 //! A kernel as a mapping spreads it: what each thread, step and CTA holds, whatever the target.
 
-use norma_dialects::norm::{CachePlace, Level};
+use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
 
 use super::{
     super::{
         facts::{Access, Facts, Reduction},
         mapping::Mapping,
+        rings::stage_bytes,
     },
-    measured::ACCESS,
+    measured::{ACCESS, WARP},
     rereads::{passes, passes_in_loop},
     spread::{Spread, spreads},
 };
@@ -36,9 +37,27 @@ impl<'a> Mapped<'a> {
         }
     }
 
-    /// Threads of a CTA.
+    /// Threads of a CTA that hold parts of the tile.
     pub(super) fn threads(&self) -> u64 {
         self.mapping.threads() as u64
+    }
+
+    /// The same, with those of producer warps.
+    pub(super) fn threads_with_producers(&self) -> u64 {
+        self.threads() + self.mapping.producer_warps.unsigned_abs() * WARP
+    }
+
+    /// Bytes of the rings in shared memory through which a CTA's tiles come; `None` where threads load them themselves.
+    pub(super) fn ring_bytes(&self) -> Option<u64> {
+        match self.mapping.bring {
+            CopyMechanism::Load => None,
+            _ => Some(stage_bytes(self.facts, self.mapping) * self.mapping.stages.unsigned_abs()),
+        }
+    }
+
+    /// Whether tiles come through rings in shared memory.
+    pub(super) fn is_ringed(&self) -> bool {
+        self.ring_bytes().is_some()
     }
 
     /// CTAs of a launch, at least one.

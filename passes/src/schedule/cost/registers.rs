@@ -14,8 +14,12 @@ pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
         .filter(|access| mapped.is_kept(access));
     let rows = kept.map(of).sum::<u64>();
     let streamed = mapped.streamed().map(of).sum::<u64>();
-    // What is computed on before and after a reduction of what one step holds stays in f32.
-    let wide = if mapped.reduces_what_a_step_holds() { 2 } else { 1 };
+    // What is computed on before and after a reduction of what one step holds stays in f32. What comes through a ring is loaded
+    // again in each phase.
+    let wide = match mapped.reduces_what_a_step_holds() && !mapped.is_ringed() {
+        true => 2,
+        false => 1,
+    };
     base(mapped) + wide * rows.max(streamed) + early(mapped) + carried(mapped)
 }
 
@@ -29,6 +33,7 @@ fn of_access(mapped: &Mapped<'_>, access: &Access) -> u64 {
 /// Those of addresses, the reduction, and what comes behind it.
 fn base(mapped: &Mapped<'_>) -> u64 {
     let base = match (mapped.is_looped(), mapped.reduces_in_steps()) {
+        _ if mapped.is_ringed() => BASE_REGISTERS_OF_RING,
         (_, true) => BASE_REGISTERS_OF_WALK,
         (true, false) => BASE_REGISTERS_OF_LOOP,
         (false, _) => BASE_REGISTERS,

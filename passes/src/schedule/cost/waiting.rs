@@ -12,6 +12,7 @@ pub(super) fn barriers(candidate: &Candidate<'_>) -> f64 {
             let alone = if candidate.resident == 1 { ALONE } else { 0.0 };
             LONE_CTA * rounds.powi(2) / resident_now + alone
         }
+        (true, true) if mapped.is_ringed() => LONE_RING_CTA / (resident_now * resident_now),
         (true, true) => LONE_WALKING_CTA / (resident_now * resident_now),
         (false, _) => LONE_CTA_OF_WARPS / resident_now,
     }

@@ -1,6 +1,9 @@
 //! Each term of the cost model alone: what makes it larger, and where it is nothing.
 
-use norma_dialects::norm::Level::{Grid, Lane, Loop, Register, Split, Vector, Warp};
+use norma_dialects::norm::{
+    CopyMechanism,
+    Level::{Grid, Lane, Loop, Register, Split, Vector, Warp},
+};
 
 use super::*;
 
@@ -37,6 +40,16 @@ const HELD: &[(Level, i64)] = &[(Register, 2), (Warp, 8), (Lane, 32), (Vector, 8
 const HELD_BY_512: &[(Level, i64)] = &[(Warp, 16), (Lane, 32), (Vector, 8)];
 const WALKED: &[(Level, i64)] = &[(Loop, 0), (Warp, 8), (Lane, 32), (Vector, 8)];
 
+/// Brings rows through a ring of `stages` tiles.
+fn ring(stages: i64) -> impl Fn(&mut Mapping) {
+    move |mapping| {
+        mapping.keep = vec![CachePlace::Shared, CachePlace::None, CachePlace::None];
+        mapping.bring = CopyMechanism::Bulk;
+        mapping.stages = stages;
+        mapping.producer_warps = 1;
+    }
+}
+
 /// Whether two terms are the same up to rounding.
 fn is_near(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-6
@@ -70,12 +83,54 @@ fn each_further_load_of_a_thread_is_in_a_row_with_the_first() {
 }
 
 #[test]
+fn rings_keep_in_flight_what_their_stages_hold() {
+    let two_ctas = |mapping: &mut Mapping| mapping.min_ctas_per_sm = 2;
+    let few_loads = term("loads in flight", &rows(), &[ROW, WALKED], two_ctas);
+    let in_flight = |stages| {
+        term("loads in flight", &rows(), &[ROW, WALKED], |mapping| {
+            ring(stages)(mapping);
+            two_ctas(mapping);
+        })
+    };
+    // One stage is the tile of one step: the 4 KB that 256 threads would load.
+    assert!(is_near(in_flight(1), few_loads));
+    assert!(in_flight(8) < in_flight(4));
+    let two_vectors = &[(Loop, 0), (Register, 2), (Warp, 4), (Lane, 32), (Vector, 8)];
+    let in_a_row = term("loads in a row", &rows(), &[ROW, two_vectors], ring(4));
+    assert!(is_near(in_a_row, 0.0));
+}
+
+#[test]
+fn shared_memory_bounds_the_ctas_with_rings() {
+    let ctas = |stages| {
+        let factor = |(level, size): &(Level, i64)| Factor {
+            level: *level,
+            size: (*size > 0).then_some(*size),
+        };
+        let factors = [ROW, WALKED].map(|dim| dim.iter().map(factor).collect());
+        let mut mapping = Mapping::new(factors.to_vec());
+        ring(stages)(&mut mapping);
+        cost(&rows(), &mapping, &SM_90A).map(|cost| cost.resident)
+    };
+    let fit = |bytes: u64| u64::from(SM_90A.shared_per_sm) / bytes;
+    // Each CTA takes 1 KB besides its ring.
+    assert_eq!(ctas(24), Some(fit(97 << 10)));
+    assert_eq!(ctas(12), Some(fit(49 << 10)));
+    assert_eq!(ctas(64), None);
+}
+
+#[test]
 fn a_cta_alone_waits_at_its_barriers() {
     let ctas = |count| move |mapping: &mut Mapping| mapping.min_ctas_per_sm = count;
     let barriers = |row, count| term("barriers", &rows(), &[ROW, row], ctas(count));
     assert!(is_near(barriers(HELD, 1), 10.0 + 35.0));
     assert!(is_near(barriers(HELD, 2), 5.0));
     assert!(is_near(barriers(WALKED, 2), 18.0 / 4.0));
+    let ringed = term("barriers", &rows(), &[ROW, WALKED], |mapping| {
+        ring(4)(mapping);
+        mapping.min_ctas_per_sm = 2;
+    });
+    assert!(is_near(ringed, 4.0 / 4.0));
     let within_warp = &[(Loop, 0), (Lane, 32), (Vector, 8)];
     assert!(is_near(barriers(within_warp, 2), 1.8));
 }

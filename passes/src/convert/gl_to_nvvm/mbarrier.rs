@@ -1,0 +1,148 @@
+//! Mbarriers: their places in shared memory, arrivals and waits. What one thread does stands in a branch of its own already
+//! (`partitions`).
+
+use melior::ir::{
+    Attribute, Block, OperationRef, Region, RegionLike, ValueLike, attribute::BoolAttribute,
+    operation::OperationLike,
+};
+use norma_dialects::gl::{MBarrierArriveOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp};
+
+use crate::mlir::{
+    conversion::{ConversionBuilder, Rejection},
+    diagnostic::Diagnostic,
+    walk,
+};
+
+use super::emit::{Emit, Value};
+
+/// Bytes of an mbarrier (PTX ISA, "Size and alignment of the mbarrier object").
+const BYTES: i64 = 8;
+
+/// Lowers `gl.mbarrier_init`: every mbarrier of the array.
+pub(super) fn init<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let init = MBarrierInitOp::from_op(op).ok_or("expected gl.mbarrier_init")?;
+    let ty = MBarrierType::from_type(init.barriers()?.r#type()).ok_or("expected mbarriers")?;
+    let arrivals = e.i32(init.arrivals()?);
+    for index in 0..ty.count() {
+        let barrier = e.constant_pointer(operands[0], e.int(8), index * BYTES);
+        b.op("nvvm.mbarrier.init", &[barrier, arrivals], &[]);
+    }
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.mbarrier_expect`.
+pub(super) fn expect<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let [array, index, bytes] = operands else {
+        return Err("expected an array, an index and bytes".into());
+    };
+    let bytes = b.value("arith.trunci", &[*bytes], e.int(32));
+    let operands = [element(&e, *array, *index), bytes];
+    b.op_with(
+        "nvvm.mbarrier.arrive.expect_tx",
+        &operands,
+        &[],
+        &ordered(&e)?,
+        Vec::new(),
+    );
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.mbarrier_arrive`: one lane of each warp arrives, once all of them have come.
+pub(super) fn arrive<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    MBarrierArriveOp::from_op(op).ok_or("expected gl.mbarrier_arrive")?;
+    let [array, index] = operands else {
+        return Err("expected an array and an index".into());
+    };
+    let barrier = element(&e, *array, *index);
+    b.op("nvvm.bar.warp.sync", &[e.i32(-1)], &[]);
+    let attributes = ordered(&e)?;
+    let is_first = e.compare("eq", e.lane_id(), e.i32(0));
+    e.instead(is_first, None, || {
+        b.op_with(
+            "nvvm.mbarrier.arrive",
+            &[barrier],
+            &[e.int(64)],
+            &attributes,
+            Vec::new(),
+        );
+        Ok(None)
+    })?;
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.mbarrier_wait`: a loop, for `try_wait` gives up after a time.
+pub(super) fn wait<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    MBarrierWaitOp::from_op(op).ok_or("expected gl.mbarrier_wait")?;
+    let [array, index, parity] = operands else {
+        return Err("expected an array, an index and a parity".into());
+    };
+    let barrier = element(&e, *array, *index);
+    let parity = b.value("arith.extui", &[*parity], e.int(32));
+    let attributes = ordered(&e)?;
+    let region = || {
+        let region = Region::new();
+        region.append_block(Block::new(&[]));
+        region
+    };
+    let turn = b.op_with("scf.while", &[], &[], &[], vec![region(), region()]);
+    b.within(turn, walk::entry_block(turn)?, || {
+        let done = b.value_with(
+            "nvvm.mbarrier.try_wait",
+            &[barrier, parity],
+            e.int(1),
+            &attributes,
+        );
+        let again = e.xori(done, e.bool(true));
+        b.op("scf.condition", &[again], &[]);
+    });
+    let body = turn
+        .region(1)?
+        .first_block()
+        .ok_or("expected a loop with a body")?;
+    b.within(turn, body, || b.op("scf.yield", &[], &[]));
+    b.erase(op);
+    Ok(())
+}
+
+/// An mbarrier of an array; the index is i64.
+pub(super) fn element<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    array: Value<'c, 'a>,
+    index: Value<'c, 'a>,
+) -> Value<'c, 'a> {
+    e.element_pointer(array, e.int(64), index)
+}
+
+/// The attributes of an op on an mbarrier that orders memory within the CTA.
+fn ordered<'c>(e: &Emit<'_, 'c, '_>) -> Result<[(&'static str, Attribute<'c>); 2], Diagnostic<'c>> {
+    let context = e.b.context();
+    let scope =
+        Attribute::parse(context, "#nvvm.mem_scope<cta>").ok_or_else(|| e.internal("no scope of the CTA"))?;
+    Ok([
+        ("relaxed", BoolAttribute::new(context, false).into()),
+        ("scope", scope),
+    ])
+}
