@@ -366,13 +366,17 @@ def NormSplitReductions : RustPass<"norm-split-reductions", "builtin.module"> {
     Where a reduction leaves fewer results than the GPU has room for CTAs, its dim is split over CTAs: each combines a
     part of the dim, and a second kernel combines the parts.
 
-    **Requires** kernels that have not been tiled. A dim with a `split` factor is reduced, and no result of a reduction over
-    it comes back to its points.
+    **Requires** kernels that have not been tiled. A dim with a `split` factor is reduced, and reductions over it do not wait for
+    one another, unless the schedule has `merge_reductions` and they can be merged (`norm-merge-reductions`).
 
     **Guarantees** that no schedule has a `split` factor. The part of the dim that the factor took is a dim of its own, spread
     over the grid; the results of reductions over the dim are written to scratch, one for each part; a second kernel, which has
     no schedule yet, reduces them, in an order that its schedule fixes, and computes what hangs on them. Scratch is a
     `memref.alloc` with `norm.scratch` in the function that launches both.
+
+    A reduction that waits for another over the dim is merged with it: each part has both with a reference of its own, and the
+    second kernel combines tuples. Where results come back to points of the dim, a third kernel without a schedule computes
+    what they are needed for there, from what the second leaves in scratch.
 
     **Leaves alone** kernels without such a factor, and what does not hang on the reductions: it stays in the first kernel.
     Another dim's `split` factor is one of the grid there, where all reductions over that dim hang on these.

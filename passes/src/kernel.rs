@@ -1,7 +1,9 @@
 //! What passes ask of a `norm.kernel`: its iteration space, data flow and accesses, and how to give it another space.
 
 pub mod homomorphism;
+pub mod named_combiner;
 pub mod nests;
+pub mod positions;
 pub mod scalar_ops;
 pub mod signature;
 pub mod space;

@@ -7,6 +7,7 @@ pub(crate) mod form_kernels;
 pub(crate) mod hoist_divisions;
 pub(crate) mod hoist_reads;
 mod kernel_names;
+mod launches;
 pub(crate) mod merge_reductions;
 pub(crate) mod normalize_space;
 pub(crate) mod persistent_reduction;

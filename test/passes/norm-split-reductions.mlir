@@ -123,3 +123,66 @@ norm.kernel @both(%x: memref<63x31x8xf32>, %y: memref<8xf32>) space(%a = 63, %b 
   %1 = norm.reduce add %0 over(%a, %b) : f32
   norm.write %1, %y[%n] : memref<8xf32>
 }
+
+// -----
+
+// What results come back to at the points of the dim is a third kernel, which reads what the reductions come to.
+// CHECK-LABEL: func.func @scale(
+// CHECK-SAME: %[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?x64xf32>, %[[Z:.*]]: memref<?xf32>)
+// CHECK: %[[S:.*]] = memref.alloc({{.*}}) {{{.*}}norm.scratch} : memref<?xf32>
+// CHECK: %[[P:.*]] = memref.alloc({{.*}}) {{{.*}}norm.scratch} : memref<4x?xf32>
+// CHECK: norm.launch @scale_0(%[[X]], %[[P]])
+// CHECK: norm.launch @scale_0_finish(%{{.*}}, %[[P]])
+// CHECK: norm.launch @scale_0_apply(%[[X]], %[[Y]], %[[S]])
+func.func @scale(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?xf32>) {
+  norm.launch @scale_0(%x, %y, %z) : memref<?x64xf32>, memref<?x64xf32>, memref<?xf32>
+  return
+}
+// CHECK-LABEL: norm.kernel @scale_0(
+// CHECK-SAME: spread = {{\[\[}}grid], [grid], [lane(16)]]
+// CHECK: norm.reduce add
+// CHECK-NOT: norm.reduce
+// CHECK-LABEL: norm.kernel @scale_0_finish(
+// CHECK: %[[R:.*]] = norm.reduce add
+// CHECK: norm.write %[[R]]
+// CHECK: %[[Q:.*]] = math.rsqrt %[[R]]
+// CHECK: norm.write %[[Q]]
+// CHECK-LABEL: norm.kernel @scale_0_apply(
+// CHECK-NOT: norm.reduce
+// CHECK: %[[V:.*]] = norm.read %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x64xf32>
+// CHECK: %[[Q:.*]] = norm.read %{{.*}}[%{{.*}}] : memref<?xf32>
+// CHECK: arith.mulf %[[V]], %[[Q]]
+norm.kernel @scale_0(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [split(4), lane(16)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = arith.mulf %0, %0 : f32
+  %2 = norm.reduce add %1 over(%n) : f32
+  norm.write %2, %z[%m] : memref<?xf32>
+  %3 = math.rsqrt %2 : f32
+  %4 = arith.mulf %0, %3 : f32
+  norm.write %4, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// A sum that follows a maximum leaves one for each part, with the part's own maximum, and tuples are combined.
+// CHECK-LABEL: norm.kernel @denominator(
+// CHECK: %[[V:.*]] = norm.read
+// CHECK: %[[M:.*]] = norm.reduce max %[[V]] over(%{{.*}}) : f32
+// CHECK: math.exp
+// CHECK: %[[S:.*]] = norm.reduce add %{{.*}} over(%{{.*}}) : f32
+// CHECK: norm.write %[[M]], %{{.*}} : memref<4x?xf32>
+// CHECK-NEXT: norm.write %[[S]], %{{.*}} : memref<4x?xf32>
+// CHECK-LABEL: norm.kernel @denominator_finish(
+// CHECK: %[[M:.*]] = norm.read %{{.*}} : memref<4x?xf32>
+// CHECK: %[[S:.*]] = norm.read %{{.*}} : memref<4x?xf32>
+// CHECK: norm.reduce %[[M]], %[[S]] over(%{{.*}}) identity [0xFF800000 : f32, 0.000000e+00 : f32]
+norm.kernel @denominator(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [split(4), lane(16)]], merge_reductions = true>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce max %0 over(%n) : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = math.exp %2 : f32
+  %4 = norm.reduce add %3 over(%n) : f32
+  norm.write %4, %y[%m] : memref<?xf32>
+}

@@ -156,7 +156,7 @@ norm.kernel @dependent(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%
 
 // -----
 
-// expected-error @+1 {{unsupported: 512 elements of each value in a thread, in a kernel of 3 ops; supported: 256, and 65536 of all values together}}
+// expected-error @+1 {{unsupported: 512 elements of each value in a thread; supported: 256}}
 norm.kernel @unrolled(%x: memref<8x64xf32>, %y: memref<8xf32>) space(%m = 8, %n = 64)
     schedule(#norm.schedule<spread = [[register(8), grid(1)], [register(64)]]>) {
   %0 = norm.read %x[%m, %n] : memref<8x64xf32>

@@ -17,7 +17,7 @@
 //! The first kind is that of Milakov and Gimelshein, Online normalizer calculation for softmax, 2018. A sum of squares together with
 //! a sum, of which the variance is the difference, would be a third: it cancels, so it is never made.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use melior::ir::{
     OperationRef, Value, ValueLike,
@@ -30,7 +30,7 @@ use norma_dialects::{
 };
 
 use super::space::{DimSet, Space};
-use crate::mlir::types;
+use crate::mlir::{types, values::key};
 
 /// What an exponential is taken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,13 +94,24 @@ pub struct Group<'c, 'a> {
 
 /// Every group of a kernel, in the order of their first reductions. A reduction belongs to one at most.
 pub fn groups<'c, 'a>(space: &Space<'c, 'a>) -> Vec<Group<'c, 'a>> {
+    // A follower waits for the first reduction without another one in between: that would have to follow too.
+    let mut waiting = BTreeMap::<usize, Vec<usize>>::new();
+    for position in (0..space.ops.len()).filter(|position| ReduceOp::from_op(space.ops[*position]).is_some())
+    {
+        for operand in space.ops[position].operands() {
+            for lead in space.waits_for_last(operand).iter() {
+                waiting.entry(lead).or_default().push(position);
+            }
+        }
+    }
     let mut groups = Vec::new();
     let mut taken = BTreeSet::new();
-    for lead in 0..space.ops.len() {
+    for (lead, waiting) in waiting {
         let Some(analysis) = Analysis::of(space, lead).filter(|_| !taken.contains(&lead)) else {
             continue;
         };
-        let followers = (lead + 1..space.ops.len())
+        let followers = waiting
+            .into_iter()
             .filter(|position| !taken.contains(position))
             .filter_map(|position| analysis.follower(position))
             .collect::<Vec<_>>();
@@ -167,8 +178,17 @@ struct Analysis<'s, 'c, 'a> {
     source: Value<'c, 'a>,
 }
 
-/// How many ops deep a term is followed: a product of products is a tree, and may share its branches.
-const DEPTH: usize = 24;
+/// How many ops deep a term is followed.
+const DEPTH: usize = 128;
+
+/// What the search behind one reduction has come to in a term.
+#[derive(Default)]
+struct Search<'c, 'a> {
+    /// The value that the term depends on the first reduction through.
+    reference: Option<Value<'c, 'a>>,
+    /// The classes that are known, by value: a product of products is a tree, and may share its branches.
+    classes: HashMap<usize, Option<Class>>,
+}
 
 impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
     fn of(space: &'s Space<'c, 'a>, lead: usize) -> Option<Self> {
@@ -186,7 +206,7 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
     }
 
     fn waits(&self, value: Value<'c, 'a>) -> bool {
-        self.space.waits_for(value).contains(&self.lead)
+        self.space.waits_for(value).contains(self.lead)
     }
 
     /// The reduction at `position` as a follower of the first one.
@@ -202,13 +222,17 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
             return None;
         }
         // What both wait for is there before either starts.
-        let mut others = self.space.waits_for(term);
-        others.remove(&self.lead);
-        if !others.is_subset(&self.space.waits_for(self.source)) {
+        let before = self.space.waits_for(self.source);
+        if self
+            .space
+            .waits_for(term)
+            .without(&before)
+            .any(|other| other != self.lead)
+        {
             return None;
         }
-        let mut reference = None;
-        let Class::Of(dependence) = self.class(term, &mut reference, DEPTH)? else {
+        let mut search = Search::default();
+        let Class::Of(dependence) = self.class(term, &mut search, DEPTH)? else {
             return None;
         };
         let fits = match dependence {
@@ -217,7 +241,7 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
             }
             Dependence::Squares { .. } => self.kind == ReduceKind::Add,
         };
-        let reference = reference.filter(|_| fits)?;
+        let reference = search.reference.filter(|_| fits)?;
         let is_of_one_type = self.has_types_of(dependence, reference, term);
         is_of_one_type.then_some(Follower {
             position,
@@ -242,13 +266,17 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
     }
 
     /// `None` for a dependence that is of no known kind.
-    fn class(
-        &self,
-        value: Value<'c, 'a>,
-        reference: &mut Option<Value<'c, 'a>>,
-        depth: usize,
-    ) -> Option<Class> {
-        let depth = depth.checked_sub(1)?;
+    fn class(&self, value: Value<'c, 'a>, search: &mut Search<'c, 'a>, depth: usize) -> Option<Class> {
+        if let Some(class) = search.classes.get(&key(value)) {
+            return *class;
+        }
+        let class = self.derive(value, search, depth.checked_sub(1)?);
+        search.classes.insert(key(value), class);
+        class
+    }
+
+    /// [`Self::class`] from those of the operands.
+    fn derive(&self, value: Value<'c, 'a>, search: &mut Search<'c, 'a>, depth: usize) -> Option<Class> {
         if narrow(self.space, value) == self.source {
             return Some(Class::Linear {
                 of_u: 1.0,
@@ -257,7 +285,7 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
             });
         }
         if self.space.dims_of(value).is_disjoint(&self.over) && self.waits(value) {
-            let first = *reference.get_or_insert(value);
+            let first = *search.reference.get_or_insert(value);
             return (first == value).then_some(Class::Linear {
                 of_u: 0.0,
                 of_v: 1.0,
@@ -269,7 +297,7 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         };
         let op = self.space.ops[position];
         let waits = self.waits(value);
-        let mut operand = |index: usize| self.class(op.operand(index).ok()?, &mut *reference, depth);
+        let mut operand = |index: usize| self.class(op.operand(index).ok()?, &mut *search, depth);
         match op_name(op) {
             "arith.extf" => operand(0),
             "arith.negf" => Some(operand(0)?.scaled(-1.0)),

@@ -15,12 +15,15 @@
 //! Two reductions that cross, each over a loop that the other keeps, thus become two nests. What needs the results of both at
 //! each point of the two loops has no nest: one of the loops would have to go around the other and within it.
 
-use std::collections::BTreeSet;
+use std::{cell::Cell, collections::HashMap, rc::Rc};
 
 use melior::ir::operation::OperationLike;
 use norma_dialects::norm::{DimRole, ReduceOp, WriteOp};
 
-use super::space::{DimSet, Space};
+use super::{
+    positions::{self, Positions},
+    space::{DimSet, Space},
+};
 
 /// One part of a scope, in the order of execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,22 +45,50 @@ pub struct Nest {
     pub body: Vec<Item>,
 }
 
-/// The nests of a kernel; for one without loops, its ops as they are. `None` where loops would have to go around each other.
-pub fn of(space: &Space<'_, '_>) -> Option<Vec<Item>> {
+/// Why a kernel has no nests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Loops would have to go around each other.
+    Crossing,
+    /// The nests would hold more ops than they may, as what each needs is computed in it again.
+    TooMany,
+}
+
+/// The nests of a kernel; for one without loops, its ops as they are.
+///
+/// # Errors
+///
+/// Loops would have to go around each other.
+pub fn of(space: &Space<'_, '_>) -> Result<Vec<Item>, Refused> {
     let is_loop = |dim: usize| {
         let roles = space.roles.as_ref();
         roles.is_some_and(|roles| roles.get(dim) == Some(&DimRole::Loop))
     };
-    over(space, &is_loop)
+    over(space, &is_loop, usize::MAX)
 }
 
-/// The nests of a kernel some of whose dims are loops.
-pub fn over(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool) -> Option<Vec<Item>> {
-    let facts = Facts::of(space, is_loop);
+/// How many ops the nests of a kernel some of whose dims are loops hold together, if these are at most `most`, which is the same for
+/// all questions of one space.
+///
+/// # Errors
+///
+/// See [`Refused`].
+pub fn count(space: &Space<'_, '_>, loops: &DimSet, most: usize) -> Result<usize, Refused> {
+    if let Some(known) = space.nested.borrow().get(loops) {
+        return *known;
+    }
+    let items = over(space, &|dim| loops.contains(&dim), most);
+    let count = items.map(|items| occurrences(&items, space.ops.len()).iter().sum());
+    space.nested.borrow_mut().insert(loops.clone(), count);
+    count
+}
+
+fn over(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool, most: usize) -> Result<Vec<Item>, Refused> {
+    let facts = Facts::of(space, is_loop, most);
     let roots = (0..space.ops.len())
         .filter(|position| facts.is_root[*position])
         .collect();
-    facts.scope(&DimSet::new(), roots, BTreeSet::new())
+    facts.scope(&DimSet::new(), roots, Positions::default())
 }
 
 /// How often each op of the body occurs in the nests, by position.
@@ -84,16 +115,22 @@ struct Facts {
     reduced: Vec<DimSet>,
     /// Positions of the ops that make its operands.
     operands: Vec<Vec<usize>>,
+    /// Positions of the roots that it needs without another root in between.
+    roots: Vec<Rc<Positions>>,
+    /// How many more ops the nests may hold.
+    left: Cell<usize>,
 }
 
 impl Facts {
-    fn of(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool) -> Self {
+    fn of(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool, most: usize) -> Self {
         let is_loop = |dim: &usize| is_loop(*dim);
         let mut facts = Self {
             is_root: Vec::new(),
             domain: Vec::new(),
             reduced: Vec::new(),
             operands: Vec::new(),
+            roots: Vec::new(),
+            left: Cell::new(most),
         };
         for op in &space.ops {
             let mut dims = DimSet::new();
@@ -108,12 +145,20 @@ impl Facts {
                 .into_iter()
                 .filter(is_loop)
                 .collect::<DimSet>();
+            let mut roots = Rc::<Positions>::default();
+            for operand in &operands {
+                match facts.is_root[*operand] {
+                    true => Rc::make_mut(&mut roots).insert(*operand),
+                    false => positions::join(&mut roots, &facts.roots[*operand]),
+                }
+            }
             facts
                 .is_root
                 .push(WriteOp::from_op(*op).is_some() || !reduced.is_empty());
             facts.domain.push(dims.into_iter().filter(is_loop).collect());
             facts.reduced.push(reduced);
             facts.operands.push(operands);
+            facts.roots.push(roots);
         }
         facts
     }
@@ -123,21 +168,34 @@ impl Facts {
         &(&self.domain[root] - &self.reduced[root]) - open
     }
 
-    /// What `root` needs that is not `available`: other roots, and the rest.
-    fn needs(&self, root: usize, available: &BTreeSet<usize>) -> (BTreeSet<usize>, BTreeSet<usize>) {
-        let (mut roots, mut others) = (BTreeSet::new(), BTreeSet::new());
-        let mut open = self.operands[root].clone();
-        while let Some(position) = open.pop() {
-            if available.contains(&position) {
-                continue;
-            }
-            if self.is_root[position] {
-                roots.insert(position);
-            } else if others.insert(position) {
+    /// The roots that an op needs and that are not `available`. What else is available has all that it needs.
+    fn roots_of<'s>(&'s self, op: usize, available: &'s Positions) -> impl Iterator<Item = usize> + 's {
+        self.roots[op].without(available)
+    }
+
+    /// Whether the roots that an op needs are all `available`.
+    fn is_ready(&self, op: usize, available: &Positions) -> bool {
+        self.roots[op].is_subset(available)
+    }
+
+    /// What `roots` need that is neither a root nor `available`, as far as all of it `may` be computed here.
+    fn others_of(&self, roots: &[usize], available: &Positions, may: impl Fn(usize) -> bool) -> Positions {
+        let (mut seen, mut others) = (Positions::default(), Positions::default());
+        let mut open = Vec::new();
+        for root in roots {
+            open.extend(&self.operands[*root]);
+            while let Some(position) = open.pop() {
+                if self.is_root[position] || available.contains(position) || seen.contains(position) {
+                    continue;
+                }
+                seen.insert(position);
+                if may(position) {
+                    others.insert(position);
+                }
                 open.extend(&self.operands[position]);
             }
         }
-        (roots, others)
+        others
     }
 
     /// The items of a scope within the loops `open` that has to do `remaining`.
@@ -145,32 +203,30 @@ impl Facts {
         &self,
         open: &DimSet,
         mut remaining: Vec<usize>,
-        mut available: BTreeSet<usize>,
-    ) -> Option<Vec<Item>> {
+        mut available: Positions,
+    ) -> Result<Vec<Item>, Refused> {
         let mut items = Vec::new();
         while !remaining.is_empty() {
-            let (direct, rest): (Vec<_>, Vec<_>) = remaining.iter().partition(|root| {
-                self.domain[**root].is_subset(open) && self.needs(**root, &available).0.is_empty()
-            });
+            let (direct, rest): (Vec<_>, Vec<_>) = remaining
+                .iter()
+                .partition(|root| self.is_ready(**root, &available) && self.domain[**root].is_subset(open));
             if !direct.is_empty() {
-                let mut ops = direct.iter().copied().collect::<BTreeSet<usize>>();
-                for root in &direct {
-                    ops.extend(self.needs(*root, &available).1);
-                }
-                items.extend(ops.iter().map(|position| Item::Op(*position)));
+                let mut ops = self.others_of(&direct, &available, |_| true);
+                ops.join(&direct.into_iter().collect());
+                self.add(&mut items, &ops)?;
                 // A reduction's result is there only when its loops have ended.
-                available.extend(ops.iter().filter(|op| self.reduced[**op].is_empty()));
+                available.join(&ops.iter().filter(|op| self.reduced[*op].is_empty()).collect());
                 remaining = rest;
                 continue;
             }
-            let (dim, group) = self.nest(open, &remaining, &available)?;
-            let hoisted = group
-                .iter()
-                .flat_map(|root| self.needs(*root, &available).1)
-                .filter(|op| self.can_leave(*op, open, &available))
-                .collect::<BTreeSet<_>>();
-            items.extend(hoisted.iter().map(|position| Item::Op(*position)));
-            available.extend(&hoisted);
+            let nest = self.nest(open, &remaining, &available);
+            let (dim, group) = nest.ok_or(Refused::Crossing)?;
+            // What does not vary over the loops inside is computed once for all of their steps.
+            let hoisted = self.others_of(&group, &available, |op| {
+                self.domain[op].is_subset(open) && self.is_ready(op, &available)
+            });
+            self.add(&mut items, &hoisted)?;
+            available.join(&hoisted);
             let mut inside = open.clone();
             inside.insert(dim);
             let carried = group
@@ -180,83 +236,119 @@ impl Facts {
                 .collect();
             let body = self.scope(&inside, group.clone(), available.clone())?;
             items.push(Item::Loop(Nest { dim, carried, body }));
-            let outlives = |root: &&usize| {
-                self.reduced[**root].is_disjoint(open) && !self.kept(**root, open).contains(&dim)
+            let outlives = |root: &usize| {
+                self.reduced[*root].is_disjoint(open) && !self.kept(*root, open).contains(&dim)
             };
-            available.extend(group.iter().filter(outlives));
-            let left = remaining.into_iter().filter(|root| !group.contains(root));
+            available.join(&group.iter().copied().filter(outlives).collect());
+            let group = group.into_iter().collect::<Positions>();
+            let left = remaining.into_iter().filter(|root| !group.contains(*root));
             remaining = self.with_needs(left.collect(), &available);
         }
-        Some(items)
+        Ok(items)
+    }
+
+    /// Adds ops to a scope.
+    fn add(&self, items: &mut Vec<Item>, ops: &Positions) -> Result<(), Refused> {
+        for op in ops.iter() {
+            let left = self.left.get().checked_sub(1).ok_or(Refused::TooMany)?;
+            self.left.set(left);
+            items.push(Item::Op(op));
+        }
+        Ok(())
     }
 
     /// Roots, and the roots that they need and that are not there: also those that a loop has computed for itself alone.
-    fn with_needs(&self, mut roots: BTreeSet<usize>, available: &BTreeSet<usize>) -> Vec<usize> {
-        let mut open = roots.iter().copied().collect::<Vec<_>>();
+    fn with_needs(&self, roots: Vec<usize>, available: &Positions) -> Vec<usize> {
+        let mut all = roots.iter().copied().collect::<Positions>();
+        let mut open = roots;
         while let Some(root) = open.pop() {
-            for needed in self.needs(root, available).0 {
-                if roots.insert(needed) {
+            for needed in self.roots_of(root, available) {
+                if !all.contains(needed) {
+                    all.insert(needed);
                     open.push(needed);
                 }
             }
         }
-        roots.into_iter().collect()
-    }
-
-    /// Whether an op may be computed once for all steps of the loops inside `open`.
-    fn can_leave(&self, op: usize, open: &DimSet, available: &BTreeSet<usize>) -> bool {
-        self.domain[op].is_subset(open) && self.needs(op, available).0.is_empty()
+        all.iter().collect()
     }
 
     /// The next loop of a scope, and the roots that share it: of those that could begin, the first whose loop completes
     /// something.
-    fn nest(
-        &self,
-        open: &DimSet,
-        remaining: &[usize],
-        available: &BTreeSet<usize>,
-    ) -> Option<(usize, Vec<usize>)> {
+    fn nest(&self, open: &DimSet, remaining: &[usize], available: &Positions) -> Option<(usize, Vec<usize>)> {
         let firsts = remaining.iter().copied();
-        let mut firsts = firsts.filter(|root| self.needs(*root, available).0.is_empty());
+        let mut firsts = firsts.filter(|root| self.is_ready(*root, available));
+        // A loop over the same dim would have the same roots.
+        let mut tried = DimSet::new();
         firsts.find_map(|first| {
             let kept = self.kept(first, open);
             let dim = match kept.first() {
                 Some(dim) => *dim,
                 None => *(&self.domain[first] - open).first()?,
             };
+            if !tried.insert(dim) {
+                return None;
+            }
             let group = self.group(dim, open, remaining, available);
             (!group.is_empty()).then_some((dim, group))
         })
     }
 
     /// The roots that share a loop over `dim`.
-    fn group(
-        &self,
-        dim: usize,
-        open: &DimSet,
-        remaining: &[usize],
-        available: &BTreeSet<usize>,
-    ) -> Vec<usize> {
-        let mut group = Vec::<usize>::new();
+    fn group(&self, dim: usize, open: &DimSet, remaining: &[usize], available: &Positions) -> Vec<usize> {
+        let mut group = Positions::default();
+        // Those whose results are there within a step.
+        let mut in_step = available.clone();
         for root in remaining.iter().copied() {
             let kept = self.kept(root, open);
             let may_step = self.domain[root].contains(&dim) && (kept.is_empty() || kept.contains(&dim));
-            let is_there = |needed: &usize| group.contains(needed) && !self.reduced[*needed].contains(&dim);
-            if may_step && self.needs(root, available).0.iter().all(is_there) {
-                group.push(root);
+            if may_step && self.is_ready(root, &in_step) {
+                group.insert(root);
+                if !self.reduced[root].contains(&dim) {
+                    in_step.insert(root);
+                }
             }
         }
-        // What varies over the loop and is needed outside of it alone is computed there.
-        let needs = |root: usize, needed: usize| self.needs(root, available).0.contains(&needed);
-        while let Some(misplaced) = group.iter().position(|root| {
-            let mut others = remaining.iter().filter(|other| needs(**other, *root)).peekable();
-            self.kept(*root, open).contains(&dim)
-                && others.peek().is_some()
-                && others.all(|other| !group.contains(other))
-        }) {
-            group.remove(misplaced);
+        self.drop_misplaced(&mut group, dim, open, remaining, available);
+        group.iter().collect()
+    }
+
+    /// Takes out of a loop over `dim` what varies over it and is needed outside of it alone: it is computed there.
+    fn drop_misplaced(
+        &self,
+        group: &mut Positions,
+        dim: usize,
+        open: &DimSet,
+        remaining: &[usize],
+        available: &Positions,
+    ) {
+        // For each root of the group that varies over the loop, how many need it within the loop.
+        let mut uses = HashMap::<usize, usize>::new();
+        for root in remaining {
+            for needed in self
+                .roots_of(*root, available)
+                .filter(|needed| group.contains(*needed))
+            {
+                if self.kept(needed, open).contains(&dim) {
+                    *uses.entry(needed).or_default() += usize::from(group.contains(*root));
+                }
+            }
         }
-        group
+        let mut misplaced = uses
+            .iter()
+            .filter(|(_, uses)| **uses == 0)
+            .map(|(root, _)| *root)
+            .collect::<Vec<_>>();
+        while let Some(root) = misplaced.pop() {
+            group.remove(root);
+            for needed in self.roots_of(root, available) {
+                if let Some(left) = uses.get_mut(&needed) {
+                    *left -= 1;
+                    if *left == 0 {
+                        misplaced.push(needed);
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -283,7 +375,7 @@ mod tests {
         let module = Module::parse(&context, text)?;
         let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
         let space = Space::of(KernelOp::from_op(kernel)?).ok()?;
-        Some(of(&space).map_or("none".to_owned(), |items| print(&space, &items)))
+        Some(of(&space).map_or_else(|_| "none".to_owned(), |items| print(&space, &items)))
     }
 
     fn print(space: &Space<'_, '_>, items: &[Item]) -> String {

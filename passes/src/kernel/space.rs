@@ -7,7 +7,11 @@
 mod access;
 mod traffic;
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::{BTreeSet, HashMap, HashSet},
+    rc::Rc,
+};
 
 use melior::{
     Error,
@@ -18,6 +22,10 @@ use melior::{
 };
 use norma_dialects::norm::{CacheOp, DimRole, KernelOp, ReadOp, ReduceOp};
 
+use super::{
+    nests,
+    positions::{Positions, join},
+};
 use crate::mlir::{
     types,
     values::{self, key},
@@ -53,6 +61,21 @@ pub struct Space<'c, 'a> {
     pub ops: Vec<OperationRef<'c, 'a>>,
     facts: HashMap<usize, Facts>,
     definitions: HashMap<usize, usize>,
+    /// By the position of a reduction, what it combines: the reads, and the dims that it removes.
+    reduced: HashMap<usize, Reduced>,
+    /// What [`Self::crossings`] gives, once it has been asked for.
+    crossings: OnceCell<BTreeSet<Crossing>>,
+    /// What [`nests::count`] gives, by the dims that are loops.
+    pub(super) nested: RefCell<HashMap<DimSet, Result<usize, nests::Refused>>>,
+}
+
+/// What is known of a reduction.
+#[derive(Debug)]
+struct Reduced {
+    /// Positions of the reads that contribute to it.
+    contributors: Rc<Positions>,
+    /// The dims that it removes.
+    dims: DimSet,
 }
 
 /// A read that is needed again behind a reduction that it contributes to, both as positions of ops.
@@ -64,26 +87,29 @@ pub struct Crossing {
     pub reduction: usize,
 }
 
-/// What is known of one value.
+/// What is known of one value. Sets are shared: most values depend on just what one of their operands does.
 #[derive(Clone, Debug, Default)]
 struct Facts {
     dims: DimSet,
     phase: usize,
     /// Positions of the reads that it depends on without a reduction or a cache in between.
-    leaves: BTreeSet<usize>,
+    leaves: Rc<Positions>,
     /// Positions of all reads that it depends on.
-    reads: BTreeSet<usize>,
+    reads: Rc<Positions>,
     /// Positions of all reductions that it depends on.
-    reductions: BTreeSet<usize>,
+    reductions: Rc<Positions>,
+    /// Positions of those without another one in between.
+    last_reductions: Rc<Positions>,
 }
 
 impl Facts {
     fn join(&mut self, other: &Self) {
         self.dims.extend(&other.dims);
         self.phase = self.phase.max(other.phase);
-        self.leaves.extend(&other.leaves);
-        self.reads.extend(&other.reads);
-        self.reductions.extend(&other.reductions);
+        join(&mut self.leaves, &other.leaves);
+        join(&mut self.reads, &other.reads);
+        join(&mut self.reductions, &other.reductions);
+        join(&mut self.last_reductions, &other.last_reductions);
     }
 }
 
@@ -123,6 +149,9 @@ impl<'c, 'a> Space<'c, 'a> {
             ops: Vec::new(),
             facts: HashMap::new(),
             definitions: HashMap::new(),
+            reduced: HashMap::new(),
+            crossings: OnceCell::new(),
+            nested: RefCell::default(),
         };
         for (position, dim) in space.dims.iter().enumerate() {
             let facts = Facts {
@@ -148,20 +177,22 @@ impl<'c, 'a> Space<'c, 'a> {
         let mut facts = self.joined(op.operands());
         if ReadOp::from_op(op).is_some() {
             facts.dims = self.access(op)?.map_or_else(DimSet::new, |access| access.dims());
-            facts.leaves.insert(position);
-            facts.reads.insert(position);
+            Rc::make_mut(&mut facts.leaves).insert(position);
+            Rc::make_mut(&mut facts.reads).insert(position);
         }
         if let Some(reduce) = ReduceOp::from_op(op) {
             facts = self.joined(reduce.values());
-            for dim in self.dims_reduced_by(reduce) {
-                facts.dims.remove(&dim);
-            }
+            let dims = self.dims_reduced_by(reduce);
+            facts.dims = &facts.dims - &dims;
             facts.phase += 1;
-            facts.leaves.clear();
-            facts.reductions.insert(position);
+            facts.leaves = Rc::default();
+            Rc::make_mut(&mut facts.reductions).insert(position);
+            facts.last_reductions = Rc::new([position].into_iter().collect());
+            let contributors = facts.reads.clone();
+            self.reduced.insert(position, Reduced { contributors, dims });
         }
         if CacheOp::from_op(op).is_some() {
-            facts.leaves.clear();
+            facts.leaves = Rc::default();
         }
         for index in 0..op.result_count() {
             let result = key(op.result(index)?.into());
@@ -209,10 +240,18 @@ impl<'c, 'a> Space<'c, 'a> {
     }
 
     /// Positions of all reductions that a value depends on.
-    pub fn waits_for(&self, value: Value<'c, 'a>) -> BTreeSet<usize> {
+    pub fn waits_for(&self, value: Value<'c, 'a>) -> Rc<Positions> {
         self.facts
             .get(&key(value))
             .map(|facts| facts.reductions.clone())
+            .unwrap_or_default()
+    }
+
+    /// Positions of the reductions that a value depends on without another one in between.
+    pub fn waits_for_last(&self, value: Value<'c, 'a>) -> Rc<Positions> {
+        self.facts
+            .get(&key(value))
+            .map(|facts| facts.last_reductions.clone())
             .unwrap_or_default()
     }
 
@@ -244,70 +283,84 @@ impl<'c, 'a> Space<'c, 'a> {
     }
 
     /// Positions of the reads that a value depends on without a reduction or a cache in between.
-    pub fn leaves(&self, value: Value<'c, 'a>) -> BTreeSet<usize> {
+    pub fn leaves(&self, value: Value<'c, 'a>) -> Rc<Positions> {
         self.facts
             .get(&key(value))
             .map(|facts| facts.leaves.clone())
             .unwrap_or_default()
     }
 
-    /// The reused reads that the use of `operand` by `user` needs across a phase: `user` waits for a reduction that
+    /// Whether the use of `operand` by `user` needs reused reads across a phase: `user` waits for a reduction that
     /// they contribute to, and `operand` does not. Only reads that vary over a reduced dim count; a value per row is
     /// simply kept.
-    pub fn reads_carried(&self, user: OperationRef<'c, 'a>, operand: Value<'c, 'a>) -> BTreeSet<usize> {
-        let crossings = self.crossings_of(user, operand);
-        crossings.into_iter().map(|crossing| crossing.read).collect()
+    pub fn carries_reads(&self, user: OperationRef<'c, 'a>, operand: Value<'c, 'a>) -> bool {
+        let waits_for = self.joined(user.operands()).reductions;
+        self.crossings_of(user, operand, &waits_for).next().is_some()
     }
 
-    fn crossings_of(&self, user: OperationRef<'c, 'a>, operand: Value<'c, 'a>) -> BTreeSet<Crossing> {
-        let Some(facts) = self.facts.get(&key(operand)) else {
-            return BTreeSet::new();
-        };
-        if facts.leaves.is_empty() || facts.phase >= self.phase_of_op(user) {
-            return BTreeSet::new();
-        }
-        let waits_for = self.joined(user.operands()).reductions;
+    /// The reads that `operand` brings to `user`, which waits for the reductions at `waits_for`, each with a reduction among
+    /// these that it contributes to.
+    fn crossings_of<'s>(
+        &'s self,
+        user: OperationRef<'c, 'a>,
+        operand: Value<'c, 'a>,
+        waits_for: &'s Positions,
+    ) -> impl Iterator<Item = Crossing> + 's {
+        let facts = self.facts.get(&key(operand));
+        let facts = facts.filter(|facts| !facts.leaves.is_empty() && facts.phase < self.phase_of_op(user));
+        facts.into_iter().flat_map(move |facts| {
+            waits_for.iter().flat_map(move |reduction| {
+                let reduced = &self.reduced[&reduction];
+                let varies = |leaf: &usize| {
+                    let mut results = self.ops[*leaf].results();
+                    results.any(|result| {
+                        let dims = self.facts.get(&key(result.into())).map(|facts| &facts.dims);
+                        dims.is_some_and(|dims| !dims.is_disjoint(&reduced.dims))
+                    })
+                };
+                let leaves = facts.leaves.shared(&reduced.contributors).filter(varies);
+                leaves.map(move |read| Crossing { read, reduction })
+            })
+        })
+    }
+
+    /// Every read that is needed again behind a reduction it contributes to, with that reduction.
+    pub fn crossings(&self) -> &BTreeSet<Crossing> {
+        self.crossings.get_or_init(|| self.find_crossings())
+    }
+
+    fn find_crossings(&self) -> BTreeSet<Crossing> {
         let mut crossings = BTreeSet::new();
-        for (reduction, reduce) in waits_for
-            .iter()
-            .filter_map(|position| Some((*position, ReduceOp::from_op(self.ops[*position])?)))
-        {
-            let contributors = self.joined(reduce.values()).reads;
-            let reduced = self.dims_reduced_by(reduce);
-            let leaves = facts.leaves.intersection(&contributors).copied();
-            let varies = |leaf: &usize| {
-                let results = self.ops[*leaf].results();
-                results
-                    .into_iter()
-                    .any(|result| !self.dims_of(result.into()).is_disjoint(&reduced))
-            };
-            crossings.extend(leaves.filter(varies).map(|read| Crossing { read, reduction }));
+        // Uses of what depends on the same reads, behind the same reductions, are alike.
+        let mut seen = HashSet::new();
+        for user in &self.ops {
+            let waits_for = self.joined(user.operands()).reductions;
+            for operand in user.operands() {
+                let leaves = self.leaves(operand);
+                if seen.insert((
+                    leaves,
+                    self.phase_of(operand) < self.phase_of_op(*user),
+                    waits_for.clone(),
+                )) {
+                    crossings.extend(self.crossings_of(*user, operand, &waits_for));
+                }
+            }
         }
         crossings
     }
 
-    /// Every read that is needed again behind a reduction it contributes to, with that reduction.
-    pub fn crossings(&self) -> BTreeSet<Crossing> {
-        let uses = self
-            .ops
-            .iter()
-            .flat_map(|op| op.operands().map(|operand| (*op, operand)));
-        uses.flat_map(|(user, operand)| self.crossings_of(user, operand))
-            .collect()
-    }
-
     /// Positions of all reused reads: those that contribute to a reduction and are needed again behind it.
     pub fn reused_reads(&self) -> BTreeSet<usize> {
-        self.crossings()
-            .into_iter()
-            .map(|crossing| crossing.read)
-            .collect()
+        self.crossings().iter().map(|crossing| crossing.read).collect()
     }
 
     /// Positions of all reads that contribute to a reduction.
-    pub fn contributing_reads(&self) -> BTreeSet<usize> {
-        let values = self.reductions().into_iter().flat_map(ReduceOp::values);
-        self.joined(values).reads
+    pub fn contributing_reads(&self) -> Positions {
+        let mut reads = Positions::default();
+        for reduced in self.reduced.values() {
+            reads.join(&reduced.contributors);
+        }
+        reads
     }
 }
 

@@ -17,7 +17,7 @@ use melior::{
 use norma_dialects::norm::{CacheOp, CachePlace, DimRole, KernelOp, ReduceOp};
 
 use crate::{
-    kernel::space::Space,
+    kernel::{positions::Positions, space::Space},
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -58,9 +58,10 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
     let count = places.len();
     let mut recomputation = Recomputation {
         space,
-        operands: space.ops.iter().map(|op| op.operands().collect()).collect(),
-        caches: places.keys().map(|read| (*read, BTreeMap::new())).collect(),
+        kept: kept(space, places.keys().copied().collect()),
         places,
+        operands: space.ops.iter().map(|op| op.operands().collect()).collect(),
+        caches: HashMap::new(),
         clones: HashMap::new(),
         cloned: BTreeSet::new(),
     };
@@ -71,14 +72,39 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
     Ok(count)
 }
 
-/// Clones values from the cached reads, phase by phase.
+/// The longest chain of ops that is computed again for each phase. What hangs on a longer one, as a row does that one reduction
+/// after another is taken from, is kept itself: were all of it computed again, kernels would grow with the square of their phases.
+const LONGEST_CHAIN: usize = 64;
+
+/// Positions of the ops whose results stay from one phase to the next: the reused reads, and one op of each [`LONGEST_CHAIN`].
+fn kept(space: &Space<'_, '_>, reused: Positions) -> Positions {
+    let mut kept = reused;
+    let mut lengths = vec![0; space.ops.len()];
+    for (position, op) in space.ops.iter().enumerate() {
+        let hangs_on_kept = |value: Value<'_, '_>| space.leaves(value).shared(&kept).next().is_some();
+        if kept.contains(position) || !op.results().any(|result| hangs_on_kept(result.into())) {
+            continue;
+        }
+        let before = op.operands().filter_map(|operand| space.definition(operand));
+        lengths[position] = before.map(|operand| lengths[operand] + 1).max().unwrap_or(0);
+        if lengths[position] >= LONGEST_CHAIN {
+            lengths[position] = 0;
+            kept.insert(position);
+        }
+    }
+    kept
+}
+
+/// Clones values from what is kept, phase by phase.
 struct Recomputation<'s, 'c, 'a> {
     space: &'s Space<'c, 'a>,
     /// Each op's operands as they were, which is what the analysis speaks of.
     operands: Vec<Vec<Value<'c, 'a>>>,
-    /// Where each reused read lives, by the read's position.
+    /// Where each reused read lives, by the read's position. All else that is kept lives in registers.
     places: HashMap<usize, CachePlace>,
-    /// The cache of each reused read, by the read's position, in each phase that asked for it. A phase's cache is made
+    /// Positions of the ops whose results are kept from one phase to the next: reused reads, and what takes long to compute again.
+    kept: Positions,
+    /// The cache of each kept result, by the op's position, in each phase that asked for it. A phase's cache is made
     /// from that of the phase before: were it the same, clones of two phases would be equal, and merging them would
     /// carry what they compute from one to the other.
     caches: HashMap<usize, BTreeMap<usize, OperationRef<'c, 'a>>>,
@@ -97,7 +123,7 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         let operands = self.operands[position].clone();
         let mut renewed = operands.clone();
         for (operand, renewed) in operands.iter().zip(&mut renewed) {
-            if late.is_some() || !self.space.reads_carried(user, *operand).is_empty() {
+            if late.is_some() || self.space.carries_reads(user, *operand) {
                 *renewed = self.again(*operand, phase, user)?;
             }
         }
@@ -114,11 +140,8 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         let roles = self.space.roles.as_ref()?;
         let reduced = self.space.dims_reduced_by(reduce);
         let is_over_loops = reduced.iter().any(|dim| roles[*dim] == DimRole::Loop);
-        let in_shared = |leaf: usize| self.places.get(&leaf) == Some(&CachePlace::Shared);
-        let leaves = self.operands[position]
-            .iter()
-            .flat_map(|operand| self.space.leaves(*operand))
-            .collect::<Vec<_>>();
+        let is_shared = |leaf: usize| self.places.get(&leaf) == Some(&CachePlace::Shared);
+        let hangs_on_shared = |operand: &Value<'c, 'a>| self.space.leaves(*operand).iter().any(is_shared);
         let last = self
             .caches
             .values()
@@ -126,7 +149,7 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
             .max()?;
         let is_late = is_over_loops
             && *last > self.space.phase_of_op(reduce.op())
-            && leaves.iter().any(|leaf| in_shared(*leaf));
+            && self.operands[position].iter().any(hangs_on_shared);
         is_late.then_some(*last)
     }
 
@@ -137,25 +160,57 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         phase: usize,
         user: OperationRef<'c, 'a>,
     ) -> Result<Value<'c, 'a>, Error> {
-        let is_cached = |leaf: &usize| self.caches.contains_key(leaf);
-        let Some(position) = self.space.definition(value) else {
-            return Ok(value);
-        };
-        if self.space.phase_of(value) >= phase || !self.space.leaves(value).iter().any(is_cached) {
-            return Ok(value);
+        let mut needed = Positions::default();
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            if let Some(position) = self.comes_again(value, phase)
+                && !needed.contains(position)
+                && !self.clones.contains_key(&(key(value), phase))
+            {
+                needed.insert(position);
+                if !self.kept.contains(position) {
+                    open.extend(&self.operands[position]);
+                }
+            }
         }
-        if self.caches.contains_key(&position) {
-            return self.cache(position, phase, user);
+        for position in needed.iter() {
+            if self.kept.contains(position) {
+                let cache = self.cache(position, phase, user)?;
+                let original = key(self.space.ops[position].result(0)?.into());
+                self.clones.insert((original, phase), cache);
+            } else {
+                self.clone_before(user, position, phase)?;
+            }
         }
-        if let Some(clone) = self.clones.get(&(key(value), phase)) {
-            return Ok(*clone);
-        }
-        let operands = self.operands[position]
-            .clone()
-            .into_iter()
-            .map(|operand| self.again(operand, phase, user))
-            .collect::<Result<Vec<_>, _>>()?;
+        Ok(self.in_phase(value, phase))
+    }
+
+    /// The position of the op that makes `value`, where that has to be computed again in `phase`: it can be had in an earlier phase,
+    /// and depends on a reused read.
+    fn comes_again(&self, value: Value<'c, 'a>, phase: usize) -> Option<usize> {
+        let position = self.space.definition(value)?;
+        let is_carried = self.space.phase_of(value) < phase
+            && self.space.leaves(value).shared(&self.kept).next().is_some();
+        is_carried.then_some(position)
+    }
+
+    /// What stands for `value` in `phase`, once that is there.
+    fn in_phase(&self, value: Value<'c, 'a>, phase: usize) -> Value<'c, 'a> {
+        self.clones.get(&(key(value), phase)).copied().unwrap_or(value)
+    }
+
+    /// Clones the op at `position`, whose operands are there, for a phase.
+    fn clone_before(
+        &mut self,
+        user: OperationRef<'c, 'a>,
+        position: usize,
+        phase: usize,
+    ) -> Result<(), Error> {
         let original = self.space.ops[position];
+        let operands = self.operands[position].iter();
+        let operands = operands
+            .map(|operand| self.in_phase(*operand, phase))
+            .collect::<Vec<_>>();
         let builder = Builder::before(user);
         let clone = builder.insert(Operation::clone(&original));
         builder.set_operands(clone, &operands);
@@ -164,18 +219,18 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
             let result = key(original.result(index)?.into());
             self.clones.insert((result, phase), clone.result(index)?.into());
         }
-        Ok(self.clones.get(&(key(value), phase)).copied().unwrap_or(value))
+        Ok(())
     }
 
-    /// The cached value of the read at `position` in `phase`, whose first use is `user`. A value in registers is kept from
-    /// where it was read on, one in shared memory is loaded where it is used.
+    /// The cached result of the op at `position` in `phase`, whose first use is `user`. A value in registers is kept from
+    /// where it was computed on, one in shared memory is loaded where it is used.
     fn cache(
         &mut self,
         position: usize,
         phase: usize,
         user: OperationRef<'c, 'a>,
     ) -> Result<Value<'c, 'a>, Error> {
-        let read = self.space.ops[position];
+        let original = self.space.ops[position];
         let place = self
             .places
             .get(&position)
@@ -188,8 +243,8 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
                 let source = caches
                     .range(..phase)
                     .next_back()
-                    .map_or(read, |(_, cache)| *cache);
-                let cache = CacheOp::build(read.location(), source.result(0)?.into(), place)?;
+                    .map_or(original, |(_, cache)| *cache);
+                let cache = CacheOp::build(original.location(), source.result(0)?.into(), place)?;
                 let builder = match place {
                     CachePlace::Shared => Builder::before(user),
                     _ => Builder::after(source),

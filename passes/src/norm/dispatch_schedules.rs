@@ -15,7 +15,7 @@ use norma_dialects::{
     norm::{KernelOp, LaunchOp},
 };
 
-use super::kernel_names::KernelNames;
+use super::{kernel_names::KernelNames, launches::Launches};
 use crate::{
     kernel::space::Space,
     mlir::{
@@ -33,6 +33,8 @@ pub(crate) fn run<'c>(
     module: OperationRef<'c, '_>,
     cx: &PassContext<'c, NormDispatchSchedules>,
 ) -> PassResult<'c> {
+    let mut names = KernelNames::new(module);
+    let mut launches = Launches::of(module)?;
     for kernel in walk::named(module, KernelOp::NAME)
         .into_iter()
         .filter_map(KernelOp::from_op)
@@ -54,10 +56,9 @@ pub(crate) fn run<'c>(
         b.remove_attribute(kernel.op(), "alternatives");
         b.remove_attribute(kernel.op(), "conditions");
 
-        let mut names = KernelNames::new(module, kernel.op());
         let mut kernels = Vec::new();
         for (index, constraint) in constraints.iter().enumerate() {
-            let name = names.next();
+            let name = names.of(kernel.op());
             let copy = copy(kernel, &name, alternatives[index])?;
             for earlier in &constraints[..index] {
                 bound(copy, &sizes, *earlier, false)?;
@@ -70,14 +71,8 @@ pub(crate) fn run<'c>(
             bound(kernel, &sizes, *constraint, false)?;
         }
         let choices = constraints.into_iter().zip(kernels).collect::<Vec<_>>();
-        for launch in walk::named(module, LaunchOp::NAME)
-            .into_iter()
-            .filter_map(LaunchOp::from_op)
-        {
-            let callee = norma_dialects::symbol(launch.callee()?);
-            if callee.is_ok() && callee == kernel.sym_name() {
-                choose(launch, &sizes, &choices)?;
-            }
+        for launch in launches.take(kernel) {
+            choose(launch, &sizes, &choices)?;
         }
     }
     Ok(())

@@ -45,11 +45,12 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, NormFor
             scalar_ops::check(op)?;
         }
     }
+    let mut names = KernelNames::new(module);
     for function in walk::named(module, "func.func") {
         let Some(host) = Host::read(function)? else {
             continue;
         };
-        let kernels = host.outline(module)?;
+        let kernels = host.outline(&mut names)?;
         cx.count(NormFormKernelsStatistic::NumKernels, kernels);
     }
     Ok(())
@@ -203,10 +204,9 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
     }
 
     /// Makes the kernels, their launches and the function's new signature; says how many kernels there are.
-    fn outline(self, module: OperationRef<'c, 'a>) -> Result<u64, PassError<'c>> {
+    fn outline(self, kernel_names: &mut KernelNames) -> Result<u64, PassError<'c>> {
         let mut buffers = self.make_arguments()?;
         let beside = Builder::after(self.function);
-        let mut kernel_names = KernelNames::new(module, self.function);
         let mut scratch_names = self.scratch_names();
         let mut kernels = 0;
         for compute in self.computes.iter().filter(|compute| compute.is_needed) {
@@ -220,7 +220,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
             }
             let tensors = [compute.tensors(), compute.op.outputs()].concat();
             let arguments = find(&buffers, &tensors)?;
-            let name = kernel_names.next();
+            let name = kernel_names.of(self.function);
             self.outline_kernel(&beside, compute, &name, &arguments)?;
             let mut operands = arguments.iter().map(|buffer| buffer.memref).collect::<Vec<_>>();
             operands.extend(compute.scalars());

@@ -1,9 +1,8 @@
-//! Names for the kernels of a function, or for those split off a kernel: `<its name>_<number>`, past what the module's
-//! symbols take.
+//! Names for kernels that no symbol of the module has: those of a function, or split off a kernel, are `<its name>_<number>`.
 //!
 //! A kernel's name goes into PTX and names a file, so it is an identifier of C whatever the function is called.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use melior::ir::OperationRef;
 use norma_dialects::symbol_name;
@@ -13,33 +12,50 @@ use crate::mlir::walk;
 /// The bytes of a function's name that its kernels' names begin with: a file's name has at most 255.
 const MOST_BYTES: usize = 128;
 
-/// Gives a new name at each call.
+/// The names that a module's symbols take, and those that have been given since.
 pub(super) struct KernelNames {
-    function: String,
-    next: usize,
     taken: HashSet<String>,
+    /// By what names begin with, the next number.
+    next: HashMap<String, usize>,
 }
 
 impl KernelNames {
-    pub(super) fn new(module: OperationRef<'_, '_>, function: OperationRef<'_, '_>) -> Self {
+    pub(super) fn new(module: OperationRef<'_, '_>) -> Self {
         let taken = walk::pre_order(module)
             .into_iter()
             .filter_map(symbol_name)
             .map(str::to_owned)
             .collect();
         Self {
-            function: identifier(symbol_name(function).unwrap_or_default()),
-            next: 0,
             taken,
+            next: HashMap::new(),
         }
     }
 
-    pub(super) fn next(&mut self) -> String {
+    /// A new name for a kernel of `function`, or split off a kernel of that name.
+    pub(super) fn of(&mut self, function: OperationRef<'_, '_>) -> String {
+        let function = identifier(symbol_name(function).unwrap_or_default());
+        let next = self.next.entry(function.clone()).or_default();
         loop {
-            let name = format!("{}_{}", self.function, self.next);
-            self.next += 1;
-            if !self.taken.contains(&name) {
+            let name = format!("{function}_{next}");
+            *next += 1;
+            if self.taken.insert(name.clone()) {
                 return name;
+            }
+        }
+    }
+
+    /// `name`, with a number if it is taken.
+    pub(super) fn like(&mut self, name: &str) -> String {
+        if self.taken.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        let next = self.next.entry(name.to_owned()).or_insert(1);
+        loop {
+            let numbered = format!("{name}_{next}");
+            *next += 1;
+            if self.taken.insert(numbered.clone()) {
+                return numbered;
             }
         }
     }

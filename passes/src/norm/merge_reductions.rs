@@ -57,32 +57,63 @@ pub(crate) fn run<'c>(
             let message = "expected a kernel with roles, as norm-tile leaves it";
             return Err(Diagnostic::user(kernel.op().location(), message).into());
         }
-        // What is merged is no group any more, so that each round has one less.
-        loop {
-            let space = Space::of(kernel)?;
-            let group = homomorphism::groups(&space)
-                .into_iter()
-                .find(|group| ranges_over_loop(&space, group.lead));
-            let Some(group) = group else {
-                break;
-            };
-            let followers = group.followers.len();
-            Merge::of(&space, group)?.apply()?;
-            cx.count(NormMergeReductionsStatistic::NumMerged, followers as u64);
-        }
+        let merged = merge_groups(kernel, by_role)?;
+        cx.count(NormMergeReductionsStatistic::NumMerged, merged as u64);
         drop_dead(kernel)?;
     }
     Ok(())
+}
+
+/// How the dims that a group reduces are combined.
+pub(super) struct Partition<'c, 'a> {
+    /// By both reductions as they are, with a reference of what they hold.
+    pub(super) within: Vec<Value<'c, 'a>>,
+    /// By one reduction of tuples.
+    pub(super) loops: Vec<Value<'c, 'a>>,
+    /// By one reduction after the other: what each holds gets the reference of all.
+    pub(super) across: Vec<Value<'c, 'a>>,
+}
+
+/// Merges the groups of a kernel for whose first reductions there is a partition, and says how many reductions need not wait any
+/// more. What was merged is left without uses.
+pub(super) fn merge_groups<'c: 'a, 'a>(
+    kernel: KernelOp<'c, 'a>,
+    partition: impl Fn(&Space<'c, 'a>, ReduceOp<'c, 'a>) -> Option<Partition<'c, 'a>>,
+) -> Result<usize, PassError<'c>> {
+    let mut merged = 0;
+    // What is merged is no group any more, so that each round has one less.
+    loop {
+        let space = Space::of(kernel)?;
+        let found = homomorphism::groups(&space).into_iter().find_map(|group| {
+            let partition = partition(&space, ReduceOp::from_op(space.ops[group.lead])?)?;
+            Some((group, partition))
+        });
+        let Some((group, partition)) = found else {
+            return Ok(merged);
+        };
+        merged += group.followers.len();
+        Merge::of(&space, group, partition)?.apply()?;
+    }
 }
 
 fn role(space: &Space<'_, '_>, dim: usize) -> Option<DimRole> {
     space.roles.as_ref()?.get(dim).copied()
 }
 
-fn ranges_over_loop(space: &Space<'_, '_>, position: usize) -> bool {
-    ReduceOp::from_op(space.ops[position]).is_some_and(|reduce| {
-        let dims = space.dims_reduced_by(reduce);
-        dims.iter().any(|dim| role(space, *dim) == Some(DimRole::Loop))
+/// A thread's own part, the steps of loops, and the threads; `None` for a reduction that ranges over no loop.
+fn by_role<'c, 'a>(space: &Space<'c, 'a>, lead: ReduceOp<'c, 'a>) -> Option<Partition<'c, 'a>> {
+    let is_of = |dim: &Value<'c, 'a>, wanted: DimRole| {
+        space.dim_position(*dim).and_then(|dim| role(space, dim)) == Some(wanted)
+    };
+    let dims = lead.dims().into_iter();
+    let (within, others) = dims.partition::<Vec<_>, _>(|dim| is_of(dim, DimRole::Register));
+    let (loops, across) = others
+        .into_iter()
+        .partition::<Vec<_>, _>(|dim| is_of(dim, DimRole::Loop));
+    (!loops.is_empty()).then_some(Partition {
+        within,
+        loops,
+        across,
     })
 }
 
@@ -94,36 +125,27 @@ struct Merge<'s, 'c, 'a> {
     kind: ReduceKind,
     /// What the first reduction takes.
     source: Value<'c, 'a>,
-    /// The reduced dims that lie within a thread, those that loops step along, and the others.
-    within: Vec<Value<'c, 'a>>,
-    loops: Vec<Value<'c, 'a>>,
-    across: Vec<Value<'c, 'a>>,
+    dims: Partition<'c, 'a>,
 }
 
 impl<'s, 'c: 'a, 'a> Merge<'s, 'c, 'a> {
-    fn of(space: &'s Space<'c, 'a>, group: Group<'c, 'a>) -> Result<Self, PassError<'c>> {
+    fn of(
+        space: &'s Space<'c, 'a>,
+        group: Group<'c, 'a>,
+        dims: Partition<'c, 'a>,
+    ) -> Result<Self, PassError<'c>> {
         let op = space.ops[group.lead];
         let broken = || Diagnostic::internal(op.location(), "expected a reduction by a named combiner");
         let lead = ReduceOp::from_op(op).ok_or_else(broken)?;
         let kind = lead.kind().ok_or_else(broken)?;
         let source = *lead.values().first().ok_or_else(broken)?;
-        let is_of = |dim: &Value<'c, 'a>, wanted: DimRole| {
-            space.dim_position(*dim).and_then(|dim| role(space, dim)) == Some(wanted)
-        };
-        let (within, others) = lead
-            .dims()
-            .into_iter()
-            .partition::<Vec<_>, _>(|dim| is_of(dim, DimRole::Register));
-        let (loops, across) = others.into_iter().partition(|dim| is_of(dim, DimRole::Loop));
         Ok(Self {
             space,
             group,
             lead,
             kind,
             source,
-            within,
-            loops,
-            across,
+            dims,
         })
     }
 
@@ -136,7 +158,7 @@ impl<'s, 'c: 'a, 'a> Merge<'s, 'c, 'a> {
     }
 
     fn waits(&self, value: Value<'c, 'a>) -> bool {
-        self.space.waits_for(value).contains(&self.group.lead)
+        self.space.waits_for(value).contains(self.group.lead)
     }
 
     /// Moves what the followers' terms need, and what does not wait for the first reduction, before it.

@@ -18,7 +18,7 @@ use norma_dialects::{
     norm::{KernelOp, LaunchOp, WriteOp},
 };
 
-use super::kernel_names::KernelNames;
+use super::{kernel_names::KernelNames, launches::Launches};
 use crate::{
     kernel::{
         signature::drop_dead,
@@ -38,6 +38,8 @@ pub(crate) fn run<'c>(
     module: OperationRef<'c, '_>,
     cx: &PassContext<'c, NormSplitOutputs>,
 ) -> PassResult<'c> {
+    let mut names = KernelNames::new(module);
+    let mut launches = Launches::of(module)?;
     for kernel in walk::named(module, KernelOp::NAME)
         .into_iter()
         .filter_map(KernelOp::from_op)
@@ -50,12 +52,12 @@ pub(crate) fn run<'c>(
         let Some(stays) = kinds.next() else {
             continue;
         };
-        let mut names = KernelNames::new(module, kernel.op());
+        let launches = launches.take(kernel);
         for dims in kinds {
-            let name = names.next();
+            let name = names.of(kernel.op());
             let copy = copy_kernel(kernel, &name)?;
             keep_writes(copy, &left_out, dims)?;
-            add_launches(module, kernel, &name)?;
+            add_launches(&launches, &name)?;
             cx.count(NormSplitOutputsStatistic::NumSplit, 1);
         }
         keep_writes(kernel, &left_out, stays)?;
@@ -157,26 +159,16 @@ fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet)
     Ok(())
 }
 
-/// Launches `name` behind every launch of `kernel`, on the same buffers.
-fn add_launches<'c, 'a>(
-    module: OperationRef<'c, 'a>,
-    kernel: KernelOp<'c, 'a>,
-    name: &str,
-) -> PassResult<'c> {
-    let symbol = kernel.sym_name()?;
-    for launch in walk::named(module, LaunchOp::NAME)
-        .into_iter()
-        .filter_map(LaunchOp::from_op)
-    {
-        if norma_dialects::symbol(launch.callee()?).is_ok_and(|callee| callee == symbol) {
-            let b = Builder::after(launch.op());
-            let callee = FlatSymbolRefAttribute::new(b.context(), name).into();
-            b.insert(LaunchOp::build(
-                launch.op().location(),
-                &launch.arguments(),
-                callee,
-            )?);
-        }
+/// Launches `name` behind every one of `launches`, on the same buffers.
+fn add_launches<'c: 'a, 'a>(launches: &[LaunchOp<'c, 'a>], name: &str) -> PassResult<'c> {
+    for launch in launches {
+        let b = Builder::after(launch.op());
+        let callee = FlatSymbolRefAttribute::new(b.context(), name).into();
+        b.insert(LaunchOp::build(
+            launch.op().location(),
+            &launch.arguments(),
+            callee,
+        )?);
     }
     Ok(())
 }

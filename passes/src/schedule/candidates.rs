@@ -357,13 +357,14 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
         .filter(|dim| facts.dims[*dim].usage == Use::Kept)
         .map(|dim| facts.dims[dim].extent.div_ceil(tile[dim].points()))
         .product::<u64>();
-    // What is only summed up may be split over CTAs; results that come back to it may not.
+    let sms = u64::from(target.part.sms);
+    // What is only summed up may be split over CTAs; where results come back to it, that takes two kernels more, and is for those
+    // with too few CTAs for the SMs.
     let splittable = looped
         .iter()
         .copied()
-        .filter(|dim| !facts.dims[*dim].is_revisited)
+        .filter(|dim| !facts.dims[*dim].is_revisited || ctas < sms)
         .max_by_key(|dim| facts.dims[*dim].extent);
-    let sms = u64::from(target.part.sms);
     let mut splits = vec![1];
     if let Some(dim) = splittable {
         let steps = facts.dims[dim].extent.div_ceil(tile[dim].points());
@@ -395,6 +396,11 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             .iter()
             .flat_map(|places| merges.iter().map(move |merge| (places, *merge)))
         {
+            // Parts of a row are read again by other CTAs, and can only be combined where their reductions are merged.
+            let is_shared = split > 1 && splittable.is_some_and(|dim| facts.dims[dim].is_revisited);
+            if is_shared && (places.contains(&CachePlace::L1) || merge_reductions != can_merge) {
+                continue;
+            }
             let spread = (0..tile.len()).map(|dim| {
                 let mut factors = Vec::new();
                 if facts.dims[dim].usage == Use::Kept {
@@ -422,7 +428,10 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             mapping.merge_reductions = merge_reductions;
             let widest = facts.lead().map_or(0, |lead| lead.vector * lead.bytes);
             mapping.early_reads = widest >= ACCESS_BYTES as u64 && looped.is_empty();
-            all.extend(rings::ringed(facts, &mapping, target));
+            // What parts of a row need again is another kernel's, which no ring of theirs would serve.
+            if !is_shared {
+                all.extend(rings::ringed(facts, &mapping, target));
+            }
             all.push(mapping);
         }
     }

@@ -86,7 +86,7 @@ pub struct Access {
 pub struct Need {
     /// Its position among the reductions, if it is one.
     pub reduction: Option<usize>,
-    /// Positions of the reductions that it waits for.
+    /// Positions of the reductions that it waits for, but for those that it needs through other ones alone.
     pub waits_for: BTreeSet<usize>,
 }
 
@@ -116,7 +116,8 @@ pub struct Reduction {
     pub keeps: Vec<bool>,
     /// Bytes of one result: of all values together.
     pub bytes: u64,
-    /// Positions of the reductions that have to be complete before it can start.
+    /// Positions of the reductions that have to be complete before it can start, but for those that it needs through other
+    /// ones alone.
     pub waits_for: BTreeSet<usize>,
     /// Of those the one that it need not wait for where the schedule merges reductions.
     pub follows: Option<usize>,
@@ -161,10 +162,12 @@ impl Facts {
             .map(|(number, position)| (position, number))
             .collect::<BTreeMap<_, _>>();
         let waits_for = |values: &[Value<'_, '_>]| -> BTreeSet<usize> {
-            let positions = values.iter().flat_map(|value| space.waits_for(*value));
-            positions
-                .filter_map(|position| numbers.get(&position).copied())
-                .collect()
+            let mut waits = Vec::new();
+            for value in values {
+                let positions = space.waits_for_last(*value);
+                waits.extend(positions.iter().filter_map(|position| numbers.get(&position)));
+            }
+            waits.into_iter().collect()
         };
         let groups = homomorphism::groups(space);
         let lead_of = |reduction: usize| {
@@ -218,7 +221,7 @@ impl Facts {
             let needs = |(_, operands): &&(Option<usize>, Vec<Value<'_, '_>>)| {
                 operands
                     .iter()
-                    .any(|operand| space.leaves(*operand).contains(&read))
+                    .any(|operand| space.leaves(*operand).contains(read))
             };
             let need = |(reduction, operands): &(Option<usize>, Vec<Value<'_, '_>>)| Need {
                 reduction: *reduction,
@@ -268,7 +271,7 @@ impl Facts {
                     },
                     vector: vector as u64,
                     vector_if_aligned: vector_if_aligned as u64,
-                    contributes: contributing.contains(&position),
+                    contributes: contributing.contains(position),
                     is_reused: reused.contains(&position),
                     needed_by: needed_by(position),
                 })

@@ -18,8 +18,8 @@ use super::{
 };
 use crate::{
     kernel::{
-        nests,
-        space::Space,
+        homomorphism, nests,
+        space::{DimSet, Space},
         space_rewrite::{NewDim, NewSpace},
     },
     mlir::{
@@ -35,7 +35,8 @@ use crate::{
 pub const ELEMENTS_PER_THREAD: i64 = 256;
 /// Threads of a CTA at most (CUDA C++ Programming Guide, technical specifications per compute capability).
 const MAX_THREADS: i64 = 1024;
-/// The most elements that all values of a kernel may have in one thread together, which bounds how long it takes to compile.
+/// The most elements that all values of a kernel may have in one thread together, each as often as loops compute it again, which
+/// bounds how long the kernel takes to compile.
 const UNROLLED_OPS: i64 = 1 << 16;
 
 /// The space that `mapping` makes of a kernel's.
@@ -149,10 +150,10 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                 "a split that takes all of dim {dim}; supported: parts of several points"
             )));
         }
-        if hang_on_each_other(space, dim) {
+        if hang_on_each_other(space, dim, mapping.merge_reductions) {
             return Err(Reason::unsupported(format!(
                 "a split of dim {dim}, where a reduction over it ranges over what another one gives; supported: reductions \
-                 that do not hang on each other"
+                 that do not hang on each other, or that merge_reductions merges"
             )));
         }
         // A part is a dim of the grid in the kernel that leaves partial results.
@@ -161,17 +162,26 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     apply(space, &whole).map(|_| ())
 }
 
-/// Whether a reduction over a dim depends on the result of another.
-fn hang_on_each_other(space: &Space<'_, '_>, dim: usize) -> bool {
+/// Whether a reduction over a dim depends on the result of another that it is not merged with.
+fn hang_on_each_other(space: &Space<'_, '_>, dim: usize, are_merged: bool) -> bool {
+    let groups = if are_merged {
+        homomorphism::groups(space)
+    } else {
+        Vec::new()
+    };
+    let followers = groups.iter().flat_map(|group| &group.followers);
+    let followers = followers
+        .map(|follower| follower.position)
+        .collect::<HashSet<_>>();
     let mut made = HashSet::new();
-    space.ops.iter().any(|op| {
+    space.ops.iter().enumerate().any(|(position, op)| {
         let ranges =
             ReduceOp::from_op(*op).is_some_and(|reduce| space.dims_reduced_by(reduce).contains(&dim));
         let depends = op.operands().any(|operand| made.contains(&key(operand)));
         if ranges || depends {
             made.extend(op.results().map(|result| key(result.into())));
         }
-        ranges && depends
+        ranges && depends && !followers.contains(&position)
     })
 }
 
@@ -204,23 +214,34 @@ fn check_applied(
     }
     check_kept(space, mapping, before)?;
     let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
-    let loops = (0..space.dims.len()).filter(|dim| is_looped(*dim)).count();
-    // One loop goes around no other.
-    if loops > 1 && nests::over(space, &is_looped).is_none() {
-        return Err(Reason::unsupported(
-            "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
-             one of these dims in a loop",
-        ));
-    }
+    let loops = (0..space.dims.len())
+        .filter(|dim| is_looped(*dim))
+        .collect::<DimSet>();
     let held = mapping.registers();
-    if held > ELEMENTS_PER_THREAD || held.saturating_mul(space.ops.len() as i64) > UNROLLED_OPS {
+    if held > ELEMENTS_PER_THREAD {
         return Err(Reason::unsupported(format!(
-            "{held} elements of each value in a thread, in a kernel of {} ops; supported: {ELEMENTS_PER_THREAD}, and \
-             {UNROLLED_OPS} of all values together",
-            space.ops.len()
+            "{held} elements of each value in a thread; supported: {ELEMENTS_PER_THREAD}"
         )));
     }
-    Ok(())
+    let fits = |ops: usize| match held.saturating_mul(ops as i64) <= UNROLLED_OPS {
+        true => Ok(()),
+        false => Err(nests::Refused::TooMany),
+    };
+    let nested = fits(space.ops.len()).and_then(|()| match loops.is_empty() {
+        true => Ok(()),
+        false => nests::count(space, &loops, UNROLLED_OPS as usize).and_then(fits),
+    });
+    nested.map_err(|refused| match refused {
+        nests::Refused::Crossing => Reason::unsupported(
+            "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
+             one of these dims in a loop",
+        ),
+        nests::Refused::TooMany => Reason::unsupported(format!(
+            "{held} elements of each value in a thread, where loops compute {} ops, or more of them again; supported: \
+             {UNROLLED_OPS} elements of all values together",
+            space.ops.len()
+        )),
+    })
 }
 
 /// Refuses ways through shared memory that no pass applies.

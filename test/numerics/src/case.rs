@@ -168,6 +168,8 @@ pub struct Schedule {
     /// Whether the row's tile is shifted to where vectors are aligned. Takes vectors of several elements, and rows beside each
     /// other in a thread alone.
     pub is_aligned: bool,
+    /// CTAs that share a row, each with a part of it; reductions that wait for one another are merged then.
+    pub parts: i64,
 }
 
 /// Where a row lives between its uses.
@@ -194,6 +196,7 @@ impl Default for Schedule {
             keep: Keep::Register,
             early_reads: false,
             is_aligned: false,
+            parts: 1,
         }
     }
 }
@@ -206,8 +209,8 @@ impl Schedule {
         let lanes_beside = beside.min(WARP / lanes);
         let is_aligned = self.is_aligned && self.vector > 1 && beside == 1;
         let points = if is_aligned { row + self.vector - 1 } else { row };
-        let accesses =
-            (points.unsigned_abs().next_power_of_two() as i64 / (self.threads_per_row * self.vector)).max(1);
+        let points = points.unsigned_abs().div_ceil(self.parts.unsigned_abs());
+        let accesses = (points.next_power_of_two() as i64 / (self.threads_per_row * self.vector)).max(1);
         let mut dims = vec!["[grid]".to_owned(); kept.saturating_sub(1)];
         dims.push(factors(&[
             Some("grid".to_owned()),
@@ -219,6 +222,7 @@ impl Schedule {
         ]));
         dims.push(factors(&[
             self.chunk.map(|_| "loop".to_owned()),
+            factor("split", self.parts),
             factor("register", self.chunk.unwrap_or(accesses)),
             factor("warp", self.threads_per_row / lanes),
             factor("lane", lanes),
@@ -233,6 +237,9 @@ impl Schedule {
         };
         if self.early_reads {
             text += ", early_reads = true";
+        }
+        if self.parts > 1 {
+            text += ", merge_reductions = true";
         }
         if is_aligned {
             text += &format!(", aligned_dim = {kept}");

@@ -165,6 +165,7 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
         keep,
         early_reads: random.one_in(4),
         is_aligned: false,
+        parts: 1,
     }
 }
 

@@ -181,6 +181,10 @@ fn simpler_schedules(schedule: Schedule) -> Vec<Schedule> {
             ..schedule
         },
         Schedule {
+            parts: plain.parts,
+            ..schedule
+        },
+        Schedule {
             early_reads: false,
             ..schedule
         },

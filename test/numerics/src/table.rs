@@ -42,6 +42,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     layouts(&mut cases);
     broadcasts(&mut cases);
     schedules(&mut cases);
+    splits(&mut cases);
     inputs(&mut cases);
     exact(&mut cases);
     scalars(&mut cases, long);
@@ -422,6 +423,47 @@ fn schedules(cases: &mut Vec<Case>) {
 
 /// Rows that begin at no multiple of a vector, in tiles that do: held and in loops, one and several for each thread, types of
 /// every size, and rows that lie apart, or shorter than what lies before them.
+/// Rows that several CTAs share, whose results come back to them, and of which one reduction waits for another.
+fn splits(cases: &mut Vec<Case>) {
+    let held = |parts, vector| Schedule {
+        parts,
+        vector,
+        ..Schedule::default()
+    };
+    let looped = |parts, vector| Schedule {
+        chunk: Some(1),
+        keep: Keep::L2,
+        ..held(parts, vector)
+    };
+    let crossing = |schedule| Schedule {
+        threads_per_row: 64,
+        ..schedule
+    };
+    for op in [
+        EVERYTHING,
+        Op::Softmax,
+        Op::LayerNorm { affine: Some(BF16) },
+        Op::LogSumExp,
+        Op::L2Norm,
+    ] {
+        for (columns, schedule) in [
+            (1000, held(4, 8)),
+            // The last parts have no elements.
+            (769, held(7, 1)),
+            (1000, looped(3, 4)),
+            (4096, crossing(looped(4, 8))),
+        ] {
+            let mut case = plain(op, BF16, columns);
+            case.program.schedule = Some(schedule);
+            cases.push(case.clone());
+            if op.is_judged_under(Fill::Special) {
+                case.run.fill = Fill::Special;
+                cases.push(case);
+            }
+        }
+    }
+}
+
 fn aligned(cases: &mut Vec<Case>) {
     let held = |threads_per_row, vector| Schedule {
         threads_per_row,

@@ -55,7 +55,7 @@ pub(super) fn translate<'c: 'a, 'a>(
     tiles: &Tiles<'c>,
     entry: BlockRef<'c, 'a>,
 ) -> Result<(), PassError<'c>> {
-    let items = nests::of(space).ok_or_else(|| {
+    let items = nests::of(space).map_err(|_| {
         let message = "loops that would have to go around each other; supported: a reduction's result that is needed at points \
                        of the loops around it";
         Diagnostic::unsupported(space.location(), message)

@@ -11,7 +11,10 @@ use norma_dialects::norm::ReduceKind;
 
 use super::{Merge, widened};
 use crate::{
-    kernel::homomorphism::{Base, Dependence, Follower},
+    kernel::{
+        homomorphism::{Base, Dependence, Follower},
+        named_combiner,
+    },
     mlir::{
         builder::Builder,
         comparison::{Predicate, compare_floats},
@@ -21,13 +24,13 @@ use crate::{
 
 pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
     let mut b = merge.builder();
-    let partial = Merge::reduce(&b, merge.kind, &merge.within, merge.source)?;
+    let partial = Merge::reduce(&b, merge.kind, &merge.dims.within, merge.source)?;
     let reference = finite(merge, &b, partial);
     let mut values = vec![partial];
     for follower in &merge.group.followers {
         let reference = widened(&b, reference, follower.reference.r#type());
         let term = merge.term_with(&b, follower, reference)?;
-        values.push(Merge::reduce(&b, ReduceKind::Add, &merge.within, term)?);
+        values.push(Merge::reduce(&b, ReduceKind::Add, &merge.dims.within, term)?);
     }
     let identity = values
         .iter()
@@ -37,21 +40,21 @@ pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
             FloatAttribute::new(b.context(), value.r#type(), identity).into()
         })
         .collect::<Vec<Attribute<'c>>>();
-    let of_thread = Merge::reduce_tuples(&b, &merge.loops, &values, &identity, |b, one, other| {
+    let of_thread = Merge::reduce_tuples(&b, &merge.dims.loops, &values, &identity, |b, one, other| {
         let extremum = extreme(merge, b, one[0], other[0]);
         let moved = [one, other].map(|side| with_extremum(merge, b, side, extremum));
         let sums = moved[0].iter().zip(&moved[1]);
         let sums = sums.map(|(lhs, rhs)| b.value("arith.addf", &[*lhs, *rhs], lhs.r#type()));
         std::iter::once(extremum).chain(sums).collect()
     })?;
-    let extremum = Merge::reduce(&b, merge.kind, &merge.across, of_thread[0])?;
-    let sums = match merge.across.is_empty() {
+    let extremum = Merge::reduce(&b, merge.kind, &merge.dims.across, of_thread[0])?;
+    let sums = match merge.dims.across.is_empty() {
         true => of_thread[1..].to_vec(),
         false => with_extremum(merge, &b, &of_thread, extremum),
     };
     let sums = sums
         .into_iter()
-        .map(|sum| Merge::reduce(&b, ReduceKind::Add, &merge.across, sum))
+        .map(|sum| Merge::reduce(&b, ReduceKind::Add, &merge.dims.across, sum))
         .collect::<Result<Vec<_>, _>>()?;
     merge.replace_lead(&b, extremum)?;
     for (follower, sum) in merge.group.followers.iter().zip(sums) {
@@ -65,10 +68,7 @@ pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
 
 /// The extremum of no elements.
 fn infinite(kind: ReduceKind) -> f64 {
-    match kind {
-        ReduceKind::Min => f64::INFINITY,
-        _ => f64::NEG_INFINITY,
-    }
+    named_combiner::float_identity(kind).unwrap_or(f64::NEG_INFINITY)
 }
 
 /// An extremum as a reference: 0 if it is that of no elements.
@@ -88,10 +88,7 @@ fn extreme<'c: 'a, 'a>(
     one: Value<'c, 'a>,
     other: Value<'c, 'a>,
 ) -> Value<'c, 'a> {
-    let name = match merge.kind {
-        ReduceKind::Min => "arith.minimumf",
-        _ => "arith.maximumf",
-    };
+    let (name, _) = named_combiner::op(merge.kind, true);
     b.value(name, &[one, other], one.r#type())
 }
 

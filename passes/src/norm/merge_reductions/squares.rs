@@ -26,29 +26,29 @@ pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
     let mut b = merge.builder();
     let ty = merge.source.r#type();
     let one = b.float(ty, 1.0);
-    let partial = added(&b, &merge.within, &[merge.source, one])?;
+    let partial = added(&b, &merge.dims.within, &[merge.source, one])?;
     let mean = mean(&b, partial[SUM], partial[COUNT]);
     let mut values = partial;
     for follower in &merge.group.followers {
         let term = merge.term_with(&b, follower, mean)?;
-        values.push(Merge::reduce(&b, ReduceKind::Add, &merge.within, term)?);
+        values.push(Merge::reduce(&b, ReduceKind::Add, &merge.dims.within, term)?);
     }
     let of_thread = Merge::reduce_tuples(
         &b,
-        &merge.loops,
+        &merge.dims.loops,
         &values,
         &no_elements(&b, ty, values.len()),
         |b, one, other| combine(merge, b, one, other),
     )?;
-    let total = added(&b, &merge.across, &of_thread[..SQUARES])?;
+    let total = added(&b, &merge.dims.across, &of_thread[..SQUARES])?;
     let squares = of_thread[SQUARES..].iter().zip(&merge.group.followers);
     let squares = squares
-        .map(|(squares, follower)| match merge.across.is_empty() {
+        .map(|(squares, follower)| match merge.dims.across.is_empty() {
             true => Ok(*squares),
             false => {
                 let mean = self::mean(&b, total[SUM], total[COUNT]);
                 let around = around(&b, follower.dependence, &of_thread, *squares, mean);
-                Merge::reduce(&b, ReduceKind::Add, &merge.across, around)
+                Merge::reduce(&b, ReduceKind::Add, &merge.dims.across, around)
             }
         })
         .collect::<Result<Vec<_>, _>>()?;

@@ -1,20 +1,33 @@
-//! What reductions cost in instructions and in waiting beside the ops of the body.
+//! What a kernel takes in instructions, and what reductions take in waiting.
 
 use super::{
-    super::{
-        facts::{Facts, Reduction},
-        mapping::Mapping,
-    },
+    super::facts::{Facts, Reduction},
+    accesses::exchange_ops,
+    candidate::Candidate,
+    mapped::Mapped,
     measured::*,
     spread::Spread,
 };
 
+/// Microseconds in which the SMs that have CTAs issue the instructions of all threads.
+pub(super) fn issue_us(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let all_threads = mapped.ctas() * mapped.threads() as f64;
+    let ops = mapped.facts.work
+        + merging_work(mapped)
+        + exchange_work(mapped.facts, &mapped.dims, all_threads)
+        + exchange_ops(candidate);
+    let ops_per_second = f64::from(WARP as u32)
+        * ISSUE_PER_SM
+        * candidate.sms()
+        * candidate.busy()
+        * mapped.live_lanes().max(0.01);
+    1e6 * ops * INSTRUCTIONS_PER_OP / ops_per_second
+}
+
 /// Ops that combining partial results of merged reductions takes beyond the reductions themselves, in all threads and steps.
-pub(super) fn merging_work(facts: &Facts, mapping: &Mapping, dims: &[Spread]) -> f64 {
-    let is_merged = |reduction: &&Reduction| {
-        let is_looped = (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].is_looped);
-        mapping.merge_reductions && reduction.follows.is_some() && is_looped
-    };
+fn merging_work(mapped: &Mapped<'_>) -> f64 {
+    let dims = &mapped.dims;
     let combinations = |reduction: &Reduction| {
         (0..dims.len())
             .map(|dim| match (reduction.over[dim], reduction.keeps[dim]) {
@@ -24,12 +37,13 @@ pub(super) fn merging_work(facts: &Facts, mapping: &Mapping, dims: &[Spread]) ->
             })
             .product::<f64>()
     };
-    let merged = facts.reductions.iter().filter(is_merged);
+    let reductions = mapped.facts.reductions.iter();
+    let merged = reductions.filter(|reduction| mapped.is_merged(reduction));
     merged.map(combinations).sum::<f64>() * OPS_PER_MERGE
 }
 
 /// Ops of all threads for what they tell each other: each reduction once for each step of the loops that its result varies over.
-pub(super) fn exchange_work(facts: &Facts, dims: &[Spread], all_threads: f64) -> f64 {
+fn exchange_work(facts: &Facts, dims: &[Spread], all_threads: f64) -> f64 {
     let of = |reduction: &Reduction| {
         let over = || (0..dims.len()).filter(|dim| reduction.over[*dim]);
         let lanes = over().map(|dim| dims[dim].lanes).product::<u64>() as f64;

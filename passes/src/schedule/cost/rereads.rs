@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 
 use norma_dialects::norm::CachePlace;
-use norma_targets::Target;
 
 use super::{
-    super::{
-        facts::{Access, Facts, Reduction},
-        mapping::Mapping,
-    },
+    super::facts::{Access, Facts, Reduction},
+    candidate::Candidate,
+    mapped::Mapped,
     measured::*,
     spread::Spread,
 };
@@ -20,16 +18,14 @@ pub(super) fn passes_in_loop(facts: &Facts, dims: &[Spread], reduction: &Reducti
     (0..dims.len()).any(|dim| reduction.over[dim] && is_looped(dim))
 }
 
-/// What reading again costs where a loop passes over its dim more than once, in per cent.
-pub(super) fn again(
-    facts: &Facts,
-    mapping: &Mapping,
-    dims: &[Spread],
-    ctas_at_once: f64,
-    ctas_on_sm: f64,
-    target: &Target,
-    bytes: f64,
-) -> f64 {
+/// Reading again: what it costs where a loop passes over its dim more than once, in per cent of a copy's time.
+pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
+    let Mapped {
+        facts, mapping, dims, ..
+    } = &candidate.mapped;
+    let target = candidate.target;
+    let ctas_on_sm = candidate.resident_now();
+    let ctas_at_once = ctas_on_sm * candidate.sms();
     let is_looped = |dim: usize| dims[dim].is_looped && facts.dims[dim].is_revisited;
     if !(0..dims.len()).any(is_looped) {
         return 0.0;
@@ -40,12 +36,15 @@ pub(super) fn again(
     let mut lost = 0.0;
     for access in facts.accesses.iter().filter(|access| access.is_reused) {
         let passes = passes(facts, access, mapping.merge_reductions, &in_loop);
-        let share = passes.saturating_sub(1) as f64 * access.total_bytes(&facts.dims) / bytes;
+        let share = passes.saturating_sub(1) as f64 * candidate.mapped.share(access);
         let row = dims
             .iter()
             .zip(&access.uses)
             .filter(|(_, uses)| **uses)
-            .map(|(dim, _)| if dim.is_looped { dim.extent } else { dim.tile.min(dim.extent) } as f64)
+            .map(|(dim, _)| match dim.is_looped {
+                true => dim.extent.div_ceil(dim.ctas),
+                false => dim.tile.min(dim.extent),
+            } as f64)
             .product::<f64>()
             * access.bytes as f64;
         let fits_l1 = row * ctas_on_sm <= L1_SHARE * f64::from(target.l1_and_shared);
@@ -75,26 +74,26 @@ pub(super) fn passes(
     is_merged: bool,
     in_loop: &impl Fn(&Reduction) -> bool,
 ) -> usize {
-    // A reduction waits for earlier ones alone, so that their numbers of loops are known.
-    let mut ends = Vec::<usize>::new();
-    let starts = |waits_for: &BTreeSet<usize>, follows: Option<usize>, ends: &[usize]| {
+    // A reduction waits for earlier ones alone, so that their numbers of loops are known: before it starts, and when it ends.
+    let mut loops = Vec::<[usize; 2]>::new();
+    let starts = |waits_for: &BTreeSet<usize>, follows: Option<usize>, loops: &[[usize; 2]]| {
         let follows = follows.filter(|_| is_merged);
-        let waits = waits_for.iter().filter(|reduction| Some(**reduction) != follows);
-        waits
-            .filter_map(|reduction| ends.get(*reduction))
-            .copied()
-            .max()
-            .unwrap_or(0)
+        let of = |waited: &usize| {
+            // What follows another one waits for what that one waits for.
+            let [start, end] = loops.get(*waited)?;
+            Some(if follows == Some(*waited) { *start } else { *end })
+        };
+        waits_for.iter().filter_map(of).max().unwrap_or(0)
     };
     for reduction in &facts.reductions {
-        let start = starts(&reduction.waits_for, reduction.follows, &ends);
-        ends.push(start + usize::from(in_loop(reduction)));
+        let start = starts(&reduction.waits_for, reduction.follows, &loops);
+        loops.push([start, start + usize::from(in_loop(reduction))]);
     }
     let needs = access.needed_by.iter().map(|need| {
         let follows = need
             .reduction
             .and_then(|reduction| facts.reductions.get(reduction)?.follows);
-        starts(&need.waits_for, follows, &ends)
+        starts(&need.waits_for, follows, &loops)
     });
     needs.collect::<BTreeSet<_>>().len()
 }

@@ -1,11 +1,19 @@
 //! The choices of the cost model, held to what was measured.
 
+mod terms;
+
 use std::collections::BTreeSet;
 
+use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::{SM_90A, TARGETS};
 
-use super::{super::candidates::candidates, *};
-use crate::schedule::facts::{Dim, Need};
+use super::{
+    super::candidates::candidates, measured::RUN, rereads::passes, sectors::SectorUse, spread::Spread, *,
+};
+use crate::schedule::{
+    facts::{Access, Dim, Need, Reduction, Use},
+    mapping::Factor,
+};
 
 fn dim(extent: u64, usage: Use, is_revisited: bool) -> Dim {
     Dim {
@@ -345,6 +353,15 @@ fn a_sum_with_too_few_results_for_the_sms_is_split() {
         unreachable!("there is a candidate")
     };
     assert_eq!(mapping.extent(Level::Split), 1, "{mapping}");
+}
+
+#[test]
+fn few_long_rows_are_split_and_many_are_not() {
+    let parts = |rows| best(&rms_norm(rows, 1 << 18, 2)).map(|(mapping, _)| mapping.extent(Level::Split));
+    assert!(parts(8) >= Some(8), "{:?}", parts(8));
+    assert_eq!(parts(1024), Some(1));
+    let short = best(&rms_norm(8, 4096, 2)).map(|(mapping, _)| mapping.extent(Level::Split));
+    assert_eq!(short, Some(1));
 }
 
 #[test]

@@ -104,6 +104,14 @@ impl Step {
 }
 
 impl Program {
+    /// Every tensor, those of results that the function does not return as well.
+    pub fn tensors_mut(&mut self) -> impl Iterator<Item = &mut Tensor> {
+        let outputs = self.computes.iter_mut().flat_map(|compute| &mut compute.outputs);
+        self.inputs
+            .iter_mut()
+            .chain(outputs.map(|output| &mut output.tensor))
+    }
+
     /// Every tensor of the function's signature with its name.
     pub fn tensors(&self) -> Vec<(String, &Tensor)> {
         let inputs = self.inputs.iter().enumerate();

@@ -91,12 +91,7 @@ pub fn smaller(case: &Case) -> Vec<Case> {
 }
 
 fn all_of(program: &mut Program, element: Element) {
-    let results = program
-        .computes
-        .iter_mut()
-        .flat_map(|compute| &mut compute.outputs)
-        .map(|output| &mut output.tensor);
-    for tensor in program.inputs.iter_mut().chain(results) {
+    for tensor in program.tensors_mut() {
         tensor.element = element;
         tensor.align = tensor.align.map(|align| align.max(element.bytes() as i64));
     }
@@ -150,12 +145,7 @@ fn drop_dim(program: &mut Program, dim: usize) {
         return;
     }
     program.dims.remove(dim);
-    let results = program
-        .computes
-        .iter_mut()
-        .flat_map(|compute| &mut compute.outputs)
-        .map(|output| &mut output.tensor);
-    for tensor in program.inputs.iter_mut().chain(results) {
+    for tensor in program.tensors_mut() {
         let left: Vec<Option<Axis>> = tensor.axes.iter().map(|axis| axis.without(dim)).collect();
         if let Some(layout) = &mut tensor.layout {
             let gone = |axis: usize| left[axis].is_none();

@@ -142,13 +142,7 @@ fn padded(mut case: Case, gap: i64, align: Option<i64>) -> Case {
 
 /// With tensors at addresses that are multiples of so many bytes, where elements allow it.
 fn aligned(mut case: Case, align: i64) -> Case {
-    let results = case
-        .program
-        .computes
-        .iter_mut()
-        .flat_map(|compute| &mut compute.outputs);
-    let results = results.map(|output| &mut output.tensor);
-    for tensor in case.program.inputs.iter_mut().chain(results) {
+    for tensor in case.program.tensors_mut() {
         tensor.align = Some(align.max(tensor.element.bytes() as i64));
     }
     case

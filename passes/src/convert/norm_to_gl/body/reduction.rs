@@ -12,7 +12,7 @@ use norma_dialects::{
     norm::{ReduceKind, ReduceOp},
 };
 
-use crate::kernel::space::DimSet;
+use crate::kernel::{named_combiner, space::DimSet};
 use crate::mlir::{builder::Builder, combiner, pass::PassError, types, walk};
 
 use super::{
@@ -311,12 +311,14 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             return Ok(self.b.constant(identity, element));
         };
         if types::is_float(element) {
-            let value = float_identity(kind)
+            let value = named_combiner::float_identity(kind)
                 .ok_or_else(|| self.internal("expected no logical combiner of floats"))?;
             Ok(self.b.float(element, value))
         } else {
             let bits = types::bit_width(element).unwrap_or(64);
-            Ok(self.b.integer(element, integer_identity(kind, bits as u32)))
+            Ok(self
+                .b
+                .integer(element, named_combiner::integer_identity(kind, bits as u32)))
         }
     }
 
@@ -353,72 +355,12 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         kind: ReduceKind,
         element: Type<'c>,
     ) -> Result<(&'static str, NamedAttributes<'c>), PassError<'c>> {
-        let (name, flags) = named_combiner(kind, types::is_float(element));
+        let (name, flags) = named_combiner::op(kind, types::is_float(element));
         let flags = flags
             .map(|flags| {
                 Attribute::parse(self.b.context(), flags).ok_or_else(|| self.internal("no fast-math flags"))
             })
             .transpose()?;
         Ok((name, flags.map(|flags| ("fastmath", flags)).into_iter().collect()))
-    }
-}
-
-/// The op that a named combiner stands for. A sum may be taken in any order, so the sign of a zero is free.
-fn named_combiner(kind: ReduceKind, float: bool) -> (&'static str, Option<&'static str>) {
-    match (kind, float) {
-        (ReduceKind::Add, true) => ("arith.addf", Some("#arith.fastmath<nsz>")),
-        (ReduceKind::Mul, true) => ("arith.mulf", None),
-        (ReduceKind::Max, true) => ("arith.maximumf", None),
-        (ReduceKind::Min, true) => ("arith.minimumf", None),
-        (ReduceKind::Add, false) => ("arith.addi", None),
-        (ReduceKind::Mul, false) => ("arith.muli", None),
-        (ReduceKind::Max, false) => ("arith.maxsi", None),
-        (ReduceKind::Min, false) => ("arith.minsi", None),
-        (ReduceKind::And, _) => ("arith.andi", None),
-        (ReduceKind::Or, _) => ("arith.ori", None),
-    }
-}
-
-/// What a named combiner of floats leaves as it is; `None` for those of integers alone.
-fn float_identity(kind: ReduceKind) -> Option<f64> {
-    match kind {
-        // -0 is what adding changes nothing to, not even a zero's sign.
-        ReduceKind::Add => Some(-0.0),
-        ReduceKind::Mul => Some(1.0),
-        ReduceKind::Max => Some(f64::NEG_INFINITY),
-        ReduceKind::Min => Some(f64::INFINITY),
-        ReduceKind::And | ReduceKind::Or => None,
-    }
-}
-
-/// What a named combiner of signed integers of so many bits, at most 64, leaves as it is.
-fn integer_identity(kind: ReduceKind, bits: u32) -> i64 {
-    match kind {
-        ReduceKind::Add | ReduceKind::Or => 0,
-        ReduceKind::Mul => 1,
-        ReduceKind::And => -1,
-        ReduceKind::Max => i64::MIN >> (64 - bits.min(64)),
-        ReduceKind::Min => i64::MAX >> (64 - bits.min(64)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use norma_dialects::norm::ReduceKind;
-
-    use super::{float_identity, integer_identity};
-
-    #[test]
-    fn identities_of_extremes_are_the_ends_of_the_type() {
-        assert_eq!(integer_identity(ReduceKind::Max, 8), -128);
-        assert_eq!(integer_identity(ReduceKind::Min, 32), i64::from(i32::MAX));
-        assert_eq!(integer_identity(ReduceKind::Max, 64), i64::MIN);
-    }
-
-    #[test]
-    fn the_identity_of_a_sum_keeps_the_sign_of_zero() {
-        let sum = |value: f64| float_identity(ReduceKind::Add).map(|identity| (identity + value).to_bits());
-        assert_eq!(sum(-0.0), Some((-0.0_f64).to_bits()));
-        assert_eq!(sum(0.0), Some(0.0_f64.to_bits()));
     }
 }

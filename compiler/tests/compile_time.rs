@@ -1,0 +1,153 @@
+//! How the time of a compilation grows with its input: twice as much of anything may take at most three times as long.
+//!
+//! Times are those that the process has had a processor for, so that others on the machine do not count.
+
+use std::{fmt::Write, sync::Mutex};
+
+use norma_compiler::{
+    CompileOptions, Level, Target,
+    compile::{Input, Outcome, lower},
+};
+
+/// Tests of one process share its time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// What twice the input may take, as a multiple of the time that the input takes.
+const GROWTH: f64 = 3.0;
+
+/// Seconds of processors that the process has had.
+#[cfg(target_os = "linux")]
+fn processor_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    // Behind the program's name in brackets, user and system time are the 12th and 13th fields, in hundredths.
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    let fields = fields.split_whitespace().skip(11).take(2);
+    fields.map(|field| field.parse::<f64>().unwrap()).sum::<f64>() / 100.0
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processor_seconds() -> f64 {
+    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    START.elapsed().as_secs_f64()
+}
+
+/// Lowers a program; gives the seconds, and what is wrong with it.
+fn seconds(text: &str, to: Level) -> (f64, String) {
+    let options = CompileOptions::new(Target::parse("sm_90a").unwrap());
+    let start = processor_seconds();
+    let mut outcome = Outcome::default();
+    let result = lower(
+        Input {
+            name: "grown.mlir",
+            text,
+        },
+        to,
+        &options,
+        &mut outcome,
+    );
+    let wrong = result.err().map_or(String::new(), |_| outcome.diagnostics);
+    (processor_seconds() - start, wrong)
+}
+
+/// Holds what `program` makes of `size`, and of twice as much, to the growth.
+fn check_growth(program: impl Fn(usize) -> String, size: usize, to: Level) {
+    let _alone = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    // What is done once in a process is done before.
+    seconds(&program(1), to);
+    let of = |size| {
+        let (seconds, wrong) = seconds(&program(size), to);
+        assert_eq!(wrong, "", "{size}");
+        seconds
+    };
+    let (once, twice) = (of(size), of(2 * size));
+    assert!(
+        twice <= GROWTH * once + 0.05,
+        "{size} take {once} s, {} {twice} s",
+        2 * size
+    );
+}
+
+/// A compute over rows of `columns` elements of f32 whose body is `ops` between a read of `%v0` and a write of `%out`.
+fn rows(columns: u64, ops: &str) -> String {
+    let ty = format!("tensor<?x{columns}xf32>");
+    format!(
+        "func.func @f(%x: {ty} {{norm.name = \"x\"}}) -> ({ty} {{norm.name = \"y\"}}) {{
+           %y = norm.compute(%in = %x : {ty}) -> (%result : {ty}) space(%m = dim(%in, 0), %n = {columns}) {{
+             %v0 = norm.read %in[%m, %n] : {ty}
+             {ops}
+             norm.write %out, %result[%m, %n] : {ty}
+           }}
+           return %y : {ty}
+         }}"
+    )
+}
+
+/// `count` reductions, each of what the one before left of the row.
+fn dependent_reductions(columns: u64, count: usize) -> String {
+    let mut ops = String::new();
+    for step in 0..count {
+        let result = if step + 1 == count {
+            "out".to_owned()
+        } else {
+            format!("v{}", step + 1)
+        };
+        let _ = writeln!(ops, "%r{step} = norm.reduce add %v{step} over(%n) : f32");
+        let _ = writeln!(ops, "%{result} = arith.subf %v{step}, %r{step} : f32");
+    }
+    rows(columns, &ops)
+}
+
+/// `count` additions, each to the result of the one before.
+fn additions(columns: u64, count: usize) -> String {
+    let mut ops = String::new();
+    for step in 0..count {
+        let result = if step + 1 == count {
+            "out".to_owned()
+        } else {
+            format!("v{}", step + 1)
+        };
+        let _ = writeln!(ops, "%{result} = arith.addf %v{step}, %v0 : f32");
+    }
+    rows(columns, &ops)
+}
+
+#[test]
+fn reductions_of_a_held_row_that_wait_for_one_another() {
+    check_growth(|count| dependent_reductions(1024, count), 250, Level::Tiled);
+}
+
+#[test]
+fn a_chain_of_ops() {
+    check_growth(|count| additions(128, count), 2000, Level::Nvvm);
+}
+
+#[test]
+fn functions_of_a_module() {
+    let functions = |count: usize| {
+        (0..count).fold(String::new(), |all, number| {
+            all + &additions(64, 1).replace("@f", &format!("@f{number}"))
+        })
+    };
+    check_growth(functions, 100, Level::Tiled);
+}
+
+#[test]
+fn what_loops_would_compute_again_too_often_is_refused_at_once() {
+    let _alone = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let (seconds, wrong) = seconds(&dependent_reductions(1 << 20, 500), Level::Nvvm);
+    assert!(wrong.contains("unsupported: "), "{wrong}");
+    assert!(seconds < 60.0, "{seconds} s");
+}
+
+#[test]
+fn a_chain_of_200000_ops_is_refused_and_overflows_no_stack() {
+    let _alone = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let (_, wrong) = seconds(&additions(128, 200_000), Level::Nvvm);
+    assert!(wrong.contains("unsupported: "), "{wrong}");
+}

@@ -1,0 +1,63 @@
+//! What the named combiners of reductions are: ops of `arith`, and what they leave as it is.
+
+use norma_dialects::norm::ReduceKind;
+
+/// The op, by its full name, and the flags of one that has any. A sum may be taken in any order, so the sign of a zero is free.
+pub fn op(kind: ReduceKind, is_float: bool) -> (&'static str, Option<&'static str>) {
+    match (kind, is_float) {
+        (ReduceKind::Add, true) => ("arith.addf", Some("#arith.fastmath<nsz>")),
+        (ReduceKind::Mul, true) => ("arith.mulf", None),
+        (ReduceKind::Max, true) => ("arith.maximumf", None),
+        (ReduceKind::Min, true) => ("arith.minimumf", None),
+        (ReduceKind::Add, false) => ("arith.addi", None),
+        (ReduceKind::Mul, false) => ("arith.muli", None),
+        (ReduceKind::Max, false) => ("arith.maxsi", None),
+        (ReduceKind::Min, false) => ("arith.minsi", None),
+        (ReduceKind::And, _) => ("arith.andi", None),
+        (ReduceKind::Or, _) => ("arith.ori", None),
+    }
+}
+
+/// What the combiner of floats leaves as it is; `None` for those of integers alone.
+pub fn float_identity(kind: ReduceKind) -> Option<f64> {
+    match kind {
+        // -0 is what adding changes nothing to, not even a zero's sign.
+        ReduceKind::Add => Some(-0.0),
+        ReduceKind::Mul => Some(1.0),
+        ReduceKind::Max => Some(f64::NEG_INFINITY),
+        ReduceKind::Min => Some(f64::INFINITY),
+        ReduceKind::And | ReduceKind::Or => None,
+    }
+}
+
+/// What the combiner of signed integers of so many bits, at most 64, leaves as it is.
+pub fn integer_identity(kind: ReduceKind, bits: u32) -> i64 {
+    match kind {
+        ReduceKind::Add | ReduceKind::Or => 0,
+        ReduceKind::Mul => 1,
+        ReduceKind::And => -1,
+        ReduceKind::Max => i64::MIN >> (64 - bits.min(64)),
+        ReduceKind::Min => i64::MAX >> (64 - bits.min(64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use norma_dialects::norm::ReduceKind;
+
+    use super::{float_identity, integer_identity};
+
+    #[test]
+    fn identities_of_extremes_are_the_ends_of_the_type() {
+        assert_eq!(integer_identity(ReduceKind::Max, 8), -128);
+        assert_eq!(integer_identity(ReduceKind::Min, 32), i64::from(i32::MAX));
+        assert_eq!(integer_identity(ReduceKind::Max, 64), i64::MIN);
+    }
+
+    #[test]
+    fn the_identity_of_a_sum_keeps_the_sign_of_zero() {
+        let sum = |value: f64| float_identity(ReduceKind::Add).map(|identity| (identity + value).to_bits());
+        assert_eq!(sum(-0.0), Some((-0.0_f64).to_bits()));
+        assert_eq!(sum(0.0), Some(0.0_f64.to_bits()));
+    }
+}

@@ -1,0 +1,156 @@
+//! Scratch between the kernels that one becomes: what the first writes at each point, and a later one reads.
+
+use std::collections::HashSet;
+
+use melior::{
+    Error,
+    ir::{
+        AffineExpr, AffineMap, Attribute, OperationRef, Type, Value, ValueLike,
+        attribute::{DenseI32ArrayAttribute, IntegerAttribute, StringAttribute},
+        operation::OperationLike,
+        r#type::IntegerType,
+    },
+};
+use norma_dialects::{
+    affine_map_attribute,
+    attributes::{scratch, tensor},
+    norm::{KernelOp, ReadOp, WriteOp},
+};
+
+use crate::{
+    kernel::{signature::add_buffer, space::Space},
+    mlir::{builder::Builder, pass::PassError, types, walk},
+};
+
+/// The scratch of one value of a kernel: an element for each point of some dims.
+pub(super) struct Scratch<'c> {
+    element: Type<'c>,
+    /// The dims, as positions in the kernel's space.
+    dims: Vec<usize>,
+    /// Their extents, over the kernel's sizes.
+    extents: Vec<AffineExpr<'c>>,
+    /// The kernel's sizes, as (buffer, axis).
+    sizes: Vec<(usize, usize)>,
+}
+
+impl<'c: 'a, 'a> Scratch<'c> {
+    /// That of a value at the points of `dims`, over all of which it may vary.
+    pub(super) fn of(space: &Space<'c, 'a>, value: Value<'c, 'a>, dims: Vec<usize>) -> Self {
+        Self {
+            element: value.r#type(),
+            extents: dims.iter().map(|dim| space.extents[*dim]).collect(),
+            dims,
+            sizes: space.sizes.clone(),
+        }
+    }
+
+    fn memref(&self) -> Result<Type<'c>, PassError<'c>> {
+        let known = |extent: &AffineExpr<'c>| extent.is_constant().then(|| extent.constant_value());
+        let shape = self.extents.iter().map(known).collect::<Vec<_>>();
+        types::memref(&shape, self.element, None, None).ok_or(PassError::Reported)
+    }
+
+    /// Adds it to the buffers of a kernel with this space, which then writes `value` to it.
+    pub(super) fn write(&self, kernel: KernelOp<'c, 'a>, value: Value<'c, 'a>) -> Result<(), PassError<'c>> {
+        let buffer = add_buffer(kernel, self.memref()?, scratch::ALIGNMENT)?;
+        let indices = self.indices(kernel)?;
+        let location = kernel.op().location();
+        let b = Builder::at_end(walk::entry_block(kernel.op())?, location);
+        let access = identity(b.context(), indices.len());
+        b.insert(WriteOp::build(location, value, buffer, &indices, access)?);
+        Ok(())
+    }
+
+    /// Adds it to the buffers of a kernel with this space, and reads it before `op`.
+    pub(super) fn read(
+        &self,
+        kernel: KernelOp<'c, 'a>,
+        op: OperationRef<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let buffer = add_buffer(kernel, self.memref()?, scratch::ALIGNMENT)?;
+        let indices = self.indices(kernel)?;
+        let b = Builder::before(op);
+        let access = identity(b.context(), indices.len());
+        let read = ReadOp::build(op.location(), buffer, &indices, access)?;
+        Ok(b.insert(read).result(0)?.into())
+    }
+
+    fn indices(&self, kernel: KernelOp<'c, 'a>) -> Result<Vec<Value<'c, 'a>>, Error> {
+        let space = Space::of(kernel)?;
+        Ok(self.dims.iter().map(|dim| space.dims[*dim]).collect())
+    }
+
+    /// Allocates it in the function that launches the kernel on `buffers`.
+    pub(super) fn allocate(
+        &self,
+        b: &Builder<'c, 'a>,
+        buffers: &[Value<'c, 'a>],
+        name: &str,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let context = b.context();
+        let index = Type::index(context);
+        let mut operands = Vec::new();
+        for extent in self.extents.iter().filter(|extent| !extent.is_constant()) {
+            let sizes = self
+                .sizes
+                .iter()
+                .map(|(buffer, axis)| {
+                    b.value("memref.dim", &[buffers[*buffer], b.index(*axis as i64)], index)
+                })
+                .collect::<Vec<_>>();
+            let map = AffineMap::new(context, 0, sizes.len(), &[*extent]);
+            operands.push(b.value_with(
+                "affine.apply",
+                &sizes,
+                index,
+                &[("map", affine_map_attribute(map))],
+            ));
+        }
+        let segments = DenseI32ArrayAttribute::new(context, &[operands.len() as i32, 0]);
+        let alignment = IntegerAttribute::new(IntegerType::new(context, 64).into(), scratch::ALIGNMENT);
+        let attributes = [
+            ("operandSegmentSizes", segments.into()),
+            ("alignment", alignment.into()),
+            (tensor::NAME, StringAttribute::new(context, name).into()),
+            (scratch::SCRATCH, Attribute::unit(context)),
+        ];
+        Ok(b.value_with("memref.alloc", &operands, self.memref()?, &attributes))
+    }
+}
+
+fn identity(context: &melior::Context, rank: usize) -> AffineMap<'_> {
+    let dims = (0..rank)
+        .map(|dim| AffineExpr::dim(context, dim))
+        .collect::<Vec<_>>();
+    AffineMap::new(context, rank, 0, &dims)
+}
+
+/// The names that a module's scratch has, and those that have been given since.
+pub(super) struct ScratchNames {
+    taken: HashSet<String>,
+    next: usize,
+}
+
+impl ScratchNames {
+    pub(super) fn new(module: OperationRef<'_, '_>) -> Self {
+        let names = walk::named(module, "memref.alloc")
+            .into_iter()
+            .filter_map(|op| op.attribute(tensor::NAME).and_then(norma_dialects::string).ok())
+            .map(str::to_owned);
+        Self {
+            taken: names.collect(),
+            next: 0,
+        }
+    }
+
+    /// A new name.
+    pub(super) fn next(&mut self) -> String {
+        loop {
+            let name = format!("partial{}", self.next);
+            self.next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Terms of how memory is accessed, in per cent of a copy's time, and the bytes that warps ask for. All but [`dead_lanes`]
+//! are sums over the accesses that move a good part of all bytes, each by its share of them.
+
+use norma_layout::coalesce::LINE_BYTES;
+
+use crate::memory_cycles::{DRAM_SECTOR, beside_dram};
+
+use super::{
+    super::facts::Access,
+    candidate::Candidate,
+    mapped::Mapped,
+    measured::*,
+    sectors::{SectorUse, l2_cycles},
+};
+
+/// One access that moves a good part of all bytes, and the sectors that it takes.
+pub(super) struct Streaming<'a> {
+    access: &'a Access,
+    /// Its share of all bytes.
+    share: f64,
+    sectors: SectorUse,
+    /// The dim along which its tile is moved between threads before it is accessed, if it is.
+    moved_along: Option<usize>,
+}
+
+impl<'a> Streaming<'a> {
+    /// Those of a kernel.
+    pub(super) fn of(mapped: &Mapped<'a>) -> Vec<Self> {
+        let accesses = mapped.facts.accesses.iter();
+        let accesses = accesses.filter(|access| mapped.streams(access));
+        let streaming = |access: &'a Access| {
+            let sectors = SectorUse::of(access, &mapped.dims);
+            Self {
+                access,
+                share: mapped.share(access),
+                moved_along: access.contiguous().filter(|_| sectors.is_moved(access.is_write)),
+                sectors,
+            }
+        };
+        accesses.map(streaming).collect()
+    }
+
+    /// The share of the sectors' bytes that one request of a warp uses. Where a tile is moved first, it is all that the tile uses.
+    fn request(&self) -> f64 {
+        match self.moved_along {
+            Some(_) => self.sectors.tile,
+            None => self.sectors.request,
+        }
+    }
+}
+
+/// Dead lanes: lanes beyond a dim's end in accesses that other lanes make, in large CTAs.
+pub(super) fn dead_lanes(candidate: &Candidate<'_>) -> f64 {
+    let threads = candidate.mapped.threads() as f64;
+    DEAD_LANES * (threads / 512.0).powi(3) * (1.0 - candidate.mapped.live_lanes())
+}
+
+/// Narrow accesses: instructions for the same bytes.
+pub(super) fn narrow_accesses(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let of = |streaming: &Streaming<'_>| {
+        let access = streaming.access;
+        let width = match streaming.moved_along {
+            Some(dim) => mapped.dims[dim].tile.min(access.vector),
+            None => mapped.width(access),
+        };
+        let bytes = (width * access.bytes) as f64;
+        streaming.share * NARROW_ACCESSES * (ACCESS / bytes.min(ACCESS) - 1.0)
+    };
+    candidate.streaming.iter().map(of).sum()
+}
+
+/// Aligned rows: the ends of rows that begin anywhere, element by element, and what rows share and is at other places, once
+/// for the rows of a CTA.
+pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
+    let Mapped {
+        facts, mapping, dims, ..
+    } = &candidate.mapped;
+    let Some(aligned) = mapping.aligned_dim else {
+        return 0.0;
+    };
+    let is_shared = |access: &&Access| {
+        let is_needed = access.uses[aligned] && !access.is_write;
+        is_needed && facts.vector(access, Some(aligned)) < access.vector_if_aligned
+    };
+    let shared = facts.accesses.iter().filter(is_shared).count() as f64;
+    let rows = (0..dims.len()).filter(|dim| *dim != aligned);
+    let rows = rows.map(|dim| dims[dim].registers).product::<u64>() as f64;
+    ROW_ENDS + UNALIGNED_READS * shared / rows
+}
+
+/// Partial sectors: what one request of a warp moves and does not use, and L1 has for the next.
+pub(super) fn partial_sectors(candidate: &Candidate<'_>) -> f64 {
+    let of =
+        |streaming: &Streaming<'_>| streaming.share * PARTIAL_SECTORS * (1.0 / streaming.request() - 1.0);
+    candidate.streaming.iter().map(of).sum()
+}
+
+/// Wasted bytes: those of sectors that a CTA does not use at all.
+pub(super) fn wasted_bytes(candidate: &Candidate<'_>) -> f64 {
+    let of =
+        |streaming: &Streaming<'_>| streaming.share * WASTED_BYTES * (1.0 / streaming.sectors.tile - 1.0);
+    candidate.streaming.iter().map(of).sum()
+}
+
+/// Short runs: few neighbours that are taken together, or in one request.
+pub(super) fn short_runs(candidate: &Candidate<'_>) -> f64 {
+    let of = |streaming: &Streaming<'_>| {
+        let of_kind = if streaming.access.is_write {
+            SHORT_WRITES
+        } else {
+            1.0
+        };
+        let sectors = &streaming.sectors;
+        let together = of_kind * SHORT_RUNS * (RUN / sectors.run.min(RUN)).log2();
+        let in_request = SHORT_REQUESTS * (RUN / sectors.run_of_request.min(RUN)).log2();
+        streaming.share * (together + in_request)
+    };
+    candidate.streaming.iter().map(of).sum()
+}
+
+/// Pieces of lines: what L2 takes to serve requests that touch lines in pieces, beside memory. Few bytes in small pieces count here
+/// as well.
+pub(super) fn pieces_of_lines(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let cycles = |access: &Access| {
+        let sectors = SectorUse::of(access, &mapped.dims);
+        let is_moved = mapped.is_moved(access);
+        access.total_bytes(&mapped.facts.dims) * sectors.l2_cycles(access.is_write, is_moved)
+    };
+    let dram = DRAM_SECTOR / SECTOR;
+    let l2 = mapped.facts.accesses.iter().map(cycles).sum::<f64>() / (mapped.bytes * dram);
+    let of_whole_runs = l2_cycles(LINE_BYTES as f64) / dram;
+    100.0 * (beside_dram(l2) - beside_dram(of_whole_runs)).max(0.0)
+}
+
+/// Exchanges: tiles that are moved between threads before they are accessed.
+pub(super) fn exchanges(candidate: &Candidate<'_>) -> f64 {
+    moved(candidate).map(|streaming| streaming.share * EXCHANGE).sum()
+}
+
+/// Ops of all threads that move elements between threads.
+pub(super) fn exchange_ops(candidate: &Candidate<'_>) -> f64 {
+    let dims = &candidate.mapped.facts.dims;
+    let ops = |streaming: &Streaming<'_>| {
+        let access = streaming.access;
+        let elements = access.total_bytes(dims) / access.bytes as f64;
+        elements * streaming.sectors.ops_of_exchange(access.bytes)
+    };
+    moved(candidate).map(ops).sum()
+}
+
+fn moved<'c>(candidate: &'c Candidate<'_>) -> impl Iterator<Item = &'c Streaming<'c>> {
+    let streaming = candidate.streaming.iter();
+    streaming.filter(|streaming| streaming.moved_along.is_some())
+}
+
+/// Bytes of the sectors that warps ask for: (read, written). What later passes over a row read again counts again.
+pub(super) fn requested(candidate: &Candidate<'_>) -> (f64, f64) {
+    let mapped = &candidate.mapped;
+    let mut requested = (0.0, 0.0);
+    for streaming in &candidate.streaming {
+        let access = streaming.access;
+        let bytes = access.total_bytes(&mapped.facts.dims) / streaming.request();
+        let of_kind = match access.is_write {
+            true => &mut requested.1,
+            false => &mut requested.0,
+        };
+        *of_kind += mapped.passes(access) as f64 * bytes;
+    }
+    requested
+}

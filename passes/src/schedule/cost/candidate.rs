@@ -1,0 +1,90 @@
+//! A mapped kernel on a target: how many of its CTAs an SM holds, and what that leaves in flight.
+
+use norma_targets::{SM_90A, Target};
+
+use super::{
+    accesses::Streaming,
+    mapped::Mapped,
+    measured::{BYTES_IN_FLIGHT, REGISTER_UNIT, SHARED_OF_CTA},
+    registers,
+};
+
+/// A mapped kernel of which an SM holds a CTA at least.
+pub(super) struct Candidate<'a> {
+    pub(super) mapped: Mapped<'a>,
+    /// The accesses that move a good part of all bytes.
+    pub(super) streaming: Vec<Streaming<'a>>,
+    pub(super) target: &'a Target,
+    /// Registers of a thread.
+    pub(super) registers: u64,
+    /// CTAs that an SM holds at a time.
+    pub(super) resident: u64,
+}
+
+impl<'a> Candidate<'a> {
+    /// `None` if an SM cannot hold one CTA. `assembled` are the registers of a thread, where they are known.
+    pub(super) fn of(mapped: Mapped<'a>, target: &'a Target, assembled: Option<u64>) -> Option<Self> {
+        let registers = assembled.unwrap_or_else(|| registers::estimate(&mapped));
+        let registers = registers.next_multiple_of(REGISTER_UNIT);
+        let by_registers = target.resident_ctas(mapped.threads_with_producers(), registers);
+        let fit = by_registers.min(by_shared_memory(&mapped, target));
+        // A bound on registers may ask for fewer CTAs than the estimate allows.
+        let resident = match u64::try_from(mapped.mapping.min_ctas_per_sm) {
+            Ok(bound) if bound > 0 => fit.min(bound),
+            _ => fit,
+        };
+        let is_held = resident > 0 && registers <= u64::from(target.registers_per_thread);
+        is_held.then(|| Self {
+            streaming: Streaming::of(&mapped),
+            mapped,
+            target,
+            registers,
+            resident,
+        })
+    }
+
+    /// SMs of the target's part.
+    pub(super) fn sms(&self) -> f64 {
+        f64::from(self.target.part.sms)
+    }
+
+    /// CTAs on an SM at a time: fewer CTAs than fit leave SMs with fewer.
+    pub(super) fn resident_now(&self) -> f64 {
+        (self.resident as f64).min((self.mapped.ctas() / self.sms()).ceil().max(1.0))
+    }
+
+    /// How often all SMs are filled with CTAs, one after the other.
+    pub(super) fn waves(&self) -> f64 {
+        self.mapped.ctas() / (self.resident as f64 * self.sms())
+    }
+
+    /// The share of the SMs that have a CTA.
+    pub(super) fn busy(&self) -> f64 {
+        (self.mapped.ctas() / self.sms()).min(1.0)
+    }
+
+    /// Bytes in flight on an SM, at least 1: what all threads ask for in a step, or all stages of the rings.
+    pub(super) fn in_flight(&self) -> f64 {
+        let of_cta = match self.mapped.ring_bytes() {
+            None => self.mapped.threads() as f64 * self.mapped.step_bytes() * self.mapped.live_lanes(),
+            Some(bytes) => bytes as f64,
+        };
+        (self.resident_now() * of_cta).max(1.0)
+    }
+
+    /// Bytes in flight on an SM that cover what [`BYTES_IN_FLIGHT`] cover on an H200.
+    pub(super) fn needed(&self) -> f64 {
+        BYTES_IN_FLIGHT * bandwidth_per_sm(self.target) / bandwidth_per_sm(&SM_90A)
+    }
+}
+
+/// CTAs whose rings an SM's shared memory holds.
+fn by_shared_memory(mapped: &Mapped<'_>, target: &Target) -> u64 {
+    let shared = u64::from(target.shared_per_sm);
+    let held = mapped.ring_bytes().map(|bytes| shared / (bytes + SHARED_OF_CTA));
+    held.unwrap_or(u64::MAX)
+}
+
+fn bandwidth_per_sm(target: &Target) -> f64 {
+    target.part.bandwidth * target.part.copy_efficiency / f64::from(target.part.sms)
+}

@@ -1,0 +1,32 @@
+//! Terms of latency that is not hidden, in per cent of a copy's time.
+
+use super::{candidate::Candidate, measured::*};
+
+/// Loads in flight: inverse to the bytes in flight on an SM, and what is lacking to cover the latency besides. Steps that
+/// reduce what they hold wait for it each time, unless a ring brings the next ones meanwhile.
+pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
+    let (needed, in_flight) = (candidate.needed(), candidate.in_flight());
+    let ctas_per_sm = candidate.mapped.ctas() / candidate.sms();
+    // What an SM asks for all at once waits for one latency, however little it is.
+    let rounds = (candidate.mapped.read / (candidate.sms() * ctas_per_sm.min(1.0) * in_flight)).max(1.0);
+    let latency = 100.0
+        * (1.0 - 1.0 / rounds)
+        * (LATENCY_BYTES * needed / (BYTES_IN_FLIGHT * in_flight) - 1.0).max(0.0);
+    let waits = match candidate.mapped.reduces_what_a_step_holds() && !candidate.mapped.is_ringed() {
+        true => WALK,
+        false => 1.0,
+    };
+    waits * (LOADS_IN_FLIGHT * needed / in_flight + latency)
+}
+
+/// Loads in a row: each further 16 bytes of a thread. Copies to a ring are no thread's loads.
+pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
+    if candidate.mapped.is_ringed() {
+        return 0.0;
+    }
+    let serial = match candidate.mapped.is_looped() {
+        true => SERIAL_LOADS_IN_LOOP,
+        false => SERIAL_LOADS,
+    };
+    serial * candidate.mapped.further_loads()
+}

@@ -1,0 +1,54 @@
+//! Terms of CTAs and kernels as a whole: how they fill the SMs, and what starting them takes.
+
+use norma_dialects::norm::Level;
+
+use super::{super::facts::Reduction, candidate::Candidate, measured::*};
+
+/// Waves: SMs that run dry while others start anew, in per cent of a copy's time.
+pub(super) fn waves(candidate: &Candidate<'_>) -> f64 {
+    let waves = candidate.waves();
+    WAVES * (waves - 1.0).clamp(0.0, 1.0) / waves
+}
+
+/// CTA launches: launching a CTA, spread over its threads, and the rate at which CTAs can be launched, in per cent of a
+/// copy's time.
+pub(super) fn cta_launches(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let cta_bytes = mapped.read / mapped.ctas();
+    LAUNCH / mapped.threads() as f64
+        + 100.0 * (1.0 - cta_bytes / LAUNCH_BYTES).max(0.0) * candidate.waves().min(1.0)
+}
+
+/// Idle SMs: fewer CTAs than SMs, in per cent of a copy's time.
+pub(super) fn idle_sms(candidate: &Candidate<'_>) -> f64 {
+    100.0 * (1.0 / candidate.busy() - 1.0)
+}
+
+/// A second kernel, which combines what the parts of a split leave, and a third, if results come back to the split dim, in
+/// microseconds; and the partial results that are written and read again, in per cent of a copy's time.
+pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
+    let mapped = &candidate.mapped;
+    let parts = mapped.parts();
+    if parts <= 1.0 {
+        return (0.0, 0.0);
+    }
+    let is_split = |dim: usize| {
+        let mut factors = mapped.mapping.spread[dim].iter();
+        factors.any(|factor| factor.level == Level::Split)
+    };
+    let leaves_partials =
+        |reduction: &&Reduction| (0..mapped.dims.len()).any(|dim| reduction.over[dim] && is_split(dim));
+    let result_bytes = |reduction: &Reduction| {
+        let kept = (0..mapped.dims.len()).filter(|dim| reduction.keeps[*dim]);
+        let results = kept.map(|dim| mapped.dims[dim].extent as f64).product::<f64>();
+        results * reduction.bytes as f64
+    };
+    let partials = mapped.facts.reductions.iter().filter(leaves_partials);
+    let scratch = partials.map(result_bytes).sum::<f64>();
+    let comes_back = (0..mapped.dims.len()).any(|dim| mapped.facts.dims[dim].is_revisited && is_split(dim));
+    let kernels = if comes_back { 2.0 } else { 1.0 };
+    (
+        kernels * KERNEL_US + END_OF_PART_US * (mapped.warps_of_row() as f64).log2(),
+        100.0 * 2.0 * parts * scratch / mapped.bytes,
+    )
+}

@@ -1,0 +1,195 @@
+//! A kernel as a mapping spreads it: what each thread, step and CTA holds, whatever the target.
+
+use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
+
+use super::{
+    super::{
+        facts::{Access, Facts, Reduction},
+        mapping::Mapping,
+        rings::stage_bytes,
+    },
+    measured::{ACCESS, WARP},
+    rereads::{passes, passes_in_loop},
+    sectors::SectorUse,
+    spread::{Spread, spreads},
+};
+
+/// A kernel and a mapping of it.
+pub(super) struct Mapped<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) mapping: &'a Mapping,
+    /// By dim, how it is spread.
+    pub(super) dims: Vec<Spread>,
+    /// Bytes that one pass over the space reads.
+    pub(super) read: f64,
+    /// Bytes that it reads and writes, at least 1.
+    pub(super) bytes: f64,
+}
+
+impl<'a> Mapped<'a> {
+    pub(super) fn of(facts: &'a Facts, mapping: &'a Mapping) -> Self {
+        let (read, written) = facts.traffic();
+        Self {
+            facts,
+            mapping,
+            dims: spreads(facts, mapping),
+            read,
+            bytes: (read + written).max(1.0),
+        }
+    }
+
+    /// Threads of a CTA that hold parts of the tile.
+    pub(super) fn threads(&self) -> u64 {
+        self.mapping.threads() as u64
+    }
+
+    /// The same, with those of producer warps.
+    pub(super) fn threads_with_producers(&self) -> u64 {
+        self.threads() + self.mapping.producer_warps.unsigned_abs() * WARP
+    }
+
+    /// Bytes of the rings in shared memory through which a CTA's tiles come; `None` where threads load them themselves.
+    pub(super) fn ring_bytes(&self) -> Option<u64> {
+        match self.mapping.bring {
+            CopyMechanism::Load => None,
+            _ => Some(stage_bytes(self.facts, self.mapping) * self.mapping.stages.unsigned_abs()),
+        }
+    }
+
+    /// Whether tiles come through rings in shared memory.
+    pub(super) fn is_ringed(&self) -> bool {
+        self.ring_bytes().is_some()
+    }
+
+    /// CTAs of a launch, at least one.
+    pub(super) fn ctas(&self) -> f64 {
+        self.dims.iter().map(|dim| dim.ctas).product::<u64>().max(1) as f64
+    }
+
+    /// Whether a CTA takes steps along some dim.
+    pub(super) fn is_looped(&self) -> bool {
+        self.dims.iter().any(|dim| dim.is_looped)
+    }
+
+    /// The share of the points in live registers that exist.
+    pub(super) fn live_lanes(&self) -> f64 {
+        self.dims.iter().map(|dim| dim.live).product()
+    }
+
+    /// The share of all bytes that an access moves.
+    pub(super) fn share(&self, access: &Access) -> f64 {
+        access.total_bytes(&self.facts.dims) / self.bytes
+    }
+
+    /// Whether an access moves a good part of all bytes.
+    pub(super) fn streams(&self, access: &Access) -> bool {
+        access.total_bytes(&self.facts.dims) >= 0.1 * self.bytes
+    }
+
+    /// The reads of a good part of all bytes that a step waits for.
+    pub(super) fn streamed(&self) -> impl Iterator<Item = &'a Access> {
+        let no_reduction = self.facts.reductions.is_empty();
+        let accesses = self.facts.accesses.iter();
+        accesses.filter(move |access| {
+            !access.is_write && (access.contributes || no_reduction) && self.streams(access)
+        })
+    }
+
+    /// Elements of an access that a thread holds at a time.
+    pub(super) fn held(&self, access: &Access) -> u64 {
+        let dims = self.dims.iter().zip(&access.uses);
+        dims.filter(|(_, uses)| **uses)
+            .map(|(dim, _)| dim.registers)
+            .product()
+    }
+
+    /// Elements that one access of a thread moves.
+    pub(super) fn width(&self, access: &Access) -> u64 {
+        access.contiguous().map_or(1, |dim| {
+            let most = self.facts.vector(access, self.mapping.aligned_dim);
+            self.dims[dim].run().min(most)
+        })
+    }
+
+    /// Whether what an access reads stays in registers until it is needed again.
+    pub(super) fn is_kept(&self, access: &Access) -> bool {
+        access.is_reused && self.mapping.place(access.buffer) == CachePlace::Register
+    }
+
+    /// How often an access is made at each of its points.
+    pub(super) fn passes(&self, access: &Access) -> usize {
+        if !access.is_reused || self.is_kept(access) {
+            return 1;
+        }
+        let in_loop = |reduction: &Reduction| passes_in_loop(self.facts, &self.dims, reduction);
+        passes(self.facts, access, self.mapping.merge_reductions, &in_loop)
+    }
+
+    /// Bytes that a thread asks for in one step, before it waits for any.
+    pub(super) fn step_bytes(&self) -> f64 {
+        let of = |access: &Access| (self.held(access) * access.bytes) as f64;
+        self.streamed().map(of).sum()
+    }
+
+    /// Vectors of the widest access that a thread asks for in one step, beyond the first.
+    pub(super) fn further_loads(&self) -> f64 {
+        (self.step_bytes() / ACCESS - 1.0).max(0.0)
+    }
+
+    /// Whether a reduction ranges over a dim that is walked in a loop.
+    pub(super) fn is_carried(&self, reduction: &Reduction) -> bool {
+        (0..self.dims.len()).any(|dim| reduction.over[dim] && self.dims[dim].is_looped)
+    }
+
+    /// Whether a reduction joins the loop of the one that it follows.
+    pub(super) fn is_merged(&self, reduction: &Reduction) -> bool {
+        self.mapping.merge_reductions && reduction.follows.is_some() && self.is_carried(reduction)
+    }
+
+    /// Whether steps of a loop reduce what they hold: a reduction over dims that no loop walks, within a loop over others.
+    pub(super) fn reduces_in_steps(&self) -> bool {
+        let within_step = |reduction: &Reduction| {
+            (0..self.dims.len()).all(|dim| !reduction.over[dim] || !self.dims[dim].is_looped)
+        };
+        self.is_looped() && self.facts.reductions.iter().any(within_step)
+    }
+
+    /// The same, or whether merged reductions do.
+    pub(super) fn reduces_what_a_step_holds(&self) -> bool {
+        let is_merged = |reduction: &Reduction| self.is_merged(reduction);
+        self.reduces_in_steps() || self.facts.reductions.iter().any(is_merged)
+    }
+
+    /// Whether the tile of an access is moved between threads before it is accessed.
+    pub(super) fn is_moved(&self, access: &Access) -> bool {
+        access.contiguous().is_some() && SectorUse::of(access, &self.dims).is_moved(access.is_write)
+    }
+
+    /// Whether tiles of accesses that move a good part of all bytes are.
+    pub(super) fn is_exchanged(&self) -> bool {
+        let mut accesses = self.facts.accesses.iter();
+        accesses.any(|access| self.streams(access) && self.is_moved(access))
+    }
+
+    /// Whether a reduction ranges over several warps.
+    pub(super) fn crosses_warps(&self) -> bool {
+        let crosses = |reduction: &Reduction| {
+            (0..self.dims.len()).any(|dim| reduction.over[dim] && self.dims[dim].warps > 1)
+        };
+        self.facts.reductions.iter().any(crosses)
+    }
+
+    /// The most warps that a reduction ranges over.
+    pub(super) fn warps_of_row(&self) -> u64 {
+        let warps = |reduction: &Reduction| {
+            let over = (0..self.dims.len()).filter(|dim| reduction.over[*dim]);
+            over.map(|dim| self.dims[dim].warps).product::<u64>()
+        };
+        self.facts.reductions.iter().map(warps).max().unwrap_or(1)
+    }
+
+    /// CTAs that share the points of a reduced dim.
+    pub(super) fn parts(&self) -> f64 {
+        self.mapping.extent(Level::Split) as f64
+    }
+}

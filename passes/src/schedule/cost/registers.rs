@@ -1,0 +1,72 @@
+//! The registers of a thread, as far as they follow from what it holds.
+
+use norma_dialects::norm::Level;
+
+use super::{super::facts::Access, mapped::Mapped, measured::*};
+
+/// The registers that the assembler is expected to take.
+pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
+    let of = |access: &Access| of_access(mapped, access);
+    let kept = mapped
+        .facts
+        .accesses
+        .iter()
+        .filter(|access| mapped.is_kept(access));
+    let rows = kept.map(of).sum::<u64>();
+    let streamed = mapped.streamed().map(of).sum::<u64>();
+    // What is computed on before and after a reduction of what one step holds stays in f32. What comes through a ring is loaded
+    // again in each phase.
+    let wide = match mapped.reduces_what_a_step_holds() && !mapped.is_ringed() {
+        true => 2,
+        false => 1,
+    };
+    base(mapped) + wide * rows.max(streamed) + early(mapped) + carried(mapped)
+}
+
+/// Those of what a thread holds of an access. Two elements share a register only where one access moves both.
+fn of_access(mapped: &Mapped<'_>, access: &Access) -> u64 {
+    let is_narrow = mapped.width(access) * access.bytes < 4;
+    let bytes = if is_narrow { 4 } else { access.bytes };
+    mapped.held(access) * bytes / 4
+}
+
+/// Those of addresses, the reduction, and what comes behind it.
+fn base(mapped: &Mapped<'_>) -> u64 {
+    let base = match (mapped.is_looped(), mapped.reduces_in_steps()) {
+        _ if mapped.is_ringed() => BASE_REGISTERS_OF_RING,
+        (_, true) => BASE_REGISTERS_OF_WALK,
+        (true, false) => BASE_REGISTERS_OF_LOOP,
+        (false, _) => BASE_REGISTERS,
+    };
+    base + mapped
+        .mapping
+        .aligned_dim
+        .map_or(0, |_| REGISTERS_OF_ALIGNED_ROWS)
+}
+
+/// Those of what is read early and needed behind the reductions alone; at least those of one access of 16-bit elements,
+/// which what the last phase computes takes.
+fn early(mapped: &Mapped<'_>) -> u64 {
+    let no_reduction = mapped.facts.reductions.is_empty();
+    let is_late =
+        |access: &&Access| !access.is_write && !access.is_reused && !access.contributes && !no_reduction;
+    let late = if mapped.mapping.early_reads || mapped.is_looped() {
+        let late = mapped.facts.accesses.iter().filter(is_late);
+        late.map(|access| of_access(mapped, access)).sum()
+    } else {
+        0
+    };
+    late.max(mapped.mapping.extent(Level::Vector) as u64 / 2)
+}
+
+/// Those of what loops carry from step to step.
+fn carried(mapped: &Mapped<'_>) -> u64 {
+    let reductions = mapped.facts.reductions.iter();
+    let carried = reductions.filter(|reduction| mapped.is_carried(reduction));
+    carried
+        .map(|reduction| {
+            let kept = (0..mapped.dims.len()).filter(|dim| reduction.keeps[*dim]);
+            reduction.bytes.div_ceil(4) * kept.map(|dim| mapped.dims[dim].registers).product::<u64>()
+        })
+        .sum()
+}

@@ -1,0 +1,292 @@
+//! Each term of the cost model alone: what makes it larger, and where it is nothing.
+
+use norma_dialects::norm::{
+    CopyMechanism,
+    Level::{Grid, Lane, Loop, Register, Split, Vector, Warp},
+};
+
+use super::*;
+
+/// A term of a mapping on an H200, or of that mapping with `change` made to it.
+fn term(name: &str, facts: &Facts, spread: &[&[(Level, i64)]], change: impl Fn(&mut Mapping)) -> f64 {
+    let factor = |(level, size): &(Level, i64)| match size {
+        0 => Factor::rest(*level),
+        size => Factor::new(*level, *size),
+    };
+    let factors = |dim: &&[(Level, i64)]| dim.iter().map(factor).collect();
+    let mut mapping = Mapping::new(spread.iter().map(factors).collect());
+    change(&mut mapping);
+    let Some(cost) = cost(facts, &mapping, &SM_90A) else {
+        unreachable!("{mapping} fits an SM")
+    };
+    let loss = cost.losses.iter().find(|(other, _)| *other == name);
+    let Some((_, loss)) = loss else {
+        unreachable!("there is a term {name}")
+    };
+    100.0 * loss / cost.ideal
+}
+
+fn of(name: &str, facts: &Facts, spread: &[&[(Level, i64)]]) -> f64 {
+    term(name, facts, spread, |_| {})
+}
+
+/// 16384 rows of 4096 bf16.
+fn rows() -> Facts {
+    rms_norm(16384, 4096, 2)
+}
+
+const ROW: &[(Level, i64)] = &[(Grid, 0)];
+const HELD: &[(Level, i64)] = &[(Register, 2), (Warp, 8), (Lane, 32), (Vector, 8)];
+const HELD_BY_512: &[(Level, i64)] = &[(Warp, 16), (Lane, 32), (Vector, 8)];
+const WALKED: &[(Level, i64)] = &[(Loop, 0), (Warp, 8), (Lane, 32), (Vector, 8)];
+
+/// Brings rows through a ring of `stages` tiles.
+fn ring(stages: i64) -> impl Fn(&mut Mapping) {
+    move |mapping| {
+        mapping.keep = vec![CachePlace::Shared, CachePlace::None, CachePlace::None];
+        mapping.bring = CopyMechanism::Bulk;
+        mapping.stages = stages;
+        mapping.producer_warps = 1;
+    }
+}
+
+/// Whether two terms are the same up to rounding.
+fn is_near(one: f64, other: f64) -> bool {
+    (one - other).abs() < 1e-6
+}
+
+#[test]
+fn fewer_bytes_in_flight_lose_more() {
+    let narrow = &[(Register, 16), (Warp, 1), (Lane, 32), (Vector, 8)];
+    let one_cta = |mapping: &mut Mapping| mapping.min_ctas_per_sm = 1;
+    let few = term("loads in flight", &rows(), &[ROW, narrow], one_cta);
+    assert!(few > 4.0 * of("loads in flight", &rows(), &[ROW, HELD]));
+}
+
+/// CTAs of rows of 4096 columns that an SM holds.
+fn resident(spread: &[&[(Level, i64)]]) -> f64 {
+    let factor = |(level, size): &(Level, i64)| Factor {
+        level: *level,
+        size: (*size > 0).then_some(*size),
+    };
+    let spread = spread.iter().map(|dim| dim.iter().map(factor).collect());
+    let cost = cost(&rows(), &Mapping::new(spread.collect()), &SM_90A);
+    cost.map_or(0.0, |cost| cost.resident as f64)
+}
+
+#[test]
+fn each_further_load_of_a_thread_is_in_a_row_with_the_first() {
+    assert!(is_near(of("loads in a row", &rows(), &[ROW, HELD]), 1.2));
+    assert!(is_near(of("loads in a row", &rows(), &[ROW, HELD_BY_512]), 0.0));
+    let walked = &[(Loop, 0), (Register, 2), (Warp, 4), (Lane, 32), (Vector, 8)];
+    assert!(is_near(of("loads in a row", &rows(), &[ROW, walked]), 1.0));
+}
+
+#[test]
+fn rings_keep_in_flight_what_their_stages_hold() {
+    let two_ctas = |mapping: &mut Mapping| mapping.min_ctas_per_sm = 2;
+    let few_loads = term("loads in flight", &rows(), &[ROW, WALKED], two_ctas);
+    let in_flight = |stages| {
+        term("loads in flight", &rows(), &[ROW, WALKED], |mapping| {
+            ring(stages)(mapping);
+            two_ctas(mapping);
+        })
+    };
+    // One stage is the tile of one step: the 4 KB that 256 threads would load.
+    assert!(is_near(in_flight(1), few_loads));
+    assert!(in_flight(8) < in_flight(4));
+    let two_vectors = &[(Loop, 0), (Register, 2), (Warp, 4), (Lane, 32), (Vector, 8)];
+    let in_a_row = term("loads in a row", &rows(), &[ROW, two_vectors], ring(4));
+    assert!(is_near(in_a_row, 0.0));
+}
+
+#[test]
+fn shared_memory_bounds_the_ctas_with_rings() {
+    let ctas = |stages| {
+        let factor = |(level, size): &(Level, i64)| Factor {
+            level: *level,
+            size: (*size > 0).then_some(*size),
+        };
+        let factors = [ROW, WALKED].map(|dim| dim.iter().map(factor).collect());
+        let mut mapping = Mapping::new(factors.to_vec());
+        ring(stages)(&mut mapping);
+        cost(&rows(), &mapping, &SM_90A).map(|cost| cost.resident)
+    };
+    let fit = |bytes: u64| u64::from(SM_90A.shared_per_sm) / bytes;
+    // Each CTA takes 1 KB besides its ring.
+    assert_eq!(ctas(24), Some(fit(97 << 10)));
+    assert_eq!(ctas(12), Some(fit(49 << 10)));
+    assert_eq!(ctas(64), None);
+}
+
+#[test]
+fn a_cta_alone_waits_at_its_barriers() {
+    let ctas = |count| move |mapping: &mut Mapping| mapping.min_ctas_per_sm = count;
+    let barriers = |row, count| term("barriers", &rows(), &[ROW, row], ctas(count));
+    assert!(is_near(barriers(HELD, 1), 10.0 + 35.0));
+    assert!(is_near(barriers(HELD, 2), 5.0));
+    assert!(is_near(barriers(WALKED, 2), 18.0 / 4.0));
+    let ringed = term("barriers", &rows(), &[ROW, WALKED], |mapping| {
+        ring(4)(mapping);
+        mapping.min_ctas_per_sm = 2;
+    });
+    assert!(is_near(ringed, 4.0 / 4.0));
+    let within_warp = &[(Loop, 0), (Lane, 32), (Vector, 8)];
+    assert!(is_near(barriers(within_warp, 2), 1.8));
+}
+
+#[test]
+fn few_warps_walk_merged_reductions_slowly() {
+    let few = |warps, merged| {
+        let row: &[_] = &[(Loop, 0), (Warp, warps), (Lane, 32), (Vector, 8)];
+        let merge = |mapping: &mut Mapping| mapping.merge_reductions = merged;
+        term("few warps", &rows(), &[ROW, row], merge)
+    };
+    assert!(is_near(few(1, true), 6.0));
+    assert!(is_near(few(2, true), 4.0));
+    assert!(is_near(few(4, true), 0.0));
+    assert!(is_near(few(1, false), 0.0));
+}
+
+#[test]
+fn rows_of_one_cta_wait_for_each_other_where_they_cross_warps() {
+    let shared = |rows_of_cta, row| {
+        of(
+            "shared barriers",
+            &rows(),
+            &[&[(Grid, 0), (Warp, rows_of_cta)], row],
+        )
+    };
+    let two_warps = &[(Loop, 0), (Warp, 2), (Lane, 32), (Vector, 8)];
+    let one_warp = &[(Loop, 0), (Lane, 32), (Vector, 8)];
+    assert!(is_near(shared(2, two_warps), 1.0));
+    assert!(is_near(shared(1, two_warps), 0.0));
+    assert!(is_near(shared(2, one_warp), 0.0));
+}
+
+#[test]
+fn sms_run_dry_between_few_waves() {
+    let waves = |count: u64| of("waves", &rms_norm(count * 132, 4096, 2), &[ROW, HELD]);
+    let resident = resident(&[ROW, HELD]) as u64;
+    assert!(is_near(waves(resident), 0.0));
+    assert!(is_near(waves(2 * resident), 6.0));
+    assert!(waves(20 * resident) < 1.0);
+}
+
+#[test]
+fn ctas_that_read_little_are_launched_too_slowly() {
+    let launches = |columns| of("CTA launches", &rms_norm(1 << 16, columns, 2), &[ROW, WALKED]);
+    assert!(is_near(launches(4096), 80.0 / 256.0));
+    assert!(launches(128) > 50.0);
+}
+
+#[test]
+fn lanes_beyond_a_row_are_dead() {
+    let dead = |columns| of("dead lanes", &rms_norm(16384, columns, 2), &[ROW, HELD_BY_512]);
+    assert!(is_near(dead(4096), 0.0));
+    assert!(is_near(dead(3072), 37.0 / 4.0));
+}
+
+#[test]
+fn accesses_of_fewer_than_16_bytes_take_more_instructions() {
+    let narrow = |vector| {
+        let row: &[_] = &[(Loop, 0), (Warp, 8), (Lane, 32), (Vector, vector)];
+        of("narrow accesses", &rows(), &[ROW, row])
+    };
+    assert!(is_near(narrow(8), 0.0));
+    // The weight, which all rows share, moves next to nothing.
+    assert!((narrow(4) - 2.4).abs() < 0.01);
+    assert!((narrow(2) - 3.0 * 2.4).abs() < 0.01);
+}
+
+#[test]
+fn what_rows_share_is_read_once_for_the_rows_of_a_cta_where_tiles_are_aligned() {
+    let facts = rms_norm(16384, 4095, 2);
+    let align = |mapping: &mut Mapping| mapping.aligned_dim = Some(1);
+    let aligned = |rows_of_cta| {
+        let rows: &[_] = &[(Grid, 0), (Register, rows_of_cta), (Grid, 8)];
+        term("aligned rows", &facts, &[rows, HELD_BY_512], align)
+    };
+    assert!(is_near(aligned(1), 6.0 + 48.0));
+    assert!(is_near(aligned(2), 6.0 + 24.0));
+    assert!(is_near(of("aligned rows", &facts, &[ROW, HELD_BY_512]), 0.0));
+}
+
+#[test]
+fn what_one_request_does_not_use_of_its_sectors_is_partial_and_what_no_cta_uses_is_wasted() {
+    let facts = column_sum(32768, 4096);
+    let over = |name, rows: &[(Level, i64)], columns: &[(Level, i64)]| of(name, &facts, &[rows, columns]);
+    let along = [&[(Loop, 0), (Warp, 8)][..], &[(Grid, 0), (Lane, 32)]];
+    assert!(is_near(over("partial sectors", along[0], along[1]), 0.0));
+    let across = [&[(Loop, 0), (Lane, 32)][..], &[(Grid, 0), (Warp, 8)]];
+    // Eight columns are half of a sector, once they are moved between threads.
+    assert!((over("partial sectors", across[0], across[1]) - 30.0).abs() < 0.1);
+    assert!((over("wasted bytes", across[0], across[1]) - 100.0).abs() < 0.1);
+}
+
+#[test]
+fn short_runs_lose_with_each_halving() {
+    let runs = |lanes| {
+        let rows: &[_] = &[(Loop, 0), (Warp, 8), (Lane, 32 / lanes)];
+        let columns: &[_] = &[(Grid, 0), (Lane, lanes), (Vector, 8)];
+        of("short runs", &column_sum(32768, 4096), &[rows, columns])
+    };
+    assert!(is_near(runs(32), 0.0));
+    assert!(runs(16) > 10.0);
+    assert!(runs(8) - runs(16) > 10.0);
+}
+
+#[test]
+fn a_tile_that_is_written_across_its_lanes_is_exchanged() {
+    let tile: [&[_]; 2] = [
+        &[(Grid, 0), (Warp, 8), (Lane, 4)],
+        &[(Grid, 0), (Lane, 8), (Vector, 8)],
+    ];
+    assert!(is_near(of("exchanges", &transpose(16384, 16384), &tile), 5.0));
+    assert!(is_near(of("exchanges", &rows(), &[ROW, HELD]), 0.0));
+}
+
+#[test]
+fn what_comes_from_dram_again_costs_its_bytes() {
+    let again = |place| {
+        let keep = move |mapping: &mut Mapping| mapping.keep = vec![place];
+        term("reading again", &rows(), &[ROW, WALKED], keep)
+    };
+    // The row is one of two streams.
+    assert!((again(CachePlace::None) - 50.0).abs() < 1.0);
+    assert!(again(CachePlace::L2) < 10.0);
+    assert!(again(CachePlace::L1) < again(CachePlace::L2));
+}
+
+#[test]
+fn instructions_count_where_they_take_longer_than_bytes() {
+    let mut facts = rows();
+    assert!(is_near(of("instructions", &facts, &[ROW, HELD]), 0.0));
+    facts.work *= 100.0;
+    assert!(of("instructions", &facts, &[ROW, HELD]) > 100.0);
+}
+
+#[test]
+fn sms_without_a_cta_are_idle() {
+    let idle = |rows| of("idle SMs", &rms_norm(rows, 4096, 2), &[ROW, HELD]);
+    assert!(is_near(idle(66), 100.0));
+    assert!(is_near(idle(132), 0.0));
+}
+
+#[test]
+fn a_split_takes_a_second_kernel_and_its_partial_results() {
+    let facts = column_sum(32768, 4096);
+    let second = |parts| {
+        let rows: &[_] = &[(Loop, 0), (Split, parts), (Warp, 8)];
+        of(
+            "a second kernel",
+            &facts,
+            &[rows, &[(Grid, 0), (Lane, 32), (Vector, 8)]],
+        )
+    };
+    assert!(is_near(second(1), 0.0));
+    assert!(second(64) > 0.0);
+    // Four bytes for each column and part, there and back.
+    let scratch = |parts: f64| 100.0 * 2.0 * parts * 4.0 * 4096.0 / (32768.0 * 4096.0 * 2.0 + 4.0 * 4096.0);
+    assert!((second(128) - second(64) - scratch(64.0)).abs() < 1e-6);
+}

@@ -1,0 +1,43 @@
+//! Terms of threads that wait for one another, in per cent of a copy's time.
+
+use super::{super::facts::Use, candidate::Candidate, instructions::rounds_between_warps, measured::*};
+
+/// Barriers: a CTA that waits at one, for a reduction or for a tile that goes through shared memory, stops all its warps, and only
+/// others on its SM read meanwhile.
+pub(super) fn barriers(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let resident_now = candidate.resident_now();
+    let is_exchanged = mapped.is_exchanged();
+    match (mapped.crosses_warps() || is_exchanged, mapped.is_looped()) {
+        (true, false) => {
+            let rounds = rounds_between_warps(mapped.facts, &mapped.dims) + usize::from(is_exchanged);
+            let rounds = rounds as f64;
+            let alone = if candidate.resident == 1 { ALONE } else { 0.0 };
+            LONE_CTA * rounds.powi(2) / resident_now + alone
+        }
+        (true, true) if mapped.is_ringed() => LONE_RING_CTA / (resident_now * resident_now),
+        (true, true) => LONE_WALKING_CTA / (resident_now * resident_now),
+        (false, _) => LONE_CTA_OF_WARPS / resident_now,
+    }
+}
+
+/// Few warps: rows that fewer than four warps walk with merged reductions.
+pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    match mapped.is_looped() && mapped.mapping.merge_reductions {
+        true => FEW_WARPS * (1.0 - mapped.warps_of_row() as f64 / 4.0).max(0.0),
+        false => 0.0,
+    }
+}
+
+/// Shared barriers: rows of one CTA that wait for each other.
+pub(super) fn shared_barriers(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let kept = mapped.facts.dims.iter().zip(&mapped.dims);
+    let kept = kept.filter(|(dim, _)| dim.usage == Use::Kept);
+    let beside = kept.map(|(_, spread)| spread.tile).product::<u64>();
+    match mapped.crosses_warps() && beside > 1 {
+        true => SHARED_BARRIER,
+        false => 0.0,
+    }
+}
