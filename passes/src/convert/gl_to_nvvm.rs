@@ -7,6 +7,7 @@
 
 mod access;
 mod affine;
+mod cluster;
 mod elementwise;
 mod emit;
 mod float8;
@@ -14,6 +15,7 @@ mod form;
 mod function;
 mod global;
 mod guards;
+mod mbarrier;
 mod params;
 mod reduce;
 mod reshape;
@@ -47,7 +49,7 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 21] = [
+const PATTERNS: [(&str, Pattern); 32] = [
     ("gl.load", global::load),
     ("gl.store", global::store),
     ("gl.reduce", reduce::reduce),
@@ -60,7 +62,18 @@ const PATTERNS: [(&str, Pattern); 21] = [
     ("gl.local_alloc", |op, _, b| shared::local_alloc(op, b)),
     ("gl.local_store", shared::local_store),
     ("gl.local_load", shared::local_load),
+    ("gl.memdesc_index", shared::memdesc_index),
     ("gl.barrier", |op, _, b| shared::barrier(op, b)),
+    ("gl.mbarrier_alloc", |op, _, b| mbarrier::alloc(op, b)),
+    ("gl.mbarrier_init", mbarrier::init),
+    ("gl.mbarrier_expect", mbarrier::expect),
+    ("gl.mbarrier_wait", mbarrier::wait),
+    ("gl.fence_mbarrier_init", |op, _, b| mbarrier::fence_init(op, b)),
+    ("gl.cluster_rank", |op, _, b| cluster::rank(op, b)),
+    ("gl.cluster_arrive", |op, _, b| cluster::arrive(op, b)),
+    ("gl.cluster_wait", |op, _, b| cluster::wait(op, b)),
+    ("gl.remote_store", cluster::remote_store),
+    ("gl.remote_arrive", cluster::remote_arrive),
     ("tensor.splat", reshape::splat),
     ("tensor.extract", reshape::extract),
     ("affine.apply", affine::apply),

@@ -1,5 +1,6 @@
 //! `gl-expand-reductions`: a reduction across warps becomes one within each warp, an exchange of the partials through
-//! shared memory, and one in registers.
+//! shared memory, and one in registers; one across the CTAs of a cluster becomes an exchange between them ([`cluster`]) and one in
+//! registers.
 //!
 //! Matches every `gl.reduce` whose layout spreads the axis over warps. Each warp leaves one partial per result in the
 //! layout that `norma_layout` calls partial; every thread reads all partials of its results (the gathered layout) and
@@ -7,6 +8,10 @@
 //! the gathered layout is that of the original one, so the result needs no conversion.
 //!
 //! Costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps.
+
+mod cluster;
+mod phase;
+mod rounds;
 
 use melior::ir::{
     Attribute, Operation, OperationRef, Region, RegionLike, RegionRef, Type, Value, ValueLike,
@@ -29,6 +34,10 @@ use crate::{
 };
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandReductions>) -> PassResult<'c> {
+    for function in walk::named(op, "gpu.func") {
+        let rounds = cluster::expand(function)?;
+        cx.count(GlExpandReductionsStatistic::NumRounds, rounds);
+    }
     for reduce in walk::named(op, ReduceOp::NAME)
         .into_iter()
         .filter_map(ReduceOp::from_op)
@@ -55,10 +64,10 @@ fn expand<'c>(reduce: ReduceOp<'c, '_>) -> Result<bool, PassError<'c>> {
         .map_err(|error| Diagnostic::user(location, error))?;
     if plan.blocks() > 1 {
         let message = format!(
-            "expected a reduction within a CTA, got one across {} CTAs of a cluster",
+            "expected a reduction across {} CTAs of a cluster to stand in a gpu.func",
             plan.blocks()
         );
-        return Err(Diagnostic::unsupported(location, message).into());
+        return Err(Diagnostic::user(location, message).into());
     }
     if plan.warps() == 1 {
         return Ok(false);
@@ -143,13 +152,7 @@ impl<'c, 'a> Exchange<'c, 'a> {
     /// Writes partials to shared memory of their own and reads them back gathered.
     fn through_memory(&self, partial: Value<'c, 'a>) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
         let b = &self.b;
-        // The partials of a result lie side by side, so that a thread reads them as a vector.
-        let mut order = vec![self.axis as i64];
-        order.extend(
-            (0..self.shape.len() as i64)
-                .rev()
-                .filter(|&axis| axis != self.axis as i64),
-        );
+        let order = partials_adjacent(self.shape.len(), self.axis);
         let element = types::element(partial.r#type());
         let plain = PlainAttr::get(b.context(), &order, 0);
         let memory = MemDescType::get(b.context(), &self.shape, element, plain.into());
@@ -158,6 +161,13 @@ impl<'c, 'a> Exchange<'c, 'a> {
         let gathered = self.tile_type(element, self.gathered)?;
         Ok(b.value(LocalLoadOp::NAME, &[memory], gathered))
     }
+}
+
+/// The order of axes in which the partials of a result, along `axis`, lie side by side, so that a thread reads them as a vector.
+fn partials_adjacent(rank: usize, axis: usize) -> Vec<i64> {
+    let mut order = vec![axis as i64];
+    order.extend((0..rank as i64).rev().filter(|&other| other != axis as i64));
+    order
 }
 
 /// A copy of the region of `op`.

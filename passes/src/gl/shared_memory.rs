@@ -11,12 +11,12 @@ use norma_dialects::{
     gl::{
         AsyncCopyOp, BulkLoadOp, BulkStoreOp, LocalAllocOp, LocalLoadOp, LocalStoreOp, MBarrierAllocOp,
         MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp, MemDescIndexOp,
-        MemDescType, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
+        MemDescType, RemoteArriveOp, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
     },
     layout::{self, EncodingError},
 };
 
-use crate::mlir::{diagnostic::Diagnostic, types};
+use crate::mlir::{context, diagnostic::Diagnostic, types};
 
 /// Bytes of an mbarrier (PTX ISA, "Size and alignment of the mbarrier object").
 const MBARRIER_BYTES: i64 = 8;
@@ -32,7 +32,7 @@ pub enum Completion {
     BulkGroup,
     /// When the phase of an mbarrier completes.
     MBarrier,
-    /// In another CTA, when the phase of its mbarrier completes.
+    /// In all CTAs of the cluster, when the phases of their mbarriers complete.
     Remote,
 }
 
@@ -91,6 +91,14 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
             access(op.memory()?, true, Remote),
             access(op.barriers()?, false, Remote),
         ]
+    } else if let Some(op) = RemoteArriveOp::from_op(op) {
+        // What others store there afterwards.
+        let freed = op
+            .memories()
+            .into_iter()
+            .map(|memory| access(memory, true, Remote));
+        let arrived = access(op.barriers()?, false, Remote);
+        freed.chain([arrived]).collect()
     } else if let Some(op) = MBarrierInitOp::from_op(op) {
         vec![access(op.barriers()?, true, Immediate)]
     } else if let Some(op) = MBarrierArriveOp::from_op(op) {
@@ -146,6 +154,32 @@ pub fn offset_of(allocation: OperationRef<'_, '_>) -> Option<i64> {
     match LocalAllocOp::from_op(allocation) {
         Some(alloc) => alloc.offset(),
         None => MBarrierAllocOp::from_op(allocation)?.offset(),
+    }
+}
+
+/// The bytes from one stage of a multi-buffered memory to the next.
+///
+/// # Errors
+///
+/// As [`bytes`].
+pub fn stage_bytes<'c>(memory: Type<'c>, location: Location<'c>) -> Result<i64, Diagnostic<'c>> {
+    let of = |stages: i64| {
+        let memory = MemDescType::from_type(memory)?;
+        let shape = [&[stages], memory.shape().get(1..)?].concat();
+        let memory = MemDescType::get(
+            context::of(location),
+            &shape,
+            memory.element_type(),
+            memory.layout(),
+        );
+        Some(bytes(memory.into(), location))
+    };
+    match (of(2), of(1)) {
+        (Some(two), Some(one)) => Ok(two? - one?),
+        _ => Err(Diagnostic::internal(
+            location,
+            format!("expected memory of several stages, got {memory}"),
+        )),
     }
 }
 

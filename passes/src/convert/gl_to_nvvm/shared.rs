@@ -6,16 +6,19 @@ use melior::ir::{
     operation::OperationLike,
 };
 use norma_dialects::{
-    gl::{BarrierOp, LocalAllocOp, LocalLoadOp, LocalStoreOp},
+    gl::{BarrierOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp},
     layout,
 };
 use norma_layout::{HardwareDim, LinearLayout};
 use norma_targets::ACCESS_BYTES;
 
-use crate::mlir::{
-    conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
-    walk,
+use crate::{
+    gl::shared_memory,
+    mlir::{
+        conversion::{ConversionBuilder, Rejection},
+        diagnostic::Diagnostic,
+        walk,
+    },
 };
 
 use super::{
@@ -30,26 +33,48 @@ pub(super) fn local_alloc<'c, 'a>(
     op: OperationRef<'c, 'a>,
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
-    let e = Emit::new(b);
-    let offset = LocalAllocOp::from_op(op)
-        .and_then(LocalAllocOp::offset)
-        .ok_or_else(|| {
-            Diagnostic::user(
-                op.location(),
-                "expected shared memory with an offset; run gl-allocate-shared first",
-            )
-        })?;
+    let address = allocated(&Emit::new(b), op)?;
+    b.replace(op, &[address]);
+    Ok(())
+}
+
+/// The address that an allocation has been given.
+pub(super) fn allocated<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    op: OperationRef<'c, 'a>,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let offset = shared_memory::offset_of(op).ok_or_else(|| {
+        Diagnostic::user(
+            op.location(),
+            "expected shared memory with an offset; run gl-allocate-shared first",
+        )
+    })?;
     let name = walk::enclosing(op, "llvm.func")
         .and_then(norma_dialects::symbol_name)
         .ok_or_else(|| e.internal("expected a named llvm.func around the op"))?;
-    let symbol = FlatSymbolRefAttribute::new(b.context(), &function::shared_symbol(name));
-    let base = b.value_with(
+    let symbol = FlatSymbolRefAttribute::new(e.b.context(), &function::shared_symbol(name));
+    let base = e.b.value_with(
         "llvm.mlir.addressof",
         &[],
         e.shared_pointer(),
         &[("global_name", symbol.into())],
     );
-    b.replace(op, &[e.constant_pointer(base, e.int(8), offset)]);
+    Ok(e.constant_pointer(base, e.int(8), offset))
+}
+
+/// Lowers `gl.memdesc_index`.
+pub(super) fn memdesc_index<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let index = MemDescIndexOp::from_op(op).ok_or("expected gl.memdesc_index")?;
+    let [base, stage] = operands else {
+        return Err("expected a memory and an index".into());
+    };
+    let bytes = shared_memory::stage_bytes(index.memory()?.r#type(), op.location())?;
+    b.replace(op, &[e.element_pointer(*base, e.int(8), e.scale(*stage, bytes))]);
     Ok(())
 }
 
@@ -66,7 +91,7 @@ pub(super) fn local_store<'c, 'a>(
     };
     let tile = Tile::of(&e, store.tile()?.r#type())?;
     let places = Places::of(&e, &tile, store.memory()?.r#type(), *base)?;
-    let holder = threads::first_holder(&e, &tile.layout);
+    let holder = threads::first_holder_in_cta(&e, &tile.layout);
     let copies = tile.layout.copies(HardwareDim::Register);
     let value = tile::to_memory(&e, *value)?;
     for first in places.first_registers().filter(|register| register & copies == 0) {
@@ -133,7 +158,7 @@ pub(super) fn barrier<'c, 'a>(
 }
 
 /// Where a thread's registers lie in shared memory.
-struct Places<'c, 'a> {
+pub(super) struct Places<'c, 'a> {
     /// One pointer for each place of the thread.
     bases: Vec<Value<'c, 'a>>,
     element: Type<'c>,
@@ -141,12 +166,18 @@ struct Places<'c, 'a> {
     base_of: Vec<usize>,
     constants: Vec<i64>,
     /// Elements that one instruction moves.
-    count: usize,
-    bytes: usize,
+    pub count: usize,
+    /// The bytes that these are.
+    pub bytes: usize,
 }
 
 impl<'c, 'a> Places<'c, 'a> {
-    fn of(
+    /// The places of `tile` in the memory at `base`.
+    ///
+    /// # Errors
+    ///
+    /// At the op that is lowered, if the memory's layout does not fit or has padding.
+    pub fn of(
         e: &Emit<'_, 'c, 'a>,
         tile: &Tile<'c>,
         memory: Type<'c>,
@@ -177,11 +208,13 @@ impl<'c, 'a> Places<'c, 'a> {
         })
     }
 
-    fn first_registers(&self) -> impl Iterator<Item = usize> + use<> {
+    /// The first register of each instruction.
+    pub fn first_registers(&self) -> impl Iterator<Item = usize> + use<> {
         (0..self.constants.len()).step_by(self.count)
     }
 
-    fn pointer(&self, e: &Emit<'_, 'c, 'a>, register: usize) -> Value<'c, 'a> {
+    /// The place of a register.
+    pub fn pointer(&self, e: &Emit<'_, 'c, 'a>, register: usize) -> Value<'c, 'a> {
         let base = self.bases[self.base_of[register]];
         e.constant_pointer(base, self.element, self.constants[register])
     }
