@@ -70,16 +70,6 @@ norm.kernel @split(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0
 
 // -----
 
-// expected-error @+1 {{unsupported: clusters; supported: dims spread within a CTA}}
-norm.kernel @cluster(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<spread = [[grid], [cluster(2), lane(32)]]>) {
-  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
-  %1 = norm.reduce add %0 over(%n) : f32
-  norm.write %1, %y[%m] : memref<?xf32>
-}
-
-// -----
-
 // expected-error @+1 {{unsupported: copies to shared memory; supported: bring = load, stages = 1, producer_warps = 0}}
 norm.kernel @bring(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], bring = bulk>) {
