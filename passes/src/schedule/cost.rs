@@ -21,7 +21,7 @@ use super::{
     facts::{Access, Facts, Reduction, Use},
     mapping::{Factor, Mapping},
 };
-use instructions::{exchange_work, merging_work, rounds_between_warps};
+use instructions::{exchange_work, merging_work, rounds_between_ctas, rounds_between_warps};
 pub use measured::KERNEL_US;
 use measured::*;
 use rereads::{again, passes, passes_in_loop};
@@ -210,6 +210,15 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         .product::<u64>();
     let cta_bytes = read / ctas;
     let waves = ctas / (resident as f64 * sms);
+    let clusters = match mapping.ctas_per_cluster() {
+        1 => 0.0,
+        // What a CTA waits for others hide that are on its SM, as far as they do not wait themselves.
+        _ => {
+            let cta_us = 1e6 * bytes / ctas / bandwidth_per_sm(target);
+            let stalled = rounds_between_ctas(facts, &dims) * EXCHANGE_US / cta_us;
+            CLUSTER + 100.0 * stalled / (resident_now * resident_now)
+        }
+    };
     let busy = (ctas / sms).min(1.0);
     let share = |access: &Access| access.total_bytes(&facts.dims) / bytes;
     let mut narrow = 0.0;
@@ -298,6 +307,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
             ),
             ("barriers", percent(lone_cta + alone)),
             ("few warps", percent(few_warps)),
+            ("clusters", percent(clusters)),
             (
                 "shared barriers",
                 percent(if crosses_warps && beside > 1 {

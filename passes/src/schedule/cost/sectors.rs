@@ -28,11 +28,7 @@ impl SectorUse {
         let mut is_run_on = false;
         while let Some(dim) = access.strides.iter().position(|other| *other == Some(stride)) {
             let along = &dims[dim];
-            let held = if along.is_looped {
-                along.extent
-            } else {
-                along.tile.min(along.extent)
-            };
+            let held = along.of_cta();
             if let Some(points) = request {
                 of_request = points * if stride == 1 { along.run() } else { 1 } * along.lanes;
                 request = (of_request >= points * along.extent).then_some(points * along.extent);
