@@ -428,7 +428,8 @@ def NormTile : RustPass<"norm-tile"> {
     **Leaves alone** kernels that have roles, and what is inside them. Refuses a
     schedule that does not hold all points of a dim, or keeps in registers what
     a loop reads step by step; and what no pass applies yet: copies to
-    shared memory, stages, producer warps, dynamic hand-out, dependent launch.
+    shared memory that are not in bulk or go to clusters, several producer warps,
+    dynamic hand-out.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
@@ -545,7 +546,7 @@ def NormCacheInputs : RustPass<"norm-cache-inputs"> {
     **Requires** a schedule on each kernel.
 
     **Guarantees** that each read of a buffer which the schedule keeps in
-    registers, and which contributes to a reduction and is needed again behind
+    registers or in shared memory, and which contributes to a reduction and is needed again behind
     it, has a `norm.cache` right behind it, and that what the later phase needs
     is computed from the cached value right before the phase's first use. No
     other value that such a read contributes to, and that varies over a reduced
@@ -705,6 +706,93 @@ def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
   let dependentDialects = ["arith", "gl", "tensor"];
 }
 
+def GlPipeline : RustPass<"gl-pipeline"> {
+  let summary = "Make copies to shared memory asynchronous, in loops several steps ahead";
+  let description = [{
+    Each `gl.copy_to_shared` becomes bulk copies of its contiguous runs, which arrive at an mbarrier. Those of a loop go
+    through a ring of `gl.stages` stages: the loop waits until a stage is full, and issues the copy of a later step into it once
+    every warp has arrived at the stage's other mbarrier, `empty`. Loops that go on from each other, as peeled ones do, share a
+    ring.
+
+    **Requires** copies at a kernel's top level or in a loop there; places that follow from the step's number alone; runs whose
+    addresses and lengths are multiples of 16 bytes, and guards that leave the first elements of a run.
+
+    **Guarantees** that no `gl.copy_to_shared` is left, that each step finds its tiles complete, and that no stage is written
+    before every warp is through with it.
+
+    **Leaves alone** who issues the copies: every thread of the CTA passes by, and one of them does (`gl-specialize-warps`).
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      %m = gl.local_alloc : !gl.memdesc<4096xbf16, #plain>
+      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by bulk : memref<?x4096xbf16>, !gl.memdesc<4096xbf16, #plain>
+      %t = gl.local_load %m : !gl.memdesc<4096xbf16, #plain> -> tensor<4096xbf16, #row>
+    }
+    ==>
+    scf.for %j = %c0 to %ahead step %c1 {
+      gl.mbarrier_expect %full[%j], %bytes : !gl.mbarrier<3>
+      gl.bulk_load %x at affine_map<(i) -> (i, 0)>(%j), %ring[%j], %full[%j] : ...
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      gl.mbarrier_wait %full[%stage], %parity : !gl.mbarrier<3>
+      %t = gl.local_load %ring[%stage] : !gl.memdesc<4096xbf16, #plain> -> tensor<4096xbf16, #row>
+      gl.mbarrier_arrive %empty[%stage] : !gl.mbarrier<3>
+      scf.if %is_there {
+        gl.mbarrier_wait %empty[%stage], %parity : !gl.mbarrier<3>
+        gl.mbarrier_expect %full[%stage], %bytes : !gl.mbarrier<3>
+        gl.bulk_load %x at affine_map<(i) -> (i, 0)>(%next), %ring[%stage], %full[%stage] : ...
+      }
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numRings", "num-rings", "Rings of stages">,
+    Statistic<"numCopies", "num-copies", "Copies outside of loops">,
+  ];
+  let dependentDialects = ["affine", "arith", "gl", "scf"];
+}
+
+def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
+  let summary = "Give copies warps of their own";
+  let description = [{
+    In a kernel with `gl.producer_warps`, issuing copies and computing on what they bring become two partitions of
+    `gl.warp_specialize`, which meet at mbarriers alone. The consumers keep the numbers of their warps.
+
+    **Requires** that where copies go, and whether they are issued, follows from scalars: sizes, the CTA's number and the
+    numbers of steps.
+
+    **Guarantees** that the partition of the producers holds the bulk copies, the bytes expected of them and the waits for what
+    consumers arrive at, and that of the consumers everything else. `gl.num_warps` counts both.
+
+    **Leaves alone** kernels without `gl.producer_warps`, and what sets up shared memory and mbarriers.
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      gl.mbarrier_wait %full[%stage], %parity : !gl.mbarrier<3>
+      ...
+      gl.mbarrier_arrive %empty[%stage] : !gl.mbarrier<3>
+      gl.mbarrier_wait %empty[%stage], %parity : !gl.mbarrier<3>
+      gl.bulk_load ...
+    }
+    ==>
+    gl.warp_specialize warps [8, 1] {
+      scf.for %i = %c0 to %n step %c1 {
+        gl.mbarrier_wait %full[%stage], %parity : !gl.mbarrier<3>
+        ...
+        gl.mbarrier_arrive %empty[%stage] : !gl.mbarrier<3>
+      }
+    }, {
+      scf.for %i = %c0 to %n step %c1 {
+        gl.mbarrier_wait %empty[%stage], %parity : !gl.mbarrier<3>
+        gl.bulk_load ...
+      }
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numSpecialized", "num-specialized", "Kernels split by role">];
+  let dependentDialects = ["gl", "scf"];
+}
+
 def GlExpandReductions : RustPass<"gl-expand-reductions"> {
   let summary = "Expand reductions that cross warps into exchanges through shared memory";
   let description = [{
@@ -811,13 +899,12 @@ def GlInsertBarriers : RustPass<"gl-insert-barriers"> {
     them conflicts with an op (they overlap and one writes), a `gl.barrier` goes before the op. Around a loop the
     analysis iterates to a fixpoint, which finds hazards across the back edge.
 
-    **Requires** offsets (`gl-allocate-shared`), structured control flow, and no `gl.local_load` or `gl.local_store` in
-    partitions of `gl.warp_specialize`.
+    **Requires** offsets (`gl-allocate-shared`) and structured control flow.
 
-    **Guarantees** a barrier of all threads on every path between two conflicting accesses, between the wait for an
-    asynchronous copy and conflicting accesses after it, between the initialisation of mbarriers and their use, and between
-    accesses to memory and giving it back to the cluster. The cluster's barrier counts as one of the CTA; a relaxed one for
-    the initialisation of mbarriers alone.
+    **Guarantees** a barrier of all threads, or in a partition of `gl.warp_specialize` a named one of the partition's, on every
+    path between two conflicting accesses, between the wait for an asynchronous copy and conflicting accesses after it, between
+    the initialisation of mbarriers and their use, and between accesses to memory and giving it back to the cluster. The cluster's
+    barrier counts as one of the CTA; a relaxed one for the initialisation of mbarriers alone.
 
     **Leaves alone** the proxy fences that asynchronous copies need, what other CTAs store, which is waited for at mbarriers, and
     barriers that are there already, needed or not. A CTA of one warp gets the same barriers as any other.
@@ -862,6 +949,31 @@ def GlVectorizeAccess : RustPass<"gl-vectorize-access"> {
   let statistics = [
     Statistic<"numVectorized", "num-vectorized", "Accesses of more than one element">,
   ];
+  let dependentDialects = ["gl"];
+}
+
+def GlDependentLaunch : RustPass<"gl-dependent-launch"> {
+  let summary = "Wait for the kernel ahead, and let the one behind start early";
+  let description = [{
+    In a kernel whose `gl.launch` says `dependent_launch`, a `gl.grid_dependency_wait` goes before the first access to global
+    memory of each path, and a `gl.grid_dependency_launch` behind the last loop, or to the start of a kernel without one.
+
+    **Requires** nothing.
+
+    **Guarantees** that no such kernel touches global memory before the kernels ahead have ended and what they wrote is
+    visible.
+
+    **Leaves alone** other kernels.
+
+    ```mlir
+    %t = gl.load %x at affine_map<(n) -> (n)>() : memref<64xf32> -> tensor<64xf32, #row>
+    ==>
+    gl.grid_dependency_launch
+    gl.grid_dependency_wait
+    %t = gl.load %x at affine_map<(n) -> (n)>() : memref<64xf32> -> tensor<64xf32, #row>
+    ```
+  }];
+  let statistics = [Statistic<"numKernels", "num-kernels", "Kernels that may start early">];
   let dependentDialects = ["gl"];
 }
 
@@ -969,8 +1081,9 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     and `scf` ops but for the types that they carry, which upstream's
     conversions lower; host functions.
 
-    Not lowered yet, each with a diagnostic that says so: asynchronous copies,
-    arrivals at mbarriers of the CTA, warp specialisation, branches between blocks.
+    Not lowered yet, each with a diagnostic that says so: asynchronous copies
+    other than bulk loads, registers handed from warps to warps, branches between
+    blocks.
 
     ```mlir
     %t = gl.load %x at affine_map<(b, n) -> (b, n)>(%b) vector 8

@@ -65,11 +65,15 @@ const STEPS: &[Step] = &[
         to: Level::GlLowered,
         passes: &[
             "gl-optimize-layouts",
+            "gl-pipeline",
+            // Before anything depends on which threads meet: barriers and exchanges are a partition's own.
+            "gl-specialize-warps",
             "gl-expand-reductions",
             "gl-expand-conversions",
             "gl-allocate-shared{limit=$shared}",
             "gl-insert-barriers",
             "gl-vectorize-access",
+            "gl-dependent-launch",
         ],
     },
     Step {

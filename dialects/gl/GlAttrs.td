@@ -153,6 +153,13 @@ def Gl_CacheAttr : Gl_Attr<"Cache", "cache"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Gl_CopyEngine : I32EnumAttr<"CopyEngine", "what copies a tile to shared memory", [
+    I32EnumAttrCase<"CpAsync", 0, "cp_async">,
+    I32EnumAttrCase<"Bulk", 1, "bulk">
+  ]> {
+  let cppNamespace = "::mlir::gl";
+}
+
 //===----------------------------------------------------------------------===//
 // Launching
 //===----------------------------------------------------------------------===//

@@ -257,17 +257,30 @@ def Gl_LocalStoreOp : Gl_Op<"local_store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Gl_LocalLoadOp : Gl_Op<"local_load", [MemoryEffects<[MemRead]>]> {
+def Gl_LocalLoadOp : Gl_Op<"local_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
   let summary = "Loads a tile from shared memory";
   let description = [{
+    `guards` are those of `gl.load`, over the scalar `indices`, the tile's axes and the symbols `limits`; where one fails
+    nothing is read and the element is zero.
+
+    Loads of different `phase` are not merged: what two phases of a kernel need is loaded twice, and in between takes no
+    registers.
+
     Constraints:
     - C1: the tile has the memory's shape and elements.
+    - C2: guards come in pairs, over the indices and the tile's axes and one symbol per limit.
 
-    Example: `%t = gl.local_load %m : !gl.memdesc<1x8xf32, #gl.plain<order = [1, 0]>> -> tensor<1x8xf32, #gathered>`
+    Example: `%t = gl.local_load %m phase 1 : !gl.memdesc<1x8xf32, #gl.plain<order = [1, 0]>> -> tensor<1x8xf32, #gathered>`
   }];
-  let arguments = (ins Gl_MemDescType:$memory);
+  let arguments = (ins
+    Gl_MemDescType:$memory, Variadic<Index>:$indices, Variadic<Index>:$limits, OptionalAttr<AffineMapAttr>:$guards,
+    OptionalAttr<I64Attr>:$phase
+  );
   let results = (outs Gl_Tile:$tile);
-  let assemblyFormat = "$memory attr-dict `:` type($memory) `->` type($tile)";
+  let assemblyFormat = [{
+    $memory (`where` $guards^ `(` $indices `)` `[` $limits `]`)? (`phase` $phase^)? attr-dict
+    `:` type($memory) `->` type($tile)
+  }];
   let hasVerifier = 1;
 }
 
@@ -341,8 +354,12 @@ def Gl_MBarrierInitOp : Gl_Op<"mbarrier_init", [MemoryEffects<[MemRead, MemWrite
 }
 
 def Gl_MBarrierArriveOp : Gl_Op<"mbarrier_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Arrives at an mbarrier, once for the partition";
-  let description = "Example: `gl.mbarrier_arrive %empty[%stage] : !gl.mbarrier<3>`";
+  let summary = "Arrives at an mbarrier, once for each warp of the partition";
+  let description = [{
+    A warp arrives when all of its lanes have done what stands before the op.
+
+    Example: `gl.mbarrier_arrive %empty[%stage] : !gl.mbarrier<3>`
+  }];
   let arguments = (ins Gl_MBarrierType:$barriers, Index:$index);
   let assemblyFormat = "$barriers `[` $index `]` attr-dict `:` type($barriers)";
 }
@@ -366,8 +383,33 @@ def Gl_MBarrierWaitOp : Gl_Op<"mbarrier_wait", [MemoryEffects<[MemRead, MemWrite
 }
 
 //===----------------------------------------------------------------------===//
-// Asynchronous copies
+// Copies
 //===----------------------------------------------------------------------===//
+
+def Gl_CopyToSharedOp : Gl_Op<"copy_to_shared", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copies a tile from global to shared memory";
+  let description = [{
+    Element `t` of the memory becomes the buffer's element at `access(indices..., t...)`; where a guard fails it is undefined.
+    The elements are there when the op ends. That is how a kernel says what it keeps in shared memory; `gl-pipeline` makes
+    asynchronous copies of it, several steps of a loop ahead.
+
+    Constraints:
+    - C1: `access` maps the indices and the memory's axes to one coordinate per axis of the buffer.
+    - C2: the memory's elements are the buffer's.
+    - C3: guards come in pairs, over the dims of `access` and one symbol per limit.
+
+    Example: `gl.copy_to_shared %x at affine_map<(m, r, n) -> (m * 2 + r, n)>(%m), %s by bulk : memref<?x4096xbf16>, !gl.memdesc<2x4096xbf16, #plain>`
+  }];
+  let arguments = (ins
+    AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits, Gl_MemDescType:$memory,
+    AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, Gl_CopyEngine:$engine
+  );
+  let assemblyFormat = [{
+    $buffer `at` $access `(` $indices `)` (`where` $guards^ `[` $limits `]`)? `,` $memory `by` $engine attr-dict
+    `:` type($buffer) `,` type($memory)
+  }];
+  let hasVerifier = 1;
+}
 
 def Gl_AsyncCopyOp : Gl_Op<"async_copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Copies a tile from global to shared memory by cp.async";
@@ -498,6 +540,22 @@ def Gl_TensorStoreOp : Gl_Op<"tensor_store", [MemoryEffects<[MemRead, MemWrite]>
 }
 
 //===----------------------------------------------------------------------===//
+// Dependent launches
+//===----------------------------------------------------------------------===//
+
+def Gl_GridDependencyWaitOp : Gl_Op<"grid_dependency_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until the kernels ahead in the stream have ended and what they wrote is visible";
+  let description = "`griddepcontrol.wait`; returns at once in a kernel that was not launched as a dependent one.";
+  let assemblyFormat = "attr-dict";
+}
+
+def Gl_GridDependencyLaunchOp : Gl_Op<"grid_dependency_launch", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Lets the kernel behind in the stream start, once every CTA has run it or ended";
+  let description = "`griddepcontrol.launch_dependents`; it says nothing of memory, for which the kernel behind waits itself.";
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
 // Clusters
 //===----------------------------------------------------------------------===//
 
@@ -566,18 +624,18 @@ def Gl_WarpSpecializeOp : Gl_Op<"warp_specialize", [RecursiveMemoryEffects, NoTe
   let summary = "Runs each region on warps of its own";
   let description = [{
     The CTA's warps are dealt to the regions in order, and in a region the warps of a layout, barriers' threads and "one
-    thread" are the region's own. `registers` are what a thread of each may use; whole warpgroups of
+    thread" are the region's own. `registers`, if given, are what a thread of each may use; whole warpgroups of
     four warps give up or take registers together. The op ends when every region has.
 
     Constraints:
-    - C1: there is a number of warps and a number of registers per region.
+    - C1: there is a number of warps and, if any is given, a number of registers per region.
     - C2: a number of registers is a multiple of 8 from 24 to 240.
 
-    Example: `gl.warp_specialize warps [4, 8] registers [24, 112] {...}, {...}`
+    Example: `gl.warp_specialize warps [8, 4] registers [112, 24] {...}, {...}`
   }];
-  let arguments = (ins DenseI64ArrayAttr:$warps, DenseI64ArrayAttr:$registers);
+  let arguments = (ins DenseI64ArrayAttr:$warps, OptionalAttr<DenseI64ArrayAttr>:$registers);
   let regions = (region VariadicRegion<SizedRegion<1>>:$partitions);
-  let assemblyFormat = "`warps` $warps `registers` $registers attr-dict-with-keyword $partitions";
+  let assemblyFormat = "`warps` $warps (`registers` $registers^)? attr-dict-with-keyword $partitions";
   let hasVerifier = 1;
 }
 

@@ -272,6 +272,16 @@ LogicalResult AsyncCopyOp::verify() {
       failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size()))); // async_copy_c3
 }
 
+LogicalResult CopyToSharedOp::verify() {
+  MemDescType memory = getMemory().getType();
+  auto buffer = cast<MemRefType>(getBuffer().getType());
+  size_t rank = memory.getShape().size();
+  return failure(
+      failed(verifyAccess(*this, getAccess(), getIndices().size(), rank, buffer)) ||           // copy_to_shared_c1
+      failed(verifyElement(*this, memory.getElementType(), buffer)) ||                          // copy_to_shared_c2
+      failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size()))); // copy_to_shared_c3
+}
+
 LogicalResult BulkLoadOp::verify() {
   auto buffer = cast<MemRefType>(getBuffer().getType());
   return failure(failed(verifyAccess(*this, getAccess(), getIndices().size(), 0, buffer)) ||     // bulk_load_c1
@@ -416,8 +426,11 @@ static LogicalResult verifyMemory(Operation *op, Value tile, MemDescType memory)
 // local_store_c1
 LogicalResult LocalStoreOp::verify() { return verifyMemory(*this, getTile(), getMemory().getType()); }
 
-// local_load_c1
-LogicalResult LocalLoadOp::verify() { return verifyMemory(*this, getTile(), getMemory().getType()); }
+LogicalResult LocalLoadOp::verify() {
+  size_t dims = getIndices().size() + cast<RankedTensorType>(getTile().getType()).getRank();
+  return failure(failed(verifyMemory(*this, getTile(), getMemory().getType())) ||          // local_load_c1
+                 failed(verifyGuards(*this, getGuards(), dims, getLimits().size()))); // local_load_c2
+}
 
 LogicalResult MemDescIndexOp::verify() {
   MemDescType memory = getMemory().getType(), stage = getStage().getType();
@@ -460,10 +473,11 @@ LogicalResult MBarrierInitOp::verify() {
 
 LogicalResult WarpSpecializeOp::verify() {
   size_t numPartitions = getPartitions().size();
-  if (getWarps().size() != numPartitions || getRegisters().size() != numPartitions) // warp_specialize_c1
+  size_t numRegisters = getRegisters() ? getRegisters()->size() : numPartitions;
+  if (getWarps().size() != numPartitions || numRegisters != numPartitions) // warp_specialize_c1
     return emitOpError() << "expected warps and registers for each of " << numPartitions << " partitions, got "
-                         << getWarps().size() << " and " << getRegisters().size();
-  for (int64_t registers : getRegisters())
+                         << getWarps().size() << " and " << numRegisters;
+  for (int64_t registers : getRegisters().value_or(ArrayRef<int64_t>()))
     if (registers < 24 || registers > 240 || registers % 8 != 0) // warp_specialize_c2
       return emitOpError() << "expected registers to be a multiple of 8 from 24 to 240, got " << registers;
   return success();

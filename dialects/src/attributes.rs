@@ -13,6 +13,10 @@ pub mod kernel {
     pub const NUM_WARPS: &str = "gl.num_warps";
     /// CTAs that an SM is to hold at least, an i64; absent where registers are not bounded.
     pub const MIN_CTAS_PER_SM: &str = "gl.min_ctas_per_sm";
+    /// Stages of the rings through which loops bring tiles to shared memory, an i64; 1 where absent.
+    pub const STAGES: &str = "gl.stages";
+    /// Warps besides those of `gl.num_warps` that only issue copies, an i64; absent for none.
+    pub const PRODUCER_WARPS: &str = "gl.producer_warps";
     /// Bytes of shared memory that its allocations take, an i64.
     pub const SHARED_BYTES: &str = "gl.shared_bytes";
     /// Bytes of shared memory that a launch has to ask for, an i64; absent for none.

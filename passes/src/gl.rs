@@ -5,11 +5,14 @@
 pub(crate) mod access;
 pub(crate) mod allocate_shared;
 pub(crate) mod bounds;
+pub(crate) mod dependent_launch;
 pub(crate) mod divisibility;
 pub(crate) mod expand_conversions;
 pub(crate) mod expand_reductions;
 pub(crate) mod insert_barriers;
 pub(crate) mod optimize_layouts;
+pub(crate) mod pipeline;
 pub(crate) mod quotient_form;
 pub(crate) mod shared_memory;
+pub(crate) mod specialize_warps;
 pub(crate) mod vectorize_access;

@@ -11,4 +11,5 @@ pub mod given;
 pub mod mapping;
 pub mod plan;
 pub mod reason;
+pub mod rings;
 pub mod tile;

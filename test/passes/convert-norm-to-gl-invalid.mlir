@@ -51,7 +51,7 @@ norm.kernel @over_grid(%x: memref<8x32xf32>, %y: memref<32xf32>) space(%b = 8 : 
 norm.kernel @shared(%x: memref<8x32xf32>, %y: memref<8x32xf32>) space(%b = 8 : grid, %t = 32 : thread)
     schedule(#norm.schedule<spread = [[grid], [lane(32)]]>) {
   %0 = norm.read %x[%b, %t] : memref<8x32xf32>
-  // expected-error@+1 {{unsupported: expected a value cached in registers, got shared}}
+  // expected-error@+1 {{expected a value that was brought to shared memory}}
   %1 = norm.cache %0 in shared : f32
   norm.write %1, %y[%b, %t] : memref<8x32xf32>
 }

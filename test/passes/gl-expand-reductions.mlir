@@ -144,7 +144,7 @@ gpu.module @kernels {
 // -----
 
 // Turns of a loop use two buffers and two mbarriers alternately; each CTA gives the buffer of the turn before back to all four.
-// CHECK-LABEL: gpu.func @in_a_loop
+// CHECK-LABEL: gpu.func @ctas_in_a_loop
 // CHECK: %[[M:.*]] = gl.local_alloc : <2x4xf32, #gl.plain<order = [1, 0]>>
 // CHECK: %[[B:.*]] = gl.mbarrier_alloc : <2>
 // CHECK: gl.mbarrier_init %[[B]], 5
@@ -165,7 +165,7 @@ gpu.module @kernels {
 #ctas = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[0]], block = [[1], [2]]>
 #launch = #gl.launch<grid = affine_map<() -> (4)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [], cluster = 4>
 gpu.module @kernels {
-  gpu.func @in_a_loop(%from: index, %to: index) attributes {gl.launch = #launch} {
+  gpu.func @ctas_in_a_loop(%from: index, %to: index) attributes {gl.launch = #launch} {
     %c1 = arith.constant 1 : index
     scf.for %i = %from to %to step %c1 {
       %x = "test.partial"(%i) : (index) -> tensor<4xf32, #ctas>
@@ -258,6 +258,34 @@ gpu.module @kernels {
       gl.yield %0 : f32
     }
     "test.use"(%s) : (tensor<f32, #gl.slice<axis = 0, parent = #gl.slice<axis = 1, parent = #row>>>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// The steps of a loop take turns with two buffers.
+// CHECK-LABEL: gpu.func @in_a_loop
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: %[[P:.*]] = gl.warp_reduce
+// CHECK: %[[M:.*]] = gl.local_alloc : <2x1x4xf32, #gl.plain<order = [2, 1, 0]>>
+// CHECK: %[[TURN:.*]] = arith.remui %[[I]], %{{.*}} : index
+// CHECK: %[[S:.*]] = gl.memdesc_index %[[M]][%[[TURN]]]
+// CHECK: gl.local_store %[[P]], %[[S]]
+// CHECK: gl.local_load %[[S]]
+#rows = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>
+gpu.module @kernels {
+  gpu.func @in_a_loop(%x: tensor<1x2048xf32, #rows>, %n: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %s = gl.reduce %x axis 1 : (tensor<1x2048xf32, #rows>) -> tensor<1xf32, #gl.slice<axis = 1, parent = #rows>> combine {
+      ^bb0(%a: f32, %b: f32):
+        %0 = arith.addf %a, %b : f32
+        gl.yield %0 : f32
+      }
+      "test.use"(%s) : (tensor<1xf32, #gl.slice<axis = 1, parent = #rows>>) -> ()
+    }
     gpu.return
   }
 }

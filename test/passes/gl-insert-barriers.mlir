@@ -226,3 +226,98 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A partition meets at a named barrier of its own threads, whose id nobody else uses. The other partition, of one warp, has
+// memory of its own.
+// CHECK-LABEL: gpu.func @partition
+// CHECK: gl.warp_specialize
+// CHECK: gl.local_store
+// CHECK-NEXT: gl.barrier id 4 threads 128
+// CHECK-NEXT: gl.local_load
+// CHECK: gl.barrier id 3 threads 64
+// CHECK: }, {
+// CHECK: gl.local_store
+// CHECK-NEXT: gl.barrier id 5 threads 32
+// CHECK-NEXT: gl.local_load
+#four = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]], block = []>
+#one = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
+!memory = !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @partition(%s: tensor<32xf32, #four>, %t: tensor<32xf32, #one>) kernel {
+    %m = gl.local_alloc {offset = 0 : i64} : !memory
+    %n = gl.local_alloc {offset = 128 : i64} : !memory
+    gl.warp_specialize warps [4, 1] {
+      gl.local_store %s, %m : tensor<32xf32, #four>, !memory
+      %u = gl.local_load %m : !memory -> tensor<32xf32, #four>
+      "test.use"(%u) : (tensor<32xf32, #four>) -> ()
+      gl.barrier id 3 threads 64
+    }, {
+      gl.local_store %t, %n : tensor<32xf32, #one>, !memory
+      %u = gl.local_load %n : !memory -> tensor<32xf32, #one>
+      "test.use"(%u) : (tensor<32xf32, #one>) -> ()
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Steps that take turns with two stages meet once in each: a step's store does not meet what the step before it loads.
+// CHECK-LABEL: gpu.func @turns
+// CHECK: scf.for
+// CHECK-NOT: gl.barrier
+// CHECK: gl.local_store
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load
+// CHECK-NOT: gl.barrier
+// CHECK: }
+// CHECK: gl.barrier
+// CHECK-NEXT: gl.local_store
+#four = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]], block = []>
+!stage = !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+!both = !gl.memdesc<2x32xf32, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @turns(%s: tensor<32xf32, #four>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %m = gl.local_alloc {offset = 0 : i64} : !both
+    scf.for %i = %c0 to %n step %c1 {
+      %turn = arith.remui %i, %c2 : index
+      %stage = gl.memdesc_index %m[%turn] : !both -> !stage
+      gl.local_store %s, %stage : tensor<32xf32, #four>, !stage
+      %t = gl.local_load %stage : !stage -> tensor<32xf32, #four>
+      "test.use"(%t) : (tensor<32xf32, #four>) -> ()
+    }
+    %first = gl.memdesc_index %m[%c0] : !both -> !stage
+    gl.local_store %s, %first : tensor<32xf32, #four>, !stage
+    gpu.return
+  }
+}
+
+// -----
+
+// Without a meeting in between, the step after the next one has the stage again.
+// CHECK-LABEL: gpu.func @turns_without_meeting
+// CHECK: scf.for
+// CHECK: gl.barrier
+// CHECK-NEXT: gl.local_store
+#four = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]], block = []>
+!stage = !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+!both = !gl.memdesc<2x32xf32, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @turns_without_meeting(%s: tensor<32xf32, #four>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %m = gl.local_alloc {offset = 0 : i64} : !both
+    scf.for %i = %c0 to %n step %c1 {
+      %turn = arith.remui %i, %c2 : index
+      %stage = gl.memdesc_index %m[%turn] : !both -> !stage
+      gl.local_store %s, %stage : tensor<32xf32, #four>, !stage
+    }
+    gpu.return
+  }
+}

@@ -70,7 +70,7 @@ norm.kernel @split(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0
 
 // -----
 
-// expected-error @+1 {{unsupported: copies to shared memory; supported: bring = load, stages = 1, producer_warps = 0}}
+// expected-error @+1 {{expected a read that is kept in shared memory for bring = bulk, got none}}
 norm.kernel @bring(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], bring = bulk>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -80,7 +80,17 @@ norm.kernel @bring(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0
 
 // -----
 
-// expected-error @+1 {{unsupported: copies to shared memory; supported: bring = load, stages = 1, producer_warps = 0}}
+// expected-error @+1 {{unsupported: reads kept in shared memory by the CTAs of a cluster; supported: one or the other}}
+norm.kernel @kept_by_a_cluster(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [cluster(2), lane(32)]], keep = [shared], bring = bulk>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected stages = 1 and producer_warps = 0 where nothing is kept in shared memory}}
 norm.kernel @stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], stages = 2>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -90,7 +100,7 @@ norm.kernel @stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
 
 // -----
 
-// expected-error @+1 {{unsupported: copies to shared memory; supported: bring = load, stages = 1, producer_warps = 0}}
+// expected-error @+1 {{expected stages = 1 and producer_warps = 0 where nothing is kept in shared memory}}
 norm.kernel @producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], producer_warps = 1>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -100,7 +110,7 @@ norm.kernel @producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%
 
 // -----
 
-// expected-error @+1 {{unsupported: reads kept in shared memory; supported: register, l1, l2 and none}}
+// expected-error @+1 {{expected bring = bulk for what is kept in shared memory, got load}}
 norm.kernel @shared(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -120,7 +130,23 @@ norm.kernel @hand_out(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x
 
 // -----
 
-// expected-error @+1 {{unsupported: dependent_launch = true; supported: dependent_launch = false}}
+// expected-error @+1 {{unsupported: bring = tensor; supported: load and bulk}}
+norm.kernel @tensor(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = tensor>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: producer_warps = 2; supported: 0 and 1}}
+norm.kernel @two_producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = bulk, producer_warps = 2>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
 norm.kernel @dependent(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], dependent_launch = true>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>

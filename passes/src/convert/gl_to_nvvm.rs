@@ -7,6 +7,7 @@
 
 mod access;
 mod affine;
+mod bulk;
 mod cluster;
 mod elementwise;
 mod emit;
@@ -17,6 +18,7 @@ mod global;
 mod guards;
 mod mbarrier;
 mod params;
+mod partitions;
 mod reduce;
 mod reshape;
 mod shared;
@@ -27,8 +29,11 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use melior::ir::{OperationRef, Type, ValueLike, operation::OperationLike, r#type::IntegerType};
-use norma_dialects::gl::{MBarrierType, MemDescType};
+use melior::ir::{Attribute, OperationRef, Type, ValueLike, operation::OperationLike, r#type::IntegerType};
+use norma_dialects::{
+    attributes::kernel as kernel_attribute,
+    gl::{MBarrierType, MemDescType, WarpSpecializeOp},
+};
 
 use crate::{
     mlir::{
@@ -49,7 +54,7 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 32] = [
+const PATTERNS: [(&str, Pattern); 36] = [
     ("gl.load", global::load),
     ("gl.store", global::store),
     ("gl.reduce", reduce::reduce),
@@ -59,21 +64,29 @@ const PATTERNS: [(&str, Pattern); 32] = [
     ("gl.coordinates", reshape::coordinates),
     ("gl.mask", reshape::mask),
     ("gl.optimization_barrier", reshape::optimization_barrier),
-    ("gl.local_alloc", |op, _, b| shared::local_alloc(op, b)),
+    ("gl.local_alloc", |op, _, b| shared::alloc(op, b)),
+    ("gl.memdesc_index", shared::memdesc_index),
     ("gl.local_store", shared::local_store),
     ("gl.local_load", shared::local_load),
-    ("gl.memdesc_index", shared::memdesc_index),
     ("gl.barrier", |op, _, b| shared::barrier(op, b)),
-    ("gl.mbarrier_alloc", |op, _, b| mbarrier::alloc(op, b)),
+    ("gl.mbarrier_alloc", |op, _, b| shared::alloc(op, b)),
     ("gl.mbarrier_init", mbarrier::init),
     ("gl.mbarrier_expect", mbarrier::expect),
+    ("gl.mbarrier_arrive", mbarrier::arrive),
     ("gl.mbarrier_wait", mbarrier::wait),
     ("gl.fence_mbarrier_init", |op, _, b| mbarrier::fence_init(op, b)),
+    ("gl.bulk_load", bulk::load),
     ("gl.cluster_rank", |op, _, b| cluster::rank(op, b)),
     ("gl.cluster_arrive", |op, _, b| cluster::arrive(op, b)),
     ("gl.cluster_wait", |op, _, b| cluster::wait(op, b)),
     ("gl.remote_store", cluster::remote_store),
     ("gl.remote_arrive", cluster::remote_arrive),
+    ("gl.grid_dependency_wait", |op, _, b| {
+        grid_dependency(op, "wait", b)
+    }),
+    ("gl.grid_dependency_launch", |op, _, b| {
+        grid_dependency(op, "launch_dependents", b)
+    }),
     ("tensor.splat", reshape::splat),
     ("tensor.extract", reshape::extract),
     ("affine.apply", affine::apply),
@@ -97,6 +110,12 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
         reject_unsupported(*kernel)?;
     }
     for kernel in kernels {
+        if let Ok(warps) = kernel
+            .attribute(kernel_attribute::NUM_WARPS)
+            .and_then(norma_dialects::integer)
+        {
+            partitions::lower(kernel, warps)?;
+        }
         function::lower(kernel)?;
     }
     let int = |bits| -> Type<'c> { IntegerType::new(cx.context(), bits).into() };
@@ -160,7 +179,8 @@ fn elementwise_names<'c>(module: OperationRef<'c, '_>) -> BTreeSet<&'c str> {
 fn reject_unsupported<'c>(kernel: OperationRef<'c, '_>) -> Result<(), Diagnostic<'c>> {
     for op in walk::pre_order(kernel) {
         let name = norma_dialects::op_name(op);
-        let lowered = PATTERNS.iter().any(|(known, _)| *known == name) || name == "gl.yield";
+        let lowered = PATTERNS.iter().any(|(known, _)| *known == name)
+            || ["gl.yield", WarpSpecializeOp::NAME].contains(&name);
         let foreign = name.starts_with("cf.")
             || name.starts_with("scf.")
                 && !LOOPS_AND_BRANCHES.contains(&name)
@@ -195,6 +215,18 @@ fn block_id<'c, 'a>(op: OperationRef<'c, 'a>, b: &ConversionBuilder<'c, 'a>) -> 
     }
     let id = b.value("nvvm.read.ptx.sreg.ctaid.x", &[], e.int(32));
     b.replace(op, &[e.widen(id)]);
+    Ok(())
+}
+
+fn grid_dependency<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    action: &str,
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let kind = Attribute::parse(b.context(), &format!("#nvvm<grid_dep_action {action}>"))
+        .ok_or("expected an action of a dependent launch")?;
+    b.op_with("nvvm.griddepcontrol", &[], &[], &[("kind", kind)], Vec::new());
+    b.erase(op);
     Ok(())
 }
 

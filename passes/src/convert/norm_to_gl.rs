@@ -88,6 +88,16 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
     if let Ok(expected) = op.attribute(attributes::kernel::EXPECTED_CTAS_PER_SM) {
         attributes.push((attributes::kernel::EXPECTED_CTAS_PER_SM, expected));
     }
+    let counts = [
+        (attributes::kernel::STAGES, schedule.stages(), 1),
+        (attributes::kernel::PRODUCER_WARPS, schedule.producer_warps(), 0),
+    ];
+    for (name, count, default) in counts {
+        if count != default {
+            let count = IntegerAttribute::new(IntegerType::new(context, 64).into(), count);
+            attributes.push((name, count.into()));
+        }
+    }
     if schedule.min_ctas_per_sm() > 0 {
         let bound = IntegerAttribute::new(IntegerType::new(context, 64).into(), schedule.min_ctas_per_sm());
         attributes.push((attributes::kernel::MIN_CTAS_PER_SM, bound.into()));

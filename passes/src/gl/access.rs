@@ -30,8 +30,6 @@ pub struct Access<'c, 'a> {
     indices: Vec<i64>,
     /// What divides each limit of the guards.
     limits: Vec<i64>,
-    /// What divides the buffer's base address and dynamic strides, in bytes.
-    alignment: i64,
 }
 
 impl<'c, 'a> Access<'c, 'a> {
@@ -75,7 +73,6 @@ impl<'c, 'a> Access<'c, 'a> {
             guards,
             indices: divisors(indices),
             limits: divisors(limits),
-            alignment: alignment(buffer),
         }))
     }
 
@@ -191,22 +188,27 @@ struct Address {
 impl Address {
     /// `None` if the address is not known to be a form.
     fn of(access: &Access<'_, '_>, bytes: i64) -> Option<Self> {
-        let dims = access.map.dim_count();
-        let ty = access.buffer.r#type();
+        Self::in_buffer(access.buffer, access.map, bytes)
+    }
+
+    fn in_buffer(buffer: Value<'_, '_>, map: AffineMap<'_>, bytes: i64) -> Option<Self> {
+        let dims = map.dim_count();
+        let ty = buffer.r#type();
+        let alignment = alignment(buffer);
         let (strides, offset) = types::strides_and_offset(ty)?;
         let rank = strides.len();
         // The strides of rows without gaps are products of sizes.
         let stride_divisor = |axis: usize| match types::is_contiguous(ty) {
             true => (axis + 1..rank).try_fold(bytes, |product, inner| {
-                product.checked_mul(divisibility::size_divisor(access.buffer, inner))
+                product.checked_mul(divisibility::size_divisor(buffer, inner))
             }),
-            false => Some(access.alignment),
+            false => Some(alignment),
         };
         let mut fixed = QuotientForm::zero(dims, 0);
         fixed.constant = offset?.checked_mul(bytes)?;
         let mut runtime = Vec::new();
         for (axis, stride) in strides.into_iter().enumerate() {
-            let form = QuotientForm::of(access.map.result(axis).ok()?, dims, 0)?;
+            let form = QuotientForm::of(map.result(axis).ok()?, dims, 0)?;
             match stride {
                 Some(stride) => fixed.add(&form, stride.checked_mul(bytes)?)?,
                 None => runtime.push((form, stride_divisor(axis)?)),
@@ -215,7 +217,7 @@ impl Address {
         Some(Self {
             fixed,
             runtime,
-            alignment: access.alignment,
+            alignment,
         })
     }
 
@@ -238,6 +240,12 @@ impl Address {
             .map(|(form, stride)| of_form(form).checked_mul(*stride).unwrap_or(1));
         runtime.fold(gcd(self.alignment, of_form(&self.fixed)), gcd)
     }
+}
+
+/// What divides the byte address that `map` gives in a buffer of elements of `bytes` bytes, where `dims` divide the map's dims;
+/// `None` if the address is no sum of multiples of them and of their quotients.
+pub fn address_divisor(buffer: Value<'_, '_>, map: AffineMap<'_>, dims: &[i64], bytes: i64) -> Option<i64> {
+    Some(Address::in_buffer(buffer, map, bytes)?.divisor(dims))
 }
 
 /// The largest power of two that divides `value`, which is at most [`ACCESS_BYTES`].

@@ -71,11 +71,9 @@ fn expand<'c>(convert: ConvertLayoutOp<'c, '_>, exchange: &MemoryExchange) -> Re
     let memory = MemDescType::get(b.context(), shape, element, order.into());
     let memory = b.value(LocalAllocOp::NAME, &[], memory.into());
     b.op(LocalStoreOp::NAME, &[stored, memory], &[]);
-    let loaded = b.value(
-        LocalLoadOp::NAME,
-        &[memory],
-        tile_type(&b, result, &exchange.loaded)?,
-    );
+    let loaded = tile_type(&b, result, &exchange.loaded)?;
+    let loaded = LocalLoadOp::build(b.location(), memory, &[], &[], None, None, loaded)?;
+    let loaded: Value<'c, '_> = b.insert(loaded).result(0)?.into();
     let converted = if loaded.r#type() == result {
         loaded
     } else {

@@ -7,21 +7,28 @@
 //! combines them in its registers, in the same order everywhere, so that all threads agree to the last bit. The slice of
 //! the gathered layout is that of the original one, so the result needs no conversion.
 //!
+//! In a loop the steps take turns with two buffers ([`buffers`]), so that a step need not wait until all threads have read what the
+//! step before it exchanged. Between warps the number of the step says whose turn it is, which `gl-insert-barriers` understands;
+//! between CTAs all turns of all loops are counted ([`phase`]), as the phases of mbarriers are.
+//!
 //! Costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps.
 
+mod buffers;
 mod cluster;
 mod phase;
 mod rounds;
 
 use melior::ir::{
-    Attribute, Operation, OperationRef, Region, RegionLike, RegionRef, Type, Value, ValueLike,
+    Attribute, BlockLike, Operation, OperationRef, Region, RegionLike, RegionRef, Type, Value, ValueLike,
     operation::OperationLike,
 };
 use norma_dialects::{
-    gl::{LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescType, PlainAttr, ReduceOp, WarpReduceOp},
+    gl::{LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, ReduceOp, WarpReduceOp},
     layout,
 };
 use norma_layout::{HardwareDim, LinearLayout};
+
+use buffers::BUFFERS;
 
 use crate::{
     mlir::{
@@ -50,7 +57,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandRed
 }
 
 /// Expands `reduce` if it crosses warps; says whether it does.
-fn expand<'c>(reduce: ReduceOp<'c, '_>) -> Result<bool, PassError<'c>> {
+fn expand<'c: 'a, 'a>(reduce: ReduceOp<'c, 'a>) -> Result<bool, PassError<'c>> {
     let op = reduce.op();
     let location = op.location();
     let tiles = reduce.tiles();
@@ -110,13 +117,15 @@ struct Exchange<'c, 'a> {
     /// The shape of the partials: along the reduced axis, how many warps have one.
     shape: Vec<i64>,
     axis: usize,
+    /// The number of the step of the loop that the reduction stands in.
+    step: Option<Value<'c, 'a>>,
     /// The layout of one partial per warp.
     partial: Attribute<'c>,
     /// The layout of all partials of a result in each thread's registers.
     gathered: Attribute<'c>,
 }
 
-impl<'c, 'a> Exchange<'c, 'a> {
+impl<'c: 'a, 'a> Exchange<'c, 'a> {
     fn new(op: OperationRef<'c, 'a>, axis: usize, layout: &LinearLayout) -> Result<Self, Diagnostic<'c>> {
         let b = Builder::before(op);
         let wrong = |error| Diagnostic::user(op.location(), error);
@@ -125,6 +134,7 @@ impl<'c, 'a> Exchange<'c, 'a> {
         Ok(Self {
             axis,
             shape: partial.shape().to_vec(),
+            step: step_around(op),
             partial: layout::to_attribute(b.context(), &partial).into(),
             gathered: layout::to_attribute(b.context(), &gathered).into(),
             b,
@@ -150,24 +160,31 @@ impl<'c, 'a> Exchange<'c, 'a> {
     }
 
     /// Writes partials to shared memory of their own and reads them back gathered.
-    fn through_memory(&self, partial: Value<'c, 'a>) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    fn through_memory(&self, partial: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
         let b = &self.b;
-        let order = partials_adjacent(self.shape.len(), self.axis);
         let element = types::element(partial.r#type());
-        let plain = PlainAttr::get(b.context(), &order, 0);
-        let memory = MemDescType::get(b.context(), &self.shape, element, plain.into());
-        let memory = b.value(LocalAllocOp::NAME, &[], memory.into());
+        let memory = |is_repeated| buffers::memory(b, &self.shape, self.axis, element, is_repeated).into();
+        let memory = match self.step {
+            None => b.value(LocalAllocOp::NAME, &[], memory(false)),
+            Some(step) => {
+                let all = b.value(LocalAllocOp::NAME, &[], memory(true));
+                let slot = b.value("arith.remui", &[step, b.index(BUFFERS)], step.r#type());
+                b.value(MemDescIndexOp::NAME, &[all, slot], memory(false))
+            }
+        };
         b.op(LocalStoreOp::NAME, &[partial, memory], &[]);
         let gathered = self.tile_type(element, self.gathered)?;
-        Ok(b.value(LocalLoadOp::NAME, &[memory], gathered))
+        let load = LocalLoadOp::build(b.location(), memory, &[], &[], None, None, gathered)?;
+        Ok(b.insert(load).result(0)?.into())
     }
 }
 
-/// The order of axes in which the partials of a result, along `axis`, lie side by side, so that a thread reads them as a vector.
-fn partials_adjacent(rank: usize, axis: usize) -> Vec<i64> {
-    let mut order = vec![axis as i64];
-    order.extend((0..rank as i64).rev().filter(|&other| other != axis as i64));
-    order
+/// The induction variable of the loop that an op stands in directly.
+fn step_around<'c, 'a>(op: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let of = op
+        .parent_operation()
+        .filter(|of| walk::has_name(*of, "scf.for"))?;
+    Some(walk::entry_block(of).ok()?.argument(0).ok()?.into())
 }
 
 /// A copy of the region of `op`.

@@ -13,6 +13,12 @@
 //! Why it is allowed: scalars of `gl` are the same in all threads of the CTA, so a barrier in a branch or a loop is met
 //! by all threads or by none.
 //!
+//! Steps of a loop may take turns with two stages of a memory (`i mod 2`): an access of this step and one of the step before it
+//! do not meet then, and the analysis swaps the two at the back edge.
+//!
+//! A partition of `gl.warp_specialize` gets named barriers of its own threads: no partition may wait for another's warps, and
+//! partitions share what asynchronous copies and mbarriers order.
+//!
 //! Asynchronous copies are in flight until a wait, and a barrier before the wait orders nothing: only what a
 //! `gl.async_wait` or `gl.bulk_wait` has waited for becomes pending. Data that arrives at an mbarrier is waited for
 //! there, and so is what other CTAs of a cluster store; a CTA that gives memory back to them (`gl.remote_arrive`) has to be done
@@ -25,26 +31,43 @@
 
 use std::collections::BTreeSet;
 
-use melior::ir::{BlockLike, BlockRef, OperationRef, RegionLike, ValueLike, operation::OperationLike};
-use norma_dialects::gl::{
-    AsyncWaitOp, BarrierOp, BulkWaitOp, ClusterArriveOp, ClusterWaitOp, LocalLoadOp, LocalStoreOp,
-    MBarrierInitOp, WarpSpecializeOp,
+use melior::ir::{
+    BlockLike, BlockRef, OperationRef, RegionLike, Value, ValueLike, block::BlockArgument,
+    operation::OperationLike,
 };
+use norma_dialects::gl::{
+    AsyncWaitOp, BarrierOp, BulkWaitOp, ClusterArriveOp, ClusterWaitOp, MBarrierInitOp, MemDescIndexOp,
+    MemDescType, WarpSpecializeOp,
+};
+use norma_targets::WARP_SIZE;
 
 use crate::{
-    gl::shared_memory::{self, Completion},
+    gl::{
+        divisibility,
+        shared_memory::{self, Completion},
+    },
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
+        values::definition,
         walk,
     },
     table::{GlInsertBarriers, GlInsertBarriersStatistic},
 };
 
+/// Barriers of a CTA besides that of all threads, which is number 0 (PTX ISA, `barrier`).
+const NAMED_BARRIERS: i64 = 15;
+
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlInsertBarriers>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
-        let mut inserter = Inserter::default();
+        let taken = walk::named(function, BarrierOp::NAME)
+            .into_iter()
+            .filter_map(BarrierOp::from_op);
+        let mut inserter = Inserter {
+            ids: taken.filter_map(BarrierOp::id).max().unwrap_or(0),
+            ..Inserter::default()
+        };
         if let Some(body) = function.region(0)?.first_block() {
             inserter.block(body, State::default())?;
         }
@@ -61,11 +84,33 @@ struct Span {
     writes: bool,
     /// Whether it initialises mbarriers.
     initialises: bool,
+    /// Which of the two buffers, that the steps of a loop take turns with, is accessed.
+    turn: Option<Turn>,
+}
+
+/// One of two buffers: that of the step at hand, or that of the step before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    /// The address of the loop's op.
+    of: usize,
+    is_before: bool,
 }
 
 impl Span {
     fn conflicts(self, other: Self) -> bool {
-        (self.writes || other.writes) && self.start < other.end && other.start < self.end
+        let is_apart = match (self.turn, other.turn) {
+            (Some(one), Some(other)) => one.of == other.of && one.is_before != other.is_before,
+            _ => false,
+        };
+        (self.writes || other.writes) && self.start < other.end && other.start < self.end && !is_apart
+    }
+
+    /// The span as the next step of a loop sees it: the buffer of the step before is its own again.
+    fn in_next_step(mut self, of: usize) -> Self {
+        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.of == of) {
+            turn.is_before = !turn.is_before;
+        }
+        self
     }
 }
 
@@ -91,6 +136,17 @@ impl State {
         self
     }
 
+    /// The state at the start of the next step of a loop.
+    fn in_next_step(&self, of: usize) -> Self {
+        let next = |spans: &BTreeSet<Span>| spans.iter().map(|span| span.in_next_step(of)).collect();
+        Self {
+            pending: next(&self.pending),
+            arrived: next(&self.arrived),
+            async_copies: next(&self.async_copies),
+            bulk_copies: next(&self.bulk_copies),
+        }
+    }
+
     fn conflicts(&self, spans: &[(Span, Completion)]) -> bool {
         let unordered = || self.pending.iter().chain(&self.arrived);
         spans
@@ -108,6 +164,10 @@ impl State {
 #[derive(Default)]
 struct Inserter {
     inserted: u64,
+    /// The named barrier of the partition at hand, as id and threads; `None` for that of all threads.
+    named: Option<(i64, i64)>,
+    /// How many ids of named barriers are taken.
+    ids: i64,
 }
 
 impl Inserter {
@@ -119,7 +179,8 @@ impl Inserter {
             None => spans(op)?,
         };
         if state.conflicts(&spans) {
-            Builder::before(op).op(BarrierOp::NAME, &[], &[]);
+            let (id, threads) = self.named.unzip();
+            Builder::before(op).insert(BarrierOp::build(op.location(), id, threads)?);
             self.inserted += 1;
             state.ordered();
         }
@@ -132,8 +193,8 @@ impl Inserter {
             };
         }
         if let Some(barrier) = BarrierOp::from_op(op) {
-            // A named barrier holds back some warps only.
-            if barrier.id().is_none() {
+            // A barrier of fewer threads holds back some warps only.
+            if barrier.threads() == self.named.map(|(_, threads)| threads) {
                 state.ordered();
             }
         } else if let Some(arrive) = ClusterArriveOp::from_op(op) {
@@ -151,13 +212,34 @@ impl Inserter {
         } else if let Some(wait) = BulkWaitOp::from_op(op) {
             waited(&mut state.bulk_copies, &mut state.pending, wait.pending()?);
         }
-        if specialize.is_some() {
+        if let Some(specialize) = specialize {
+            self.partitions(specialize)?;
             Ok(state)
         } else if walk::has_name(op, "scf.if") {
             self.branches(op, state)
         } else {
             self.regions(op, state)
         }
+    }
+
+    /// Puts barriers into each partition, of its threads alone.
+    fn partitions<'c>(&mut self, specialize: WarpSpecializeOp<'c, '_>) -> Result<(), PassError<'c>> {
+        for (region, warps) in specialize.op().regions().zip(specialize.warps()?) {
+            self.ids += 1;
+            if self.ids > NAMED_BARRIERS {
+                let message = format!("more than {NAMED_BARRIERS} named barriers");
+                return Err(Diagnostic::unsupported(specialize.op().location(), message).into());
+            }
+            let mut inside = Self {
+                named: Some((self.ids, warps * WARP_SIZE)),
+                ..Self::default()
+            };
+            if let Some(body) = region.first_block() {
+                inside.block(body, State::default())?;
+            }
+            self.inserted += inside.inserted;
+        }
+        Ok(())
     }
 
     /// The state after an op that runs its regions any number of times, in any order.
@@ -167,7 +249,8 @@ impl Inserter {
             let mut after = state.clone();
             for region in op.regions() {
                 if let Some(block) = region.first_block() {
-                    after = after.union(&self.block(block, state.clone())?);
+                    let end = self.block(block, state.clone())?;
+                    after = after.union(&end.in_next_step(address(op)));
                 }
             }
             if after == state {
@@ -229,28 +312,43 @@ fn spans<'c>(op: OperationRef<'c, '_>) -> Result<Vec<(Span, Completion)>, PassEr
             end: start + bytes,
             writes: access.writes,
             initialises: MBarrierInitOp::from_op(op).is_some(),
+            turn: turn(access.memory),
         };
         spans.push((span, access.completion));
     }
     Ok(spans)
 }
 
+/// Whose turn a stage is: that of the step at hand, where the stage's number is the remainder by two of the number of steps of
+/// the loop around it, and the memory has two stages.
+fn turn(memory: Value<'_, '_>) -> Option<Turn> {
+    let stage = MemDescIndexOp::from_op(definition(memory)?)?;
+    let stages = MemDescType::from_type(stage.memory().ok()?.r#type())?;
+    let remainder = definition(stage.index().ok()?).filter(|op| walk::has_name(*op, "arith.remui"))?;
+    let step = BlockArgument::try_from(remainder.operand(0).ok()?).ok()?;
+    let of = step.owner().parent_operation()?;
+    let is_by_two = divisibility::constant(remainder.operand(1).ok()?) == Some(2);
+    let counts_steps = walk::has_name(of, "scf.for")
+        && step.argument_number() == 0
+        && divisibility::constant(of.operand(2).ok()?) == Some(1)
+        && stage.op().parent_operation() == Some(of);
+    (counts_steps && is_by_two && stages.shape().first() == Some(&2)).then(|| Turn {
+        of: address(of),
+        is_before: false,
+    })
+}
+
+fn address(op: OperationRef<'_, '_>) -> usize {
+    op.to_raw().ptr as usize
+}
+
 /// The bytes that the partitions access: to the rest of the kernel they are one op, as no partition may meet a barrier
-/// of all threads. Barriers within one would have to be named, and their ids and counts are not chosen here.
+/// of all threads.
 fn spans_of_partitions<'c>(
     specialize: WarpSpecializeOp<'c, '_>,
 ) -> Result<Vec<(Span, Completion)>, PassError<'c>> {
     let mut all = Vec::new();
     for op in walk::pre_order(specialize.op()) {
-        if LocalLoadOp::from_op(op).is_some() || LocalStoreOp::from_op(op).is_some() {
-            return Err(Diagnostic::unsupported(
-                op.location(),
-                "expected shared memory in a partition of warps to be accessed by asynchronous copies alone, got a \
-                 load or store of threads",
-            )
-            .note(specialize.op().location(), "the partition is part of this op")
-            .into());
-        }
         all.extend(spans(op)?);
     }
     Ok(all)

@@ -9,14 +9,14 @@ use melior::ir::{
 };
 use norma_dialects::{
     gl::{
-        AsyncCopyOp, BulkLoadOp, BulkStoreOp, LocalAllocOp, LocalLoadOp, LocalStoreOp, MBarrierAllocOp,
-        MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp, MemDescIndexOp,
-        MemDescType, RemoteArriveOp, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
+        AsyncCopyOp, BulkLoadOp, BulkStoreOp, CopyToSharedOp, LocalAllocOp, LocalLoadOp, LocalStoreOp,
+        MBarrierAllocOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp,
+        MemDescIndexOp, MemDescType, RemoteArriveOp, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
     },
     layout::{self, EncodingError},
 };
 
-use crate::mlir::{context, diagnostic::Diagnostic, types};
+use crate::mlir::{diagnostic::Diagnostic, types};
 
 /// Bytes of an mbarrier (PTX ISA, "Size and alignment of the mbarrier object").
 const MBARRIER_BYTES: i64 = 8;
@@ -69,6 +69,8 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
     Ok(if let Some(op) = LocalLoadOp::from_op(op) {
         vec![access(op.memory()?, false, Immediate)]
     } else if let Some(op) = LocalStoreOp::from_op(op) {
+        vec![access(op.memory()?, true, Immediate)]
+    } else if let Some(op) = CopyToSharedOp::from_op(op) {
         vec![access(op.memory()?, true, Immediate)]
     } else if let Some(op) = AsyncCopyOp::from_op(op) {
         vec![access(op.memory()?, true, AsyncGroup)]
@@ -154,32 +156,6 @@ pub fn offset_of(allocation: OperationRef<'_, '_>) -> Option<i64> {
     match LocalAllocOp::from_op(allocation) {
         Some(alloc) => alloc.offset(),
         None => MBarrierAllocOp::from_op(allocation)?.offset(),
-    }
-}
-
-/// The bytes from one stage of a multi-buffered memory to the next.
-///
-/// # Errors
-///
-/// As [`bytes`].
-pub fn stage_bytes<'c>(memory: Type<'c>, location: Location<'c>) -> Result<i64, Diagnostic<'c>> {
-    let of = |stages: i64| {
-        let memory = MemDescType::from_type(memory)?;
-        let shape = [&[stages], memory.shape().get(1..)?].concat();
-        let memory = MemDescType::get(
-            context::of(location),
-            &shape,
-            memory.element_type(),
-            memory.layout(),
-        );
-        Some(bytes(memory.into(), location))
-    };
-    match (of(2), of(1)) {
-        (Some(two), Some(one)) => Ok(two? - one?),
-        _ => Err(Diagnostic::internal(
-            location,
-            format!("expected memory of several stages, got {memory}"),
-        )),
     }
 }
 

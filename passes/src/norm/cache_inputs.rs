@@ -3,7 +3,10 @@
 //! Matches a use, behind a reduction, of a value that comes from a read which contributes to that reduction. The read gets a
 //! `norm.cache` for each later phase, and the ops between the read and the use are cloned from the cached value, once for
 //! each phase, right before the phase's first use. All of them are pure, so the clones equal the originals. It costs their
-//! arithmetic again and saves registers: a bf16 row stays 16 bits wide from one phase to the next.
+//! arithmetic again and saves registers: a bf16 row stays 16 bits wide from one phase to the next, or in shared memory.
+//!
+//! What accumulates over a loop and hangs on values kept in shared memory alone is computed in the last phase too, where
+//! these values pass through registers again: a norm's gradient adds up dy * x * rstd where it computes dx.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +14,7 @@ use melior::{
     Error,
     ir::{Operation, OperationRef, Value, ValueLike, operation::OperationLike},
 };
-use norma_dialects::norm::{CacheOp, CachePlace, KernelOp};
+use norma_dialects::norm::{CacheOp, CachePlace, DimRole, KernelOp, ReduceOp};
 
 use crate::{
     kernel::space::Space,
@@ -42,20 +45,22 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormCacheIn
     Ok(())
 }
 
-/// Caches every reused read that the schedule keeps in registers; gives their number.
+/// Caches every reused read that the schedule keeps in registers or in shared memory; gives their number.
 fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
-    let mut reused = BTreeSet::new();
+    let mut places = HashMap::new();
     for read in space.reused_reads() {
-        let buffer = space.access(space.ops[read])?.map(|access| access.buffer);
-        if buffer.is_some_and(|buffer| mapping.place(buffer) == CachePlace::Register) {
-            reused.insert(read);
-        }
+        let access = space.access(space.ops[read])?;
+        match access.map(|access| mapping.place(access.buffer)) {
+            Some(place @ (CachePlace::Register | CachePlace::Shared)) => places.insert(read, place),
+            _ => None,
+        };
     }
+    let count = places.len();
     let mut recomputation = Recomputation {
         space,
-        place: CachePlace::Register,
         operands: space.ops.iter().map(|op| op.operands().collect()).collect(),
-        caches: reused.iter().map(|read| (*read, BTreeMap::new())).collect(),
+        caches: places.keys().map(|read| (*read, BTreeMap::new())).collect(),
+        places,
         clones: HashMap::new(),
         cloned: BTreeSet::new(),
     };
@@ -63,7 +68,7 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
         recomputation.uses_of(position)?;
     }
     recomputation.erase_dead();
-    Ok(reused.len())
+    Ok(count)
 }
 
 /// Clones values from the cached reads, phase by phase.
@@ -71,7 +76,8 @@ struct Recomputation<'s, 'c, 'a> {
     space: &'s Space<'c, 'a>,
     /// Each op's operands as they were, which is what the analysis speaks of.
     operands: Vec<Vec<Value<'c, 'a>>>,
-    place: CachePlace,
+    /// Where each reused read lives, by the read's position.
+    places: HashMap<usize, CachePlace>,
     /// The cache of each reused read, by the read's position, in each phase that asked for it. A phase's cache is made
     /// from that of the phase before: were it the same, clones of two phases would be equal, and merging them would
     /// carry what they compute from one to the other.
@@ -86,11 +92,12 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
     /// Puts clones in the place of the operands of one op that cross into its phase.
     fn uses_of(&mut self, position: usize) -> Result<(), Error> {
         let user = self.space.ops[position];
-        let phase = self.space.phase_of_op(user);
+        let late = self.late_phase(position);
+        let phase = late.unwrap_or_else(|| self.space.phase_of_op(user));
         let operands = self.operands[position].clone();
         let mut renewed = operands.clone();
         for (operand, renewed) in operands.iter().zip(&mut renewed) {
-            if !self.space.reads_carried(user, *operand).is_empty() {
+            if late.is_some() || !self.space.reads_carried(user, *operand).is_empty() {
                 *renewed = self.again(*operand, phase, user)?;
             }
         }
@@ -98,6 +105,29 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
             Builder::before(user).set_operands(user, &renewed);
         }
         Ok(())
+    }
+
+    /// The phase in which a reduction over a loop adds up values that it could have earlier: the last one that has been come
+    /// to. `None` for what needs something that is not in shared memory, and where there is no later phase.
+    fn late_phase(&self, position: usize) -> Option<usize> {
+        let reduce = ReduceOp::from_op(self.space.ops[position])?;
+        let roles = self.space.roles.as_ref()?;
+        let reduced = self.space.dims_reduced_by(reduce);
+        let is_over_loops = reduced.iter().any(|dim| roles[*dim] == DimRole::Loop);
+        let in_shared = |leaf: usize| self.places.get(&leaf) == Some(&CachePlace::Shared);
+        let leaves = self.operands[position]
+            .iter()
+            .flat_map(|operand| self.space.leaves(*operand))
+            .collect::<Vec<_>>();
+        let last = self
+            .caches
+            .values()
+            .filter_map(|caches| caches.keys().max())
+            .max()?;
+        let is_late = is_over_loops
+            && *last > self.space.phase_of_op(reduce.op())
+            && leaves.iter().any(|leaf| in_shared(*leaf));
+        is_late.then_some(*last)
     }
 
     /// What stands for `value` in `phase`, built before `user` if it is not there yet.
@@ -115,7 +145,7 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
             return Ok(value);
         }
         if self.caches.contains_key(&position) {
-            return self.cache(position, phase);
+            return self.cache(position, phase, user);
         }
         if let Some(clone) = self.clones.get(&(key(value), phase)) {
             return Ok(*clone);
@@ -137,9 +167,20 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         Ok(self.clones.get(&(key(value), phase)).copied().unwrap_or(value))
     }
 
-    /// The cached value of the read at `position` in `phase`.
-    fn cache(&mut self, position: usize, phase: usize) -> Result<Value<'c, 'a>, Error> {
+    /// The cached value of the read at `position` in `phase`, whose first use is `user`. A value in registers is kept from
+    /// where it was read on, one in shared memory is loaded where it is used.
+    fn cache(
+        &mut self,
+        position: usize,
+        phase: usize,
+        user: OperationRef<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, Error> {
         let read = self.space.ops[position];
+        let place = self
+            .places
+            .get(&position)
+            .copied()
+            .unwrap_or(CachePlace::Register);
         let caches = self.caches.entry(position).or_default();
         let cache = match caches.get(&phase) {
             Some(cache) => *cache,
@@ -148,8 +189,12 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
                     .range(..phase)
                     .next_back()
                     .map_or(read, |(_, cache)| *cache);
-                let cache = CacheOp::build(read.location(), source.result(0)?.into(), self.place)?;
-                let cache = Builder::after(source).insert(cache);
+                let cache = CacheOp::build(read.location(), source.result(0)?.into(), place)?;
+                let builder = match place {
+                    CachePlace::Shared => Builder::before(user),
+                    _ => Builder::after(source),
+                };
+                let cache = builder.insert(cache);
                 caches.insert(phase, cache);
                 cache
             }

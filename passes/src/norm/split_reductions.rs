@@ -278,7 +278,12 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         let spread = mapping.spread.iter().enumerate().filter(|(dim, _)| used(*dim));
         mapping.spread = spread.map(|(_, factors)| factors.clone()).collect();
         let left = drop_unused(self.kernel)?;
-        mapping.keep = self.mapping.keep.iter().copied().take(1).collect();
+        // Partial results are written alone.
+        let places = left.buffers.iter().map(|buffer| self.mapping.place(*buffer));
+        mapping.keep = match self.mapping.keep.len() {
+            0 | 1 => self.mapping.keep.clone(),
+            _ => places.collect(),
+        };
         let schedule = mapping.attribute(location).ok_or(PassError::Reported)?;
         Builder::before(self.kernel.op()).set_attribute(self.kernel.op(), "schedule", schedule.into());
         Ok(left)

@@ -14,6 +14,7 @@ use norma_targets::{ACCESS_BYTES, Target, WARP_SIZE};
 use super::{
     facts::{Dim, Facts, Use},
     mapping::{Factor, Mapping},
+    rings,
 };
 
 /// The most elements of a dim that one thread holds: beyond 64 f32 registers occupancy falls to one CTA of 512 threads for
@@ -352,6 +353,7 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             mapping.merge_reductions = merge_reductions;
             let widest = facts.lead().map_or(0, |lead| lead.vector * lead.bytes);
             mapping.early_reads = widest >= ACCESS_BYTES as u64 && looped.is_empty();
+            all.extend(rings::ringed(facts, &mapping, target));
             all.push(mapping);
         }
     }

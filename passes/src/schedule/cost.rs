@@ -14,12 +14,13 @@ mod tests;
 
 use std::collections::HashMap;
 
-use norma_dialects::norm::{CachePlace, Level};
+use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
 use norma_targets::{SM_90A, Target};
 
 use super::{
     facts::{Access, Facts, Reduction, Use},
     mapping::{Factor, Mapping},
+    rings::stage_bytes,
 };
 use instructions::{exchange_work, merging_work, rounds_between_ctas, rounds_between_warps};
 pub use measured::KERNEL_US;
@@ -136,8 +137,18 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     };
     // What is computed on before and after a reduction of what one step holds stays in f32.
     let reduces_what_a_step_holds = reduces_in_steps || facts.reductions.iter().any(is_merged);
-    let wide = if reduces_what_a_step_holds { 2 } else { 1 };
+    let ring = match mapping.bring {
+        CopyMechanism::Load => None,
+        _ => Some(stage_bytes(facts, mapping) * mapping.stages.unsigned_abs()),
+    };
+    // What comes through a ring is loaded again in each phase.
+    let wide = if reduces_what_a_step_holds && ring.is_none() {
+        2
+    } else {
+        1
+    };
     let base = match (is_looped, reduces_in_steps) {
+        _ if ring.is_some() => BASE_REGISTERS_OF_RING,
         (_, true) => BASE_REGISTERS_OF_WALK,
         (true, false) => BASE_REGISTERS_OF_LOOP,
         (false, _) => BASE_REGISTERS,
@@ -145,7 +156,12 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     let base = base + mapping.aligned_dim.map_or(0, |_| REGISTERS_OF_ALIGNED_ROWS);
     let estimated = base + wide * rows.max(streamed_registers) + early + carried;
     let registers = assembled.unwrap_or(estimated).next_multiple_of(REGISTER_UNIT);
-    let by_registers = target.resident_ctas(threads, registers);
+    let producers = mapping.producer_warps.unsigned_abs() * WARP;
+    let by_registers = target.resident_ctas(threads + producers, registers);
+    let by_registers = match ring {
+        None => by_registers,
+        Some(bytes) => by_registers.min(u64::from(target.shared_per_sm) / (bytes + SHARED_OF_CTA)),
+    };
     // A bound on registers may ask for fewer CTAs than the estimate allows.
     let resident = match u64::try_from(mapping.min_ctas_per_sm) {
         Ok(bound) if bound > 0 => by_registers.min(bound),
@@ -165,12 +181,16 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         .map(|access| (held(access) * access.bytes) as f64)
         .sum::<f64>();
     let needed = BYTES_IN_FLIGHT * bandwidth_per_sm(target) / bandwidth_per_sm(&SM_90A);
-    let in_flight = (resident_now * threads as f64 * step_bytes * live_lanes).max(1.0);
+    let in_flight = match ring {
+        None => (resident_now * threads as f64 * step_bytes * live_lanes).max(1.0),
+        Some(bytes) => resident_now * bytes as f64,
+    };
     let crosses_warps = facts
         .reductions
         .iter()
         .any(|reduction| (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].warps > 1));
     let lone_cta = match (crosses_warps, is_looped) {
+        (true, true) if ring.is_some() => LONE_RING_CTA / (resident_now * resident_now),
         (true, false) => LONE_CTA * (rounds_between_warps(facts, &dims) as f64).powi(2) / resident_now,
         (true, true) => LONE_WALKING_CTA / (resident_now * resident_now),
         (false, _) => LONE_CTA_OF_WARPS / resident_now,
@@ -198,7 +218,11 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     } else {
         SERIAL_LOADS
     };
-    let waits = if reduces_what_a_step_holds { WALK } else { 1.0 };
+    let waits = if reduces_what_a_step_holds && ring.is_none() {
+        WALK
+    } else {
+        1.0
+    };
     let alone = if crosses_warps && !is_looped && resident == 1 {
         ALONE
     } else {
@@ -278,9 +302,15 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     let issue = 1e6 * work * INSTRUCTIONS_PER_OP
         / (f64::from(WARP as u32) * ISSUE_PER_SM * sms * busy * live_lanes.max(0.01));
     let parts = mapping.extent(Level::Split) as f64;
+    let is_split = |dim: usize| {
+        mapping.spread[dim]
+            .iter()
+            .any(|factor| factor.level == Level::Split)
+    };
     let scratch = facts
         .reductions
         .iter()
+        .filter(|reduction| (0..dims.len()).any(|dim| reduction.over[dim] && is_split(dim)))
         .map(|reduction| {
             let kept = (0..dims.len()).filter(|dim| reduction.keeps[*dim]);
             kept.map(|dim| dims[dim].extent as f64).product::<f64>() * reduction.bytes as f64
@@ -303,7 +333,10 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
             ),
             (
                 "loads in a row",
-                percent(serial * (step_bytes / ACCESS - 1.0).max(0.0)),
+                match ring {
+                    None => percent(serial * (step_bytes / ACCESS - 1.0).max(0.0)),
+                    Some(_) => 0.0,
+                },
             ),
             ("barriers", percent(lone_cta + alone)),
             ("few warps", percent(few_warps)),

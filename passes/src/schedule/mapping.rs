@@ -168,7 +168,13 @@ impl Mapping {
             .fold(1, i64::saturating_mul)
     }
 
-    /// Threads of a CTA: at least one warp.
+    /// How many dims pass in a loop.
+    pub fn looped_dims(&self) -> usize {
+        let is_looped = |dim: &&Vec<Factor>| dim.iter().any(|factor| factor.level == Level::Loop);
+        self.spread.iter().filter(is_looped).count()
+    }
+
+    /// Threads of a CTA that hold parts of the tile: at least one warp.
     pub fn threads(&self) -> i64 {
         self.extent(Level::Warp).saturating_mul(norma_targets::WARP_SIZE)
     }
@@ -244,6 +250,15 @@ impl fmt::Display for Mapping {
         }
         if self.merge_reductions {
             write!(formatter, " merge_reductions")?;
+        }
+        if self.bring != CopyMechanism::Load {
+            write!(
+                formatter,
+                " bring {} stages {} producer_warps {}",
+                self.bring.keyword(),
+                self.stages,
+                self.producer_warps
+            )?;
         }
         if let Some(dim) = self.aligned_dim {
             write!(formatter, " aligned_dim {dim}")?;

@@ -9,6 +9,8 @@ use std::collections::HashSet;
 use melior::ir::{AffineExpr, AffineMap, operation::OperationLike};
 use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole, HandOut, Level, ReduceOp};
 
+use norma_targets::WARP_SIZE;
+
 use super::{
     alignment::Alignment,
     mapping::{Factor, Mapping},
@@ -31,6 +33,8 @@ use crate::{
 /// The most elements of the tile that one thread may hold: all of them are unrolled into its program, so that more would
 /// take minutes to compile, and a thread has registers for fewer.
 pub const ELEMENTS_PER_THREAD: i64 = 256;
+/// Threads of a CTA at most (CUDA C++ Programming Guide, technical specifications per compute capability).
+const MAX_THREADS: i64 = 1024;
 /// The most elements that all values of a kernel may have in one thread together, which bounds how long it takes to compile.
 const UNROLLED_OPS: i64 = 1 << 16;
 
@@ -177,23 +181,9 @@ fn check_applied(
     mapping: &Mapping,
     before: &dyn Fn(usize) -> i64,
 ) -> Result<(), Reason> {
-    if mapping.bring != CopyMechanism::Load || mapping.stages != 1 || mapping.producer_warps != 0 {
-        return Err(Reason::unsupported(
-            "copies to shared memory; supported: bring = load, stages = 1, producer_warps = 0",
-        ));
-    }
-    if mapping.keep.contains(&CachePlace::Shared) {
-        return Err(Reason::unsupported(
-            "reads kept in shared memory; supported: register, l1, l2 and none",
-        ));
-    }
+    check_brought(space, mapping, before)?;
     if mapping.hand_out != HandOut::Static {
         return Err(Reason::unsupported("hand_out = dynamic; supported: static"));
-    }
-    if mapping.dependent_launch {
-        return Err(Reason::unsupported(
-            "dependent_launch = true; supported: dependent_launch = false",
-        ));
     }
     if mapping.keep.len() > 1 && mapping.keep.len() != space.buffers.len() {
         return Err(Reason::wrong(format!(
@@ -228,6 +218,70 @@ fn check_applied(
     Ok(())
 }
 
+/// Refuses ways through shared memory that no pass applies.
+fn check_brought(
+    space: &Space<'_, '_>,
+    mapping: &Mapping,
+    before: &dyn Fn(usize) -> i64,
+) -> Result<(), Reason> {
+    let is_shared = mapping.keep.contains(&CachePlace::Shared);
+    match mapping.bring {
+        CopyMechanism::Load if is_shared => {
+            return Err(Reason::wrong(
+                "expected bring = bulk for what is kept in shared memory, got load",
+            ));
+        }
+        CopyMechanism::Load if mapping.stages != 1 || mapping.producer_warps != 0 => {
+            return Err(Reason::wrong(
+                "expected stages = 1 and producer_warps = 0 where nothing is kept in shared memory",
+            ));
+        }
+        CopyMechanism::Load => return Ok(()),
+        CopyMechanism::Bulk if !is_shared => {
+            return Err(Reason::wrong(
+                "expected a read that is kept in shared memory for bring = bulk, got none",
+            ));
+        }
+        CopyMechanism::Bulk => {}
+        other => {
+            return Err(Reason::unsupported(format!(
+                "bring = {}; supported: load and bulk",
+                other.keyword()
+            )));
+        }
+    }
+    if mapping.producer_warps > 1 {
+        return Err(Reason::unsupported(format!(
+            "producer_warps = {}; supported: 0 and 1",
+            mapping.producer_warps
+        )));
+    }
+    if mapping.threads() + mapping.producer_warps * WARP_SIZE > MAX_THREADS {
+        return Err(Reason::wrong(format!(
+            "expected at most {MAX_THREADS} threads with those of producer warps, got {}",
+            mapping.threads() + mapping.producer_warps * WARP_SIZE
+        )));
+    }
+    if mapping.ctas_per_cluster() > 1 {
+        return Err(Reason::unsupported(
+            "reads kept in shared memory by the CTAs of a cluster; supported: one or the other",
+        ));
+    }
+    if mapping.aligned_dim.is_some() {
+        return Err(Reason::unsupported(
+            "reads kept in shared memory in a schedule with aligned_dim; supported: one or the other",
+        ));
+    }
+    let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
+    let loops = (0..space.dims.len()).filter(|dim| is_looped(*dim)).count();
+    if loops > 1 {
+        return Err(Reason::unsupported(
+            "reads kept in shared memory within several loops; supported: one loop",
+        ));
+    }
+    Ok(())
+}
+
 /// Refuses registers for what a loop reads step by step, and needs again once the loop has ended.
 fn check_kept(space: &Space<'_, '_>, mapping: &Mapping, before: &dyn Fn(usize) -> i64) -> Result<(), Reason> {
     for crossing in space.crossings() {
@@ -241,12 +295,13 @@ fn check_kept(space: &Space<'_, '_>, mapping: &Mapping, before: &dyn Fn(usize) -
         let dims = access.dims();
         let reduced = space.dims_reduced_by(reduce);
         if let Some(dim) = reduced.intersection(&dims).find(is_looped)
-            && mapping.place(access.buffer) == CachePlace::Register
+            && let place @ (CachePlace::Register | CachePlace::Shared) = mapping.place(access.buffer)
         {
             return Err(Reason::wrong(format!(
                 "expected keep = l1, l2 or none for buffer {}, whose elements along dim {dim} pass in a loop before they \
-                 are needed again, got register",
-                access.buffer
+                 are needed again, got {}",
+                access.buffer,
+                place.keyword()
             )));
         }
     }

@@ -8,7 +8,7 @@
 #ring = #gl.plain<order = [2, 1, 0]>
 
 // A warp-specialised ring of 3 stages: one warp copies rows of 5000 elements by chunks of 2048 with the copy engine, eight
-// warps add up their squares. A stage is full when its bytes have arrived and empty when the consumers have arrived; the
+// warps add up their squares. A stage is full when its bytes have arrived and empty when each warp of the consumers has arrived; the
 // producer waits on the parity opposite to the consumers', so that its first round finds every stage empty. The last
 // chunk of a row is shorter: its bytes are counted, and what the ring holds beyond them is masked. The consumers meet at
 // a named barrier, as the CTA's would wait for the producer too.
@@ -32,7 +32,7 @@ gpu.module @ring {
     %full = gl.mbarrier_alloc : !gl.mbarrier<3>
     %empty = gl.mbarrier_alloc : !gl.mbarrier<3>
     gl.mbarrier_init %full, 1 : !gl.mbarrier<3>
-    gl.mbarrier_init %empty, 1 : !gl.mbarrier<3>
+    gl.mbarrier_init %empty, 8 : !gl.mbarrier<3>
     gl.fence_mbarrier_init
     gl.barrier
 
@@ -75,8 +75,6 @@ gpu.module @ring {
           gl.mbarrier_wait %full[%stage], %parity : !gl.mbarrier<3>
           %slot = gl.memdesc_index %ring[%stage] : !gl.memdesc<3x1x2048xbf16, #ring> -> !gl.memdesc<1x2048xbf16, #plain>
           %t = gl.local_load %slot : !gl.memdesc<1x2048xbf16, #plain> -> tensor<1x2048xbf16, #row>
-          // CHECK: gl.barrier id 1 threads 256
-          gl.barrier id 1 threads 256
           // CHECK: gl.mbarrier_arrive %[[EMPTY]][%[[STAGE1]]] : <3>
           gl.mbarrier_arrive %empty[%stage] : !gl.mbarrier<3>
           %v = arith.extf %t : tensor<1x2048xbf16, #row> to tensor<1x2048xf32, #row>
@@ -93,6 +91,7 @@ gpu.module @ring {
           gl.yield %ab : f32
         }
         gl.local_store %p, %warps : tensor<1x8xf32, #by_warp>, !gl.memdesc<1x8xf32, #plain>
+        // CHECK: gl.barrier id 1 threads 256
         gl.barrier id 1 threads 256
         %q = gl.local_load %warps : !gl.memdesc<1x8xf32, #plain> -> tensor<1x8xf32, #gathered>
         %total = gl.reduce %q axis 1 : (tensor<1x8xf32, #gathered>) -> tensor<1xf32, #gl.slice<axis = 1, parent = #gathered>> combine {

@@ -315,6 +315,15 @@ func.func @local_load_c1(%m: !gl.memdesc<32xf16, #gl.plain<order = [0]>>) {
 
 // -----
 
+func.func @local_load_c2(%m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %n: index) {
+  // expected-error @+1 {{expected pairs of guards over 1 dims and 1 limits}}
+  %t = gl.local_load %m where affine_map<(n) -> (n, 8)>()[%n] : !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+      -> tensor<32xf32, #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>>
+  return
+}
+
+// -----
+
 func.func @memdesc_index_c1(%m: !gl.memdesc<4x32xf32, #gl.plain<order = [1, 0]>>, %i: index) {
   // expected-error @+1 {{expected a stage of}}
   %s = gl.memdesc_index %m[%i] : !gl.memdesc<4x32xf32, #gl.plain<order = [1, 0]>> -> !gl.memdesc<64xf32, #gl.plain<order = [0]>>
@@ -374,6 +383,31 @@ func.func @async_copy_c2(%x: memref<32xf16>, %m: !gl.memdesc<32xf32, #gl.plain<o
 func.func @async_copy_c3(%x: memref<32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %n: index) {
   // expected-error @+1 {{expected pairs of guards over 1 dims and 1 limits}}
   gl.async_copy %x at affine_map<(n) -> (n)>() where affine_map<(n) -> (n, 8)>[%n], %m
+      : memref<32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+func.func @copy_to_shared_c1(%x: memref<4x32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>) {
+  // expected-error @+1 {{expected an access of 0 indices and 1 axes to 2 coordinates}}
+  gl.copy_to_shared %x at affine_map<(n) -> (n)>(), %m by bulk : memref<4x32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+func.func @copy_to_shared_c2(%x: memref<32xf16>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>) {
+  // expected-error @+1 {{expected elements of 'memref<32xf16>', got 'f32'}}
+  gl.copy_to_shared %x at affine_map<(n) -> (n)>(), %m by bulk : memref<32xf16>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+func.func @copy_to_shared_c3(%x: memref<32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %n: index) {
+  // expected-error @+1 {{expected pairs of guards over 1 dims and 1 limits}}
+  gl.copy_to_shared %x at affine_map<(n) -> (n)>() where affine_map<(n) -> (n, 8)>[%n], %m by bulk
       : memref<32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
   return
 }

@@ -98,6 +98,9 @@ func.func @shared_memory(%t: tensor<1x4xf32, #partial>, %stage: index) {
   gl.local_store %t, %m : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #plain>
   // CHECK: gl.local_load %{{.*}} : <1x4xf32, {{.*}}> -> tensor<1x4xf32, {{.*}}>
   %u = gl.local_load %m : !gl.memdesc<1x4xf32, #plain> -> tensor<1x4xf32, #partial>
+  // CHECK: gl.local_load %{{.*}} where affine_map<(d0, d1, d2)[s0] -> (d0 + d2, s0)>(%{{.*}}) [%{{.*}}] phase 1 : <1x4xf32, {{.*}}> -> tensor<1x4xf32, {{.*}}>
+  %v = gl.local_load %m where affine_map<(b, r, n)[s0] -> (b + n, s0)>(%stage)[%stage] phase 1
+      : !gl.memdesc<1x4xf32, #plain> -> tensor<1x4xf32, #partial>
   %r = gl.local_alloc : !gl.memdesc<3x1x1024xbf16, #ring>
   // CHECK: gl.memdesc_index %{{.*}}[%{{.*}}] : <3x1x1024xbf16, {{.*}}> -> <1x1024xbf16, {{.*}}>
   %s = gl.memdesc_index %r[%stage] : !gl.memdesc<3x1x1024xbf16, #ring> -> !gl.memdesc<1x1024xbf16, #plain>
@@ -132,6 +135,9 @@ func.func @copies(%x: memref<?x8192xbf16>, %s: !gl.memdesc<1x1024xbf16, #plain>,
   // CHECK: gl.async_copy %{{.*}} at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%{{[^)]*}}) where {{.*}}[%{{.*}}], %{{.*}} cache <l1 = no_allocate> : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>
   gl.async_copy %x at affine_map<(b, r, n) -> (b + r, n)>(%m) where affine_map<(b, r, n)[s0] -> (b, s0)>[%rows], %s
       cache <l1 = no_allocate> : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>
+  // CHECK: gl.copy_to_shared %{{.*}} at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%{{[^)]*}}) where {{.*}}[%{{.*}}], %{{.*}} by bulk : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>
+  gl.copy_to_shared %x at affine_map<(b, r, n) -> (b + r, n)>(%m) where affine_map<(b, r, n)[s0] -> (b, s0)>[%rows], %s by bulk
+      : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>
   // CHECK: gl.async_commit
   gl.async_commit
   // CHECK: gl.async_wait 1
@@ -164,6 +170,15 @@ func.func @tensor_copies(%map: !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256
   return
 }
 
+// CHECK-LABEL: func.func @dependent_launches
+func.func @dependent_launches() {
+  // CHECK: gl.grid_dependency_wait
+  gl.grid_dependency_wait
+  // CHECK: gl.grid_dependency_launch
+  gl.grid_dependency_launch
+  return
+}
+
 // CHECK-LABEL: func.func @clusters
 func.func @clusters(%p: tensor<1x4xf32, #partial>, %m: !gl.memdesc<1x4xf32, #plain>, %bar: !gl.mbarrier<1>, %zero: index) {
   // CHECK: gl.cluster_rank
@@ -189,6 +204,10 @@ func.func @warp_specialize() {
   }, {
     // CHECK: gl.barrier id 2 threads 256
     gl.barrier id 2 threads 256
+  }
+  // CHECK: gl.warp_specialize warps [8, 1] {
+  gl.warp_specialize warps [8, 1] {
+  }, {
   }
   return
 }

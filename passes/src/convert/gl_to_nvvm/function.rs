@@ -238,7 +238,8 @@ fn argument_attributes(
     });
     let readonly = if stored { "" } else { ", llvm.readonly" };
     let alignment = launch.alignments().get(index).copied().unwrap_or(1);
-    if launch_numbers(launch.aliases()).contains(&param.argument()) {
+    // ptxas may move a load of what no one else writes ahead of `griddepcontrol.wait` (seen with 13.0).
+    if launch_numbers(launch.aliases()).contains(&param.argument()) || launch.dependent_launch() {
         return format!("{{llvm.align = {alignment} : i64}}");
     }
     format!("{{llvm.noalias{readonly}, llvm.align = {alignment} : i64}}")

@@ -1,29 +1,24 @@
-//! Mbarriers: one thread initialises them and expects bytes, all threads wait.
+//! Mbarriers: their places in shared memory, arrivals and waits. What one thread does stands in a branch of its own already
+//! (`partitions`).
 
-use melior::ir::{Block, OperationRef, Region, RegionLike, ValueLike, operation::OperationLike};
-use norma_dialects::gl::{MBarrierInitOp, MBarrierType};
+use melior::ir::{
+    Attribute, Block, OperationRef, Region, RegionLike, ValueLike, attribute::BoolAttribute,
+    operation::OperationLike,
+};
+use norma_dialects::gl::{MBarrierArriveOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp};
 
 use crate::mlir::{
     conversion::{ConversionBuilder, Rejection},
     diagnostic::Diagnostic,
+    walk,
 };
 
-use super::{
-    emit::{Emit, Value},
-    shared,
-};
+use super::emit::{Emit, Value};
 
-/// Lowers `gl.mbarrier_alloc` to an address in the kernel's shared memory.
-pub(super) fn alloc<'c, 'a>(
-    op: OperationRef<'c, 'a>,
-    b: &ConversionBuilder<'c, 'a>,
-) -> Result<(), Rejection<'c>> {
-    let address = shared::allocated(&Emit::new(b), op)?;
-    b.replace(op, &[address]);
-    Ok(())
-}
+/// Bytes of an mbarrier (PTX ISA, "Size and alignment of the mbarrier object").
+const BYTES: i64 = 8;
 
-/// Lowers `gl.mbarrier_init`.
+/// Lowers `gl.mbarrier_init`: every mbarrier of the array.
 pub(super) fn init<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -31,31 +26,22 @@ pub(super) fn init<'c, 'a>(
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let init = MBarrierInitOp::from_op(op).ok_or("expected gl.mbarrier_init")?;
-    let [barriers] = operands else {
-        return Err("expected mbarriers".into());
-    };
-    let count = MBarrierType::from_type(init.barriers()?.r#type())
-        .ok_or("expected mbarriers")?
-        .count();
-    let arrivals = init.arrivals()?;
-    by_one_thread(&e, || {
-        for index in 0..count {
-            let barrier = e.constant_pointer(*barriers, e.int(64), index);
-            b.op("nvvm.mbarrier.init", &[barrier, e.i32(arrivals)], &[]);
-        }
-    })?;
+    let ty = MBarrierType::from_type(init.barriers()?.r#type()).ok_or("expected mbarriers")?;
+    let arrivals = e.i32(init.arrivals()?);
+    for index in 0..ty.count() {
+        let barrier = e.constant_pointer(operands[0], e.int(8), index * BYTES);
+        b.op("nvvm.mbarrier.init", &[barrier, arrivals], &[]);
+    }
     b.erase(op);
     Ok(())
 }
 
-/// Lowers `gl.fence_mbarrier_init`, for the thread that [`init`] picks.
+/// Lowers `gl.fence_mbarrier_init`.
 pub(super) fn fence_init<'c, 'a>(
     op: OperationRef<'c, 'a>,
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
-    by_one_thread(&Emit::new(b), || {
-        b.op("nvvm.fence.mbarrier.init", &[], &[]);
-    })?;
+    b.op("nvvm.fence.mbarrier.init", &[], &[]);
     b.erase(op);
     Ok(())
 }
@@ -67,71 +53,109 @@ pub(super) fn expect<'c, 'a>(
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
-    let [barriers, index, bytes] = operands else {
-        return Err("expected mbarriers, an index and bytes".into());
+    let [array, index, bytes] = operands else {
+        return Err("expected an array, an index and bytes".into());
     };
-    let barrier = element(&e, *barriers, *index);
-    by_one_thread(&e, || {
-        let bytes = b.value("arith.trunci", &[*bytes], e.int(32));
-        b.op("nvvm.mbarrier.arrive.expect_tx", &[barrier, bytes], &[]);
+    let bytes = b.value("arith.trunci", &[*bytes], e.int(32));
+    let operands = [element(&e, *array, *index), bytes];
+    b.op_with(
+        "nvvm.mbarrier.arrive.expect_tx",
+        &operands,
+        &[],
+        &ordered(&e)?,
+        Vec::new(),
+    );
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.mbarrier_arrive`: one lane of each warp arrives, once all of them have come.
+pub(super) fn arrive<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    MBarrierArriveOp::from_op(op).ok_or("expected gl.mbarrier_arrive")?;
+    let [array, index] = operands else {
+        return Err("expected an array and an index".into());
+    };
+    let barrier = element(&e, *array, *index);
+    b.op("nvvm.bar.warp.sync", &[e.i32(-1)], &[]);
+    let attributes = ordered(&e)?;
+    let is_first = e.compare("eq", e.lane_id(), e.i32(0));
+    e.instead(is_first, None, || {
+        b.op_with(
+            "nvvm.mbarrier.arrive",
+            &[barrier],
+            &[e.int(64)],
+            &attributes,
+            Vec::new(),
+        );
+        Ok(None)
     })?;
     b.erase(op);
     Ok(())
 }
 
-/// Lowers `gl.mbarrier_wait` to a loop, as the instruction may give up early.
+/// Lowers `gl.mbarrier_wait`: a loop, for `try_wait` gives up after a time.
 ///
-/// The wait acquires at the CTA's scope although other CTAs arrive, as widely used pipelines across clusters do: at the cluster's
-/// scope it would invalidate the L1 cache.
+/// The wait acquires at the CTA's scope even where other CTAs of a cluster arrive, as widely used pipelines across clusters do: at
+/// the cluster's scope it would invalidate the L1 cache.
 pub(super) fn wait<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
-    let [barriers, index, parity] = operands else {
-        return Err("expected mbarriers, an index and a parity".into());
+    MBarrierWaitOp::from_op(op).ok_or("expected gl.mbarrier_wait")?;
+    let [array, index, parity] = operands else {
+        return Err("expected an array, an index and a parity".into());
     };
-    let barrier = element(&e, *barriers, *index);
+    let barrier = element(&e, *array, *index);
     let parity = b.value("arith.extui", &[*parity], e.int(32));
+    let attributes = ordered(&e)?;
     let region = || {
         let region = Region::new();
         region.append_block(Block::new(&[]));
         region
     };
-    let retry = b.op_with("scf.while", &[], &[], &[], vec![region(), region()]);
-    let block = |index| {
-        let region = retry.region(index)?;
-        let block = region.first_block();
-        block.ok_or_else(|| Rejection::from(e.internal("expected a block")))
-    };
-    b.within(retry, block(0)?, || {
-        let is_over = b.value("nvvm.mbarrier.try_wait", &[barrier, parity], e.int(1));
-        let goes_on = e.xori(is_over, e.bool(true));
-        b.op("scf.condition", &[goes_on], &[]);
+    let turn = b.op_with("scf.while", &[], &[], &[], vec![region(), region()]);
+    b.within(turn, walk::entry_block(turn)?, || {
+        let done = b.value_with(
+            "nvvm.mbarrier.try_wait",
+            &[barrier, parity],
+            e.int(1),
+            &attributes,
+        );
+        let again = e.xori(done, e.bool(true));
+        b.op("scf.condition", &[again], &[]);
     });
-    b.within(retry, block(1)?, || {
-        b.op("scf.yield", &[], &[]);
-    });
+    let body = turn
+        .region(1)?
+        .first_block()
+        .ok_or("expected a loop with a body")?;
+    b.within(turn, body, || b.op("scf.yield", &[], &[]));
     b.erase(op);
     Ok(())
 }
 
-/// One mbarrier of an array.
+/// An mbarrier of an array; the index is i64.
 pub(super) fn element<'c, 'a>(
     e: &Emit<'_, 'c, 'a>,
-    barriers: Value<'c, 'a>,
+    array: Value<'c, 'a>,
     index: Value<'c, 'a>,
 ) -> Value<'c, 'a> {
-    e.element_pointer(barriers, e.int(64), index)
+    e.element_pointer(array, e.int(64), index)
 }
 
-/// What `build` builds, for one thread of the CTA.
-fn by_one_thread<'c, 'a>(e: &Emit<'_, 'c, 'a>, build: impl FnOnce()) -> Result<(), Diagnostic<'c>> {
-    let is_first = e.compare("eq", e.thread_id(), e.i32(0));
-    e.instead(is_first, None, || {
-        build();
-        Ok(None)
-    })?;
-    Ok(())
+/// The attributes of an op on an mbarrier that orders memory within the CTA.
+fn ordered<'c>(e: &Emit<'_, 'c, '_>) -> Result<[(&'static str, Attribute<'c>); 2], Diagnostic<'c>> {
+    let context = e.b.context();
+    let scope =
+        Attribute::parse(context, "#nvvm.mem_scope<cta>").ok_or_else(|| e.internal("no scope of the CTA"))?;
+    Ok([
+        ("relaxed", BoolAttribute::new(context, false).into()),
+        ("scope", scope),
+    ])
 }

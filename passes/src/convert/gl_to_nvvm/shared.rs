@@ -6,7 +6,7 @@ use melior::ir::{
     operation::OperationLike,
 };
 use norma_dialects::{
-    gl::{BarrierOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp},
+    gl::{BarrierOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, MemDescType, PlainAttr},
     layout,
 };
 use norma_layout::{HardwareDim, LinearLayout};
@@ -22,27 +22,22 @@ use crate::{
 };
 
 use super::{
+    access::Access,
     emit::{Emit, Value},
-    function, threads,
+    form::Scalars,
+    function,
+    guards::{Predicate, Reach},
+    threads,
     tile::{self, Tile},
     words::Words,
 };
 
-/// Lowers `gl.local_alloc` to an address in the kernel's shared memory.
-pub(super) fn local_alloc<'c, 'a>(
+/// Lowers `gl.local_alloc` and `gl.mbarrier_alloc` to an address in the kernel's shared memory.
+pub(super) fn alloc<'c, 'a>(
     op: OperationRef<'c, 'a>,
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
-    let address = allocated(&Emit::new(b), op)?;
-    b.replace(op, &[address]);
-    Ok(())
-}
-
-/// The address that an allocation has been given.
-pub(super) fn allocated<'c, 'a>(
-    e: &Emit<'_, 'c, 'a>,
-    op: OperationRef<'c, 'a>,
-) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let e = Emit::new(b);
     let offset = shared_memory::offset_of(op).ok_or_else(|| {
         Diagnostic::user(
             op.location(),
@@ -52,29 +47,41 @@ pub(super) fn allocated<'c, 'a>(
     let name = walk::enclosing(op, "llvm.func")
         .and_then(norma_dialects::symbol_name)
         .ok_or_else(|| e.internal("expected a named llvm.func around the op"))?;
-    let symbol = FlatSymbolRefAttribute::new(e.b.context(), &function::shared_symbol(name));
-    let base = e.b.value_with(
+    let symbol = FlatSymbolRefAttribute::new(b.context(), &function::shared_symbol(name));
+    let base = b.value_with(
         "llvm.mlir.addressof",
         &[],
         e.shared_pointer(),
         &[("global_name", symbol.into())],
     );
-    Ok(e.constant_pointer(base, e.int(8), offset))
+    b.replace(op, &[e.constant_pointer(base, e.int(8), offset)]);
+    Ok(())
 }
 
-/// Lowers `gl.memdesc_index`.
+/// Lowers `gl.memdesc_index`: stages lie one after the other.
 pub(super) fn memdesc_index<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
-    let index = MemDescIndexOp::from_op(op).ok_or("expected gl.memdesc_index")?;
-    let [base, stage] = operands else {
+    let stage = MemDescIndexOp::from_op(op).ok_or("expected gl.memdesc_index")?;
+    let [base, index] = operands else {
         return Err("expected a memory and an index".into());
     };
-    let bytes = shared_memory::stage_bytes(index.memory()?.r#type(), op.location())?;
-    b.replace(op, &[e.element_pointer(*base, e.int(8), e.scale(*stage, bytes))]);
+    let memory = MemDescType::from_type(stage.memory()?.r#type()).ok_or("expected a memory")?;
+    let is_slowest = PlainAttr::from_attribute(memory.layout())
+        .is_some_and(|plain| plain.padding() == 0 && plain.order().last() == Some(&0));
+    if !is_slowest {
+        return Err(e
+            .unsupported(format!(
+                "expected plain memory whose first axis is the slowest, got {memory}"
+            ))
+            .into());
+    }
+    let bytes = shared_memory::bytes(stage.stage()?.r#type(), op.location())?;
+    let offset = e.scale(*index, bytes);
+    b.replace(op, &[e.element_pointer(*base, e.int(8), offset)]);
     Ok(())
 }
 
@@ -106,7 +113,7 @@ pub(super) fn local_store<'c, 'a>(
     Ok(())
 }
 
-/// Lowers `gl.local_load`.
+/// Lowers `gl.local_load`. What a guard may keep out is loaded behind a branch, vector by vector.
 pub(super) fn local_load<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -114,19 +121,48 @@ pub(super) fn local_load<'c, 'a>(
 ) -> Result<(), Rejection<'c>> {
     let e = Emit::new(b);
     let load = LocalLoadOp::from_op(op).ok_or("expected gl.local_load")?;
-    let [base] = operands else {
-        return Err("expected a memory".into());
-    };
+    let (base, scalars) = operands.split_first().ok_or("expected a memory")?;
+    let (indices, limits) = scalars.split_at(load.indices().len());
     let tile = Tile::of(&e, load.tile()?.r#type())?;
     let places = Places::of(&e, &tile, load.memory()?.r#type(), *base)?;
+    let registers = tile.layout.num_registers();
+    let limits = Scalars::new(limits, load.limits());
+    let indices = Scalars::new(indices, load.indices());
+    let access = Access::new(&e, &tile.layout, (0..registers).collect(), indices)?;
+    let guards = access.guards(load.guards(), &limits)?;
     let part_ty = e.vector_of(places.count, places.element)?;
-    let mut result = b.value(
-        "llvm.mlir.poison",
-        &[],
-        e.vector_of(tile.layout.num_registers(), places.element)?,
-    );
+    let result_ty = e.vector_of(registers, places.element)?;
+    let empty = if load.guards().is_some() {
+        "llvm.mlir.zero"
+    } else {
+        "llvm.mlir.poison"
+    };
+    let mut result = b.value(empty, &[], result_ty);
     for first in places.first_registers() {
-        let part = e.load(places.pointer(&e, first), part_ty, places.bytes as i64);
+        let whole = || e.load(places.pointer(&e, first), part_ty, places.bytes as i64);
+        let part = match guards.within(first, places.count)? {
+            Reach::Whole(Predicate::Always) => whole(),
+            Reach::Whole(Predicate::Never) => continue,
+            Reach::Whole(Predicate::When(holds)) => {
+                let zero = b.value("llvm.mlir.zero", &[], part_ty);
+                let part = e.instead(holds, Some(zero), || Ok(Some(whole())))?;
+                part.ok_or("expected the elements")?
+            }
+            Reach::Part { .. } => {
+                let mut part = b.value("llvm.mlir.zero", &[], part_ty);
+                let single = e.vector_of(1, places.element)?;
+                let bytes = (places.bytes / places.count) as i64;
+                for register in first..first + places.count {
+                    let holds = guards.at(register)?.value(&e);
+                    let zero = b.value("llvm.mlir.zero", &[], single);
+                    let loaded = e.instead(holds, Some(zero), || {
+                        Ok(Some(e.load(places.pointer(&e, register), single, bytes)))
+                    })?;
+                    part = e.insert(loaded.ok_or("expected an element")?, part, register - first);
+                }
+                part
+            }
+        };
         result = e.insert(part, result, first);
     }
     b.replace(op, &[tile::from_memory(&e, result, tile.element)?]);

@@ -11,7 +11,7 @@ mod reduction;
 use std::collections::{BTreeSet, HashMap};
 
 use melior::ir::{
-    AffineExpr, Attribute, BlockLike, BlockRef, OperationRef, Type, Value, ValueLike,
+    AffineExpr, AffineMap, Attribute, BlockLike, BlockRef, OperationRef, Type, Value, ValueLike,
     operation::OperationLike,
 };
 use norma_dialects::{
@@ -72,6 +72,7 @@ pub(super) fn translate<'c: 'a, 'a>(
         sizes: HashMap::new(),
         settled: BTreeSet::new(),
         carried: HashMap::new(),
+        brought: HashMap::new(),
         nests_of: occurrences,
         nests_entered: vec![0; space.ops.len()],
     };
@@ -81,6 +82,17 @@ pub(super) fn translate<'c: 'a, 'a>(
     body.b.set_location(space.location());
     body.b.op("gpu.return", &[], &[]);
     Ok(())
+}
+
+/// A tile in shared memory, and where its elements are defined.
+#[derive(Clone)]
+struct Brought<'c, 'a> {
+    memory: Value<'c, 'a>,
+    indices: Vec<Value<'c, 'a>>,
+    limits: Vec<Value<'c, 'a>>,
+    guards: Option<AffineMap<'c>>,
+    /// How often it has been loaded from again.
+    phase: i64,
 }
 
 struct Body<'s, 'c, 'a> {
@@ -98,6 +110,8 @@ struct Body<'s, 'c, 'a> {
     settled: BTreeSet<usize>,
     /// What reductions over the loops around the scope at hand have come to, by the reduction's position.
     carried: HashMap<usize, Vec<Value<'c, 'a>>>,
+    /// What a read has brought to shared memory, by its value, or by what stands for that in a later phase.
+    brought: HashMap<usize, Brought<'c, 'a>>,
     /// In how many nests each op stands, by position, and how many of them have been written.
     nests_of: Vec<usize>,
     nests_entered: Vec<usize>,
@@ -340,24 +354,30 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     }
 
     fn cache(&mut self, cache: CacheOp<'c, 'a>) -> Result<(), PassError<'c>> {
-        let place = cache.place()?;
-        if place != CachePlace::Register {
-            return Err(self
-                .unsupported(format!(
-                    "expected a value cached in registers, got {}",
-                    place.keyword()
-                ))
-                .into());
-        }
         let source = self.value(cache.value()?)?;
-        let value = if source.axes == 0 {
-            source.value
-        } else {
-            self.b.value(
+        let value = match cache.place()? {
+            CachePlace::Shared => {
+                let brought = self.brought.get(&key(cache.value()?));
+                let mut brought = brought.cloned().ok_or_else(|| {
+                    let message = "expected a value that was brought to shared memory";
+                    Diagnostic::user(self.b.location(), message)
+                })?;
+                brought.phase += 1;
+                let value = self.load_brought(&brought, source.value.r#type())?;
+                self.brought.insert(key(cache.result()?), brought);
+                value
+            }
+            CachePlace::Register if source.axes == 0 => source.value,
+            CachePlace::Register => self.b.value(
                 OptimizationBarrierOp::NAME,
                 &[source.value],
                 source.value.r#type(),
-            )
+            ),
+            place => {
+                let place = place.keyword();
+                let message = format!("expected a value cached in registers or shared memory, got {place}");
+                return Err(self.unsupported(message).into());
+            }
         };
         self.define(cache.result()?, Translated { value, ..source });
         Ok(())

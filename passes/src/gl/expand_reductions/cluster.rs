@@ -24,7 +24,7 @@ use norma_dialects::{
     gl::{
         CacheAttr, ClusterArriveOp, ClusterWaitOp, EvictionPolicy, FenceMBarrierInitOp, LaunchAttr, LoadOp,
         LocalAllocOp, LocalLoadOp, MBarrierAllocOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType,
-        MBarrierWaitOp, MemDescIndexOp, MemDescType, PlainAttr, ReduceOp, RemoteArriveOp, RemoteStoreOp,
+        MBarrierWaitOp, MemDescIndexOp, ReduceOp, RemoteArriveOp, RemoteStoreOp,
     },
     layout,
 };
@@ -32,10 +32,11 @@ use norma_layout::{HardwareDim, LinearLayout};
 
 use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types, walk};
 
-use super::{body_of, partials_adjacent, phase, rounds};
-
-/// Buffers of an exchange that is repeated.
-const BUFFERS: i64 = 2;
+use super::{
+    body_of,
+    buffers::{self, BUFFERS},
+    phase, rounds,
+};
 
 /// Expands the reductions of a function that cross CTAs; says in how many rounds.
 pub(super) fn expand<'c>(function: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
@@ -114,7 +115,6 @@ impl<'c: 'a, 'a> Exchange<'c, 'a> {
 
     /// Takes memory for the round.
     fn allocate(&self, b: &Builder<'c, 'a>) -> Result<Places<'c, 'a>, PassError<'c>> {
-        let buffers = if self.is_repeated() { BUFFERS } else { 1 };
         let memories = self
             .reductions
             .iter()
@@ -122,13 +122,13 @@ impl<'c: 'a, 'a> Exchange<'c, 'a> {
                 let tiles = partials.reduce.tiles().into_iter();
                 let alloc = |tile: Value<'c, 'a>| {
                     let element = exchanged_element(b, tile)?;
-                    let ty = partials.memory(b, element, self.is_repeated().then_some(buffers));
-                    Ok(b.value(LocalAllocOp::NAME, &[], ty.into()))
+                    let ty = partials.memory(b, element, self.is_repeated());
+                    Ok(b.value(LocalAllocOp::NAME, &[], ty))
                 };
                 tiles.map(alloc).collect::<Result<Vec<_>, Diagnostic<'c>>>()
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let ty = MBarrierType::get(b.context(), buffers);
+        let ty = MBarrierType::get(b.context(), if self.is_repeated() { BUFFERS } else { 1 });
         Ok(Places {
             memories,
             barriers: b.value(MBarrierAllocOp::NAME, &[], ty.into()),
@@ -168,8 +168,8 @@ impl<'c: 'a, 'a> Exchange<'c, 'a> {
                 let stage = match self.is_repeated() {
                     false => *memory,
                     true => {
-                        let ty = partials.memory(&b, element, None);
-                        b.value(MemDescIndexOp::NAME, &[*memory, slot], ty.into())
+                        let ty = partials.memory(&b, element, false);
+                        b.value(MemDescIndexOp::NAME, &[*memory, slot], ty)
                     }
                 };
                 stages.push((to_exchanged(&b, tile)?, stage));
@@ -226,17 +226,9 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
         })
     }
 
-    /// Memory for the partial results of all CTAs, so many times.
-    fn memory(&self, b: &Builder<'c, 'a>, element: Type<'c>, buffers: Option<i64>) -> MemDescType<'c> {
-        let mut shape = self.partial.shape().to_vec();
-        let mut order = partials_adjacent(shape.len(), self.axis);
-        if let Some(buffers) = buffers {
-            shape.insert(0, buffers);
-            order.iter_mut().for_each(|axis| *axis += 1);
-            order.push(0);
-        }
-        let plain = PlainAttr::get(b.context(), &order, 0);
-        MemDescType::get(b.context(), &shape, element, plain.into())
+    /// Memory for the partial results of all CTAs.
+    fn memory(&self, b: &Builder<'c, 'a>, element: Type<'c>, is_repeated: bool) -> Type<'c> {
+        buffers::memory(b, self.partial.shape(), self.axis, element, is_repeated).into()
     }
 
     /// Replaces the reduction by one of what has been brought, tile by tile.
@@ -251,10 +243,15 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
             .zip(stages)
             .map(|(tile, (exchanged, stage))| {
                 let ty = in_layout(&b, exchanged.r#type(), gathered)?;
-                let loaded = b.value(LocalLoadOp::NAME, &[*stage], ty);
-                from_exchanged(&b, loaded, in_layout(&b, tile.r#type(), gathered)?)
+                let load = LocalLoadOp::build(b.location(), *stage, &[], &[], None, None, ty)?;
+                let loaded = b.insert(load).result(0)?.into();
+                Ok(from_exchanged(
+                    &b,
+                    loaded,
+                    in_layout(&b, tile.r#type(), gathered)?,
+                )?)
             })
-            .collect::<Result<Vec<_>, Diagnostic<'c>>>()?;
+            .collect::<Result<Vec<_>, PassError<'c>>>()?;
         let types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
         let axis = op.attribute("axis")?;
         let combiner = body_of(self.reduce.combiner()?);

@@ -37,6 +37,11 @@ pub const LONE_CTA: f64 = 10.0;
 /// The same of a CTA that walks its row in a loop, and reads most of the time: with the square of the CTAs. Cross-entropy at
 /// 32768 columns: 1981 GB/s with one CTA of 1024 threads, 3365 with three of 512.
 pub const LONE_WALKING_CTA: f64 = 18.0;
+/// The same of a CTA whose tiles come through a ring. RMSNorm's gradient at 4096 columns: 3969 GB/s with one CTA of 16 warps,
+/// 4126 with two of 8.
+pub const LONE_RING_CTA: f64 = 4.0;
+/// Shared memory that each CTA takes besides its own, in bytes (CUDA C++ Programming Guide, technical specifications).
+pub const SHARED_OF_CTA: u64 = 1024;
 /// The same where a row stays within a warp: no barrier, but a CTA gives its registers back only when its last warp ends.
 pub const LONE_CTA_OF_WARPS: f64 = 3.6;
 /// Rows that fewer than four warps walk with merged reductions, less a quarter of it for each warp: more rows are under way, and each takes shorter pieces of
@@ -108,6 +113,8 @@ pub const BASE_REGISTERS_OF_LOOP: u64 = 22;
 /// The same of a walk over rows that reduces within each step, and computes on what it read before and after that: RMSNorm's
 /// gradient with one access of each input needs 78.
 pub const BASE_REGISTERS_OF_WALK: u64 = 48;
+/// The same of a walk through a ring: RMSNorm's gradient at 4096 columns takes 70 in all.
+pub const BASE_REGISTERS_OF_RING: u64 = 30;
 /// Registers of a kernel besides the row and what is read early: addresses, the reduction, the second phase. ptxas takes
 /// 32, 40, 48 and 63 for 1, 2, 3 and 4 vectors of bf16 row and weight.
 pub const BASE_REGISTERS: u64 = 24;

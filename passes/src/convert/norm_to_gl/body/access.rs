@@ -5,8 +5,11 @@
 
 use melior::ir::{AffineExpr, AffineMap, BlockLike, Type, Value, ValueLike};
 use norma_dialects::{
-    gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp},
-    norm::{CachePlace, ReadOp, WriteOp},
+    gl::{
+        CacheAttr, CopyEngine, CopyToSharedOp, EvictionPolicy, LoadOp, LocalAllocOp, LocalLoadOp,
+        MemDescType, PlainAttr, StoreOp,
+    },
+    norm::{CachePlace, CopyMechanism, ReadOp, WriteOp},
 };
 
 use crate::gl::quotient_form::QuotientForm;
@@ -19,7 +22,7 @@ use super::{
         placement::{Axes, Place},
         tiles::Tiles,
     },
-    Body, Guards, Translated,
+    Body, Brought, Guards, Translated,
 };
 
 /// Which of the nests that read the same elements one after the other this one is, counted from 1.
@@ -50,6 +53,21 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let local = self.localize(&access.coordinates, &self.sides(&guards), axes)?;
         let result = read.result()?;
         let element = result.r#type();
+        let zero_outside = guards
+            .iter()
+            .filter(|guard| **guard < Guards::BITS as usize)
+            .fold(0, |guards, guard| guards | 1 << guard);
+        if axes != 0 && self.mapping.place(access.buffer) == CachePlace::Shared {
+            let value = self.bring(result, access.buffer, local, axes)?;
+            let translated = Translated {
+                value,
+                element,
+                axes,
+                zero_outside,
+            };
+            self.define(result, translated);
+            return Ok(());
+        }
         let other = local.guards.map(|_| self.zero(element));
         self.nests_entered[position] += 1;
         let turn = Turn {
@@ -73,13 +91,74 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             value: Tiles::unwrap(&self.b, tile, element, axes),
             element,
             axes,
-            zero_outside: guards
-                .iter()
-                .filter(|guard| **guard < Guards::BITS as usize)
-                .fold(0, |guards, guard| guards | 1 << guard),
+            zero_outside,
         };
         self.define(result, translated);
         Ok(())
+    }
+
+    /// Reads a tile by way of shared memory.
+    fn bring(
+        &mut self,
+        result: Value<'c, 'a>,
+        buffer: usize,
+        local: Local<'c, 'a>,
+        axes: Axes,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let engine = match self.mapping.bring {
+            CopyMechanism::Bulk => CopyEngine::Bulk,
+            other => {
+                let message = format!("expected bring = bulk, got {}", other.keyword());
+                return Err(self.unsupported(message).into());
+            }
+        };
+        let element = result.r#type();
+        let tile = self.tiles.tile(element, axes)?;
+        let shape = types::shape(tile).unwrap_or_default();
+        let shape = shape.into_iter().flatten().collect::<Vec<_>>();
+        let order = (0..shape.len() as i64).rev().collect::<Vec<_>>();
+        let context = self.b.context();
+        let plain = PlainAttr::get(context, &order, 0).into();
+        let memory = MemDescType::get(context, &shape, element, plain);
+        let memory = self.b.value(LocalAllocOp::NAME, &[], memory.into());
+        self.b.insert(CopyToSharedOp::build(
+            self.b.location(),
+            self.entry.argument(buffer)?.into(),
+            &local.indices,
+            &local.limits,
+            memory,
+            local.access,
+            local.guards,
+            engine,
+        )?);
+        let brought = Brought {
+            memory,
+            guards: local.guards,
+            indices: local.guards.map(|_| local.indices).unwrap_or_default(),
+            limits: local.guards.map(|_| local.limits).unwrap_or_default(),
+            phase: 0,
+        };
+        let value = self.load_brought(&brought, tile)?;
+        self.brought.insert(key(result), brought);
+        Ok(value)
+    }
+
+    /// Loads what has been brought to shared memory; what guards keep out is zero.
+    pub(super) fn load_brought(
+        &self,
+        brought: &Brought<'c, 'a>,
+        tile: Type<'c>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let load = LocalLoadOp::build(
+            self.b.location(),
+            brought.memory,
+            &brought.indices,
+            &brought.limits,
+            brought.guards,
+            (brought.phase > 0).then_some(brought.phase),
+            tile,
+        )?;
+        Ok(self.b.insert(load).result(0)?.into())
     }
 
     pub(super) fn write(&mut self, write: WriteOp<'c, 'a>) -> Result<(), PassError<'c>> {

@@ -1,0 +1,219 @@
+//! Partitions of warps as branches on the warp's number, and what one thread does as branches on the thread.
+//!
+//! Done ahead of the conversion, on `gl`: the partition that an op stands in says which thread is its one thread. Neighbouring
+//! ops of one thread share a branch. The warp's number is made uniform by a shuffle, so that ptxas knows that whole warps
+//! branch; in a partition of one warp the thread is that of `elect.sync`, which costs no loop around a bulk copy, as a
+//! comparison of thread ids does (seen in SASS of ptxas 13.0).
+
+use melior::ir::{
+    Attribute, Block, BlockRef, OperationRef, Region, RegionLike, Type, Value, ValueLike,
+    attribute::IntegerAttribute, operation::OperationLike, r#type::IntegerType,
+};
+use mlir_sys::{mlirOperationMoveBefore, mlirRegionTakeBody};
+use norma_dialects::gl::{
+    BulkLoadOp, FenceMBarrierInitOp, MBarrierExpectOp, MBarrierInitOp, WarpSpecializeOp,
+};
+use norma_targets::WARP_SIZE;
+
+use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types, walk};
+
+/// The predicates of `arith.cmpi`, as MLIR numbers them.
+const EQUAL: i64 = 0;
+const UNSIGNED_LESS: i64 = 6;
+
+/// The warps that run a block: the first one's number, and how many there are.
+#[derive(Clone, Copy)]
+struct Warps {
+    first: i64,
+    count: i64,
+}
+
+/// Rewrites the partitions and the one-thread ops of a kernel whose CTA has `warps` warps.
+pub(super) fn lower<'c: 'a, 'a>(kernel: OperationRef<'c, 'a>, warps: i64) -> Result<(), PassError<'c>> {
+    let whole = Warps {
+        first: 0,
+        count: warps,
+    };
+    block(walk::entry_block(kernel)?, whole)
+}
+
+fn block<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), PassError<'c>> {
+    for op in walk::in_block(of) {
+        match WarpSpecializeOp::from_op(op) {
+            Some(specialize) => partitions(specialize, warps)?,
+            None => {
+                for region in op.regions() {
+                    if let Some(nested) = region.first_block() {
+                        block(nested, warps)?;
+                    }
+                }
+            }
+        }
+    }
+    // Last, so that the branches that it makes are not gone into.
+    one_thread(of, warps)
+}
+
+/// Puts what one thread does into branches that it alone takes.
+fn one_thread<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), PassError<'c>> {
+    let mut branch: Option<(OperationRef<'c, 'a>, OperationRef<'c, 'a>)> = None;
+    for op in walk::in_block(of) {
+        let is_one_threads = MBarrierInitOp::from_op(op).is_some()
+            || FenceMBarrierInitOp::from_op(op).is_some()
+            || MBarrierExpectOp::from_op(op).is_some()
+            || BulkLoadOp::from_op(op).is_some();
+        if !is_one_threads {
+            // Scalars may stand between; they do not wait for the branch.
+            branch = branch.filter(|_| is_pure_scalar(op));
+            continue;
+        }
+        let inside = match branch {
+            // What stands between may be an operand: the branch moves down to the op.
+            Some((branch, end)) => {
+                // SAFETY: both are alive and in one block.
+                unsafe { mlirOperationMoveBefore(branch.to_raw(), op.to_raw()) };
+                (branch, end)
+            }
+            None => {
+                let b = Builder::before(op);
+                let elected = elected(&b, warps)?;
+                let opened = b.op_with("scf.if", &[elected], &[], &[], vec![empty_block(), Region::new()]);
+                let inside = Builder::at_end(walk::entry_block(opened)?, op.location());
+                (opened, inside.op("scf.yield", &[], &[]))
+            }
+        };
+        // SAFETY: both are alive.
+        unsafe { mlirOperationMoveBefore(op.to_raw(), inside.1.to_raw()) };
+        branch = Some(inside);
+    }
+    Ok(())
+}
+
+fn is_pure_scalar(op: OperationRef<'_, '_>) -> bool {
+    let name = norma_dialects::op_name(op);
+    let is_known = name.starts_with("arith.") || name.starts_with("affine.") || name == "gl.memdesc_index";
+    is_known && op.results().all(|result| !types::is_tensor(result.r#type()))
+}
+
+/// Whether a thread is the one of its partition.
+fn elected<'c: 'a, 'a>(b: &Builder<'c, 'a>, warps: Warps) -> Result<Value<'c, 'a>, PassError<'c>> {
+    if warps.count == 1 && warps.first > 0 {
+        return Ok(b.value("nvvm.elect.sync", &[], integer(b, 1)));
+    }
+    let thread = b.value("nvvm.read.ptx.sreg.tid.x", &[], integer(b, 32));
+    let first = b.integer(integer(b, 32), warps.first * WARP_SIZE);
+    Ok(compare(b, EQUAL, thread, first))
+}
+
+/// Branches to the partition of each warp.
+fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -> Result<(), PassError<'c>> {
+    let op = specialize.op();
+    let location = op.location();
+    let counts = specialize.warps()?.to_vec();
+    let expected: i64 = counts.iter().sum();
+    if expected != around.count || around.first != 0 {
+        let message = format!(
+            "expected partitions of {} warps in all, got {expected}",
+            around.count
+        );
+        return Err(Diagnostic::user(location, message).into());
+    }
+    if specialize.registers().is_some() {
+        let message = "registers handed from warps to warps; supported: partitions that share them evenly";
+        return Err(Diagnostic::unsupported(location, message).into());
+    }
+    let b = Builder::before(op);
+    let warp = warp_number(&b)?;
+    let mut first = 0;
+    let mut inside = Builder::before(op);
+    for (index, count) in counts.iter().enumerate() {
+        let body = op.region(index)?;
+        let body_block = body
+            .first_block()
+            .ok_or_else(|| Diagnostic::internal(location, "expected a partition with a body"))?;
+        if first > 0 {
+            refuse_tiles(op, index)?;
+        }
+        block(body_block, Warps { first, count: *count })?;
+        Builder::at_end(body_block, location).op("scf.yield", &[], &[]);
+        let is_here = compare(
+            &inside,
+            UNSIGNED_LESS,
+            warp,
+            inside.integer(integer(&inside, 32), first + count),
+        );
+        let then = Region::new();
+        // SAFETY: both regions are alive; the body moves from one to the other.
+        unsafe { mlirRegionTakeBody(then.to_raw(), body.to_raw()) };
+        let is_last = index + 1 == counts.len();
+        let others = if is_last { Region::new() } else { empty_block() };
+        let branch = inside.op_with("scf.if", &[is_here], &[], &[], vec![then, others]);
+        if !is_last {
+            let others = branch
+                .region(1)?
+                .first_block()
+                .ok_or_else(|| Diagnostic::internal(location, "expected a branch"))?;
+            let end = Builder::at_end(others, location).op("scf.yield", &[], &[]);
+            inside = Builder::before(end);
+        }
+        first += count;
+    }
+    b.erase(op);
+    Ok(())
+}
+
+/// Layouts count warps from the CTA's first one.
+fn refuse_tiles<'c>(specialize: OperationRef<'c, '_>, index: usize) -> Result<(), PassError<'c>> {
+    let Some(body) = specialize.region(index)?.first_block() else {
+        return Ok(());
+    };
+    for op in walk::in_block(body).into_iter().flat_map(walk::pre_order) {
+        if op.results().any(|result| types::is_tensor(result.r#type())) {
+            let message = "tiles in a partition that does not begin with the CTA's first warp; supported: in the first partition";
+            return Err(Diagnostic::unsupported(op.location(), message).into());
+        }
+    }
+    Ok(())
+}
+
+/// The warp's number, which all of its lanes know to be the same.
+fn warp_number<'c: 'a, 'a>(b: &Builder<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
+    let narrow = integer(b, 32);
+    let thread = b.value("nvvm.read.ptx.sreg.tid.x", &[], narrow);
+    let bits = b.integer(narrow, i64::from(WARP_SIZE.ilog2()));
+    let warp = b.value("arith.shrui", &[thread, bits], narrow);
+    let kind = Attribute::parse(b.context(), "#nvvm<shfl_kind idx>")
+        .ok_or_else(|| Diagnostic::internal(b.location(), "no kind of shuffle"))?;
+    let operands = [
+        b.integer(narrow, -1),
+        warp,
+        b.integer(narrow, 0),
+        b.integer(narrow, WARP_SIZE - 1),
+    ];
+    Ok(b.value_with("nvvm.shfl.sync", &operands, narrow, &[("kind", kind)]))
+}
+
+fn compare<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    predicate: i64,
+    lhs: Value<'c, 'a>,
+    rhs: Value<'c, 'a>,
+) -> Value<'c, 'a> {
+    let predicate = IntegerAttribute::new(integer(b, 64), predicate).into();
+    b.value_with(
+        "arith.cmpi",
+        &[lhs, rhs],
+        integer(b, 1),
+        &[("predicate", predicate)],
+    )
+}
+
+fn integer<'c>(b: &Builder<'c, '_>, bits: u32) -> Type<'c> {
+    IntegerType::new(b.context(), bits).into()
+}
+
+fn empty_block<'c>() -> Region<'c> {
+    let region = Region::new();
+    region.append_block(Block::new(&[]));
+    region
+}

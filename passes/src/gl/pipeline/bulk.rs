@@ -1,0 +1,378 @@
+//! One `gl.copy_to_shared` as bulk copies: which runs of it are contiguous on both sides, and how much of each is there.
+//!
+//! A bulk copy moves contiguous bytes to contiguous bytes. The axes of a tile from some axis on whose strides in the buffer are
+//! those in memory make up a run; the axes outside of it are gone through one by one. A guard may end a run early: over the
+//! run's outermost axes, down to some axis, it must grow as the offset within the run does, so that what it lets through is a
+//! prefix of the run.
+
+use melior::ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike};
+use norma_dialects::{
+    affine_map_attribute,
+    gl::{BulkLoadOp, CopyToSharedOp, MBarrierExpectOp, MemDescIndexOp, MemDescType, PlainAttr},
+};
+
+use crate::{
+    gl::{
+        access::address_divisor,
+        divisibility::{self, gcd},
+        quotient_form::QuotientForm,
+    },
+    mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types},
+};
+
+/// What addresses and sizes of bulk copies are multiples of, in bytes (PTX ISA, `cp.async.bulk`).
+const GRANULE: i64 = 16;
+/// The most bulk copies that one tile may take: each is an instruction of the thread that issues them.
+const MOST_COPIES: i64 = 64;
+
+/// The bulk copies of a tile.
+pub(super) struct Copies<'c, 'a> {
+    copy: CopyToSharedOp<'c, 'a>,
+    shape: Vec<i64>,
+    /// The first axis of a run.
+    first: usize,
+    /// How guards shorten a run.
+    limits: Vec<Limit<'c>>,
+    element: Type<'c>,
+    element_bytes: i64,
+}
+
+/// A guard `value + (position in the run) / step < 0`.
+struct Limit<'c> {
+    /// The guard's left side less its right one, over the indices, the tile's axes and the limits.
+    value: AffineExpr<'c>,
+    /// Elements of the run for each step of the guard; `None` where the guard is the same for the whole run.
+    step: Option<i64>,
+}
+
+impl<'c: 'a, 'a> Copies<'c, 'a> {
+    /// # Errors
+    ///
+    /// Unsupported where the tile is no sum of runs of multiples of 16 bytes, or of too many.
+    pub fn of(copy: CopyToSharedOp<'c, 'a>) -> Result<Self, PassError<'c>> {
+        let location = copy.op().location();
+        let unsupported = |message: String| Diagnostic::unsupported(location, message);
+        let memory = MemDescType::from_type(copy.memory()?.r#type())
+            .ok_or_else(|| Diagnostic::internal(location, "expected shared memory"))?;
+        let shape = memory.shape().to_vec();
+        let rank = shape.len();
+        let element = memory.element_type();
+        let element_bytes = types::element_bytes(element)
+            .ok_or_else(|| unsupported(format!("expected elements of whole bytes, got {element}")))?;
+        let map = copy.access()?;
+        let indices = copy.indices().len();
+        let buffer = copy.buffer()?;
+        let offsets = offsets(&shape);
+        let strides = strides(buffer, map, indices, rank)
+            .ok_or_else(|| unsupported(format!("expected an address that is a sum, got {map}")))?;
+        let is_run = |axis: &usize| shape[*axis] == 1 || strides[*axis] == Some(offsets[*axis]);
+        let mut first = rank - (0..rank).rev().take_while(is_run).count();
+
+        let mut limits = Vec::new();
+        if let Some(guards) = copy.guards() {
+            for pair in (0..guards.result_count()).step_by(2) {
+                let value = guards.result(pair)? + guards.result(pair + 1)? * negative(location);
+                let form = QuotientForm::of(value, guards.dim_count(), guards.symbol_count());
+                let form = form.filter(|form| {
+                    form.quotients.iter().all(|(_, quotient)| {
+                        quotient.numerator.dims[indices..]
+                            .iter()
+                            .all(|factor| *factor == 0)
+                    })
+                });
+                let form =
+                    form.ok_or_else(|| unsupported(format!("expected guards that are sums, got {guards}")))?;
+                let factors = &form.dims[indices..];
+                let grows = |axis: &usize| factors[*axis] != 0 && shape[*axis] > 1;
+                let step = match (first..rank).find(grows) {
+                    None => None,
+                    Some(outermost) => {
+                        first = first.max(outermost);
+                        let innermost = (first..rank).rev().find(grows).unwrap_or(outermost);
+                        let step = offsets[innermost];
+                        let is_prefix = (outermost..=innermost)
+                            .filter(|axis| shape[*axis] > 1)
+                            .all(|axis| factors[axis].checked_mul(step) == Some(offsets[axis]));
+                        if !is_prefix {
+                            let message = format!(
+                                "expected guards that leave the first elements of a run, got {guards}"
+                            );
+                            return Err(unsupported(message).into());
+                        }
+                        Some(step)
+                    }
+                };
+                limits.push(Limit { value, step });
+            }
+        }
+        let copies = Self {
+            copy,
+            shape,
+            first,
+            limits,
+            element,
+            element_bytes,
+        };
+        copies.check(map, indices)?;
+        Ok(copies)
+    }
+
+    /// Refuses addresses and sizes that the copy engine does not take.
+    fn check(&self, map: AffineMap<'c>, indices: usize) -> Result<(), PassError<'c>> {
+        let location = self.copy.op().location();
+        let count: i64 = self.shape[..self.first].iter().product();
+        if count > MOST_COPIES {
+            let message = format!("a tile of {count} runs of contiguous elements; supported: {MOST_COPIES}");
+            return Err(Diagnostic::unsupported(location, message).into());
+        }
+        let mut dims = self
+            .copy
+            .indices()
+            .into_iter()
+            .map(divisibility::of_scalar)
+            .collect::<Vec<_>>();
+        dims.resize(indices + self.shape.len(), 1);
+        // A run begins at the first point of its axes.
+        dims[indices + self.first..].fill(0);
+        let address = address_divisor(self.copy.buffer()?, map, &dims, self.element_bytes).unwrap_or(1);
+        let symbols = self
+            .copy
+            .limits()
+            .into_iter()
+            .map(divisibility::of_scalar)
+            .collect::<Vec<_>>();
+        let length = self.limits.iter().fold(self.run(), |length, limit| {
+            let Some(step) = limit.step else {
+                return length;
+            };
+            let form = QuotientForm::of(limit.value, dims.len(), symbols.len());
+            let room = form.map_or(1, |form| divisibility::of_form(&form, &dims, &symbols));
+            gcd(length, gcd(room, self.run() / step).saturating_mul(step))
+        });
+        for (what, divisor) in [("addresses", address), ("lengths", length * self.element_bytes)] {
+            if divisor % GRANULE != 0 {
+                let divisor = gcd(divisor, GRANULE);
+                let message = format!(
+                    "bulk copies of runs whose {what} are multiples of {divisor} bytes; supported: of {GRANULE}"
+                );
+                return Err(Diagnostic::unsupported(location, message).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Elements of a run.
+    fn run(&self) -> i64 {
+        self.shape[self.first..].iter().product()
+    }
+
+    /// Issues the copies to `memory`, in terms of these indices and limits, to arrive at the mbarrier `full[stage]`.
+    pub fn issue(
+        &self,
+        b: &Builder<'c, 'a>,
+        indices: &[Value<'c, 'a>],
+        limits: &[Value<'c, 'a>],
+        memory: Value<'c, 'a>,
+        full: Value<'c, 'a>,
+        stage: Value<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        let parts = self.parts(b, indices, limits)?;
+        let bytes = self.bytes(b, &parts);
+        b.insert(MBarrierExpectOp::build(b.location(), full, stage, bytes)?);
+        self.load(b, &parts, indices, memory, full, stage)
+    }
+
+    /// The runs, with how many elements of each there are.
+    pub fn parts(
+        &self,
+        b: &Builder<'c, 'a>,
+        indices: &[Value<'c, 'a>],
+        limits: &[Value<'c, 'a>],
+    ) -> Result<Vec<Part<'c, 'a>>, PassError<'c>> {
+        let outer = &self.shape[..self.first];
+        let mut parts = Vec::new();
+        for number in 0..outer.iter().product::<i64>() {
+            let mut rest = number;
+            let mut place = vec![0; outer.len()];
+            for (axis, extent) in outer.iter().enumerate().rev() {
+                place[axis] = rest % extent;
+                rest /= extent;
+            }
+            let count = self.count(b, &place, indices, limits)?;
+            parts.push(Part { place, count });
+        }
+        Ok(parts)
+    }
+
+    /// The bytes of all runs together.
+    pub fn bytes(&self, b: &Builder<'c, 'a>, parts: &[Part<'c, 'a>]) -> Value<'c, 'a> {
+        let index = Type::index(b.context());
+        let whole = parts.iter().filter(|part| part.count.is_none()).count() as i64;
+        let whole = whole * self.run() * self.element_bytes;
+        let counts = parts.iter().filter_map(|part| part.count);
+        let Some(count) = counts.reduce(|sum, count| b.value("arith.addi", &[sum, count], index)) else {
+            return b.index(whole);
+        };
+        let bytes = b.value("arith.muli", &[count, b.index(self.element_bytes)], index);
+        match whole {
+            0 => bytes,
+            whole => b.value("arith.addi", &[bytes, b.index(whole)], index),
+        }
+    }
+
+    /// One bulk copy for each run.
+    pub fn load(
+        &self,
+        b: &Builder<'c, 'a>,
+        parts: &[Part<'c, 'a>],
+        indices: &[Value<'c, 'a>],
+        memory: Value<'c, 'a>,
+        full: Value<'c, 'a>,
+        stage: Value<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        let map = self.copy.access()?;
+        for part in parts {
+            let results = (0..map.result_count())
+                .map(|result| Ok(self.at(b, map.result(result)?, &part.place, indices.len(), 0)))
+                .collect::<Result<Vec<_>, melior::Error>>()?;
+            let access = AffineMap::new(b.context(), indices.len(), 0, &results);
+            let mut slot = memory;
+            for (axis, position) in part.place.iter().enumerate() {
+                slot = index_memory(b, slot, self.element, &self.shape[axis + 1..], b.index(*position))?;
+            }
+            let buffer = self.copy.buffer()?;
+            let load = BulkLoadOp::build(
+                b.location(),
+                buffer,
+                indices,
+                slot,
+                full,
+                stage,
+                part.count,
+                access,
+                None,
+            )?;
+            b.insert(load);
+        }
+        Ok(())
+    }
+
+    /// How many elements of a run the guards let through; `None` for all.
+    fn count(
+        &self,
+        b: &Builder<'c, 'a>,
+        place: &[i64],
+        indices: &[Value<'c, 'a>],
+        limits: &[Value<'c, 'a>],
+    ) -> Result<Option<Value<'c, 'a>>, PassError<'c>> {
+        let index = Type::index(b.context());
+        let operands = [indices, limits].concat();
+        let mut count: Option<Value<'c, 'a>> = None;
+        for limit in &self.limits {
+            let step = limit.step.unwrap_or(self.run());
+            let value = self.at(b, limit.value, place, indices.len(), limits.len()) * negative(b.location());
+            let map = AffineMap::new(b.context(), indices.len(), limits.len(), &[value]);
+            let room = b.value_with(
+                "affine.apply",
+                &operands,
+                index,
+                &[("map", affine_map_attribute(map))],
+            );
+            let room = b.value("arith.maxsi", &[room, b.index(0)], index);
+            let steps = b.value("arith.minsi", &[room, b.index(self.run() / step)], index);
+            let elements = b.value("arith.muli", &[steps, b.index(step)], index);
+            count = Some(match count {
+                None => elements,
+                Some(other) => b.value("arith.minsi", &[other, elements], index),
+            });
+        }
+        Ok(count)
+    }
+
+    /// An expression over the indices, the tile's axes and the limits, at the first element of the run at `place`.
+    fn at(
+        &self,
+        b: &Builder<'c, 'a>,
+        expression: AffineExpr<'c>,
+        place: &[i64],
+        indices: usize,
+        limits: usize,
+    ) -> AffineExpr<'c> {
+        let context = b.context();
+        let mut dims = (0..indices)
+            .map(|index| AffineExpr::dim(context, index))
+            .collect::<Vec<_>>();
+        let axes = (0..self.shape.len()).map(|axis| place.get(axis).copied().unwrap_or(0));
+        dims.extend(axes.map(|coordinate| AffineExpr::constant(context, coordinate)));
+        expression.compose(AffineMap::new(context, indices, limits, &dims))
+    }
+}
+
+/// A run of a tile.
+pub(super) struct Part<'c, 'a> {
+    /// Its place along the axes outside of runs.
+    place: Vec<i64>,
+    /// How many of its elements are copied, of type index; `None` for all.
+    count: Option<Value<'c, 'a>>,
+}
+
+/// `memory[index]`, of plain layout and the shape given.
+pub(super) fn index_memory<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    memory: Value<'c, 'a>,
+    element: Type<'c>,
+    shape: &[i64],
+    index: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, PassError<'c>> {
+    let stage = plain(b, element, shape);
+    let stage = b.insert(MemDescIndexOp::build(b.location(), memory, index, stage)?);
+    Ok(stage.result(0)?.into())
+}
+
+/// Memory with its axes in order, the last one fastest.
+pub(super) fn plain<'c>(b: &Builder<'c, '_>, element: Type<'c>, shape: &[i64]) -> Type<'c> {
+    let order = (0..shape.len() as i64).rev().collect::<Vec<_>>();
+    let layout = PlainAttr::get(b.context(), &order, 0).into();
+    MemDescType::get(b.context(), shape, element, layout).into()
+}
+
+/// The distance of neighbours along each axis of a memory whose last axis is the fastest.
+fn offsets(shape: &[i64]) -> Vec<i64> {
+    let mut offsets = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        offsets[axis - 1] = offsets[axis] * shape[axis];
+    }
+    offsets
+}
+
+/// The distance in a buffer, in elements, of neighbours along each axis of a tile; `None` for one that only the run knows, and
+/// for all where the address is no sum.
+fn strides(
+    buffer: Value<'_, '_>,
+    map: AffineMap<'_>,
+    indices: usize,
+    rank: usize,
+) -> Option<Vec<Option<i64>>> {
+    let (strides, _) = types::strides_and_offset(buffer.r#type())?;
+    let mut known = vec![Some(0_i64); rank];
+    for (axis, stride) in strides.into_iter().enumerate() {
+        let form = QuotientForm::of(map.result(axis).ok()?, map.dim_count(), 0)?;
+        let has_jumps = |axis: usize| {
+            let mut quotients = form.quotients.iter();
+            quotients.any(|(_, quotient)| quotient.numerator.dims[indices + axis] != 0)
+        };
+        for (along, known) in known.iter_mut().enumerate() {
+            *known = match (*known, form.dims[indices + along], stride) {
+                _ if has_jumps(along) => None,
+                (known, 0, _) => known,
+                (Some(known), factor, Some(stride)) => known.checked_add(factor.checked_mul(stride)?),
+                _ => None,
+            };
+        }
+    }
+    Some(known)
+}
+
+fn negative<'c>(location: melior::ir::Location<'c>) -> AffineExpr<'c> {
+    AffineExpr::constant(crate::mlir::context::of(location), -1)
+}

@@ -1,0 +1,311 @@
+//! `gl-specialize-warps`: warps of their own issue copies, and the others never wait to issue one.
+//!
+//! Matches kernels with `gl.producer_warps`. The program is split by role: *producers* issue bulk copies and expect their bytes,
+//! and wait for what consumers arrive at; everything else is the consumers'. Both partitions begin as the whole program. From
+//! that of the consumers, what producers do is erased; from that of the producers everything but that, and the control flow and
+//! scalar arithmetic around it.
+//!
+//! Why it is right: what is erased from one partition is done by the other, and the two meet at mbarriers alone, by which the
+//! program was ordered before: a copy is issued when its stage is empty, and used when it is full. Scalars are computed twice,
+//! which has no effect. The mbarriers are allocated and initialised before the partitions begin.
+//!
+//! Consumers come first, so that their warps, lanes and threads have the numbers that they had.
+
+use melior::ir::{
+    Block, BlockLike, BlockRef, Operation, OperationRef, Region, RegionLike, Value, ValueLike,
+    attribute::IntegerAttribute, operation::OperationLike, r#type::IntegerType,
+};
+use mlir_sys::{mlirBlockAppendOwnedOperation, mlirOperationRemoveFromParent, mlirRegionTakeBody};
+use norma_dialects::{
+    attributes::kernel,
+    gl::{
+        BulkLoadOp, FenceMBarrierInitOp, LocalAllocOp, MBarrierAllocOp, MBarrierArriveOp, MBarrierExpectOp,
+        MBarrierInitOp, MBarrierWaitOp, MemDescIndexOp, WarpSpecializeOp,
+    },
+};
+
+use crate::{
+    gl::shared_memory,
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError, PassResult},
+        types,
+        values::{users, uses},
+        walk,
+    },
+    table::{GlSpecializeWarps, GlSpecializeWarpsStatistic},
+};
+
+pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlSpecializeWarps>) -> PassResult<'c> {
+    for function in walk::named(op, "gpu.func") {
+        let Some(producers) = integer(function, kernel::PRODUCER_WARPS).filter(|warps| *warps > 0) else {
+            continue;
+        };
+        let copies = walk::named(function, BulkLoadOp::NAME);
+        if copies.is_empty() {
+            cx.remark(function.location(), "no bulk copies for producer warps to issue");
+        } else {
+            specialize(function, producers)?;
+            cx.count(GlSpecializeWarpsStatistic::NumSpecialized, 1);
+        }
+        Builder::before(function).remove_attribute(function, kernel::PRODUCER_WARPS);
+    }
+    Ok(())
+}
+
+fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Result<(), PassError<'c>> {
+    let location = function.location();
+    let consumers = integer(function, kernel::NUM_WARPS)
+        .ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.num_warps"))?;
+    let entry = walk::entry_block(function)?;
+    let program = walk::in_block(entry)
+        .into_iter()
+        .filter(|op| !is_set_up(*op) && !walk::has_name(*op, "gpu.return"))
+        .collect::<Vec<_>>();
+    let end = entry
+        .terminator()
+        .ok_or_else(|| Diagnostic::internal(location, "expected a kernel that returns"))?;
+
+    // One partition with the whole program first: cloning it maps what is defined within.
+    let b = Builder::before(end);
+    let whole = b.insert(WarpSpecializeOp::build(
+        location,
+        &[consumers],
+        None,
+        vec![block_region()],
+    )?);
+    let body = walk::entry_block(whole)?;
+    for op in program {
+        move_to_end(op, body);
+    }
+    let copy = b.insert(Operation::clone(&whole));
+    let arrays = Arrays::of(function)?;
+    arrays.keep(walk::entry_block(whole)?, Role::Consumer)?;
+    arrays.keep(walk::entry_block(copy)?, Role::Producer)?;
+
+    let partitions = [whole, copy]
+        .into_iter()
+        .map(|op| {
+            let region = Region::new();
+            // SAFETY: both regions are alive; the body moves from one to the other.
+            unsafe { mlirRegionTakeBody(region.to_raw(), op.region(0)?.to_raw()) };
+            Ok(region)
+        })
+        .collect::<Result<Vec<_>, melior::Error>>()?;
+    b.erase(whole);
+    b.erase(copy);
+    b.insert(WarpSpecializeOp::build(
+        location,
+        &[consumers, producers],
+        None,
+        partitions,
+    )?);
+    let all = IntegerAttribute::new(IntegerType::new(b.context(), 64).into(), consumers + producers);
+    b.set_attribute(function, kernel::NUM_WARPS, all.into());
+    Ok(())
+}
+
+/// What is done once before the partitions begin.
+fn is_set_up(op: OperationRef<'_, '_>) -> bool {
+    LocalAllocOp::from_op(op).is_some()
+        || MBarrierAllocOp::from_op(op).is_some()
+        || MBarrierInitOp::from_op(op).is_some()
+        || FenceMBarrierInitOp::from_op(op).is_some()
+}
+
+/// What the warps of a partition do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Producer,
+    Consumer,
+}
+
+/// The mbarriers that consumers arrive at, by the addresses of their allocations.
+struct Arrays {
+    left_by_consumers: Vec<usize>,
+}
+
+impl Arrays {
+    fn of<'c>(function: OperationRef<'c, '_>) -> Result<Self, PassError<'c>> {
+        let mut left_by_consumers = Vec::new();
+        for arrive in walk::named(function, MBarrierArriveOp::NAME)
+            .into_iter()
+            .filter_map(MBarrierArriveOp::from_op)
+        {
+            let array = shared_memory::known_origin(arrive.barriers()?, arrive.op())?;
+            left_by_consumers.push(array.to_raw().ptr as usize);
+        }
+        Ok(Self { left_by_consumers })
+    }
+
+    /// Who does an op that has an effect.
+    fn role(&self, op: OperationRef<'_, '_>) -> Role {
+        let is_producers = match MBarrierWaitOp::from_op(op) {
+            Some(wait) => {
+                let array = wait.barriers().ok().and_then(shared_memory::origin);
+                array.is_some_and(|array| self.left_by_consumers.contains(&(array.to_raw().ptr as usize)))
+            }
+            None => BulkLoadOp::from_op(op).is_some() || MBarrierExpectOp::from_op(op).is_some(),
+        };
+        if is_producers {
+            Role::Producer
+        } else {
+            Role::Consumer
+        }
+    }
+
+    /// Erases from a partition, and from what is nested in it, what another one does, and scalars and control flow that nothing
+    /// is left to use.
+    fn keep<'c: 'a, 'a>(&self, block: BlockRef<'c, 'a>, role: Role) -> Result<(), PassError<'c>> {
+        for op in walk::in_block(block).into_iter().rev() {
+            if is_yield(op) {
+                continue;
+            }
+            let op = match is_loop(op) && role == Role::Producer {
+                true => without_tiles(op)?,
+                false => op,
+            };
+            for region in op.regions().filter(|_| is_control_flow(op)) {
+                if let Some(nested) = region.first_block() {
+                    self.keep(nested, role)?;
+                }
+            }
+            let is_others = !is_control_flow(op) && self.role(op) != role;
+            if !is_others && !has_no_effect(op) {
+                continue;
+            }
+            if op.results().all(|result| uses(result.into()) == 0) {
+                Builder::before(op).erase(op);
+            } else if !has_no_effect(op) {
+                let name = norma_dialects::op_name(op);
+                let message = format!(
+                    "expected scalars alone to say what producer warps copy, got the result of {name}"
+                );
+                return Err(Diagnostic::unsupported(op.location(), message).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_loop(op: OperationRef<'_, '_>) -> bool {
+    walk::has_name(op, "scf.for")
+}
+
+fn is_yield(op: OperationRef<'_, '_>) -> bool {
+    walk::has_name(op, "scf.yield")
+}
+
+fn is_control_flow(op: OperationRef<'_, '_>) -> bool {
+    norma_dialects::op_name(op).starts_with("scf.")
+}
+
+/// Whether an op computes scalars from scalars.
+fn is_scalar(op: OperationRef<'_, '_>) -> bool {
+    const NAMES: [&str; 3] = ["gpu.block_id", "memref.dim", MemDescIndexOp::NAME];
+    let name = norma_dialects::op_name(op);
+    let is_known = name.starts_with("arith.") || name.starts_with("affine.") || NAMES.contains(&name);
+    is_known && op.results().all(|result| !types::is_tensor(result.r#type()))
+}
+
+/// Whether an op is there for its results alone: scalars, and control flow around nothing else.
+fn has_no_effect(op: OperationRef<'_, '_>) -> bool {
+    walk::pre_order(op)
+        .into_iter()
+        .all(|nested| is_scalar(nested) || is_control_flow(nested))
+}
+
+/// A loop that no longer carries tiles, whose results have no uses.
+fn without_tiles<'c: 'a, 'a>(of: OperationRef<'c, 'a>) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
+    let is_kept =
+        |index: usize| -> Result<bool, melior::Error> { Ok(!types::is_tensor(of.result(index)?.r#type())) };
+    let kept = (0..of.result_count())
+        .filter_map(|index| match is_kept(index) {
+            Ok(true) => Some(Ok(index)),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    if kept.len() == of.result_count() {
+        return Ok(of);
+    }
+    let b = Builder::before(of);
+    let old = walk::entry_block(of)?;
+    let mut operands = (0..3)
+        .map(|index| of.operand(index))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut arguments = vec![(old.argument(0)?.r#type(), of.location())];
+    let mut results = Vec::new();
+    for index in &kept {
+        operands.push(of.operand(3 + index)?);
+        arguments.push((old.argument(1 + index)?.r#type(), of.location()));
+        results.push(of.result(*index)?.r#type());
+    }
+    let region = Region::new();
+    region.append_block(Block::new(&arguments));
+    let new = b.op_with("scf.for", &operands, &results, &[], vec![region]);
+    let body = walk::entry_block(new)?;
+    b.replace_all_uses(old.argument(0)?.into(), body.argument(0)?.into());
+    for (position, index) in kept.iter().enumerate() {
+        b.replace_all_uses(
+            old.argument(1 + index)?.into(),
+            body.argument(1 + position)?.into(),
+        );
+        b.replace_all_uses(of.result(*index)?.into(), new.result(position)?.into());
+    }
+    let ops = walk::in_block(old);
+    if let Some(end) = ops.last() {
+        let yielded = kept
+            .iter()
+            .map(|index| end.operand(*index))
+            .collect::<Result<Vec<_>, _>>()?;
+        b.set_operands(*end, &yielded);
+    }
+    // What used the tiles that the loop carried goes before they do; all of it is the consumers'.
+    let carried = (0..of.result_count())
+        .filter(|index| !kept.contains(index))
+        .map(|index| old.argument(1 + index).map(Value::from))
+        .collect::<Result<Vec<_>, _>>()?;
+    erase_users(&carried)?;
+    for op in walk::in_block(old) {
+        move_to_end(op, body);
+    }
+    b.erase(of);
+    Ok(new)
+}
+
+/// Erases what uses `values`, and what uses that.
+fn erase_users<'c: 'a, 'a>(values: &[Value<'c, 'a>]) -> Result<(), PassError<'c>> {
+    for value in values {
+        while let Some(user) = users(*value).first().copied() {
+            if is_control_flow(user) {
+                let message = "tiles that branches or nested loops carry in a kernel with producer warps; supported: those of one loop";
+                return Err(Diagnostic::unsupported(user.location(), message).into());
+            }
+            let results = user.results().map(Value::from).collect::<Vec<_>>();
+            erase_users(&results)?;
+            Builder::before(user).erase(user);
+        }
+    }
+    Ok(())
+}
+
+/// Moves an op to the end of a block.
+fn move_to_end<'c>(op: OperationRef<'c, '_>, block: BlockRef<'c, '_>) {
+    // SAFETY: both are alive; the block owns the op from here on.
+    unsafe {
+        mlirOperationRemoveFromParent(op.to_raw());
+        mlirBlockAppendOwnedOperation(block.to_raw(), op.to_raw());
+    }
+}
+
+fn block_region<'c>() -> Region<'c> {
+    let region = Region::new();
+    region.append_block(Block::new(&[]));
+    region
+}
+
+fn integer(op: OperationRef<'_, '_>, name: &str) -> Option<i64> {
+    op.attribute(name).and_then(norma_dialects::integer).ok()
+}

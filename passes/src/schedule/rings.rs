@@ -1,0 +1,105 @@
+//! Walks whose tiles come through rings in shared memory: variants of walks that a loop makes step by step.
+//!
+//! Where each step of a walk reduces what it holds, loads of the next step wait for this one, and with them the memory. In a
+//! ring a warp of its own issues copies several steps ahead; consumers read each tile from shared memory as often as its
+//! phases need it, so that registers hold what accumulates over the walk and little else.
+
+use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
+use norma_targets::{ACCESS_BYTES, Feature, Target, WARP_SIZE};
+
+use super::{
+    facts::{Access, Facts, Use},
+    mapping::Mapping,
+};
+
+/// Bytes in flight that an SM's rings should hold: RMSNorm's gradient at 16384 x 4096 reached 3997 GB/s with 96 KB, 3955 with
+/// 128 KB and 3800 with 64 KB (H200).
+const BYTES_IN_FLIGHT: u64 = 96 * 1024;
+
+/// Elements of the tile that a thread holds at most: with 64, what accumulates over the walk in f32 spilled (ptxas 13.0).
+const ELEMENTS_PER_THREAD: i64 = 32;
+/// Warps that share the work of a step at least, and that a row which crosses warps has: with four for a row, RMSNorm's
+/// gradient at 4096 columns reached 3006 GB/s, with eight 4126.
+const CONSUMER_WARPS: i64 = 8;
+
+/// The variant of a walk that brings what is needed again behind a reduction through rings; `None` where nothing is, or where it
+/// cannot be copied in bulk.
+pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping> {
+    let is_walk = |dim: usize| {
+        facts.dims[dim].usage == Use::Both
+            && mapping.spread[dim]
+                .iter()
+                .any(|factor| factor.level == Level::Loop)
+    };
+    let walk = (0..facts.dims.len()).find(|dim| is_walk(*dim) && mapping.looped_dims() == 1)?;
+    let warps_of_row = (0..facts.dims.len())
+        .filter(|dim| *dim != walk)
+        .flat_map(|dim| &mapping.spread[dim])
+        .filter(|factor| factor.level == Level::Warp)
+        .filter_map(|factor| factor.size)
+        .product::<i64>();
+    let holds_rows = mapping.spread[walk]
+        .iter()
+        .any(|factor| factor.level == Level::Register);
+    if !target.has(Feature::BulkCopy)
+        || mapping.aligned_dim.is_some()
+        || mapping.ctas_per_cluster() > 1
+        || holds_rows
+        || mapping.registers() > ELEMENTS_PER_THREAD
+        || mapping.extent(Level::Warp) < CONSUMER_WARPS
+        || (2..CONSUMER_WARPS).contains(&warps_of_row)
+    {
+        return None;
+    }
+    let is_brought = |access: &&Access| {
+        let in_rows = access.contiguous().is_some_and(|dim| {
+            access.vector * access.bytes == ACCESS_BYTES as u64 && facts.dims[dim].is_known
+        });
+        !access.is_write && access.is_reused && access.uses[walk] && in_rows
+    };
+    let brought = facts.accesses.iter().filter(is_brought).collect::<Vec<_>>();
+    if brought.is_empty() {
+        return None;
+    }
+    let threads = mapping.threads() + WARP_SIZE;
+    if threads > i64::from(target.threads_per_cta) {
+        return None;
+    }
+    let mut ringed = mapping.clone();
+    ringed.keep = vec![CachePlace::None; facts.buffers];
+    for access in &brought {
+        ringed.keep[access.buffer] = CachePlace::Shared;
+    }
+    let stage = stage_bytes(facts, &ringed);
+    let sms = u64::from(target.part.sms);
+    let ctas = (mapping.extent(Level::Split).unsigned_abs()).div_ceil(sms).max(1);
+    let stages = (BYTES_IN_FLIGHT / (stage * ctas).max(1)).max(2);
+    // Every CTA takes 1 KB besides (CUDA C++ Programming Guide, shared memory).
+    let taken = (stages * stage + 1024) * ctas;
+    if taken > u64::from(target.shared_per_sm) || stages * stage > u64::from(target.shared_per_cta) {
+        return None;
+    }
+    ringed.bring = CopyMechanism::Bulk;
+    ringed.stages = i64::try_from(stages).ok()?;
+    ringed.producer_warps = 1;
+    ringed.early_reads = false;
+    Some(ringed)
+}
+
+/// Bytes of one stage of a mapping's rings.
+pub fn stage_bytes(facts: &Facts, mapping: &Mapping) -> u64 {
+    let mut bytes = vec![0; facts.buffers];
+    for access in facts.accesses.iter().filter(|access| !access.is_write) {
+        if mapping.place(access.buffer) != CachePlace::Shared {
+            continue;
+        }
+        let points = (0..facts.dims.len())
+            .filter(|dim| access.uses[*dim])
+            .flat_map(|dim| &mapping.spread[dim])
+            .filter(|factor| factor.is_in_tile())
+            .filter_map(|factor| factor.size)
+            .product::<i64>();
+        bytes[access.buffer] = points.unsigned_abs() * access.bytes;
+    }
+    bytes.into_iter().sum()
+}

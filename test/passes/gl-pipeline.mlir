@@ -1,0 +1,82 @@
+// RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-pipeline | FileCheck %s
+//
+// Copies to shared memory become asynchronous, in loops several steps ahead.
+
+// Loops that go on from each other share a ring, whose copies have the guards of the last one: of two rows those that there
+// are, which is a prefix of the tile.
+// CHECK-LABEL: gpu.func @peeled
+// CHECK-DAG: %[[RING:.*]] = gl.local_alloc : <3x2x64xbf16, #gl.plain<order = [2, 1, 0]>>
+// CHECK-DAG: gl.mbarrier_init %[[FULL:.*]], 1 : <3>
+// CHECK-DAG: gl.mbarrier_init %[[EMPTY:.*]], 4 : <3>
+// CHECK: gl.fence_mbarrier_init
+// The prologue fills the stages.
+// CHECK: scf.for %[[J:.*]] = %[[ZERO:.*]] to %{{.*}} step
+// CHECK: affine.apply affine_map<(d0)[s0] -> (d0 * -2 + s0)>(%[[J]])[%[[ROWS:.*]]]
+// CHECK: gl.mbarrier_expect %[[FULL]]
+// CHECK: gl.bulk_load %{{.*}} at affine_map<(d0) -> (d0 * 2, 0)>(%[[J]]), %{{.*}}, %[[FULL]][%{{.*}}] count
+// CHECK: scf.for %[[I:.*]] = %[[ZERO]] to %[[MAIN:.*]] step
+// CHECK: gl.mbarrier_wait %[[FULL]][%[[STAGE:.*]]], %[[PARITY:.*]] : <3>
+// CHECK: %[[SLOT:.*]] = gl.memdesc_index %[[RING]][%[[STAGE]]]
+// CHECK: gl.local_load %[[SLOT]] :
+// CHECK: gl.local_load %[[SLOT]] phase 1
+// CHECK: gl.mbarrier_arrive %[[EMPTY]][%[[STAGE]]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %{{.*}} : index
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %[[ALL:.*]] : index
+// CHECK: scf.if %[[MORE]]
+// CHECK: gl.mbarrier_wait %[[EMPTY]][%[[STAGE]]], %[[PARITY]]
+// CHECK: gl.bulk_load {{.*}}(%[[NEXT]])
+// CHECK: scf.for %{{.*}} = %[[MAIN]] to %[[ALL]] step
+// CHECK: gl.mbarrier_wait %[[FULL]]
+// CHECK: gl.local_load %{{.*}} where
+// CHECK: gl.mbarrier_arrive %[[EMPTY]]
+// CHECK-NOT: gl.copy_to_shared
+#rows = #gl.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [[1, 0], [0, 0]], block = []>
+!tile = !gl.memdesc<2x64xbf16, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @peeled(%x: memref<?x64xbf16>, %main: index, %all: index) kernel attributes {gl.num_warps = 4 : i64, gl.stages = 3 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %rows = memref.dim %x, %c0 : memref<?x64xbf16>
+    scf.for %i = %c0 to %main step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, r, n) -> (i * 2 + r, n)>(%i), %m by bulk : memref<?x64xbf16>, !tile
+      %t = gl.local_load %m : !tile -> tensor<2x64xbf16, #rows>
+      "test.use"(%t) : (tensor<2x64xbf16, #rows>) -> ()
+      %u = gl.local_load %m phase 1 : !tile -> tensor<2x64xbf16, #rows>
+      "test.use"(%u) : (tensor<2x64xbf16, #rows>) -> ()
+    }
+    scf.for %i = %main to %all step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, r, n) -> (i * 2 + r, n)>(%i) where affine_map<(i, r, n)[s0] -> (i * 2 + r, s0)>[%rows], %m by bulk
+          : memref<?x64xbf16>, !tile
+      %t = gl.local_load %m where affine_map<(i, r, n)[s0] -> (i * 2 + r, s0)>(%i)[%rows] : !tile -> tensor<2x64xbf16, #rows>
+      "test.use"(%t) : (tensor<2x64xbf16, #rows>) -> ()
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Rows with gaps between them are copied one by one, and a row that the tile is longer than as far as it goes.
+// CHECK-LABEL: gpu.func @runs
+// CHECK: %[[BYTES:.*]] = arith.muli
+// CHECK: gl.mbarrier_expect %{{.*}}[%{{.*}}], %[[BYTES]]
+// CHECK: gl.bulk_load %{{.*}} at affine_map<() -> (0, 0)>(), %{{.*}} count %{{.*}} : memref<2x40xbf16>
+// CHECK: gl.bulk_load %{{.*}} at affine_map<() -> (1, 0)>(), %{{.*}} count %{{.*}} : memref<2x40xbf16>
+// CHECK-NOT: gl.bulk_load
+// CHECK: gl.mbarrier_wait
+// CHECK: gl.local_load
+#rows = #gl.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [[1, 0], [0, 0]], block = []>
+!tile = !gl.memdesc<2x64xbf16, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @runs(%x: memref<2x40xbf16>) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %m = gl.local_alloc : !tile
+    gl.copy_to_shared %x at affine_map<(r, n) -> (r, n)>() where affine_map<(r, n) -> (n, 40)>[], %m by bulk : memref<2x40xbf16>, !tile
+    %t = gl.local_load %m where affine_map<(r, n) -> (n, 40)>()[] : !tile -> tensor<2x64xbf16, #rows>
+    "test.use"(%t) : (tensor<2x64xbf16, #rows>) -> ()
+    gpu.return
+  }
+}

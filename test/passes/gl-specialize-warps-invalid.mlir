@@ -1,0 +1,18 @@
+// What gl-specialize-warps rejects.
+// RUN: norma-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics --gl-specialize-warps
+
+// Where a copy goes must not hang on what consumers compute.
+#one = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[0], [0]], block = []>
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @place_from_memory(%x: memref<?x64xbf16>, %at: memref<1xindex>) kernel attributes {gl.num_warps = 4 : i64, gl.producer_warps = 1 : i64} {
+    %c0 = arith.constant 0 : index
+    %m = gl.local_alloc : !tile
+    %full = gl.mbarrier_alloc : !gl.mbarrier<1>
+    %t = gl.load %at at affine_map<(n) -> (n)>() : memref<1xindex> -> tensor<1xindex, #one>
+    // expected-error @+1 {{unsupported: expected scalars alone to say what producer warps copy, got the result of tensor.extract}}
+    %i = tensor.extract %t[%c0] : tensor<1xindex, #one>
+    gl.bulk_load %x at affine_map<(i) -> (i, 0)>(%i), %m, %full[%c0] : memref<?x64xbf16>, !tile, !gl.mbarrier<1>
+    gpu.return
+  }
+}

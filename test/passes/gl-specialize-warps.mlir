@@ -1,0 +1,74 @@
+// RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-specialize-warps | FileCheck %s
+//
+// Copies get warps of their own, which meet the others at mbarriers alone.
+
+// The consumers keep what they carry, and never wait for a stage to be empty; the producers carry no tiles.
+// CHECK-LABEL: gpu.func @ring
+// CHECK-SAME: gl.num_warps = 5
+// CHECK-NOT: gl.producer_warps
+// CHECK: gl.mbarrier_init %[[FULL:.*]], 1
+// CHECK: gl.mbarrier_init %[[EMPTY:.*]], 4
+// CHECK: gl.warp_specialize warps [4, 1] {
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: gl.mbarrier_wait %[[FULL]]
+// CHECK: gl.local_load
+// CHECK: gl.mbarrier_arrive %[[EMPTY]]
+// CHECK-NOT: scf.if
+// CHECK: scf.yield
+// CHECK: gl.store
+// CHECK: }, {
+// CHECK-NOT: gl.load
+// CHECK: scf.for
+// CHECK-NOT: iter_args
+// CHECK-NOT: gl.local_load
+// CHECK: scf.if
+// CHECK: gl.mbarrier_wait %[[EMPTY]]
+// CHECK: gl.mbarrier_expect %[[FULL]]
+// CHECK: gl.bulk_load
+// CHECK-NOT: gl.store
+// CHECK: gpu.return
+#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[0], [0]], block = []>
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @ring(%x: memref<?x64xbf16>, %y: memref<64xbf16>, %n: index) kernel attributes {gl.num_warps = 4 : i64, gl.producer_warps = 1 : i64} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bytes = arith.constant 128 : index
+    %even = arith.constant false
+    %first = gl.load %y at affine_map<(n) -> (n)>() : memref<64xbf16> -> tensor<64xbf16, #row>
+    %m = gl.local_alloc : !tile
+    %full = gl.mbarrier_alloc : !gl.mbarrier<1>
+    %empty = gl.mbarrier_alloc : !gl.mbarrier<1>
+    gl.mbarrier_init %full, 1 : !gl.mbarrier<1>
+    gl.mbarrier_init %empty, 4 : !gl.mbarrier<1>
+    gl.fence_mbarrier_init
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %first) -> (tensor<64xbf16, #row>) {
+      gl.mbarrier_wait %full[%c0], %even : !gl.mbarrier<1>
+      %t = gl.local_load %m : !tile -> tensor<64xbf16, #row>
+      gl.mbarrier_arrive %empty[%c0] : !gl.mbarrier<1>
+      %next = arith.addi %i, %c1 : index
+      %more = arith.cmpi slt, %next, %n : index
+      scf.if %more {
+        gl.mbarrier_wait %empty[%c0], %even : !gl.mbarrier<1>
+        gl.mbarrier_expect %full[%c0], %bytes : !gl.mbarrier<1>
+        gl.bulk_load %x at affine_map<(i) -> (i, 0)>(%next), %m, %full[%c0] : memref<?x64xbf16>, !tile, !gl.mbarrier<1>
+      }
+      %added = arith.addf %s, %t : tensor<64xbf16, #row>
+      scf.yield %added : tensor<64xbf16, #row>
+    }
+    gl.store %sum, %y at affine_map<(n) -> (n)>() : tensor<64xbf16, #row>, memref<64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// Without copies there is nothing for producers to do.
+// CHECK-LABEL: gpu.func @no_copies
+// CHECK-SAME: gl.num_warps = 4
+// CHECK-NOT: gl.warp_specialize
+gpu.module @kernels {
+  gpu.func @no_copies() kernel attributes {gl.num_warps = 4 : i64, gl.producer_warps = 1 : i64} {
+    gpu.return
+  }
+}
