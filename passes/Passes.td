@@ -424,7 +424,8 @@ def NormTile : RustPass<"norm-tile"> {
     **Guarantees** that each kernel has roles. A dim has become one dim for each
     of its factors, outermost first, of the factor's role (`grid`, `loop`); a
     run of neighbouring `warp` and `lane` factors is one dim (`thread`), and so
-    is a run of `register` and `vector` factors (`register`); a factor of 1 is
+    is a run of `register` and `vector` factors (`register`) and one of `cluster`
+    factors (`cluster`); a factor of 1 is
     none. A factor without a size has what the others leave, rounded up. The old
     dim is the mixed-radix number that they spell, wherever an access, a
     reduction, a guard or a value used it. A guard stands where the extent is
@@ -432,8 +433,9 @@ def NormTile : RustPass<"norm-tile"> {
 
     **Leaves alone** kernels that have roles, and what is inside them. Refuses a
     schedule that does not hold all points of a dim, or keeps in registers what
-    a loop reads step by step; and what no pass applies yet: clusters, copies to
-    shared memory, stages, producer warps, dynamic hand-out, dependent launch.
+    a loop reads step by step; and what no pass applies yet: copies to
+    shared memory that are not in bulk or go to clusters, several producer warps,
+    dynamic hand-out.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
@@ -613,8 +615,9 @@ def NormHoistReads : RustPass<"norm-hoist-reads"> {
 def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
   let summary = "Convert scheduled kernels to one CTA's program on tiles";
   let description = [{
-    Grid dims become the CTA's place in the grid, thread and register dims the
-    axes of tiles, loop dims loops. A value that varies over all axes is a tile
+    Grid dims become the cluster's place in the grid, cluster, thread and register
+    dims the axes of tiles, loop dims loops. Scalars are thus the same for all CTAs
+    of a cluster. A value that varies over all axes is a tile
     in the layout that the schedule spells, one that varies over fewer a tile in
     a slice of it, one that varies over none a scalar. Where a guard keeps points
     out, loads give zero, stores do nothing and reductions see their identity.
@@ -803,10 +806,16 @@ def GlExpandReductions : RustPass<"gl-expand-reductions"> {
     Each warp reduces its part, stores one partial per result to shared memory, and every thread reads all partials of
     its results and combines them in registers.
 
-    **Requires** layouts that split the reduced axis into registers, lanes, warps and CTAs; an axis spread over the CTAs
-    of a cluster is not supported.
+    Along an axis that CTAs of a cluster are spread over, each CTA stores its partial results into the shared memory of all of
+    them by `st.async`, waits at an mbarrier of its own, and combines what has come. Reductions that do not hang on each other
+    share such a round. In a loop two buffers and the phases of two mbarriers are used by turns. The mbarriers are initialised where
+    the function begins, and the cluster's barrier, which makes that known, is waited for before the first round.
 
-    **Guarantees** that every `gl.reduce` stays within a warp. Barriers are left to `gl-insert-barriers`.
+    **Requires** layouts that split the reduced axis into registers, lanes and warps, or that spread it over CTAs alone; and
+    reductions across CTAs in the body of a `gpu.func` or in loops whose bounds do not change from turn to turn.
+
+    **Guarantees** that every `gl.reduce` stays within a warp, and that a CTA waits for all that others store to it. Barriers of the
+    CTA are left to `gl-insert-barriers`.
 
     **Leaves alone** reductions that stay within a warp.
 
@@ -821,9 +830,10 @@ def GlExpandReductions : RustPass<"gl-expand-reductions"> {
     ```
   }];
   let statistics = [
-    Statistic<"numExpanded", "num-expanded", "Reductions expanded">,
+    Statistic<"numExpanded", "num-expanded", "Reductions between warps expanded">,
+    Statistic<"numRounds", "num-rounds", "Rounds of exchanges between CTAs">,
   ];
-  let dependentDialects = ["gl"];
+  let dependentDialects = ["gl", "arith"];
 }
 
 def GlExpandConversions : RustPass<"gl-expand-conversions"> {
@@ -898,11 +908,13 @@ def GlInsertBarriers : RustPass<"gl-insert-barriers"> {
 
     **Requires** offsets (`gl-allocate-shared`) and structured control flow.
 
-    **Guarantees** a barrier of all threads, or in a partition of `gl.warp_specialize` a named one of the partition's, on every path between two conflicting accesses, between the wait for an
-    asynchronous copy and conflicting accesses after it, and between the initialisation of mbarriers and their use.
+    **Guarantees** a barrier of all threads, or in a partition of `gl.warp_specialize` a named one of the partition's, on every
+    path between two conflicting accesses, between the wait for an asynchronous copy and conflicting accesses after it, between
+    the initialisation of mbarriers and their use, and between accesses to memory and giving it back to the cluster. The cluster's
+    barrier counts as one of the CTA; a relaxed one for the initialisation of mbarriers alone.
 
-    **Leaves alone** the proxy fences that asynchronous copies need, accesses of other CTAs, and barriers that are
-    there already, needed or not. A CTA of one warp gets the same barriers as any other.
+    **Leaves alone** the proxy fences that asynchronous copies need, what other CTAs store, which is waited for at mbarriers, and
+    barriers that are there already, needed or not. A CTA of one warp gets the same barriers as any other.
 
     ```mlir
     gl.local_store %p, %m : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
@@ -1076,8 +1088,9 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     and `scf` ops but for the types that they carry, which upstream's
     conversions lower; host functions.
 
-    Not lowered yet, each with a diagnostic that says so: asynchronous copies,
-    mbarriers, clusters, warp specialisation, branches between blocks.
+    Not lowered yet, each with a diagnostic that says so: asynchronous copies
+    other than bulk loads, registers handed from warps to warps, branches between
+    blocks.
 
     ```mlir
     %t = gl.load %x at affine_map<(b, n) -> (b, n)>(%b) vector 8

@@ -326,6 +326,7 @@ def Gl_FenceAsyncOp : Gl_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]>
 
 def Gl_FenceMBarrierInitOp : Gl_Op<"fence_mbarrier_init", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Makes initialised mbarriers visible to the copy engine and the cluster";
+  let description = "The thread that initialised them runs it.";
   let assemblyFormat = "attr-dict";
 }
 
@@ -366,7 +367,7 @@ def Gl_MBarrierArriveOp : Gl_Op<"mbarrier_arrive", [MemoryEffects<[MemRead, MemW
 def Gl_MBarrierExpectOp : Gl_Op<"mbarrier_expect", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Arrives at an mbarrier and expects bytes from asynchronous copies";
   let description = [{
-    `bytes` is a multiple of 16; it is a value, as the last copy of a row may be shorter than the others.
+    One thread of the partition does. `bytes` is a value, as the last copy of a row may be shorter than the others.
 
     Example: `gl.mbarrier_expect %full[%stage], %bytes : !gl.mbarrier<3>`
   }];
@@ -566,34 +567,53 @@ def Gl_ClusterRankOp : Gl_Op<"cluster_rank", [Pure]> {
 
 def Gl_ClusterArriveOp : Gl_Op<"cluster_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Arrives at the cluster's barrier";
-  let description = "`relaxed` orders no memory; initialised mbarriers are made visible by `gl.fence_mbarrier_init`.";
+  let description = [{
+    All threads of the cluster do. `relaxed` orders no memory; initialised mbarriers are made visible by
+    `gl.fence_mbarrier_init`.
+  }];
   let arguments = (ins UnitAttr:$relaxed);
   let assemblyFormat = "(`relaxed` $relaxed^)? attr-dict";
 }
 
 def Gl_ClusterWaitOp : Gl_Op<"cluster_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits for every thread of the cluster to arrive";
+  let description = [{
+    It acquires what others released, and with that invalidates the SM's L1 cache: what is read to stay there is read after it.
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def Gl_RemoteStoreOp : Gl_Op<"remote_store", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Stores a tile into another CTA's shared memory, completing on its mbarrier";
+  let summary = "Stores a tile into the shared memory of every CTA of the cluster, completing on their mbarriers";
   let description = [{
-    `st.async`: `memory` and `barriers` name the same places in the CTA of rank `rank`, which expects the bytes.
+    `st.async`: `memory` and `barriers` name the same places in each CTA. Every CTA stores the elements that it holds, to itself as to
+    the others, so that each ends up with the whole tile and expects all of its bytes. An element that several CTAs hold is stored by
+    the first of them.
 
     Constraints:
     - C1: the tile has the memory's shape and elements, each of 4 or 8 bytes.
 
-    Example: `gl.remote_store %p, %m, %bar[%zero] to %rank : tensor<1x1xf32, #partial>, !gl.memdesc<1x1xf32, #plain>, !gl.mbarrier<1>`
+    Example: `gl.remote_store %p, %m, %bar[%zero] : tensor<4xf32, #partial>, !gl.memdesc<4xf32, #plain>, !gl.mbarrier<1>`
   }];
-  let arguments = (ins
-    Gl_Tile:$tile, Gl_MemDescType:$memory, Gl_MBarrierType:$barriers, Index:$index, Index:$rank
-  );
+  let arguments = (ins Gl_Tile:$tile, Gl_MemDescType:$memory, Gl_MBarrierType:$barriers, Index:$index);
   let assemblyFormat = [{
-    $tile `,` $memory `,` $barriers `[` $index `]` `to` $rank attr-dict
-    `:` type($tile) `,` type($memory) `,` type($barriers)
+    $tile `,` $memory `,` $barriers `[` $index `]` attr-dict `:` type($tile) `,` type($memory) `,` type($barriers)
   }];
   let hasVerifier = 1;
+}
+
+def Gl_RemoteArriveOp : Gl_Op<"remote_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Gives memory back to the cluster: arrives at the mbarrier of every CTA, once";
+  let description = [{
+    What the CTA's threads did with the memory before is done for whoever waits for the phase: the other CTAs may store to it again.
+    One thread of the CTA arrives at each mbarrier, so that a barrier of the CTA comes before it (`gl-insert-barriers`).
+
+    Example: `gl.remote_arrive %bar[%slot] frees %m : !gl.mbarrier<2>, !gl.memdesc<2x4xf32, #plain>`
+  }];
+  let arguments = (ins Gl_MBarrierType:$barriers, Index:$index, Variadic<Gl_MemDescType>:$memories);
+  let assemblyFormat = [{
+    $barriers `[` $index `]` `frees` $memories attr-dict `:` type($barriers) `,` type($memories)
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -91,13 +91,13 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     |---|---|---|
     | `grid` | CTAs; all grid factors share one launch grid, in which the last dim varies fastest | any |
     | `split` | CTAs, where the dim is reduced: each leaves a partial result, and a second kernel combines them | any |
-    | `cluster` | the CTAs of a cluster | a power of two |
+    | `cluster` | the CTAs of a cluster, which tell each other partial results; more than 8 CTAs are not portable, and a launch has to ask for them | a power of two |
     | `loop` | steps of a CTA, one after the other; of two looped dims the one that a value keeps is outside | any |
     | `warp`, `lane` | bits of the warp's number and of the lane's | a power of two |
     | `register` | bits of the register's number | a power of two |
     | `vector` | the lowest bits of the register's number: the elements of one access | a power of two |
 
-    The warp, lane, register and vector factors make up the tile that a CTA holds at a time; their bits are the columns of
+    The cluster, warp, lane, register and vector factors make up the tile that a cluster holds at a time; their bits are the columns of
     its linear layout. The last dim's innermost factor of a level has the lowest bits.
 
     The other parameters:

@@ -290,3 +290,82 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A CTA's part of a tile begins where its rank says. Four lanes that hold the same partial result each send it to another CTA; of CTAs
+// that hold the same result the first one stores it.
+// CHECK-LABEL: llvm.func @cluster
+// CHECK-SAME: nvvm.cluster_dim = array<i32: 4, 1, 1>
+// CHECK: nvvm.mbarrier.init
+// CHECK: nvvm.fence.mbarrier.init
+// CHECK: nvvm.cluster.arrive.relaxed {aligned}
+// CHECK: nvvm.read.ptx.sreg.cluster.ctarank
+// CHECK: nvvm.cluster.wait {aligned}
+// CHECK: nvvm.mbarrier.arrive.expect_tx
+// CHECK: nvvm.mapa
+// CHECK: llvm.inline_asm has_side_effects "@$2 st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $3, [$1];"
+// CHECK: scf.while
+// CHECK: nvvm.mbarrier.try_wait
+// CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// CHECK: llvm.inline_asm has_side_effects "@$2 st.global.b32 [$1], $0;"
+#row = #gl.linear<register = [], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = [], block = [[1, 0], [2, 0]]>
+#ctas = #gl.slice<axis = 1, parent = #row>
+#gathered = #gl.linear<register = [[1], [2]], lane = [[0], [0], [0], [0], [0]], warp = [], block = [[0], [0]]>
+#done = #gl.slice<axis = 0, parent = #gathered>
+gpu.module @m {
+  gpu.func @cluster(%x: memref<128xf32>, %y: memref<1xf32>) kernel attributes {gl.num_warps = 1 : i64, gl.shared_bytes = 24 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (4)>, traffic = affine_map<() -> (512, 4)>, sizes = [], alignments = [4, 4], cluster = 4>} {
+    %c0 = arith.constant 0 : index
+    %bytes = arith.constant 16 : index
+    %even = arith.constant false
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<4xf32, #gl.plain<order = [0]>>
+    %b = gl.mbarrier_alloc {offset = 16 : i64} : !gl.mbarrier<1>
+    gl.mbarrier_init %b, 1 : !gl.mbarrier<1>
+    gl.fence_mbarrier_init
+    gl.cluster_arrive relaxed
+    %0 = gl.load %x at affine_map<(c, n) -> (c * 32 + n)>() : memref<128xf32> -> tensor<4x32xf32, #row>
+    %1 = gl.reduce %0 axis 1 : (tensor<4x32xf32, #row>) -> tensor<4xf32, #ctas> combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      gl.yield %s : f32
+    }
+    gl.cluster_wait
+    gl.mbarrier_expect %b[%c0], %bytes : !gl.mbarrier<1>
+    gl.remote_store %1, %m, %b[%c0] : tensor<4xf32, #ctas>, !gl.memdesc<4xf32, #gl.plain<order = [0]>>, !gl.mbarrier<1>
+    gl.mbarrier_wait %b[%c0], %even : !gl.mbarrier<1>
+    %2 = gl.local_load %m : !gl.memdesc<4xf32, #gl.plain<order = [0]>> -> tensor<4xf32, #gathered>
+    %3 = gl.reduce %2 axis 0 : (tensor<4xf32, #gathered>) -> tensor<f32, #done> combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      gl.yield %s : f32
+    }
+    %4 = tensor.extract %3[] : tensor<f32, #done>
+    %5 = tensor.splat %4 : tensor<f32, #done>
+    gl.store %5, %y at affine_map<() -> (0)>() : tensor<f32, #done>, memref<1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Where all lanes hold results of their own, each sends them to all CTAs. Memory of several stages has one behind the other; an arrival
+// at the mbarriers of others is released at the cluster's scope.
+// CHECK-LABEL: llvm.func @own_results
+// CHECK: llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+// CHECK-COUNT-2: st.async.shared::cluster
+// CHECK-NOT: st.async
+// CHECK: nvvm.mbarrier.arrive %{{.*}} {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
+#rows = #gl.linear<register = [], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = [], block = [[1, 0]]>
+gpu.module @m {
+  gpu.func @own_results(%x: memref<2x32xf32>, %slot: index) kernel attributes {gl.num_warps = 1 : i64, gl.shared_bytes = 528 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (2)>, traffic = affine_map<() -> (256, 0)>, sizes = [], alignments = [4], cluster = 2>} {
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<2x2x32xf32, #gl.plain<order = [2, 1, 0]>>
+    %b = gl.mbarrier_alloc {offset = 512 : i64} : !gl.mbarrier<2>
+    %0 = gl.load %x at affine_map<(c, n) -> (c, n)>() : memref<2x32xf32> -> tensor<2x32xf32, #rows>
+    %s = gl.memdesc_index %m[%slot] : !gl.memdesc<2x2x32xf32, #gl.plain<order = [2, 1, 0]>> -> !gl.memdesc<2x32xf32, #gl.plain<order = [1, 0]>>
+    gl.remote_store %0, %s, %b[%slot] : tensor<2x32xf32, #rows>, !gl.memdesc<2x32xf32, #gl.plain<order = [1, 0]>>, !gl.mbarrier<2>
+    gl.remote_arrive %b[%slot] frees %m : !gl.mbarrier<2>, !gl.memdesc<2x2x32xf32, #gl.plain<order = [2, 1, 0]>>
+    gpu.return
+  }
+}

@@ -18,16 +18,6 @@ norm.kernel @unscheduled(%x: memref<8x32xf32>, %y: memref<8xf32>) space(%b = 8 :
 
 // -----
 
-// expected-error@+1 {{unsupported: a cluster dim; supported: dims spread over the grid, loops and tiles}}
-norm.kernel @cluster(%x: memref<8x64xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %k = 2 : cluster, %t = 32 : thread)
-    schedule(#norm.schedule<spread = [[grid], [cluster(2), lane(32)]]>) {
-  %0 = norm.read %x[%b, %k * 32 + %t] : memref<8x64xf32>
-  %1 = norm.reduce add %0 over(%k, %t) : f32
-  norm.write %1, %y[%b] : memref<8xf32>
-}
-
-// -----
-
 // expected-error@+1 {{expected tile dims whose extents are powers of two, got 48}}
 norm.kernel @ragged(%x: memref<8x48xf32>, %y: memref<8xf32>) space(%b = 8 : grid, %t = 48 : thread)
     schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {

@@ -444,3 +444,24 @@ norm.kernel @aligned(%x: memref<?x509xf32>, %y: memref<?xf32>)
   %1 = norm.reduce add %0 over(%s, %t, %v) : f32
   norm.write %1, %y[%m] : memref<?xf32>
 }
+
+// -----
+
+// The CTAs of a cluster hold parts of one tile, along an axis that is reduced last; the grid counts all of them.
+
+// CHECK-LABEL: gpu.func @cluster
+// CHECK-SAME: grid = affine_map<()[s0] -> (s0 * 4)>
+// CHECK-SAME: cluster = 4
+// CHECK: %[[CTA:.*]] = gpu.block_id x
+// CHECK: %[[ROW:.*]] = arith.divui %[[CTA]], %c4
+// CHECK: gl.load %{{.*}} at affine_map<(d0, d1, d2) -> (d0, d1 * 64 + d2)>(%[[ROW]])
+// CHECK-SAME: -> tensor<4x64xf32, #gl.linear<register = [], lane = {{\[\[}}0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = {{\[\[}}0, 32]], block = {{\[\[}}1, 0], [2, 0]]>>
+// CHECK: gl.reduce %{{.*}} axis 1
+// CHECK: gl.reduce %{{.*}} axis 0
+norm.kernel @cluster(%x: memref<?x256xf32>, %y: memref<?xf32>)
+    space(%b = dim(%x, 0) : grid, %k = 4 : cluster, %t = 64 : thread)
+    schedule(#norm.schedule<spread = [[grid], [cluster(4), warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b, %k * 64 + %t] : memref<?x256xf32>
+  %1 = norm.reduce add %0 over(%k, %t) : f32
+  norm.write %1, %y[%b] : memref<?xf32>
+}

@@ -1,4 +1,4 @@
-// A reduction across warps goes through shared memory; one within a warp stays.
+// A reduction across warps goes through shared memory, one across CTAs through that of all of them; one within a warp stays.
 // RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-expand-reductions | FileCheck %s
 
 // CHECK-LABEL: gpu.func @example
@@ -99,6 +99,165 @@ gpu.module @kernels {
       gl.yield %0 : f32
     }
     "test.use"(%s, %t) : (tensor<32xf32, #gl.slice<axis = 0, parent = #columns>>, tensor<f32, #gl.slice<axis = 0, parent = #line>>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Every CTA stores its partial result into all CTAs of the cluster, and waits for the bytes of all. The cluster's barrier is waited for
+// just before, and shows the mbarriers.
+// CHECK-LABEL: gpu.func @across_ctas
+// CHECK: %[[M:.*]] = gl.local_alloc : <4xf32, #gl.plain<order = [0]>>
+// CHECK: %[[B:.*]] = gl.mbarrier_alloc : <1>
+// CHECK: gl.mbarrier_init %[[B]], 1
+// CHECK: gl.fence_mbarrier_init
+// CHECK: gl.cluster_arrive relaxed
+// CHECK: %[[P:.*]] = "test.partial"
+// CHECK: gl.cluster_wait
+// CHECK-DAG: %[[SLOT:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[PARITY:.*]] = arith.constant false
+// CHECK-DAG: %[[BYTES:.*]] = arith.constant 16 : index
+// CHECK: gl.mbarrier_expect %[[B]][%[[SLOT]]], %[[BYTES]]
+// CHECK: gl.remote_store %[[P]], %[[M]], %[[B]][%[[SLOT]]]
+// CHECK: gl.mbarrier_wait %[[B]][%[[SLOT]]], %[[PARITY]]
+// CHECK: %[[G:.*]] = gl.local_load %[[M]]
+// CHECK-SAME: -> tensor<4xf32, #gl.linear<register = {{\[}}[1], [2]], lane = {{\[}}[0], [0], [0], [0], [0]], warp = {{\[}}[0]], block = {{\[}}[0], [0]]>>
+// CHECK: gl.reduce %[[G]] axis 0
+// CHECK-NOT: gl.remote_arrive
+// CHECK-NOT: gl.cluster
+#ctas = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[0]], block = [[1], [2]]>
+#launch = #gl.launch<grid = affine_map<() -> (4)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [], cluster = 4>
+gpu.module @kernels {
+  gpu.func @across_ctas() attributes {gl.launch = #launch} {
+    %x = "test.partial"() : () -> tensor<4xf32, #ctas>
+    %s = gl.reduce %x axis 0 : (tensor<4xf32, #ctas>) -> tensor<f32, #gl.slice<axis = 0, parent = #ctas>> combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    "test.use"(%s) : (tensor<f32, #gl.slice<axis = 0, parent = #ctas>>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Turns of a loop use two buffers and two mbarriers alternately; each CTA gives the buffer of the turn before back to all four.
+// CHECK-LABEL: gpu.func @ctas_in_a_loop
+// CHECK: %[[M:.*]] = gl.local_alloc : <2x4xf32, #gl.plain<order = [1, 0]>>
+// CHECK: %[[B:.*]] = gl.mbarrier_alloc : <2>
+// CHECK: gl.mbarrier_init %[[B]], 5
+// CHECK: gl.cluster_wait
+// CHECK: scf.for %[[I:.*]] = %[[FROM:.*]] to
+// CHECK: %[[PAST:.*]] = arith.subi %[[I]], %[[FROM]]
+// CHECK: %[[TURN:.*]] = arith.divui %[[PAST]]
+// CHECK: %[[HALF:.*]] = arith.shrui %[[TURN]]
+// CHECK: %[[ODD:.*]] = arith.andi %[[HALF]]
+// CHECK: %[[PARITY:.*]] = arith.index_castui %[[ODD]] : index to i1
+// CHECK: %[[SLOT:.*]] = arith.andi %[[TURN]]
+// CHECK: gl.remote_arrive %[[B]][%[[SLOT]]] frees %[[M]]
+// CHECK: %[[STAGE:.*]] = gl.memdesc_index %[[M]][%[[SLOT]]] : <2x4xf32, {{.*}}> -> <4xf32, #gl.plain<order = [0]>>
+// CHECK: gl.mbarrier_expect %[[B]][%[[SLOT]]]
+// CHECK: gl.remote_store %{{.*}}, %[[STAGE]], %[[B]][%[[SLOT]]]
+// CHECK: gl.mbarrier_wait %[[B]][%[[SLOT]]], %[[PARITY]]
+// CHECK: gl.local_load %[[STAGE]]
+#ctas = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[0]], block = [[1], [2]]>
+#launch = #gl.launch<grid = affine_map<() -> (4)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [], cluster = 4>
+gpu.module @kernels {
+  gpu.func @ctas_in_a_loop(%from: index, %to: index) attributes {gl.launch = #launch} {
+    %c1 = arith.constant 1 : index
+    scf.for %i = %from to %to step %c1 {
+      %x = "test.partial"(%i) : (index) -> tensor<4xf32, #ctas>
+      %s = gl.reduce %x axis 0 : (tensor<4xf32, #ctas>) -> tensor<f32, #gl.slice<axis = 0, parent = #ctas>> combine {
+      ^bb0(%a: f32, %b: f32):
+        %0 = arith.addf %a, %b : f32
+        gl.yield %0 : f32
+      }
+      "test.use"(%s) : (tensor<f32, #gl.slice<axis = 0, parent = #ctas>>) -> ()
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Two reductions that do not hang on each other share a round, for which the second's operand is computed earlier; a third, which needs
+// the first, has one of its own. Elements of less than 4 bytes travel as i32.
+// CHECK-LABEL: gpu.func @shared_round
+// CHECK: math.absf
+// CHECK: gl.cluster_wait
+// CHECK: %[[BYTES:.*]] = arith.constant 24 : index
+// CHECK: gl.mbarrier_expect %[[B:.*]][%{{.*}}], %[[BYTES]]
+// CHECK: gl.remote_store {{.*}} : tensor<2x2xf32
+// CHECK: gl.remote_store {{.*}} : tensor<2xi32
+// CHECK-NOT: gl.remote_store
+// CHECK: gl.mbarrier_wait %[[B]]
+// CHECK: "test.first"
+// CHECK: gl.remote_store
+// CHECK: gl.mbarrier_wait
+#ctas = #gl.linear<register = [[1, 0]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [], block = [[0, 1]]>
+#one = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [], block = [[1]]>
+#launch = #gl.launch<grid = affine_map<() -> (2)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [], cluster = 2>
+gpu.module @kernels {
+  gpu.func @shared_round(%x: tensor<2x2xf32, #ctas>, %h: tensor<2xbf16, #one>) attributes {gl.launch = #launch} {
+    %s = gl.reduce %x axis 1 : (tensor<2x2xf32, #ctas>) -> tensor<2xf32, #gl.slice<axis = 1, parent = #ctas>> combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    "test.first"(%s) : (tensor<2xf32, #gl.slice<axis = 1, parent = #ctas>>) -> ()
+    %y = math.absf %h : tensor<2xbf16, #one>
+    %t = gl.reduce %y axis 0 : (tensor<2xbf16, #one>) -> tensor<bf16, #gl.slice<axis = 0, parent = #one>> combine {
+    ^bb0(%a: bf16, %b: bf16):
+      %0 = arith.maximumf %a, %b : bf16
+      gl.yield %0 : bf16
+    }
+    "test.use"(%t) : (tensor<bf16, #gl.slice<axis = 0, parent = #one>>) -> ()
+    %w = gl.broadcast %s axis 1 : tensor<2xf32, #gl.slice<axis = 1, parent = #ctas>> -> tensor<2x2xf32, #ctas>
+    %u = gl.reduce %w axis 1 : (tensor<2x2xf32, #ctas>) -> tensor<2xf32, #gl.slice<axis = 1, parent = #ctas>> combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    "test.use"(%u) : (tensor<2xf32, #gl.slice<axis = 1, parent = #ctas>>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// The cluster's barrier invalidates L1: it is waited for before what is read to stay there.
+// CHECK-LABEL: gpu.func @before_l1_is_filled
+// CHECK: gl.cluster_arrive relaxed
+// CHECK: gl.cluster_wait
+// CHECK: scf.for
+// CHECK: gl.remote_store
+// CHECK-NOT: gl.cluster_wait
+#row = #gl.linear<register = [], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = [], block = [[1, 0]]>
+#launch = #gl.launch<grid = affine_map<() -> (2)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [4], cluster = 2>
+gpu.module @kernels {
+  gpu.func @before_l1_is_filled(%x: memref<4x64xf32>, %p: tensor<2x32xf32, #row>) attributes {gl.launch = #launch} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%before = %p) -> (tensor<2x32xf32, #row>) {
+      %t = gl.load %x at affine_map<(i, c, n) -> (i, c * 32 + n)>(%i) cache <l1 = evict_last, l2 = evict_last>
+           : memref<4x64xf32> -> tensor<2x32xf32, #row>
+      %after = arith.addf %before, %t : tensor<2x32xf32, #row>
+      scf.yield %after : tensor<2x32xf32, #row>
+    }
+    %w = gl.reduce %sum axis 1 : (tensor<2x32xf32, #row>) -> tensor<2xf32, #gl.slice<axis = 1, parent = #row>> combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    %s = gl.reduce %w axis 0 : (tensor<2xf32, #gl.slice<axis = 1, parent = #row>>) -> tensor<f32, #gl.slice<axis = 0, parent = #gl.slice<axis = 1, parent = #row>>> combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    "test.use"(%s) : (tensor<f32, #gl.slice<axis = 0, parent = #gl.slice<axis = 1, parent = #row>>>) -> ()
     gpu.return
   }
 }

@@ -164,6 +164,71 @@ gpu.module @kernels {
 
 // -----
 
+// The cluster's barrier orders the initialisation of mbarriers, relaxed as it is, and other accesses only if it is not.
+// CHECK-LABEL: gpu.func @cluster_barrier
+// CHECK: gl.mbarrier_init
+// CHECK-NOT: gl.barrier
+// CHECK: gl.mbarrier_expect
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load
+// CHECK-NEXT: gl.cluster_arrive{{$}}
+// CHECK-NEXT: gl.cluster_wait
+// CHECK-NEXT: gl.local_store
+#partial = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[1], [2]], block = [[0]]>
+#gathered = #gl.linear<register = [[1], [2]], lane = [[0], [0], [0], [0], [0]], warp = [[0], [0]], block = [[0]]>
+!memory = !gl.memdesc<4xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @cluster_barrier(%p: tensor<4xf32, #partial>, %i: index) kernel {
+    %m = gl.local_alloc {offset = 0 : i64} : !memory
+    %b = gl.mbarrier_alloc {offset = 16 : i64} : !gl.mbarrier<1>
+    gl.mbarrier_init %b, 1 : !gl.mbarrier<1>
+    gl.local_store %p, %m : tensor<4xf32, #partial>, !memory
+    gl.fence_mbarrier_init
+    gl.cluster_arrive relaxed
+    gl.cluster_wait
+    gl.mbarrier_expect %b[%i], %i : !gl.mbarrier<1>
+    %g = gl.local_load %m : !memory -> tensor<4xf32, #gathered>
+    gl.cluster_arrive
+    gl.cluster_wait
+    gl.local_store %p, %m : tensor<4xf32, #partial>, !memory
+    "test.use"(%g) : (tensor<4xf32, #gathered>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// A CTA gives memory back once all its threads have read it; what it gets back is waited for at the mbarrier.
+// CHECK-LABEL: gpu.func @given_back
+// CHECK: scf.for
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.remote_arrive
+// CHECK-NEXT: gl.remote_store
+// CHECK-NEXT: gl.mbarrier_wait
+// CHECK-NEXT: gl.local_load
+// CHECK-NOT: gl.barrier
+#ctas = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[0]], block = [[1], [2]]>
+#gathered = #gl.linear<register = [[1], [2]], lane = [[0], [0], [0], [0], [0]], warp = [[0]], block = [[0], [0]]>
+!memory = !gl.memdesc<4xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @given_back(%p: tensor<4xf32, #ctas>, %n: index, %parity: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %m = gl.local_alloc {offset = 0 : i64} : !memory
+    %b = gl.mbarrier_alloc {offset = 16 : i64} : !gl.mbarrier<1>
+    scf.for %i = %c0 to %n step %c1 {
+      gl.remote_arrive %b[%c0] frees %m : !gl.mbarrier<1>, !memory
+      gl.remote_store %p, %m, %b[%c0] : tensor<4xf32, #ctas>, !memory, !gl.mbarrier<1>
+      gl.mbarrier_wait %b[%c0], %parity : !gl.mbarrier<1>
+      %g = gl.local_load %m : !memory -> tensor<4xf32, #gathered>
+      "test.use"(%g) : (tensor<4xf32, #gathered>) -> ()
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // A partition meets at a named barrier of its own threads, whose id nobody else uses. The other partition, of one warp, has
 // memory of its own.
 // CHECK-LABEL: gpu.func @partition

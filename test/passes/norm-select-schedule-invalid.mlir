@@ -8,12 +8,17 @@
 // RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{schedule={max if size_2_0 < 8=#norm.schedule<spread = [[grid], [lane(32)]]>}})' 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{schedule={if size_0_0 = 8=#norm.schedule<spread = [[grid], [lane(32)]]>}})' 2>&1 | FileCheck %s --check-prefix=COMPARISON
 
+// RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{target=sm_80 schedule={spread = [[grid], [cluster(2), lane(32)]]}})' 2>&1 | FileCheck %s --check-prefix=CLUSTERS
+// RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{target=sm_120a schedule={spread = [[grid], [cluster(16), lane(32)]]}})' 2>&1 | FileCheck %s --check-prefix=LARGE
+
 // TARGET: error: unknown target 'sm_90', expected one of sm_80
 // TARGET: note: 'sm_90' lacks the architecture's own instructions; ask for 'sm_90a'
 // SCHEDULE: error: expected a schedule like 'spread = {{\[\[}}grid], [register(2), warp(8), lane(32), vector(8)]]', got 'wide'
 // NAME: error: expected a schedule for one of max, sum, got one for 'maxx'
 // SIZE: error: expected sums, products and quotients of integers and sizes such as size_0_0, got 'size_2_0'
 // COMPARISON: error: expected a comparison by <, <=, > or >=, got 'size_0_0 = 8'
+// CLUSTERS: error: unsupported: clusters of 2 CTAs on sm_80; supported: clusters on sm_90a
+// LARGE: error: unsupported: clusters of 16 CTAs on sm_120a; supported: at most 8 CTAs
 // TWICE: error: expected one schedule for kernels without a name, got several
 
 norm.kernel @max(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) {

@@ -74,7 +74,19 @@ norm.kernel @narrow(%x: memref<?x4096xbf16, strided<[4098, 1]>>, %y: memref<?xbf
 // A row that no CTA has registers for passes in a loop, and is kept in a cache until it passes again.
 // CHECK: norm.kernel @long(
 // CHECK-SAME: spread = {{\[\[}}grid{{.*}}], [loop, {{.*}}, vector(4)]], keep = [{{l1|l2}}]>
-norm.kernel @long(%x: memref<?x131072xf32>, %y: memref<?x131072xf32>) space(%m = dim(%x, 0), %n = 131072) align(16, 16) {
+norm.kernel @long(%x: memref<?x16384xf32>, %y: memref<?x16384xf32>) space(%m = dim(%x, 0), %n = 16384) align(16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<?x16384xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  %2 = arith.mulf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x16384xf32>
+}
+
+// -----
+
+// One that no cache of an SM holds is shared by the CTAs of a cluster.
+// CHECK: norm.kernel @longer(
+// CHECK-SAME: spread = {{\[\[}}grid], [{{.*}}cluster({{[248]}}), {{.*}}, vector(4)]]
+norm.kernel @longer(%x: memref<?x131072xf32>, %y: memref<?x131072xf32>) space(%m = dim(%x, 0), %n = 131072) align(16, 16) {
   %0 = norm.read %x[%m, %n] : memref<?x131072xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   %2 = arith.mulf %0, %1 : f32

@@ -70,9 +70,9 @@ norm.kernel @split(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0
 
 // -----
 
-// expected-error @+1 {{unsupported: clusters; supported: dims spread within a CTA}}
-norm.kernel @cluster(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<spread = [[grid], [cluster(2), lane(32)]]>) {
+// expected-error @+1 {{expected a read that is kept in shared memory for bring = bulk, got none}}
+norm.kernel @bring(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], bring = bulk>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
@@ -80,9 +80,9 @@ norm.kernel @cluster(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x,
 
 // -----
 
-// expected-error @+1 {{expected a read that is kept in shared memory for bring = bulk, got none}}
-norm.kernel @bring(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], bring = bulk>) {
+// expected-error @+1 {{unsupported: reads kept in shared memory by the CTAs of a cluster; supported: one or the other}}
+norm.kernel @kept_by_a_cluster(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [cluster(2), lane(32)]], keep = [shared], bring = bulk>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>

@@ -276,3 +276,16 @@ norm.kernel @aligned_already(%x: memref<?x1024xbf16>, %y: memref<?xbf16>) space(
   %1 = norm.reduce add %0 over(%n) : bf16
   norm.write %1, %y[%m] : memref<?xbf16>
 }
+
+// -----
+
+// What the CTAs of a cluster take is a dim of its own; an extent that they do not divide is guarded.
+// CHECK: norm.kernel @cluster(
+// CHECK-SAME: %[[R:[a-z0-9]+]] = 2 : register, %[[K:[a-z0-9]+]] = 4 : cluster, %[[T:[a-z0-9]+]] = 64 : thread)
+// CHECK-SAME: where(%[[R]] * 256 + %[[K]] * 64 + %[[T]] < 500)
+norm.kernel @cluster(%x: memref<?x500xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 500)
+    schedule(#norm.schedule<spread = [[grid], [register(2), cluster(4), warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x500xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}

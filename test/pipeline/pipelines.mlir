@@ -52,14 +52,17 @@
 // GL-LOWERED-NEXT: canonicalize
 // GL-LOWERED-NEXT: cse
 // GL-LOWERED-NEXT: gl-optimize-layouts
+// GL-LOWERED-NEXT: gl-pipeline
+// GL-LOWERED-NEXT: gl-specialize-warps
 // GL-LOWERED-NEXT: gl-expand-reductions
 // GL-LOWERED-NEXT: gl-expand-conversions
 // GL-LOWERED-NEXT: gl-allocate-shared
 // GL-LOWERED-NEXT: gl-insert-barriers
 // GL-LOWERED-NEXT: gl-vectorize-access
+// GL-LOWERED-NEXT: gl-dependent-launch
 // GL-LOWERED-NEXT: {{^\)}}
 
-// NVVM:            gl-vectorize-access
+// NVVM:            gl-dependent-launch
 // NVVM-NEXT:       gpu.module(
 // NVVM-NEXT:         convert-gl-to-nvvm
 // NVVM-NEXT:       )

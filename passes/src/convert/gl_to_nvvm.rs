@@ -8,6 +8,7 @@
 mod access;
 mod affine;
 mod bulk;
+mod cluster;
 mod elementwise;
 mod emit;
 mod float8;
@@ -53,7 +54,7 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 31] = [
+const PATTERNS: [(&str, Pattern); 36] = [
     ("gl.load", global::load),
     ("gl.store", global::store),
     ("gl.reduce", reduce::reduce),
@@ -73,12 +74,13 @@ const PATTERNS: [(&str, Pattern); 31] = [
     ("gl.mbarrier_expect", mbarrier::expect),
     ("gl.mbarrier_arrive", mbarrier::arrive),
     ("gl.mbarrier_wait", mbarrier::wait),
-    ("gl.fence_mbarrier_init", |op, _, b| {
-        b.op("nvvm.fence.mbarrier.init", &[], &[]);
-        b.erase(op);
-        Ok(())
-    }),
+    ("gl.fence_mbarrier_init", |op, _, b| mbarrier::fence_init(op, b)),
     ("gl.bulk_load", bulk::load),
+    ("gl.cluster_rank", |op, _, b| cluster::rank(op, b)),
+    ("gl.cluster_arrive", |op, _, b| cluster::arrive(op, b)),
+    ("gl.cluster_wait", |op, _, b| cluster::wait(op, b)),
+    ("gl.remote_store", cluster::remote_store),
+    ("gl.remote_arrive", cluster::remote_arrive),
     ("gl.grid_dependency_wait", |op, _, b| {
         grid_dependency(op, "wait", b)
     }),

@@ -1,6 +1,6 @@
 //! `convert-norm-to-gl`: a scheduled kernel becomes one CTA's program.
 //!
-//! Grid dims become the CTA's place in the grid, loop dims the steps of loops, tile dims the axes of tiles. A value that
+//! Grid dims become the cluster's place in the grid, loop dims the steps of loops, tile dims the axes of tiles. A value that
 //! varies over all tile dims is a tile in the kernel's layout; one that varies over fewer is a tile in a projection of it;
 //! one that varies over none is a scalar. `placement` says where dims lie, `tiles` gives types and moves values between
 //! sets of dims, `body` translates ops and writes the loops of [`crate::kernel::nests`], `launch` says how the host launches

@@ -1,28 +1,34 @@
 //! `gl-expand-reductions`: a reduction across warps becomes one within each warp, an exchange of the partials through
-//! shared memory, and one in registers.
+//! shared memory, and one in registers; one across the CTAs of a cluster becomes an exchange between them ([`cluster`]) and one in
+//! registers.
 //!
 //! Matches every `gl.reduce` whose layout spreads the axis over warps. Each warp leaves one partial per result in the
 //! layout that `norma_layout` calls partial; every thread reads all partials of its results (the gathered layout) and
 //! combines them in its registers, in the same order everywhere, so that all threads agree to the last bit. The slice of
 //! the gathered layout is that of the original one, so the result needs no conversion.
 //!
-//! In a loop the steps take turns with two buffers, so that a step need not wait until all threads have read what the step before
-//! it exchanged.
+//! In a loop the steps take turns with two buffers ([`buffers`]), so that a step need not wait until all threads have read what the
+//! step before it exchanged. Between warps the number of the step says whose turn it is, which `gl-insert-barriers` understands;
+//! between CTAs all turns of all loops are counted ([`phase`]), as the phases of mbarriers are.
 //!
 //! Costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps.
+
+mod buffers;
+mod cluster;
+mod phase;
+mod rounds;
 
 use melior::ir::{
     Attribute, BlockLike, Operation, OperationRef, Region, RegionLike, RegionRef, Type, Value, ValueLike,
     operation::OperationLike,
 };
 use norma_dialects::{
-    gl::{
-        LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, MemDescType, PlainAttr, ReduceOp,
-        WarpReduceOp,
-    },
+    gl::{LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, ReduceOp, WarpReduceOp},
     layout,
 };
 use norma_layout::{HardwareDim, LinearLayout};
+
+use buffers::BUFFERS;
 
 use crate::{
     mlir::{
@@ -34,10 +40,11 @@ use crate::{
     table::{GlExpandReductions, GlExpandReductionsStatistic},
 };
 
-/// Buffers that the steps of a loop take turns with.
-const SLOTS: i64 = 2;
-
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandReductions>) -> PassResult<'c> {
+    for function in walk::named(op, "gpu.func") {
+        let rounds = cluster::expand(function)?;
+        cx.count(GlExpandReductionsStatistic::NumRounds, rounds);
+    }
     for reduce in walk::named(op, ReduceOp::NAME)
         .into_iter()
         .filter_map(ReduceOp::from_op)
@@ -64,10 +71,10 @@ fn expand<'c: 'a, 'a>(reduce: ReduceOp<'c, 'a>) -> Result<bool, PassError<'c>> {
         .map_err(|error| Diagnostic::user(location, error))?;
     if plan.blocks() > 1 {
         let message = format!(
-            "expected a reduction within a CTA, got one across {} CTAs of a cluster",
+            "expected a reduction across {} CTAs of a cluster to stand in a gpu.func",
             plan.blocks()
         );
-        return Err(Diagnostic::unsupported(location, message).into());
+        return Err(Diagnostic::user(location, message).into());
     }
     if plan.warps() == 1 {
         return Ok(false);
@@ -155,27 +162,14 @@ impl<'c: 'a, 'a> Exchange<'c, 'a> {
     /// Writes partials to shared memory of their own and reads them back gathered.
     fn through_memory(&self, partial: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
         let b = &self.b;
-        // The partials of a result lie side by side, so that a thread reads them as a vector.
-        let mut order = vec![self.axis as i64];
-        order.extend(
-            (0..self.shape.len() as i64)
-                .rev()
-                .filter(|&axis| axis != self.axis as i64),
-        );
         let element = types::element(partial.r#type());
-        let plain = PlainAttr::get(b.context(), &order, 0);
-        let memory = MemDescType::get(b.context(), &self.shape, element, plain.into());
+        let memory = |is_repeated| buffers::memory(b, &self.shape, self.axis, element, is_repeated).into();
         let memory = match self.step {
-            None => b.value(LocalAllocOp::NAME, &[], memory.into()),
+            None => b.value(LocalAllocOp::NAME, &[], memory(false)),
             Some(step) => {
-                let shape = [&[SLOTS], self.shape.as_slice()].concat();
-                let order = order.iter().map(|axis| axis + 1).chain([0]).collect::<Vec<_>>();
-                let plain = PlainAttr::get(b.context(), &order, 0).into();
-                let both = MemDescType::get(b.context(), &shape, element, plain).into();
-                let both = b.value(LocalAllocOp::NAME, &[], both);
-                let slot = b.value("arith.remui", &[step, b.index(SLOTS)], step.r#type());
-                let index = MemDescIndexOp::build(b.location(), both, slot, memory.into())?;
-                b.insert(index).result(0)?.into()
+                let all = b.value(LocalAllocOp::NAME, &[], memory(true));
+                let slot = b.value("arith.remui", &[step, b.index(BUFFERS)], step.r#type());
+                b.value(MemDescIndexOp::NAME, &[all, slot], memory(false))
             }
         };
         b.op(LocalStoreOp::NAME, &[partial, memory], &[]);

@@ -21,7 +21,13 @@
 //!
 //! Asynchronous copies are in flight until a wait, and a barrier before the wait orders nothing: only what a
 //! `gl.async_wait` or `gl.bulk_wait` has waited for becomes pending. Data that arrives at an mbarrier is waited for
-//! there. Fences between the generic and the asynchronous proxy are ops of their own, which this pass does not add.
+//! there, and so is what other CTAs of a cluster store; a CTA that gives memory back to them (`gl.remote_arrive`) has to be done
+//! with it, so that a barrier comes before. The cluster's barrier orders what lies before the arrival and behind the wait, a relaxed
+//! one initialised mbarriers alone. Fences between the generic and the asynchronous proxy are ops of their own, which this pass
+//! does not add.
+//!
+//! No barrier of the cluster is needed at the end: what other CTAs do with a CTA's shared memory completes on mbarriers that its
+//! threads wait for.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +35,10 @@ use melior::ir::{
     BlockLike, BlockRef, OperationRef, RegionLike, Value, ValueLike, block::BlockArgument,
     operation::OperationLike,
 };
-use norma_dialects::gl::{AsyncWaitOp, BarrierOp, BulkWaitOp, MemDescIndexOp, MemDescType, WarpSpecializeOp};
+use norma_dialects::gl::{
+    AsyncWaitOp, BarrierOp, BulkWaitOp, ClusterArriveOp, ClusterWaitOp, MBarrierInitOp, MemDescIndexOp,
+    MemDescType, WarpSpecializeOp,
+};
 use norma_targets::WARP_SIZE;
 
 use crate::{
@@ -73,6 +82,8 @@ struct Span {
     start: i64,
     end: i64,
     writes: bool,
+    /// Whether it initialises mbarriers.
+    initialises: bool,
     /// Which of the two buffers, that the steps of a loop take turns with, is accessed.
     turn: Option<Turn>,
 }
@@ -108,6 +119,8 @@ impl Span {
 struct State {
     /// Accesses that a barrier would order.
     pending: BTreeSet<Span>,
+    /// Those that the end of the cluster's barrier will order, too, as they come before the arrival at it.
+    arrived: BTreeSet<Span>,
     /// Accesses of cp.async groups that no wait has waited for.
     async_copies: BTreeSet<Span>,
     /// The same of bulk groups.
@@ -117,6 +130,7 @@ struct State {
 impl State {
     fn union(mut self, other: &Self) -> Self {
         self.pending.extend(&other.pending);
+        self.arrived.extend(&other.arrived);
         self.async_copies.extend(&other.async_copies);
         self.bulk_copies.extend(&other.bulk_copies);
         self
@@ -127,15 +141,23 @@ impl State {
         let next = |spans: &BTreeSet<Span>| spans.iter().map(|span| span.in_next_step(of)).collect();
         Self {
             pending: next(&self.pending),
+            arrived: next(&self.arrived),
             async_copies: next(&self.async_copies),
             bulk_copies: next(&self.bulk_copies),
         }
     }
 
     fn conflicts(&self, spans: &[(Span, Completion)]) -> bool {
+        let unordered = || self.pending.iter().chain(&self.arrived);
         spans
             .iter()
-            .any(|(span, _)| self.pending.iter().any(|pending| span.conflicts(*pending)))
+            .any(|(span, _)| unordered().any(|pending| span.conflicts(*pending)))
+    }
+
+    /// After a barrier of all threads of the CTA.
+    fn ordered(&mut self) {
+        self.pending.clear();
+        self.arrived.clear();
     }
 }
 
@@ -160,7 +182,7 @@ impl Inserter {
             let (id, threads) = self.named.unzip();
             Builder::before(op).insert(BarrierOp::build(op.location(), id, threads)?);
             self.inserted += 1;
-            state.pending.clear();
+            state.ordered();
         }
         for (span, completion) in spans {
             match completion {
@@ -173,8 +195,18 @@ impl Inserter {
         if let Some(barrier) = BarrierOp::from_op(op) {
             // A barrier of fewer threads holds back some warps only.
             if barrier.threads() == self.named.map(|(_, threads)| threads) {
-                state.pending.clear();
+                state.ordered();
             }
+        } else if let Some(arrive) = ClusterArriveOp::from_op(op) {
+            let is_released = |span: &Span| span.initialises || !arrive.relaxed();
+            let (released, others) = state
+                .pending
+                .iter()
+                .partition::<BTreeSet<_>, _>(|span| is_released(span));
+            state.pending = others;
+            state.arrived.extend(released);
+        } else if ClusterWaitOp::from_op(op).is_some() {
+            state.arrived.clear();
         } else if let Some(wait) = AsyncWaitOp::from_op(op) {
             waited(&mut state.async_copies, &mut state.pending, wait.pending()?);
         } else if let Some(wait) = BulkWaitOp::from_op(op) {
@@ -279,6 +311,7 @@ fn spans<'c>(op: OperationRef<'c, '_>) -> Result<Vec<(Span, Completion)>, PassEr
             start,
             end: start + bytes,
             writes: access.writes,
+            initialises: MBarrierInitOp::from_op(op).is_some(),
             turn: turn(access.memory),
         };
         spans.push((span, access.completion));

@@ -11,7 +11,7 @@ use norma_dialects::{
     gl::{
         AsyncCopyOp, BulkLoadOp, BulkStoreOp, CopyToSharedOp, LocalAllocOp, LocalLoadOp, LocalStoreOp,
         MBarrierAllocOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp,
-        MemDescIndexOp, MemDescType, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
+        MemDescIndexOp, MemDescType, RemoteArriveOp, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
     },
     layout::{self, EncodingError},
 };
@@ -32,7 +32,7 @@ pub enum Completion {
     BulkGroup,
     /// When the phase of an mbarrier completes.
     MBarrier,
-    /// In another CTA, when the phase of its mbarrier completes.
+    /// In all CTAs of the cluster, when the phases of their mbarriers complete.
     Remote,
 }
 
@@ -93,6 +93,14 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
             access(op.memory()?, true, Remote),
             access(op.barriers()?, false, Remote),
         ]
+    } else if let Some(op) = RemoteArriveOp::from_op(op) {
+        // What others store there afterwards.
+        let freed = op
+            .memories()
+            .into_iter()
+            .map(|memory| access(memory, true, Remote));
+        let arrived = access(op.barriers()?, false, Remote);
+        freed.chain([arrived]).collect()
     } else if let Some(op) = MBarrierInitOp::from_op(op) {
         vec![access(op.barriers()?, true, Immediate)]
     } else if let Some(op) = MBarrierArriveOp::from_op(op) {

@@ -12,6 +12,18 @@ pub fn definition<'c, 'a>(value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> 
     Some(OperationResult::try_from(value).ok()?.owner())
 }
 
+/// The op around the block that a value is an argument of; `None` for an op's result.
+pub fn owner<'c, 'a>(value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
+    // SAFETY: the value is alive, an argument's block with it, and so is the op around that.
+    unsafe {
+        if !mlir_sys::mlirValueIsABlockArgument(value.to_raw()) {
+            return None;
+        }
+        let block = mlir_sys::mlirBlockArgumentGetOwner(value.to_raw());
+        OperationRef::from_option_raw(mlir_sys::mlirBlockGetParentOperation(block))
+    }
+}
+
 /// The name in the source that the parser of a space keeps in the location of a buffer or dim.
 pub fn name_in_source(value: Value<'_, '_>) -> Option<String> {
     // SAFETY: the value is alive, and the context keeps locations and their names.

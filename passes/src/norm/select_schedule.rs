@@ -56,10 +56,15 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectS
         .collect::<Vec<_>>();
     let given = Given::read(op.location(), &kernels, cx)?;
     for kernel in kernels {
-        if kernel.schedule().is_some() {
+        if let Some(schedule) = kernel.schedule() {
+            given::check(schedule.into(), target, kernel.op().location())?;
             continue;
         }
         let of_kernel = given.of(kernel);
+        let of_sizes = of_kernel.alternatives.iter().map(|(_, schedule)| schedule);
+        for schedule in of_sizes.chain(&of_kernel.schedule) {
+            given::check(*schedule, target, kernel.op().location())?;
+        }
         let has_alternatives = kernel.alternatives().is_some() || !of_kernel.alternatives.is_empty();
         if kernel.alternatives().is_none() {
             set_alternatives(kernel, &of_kernel.alternatives)?;

@@ -5,11 +5,14 @@
 //! be passed over twice is held as a whole, or walked in a loop twice. One that is only summed up is walked once, and by
 //! several CTAs where there are too few otherwise.
 
+mod aligned;
+mod clusters;
+
 use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::{ACCESS_BYTES, Target, WARP_SIZE};
 
 use super::{
-    facts::{Access, Dim, Facts, Use},
+    facts::{Dim, Facts, Use},
     mapping::{Factor, Mapping},
     rings,
 };
@@ -30,6 +33,7 @@ const SPLIT_CTAS_PER_SM: [u64; 3] = [1, 2, 4];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Extent {
     registers: u64,
+    ctas: u64,
     warps: u64,
     lanes: u64,
     vector: u64,
@@ -38,13 +42,14 @@ struct Extent {
 impl Extent {
     const ONE: Self = Self {
         registers: 1,
+        ctas: 1,
         warps: 1,
         lanes: 1,
         vector: 1,
     };
 
     fn points(self) -> u64 {
-        self.registers * self.warps * self.lanes * self.vector
+        self.registers * self.ctas * self.warps * self.lanes * self.vector
     }
 }
 
@@ -73,7 +78,8 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
             along_vectors(facts, target, first, vector, Some(*held), &mut all);
         }
     }
-    all.extend(aligned(facts, target, first));
+    all.extend(aligned::candidates(facts, target, first));
+    clusters::candidates(facts, target, first, widest, &mut all);
     all
 }
 
@@ -104,10 +110,10 @@ fn along_vectors(
                     continue;
                 }
                 let along = Extent {
-                    registers: 1,
                     warps: warps_first,
                     lanes,
                     vector,
+                    ..Extent::ONE
                 };
                 let others = Extent {
                     warps: warps / warps_first,
@@ -141,67 +147,6 @@ fn along_vectors(
             }
         }
     }
-}
-
-/// Points of the second dim that one thread takes where tiles are aligned: rows that begin alike share what is read once.
-const ALIGNED_ROWS: [u64; 3] = [1, 2, 4];
-
-/// Candidates whose tiles along `first` begin where vectors are aligned, for rows that begin anywhere: all threads lie along
-/// `first`, and rows of one thread are as far apart as those that begin alike.
-fn aligned(facts: &Facts, target: &Target, first: usize) -> Vec<Mapping> {
-    let Some(lead) = facts.lead().filter(|lead| lead.contiguous() == Some(first)) else {
-        return Vec::new();
-    };
-    let vector = lead.vector_if_aligned;
-    if vector <= lead.vector {
-        return Vec::new();
-    }
-    // Tiles hold what lies before the row besides.
-    let mut reaching = facts.clone();
-    reaching.dims[first].extent += vector - 1;
-    let begins_elsewhere = |dim: usize| lead.strides[dim].is_none_or(|stride| stride % vector as i64 != 0);
-    let rows = (0..facts.dims.len())
-        .filter(|dim| *dim != first && begins_elsewhere(*dim))
-        .collect::<Vec<_>>();
-    let is_shared = |access: &Access| access.uses[first] && rows.iter().any(|row| !access.uses[*row]);
-    let row = match rows[..] {
-        [row] if facts.accesses.iter().any(is_shared) && facts.dims[row].usage == Use::Kept => Some(row),
-        _ => None,
-    };
-    let rows_of_thread: &[u64] = if row.is_some() { &ALIGNED_ROWS } else { &[1] };
-    let mut all = Vec::new();
-    for warps in powers(1, u64::from(target.threads_per_cta) / WARP_SIZE as u64) {
-        let along = Extent {
-            registers: 1,
-            warps,
-            lanes: WARP_SIZE as u64,
-            vector,
-        };
-        for registers in registers_along(&reaching.dims[first], along) {
-            let mut tile = vec![Extent::ONE; facts.dims.len()];
-            tile[first] = Extent { registers, ..along };
-            let mut whole = Vec::new();
-            finish(&reaching, target, &tile, &mut whole);
-            // Partial sums of rows that begin differently would be of different columns.
-            whole.retain(|mapping| mapping.extent(Level::Split) == 1);
-            for rows in rows_of_thread {
-                all.extend(whole.iter().map(|mapping| {
-                    let mut mapping = mapping.clone();
-                    let factors = mapping.spread.iter().flatten();
-                    mapping.early_reads = factors.into_iter().all(|factor| factor.level != Level::Loop);
-                    mapping.aligned_dim = Some(first);
-                    if let (Some(row), true) = (row, *rows > 1) {
-                        mapping.spread[row].extend([
-                            Factor::new(Level::Register, *rows as i64),
-                            Factor::new(Level::Grid, vector as i64),
-                        ]);
-                    }
-                    mapping
-                }));
-            }
-        }
-    }
-    all
 }
 
 /// The dim along which the leading access is contiguous; of one that is so nowhere, the dim of its shortest stride.
@@ -416,6 +361,7 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
                 let extent = tile[dim];
                 factors.extend([
                     Factor::new(Level::Register, extent.registers as i64),
+                    Factor::new(Level::Cluster, extent.ctas as i64),
                     Factor::new(Level::Warp, extent.warps as i64),
                     Factor::new(Level::Lane, extent.lanes as i64),
                     Factor::new(Level::Vector, extent.vector as i64),

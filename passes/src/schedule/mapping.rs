@@ -6,7 +6,7 @@ use melior::ir::{
     Attribute, Location,
     attribute::{ArrayAttribute, DenseI64ArrayAttribute},
 };
-use norma_dialects::norm::{CachePlace, CopyMechanism, HandOut, Level, ScheduleAttr};
+use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole, HandOut, Level, ScheduleAttr};
 
 /// A part of a dim and what takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,17 +31,24 @@ impl Factor {
         Self { level, size: None }
     }
 
-    /// Whether it is part of the tile that a CTA holds at a time.
-    pub fn is_in_tile(self) -> bool {
-        matches!(
-            self.level,
-            Level::Warp | Level::Lane | Level::Register | Level::Vector
-        )
+    /// The role of a dim that it becomes; `None` for a split, which becomes a kernel of its own.
+    pub fn role(self) -> Option<DimRole> {
+        match self.level {
+            Level::Grid => Some(DimRole::Grid),
+            Level::Cluster => Some(DimRole::Cluster),
+            Level::Loop => Some(DimRole::Loop),
+            Level::Warp | Level::Lane => Some(DimRole::Thread),
+            Level::Register | Level::Vector => Some(DimRole::Register),
+            Level::Split => None,
+        }
     }
 
-    /// Whether different threads of a CTA hold its points.
-    pub fn is_thread(self) -> bool {
-        matches!(self.level, Level::Warp | Level::Lane)
+    /// Whether it is part of the tile that the CTAs of a cluster hold at a time.
+    pub fn is_in_tile(self) -> bool {
+        matches!(
+            self.role(),
+            Some(DimRole::Cluster | DimRole::Thread | DimRole::Register)
+        )
     }
 }
 
@@ -170,6 +177,11 @@ impl Mapping {
     /// Threads of a CTA that hold parts of the tile: at least one warp.
     pub fn threads(&self) -> i64 {
         self.extent(Level::Warp).saturating_mul(norma_targets::WARP_SIZE)
+    }
+
+    /// CTAs of a cluster.
+    pub fn ctas_per_cluster(&self) -> i64 {
+        self.extent(Level::Cluster)
     }
 
     /// The elements of one access along a dim.

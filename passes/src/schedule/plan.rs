@@ -1,8 +1,8 @@
 //! What a mapping makes of a kernel's space: the dims that factors become, the old dims in terms of them, the guards.
 //!
-//! A run of neighbouring factors that threads take is one dim, and so is a run of registers; every other factor is a dim of
-//! its own. The kernel's tile thus has an axis for each run, and what a thread holds of it lies along axes of its own, which
-//! a reduction can combine without a word to other threads.
+//! A run of neighbouring factors that threads take is one dim, and so is a run of registers, or of what the CTAs of a cluster take;
+//! every other factor is a dim of its own. The kernel's tile thus has an axis for each run, and what a thread holds of it lies along
+//! axes of its own, which a reduction can combine without a word to other threads, and what a CTA holds without a word to others.
 
 use std::collections::HashSet;
 
@@ -191,11 +191,6 @@ fn check_applied(
     mapping: &Mapping,
     before: &dyn Fn(usize) -> i64,
 ) -> Result<(), Reason> {
-    if mapping.extent(Level::Cluster) != 1 {
-        return Err(Reason::unsupported(
-            "clusters; supported: dims spread within a CTA",
-        ));
-    }
     check_brought(space, mapping, before)?;
     if mapping.hand_out != HandOut::Static {
         return Err(Reason::unsupported("hand_out = dynamic; supported: static"));
@@ -287,6 +282,11 @@ fn check_brought(
             "expected at most {MAX_THREADS} threads with those of producer warps, got {}",
             mapping.threads() + mapping.producer_warps * WARP_SIZE
         )));
+    }
+    if mapping.ctas_per_cluster() > 1 {
+        return Err(Reason::unsupported(
+            "reads kept in shared memory by the CTAs of a cluster; supported: one or the other",
+        ));
     }
     if mapping.aligned_dim.is_some() {
         return Err(Reason::unsupported(
@@ -486,17 +486,10 @@ struct Run {
 fn runs(factors: &[Factor]) -> Result<Vec<Run>, Reason> {
     let mut runs = Vec::<Run>::new();
     for factor in factors {
-        let role = match factor.level {
-            Level::Grid => DimRole::Grid,
-            Level::Loop => DimRole::Loop,
-            Level::Cluster => DimRole::Cluster,
-            Level::Warp | Level::Lane => DimRole::Thread,
-            Level::Register | Level::Vector => DimRole::Register,
-            Level::Split => {
-                return Err(Reason::wrong(
-                    "expected no split factor in a kernel to be tiled; run norm-split-reductions first",
-                ));
-            }
+        let Some(role) = factor.role() else {
+            return Err(Reason::wrong(
+                "expected no split factor in a kernel to be tiled; run norm-split-reductions first",
+            ));
         };
         if factor.size == Some(1) {
             continue;

@@ -43,6 +43,7 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
         .any(|factor| factor.level == Level::Register);
     if !target.has(Feature::BulkCopy)
         || mapping.aligned_dim.is_some()
+        || mapping.ctas_per_cluster() > 1
         || holds_rows
         || mapping.registers() > ELEMENTS_PER_THREAD
         || mapping.extent(Level::Warp) < CONSUMER_WARPS

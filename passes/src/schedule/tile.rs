@@ -1,10 +1,10 @@
-//! The tile that a CTA holds at a time, as the mapping lays it out over registers, lanes and warps.
+//! The tile that a cluster holds at a time, as the mapping lays it out over registers, lanes, warps and CTAs.
 //!
-//! The axes are those of the dims that [`super::plan`] makes of thread and register factors, in the same order. The bits of a
-//! factor are columns of a linear layout: of the last dim's innermost factor of a level the lowest ones, so that neighbouring
+//! The axes are those of the dims that [`super::plan`] makes of cluster, thread and register factors, in the same order. The bits
+//! of a factor are columns of a linear layout: of the last dim's innermost factor of a level the lowest ones, so that neighbouring
 //! lanes hold neighbouring elements of the last dim.
 
-use norma_dialects::norm::Level;
+use norma_dialects::norm::{DimRole, Level};
 use norma_layout::{Basis, LayoutError, LinearLayout};
 use norma_targets::WARP_SIZE;
 
@@ -49,28 +49,25 @@ pub fn layout(mapping: &Mapping) -> Result<LinearLayout, LayoutError> {
             bases(&[Level::Vector, Level::Register]),
             lanes,
             bases(&[Level::Warp]),
-            Vec::new(),
+            bases(&[Level::Cluster]),
         ],
         shape,
     )
 }
 
-/// The factors of each axis: runs of neighbouring thread factors, and of neighbouring register factors, of each dim.
+/// The factors of each axis: runs of neighbouring factors of each dim that have one role.
 fn axes(mapping: &Mapping) -> Vec<Vec<Factor>> {
     let mut axes = Vec::<Vec<Factor>>::new();
     for dim in &mapping.spread {
-        let mut last: Option<bool> = None;
+        let mut last: Option<DimRole> = None;
         for factor in dim.iter().filter(|factor| factor.size != Some(1)) {
-            if !factor.is_in_tile() {
-                last = None;
-            } else if last == Some(factor.is_thread())
-                && let Some(axis) = axes.last_mut()
-            {
-                axis.push(*factor);
-            } else {
-                axes.push(vec![*factor]);
-                last = Some(factor.is_thread());
+            let role = factor.role().filter(|_| factor.is_in_tile());
+            match axes.last_mut() {
+                Some(axis) if role.is_some() && last == role => axis.push(*factor),
+                _ if role.is_some() => axes.push(vec![*factor]),
+                _ => {}
             }
+            last = role;
         }
     }
     axes
@@ -124,6 +121,17 @@ mod tests {
         assert_eq!(
             layout_of(&[&[(Level::Lane, 4)]]).as_deref(),
             Some("[4] lane = [(1), (2), (0), (0), (0)]")
+        );
+    }
+
+    #[test]
+    fn the_ctas_of_a_cluster_hold_parts_of_one_tile() {
+        let row = [(Level::Cluster, 4), (Level::Warp, 2), (Level::Lane, 32)];
+        assert_eq!(
+            layout_of(&[&row]).as_deref(),
+            Some(
+                "[4, 64] lane = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16)], warp = [(0, 32)], block = [(1, 0), (2, 0)]"
+            )
         );
     }
 

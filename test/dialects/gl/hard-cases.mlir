@@ -4,7 +4,6 @@
 #row = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 8], order = [1, 0]>
 #by_warp = #gl.linear<register = [], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 1], [0, 2], [0, 4]], block = []>
 #gathered = #gl.linear<register = [[0, 1], [0, 2], [0, 4]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 0], [0, 0], [0, 0]], block = []>
-#peers = #gl.linear<register = [[1, 0], [2, 0]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 0], [0, 0], [0, 0]], block = []>
 #plain = #gl.plain<order = [1, 0]>
 #ring = #gl.plain<order = [2, 1, 0]>
 
@@ -105,69 +104,6 @@ gpu.module @ring {
         scf.yield %end : index
       }
     }
-    gpu.return
-  }
-}
-
-// One row of 131072 over a cluster of 4. Each CTA keeps its quarter, stores its sum into the place of its rank at every
-// peer, itself too, and waits for the four that are stored into its own memory: 16 bytes, and no second barrier. Two
-// cluster barriers remain: mbarriers must be there before a peer stores, and memory as long as a peer may.
-// CHECK-LABEL: gpu.func @cluster
-gpu.module @cluster {
-  gpu.func @cluster(%x: memref<?x131072xbf16>, %y: memref<?x131072xbf16>) kernel attributes {gl.num_warps = 8 : i64} {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %c4 = arith.constant 4 : index
-    %bytes = arith.constant 16 : index
-    %even = arith.constant false
-    %per_column = arith.constant dense<7.62939453125e-06> : tensor<1xf32, #gl.slice<axis = 0, parent = #peers>>
-    %cta = gpu.block_id x
-    // CHECK: %[[RANK:.*]] = gl.cluster_rank
-    %rank = gl.cluster_rank
-    %m = arith.divui %cta, %c4 : index
-    %sums = gl.local_alloc : !gl.memdesc<4x1xf32, #plain>
-    %arrived = gl.mbarrier_alloc : !gl.mbarrier<1>
-    gl.mbarrier_init %arrived, 1 : !gl.mbarrier<1>
-    gl.fence_mbarrier_init
-    // CHECK: gl.cluster_arrive relaxed
-    gl.cluster_arrive relaxed
-
-    // CHECK: gl.load %{{.*}} at affine_map<(d0, d1, d2, d3) -> (d0 + d2, d1 * 32768 + d3)>(%{{.*}}, %[[RANK]])
-    %t = gl.load %x at affine_map<(m, k, r, n) -> (m + r, k * 32768 + n)>(%m, %rank) vector 8
-         : memref<?x131072xbf16> -> tensor<1x32768xbf16, #row>
-    %v = arith.extf %t : tensor<1x32768xbf16, #row> to tensor<1x32768xf32, #row>
-    %square = arith.mulf %v, %v : tensor<1x32768xf32, #row>
-    %own = gl.reduce %square axis 1 : (tensor<1x32768xf32, #row>) -> tensor<1xf32, #gl.slice<axis = 1, parent = #row>> combine {
-    ^bb0(%a: f32, %b: f32):
-      %ab = arith.addf %a, %b : f32
-      gl.yield %ab : f32
-    }
-    gl.mbarrier_expect %arrived[%c0], %bytes : !gl.mbarrier<1>
-    // CHECK: gl.cluster_wait
-    gl.cluster_wait
-    %place = gl.memdesc_index %sums[%rank] : !gl.memdesc<4x1xf32, #plain> -> !gl.memdesc<1xf32, #gl.plain<order = [0]>>
-    scf.for %peer = %c0 to %c4 step %c1 {
-      // CHECK: gl.remote_store %{{.*}}, %{{.*}}, %{{.*}}[%{{.*}}] to %{{.*}} : tensor<1xf32, {{.*}}>, <1xf32, {{.*}}>, <1>
-      gl.remote_store %own, %place, %arrived[%c0] to %peer
-          : tensor<1xf32, #gl.slice<axis = 1, parent = #row>>, !gl.memdesc<1xf32, #gl.plain<order = [0]>>, !gl.mbarrier<1>
-    }
-    gl.mbarrier_wait %arrived[%c0], %even : !gl.mbarrier<1>
-    %parts = gl.local_load %sums : !gl.memdesc<4x1xf32, #plain> -> tensor<4x1xf32, #peers>
-    %sum = gl.reduce %parts axis 0 : (tensor<4x1xf32, #peers>) -> tensor<1xf32, #gl.slice<axis = 0, parent = #peers>> combine {
-    ^bb0(%a: f32, %b: f32):
-      %ab = arith.addf %a, %b : f32
-      gl.yield %ab : f32
-    }
-    %mean = arith.mulf %sum, %per_column : tensor<1xf32, #gl.slice<axis = 0, parent = #peers>>
-    %rstd = math.rsqrt %mean : tensor<1xf32, #gl.slice<axis = 0, parent = #peers>>
-    %kept = gl.convert_layout %rstd : tensor<1xf32, #gl.slice<axis = 0, parent = #peers>> -> tensor<1xf32, #gl.slice<axis = 1, parent = #row>>
-    %wide = gl.broadcast %kept axis 1 : tensor<1xf32, #gl.slice<axis = 1, parent = #row>> -> tensor<1x32768xf32, #row>
-    %scaled = arith.mulf %v, %wide : tensor<1x32768xf32, #row>
-    %out = arith.truncf %scaled : tensor<1x32768xf32, #row> to tensor<1x32768xbf16, #row>
-    gl.store %out, %y at affine_map<(m, k, r, n) -> (m + r, k * 32768 + n)>(%m, %rank) vector 8
-        : tensor<1x32768xbf16, #row>, memref<?x131072xbf16>
-    gl.cluster_arrive
-    gl.cluster_wait
     gpu.return
   }
 }

@@ -465,7 +465,7 @@ func.func @tensor_store_c1(%map: !gl.tensor_map<memref<?x64xf32>, box = [1, 32]>
 #layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
 func.func @remote_store_c1(%t: tensor<32xf16, #layout>, %m: !gl.memdesc<32xf16, #gl.plain<order = [0]>>, %b: !gl.mbarrier<1>, %i: index) {
   // expected-error @+1 {{expected elements of 4 or 8 bytes, got 'f16'}}
-  gl.remote_store %t, %m, %b[%i] to %i : tensor<32xf16, #layout>, !gl.memdesc<32xf16, #gl.plain<order = [0]>>, !gl.mbarrier<1>
+  gl.remote_store %t, %m, %b[%i] : tensor<32xf16, #layout>, !gl.memdesc<32xf16, #gl.plain<order = [0]>>, !gl.mbarrier<1>
   return
 }
 

@@ -181,14 +181,16 @@ func.func @dependent_launches() {
 
 // CHECK-LABEL: func.func @clusters
 func.func @clusters(%p: tensor<1x4xf32, #partial>, %m: !gl.memdesc<1x4xf32, #plain>, %bar: !gl.mbarrier<1>, %zero: index) {
-  // CHECK: %[[RANK:.*]] = gl.cluster_rank
+  // CHECK: gl.cluster_rank
   %rank = gl.cluster_rank
   // CHECK: gl.cluster_arrive relaxed
   gl.cluster_arrive relaxed
   // CHECK: gl.cluster_wait
   gl.cluster_wait
-  // CHECK: gl.remote_store %{{.*}}, %{{.*}}, %{{.*}}[%{{.*}}] to %[[RANK]] : tensor<1x4xf32, {{.*}}>, <1x4xf32, {{.*}}>, <1>
-  gl.remote_store %p, %m, %bar[%zero] to %rank : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #plain>, !gl.mbarrier<1>
+  // CHECK: gl.remote_store %{{.*}}, %{{.*}}, %{{.*}}[%{{.*}}] : tensor<1x4xf32, {{.*}}>, <1x4xf32, {{.*}}>, <1>
+  gl.remote_store %p, %m, %bar[%zero] : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #plain>, !gl.mbarrier<1>
+  // CHECK: gl.remote_arrive %{{.*}}[%{{.*}}] frees %{{.*}}, %{{.*}} : <1>, !gl.memdesc<1x4xf32, {{.*}}>, !gl.memdesc<1x4xf32, {{.*}}>
+  gl.remote_arrive %bar[%zero] frees %m, %m : !gl.mbarrier<1>, !gl.memdesc<1x4xf32, #plain>, !gl.memdesc<1x4xf32, #plain>
   return
 }
 

@@ -153,7 +153,9 @@ pub enum Layout {
 pub struct Schedule {
     /// Rows that a CTA holds at a time.
     pub rows_per_cta: i64,
-    /// Threads that share a row.
+    /// CTAs of a cluster that share a row.
+    pub ctas_per_row: i64,
+    /// Threads of a CTA that share a row.
     pub threads_per_row: i64,
     /// Elements of one access.
     pub vector: i64,
@@ -189,6 +191,7 @@ impl Default for Schedule {
     fn default() -> Self {
         Self {
             rows_per_cta: 1,
+            ctas_per_row: 1,
             threads_per_row: 32,
             vector: 1,
             rows_per_thread: 1,
@@ -210,7 +213,8 @@ impl Schedule {
         let is_aligned = self.is_aligned && self.vector > 1 && beside == 1;
         let points = if is_aligned { row + self.vector - 1 } else { row };
         let points = points.unsigned_abs().div_ceil(self.parts.unsigned_abs());
-        let accesses = (points.next_power_of_two() as i64 / (self.threads_per_row * self.vector)).max(1);
+        let threads = self.ctas_per_row * self.threads_per_row;
+        let accesses = (points.next_power_of_two() as i64 / (threads * self.vector)).max(1);
         let mut dims = vec!["[grid]".to_owned(); kept.saturating_sub(1)];
         dims.push(factors(&[
             Some("grid".to_owned()),
@@ -224,6 +228,7 @@ impl Schedule {
             self.chunk.map(|_| "loop".to_owned()),
             factor("split", self.parts),
             factor("register", self.chunk.unwrap_or(accesses)),
+            factor("cluster", self.ctas_per_row),
             factor("warp", self.threads_per_row / lanes),
             factor("lane", lanes),
             factor("vector", self.vector),

@@ -275,6 +275,37 @@ mod tests {
         all_are_caught(&scheduled(Op::LayerNorm { affine: None }, 1000, looped), 4);
     }
 
+    /// Asserts that each mistake in what CTAs of a cluster exchange is caught, but for one that changes nothing: the arrival that
+    /// expects the bytes passes nothing on, so that it need not release.
+    fn exchanges_are_caught(case: &Case, fewest: usize) {
+        let case = &Trial::from(case.clone());
+        let (_, mutants) = judge(case, &[Concern::Synchronization]).expect("a case that is right");
+        assert!(mutants.len() >= fewest, "{case}: {} mutants", mutants.len());
+        for mutant in &mutants {
+            let is_caught = matches!(mutant.verdict, Verdict::Caught { .. });
+            let changes_nothing = mutant.mutation.what == "relax the arrival";
+            assert!(
+                is_caught || changes_nothing,
+                "{case}: line {}: {}: {}",
+                line(&mutant.mutation),
+                mutant.mutation.what,
+                mutant.verdict
+            );
+        }
+    }
+
+    #[test]
+    fn each_part_of_an_exchange_between_ctas_is_missed() {
+        let held = Schedule {
+            ctas_per_row: 4,
+            threads_per_row: 64,
+            ..Schedule::default()
+        };
+        exchanges_are_caught(&scheduled(WEIGHTED, 1000, held), 10);
+        exchanges_are_caught(&scheduled(Op::Softmax, 769, held), 16);
+        exchanges_are_caught(&scheduled(Op::VarianceAndAmax, 1000, held), 10);
+    }
+
     #[test]
     fn a_lane_that_a_mask_leaves_out_is_told_at_its_shuffle() {
         let case = scheduled(WEIGHTED, 64, Schedule::default());

@@ -156,8 +156,14 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
         Some(_) => random.of(&[Keep::L1, Keep::L2, Keep::Nowhere]),
         None => random.of(&[Keep::Register, Keep::Register, Keep::L1, Keep::Nowhere]),
     };
+    let ctas_per_row = if random.one_in(6) {
+        2 << random.0.below(3)
+    } else {
+        1
+    };
     Schedule {
         rows_per_cta,
+        ctas_per_row,
         threads_per_row,
         vector,
         rows_per_thread,
@@ -192,6 +198,13 @@ mod tests {
                 > 50
         );
         assert!(drawn(&|case| case.program.schedule.is_some_and(|schedule| schedule.is_aligned)) > 30);
+        assert!(
+            drawn(&|case| case
+                .program
+                .schedule
+                .is_some_and(|schedule| schedule.ctas_per_row > 1))
+                > 20
+        );
         assert!(drawn(&|case| matches!(case.program.layout, Layout::Padded(_))) > 20);
         assert!(drawn(&|case| case.program.columns.len() == 2) > 20);
         assert!(drawn(&|case| case.program.row() > 3000) > 20);

@@ -202,6 +202,14 @@ fn simpler_schedules(schedule: Schedule) -> Vec<Schedule> {
             ..schedule
         },
         Schedule {
+            ctas_per_row: plain.ctas_per_row,
+            ..schedule
+        },
+        Schedule {
+            ctas_per_row: (schedule.ctas_per_row / 2).max(1),
+            ..schedule
+        },
+        Schedule {
             threads_per_row: plain.threads_per_row,
             ..schedule
         },

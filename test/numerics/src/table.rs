@@ -52,6 +52,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     }
     aligned(&mut cases);
     named::cases(&mut cases);
+    clusters(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;
     }
@@ -532,6 +533,69 @@ fn aligned(cases: &mut Vec<Case>) {
         add(Op::RotateHalves, F16, columns, held(64, 8));
         add(Op::RotateHalves, BF16, columns, looped(32, 8, 1));
     }
+}
+
+/// Rows over the CTAs of a cluster: held and in loops, rows that the cluster does not divide, CTAs without an element, reductions that
+/// wait for each other and such as share a round, partial results of every width.
+fn clusters(cases: &mut Vec<Case>) {
+    let held = |ctas_per_row, threads_per_row, vector| Schedule {
+        ctas_per_row,
+        threads_per_row,
+        vector,
+        ..Schedule::default()
+    };
+    let looped = |ctas_per_row, threads_per_row, vector| Schedule {
+        chunk: Some(1),
+        keep: Keep::L1,
+        ..held(ctas_per_row, threads_per_row, vector)
+    };
+    let rows = |rows_per_cta, rows_per_thread, schedule| Schedule {
+        rows_per_cta,
+        rows_per_thread,
+        ..schedule
+    };
+    let mut add = |op, x, columns: i64, schedule: Schedule| {
+        let mut case = plain(op, x, columns);
+        case.program.schedule = Some(schedule);
+        case.run.rows = 2 * schedule.rows_per_cta + 1;
+        case.run.seeds = 4;
+        cases.push(case);
+    };
+    for op in [
+        EVERYTHING,
+        Op::LayerNorm { affine: Some(F32) },
+        Op::Softmax,
+        Op::VarianceAndAmax,
+    ] {
+        add(op, BF16, 4096, held(2, 128, 8));
+        add(op, BF16, 1000, held(4, 32, 8));
+        add(op, F16, 769, held(8, 32, 1));
+        add(op, F32, 7, held(2, 16, 1));
+        add(op, BF16, 1000, rows(2, 1, held(2, 64, 4)));
+        add(op, BF16, 769, rows(4, 2, held(4, 32, 1)));
+        add(op, BF16, 4096, looped(4, 64, 8));
+        add(op, F16, 1000, looped(2, 32, 4));
+        add(op, BF16, 33, looped(8, 32, 1));
+        add(
+            op,
+            BF16,
+            4096,
+            Schedule {
+                early_reads: true,
+                ..held(4, 64, 8)
+            },
+        );
+    }
+    for op in [Op::LayerNormWelford, Op::CrossEntropy, Op::ArgMax, Op::L2Norm] {
+        add(op, F32, 1000, held(4, 64, 4));
+        add(op, BF16, 769, looped(2, 64, 1));
+    }
+    for x in [I8, I32, I64, F64] {
+        add(Op::Sum, x, 769, held(4, 32, 1));
+        add(Op::MaxNegated, x, 1000, looped(2, 64, 1));
+    }
+    // More CTAs than are portable.
+    add(WEIGHTED, BF16, 4096, held(16, 32, 8));
 }
 
 fn inputs(cases: &mut Vec<Case>) {

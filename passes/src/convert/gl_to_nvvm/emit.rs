@@ -239,6 +239,12 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
         self.andi(self.thread_id(), self.i32(WARP_SIZE - 1))
     }
 
+    /// The CTA's rank in its cluster.
+    pub fn cluster_rank(&self) -> Value<'c, 'a> {
+        self.b
+            .value("nvvm.read.ptx.sreg.cluster.ctarank", &[], self.int(32))
+    }
+
     pub fn warp_id(&self) -> Value<'c, 'a> {
         self.shrui(self.thread_id(), self.i32(WARP_SIZE.ilog2().into()))
     }

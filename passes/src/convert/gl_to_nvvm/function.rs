@@ -44,11 +44,8 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
         .ok_or_else(|| Diagnostic::user(location, "expected a kernel with a name"))?;
     let warps = integer(kernel, attribute::NUM_WARPS)
         .ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.num_warps"))?;
-    let launch = kernel
-        .attribute(attribute::LAUNCH)
-        .ok()
-        .and_then(LaunchAttr::from_attribute)
-        .ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.launch"))?;
+    let launch =
+        launch_of(kernel).ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.launch"))?;
     let block = kernel
         .region(0)?
         .first_block()
@@ -97,6 +94,10 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
             .filter_map(|name| Some((*name, kernel.attribute(name).ok()?))),
     );
 
+    if launch.cluster() > 1 {
+        let cluster = DenseI32ArrayAttribute::new(context, &[launch.cluster() as i32, 1, 1]);
+        attributes.push(("nvvm.cluster_dim", cluster.into()));
+    }
     if let Some(bound) = integer(kernel, attribute::MIN_CTAS_PER_SM) {
         let bound = IntegerAttribute::new(IntegerType::new(context, 32).into(), bound);
         attributes.push(("nvvm.minctasm", bound.into()));
@@ -122,6 +123,11 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
     replace_arguments(walk::entry_block(function)?, &param_types, location)?;
     b.erase(kernel);
     Ok(())
+}
+
+/// How a kernel is launched.
+pub(super) fn launch_of<'c>(kernel: OperationRef<'c, '_>) -> Option<LaunchAttr<'c>> {
+    LaunchAttr::from_attribute(kernel.attribute(attribute::LAUNCH).ok()?)
 }
 
 /// The name of a kernel's shared memory.

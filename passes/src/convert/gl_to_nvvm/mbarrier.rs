@@ -36,6 +36,16 @@ pub(super) fn init<'c, 'a>(
     Ok(())
 }
 
+/// Lowers `gl.fence_mbarrier_init`.
+pub(super) fn fence_init<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    b.op("nvvm.fence.mbarrier.init", &[], &[]);
+    b.erase(op);
+    Ok(())
+}
+
 /// Lowers `gl.mbarrier_expect`.
 pub(super) fn expect<'c, 'a>(
     op: OperationRef<'c, 'a>,
@@ -89,6 +99,9 @@ pub(super) fn arrive<'c, 'a>(
 }
 
 /// Lowers `gl.mbarrier_wait`: a loop, for `try_wait` gives up after a time.
+///
+/// The wait acquires at the CTA's scope even where other CTAs of a cluster arrive, as widely used pipelines across clusters do: at
+/// the cluster's scope it would invalidate the L1 cache.
 pub(super) fn wait<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],

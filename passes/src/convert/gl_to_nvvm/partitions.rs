@@ -10,7 +10,9 @@ use melior::ir::{
     attribute::IntegerAttribute, operation::OperationLike, r#type::IntegerType,
 };
 use mlir_sys::{mlirOperationMoveBefore, mlirRegionTakeBody};
-use norma_dialects::gl::{BulkLoadOp, MBarrierExpectOp, MBarrierInitOp, WarpSpecializeOp};
+use norma_dialects::gl::{
+    BulkLoadOp, FenceMBarrierInitOp, MBarrierExpectOp, MBarrierInitOp, WarpSpecializeOp,
+};
 use norma_targets::WARP_SIZE;
 
 use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types, walk};
@@ -57,6 +59,7 @@ fn one_thread<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), Pass
     let mut branch: Option<(OperationRef<'c, 'a>, OperationRef<'c, 'a>)> = None;
     for op in walk::in_block(of) {
         let is_one_threads = MBarrierInitOp::from_op(op).is_some()
+            || FenceMBarrierInitOp::from_op(op).is_some()
             || MBarrierExpectOp::from_op(op).is_some()
             || BulkLoadOp::from_op(op).is_some();
         if !is_one_threads {

@@ -98,7 +98,7 @@ pub(super) fn local_store<'c, 'a>(
     };
     let tile = Tile::of(&e, store.tile()?.r#type())?;
     let places = Places::of(&e, &tile, store.memory()?.r#type(), *base)?;
-    let holder = threads::first_holder(&e, &tile.layout);
+    let holder = threads::first_holder_in_cta(&e, &tile.layout);
     let copies = tile.layout.copies(HardwareDim::Register);
     let value = tile::to_memory(&e, *value)?;
     for first in places.first_registers().filter(|register| register & copies == 0) {
@@ -194,7 +194,7 @@ pub(super) fn barrier<'c, 'a>(
 }
 
 /// Where a thread's registers lie in shared memory.
-struct Places<'c, 'a> {
+pub(super) struct Places<'c, 'a> {
     /// One pointer for each place of the thread.
     bases: Vec<Value<'c, 'a>>,
     element: Type<'c>,
@@ -202,12 +202,18 @@ struct Places<'c, 'a> {
     base_of: Vec<usize>,
     constants: Vec<i64>,
     /// Elements that one instruction moves.
-    count: usize,
-    bytes: usize,
+    pub count: usize,
+    /// The bytes that these are.
+    pub bytes: usize,
 }
 
 impl<'c, 'a> Places<'c, 'a> {
-    fn of(
+    /// The places of `tile` in the memory at `base`.
+    ///
+    /// # Errors
+    ///
+    /// At the op that is lowered, if the memory's layout does not fit or has padding.
+    pub fn of(
         e: &Emit<'_, 'c, 'a>,
         tile: &Tile<'c>,
         memory: Type<'c>,
@@ -238,11 +244,13 @@ impl<'c, 'a> Places<'c, 'a> {
         })
     }
 
-    fn first_registers(&self) -> impl Iterator<Item = usize> + use<> {
+    /// The first register of each instruction.
+    pub fn first_registers(&self) -> impl Iterator<Item = usize> + use<> {
         (0..self.constants.len()).step_by(self.count)
     }
 
-    fn pointer(&self, e: &Emit<'_, 'c, 'a>, register: usize) -> Value<'c, 'a> {
+    /// The place of a register.
+    pub fn pointer(&self, e: &Emit<'_, 'c, 'a>, register: usize) -> Value<'c, 'a> {
         let base = self.bases[self.base_of[register]];
         e.constant_pointer(base, self.element, self.constants[register])
     }

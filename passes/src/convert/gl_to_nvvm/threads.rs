@@ -1,6 +1,6 @@
 //! Where a thread stands in a layout: its coordinate along a tile's axes.
 //!
-//! CTAs are one-dimensional. A coordinate is `place + register constant`. Where bits of a register's basis are those of
+//! CTAs and clusters are one-dimensional. A coordinate is `place + register constant`. Where bits of a register's basis are those of
 //! a thread's, as in a swizzle, exclusive or is no addition: registers that differ in such bits have places of their own.
 
 use norma_layout::{HardwareDim, LinearLayout, StridedTerm};
@@ -25,10 +25,6 @@ pub(super) struct AxisCoordinates<'c, 'a> {
 }
 
 /// The coordinates of a thread's registers along each axis.
-///
-/// # Errors
-///
-/// Unsupported if the tile is spread over several CTAs.
 pub(super) fn coordinates<'c, 'a>(
     e: &Emit<'_, 'c, 'a>,
     layout: &LinearLayout,
@@ -52,10 +48,9 @@ pub(super) fn along<'c, 'a>(
             Source::Thread => (e.thread_id(), bits(HardwareDim::Lane) + bits(HardwareDim::Warp)),
             Source::Part(HardwareDim::Lane) => (e.lane_id(), bits(HardwareDim::Lane)),
             Source::Part(HardwareDim::Warp) => (e.warp_id(), bits(HardwareDim::Warp)),
-            Source::Part(dim) => {
-                return Err(e.unsupported(format!(
-                    "expected a tile within one CTA, got {dim:?} bases in {layout}"
-                )));
+            Source::Part(HardwareDim::Block) => (e.cluster_rank(), bits(HardwareDim::Block)),
+            Source::Part(HardwareDim::Register) => {
+                return Err(e.internal(format!("expected no registers among the threads of {layout}")));
             }
         };
         let shifted = match term.shift {
@@ -150,21 +145,37 @@ fn merge_lanes_and_warps(terms: &[StridedTerm], lane_bits: usize) -> Vec<Term> {
         .collect()
 }
 
-/// A predicate that holds for one thread of each set that holds the same elements; `None` where no two do. That thread
-/// still holds an element twice where [`LinearLayout::copies`] says so of registers.
+/// A predicate that holds for one thread of each set of the cluster's that holds the same elements; `None` where no two do.
+/// That thread still holds an element twice where [`LinearLayout::copies`] says so of registers.
 pub(super) fn first_holder<'c, 'a>(e: &Emit<'_, 'c, 'a>, layout: &LinearLayout) -> Option<Value<'c, 'a>> {
+    let dims = [HardwareDim::Lane, HardwareDim::Warp, HardwareDim::Block];
+    without_bits(e, dims.map(|dim| (dim, layout.copies(dim))))
+}
+
+/// As [`first_holder`], of the CTA's threads.
+pub(super) fn first_holder_in_cta<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    layout: &LinearLayout,
+) -> Option<Value<'c, 'a>> {
+    let dims = [HardwareDim::Lane, HardwareDim::Warp];
+    without_bits(e, dims.map(|dim| (dim, layout.copies(dim))))
+}
+
+/// Whether the bits of a thread's lane, warp and CTA that the masks name are all 0; `None` where they name none.
+pub(super) fn without_bits<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    masks: impl IntoIterator<Item = (HardwareDim, usize)>,
+) -> Option<Value<'c, 'a>> {
     let mut predicate = None;
-    for dim in [HardwareDim::Lane, HardwareDim::Warp] {
-        let copies = layout.copies(dim);
-        if copies == 0 {
-            continue;
-        }
-        let id = if dim == HardwareDim::Lane {
-            e.lane_id()
-        } else {
-            e.warp_id()
+    for (dim, mask) in masks {
+        let id = match dim {
+            _ if mask == 0 => continue,
+            HardwareDim::Register => continue,
+            HardwareDim::Lane => e.lane_id(),
+            HardwareDim::Warp => e.warp_id(),
+            HardwareDim::Block => e.cluster_rank(),
         };
-        let bits = e.andi(id, e.i32(copies as i64));
+        let bits = e.andi(id, e.i32(mask as i64));
         let is_first = e.compare("eq", bits, e.i32(0));
         predicate = Some(match predicate {
             None => is_first,

@@ -188,7 +188,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// The CTA's place along each grid dim: the last grid dim varies fastest with the CTA's number.
+    /// The cluster's place along each grid dim: the last grid dim varies fastest with its number. CTAs of a cluster are neighbours in
+    /// the grid, and are told apart by layouts, so that all scalars are the same for all of them.
     fn coordinates(&mut self) -> Result<(), PassError<'c>> {
         let grid = self.placement.grid().collect::<Vec<_>>();
         if grid.is_empty() {
@@ -201,6 +202,10 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let mut rest = self
             .b
             .value_with("gpu.block_id", &[], index, &[("dimension", dimension)]);
+        let ctas = self.mapping.ctas_per_cluster();
+        if ctas > 1 {
+            rest = self.b.value("arith.divui", &[rest, self.b.index(ctas)], index);
+        }
         for (position, &dim) in grid.iter().enumerate().rev() {
             let coordinate = if position == 0 {
                 rest

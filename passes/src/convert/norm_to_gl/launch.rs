@@ -1,11 +1,7 @@
 //! How the host launches a kernel: grid and traffic as functions of the buffers' sizes.
 
 use melior::ir::{AffineExpr, AffineMap, attribute::DenseI64ArrayAttribute};
-use norma_dialects::{
-    affine_map_attribute,
-    gl::LaunchAttr,
-    norm::{CachePlace, Level},
-};
+use norma_dialects::{affine_map_attribute, gl::LaunchAttr, norm::CachePlace};
 
 use crate::kernel::space::Space;
 use crate::mlir::{context, pass::PassError};
@@ -27,10 +23,10 @@ pub(super) fn attribute<'c>(
     mapping: &Mapping,
 ) -> Result<LaunchAttr<'c>, PassError<'c>> {
     let context = context::of(space.location());
-    let ctas = placement
-        .grid()
-        .map(|dim| space.extents[dim])
-        .fold(AffineExpr::constant(context, 1), |ctas, extent| ctas * extent);
+    let ctas = placement.grid().map(|dim| space.extents[dim]).fold(
+        AffineExpr::constant(context, mapping.ctas_per_cluster()),
+        |ctas, extent| ctas * extent,
+    );
     let traffic = space.traffic()?;
     let over_sizes = |results: &[AffineExpr<'c>]| {
         affine_map_attribute(AffineMap::new(context, 0, space.sizes.len(), results))
@@ -54,7 +50,7 @@ pub(super) fn attribute<'c>(
         space.kernel.multiples().map(attribute_of),
         space.kernel.bounds().map(attribute_of),
         space.kernel.aliases().map(attribute_of),
-        mapping.extent(Level::Cluster),
+        mapping.ctas_per_cluster(),
         carveout,
         mapping.dependent_launch,
     ))

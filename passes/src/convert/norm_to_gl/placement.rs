@@ -34,7 +34,7 @@ impl Placement {
     ///
     /// # Errors
     ///
-    /// A user error if the kernel is not tiled; unsupported if dims are spread over clusters.
+    /// A user error if the kernel is not tiled.
     pub fn of<'c>(space: &Space<'c, '_>) -> Result<Self, Diagnostic<'c>> {
         let location = space.location();
         let roles = space
@@ -48,7 +48,7 @@ impl Placement {
             places.push(match role {
                 DimRole::Grid => Place::Grid,
                 DimRole::Loop => Place::Loop,
-                DimRole::Thread | DimRole::Register => {
+                DimRole::Cluster | DimRole::Thread | DimRole::Register => {
                     if !extent.is_constant() || !(extent.constant_value() as u64).is_power_of_two() {
                         let message =
                             format!("expected tile dims whose extents are powers of two, got {extent}");
@@ -62,10 +62,6 @@ impl Placement {
                     register_axes |= Axes::from(*role == DimRole::Register) << axis;
                     tile_shape.push(extent.constant_value());
                     Place::Tile(axis)
-                }
-                DimRole::Cluster => {
-                    let message = "a cluster dim; supported: dims spread over the grid, loops and tiles";
-                    return Err(Diagnostic::unsupported(location, message));
                 }
             });
         }

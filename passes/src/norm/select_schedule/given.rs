@@ -3,13 +3,14 @@
 use melior::ir::{Attribute, Location};
 use norma_bundle::Expression;
 use norma_dialects::norm::{KernelOp, ScheduleAttr};
+use norma_targets::{Feature, Target};
 
 use crate::{
     mlir::{
         diagnostic::Diagnostic,
         pass::{PassContext, PassError},
     },
-    schedule::given,
+    schedule::{given, mapping::Mapping},
     table::NormSelectSchedule,
 };
 
@@ -88,6 +89,33 @@ impl<'c> Given<'c> {
         };
         of(name).or_else(|| of(None)).unwrap_or_default()
     }
+}
+
+/// Whether the target has clusters as large as a schedule asks for.
+///
+/// # Errors
+///
+/// A user error at the kernel, if not.
+pub(super) fn check<'c>(
+    schedule: Attribute<'c>,
+    target: &Target,
+    location: Location<'c>,
+) -> Result<(), Diagnostic<'c>> {
+    let ctas =
+        ScheduleAttr::from_attribute(schedule).map_or(1, |schedule| Mapping::of(schedule).ctas_per_cluster());
+    let most = target.cluster_size_non_portable;
+    if ctas <= i64::from(most) {
+        return Ok(());
+    }
+    let supported = match target.has(Feature::Clusters) {
+        true => format!("at most {most} CTAs"),
+        false => format!("clusters on {}", Target::names_with(Feature::Clusters)),
+    };
+    let message = format!(
+        "clusters of {ctas} CTAs on {}; supported: {supported}",
+        target.name
+    );
+    Err(Diagnostic::unsupported(location, message))
 }
 
 /// Reads one schedule: the attribute, or the parameters inside its brackets.

@@ -85,6 +85,6 @@ fn by_shared_memory(mapped: &Mapped<'_>, target: &Target) -> u64 {
     held.unwrap_or(u64::MAX)
 }
 
-fn bandwidth_per_sm(target: &Target) -> f64 {
+pub(super) fn bandwidth_per_sm(target: &Target) -> f64 {
     target.part.bandwidth * target.part.copy_efficiency / f64::from(target.part.sms)
 }

@@ -62,11 +62,32 @@ fn exchange_work(facts: &Facts, dims: &[Spread], all_threads: f64) -> f64 {
 
 /// How often warps wait for each other: reductions across warps that wait for one another.
 pub(super) fn rounds_between_warps(facts: &Facts, dims: &[Spread]) -> usize {
+    rounds(facts, &|reduction| {
+        (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].warps > 1)
+    })
+}
+
+/// How often CTAs of a cluster wait for each other: reductions across them that wait for one another, in each step of the loops that
+/// their results vary over.
+pub(super) fn rounds_between_ctas(facts: &Facts, dims: &[Spread]) -> f64 {
+    let crosses =
+        |reduction: &Reduction| (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].cluster > 1);
+    let steps = |reduction: &Reduction| {
+        (0..dims.len())
+            .filter(|dim| !reduction.over[*dim] && dims[*dim].is_looped)
+            .map(|dim| dims[dim].steps())
+            .product::<f64>()
+    };
+    let crossing = facts.reductions.iter().filter(|reduction| crosses(reduction));
+    rounds(facts, &crosses) as f64 * crossing.map(steps).fold(1.0, f64::max)
+}
+
+/// The longest chain of reductions that wait for one another, of those that `counts` says count.
+fn rounds(facts: &Facts, counts: &impl Fn(&Reduction) -> bool) -> usize {
     let mut ends = Vec::<usize>::new();
     for reduction in &facts.reductions {
-        let crosses = (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].warps > 1);
         let waits = reduction.waits_for.iter().filter_map(|waited| ends.get(*waited));
-        ends.push(waits.copied().max().unwrap_or(0) + usize::from(crosses));
+        ends.push(waits.copied().max().unwrap_or(0) + usize::from(counts(reduction)));
     }
     ends.into_iter().max().unwrap_or(0)
 }

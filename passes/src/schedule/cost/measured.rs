@@ -47,6 +47,13 @@ pub const LONE_CTA_OF_WARPS: f64 = 3.6;
 /// Rows that fewer than four warps walk with merged reductions, less a quarter of it for each warp: more rows are under way, and each takes shorter pieces of
 /// memory. Cross-entropy at 32768 columns, the same loop: 3910 GB/s with one warp for a row, 3973 with two, 4202 with four.
 pub const FEW_WARPS: f64 = 8.0;
+/// Clusters, in per cent: CTAs that start together and find room together. RMSNorm by hand, rows in shared memory: 4142 GB/s with
+/// clusters of 2 CTAs at 32768 columns, where one CTA reaches 4255 from L1; 4105 and 4244 at 65536; 4146 and 3766 at 131072. They
+/// lose 3 to 4% themselves; the rest makes up for `LONE_WALKING_CTA`, which takes the single CTA at 65536 columns for slower than it is.
+pub const CLUSTER: f64 = 16.0;
+/// Microseconds of an exchange between the CTAs of a cluster: the stores' way to other SMs, and waiting for the last of them. Not
+/// measured alone.
+pub const EXCHANGE_US: f64 = 1.0;
 /// Launching a CTA, for each thread: fits CTAs of 128 and 256 threads for short rows.
 pub const LAUNCH: f64 = 80.0;
 /// Bytes that a CTA must read lest launching CTAs be what takes the time: rows of 512 columns in CTAs of one row each, 1

@@ -41,13 +41,12 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
             .iter()
             .zip(&access.uses)
             .filter(|(_, uses)| **uses)
-            .map(|(dim, _)| match dim.is_looped {
-                true => dim.extent.div_ceil(dim.ctas),
-                false => dim.tile.min(dim.extent),
-            } as f64)
+            .map(|(dim, _)| dim.of_cta() as f64)
             .product::<f64>()
             * access.bytes as f64;
-        let fits_l1 = row * ctas_on_sm <= L1_SHARE * f64::from(target.l1_and_shared);
+        // Each CTA of a cluster that starts invalidates what others on its SM have in L1.
+        let is_left_alone = mapping.ctas_per_cluster() == 1 || ctas_on_sm <= 1.0;
+        let fits_l1 = is_left_alone && row * ctas_on_sm <= L1_SHARE * f64::from(target.l1_and_shared);
         let l2 = target.part.l2_bytes as f64;
         let evicted = ((row * ctas_at_once / l2 - L2_FULL[0]) / (L2_FULL[1] - L2_FULL[0])).clamp(0.0, 1.0);
         lost += share

@@ -47,11 +47,7 @@ impl SectorUse {
         let mut is_run_on = false;
         while let Some(dim) = access.strides.iter().position(|other| *other == Some(stride)) {
             let along = &dims[dim];
-            let held = if along.is_looped {
-                along.extent
-            } else {
-                along.tile.min(along.extent)
-            };
+            let held = along.of_cta();
             if let Some(points) = request {
                 // What lanes hold goes on in neighbouring ones; a thread alone takes one access at a time.
                 let run = match along.lanes {

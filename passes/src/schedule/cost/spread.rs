@@ -15,6 +15,8 @@ pub(super) struct Spread {
     pub(super) vector: u64,
     pub(super) lanes: u64,
     pub(super) warps: u64,
+    /// CTAs of a cluster.
+    pub(super) cluster: u64,
     /// Points that a CTA holds at a time.
     pub(super) tile: u64,
     pub(super) is_looped: bool,
@@ -38,6 +40,7 @@ impl Spread {
         let (lanes, warps) = (of(Level::Lane), of(Level::Warp));
         let whole = of(Level::Register) * vector;
         let tile = whole * lanes * warps;
+        let cluster = of(Level::Cluster);
         let has = |level: Level| factors.iter().any(|factor| factor.level == level);
         let rest = |level: Level| {
             factors
@@ -46,18 +49,19 @@ impl Spread {
         };
         let is_looped = has(Level::Loop);
         let split = of(Level::Split);
-        let outer = extent.div_ceil(tile).max(1);
+        let outer = extent.div_ceil(tile * cluster).max(1);
         let held_whole = !is_looped && !has(Level::Grid);
         // Registers that are dead in every thread fold away; in a group that is live at all, each thread has its registers.
         let registers = if held_whole {
-            ((extent + before).div_ceil(lanes * warps * vector).max(1) * vector).min(whole)
+            let access = cluster * lanes * warps * vector;
+            ((extent + before).div_ceil(access).max(1) * vector).min(whole)
         } else {
             whole
         };
         let covered = if held_whole {
-            registers * lanes * warps
+            registers * lanes * warps * cluster
         } else {
-            outer * tile
+            outer * tile * cluster
         };
         Self {
             extent,
@@ -65,15 +69,24 @@ impl Spread {
             vector,
             lanes,
             warps,
+            cluster,
             tile,
             is_looped,
-            ctas: if rest(Level::Grid) { outer } else { of(Level::Grid) } * split,
+            ctas: if rest(Level::Grid) { outer } else { of(Level::Grid) } * split * cluster,
             live: (extent as f64 / covered as f64).min(1.0),
         }
     }
 
     pub(super) fn threads(&self) -> u64 {
         self.lanes * self.warps
+    }
+
+    /// Points that a CTA holds, or passes over in a loop.
+    pub(super) fn of_cta(&self) -> u64 {
+        match self.is_looped {
+            true => self.extent.div_ceil(self.cluster),
+            false => self.tile.min(self.extent),
+        }
     }
 
     /// Steps of the dim's loop.

@@ -167,6 +167,26 @@ fn long_rows_are_read_again_from_l1_and_then_from_l2() {
 }
 
 #[test]
+fn rows_that_no_l1_holds_are_shared_by_the_ctas_of_clusters() {
+    let ctas = |rows, extent| best(&rms_norm(rows, extent, 2)).map(|(mapping, _)| mapping.ctas_per_cluster());
+    assert_eq!(ctas(8192, 32768), Some(1));
+    assert_eq!(ctas(8192, 65536), Some(1));
+    assert!(ctas(8192, 131_072) > Some(1));
+    assert!(ctas(4096, 262_144) > Some(1));
+    // A CTA for each row would leave most SMs idle.
+    assert!(ctas(4, 131_072) > Some(1));
+}
+
+#[test]
+fn targets_without_clusters_have_no_candidates_with_them() {
+    for target in TARGETS {
+        let candidates = candidates(&rms_norm(4, 131_072, 2), target);
+        let most = candidates.iter().map(Mapping::ctas_per_cluster).max();
+        assert_eq!(most, Some(i64::from(target.cluster_size)), "{}", target.name);
+    }
+}
+
+#[test]
 fn a_row_is_passed_over_once_for_each_reduction_that_has_to_be_waited_for() {
     let mut facts = rms_norm(16, 1 << 16, 2);
     let in_loop = |_: &Reduction| true;

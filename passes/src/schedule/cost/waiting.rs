@@ -1,6 +1,11 @@
 //! Terms of threads that wait for one another, in per cent of a copy's time.
 
-use super::{super::facts::Use, candidate::Candidate, instructions::rounds_between_warps, measured::*};
+use super::{
+    super::facts::Use,
+    candidate::{Candidate, bandwidth_per_sm},
+    instructions::{rounds_between_ctas, rounds_between_warps},
+    measured::*,
+};
 
 /// Barriers: a CTA that waits at one, for a reduction or for a tile that goes through shared memory, stops all its warps, and only
 /// others on its SM read meanwhile.
@@ -28,6 +33,18 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
         true => FEW_WARPS * (1.0 - mapped.warps_of_row() as f64 / 4.0).max(0.0),
         false => 0.0,
     }
+}
+
+/// Clusters: CTAs that start and end together, and that wait for each other's partial results. What a CTA waits, others hide that are
+/// on its SM, as far as they do not wait themselves.
+pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    if mapped.mapping.ctas_per_cluster() == 1 {
+        return 0.0;
+    }
+    let cta_us = 1e6 * mapped.bytes / mapped.ctas() / bandwidth_per_sm(candidate.target);
+    let stalled = rounds_between_ctas(mapped.facts, &mapped.dims) * EXCHANGE_US / cta_us;
+    CLUSTER + 100.0 * stalled / candidate.resident_now().powi(2)
 }
 
 /// Shared barriers: rows of one CTA that wait for each other.

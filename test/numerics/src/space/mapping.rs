@@ -18,6 +18,8 @@ const LANE_BITS: u32 = 5;
 /// Bits of the number of warps that are drawn at most, and of the elements of a thread.
 const WARP_BITS: u64 = 4;
 const REGISTER_BITS: u64 = 5;
+/// Bits of the rank of a CTA in its cluster that are drawn at most: portable clusters have 8 CTAs.
+const CLUSTER_BITS: u64 = 3;
 
 /// A schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +130,7 @@ struct Left {
     lanes: u32,
     warps: u32,
     registers: u32,
+    ctas: u32,
 }
 
 fn over(random: &mut Draw, dims: &[Dim]) -> Mapping {
@@ -135,7 +138,12 @@ fn over(random: &mut Draw, dims: &[Dim]) -> Mapping {
         lanes: LANE_BITS,
         warps: random.0.below(WARP_BITS) as u32,
         registers: random.0.below(REGISTER_BITS) as u32,
+        ctas: match random.one_in(3) {
+            true => 1 + random.0.below(CLUSTER_BITS) as u32,
+            false => 0,
+        },
     };
+
     let mut order: Vec<usize> = (0..dims.len()).collect();
     random.shuffle(&mut order);
     let mut spread = vec![Vec::new(); dims.len()];
@@ -153,7 +161,7 @@ fn over(random: &mut Draw, dims: &[Dim]) -> Mapping {
     }
 }
 
-/// The factors of a dim, out of what is left of lanes, warps and registers.
+/// The factors of a dim, out of what is left of lanes, warps, registers and CTAs of a cluster.
 fn factors(random: &mut Draw, dim: &Dim, left: &mut Left) -> Vec<Factor> {
     // No more than twice the bits that the dim has: lanes and registers without elements are of interest, tiles of them not.
     let mut bits = dim.extent.map_or(6, |extent| {
@@ -172,6 +180,7 @@ fn factors(random: &mut Draw, dim: &Dim, left: &mut Left) -> Vec<Factor> {
     let lane = take(random, &mut left.lanes);
     let warp = take(random, &mut left.warps);
     let register = take(random, &mut left.registers);
+    let cluster = take(random, &mut left.ctas);
     let sized = |level: &'static str, size: i64| {
         (size > 1).then_some(Factor {
             level,
@@ -180,6 +189,7 @@ fn factors(random: &mut Draw, dim: &Dim, left: &mut Left) -> Vec<Factor> {
     };
     let rest = |level: &'static str| Some(Factor { level, size: None });
     let mut inside: Vec<Option<Factor>> = vec![
+        sized("cluster", cluster),
         sized("register", register),
         sized("warp", warp),
         sized("lane", lane),
@@ -187,7 +197,7 @@ fn factors(random: &mut Draw, dim: &Dim, left: &mut Left) -> Vec<Factor> {
     if random.one_in(3) {
         random.shuffle(&mut inside);
     }
-    let tile = vector * lane * warp * register;
+    let tile = vector * lane * warp * register * cluster;
     let is_whole = dim.extent.is_some_and(|extent| extent <= tile);
     let few = random.up_to(5);
     let mut outside = match (dim.is_reduced, is_whole) {
@@ -251,7 +261,9 @@ mod tests {
             })
             .collect();
         let drawn: Vec<Mapping> = (0..200).map(|seed| over(&mut Draw::new(seed), &dims)).collect();
-        for level in ["grid", "split", "loop", "warp", "lane", "register", "vector"] {
+        for level in [
+            "grid", "split", "cluster", "loop", "warp", "lane", "register", "vector",
+        ] {
             let has = |mapping: &&Mapping| {
                 mapping
                     .spread

@@ -1,0 +1,221 @@
+//! Clusters: the CTA's rank, the cluster's barrier, and what CTAs tell each other through shared memory.
+//!
+//! What goes to every CTA is sent by lanes: those that hold the same elements each send to another CTA.
+
+use melior::ir::{Attribute, OperationRef, ValueLike};
+use norma_dialects::gl::{ClusterArriveOp, RemoteStoreOp};
+use norma_layout::HardwareDim;
+
+use crate::mlir::{
+    conversion::{ConversionBuilder, Rejection},
+    diagnostic::Diagnostic,
+    walk,
+};
+
+use super::{
+    emit::{Emit, Value},
+    mbarrier,
+    shared::Places,
+    threads,
+    tile::{self, Tile},
+    words::Words,
+};
+
+/// The address space of the cluster's shared memory.
+const CLUSTER_SPACE: u32 = 7;
+
+/// Lowers `gl.cluster_rank`.
+pub(super) fn rank<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    b.replace(op, &[e.widen(e.cluster_rank())]);
+    Ok(())
+}
+
+/// Lowers `gl.cluster_arrive`.
+pub(super) fn arrive<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let arrive = ClusterArriveOp::from_op(op).ok_or("expected gl.cluster_arrive")?;
+    let name = match arrive.relaxed() {
+        true => "nvvm.cluster.arrive.relaxed",
+        false => "nvvm.cluster.arrive",
+    };
+    aligned(b, name);
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.cluster_wait`.
+pub(super) fn wait<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    aligned(b, "nvvm.cluster.wait");
+    b.erase(op);
+    Ok(())
+}
+
+/// A part of the cluster's barrier, which all threads of a warp execute together.
+fn aligned<'c>(b: &ConversionBuilder<'c, '_>, name: &str) {
+    b.op_with(
+        name,
+        &[],
+        &[],
+        &[("aligned", Attribute::unit(b.context()))],
+        Vec::new(),
+    );
+}
+
+/// Lowers `gl.remote_store`.
+pub(super) fn remote_store<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let store = RemoteStoreOp::from_op(op).ok_or("expected gl.remote_store")?;
+    let [value, base, barriers, index] = operands else {
+        return Err("expected a tile, a memory, mbarriers and an index".into());
+    };
+    let tile = Tile::of(&e, store.tile()?.r#type())?;
+    let places = Places::of(&e, &tile, store.memory()?.r#type(), *base)?;
+    let words = Words::of(places.bytes)
+        .filter(|words| words.bits == 32)
+        .ok_or_else(|| e.internal(format!("no store of {} bytes to other CTAs", places.bytes)))?;
+    let (suffix, list) = (words.suffix, words.list(3));
+    let constraints = format!(
+        "r,r,b{},~{{memory}}",
+        format!(",{}", words.constraint).repeat(words.count)
+    );
+    let text =
+        format!("@$2 st.async.shared::cluster.mbarrier::complete_tx::bytes.{suffix} [$0], {list}, [$1];");
+    let barrier = mbarrier::element(&e, *barriers, *index);
+    let copies = |dim| tile.layout.copies(dim);
+    let senders = Senders::of(&e, op, copies(HardwareDim::Lane))?;
+    let holds = threads::without_bits(
+        &e,
+        [
+            (HardwareDim::Lane, senders.idle_lanes),
+            (HardwareDim::Warp, copies(HardwareDim::Warp)),
+            (HardwareDim::Block, copies(HardwareDim::Block)),
+        ],
+    )
+    .unwrap_or_else(|| e.bool(true));
+    let value = tile::to_memory(&e, *value)?;
+    let repeated = copies(HardwareDim::Register);
+    for receiver in senders.receivers(&e) {
+        let barrier = address(&e, in_cta(&e, barrier, receiver));
+        for first in places
+            .first_registers()
+            .filter(|register| register & repeated == 0)
+        {
+            let place = address(&e, in_cta(&e, places.pointer(&e, first), receiver));
+            let mut operands = vec![place, barrier, holds];
+            operands.extend(words.split(&e, e.slice(value, first, places.count)?)?);
+            e.inline_ptx(&text, &constraints, &operands, None, true);
+        }
+    }
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.remote_arrive`.
+pub(super) fn remote_arrive<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let [barriers, index, ..] = operands else {
+        return Err("expected mbarriers and an index".into());
+    };
+    let barrier = mbarrier::element(&e, *barriers, *index);
+    let scope = Attribute::parse(b.context(), "#nvvm.mem_scope<cluster>")
+        .ok_or_else(|| e.internal("no scope of the cluster"))?;
+    let ctas = cluster_size(&e, op)?;
+    let rank = e.thread_id();
+    let is_sender = e.compare("slt", rank, e.i32(ctas));
+    e.instead(is_sender, None, || {
+        b.op_with(
+            "nvvm.mbarrier.arrive",
+            &[in_cta(&e, barrier, rank)],
+            &[],
+            &[("scope", scope)],
+            Vec::new(),
+        );
+        Ok(None)
+    })?;
+    b.erase(op);
+    Ok(())
+}
+
+/// Which lanes send to which CTAs: of lanes that hold the same elements each sends to another one.
+struct Senders {
+    /// Bits of the lane that say which CTA, from the lowest bit of its rank on.
+    lane_bits: Vec<u32>,
+    /// Bits of the CTA's rank beyond those: each lane sends to all of these CTAs.
+    bits_left: u32,
+    /// Bits of lanes that only repeat what other lanes send.
+    idle_lanes: usize,
+}
+
+impl Senders {
+    /// The senders of a tile of which lanes that differ in `copies` hold the same elements.
+    fn of<'c>(e: &Emit<'_, 'c, '_>, op: OperationRef<'c, '_>, copies: usize) -> Result<Self, Diagnostic<'c>> {
+        let bits = cluster_size(e, op)?.ilog2();
+        let lane_bits = (0..usize::BITS)
+            .filter(|bit| copies >> bit & 1 == 1)
+            .take(bits as usize)
+            .collect::<Vec<_>>();
+        let used = lane_bits.iter().map(|bit| 1 << bit).sum::<usize>();
+        Ok(Self {
+            bits_left: bits - lane_bits.len() as u32,
+            idle_lanes: copies & !used,
+            lane_bits,
+        })
+    }
+
+    /// The ranks of the CTAs that a thread sends to, one after the other.
+    fn receivers<'c, 'a>(&self, e: &Emit<'_, 'c, 'a>) -> Vec<Value<'c, 'a>> {
+        let own = self.lane_bits.iter().zip(0_i64..).map(|(bit, place)| {
+            let lane = match *bit {
+                0 => e.lane_id(),
+                bit => e.shrui(e.lane_id(), e.i32(bit.into())),
+            };
+            e.scale(e.andi(lane, e.i32(1)), 1 << place)
+        });
+        let own = e.sum(own);
+        (0..1_i64 << self.bits_left)
+            .map(|high| {
+                let high = high << self.lane_bits.len();
+                match own {
+                    Some(own) if high == 0 => own,
+                    Some(own) => e.addi(own, e.i32(high)),
+                    None => e.i32(high),
+                }
+            })
+            .collect()
+    }
+}
+
+/// CTAs of a cluster of the kernel around `op`.
+fn cluster_size<'c>(e: &Emit<'_, 'c, '_>, op: OperationRef<'c, '_>) -> Result<i64, Diagnostic<'c>> {
+    let size = walk::enclosing(op, "llvm.func").and_then(super::function::launch_of);
+    size.map(|launch| launch.cluster())
+        .ok_or_else(|| e.internal("expected a kernel with gl.launch"))
+}
+
+/// The same place in the shared memory of another CTA.
+fn in_cta<'c, 'a>(e: &Emit<'_, 'c, 'a>, pointer: Value<'c, 'a>, rank: Value<'c, 'a>) -> Value<'c, 'a> {
+    let space = melior::dialect::llvm::r#type::pointer(e.b.context(), CLUSTER_SPACE);
+    e.b.value("nvvm.mapa", &[pointer, rank], space)
+}
+
+/// A pointer as PTX takes it where LLVM has no instruction.
+fn address<'c, 'a>(e: &Emit<'_, 'c, 'a>, pointer: Value<'c, 'a>) -> Value<'c, 'a> {
+    e.b.value("llvm.ptrtoint", &[pointer], e.int(32))
+}

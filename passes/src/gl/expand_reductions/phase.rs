@@ -1,0 +1,95 @@
+//! Which turn of a loop an op is in: CTAs of a cluster that exchange something in each turn use two buffers by turns, and the
+//! phases of two mbarriers.
+
+use melior::ir::{BlockLike, OperationRef, Type, Value, ValueLike, operation::OperationLike};
+
+use crate::mlir::{
+    builder::Builder,
+    diagnostic::Diagnostic,
+    pass::PassError,
+    types,
+    values::{definition, owner},
+    walk,
+};
+
+/// The loops around an op, the outermost first.
+///
+/// # Errors
+///
+/// Unsupported, where an op between `function` and `op` is no loop, or one whose turns cannot be counted.
+pub(super) fn loops_around<'c, 'a>(
+    function: OperationRef<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+) -> Result<Vec<OperationRef<'c, 'a>>, Diagnostic<'c>> {
+    let mut loops = Vec::new();
+    let mut inner = op;
+    while let Some(parent) = inner.parent_operation().filter(|parent| *parent != function) {
+        if !walk::has_name(parent, "scf.for") {
+            let message = "expected a reduction across CTAs to stand in a kernel's body or its loops";
+            return Err(Diagnostic::unsupported(op.location(), message)
+                .note(parent.location(), "it stands in this op, which is no loop"));
+        }
+        loops.insert(0, parent);
+        inner = parent;
+    }
+    let Some(outermost) = loops.first().copied() else {
+        return Ok(loops);
+    };
+    for inner in &loops[1..] {
+        let is_inside = |value: Value<'c, 'a>| {
+            let made = definition(value).or_else(|| owner(value));
+            made.is_some_and(|made| is_within(made, outermost))
+        };
+        if inner.operands().take(3).any(is_inside) {
+            let message = "expected a reduction across CTAs in loops that each have the same number of turns";
+            return Err(Diagnostic::unsupported(op.location(), message).note(
+                inner.location(),
+                "the bounds of this loop change from turn to turn",
+            ));
+        }
+    }
+    Ok(loops)
+}
+
+/// How many turns the loops have taken, of type index.
+pub(super) fn turn<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    loops: &[OperationRef<'c, 'a>],
+) -> Result<Value<'c, 'a>, PassError<'c>> {
+    let index = Type::index(b.context());
+    let mut count: Option<Value<'c, 'a>> = None;
+    for op in loops {
+        let operand = |position| op.operand(position);
+        let (lower, upper, step) = (operand(0)?, operand(1)?, operand(2)?);
+        let variable: Value<'c, 'a> = walk::entry_block(*op)?.argument(0)?.into();
+        if !types::is_index(variable.r#type()) {
+            let message = "expected loops over index";
+            return Err(Diagnostic::unsupported(op.location(), message).into());
+        }
+        let past = b.value("arith.subi", &[variable, lower], index);
+        let mut turn = b.value("arith.divui", &[past, step], index);
+        if let Some(before) = count {
+            let span = b.value("arith.subi", &[upper, lower], index);
+            let turns = b.value("arith.ceildivsi", &[span, step], index);
+            let before = b.value("arith.muli", &[before, turns], index);
+            turn = b.value("arith.addi", &[before, turn], index);
+        }
+        count = Some(turn);
+    }
+    count.ok_or_else(|| Diagnostic::internal(b.location(), "expected a loop").into())
+}
+
+/// Bit `bit` of a number of type index, as an index.
+pub(super) fn bit<'c: 'a, 'a>(b: &Builder<'c, 'a>, number: Value<'c, 'a>, bit: i64) -> Value<'c, 'a> {
+    let index = Type::index(b.context());
+    let shifted = match bit {
+        0 => number,
+        bit => b.value("arith.shrui", &[number, b.index(bit)], index),
+    };
+    b.value("arith.andi", &[shifted, b.index(1)], index)
+}
+
+/// Whether `op` is `outer` or inside of it.
+fn is_within<'c, 'a>(op: OperationRef<'c, 'a>, outer: OperationRef<'c, 'a>) -> bool {
+    std::iter::successors(Some(op), |op| op.parent_operation()).any(|around| around == outer)
+}

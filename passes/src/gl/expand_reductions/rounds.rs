@@ -1,0 +1,125 @@
+//! Which reductions across CTAs share a round: those of one block that do not hang on each other, as far as what the later ones
+//! need can be computed before the first.
+
+use std::collections::{BTreeSet, HashMap};
+
+use melior::ir::{OperationRef, ValueLike, operation::OperationLike};
+use mlir_sys::{mlirOperationMoveAfter, mlirOperationMoveBefore};
+use norma_dialects::{
+    gl::{
+        BroadcastOp, ConvertLayoutOp, CoordinatesOp, MaskOp, OptimizationBarrierOp, ReduceOp, WarpReduceOp,
+    },
+    layout, op_name,
+};
+
+use crate::mlir::{
+    diagnostic::Diagnostic,
+    pass::PassError,
+    values::{definition, key},
+    walk,
+};
+
+/// Reductions that stand side by side and whose partial results travel together.
+pub(super) type Round<'c, 'a> = Vec<ReduceOp<'c, 'a>>;
+
+/// The rounds of a function, in program order. Moves what the reductions of a round need before the first of them.
+pub(super) fn of<'c, 'a>(function: OperationRef<'c, 'a>) -> Result<Vec<Round<'c, 'a>>, PassError<'c>> {
+    let mut crossing = Vec::new();
+    for reduce in walk::named(function, ReduceOp::NAME)
+        .into_iter()
+        .filter_map(ReduceOp::from_op)
+    {
+        if crosses_ctas(reduce)? {
+            crossing.push(reduce);
+        }
+    }
+    let mut rounds = Vec::new();
+    while !crossing.is_empty() {
+        let mut round = vec![crossing.remove(0)];
+        crossing.retain(|other| !joins(&mut round, *other));
+        rounds.push(round);
+    }
+    Ok(rounds)
+}
+
+fn crosses_ctas<'c>(reduce: ReduceOp<'c, '_>) -> Result<bool, PassError<'c>> {
+    let wrong = |error| Diagnostic::user(reduce.op().location(), error);
+    let Some(first) = reduce.tiles().first().copied() else {
+        return Ok(false);
+    };
+    let layout =
+        layout::of_tile(first.r#type()).map_err(|error| Diagnostic::user(reduce.op().location(), error))?;
+    let plan = layout.reduction(reduce.axis()? as usize).map_err(wrong)?;
+    Ok(plan.blocks() > 1)
+}
+
+/// Whether `other` can join the round; moves it and what it needs there, if so.
+fn joins<'c, 'a>(round: &mut Round<'c, 'a>, other: ReduceOp<'c, 'a>) -> bool {
+    let (first, last) = (round[0].op(), round[round.len() - 1].op());
+    let Some(needed) = needed_behind(first, other.op()) else {
+        return false;
+    };
+    for op in needed {
+        // SAFETY: both ops are alive and stand in one block; what the moved op needs has been moved before it.
+        unsafe { mlirOperationMoveBefore(op.to_raw(), first.to_raw()) };
+    }
+    // SAFETY: as above; what uses its results stands behind it still.
+    unsafe { mlirOperationMoveAfter(other.op().to_raw(), last.to_raw()) };
+    round.push(other);
+    true
+}
+
+/// The ops between `first` and `op` that `op` needs, in their order; `None` where one cannot be moved before `first`.
+fn needed_behind<'c, 'a>(
+    first: OperationRef<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+) -> Option<Vec<OperationRef<'c, 'a>>> {
+    let block = first.block().filter(|block| op.block() == Some(*block))?;
+    let ops = walk::in_block(block);
+    let positions = ops
+        .iter()
+        .enumerate()
+        .map(|(position, op)| (op.to_raw().ptr as usize, position))
+        .collect::<HashMap<_, _>>();
+    let position_of = |op: OperationRef<'c, 'a>| positions.get(&(op.to_raw().ptr as usize)).copied();
+    let from = position_of(first)?;
+    let mut needed = BTreeSet::new();
+    let mut open = op.operands().collect::<Vec<_>>();
+    let mut seen = BTreeSet::new();
+    while let Some(value) = open.pop() {
+        // What is made elsewhere, by an op around the block or as an argument, is there already.
+        let Some(position) = definition(value).and_then(position_of) else {
+            continue;
+        };
+        if position < from || !seen.insert(key(value)) {
+            continue;
+        }
+        let op = ops[position];
+        let is_exchanged = ReduceOp::from_op(op).is_some_and(|reduce| crosses_ctas(reduce).unwrap_or(true));
+        if is_exchanged || !is_movable(op) {
+            return None;
+        }
+        needed.insert(position);
+        open.extend(op.operands());
+    }
+    Some(needed.into_iter().map(|position| ops[position]).collect())
+}
+
+/// Whether an op only computes its results from its operands.
+fn is_movable(op: OperationRef<'_, '_>) -> bool {
+    let name = op_name(op);
+    let is_computation = ["arith.", "math.", "tensor.", "affine."]
+        .iter()
+        .any(|dialect| name.starts_with(dialect))
+        && op.region_count() == 0;
+    let of_tiles = [
+        BroadcastOp::NAME,
+        ConvertLayoutOp::NAME,
+        CoordinatesOp::NAME,
+        MaskOp::NAME,
+        OptimizationBarrierOp::NAME,
+        ReduceOp::NAME,
+        WarpReduceOp::NAME,
+    ];
+    is_computation || of_tiles.contains(&name)
+}

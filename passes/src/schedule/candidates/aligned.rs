@@ -1,0 +1,73 @@
+//! Schedules whose tiles begin where vectors are aligned, for rows that begin anywhere.
+
+use norma_dialects::norm::Level;
+use norma_targets::{Target, WARP_SIZE};
+
+use super::{
+    super::{
+        facts::{Access, Facts, Use},
+        mapping::{Factor, Mapping},
+    },
+    Extent, finish, powers, registers_along,
+};
+
+/// Points of the second dim that one thread takes where tiles are aligned: rows that begin alike share what is read once.
+const ALIGNED_ROWS: [u64; 3] = [1, 2, 4];
+
+/// Candidates whose tiles along `first` begin where vectors are aligned, for rows that begin anywhere: all threads lie along
+/// `first`, and rows of one thread are as far apart as those that begin alike.
+pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Mapping> {
+    let Some(lead) = facts.lead().filter(|lead| lead.contiguous() == Some(first)) else {
+        return Vec::new();
+    };
+    let vector = lead.vector_if_aligned;
+    if vector <= lead.vector {
+        return Vec::new();
+    }
+    // Tiles hold what lies before the row besides.
+    let mut reaching = facts.clone();
+    reaching.dims[first].extent += vector - 1;
+    let begins_elsewhere = |dim: usize| lead.strides[dim].is_none_or(|stride| stride % vector as i64 != 0);
+    let rows = (0..facts.dims.len())
+        .filter(|dim| *dim != first && begins_elsewhere(*dim))
+        .collect::<Vec<_>>();
+    let is_shared = |access: &Access| access.uses[first] && rows.iter().any(|row| !access.uses[*row]);
+    let row = match rows[..] {
+        [row] if facts.accesses.iter().any(is_shared) && facts.dims[row].usage == Use::Kept => Some(row),
+        _ => None,
+    };
+    let rows_of_thread: &[u64] = if row.is_some() { &ALIGNED_ROWS } else { &[1] };
+    let mut all = Vec::new();
+    for warps in powers(1, u64::from(target.threads_per_cta) / WARP_SIZE as u64) {
+        let along = Extent {
+            warps,
+            lanes: WARP_SIZE as u64,
+            vector,
+            ..Extent::ONE
+        };
+        for registers in registers_along(&reaching.dims[first], along) {
+            let mut tile = vec![Extent::ONE; facts.dims.len()];
+            tile[first] = Extent { registers, ..along };
+            let mut whole = Vec::new();
+            finish(&reaching, target, &tile, &mut whole);
+            // Partial sums of rows that begin differently would be of different columns.
+            whole.retain(|mapping| mapping.extent(Level::Split) == 1);
+            for rows in rows_of_thread {
+                all.extend(whole.iter().map(|mapping| {
+                    let mut mapping = mapping.clone();
+                    let factors = mapping.spread.iter().flatten();
+                    mapping.early_reads = factors.into_iter().all(|factor| factor.level != Level::Loop);
+                    mapping.aligned_dim = Some(first);
+                    if let (Some(row), true) = (row, *rows > 1) {
+                        mapping.spread[row].extend([
+                            Factor::new(Level::Register, *rows as i64),
+                            Factor::new(Level::Grid, vector as i64),
+                        ]);
+                    }
+                    mapping
+                }));
+            }
+        }
+    }
+    all
+}
