@@ -73,7 +73,11 @@ fn check_growth(program: impl Fn(usize) -> String, size: usize, to: Level) {
         }
         tried.push((once, twice));
     }
-    assert!(tried.is_empty(), "{size} and {} take, in seconds, {tried:?}", 2 * size);
+    assert!(
+        tried.is_empty(),
+        "{size} and {} take, in seconds, {tried:?}",
+        2 * size
+    );
 }
 
 /// A compute over rows of `columns` elements of f32 whose body is `ops` between a read of `%v0` and a write of `%out`.
