@@ -4,6 +4,8 @@
 //! Times are those that the process has had a processor for, so that others on the machine do not count. What they do to caches counts,
 //! so that one measurement of several has to be within the bound.
 
+#![expect(clippy::unwrap_used, reason = "every input here is fixed")]
+
 use std::{fmt::Write, sync::Mutex};
 
 use norma_compiler::{

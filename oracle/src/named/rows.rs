@@ -272,7 +272,10 @@ mod tests {
         let rows = Rows::along(&[0], &[2, 3]).unwrap();
         let numbered = |index: &[i64]| vec![10 * index[0], 10 * index[0] + 1];
         assert_eq!(rows.per_element(&[0..2, 1..3], numbered), [10, 20, 11, 21]);
-        assert_eq!(rows.per_row(&[1..3], |index| index[0]), [1, 2]);
+        assert_eq!(
+            rows.per_row(std::slice::from_ref(&(1..3)), |index| index[0]),
+            [1, 2]
+        );
         assert_eq!(indices(&[]), [Vec::<i64>::new()]);
         assert!(indices(&[0..2, 3..3]).is_empty());
     }
