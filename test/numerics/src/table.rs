@@ -690,7 +690,9 @@ fn scalars(cases: &mut Vec<Case>, long: bool) {
                 };
                 let mut case = plain(op, scalar_memory(operands[operands.len() - 1]), 27);
                 case.program.y = scalar_memory(result);
-                case.run.fill = *fill;
+                // Powers of whole numbers overflow to infinities of both signs, whose sum f64 knows and f32 does not.
+                let overflows = row.op == ScalarOp::PowF && *fill == Fill::Exact;
+                case.run.fill = if overflows { Fill::Normal } else { *fill };
                 case.run.rows = 67;
                 case.run.seeds = 1;
                 cases.push(case);

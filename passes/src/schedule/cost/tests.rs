@@ -388,7 +388,7 @@ fn few_long_rows_are_shared_by_ctas_and_many_are_not_split() {
     assert!(few >= Some(8), "{few:?}");
     let splits = |mapping: Mapping| mapping.extent(Level::Split);
     assert_eq!(of(1024, 1 << 18).map(splits), Some(1));
-    assert_eq!(of(8, 4096).map(parts), Some(1));
+    assert_eq!(of(8, 4096).map(splits), Some(1));
 }
 
 #[test]
