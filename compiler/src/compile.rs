@@ -8,9 +8,11 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
 use norma_dialects::attributes::kernel as attribute;
+use norma_dialects::norm::{CachePlace, ScheduleAttr};
 use norma_passes::mlir::context;
 use norma_passes::mlir::source::Source;
 use norma_passes::mlir::walk;
+use norma_passes::schedule::mapping::Mapping;
 
 use crate::bundle::{self, Bundle, Emitted, KernelForms, SourceConditions, SourceDefinition};
 use crate::emit::llvm_ir::LlvmContext;
@@ -112,8 +114,8 @@ pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> 
 /// How often a bundle is assembled in search of schedules that do what was expected, before what comes first is taken as it is.
 const ASSEMBLED_AT_MOST: usize = 16;
 
-/// Compiles the input to a bundle with the schedules that come first; adds to `disappointing` the kernels whose registers spill
-/// or leave an SM less than three quarters of the CTAs that their schedule was chosen for. Such a schedule is not given up: it is
+/// Compiles the input to a bundle with the schedules that come first; adds to `disappointing` the kernels whose registers spill,
+/// leave an SM less than three quarters of the CTAs that their schedule was chosen for, or admit more where those share L1. Such a schedule is not given up: it is
 /// judged again by what the assembler took.
 fn assembled(
     input: Input,
@@ -148,13 +150,23 @@ fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assemb
     let threads = DenseI32ArrayAttribute::try_from(kernel.attribute("nvvm.reqntid").ok()?).ok()?;
     let threads = u64::try_from(threads.element(0).ok()?).ok()?;
     let resident = target.resident_ctas(threads, u64::from(usage.registers));
+    let expected = u64::try_from(expected).ok()?;
+    // Rows of more CTAs than expected may not fit the L1 that they are read again from.
+    let crowds_l1 = resident > expected && keeps_in_l1(kernel);
     // One CTA of many fewer than expected is within what the model knows.
-    let is_missed = usage.spill_bytes > 0 || 4 * resident < 3 * u64::try_from(expected).ok()?;
+    let is_missed = usage.spill_bytes > 0 || 4 * resident < 3 * expected || crowds_l1;
     is_missed.then(|| Assembled {
         kernel: name.to_owned(),
         schedule,
         registers: (usage.spill_bytes == 0).then_some(u64::from(usage.registers)),
     })
+}
+
+/// Whether the schedule that a kernel was made by reads something again from L1.
+fn keeps_in_l1(kernel: OperationRef) -> bool {
+    let schedule = kernel.attribute(attribute::SCHEDULE).ok();
+    let schedule = schedule.and_then(ScheduleAttr::from_attribute);
+    schedule.is_some_and(|schedule| Mapping::of(schedule).keep.contains(&CachePlace::L1))
 }
 
 /// Compiles the input to a bundle without machine code: the manifest and the modules of level `nvvm`, whose ops carry

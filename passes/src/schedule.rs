@@ -6,6 +6,7 @@
 mod alignment;
 pub mod candidates;
 pub mod cost;
+mod extents;
 pub mod facts;
 pub mod given;
 pub mod mapping;

@@ -213,3 +213,26 @@ norm.kernel @column_sum(%x: memref<65536x64xf32>, %y: memref<64xf32>) space(%m =
   %1 = norm.reduce add %0 over(%m) : f32
   norm.write %1, %y[%n] : memref<64xf32>
 }
+
+// -----
+
+// Points of an elementwise kernel are elements, of which there are as many as fill memory: CTAs of one warp would be launched too slowly.
+// CHECK: norm.kernel @elementwise(
+// CHECK-SAME: warp({{4|8}})
+norm.kernel @elementwise(%x: memref<?xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0)) align(16, 16) {
+  %0 = norm.read %x[%m] : memref<?xbf16>
+  %1 = arith.addf %0, %0 : bf16
+  norm.write %1, %y[%m] : memref<?xbf16>
+}
+
+// -----
+
+// Rows of 8 MB are taken to be few, as all of them have to fit a GPU: several CTAs share each.
+// CHECK: norm.kernel @few_large_rows(
+// CHECK-SAME: {{split|cluster}}
+norm.kernel @few_large_rows(%x: memref<?x4194304xbf16>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 4194304) align(16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<?x4194304xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce add %1 over(%n) : f32
+  norm.write %2, %y[%m] : memref<?xf32>
+}

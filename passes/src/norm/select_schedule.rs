@@ -120,7 +120,9 @@ fn choose<'c>(
         );
         for (mapping, registers) in assembled.iter().filter(|(other, _)| *other != mapping) {
             let why = match registers {
-                Some(registers) => format!("the assembler takes {registers} registers, more than expected"),
+                Some(registers) => {
+                    format!("the assembler takes {registers} registers, not what was expected")
+                }
                 None => "its registers spill".to_owned(),
             };
             cx.remark(location, format!("not {mapping}: {why}"));

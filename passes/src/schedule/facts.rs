@@ -12,6 +12,7 @@ use melior::{
 use norma_dialects::norm::{ReduceOp, WriteOp};
 use norma_targets::ACCESS_BYTES;
 
+use super::extents;
 use crate::{
     kernel::{
         homomorphism,
@@ -19,14 +20,6 @@ use crate::{
     },
     mlir::types,
 };
-
-/// Points of all kept dims together that the choice is made for where only the run knows: as many rows as the shortest rows
-/// were measured with.
-pub const NOMINAL_POINTS: u64 = 32768;
-/// The extent of a reduced dim that only the run knows, where results come back to it: a row.
-const NOMINAL_ROW: u64 = 4096;
-/// Beyond this an upper bound is a type's or an address space's, and says nothing about what is usual.
-const LARGEST_BOUND: u64 = 1 << 31;
 
 /// How reductions use a dim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +138,7 @@ impl Facts {
     ///
     /// The kernel is not one that its verifier accepts.
     pub fn of(space: &Space<'_, '_>) -> Result<Self, Error> {
-        Self::for_points(space, NOMINAL_POINTS)
+        Self::read(space, None)
     }
 
     /// The same for another number of points of all kept dims together, where only the run knows it.
@@ -154,6 +147,10 @@ impl Facts {
     ///
     /// As [`Self::of`].
     pub fn for_points(space: &Space<'_, '_>, points: u64) -> Result<Self, Error> {
+        Self::read(space, Some(points))
+    }
+
+    fn read(space: &Space<'_, '_>, points: Option<u64>) -> Result<Self, Error> {
         let count = space.dims.len();
         // By its position in the body, the position of each reduction among the reductions.
         let numbers = (0..space.ops.len())
@@ -206,7 +203,6 @@ impl Facts {
             .collect::<Vec<_>>();
         let reused = space.reused_reads();
         let contributing = space.contributing_reads();
-        let dims = dims(space, &reductions, points)?;
         let multiples = (0..count)
             .map(|dim| space.extent_multiple(dim))
             .collect::<Vec<_>>();
@@ -277,6 +273,7 @@ impl Facts {
                 })
             })
             .collect::<Result<Vec<_>, Error>>()?;
+        let dims = extents::dims(space, &reductions, &accesses, points)?;
         let points = |op: &OperationRef<'_, '_>| {
             let operands = op
                 .operands()
@@ -368,68 +365,6 @@ impl Facts {
         }
         (read, written)
     }
-}
-
-fn dims(space: &Space<'_, '_>, reductions: &[Reduction], points: u64) -> Result<Vec<Dim>, Error> {
-    let known = |dim: usize| {
-        let extent = space.extents[dim];
-        extent
-            .is_constant()
-            .then(|| extent.constant_value().max(0) as u64)
-    };
-    let usage = |dim: usize| {
-        let is_reduced = reductions.iter().any(|reduction| reduction.over[dim]);
-        let is_kept = reductions.iter().any(|reduction| reduction.keeps[dim]);
-        match (is_reduced, is_kept) {
-            (false, _) => Use::Kept,
-            (true, false) => Use::Reduced,
-            (true, true) => Use::Both,
-        }
-    };
-    let count = space.dims.len();
-    let mut is_revisited = vec![false; count];
-    for crossing in space.crossings() {
-        let access = space.access(space.ops[crossing.read])?;
-        let reduce = ReduceOp::from_op(space.ops[crossing.reduction]);
-        if let (Some(access), Some(reduce)) = (access, reduce) {
-            for dim in access.dims().intersection(&space.dims_reduced_by(reduce)) {
-                is_revisited[*dim] = true;
-            }
-        }
-    }
-    let mut points = (0..count)
-        .filter(|dim| !is_revisited[*dim] && usage(*dim) != Use::Reduced)
-        .filter_map(known)
-        .fold(points, |points, extent| points / extent.max(1))
-        .max(1);
-    let most = |dim: usize| {
-        let most = u64::try_from(space.extent_bounds(dim).bound()?).unwrap_or(0);
-        (most <= LARGEST_BOUND).then_some(most)
-    };
-    let mut nominal = |dim: usize| {
-        let least = u64::try_from(space.extent_bounds(dim).least).unwrap_or(0);
-        let usual = match (usage(dim), most(dim)) {
-            // A row is as long as it may be, lest a tile hold only some of them.
-            (Use::Reduced | Use::Both, Some(most)) if is_revisited[dim] => most,
-            (Use::Reduced, _) if is_revisited[dim] => NOMINAL_ROW,
-            (Use::Reduced, _) => NOMINAL_POINTS,
-            // The first of several unknown dims gets all points.
-            (Use::Kept | Use::Both, _) => std::mem::replace(&mut points, 1),
-        };
-        usual
-            .max(least.min(LARGEST_BOUND))
-            .min(most(dim).unwrap_or(u64::MAX))
-    };
-    let dims = (0..count).map(|dim| {
-        let extent = known(dim).unwrap_or_else(|| nominal(dim));
-        Dim {
-            extent,
-            is_known: known(dim).is_some() || most(dim) == Some(extent),
-            usage: usage(dim),
-            is_revisited: is_revisited[dim],
-        }
-    });
-    Ok(dims.collect())
 }
 
 /// The most elements, a power of two, that one access along the contiguous dim may move: at most 16 bytes, aligned to its own

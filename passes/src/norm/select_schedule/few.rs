@@ -11,7 +11,7 @@ use crate::{
     schedule::{
         candidates::candidates,
         cost::{Assembled, Cost, KERNEL_US, cost, ranked},
-        facts::{Facts, NOMINAL_POINTS},
+        facts::{Dim, Facts, Use},
         mapping::Mapping,
         plan,
     },
@@ -51,7 +51,10 @@ pub(super) fn few(
         return Ok(None);
     }
     let many_extent = facts.dims[dim].extent;
-    let others = (NOMINAL_POINTS / many_extent.max(1)).max(1);
+    let is_other =
+        |(other, facts): &(usize, &Dim)| *other != dim && facts.usage != Use::Reduced && !facts.is_revisited;
+    let others = facts.dims.iter().enumerate().filter(is_other);
+    let others = others.map(|(_, facts)| facts.extent).product::<u64>().max(1);
     let at = |extent: u64| Facts::for_points(space, extent.saturating_mul(others));
     let few_extent = u64::from(target.part.sms);
     if few_extent >= many_extent {

@@ -1,0 +1,111 @@
+//! The extents that a choice of schedule takes dims to have, where only the run knows them.
+
+use melior::Error;
+use norma_dialects::norm::ReduceOp;
+
+use super::facts::{Access, Dim, Reduction, Use};
+use crate::kernel::space::Space;
+
+/// Bytes that a kernel is taken to move in all: ten times what the L2 of an H200 holds, so that memory bounds it.
+const NOMINAL_BYTES: f64 = (1u64 << 29) as f64;
+/// The largest extent of a kept dim of a kernel with reductions: as many rows as the shortest rows were measured with.
+const NOMINAL_ROWS: u64 = 32768;
+/// The extent of a reduced dim to which results come back: the length of a row.
+const NOMINAL_ROW: u64 = 4096;
+/// The extent of a reduced dim to which nothing comes back, such as the rows of which columns are summed.
+const NOMINAL_WALK: u64 = 32768;
+/// Beyond this an upper bound is a type's or an address space's, and says nothing about what is usual.
+const LARGEST_BOUND: u64 = 1 << 31;
+
+/// The dims of a space. Of several kept dims that only the run knows, the first has an extent and the others have one point.
+/// `points` are those of all kept dims together; with `None` there are as many as move [`NOMINAL_BYTES`].
+///
+/// # Errors
+///
+/// The kernel is not one that its verifier accepts.
+pub(super) fn dims(
+    space: &Space<'_, '_>,
+    reductions: &[Reduction],
+    accesses: &[Access],
+    points: Option<u64>,
+) -> Result<Vec<Dim>, Error> {
+    let known = |dim: usize| {
+        let extent = space.extents[dim];
+        extent
+            .is_constant()
+            .then(|| extent.constant_value().max(0) as u64)
+    };
+    let usage = |dim: usize| {
+        let is_reduced = reductions.iter().any(|reduction| reduction.over[dim]);
+        let is_kept = reductions.iter().any(|reduction| reduction.keeps[dim]);
+        match (is_reduced, is_kept) {
+            (false, _) => Use::Kept,
+            (true, false) => Use::Reduced,
+            (true, true) => Use::Both,
+        }
+    };
+    let count = space.dims.len();
+    let mut is_revisited = vec![false; count];
+    for crossing in space.crossings() {
+        let access = space.access(space.ops[crossing.read])?;
+        let reduce = ReduceOp::from_op(space.ops[crossing.reduction]);
+        if let (Some(access), Some(reduce)) = (access, reduce) {
+            for dim in access.dims().intersection(&space.dims_reduced_by(reduce)) {
+                is_revisited[*dim] = true;
+            }
+        }
+    }
+    let most = |dim: usize| {
+        let most = u64::try_from(space.extent_bounds(dim).bound()?).unwrap_or(0);
+        (most <= LARGEST_BOUND).then_some(most)
+    };
+    // `first` is the extent of the first kept dim that only the run knows.
+    let with = |first: u64| -> Vec<Dim> {
+        let mut first = first;
+        let mut nominal = |dim: usize| {
+            let least = u64::try_from(space.extent_bounds(dim).least).unwrap_or(0);
+            let usual = match (usage(dim), most(dim)) {
+                // A row is as long as it may be, lest a tile hold only some of them.
+                (Use::Reduced | Use::Both, Some(most)) if is_revisited[dim] => most,
+                (Use::Reduced, _) if is_revisited[dim] => NOMINAL_ROW,
+                (Use::Reduced, _) => NOMINAL_WALK,
+                (Use::Kept | Use::Both, _) => std::mem::replace(&mut first, 1),
+            };
+            usual
+                .max(least.min(LARGEST_BOUND))
+                .min(most(dim).unwrap_or(u64::MAX))
+        };
+        let dim = |dim: usize| {
+            let extent = known(dim).unwrap_or_else(|| nominal(dim));
+            Dim {
+                extent,
+                is_known: known(dim).is_some() || most(dim) == Some(extent),
+                usage: usage(dim),
+                is_revisited: is_revisited[dim],
+            }
+        };
+        (0..count).map(dim).collect()
+    };
+    if let Some(points) = points {
+        let fixed = (0..count)
+            .filter(|dim| !is_revisited[*dim] && usage(*dim) != Use::Reduced)
+            .filter_map(known)
+            .product::<u64>()
+            .max(1);
+        return Ok(with((points / fixed).max(1)));
+    }
+    let dims = with(1);
+    let is_open = |dim: usize| known(dim).is_none() && matches!(usage(dim), Use::Kept | Use::Both);
+    let varies = |access: &&Access| (0..count).any(|dim| access.uses[dim] && is_open(dim));
+    let bytes_of_one = accesses
+        .iter()
+        .filter(varies)
+        .map(|access| access.total_bytes(&dims))
+        .sum::<f64>();
+    let largest = match reductions {
+        [] => LARGEST_BOUND,
+        _ => NOMINAL_ROWS,
+    };
+    let first = (NOMINAL_BYTES / bytes_of_one.max(1.0)) as u64;
+    Ok(with(first.clamp(1, largest)))
+}
