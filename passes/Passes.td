@@ -270,6 +270,43 @@ def NormHoistDivisions : RustPass<"norm-hoist-divisions"> {
   let dependentDialects = ["arith"];
 }
 
+def NormNarrowComparisons : RustPass<"norm-narrow-comparisons"> {
+  let summary = "Compare dims in 32 bits";
+  let description = [{
+    **Requires** kernels without roles.
+
+    **Guarantees** that an `arith.cmpi` of a dim whose extent is at most 2^30
+    with an index that does not vary over it compares integers of 32 bits. The
+    index is clamped to lie from -1 to the extent, which changes no comparison
+    with a point of the dim.
+
+    **Leaves alone** comparisons of other values, and of dims of which no bound
+    is known.
+
+    ```mlir
+    norm.kernel @pick(%x: memref<?x64xf32>, %l: memref<?xi64>, %y: memref<?x64xi1>) space(%m = dim(%x, 0), %n = 64) {
+      %0 = norm.read %l[%m] : memref<?xi64>
+      %1 = arith.index_cast %0 : i64 to index
+      %2 = arith.cmpi eq, %n, %1 : index
+    }
+    ==>
+    norm.kernel @pick(%x: memref<?x64xf32>, %l: memref<?xi64>, %y: memref<?x64xi1>) space(%m = dim(%x, 0), %n = 64) {
+      %0 = norm.read %l[%m] : memref<?xi64>
+      %1 = arith.index_cast %0 : i64 to index
+      %most = arith.constant 64 : index
+      %2 = arith.minsi %1, %most : index
+      %least = arith.constant -1 : index
+      %3 = arith.maxsi %2, %least : index
+      %4 = arith.index_cast %n : index to i32
+      %5 = arith.index_cast %3 : index to i32
+      %6 = arith.cmpi eq, %4, %5 : i32
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numNarrowed", "num-narrowed", "Comparisons that are of 32 bits now">];
+  let dependentDialects = ["arith"];
+}
+
 def NormSelectSchedule : RustPass<"norm-select-schedule"> {
   let summary = "Give kernels schedules, by a cost model or as the user says";
   let description = [{

@@ -115,7 +115,7 @@ pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> 
 const ASSEMBLED_AT_MOST: usize = 16;
 
 /// Compiles the input to a bundle with the schedules that come first; adds to `disappointing` the kernels whose registers spill,
-/// leave an SM less than three quarters of the CTAs that their schedule was chosen for, or admit more where those share L1. Such a schedule is not given up: it is
+/// leave an SM less than four fifths of the CTAs that their schedule was chosen for, or admit more where those share L1. Such a schedule is not given up: it is
 /// judged again by what the assembler took.
 fn assembled(
     input: Input,
@@ -153,8 +153,8 @@ fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assemb
     let expected = u64::try_from(expected).ok()?;
     // Rows of more CTAs than expected may not fit the L1 that they are read again from.
     let crowds_l1 = resident > expected && keeps_in_l1(kernel);
-    // One CTA of many fewer than expected is within what the model knows.
-    let is_missed = usage.spill_bytes > 0 || 4 * resident < 3 * expected || crowds_l1;
+    // One CTA of five fewer than expected is within what the model knows.
+    let is_missed = usage.spill_bytes > 0 || 5 * resident < 4 * expected || crowds_l1;
     is_missed.then(|| Assembled {
         kernel: name.to_owned(),
         schedule,

@@ -24,6 +24,7 @@ const STEPS: &[Step] = &[
             "norm-decompose",
             "norm-form-kernels",
             "norm-hoist-divisions",
+            "norm-narrow-comparisons",
             // What is constant, or dead, keeps no dim in a kernel.
             "canonicalize",
             "cse",

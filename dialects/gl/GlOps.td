@@ -33,12 +33,18 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
     `vector` is the number of elements that one access moves; `gl-vectorize-access` sets it. Where the guards hold for some
     elements of a vector alone, those are moved one by one: no other byte is touched.
 
+    A vector begins at a multiple of its bytes. With `alignment` it begins at a multiple of that many only: the two words of
+    a vector's bytes that lie at such multiples and cover it are read and shifted together, as far as both lie within the
+    buffer, and elements one by one elsewhere. So the bytes between its elements are read too, which nothing may write meanwhile.
+
     Constraints:
     - C1: `access` maps the indices and the tile's axes to one coordinate per axis of the buffer.
     - C2: the tile's elements are the buffer's.
     - C3: guards come in pairs, over the dims of `access` and one symbol per limit.
     - C4: `other` is an element of the buffer.
     - C5: `vector` is a power of two, at most the longest run of neighbours that the layout has in a thread's registers.
+    - C6: `alignment` is a power of two of bytes, at least an element's and less than a vector's, which are 4 or more; the
+      buffer has static strides, no offset, and static sizes but for its outermost axis.
 
     Example:
 
@@ -51,12 +57,12 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
   let arguments = (ins
     AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits, Optional<Gl_Scalar>:$other,
     AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache,
-    OptionalAttr<I64Attr>:$vector
+    OptionalAttr<I64Attr>:$vector, OptionalAttr<I64Attr>:$alignment
   );
   let results = (outs Gl_Tile:$tile);
   let assemblyFormat = [{
     $buffer `at` $access `(` $indices `)` (`where` $guards^ `[` $limits `]`)? (`other` $other^ `:` type($other))?
-    (`cache` $cache^)? (`vector` $vector^)? attr-dict `:` type($buffer) `->` type($tile)
+    (`cache` $cache^)? (`vector` $vector^ (`alignment` $alignment^)?)? attr-dict `:` type($buffer) `->` type($tile)
   }];
   let hasVerifier = 1;
 }

@@ -240,13 +240,32 @@ static LogicalResult verifyVector(Operation *op, std::optional<int64_t> vector, 
   return success();
 }
 
+static LogicalResult verifyAlignment(Operation *op, std::optional<int64_t> alignment, int64_t vector,
+                                     MemRefType buffer) {
+  if (!alignment)
+    return success();
+  Type element = buffer.getElementType();
+  int64_t bytes = element.isIntOrFloat() ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) : 8;
+  if (*alignment < bytes || !llvm::isPowerOf2_64(*alignment) || *alignment >= vector * bytes || vector * bytes < 4)
+    return op->emitOpError() << "expected alignment to be a power of two from " << bytes << " to less than "
+                             << std::max<int64_t>(vector * bytes, 4) << ", got " << *alignment;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(buffer.getStridesAndOffset(strides, offset)) || offset != 0 || ShapedType::isDynamicShape(strides) ||
+      (buffer.getRank() > 0 && ShapedType::isDynamicShape(buffer.getShape().drop_front())))
+    return op->emitOpError() << "expected a buffer of static strides, without offset, and of static sizes but for its "
+                             << "outermost axis, got " << buffer;
+  return success();
+}
+
 LogicalResult LoadOp::verify() {
   auto tile = cast<RankedTensorType>(getTile().getType());
   auto buffer = cast<MemRefType>(getBuffer().getType());
   if (failed(verifyAccess(*this, getAccess(), getIndices().size(), tile.getRank(), buffer)) || // load_c1
       failed(verifyElement(*this, tile.getElementType(), buffer)) ||                            // load_c2
       failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size())) || // load_c3
-      failed(verifyVector(*this, getVector(), tile)))                                           // load_c5
+      failed(verifyVector(*this, getVector(), tile)) ||                                         // load_c5
+      failed(verifyAlignment(*this, getAlignment(), getVector().value_or(1), buffer)))          // load_c6
     return failure();
   if (Value other = getOther(); other && other.getType() != buffer.getElementType()) // load_c4
     return emitOpError() << "expected other to be of type " << buffer.getElementType() << ", got " << other.getType();

@@ -18,7 +18,7 @@ mod view;
 use melior::dialect::{DialectHandle, DialectRegistry};
 pub use view::{
     ContextLike, affine_map, affine_map_attribute, dense_i64, inequality, inequality_attribute, integer,
-    op_name, string, symbol, symbol_name, symbol_path,
+    integer_of, op_name, string, symbol, symbol_name, symbol_path,
 };
 
 unsafe extern "C" {

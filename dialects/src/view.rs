@@ -195,6 +195,11 @@ pub fn integer(attribute: Attribute) -> Result<i64, Error> {
     IntegerAttribute::try_from(attribute).map(|attribute| attribute.value())
 }
 
+/// The value of an op's integer attribute, if it has one of this name.
+pub fn integer_of(op: OperationRef, name: &str) -> Option<i64> {
+    op.attribute(name).and_then(integer).ok()
+}
+
 /// The value of a float attribute.
 pub(crate) fn float(attribute: Attribute) -> Result<f64, Error> {
     FloatAttribute::try_from(attribute).map(|attribute| attribute.value())

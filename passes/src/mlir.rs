@@ -15,6 +15,7 @@ pub mod interval;
 pub mod linear_form;
 mod nesting;
 pub mod pass;
+pub mod region;
 pub mod source;
 pub mod types;
 pub mod values;

@@ -9,6 +9,7 @@ pub(crate) mod hoist_reads;
 mod kernel_names;
 mod launches;
 pub(crate) mod merge_reductions;
+pub(crate) mod narrow_comparisons;
 pub(crate) mod normalize_space;
 pub(crate) mod persistent_reduction;
 pub(crate) mod select_schedule;

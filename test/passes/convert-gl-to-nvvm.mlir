@@ -369,3 +369,58 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+#line = #gl.linear<register = [[1], [2], [4]], lane = [[8], [16], [32], [64], [128]], warp = [], block = []>
+
+// Eight elements that begin at any one: the words that hold the first and the last of them, of which the second is the first
+// where the shift is 0, 11 selects by the bits of the shift that count registers, and four funnel shifts by the bytes that are left.
+// The last element that lies in a whole word is that at 4087; what reaches beyond goes one by one.
+// CHECK-LABEL: llvm.func @covered
+// CHECK: %[[BEFORE:.*]] = arith.andi %{{.*}}, %c7_i64
+// CHECK: arith.cmpi slt, %{{.*}}, %c4081_i64
+// CHECK: %[[LOW:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}] : {{.*}}, bf16
+// CHECK: %[[LAST:.*]] = arith.addi %[[BEFORE]], %c7_i64
+// CHECK: %[[FURTHER:.*]] = arith.andi %[[LAST]], %c-8_i64
+// CHECK: llvm.getelementptr %[[LOW]][%[[FURTHER]]]
+// CHECK-COUNT-2: ld.global.v4.b32
+// CHECK-COUNT-11: llvm.select
+// CHECK-NOT: llvm.select
+// CHECK-COUNT-4: arith.shrui %{{.*}} : i64
+// CHECK: scf.if
+// CHECK-COUNT-8: ld.global.b16
+// CHECK-NOT: ld.global
+gpu.module @m {
+  gpu.func @covered(%x: memref<4095xbf16>, %y: memref<?x256xbf16>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [1, 0], alignments = [16, 16]>} {
+    %b = gpu.block_id x
+    %zero = arith.constant 0.0 : bf16
+    %0 = gl.load %x at affine_map<(b, n) -> (b + n)>(%b) where affine_map<(b, n) -> (b + n, 4095)>[] other %zero : bf16
+      vector 8 alignment 2 : memref<4095xbf16> -> tensor<256xbf16, #line>
+    gl.store %0, %y at affine_map<(b, n) -> (b, n)>(%b) vector 8 : tensor<256xbf16, #line>, memref<?x256xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+#line = #gl.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64]], warp = [], block = []>
+
+// Registers are whole elements: nothing is left to shift by. Where a buffer ends whose outermost size the run decides is passed.
+// CHECK-LABEL: llvm.func @covered_registers
+// CHECK-SAME: gl.params = [#gl.param<pointer 0>, #gl.param<pointer 1>, #gl.param<size 0>]
+// CHECK: arith.muli %arg2, %c7_i64
+// CHECK-COUNT-2: ld.global.v4.b32
+// CHECK-COUNT-9: llvm.select
+// CHECK-NOT: {{llvm.select|arith.shrui}}
+// CHECK: scf.if
+gpu.module @m {
+  gpu.func @covered_registers(%x: memref<?x7xf32>, %y: memref<?x128xf32>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [1, 0], alignments = [16, 16]>} {
+    %b = gpu.block_id x
+    %0 = gl.load %x at affine_map<(b, n) -> (b, n)>(%b) vector 4 alignment 4 : memref<?x7xf32> -> tensor<128xf32, #line>
+    gl.store %0, %y at affine_map<(b, n) -> (b, n)>(%b) vector 4 : tensor<128xf32, #line>, memref<?x128xf32>
+    gpu.return
+  }
+}

@@ -47,7 +47,7 @@ gpu.module @kernels {
 
 // A tile that starts at an arbitrary column is not aligned; one at a multiple of a chunk is, by the map or by the value.
 // CHECK-LABEL: gpu.func @indices
-// CHECK: gl.load %{{.*}} vector 1 :
+// CHECK: gl.load %{{.*}} vector 8 alignment 2 :
 // CHECK: gl.load %{{.*}} vector 8 :
 // CHECK: gl.load %{{.*}} vector 4 :
 #rows = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
@@ -108,10 +108,10 @@ gpu.module @kernels {
 // CHECK-LABEL: gpu.func @loops
 // CHECK: gl.load %{{.*}} vector 8 :
 // CHECK: gl.load %{{.*}} vector 4 :
-// CHECK: gl.load %{{.*}} vector 2 :
-// CHECK: gl.load %{{.*}} vector 1 :
+// CHECK: gl.load %{{.*}} vector 8 alignment 4 :
+// CHECK: gl.load %{{.*}} vector 8 alignment 2 :
 // CHECK: gl.load %{{.*}} vector 8 :
-// CHECK: gl.load %{{.*}} vector 1 :
+// CHECK: gl.load %{{.*}} vector 8 alignment 2 :
 #rows = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
 #launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16]>
 gpu.module @kernels {
@@ -166,7 +166,7 @@ gpu.module @kernels {
 // multiple of 8, by the quotient that a remainder is.
 // CHECK-LABEL: gpu.func @shifted
 // CHECK: gl.load %{{.*}} vector 8 :
-// CHECK: gl.load %{{.*}} vector 1 :
+// CHECK: gl.load %{{.*}} vector 8 alignment 2 :
 #rows = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [16], order = [0]>
 #launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>
 gpu.module @kernels {
@@ -176,6 +176,43 @@ gpu.module @kernels {
       where affine_map<(b, n) -> (n - b * 7 mod 8, 4095, b * 7 mod 8 - n, 1)>[] : memref<?x4095xbf16> -> tensor<4096xbf16, #rows>
     %1 = gl.load %w at affine_map<(b, n) -> (n - b * 7 mod 8)>(%b)
       where affine_map<(b, n) -> (n - b * 7 mod 8, 4095, b * 7 mod 8 - n, 1)>[] : memref<4095xbf16> -> tensor<4096xbf16, #rows>
+    gpu.return
+  }
+}
+
+// -----
+
+// What begins at any element is read as the aligned words around vectors, unless that takes the place of less than four reads,
+// something writes the buffer, or may, or nobody knows where it ends or that it begins with a word.
+// CHECK-LABEL: gpu.func @covered
+// CHECK: gl.load %{{.*}} vector 8 alignment 2 : memref<?x4095xbf16> -> tensor<256xbf16
+// CHECK: gl.load %{{.*}} vector 4 alignment 4 : memref<4095xf32>
+// CHECK: gl.load %{{.*}} vector 8 alignment 1 : memref<4095xf8E5M2>
+// CHECK: gl.load %{{.*}} vector 1 : memref<4095xf64>
+// CHECK: gl.load %{{.*}} vector 1 : memref<4095xi8>
+// CHECK: gl.load %{{.*}} vector 1 : memref<4096xbf16>
+// CHECK: gl.load %{{.*}} vector 1 : memref<4097xbf16>
+// CHECK: gl.load %{{.*}} vector 1 : memref<4098xbf16>
+// CHECK: gl.load %{{.*}} vector 1 : memref<?x?xbf16, strided<[1, 8]>>
+#row = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+#four = #gl.blocked<size_per_thread = [4], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+#two = #gl.blocked<size_per_thread = [2], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16, 8, 16, 16, 16, 16, 8, 16], aliases = [6, 5]>
+gpu.module @kernels {
+  gpu.func @covered(%a: memref<?x4095xbf16>, %b: memref<4095xf32>, %c: memref<4095xf8E5M2>, %d: memref<4095xf64>,
+                    %e: memref<4095xi8>, %f: memref<4096xbf16>, %g: memref<4097xbf16>, %h: memref<4098xbf16>,
+                    %k: memref<?x?xbf16, strided<[1, 8]>>) kernel attributes {gl.launch = #launch} {
+    %i = gpu.block_id x
+    %0 = gl.load %a at affine_map<(i, n) -> (i, n)>(%i) : memref<?x4095xbf16> -> tensor<256xbf16, #row>
+    %1 = gl.load %b at affine_map<(i, n) -> (i + n)>(%i) : memref<4095xf32> -> tensor<256xf32, #row>
+    %2 = gl.load %c at affine_map<(i, n) -> (i + n)>(%i) : memref<4095xf8E5M2> -> tensor<256xf8E5M2, #row>
+    %3 = gl.load %d at affine_map<(i, n) -> (i + n)>(%i) : memref<4095xf64> -> tensor<64xf64, #two>
+    %4 = gl.load %e at affine_map<(i, n) -> (i + n)>(%i) : memref<4095xi8> -> tensor<64xi8, #two>
+    %5 = gl.load %f at affine_map<(i, n) -> (i + n)>(%i) : memref<4096xbf16> -> tensor<256xbf16, #row>
+    %6 = gl.load %g at affine_map<(i, n) -> (i + n)>(%i) : memref<4097xbf16> -> tensor<256xbf16, #row>
+    %7 = gl.load %h at affine_map<(i, n) -> (i + n)>(%i) : memref<4098xbf16> -> tensor<256xbf16, #row>
+    %8 = gl.load %k at affine_map<(i, n) -> (i + n, 0)>(%i) : memref<?x?xbf16, strided<[1, 8]>> -> tensor<256xbf16, #row>
+    gl.store %6, %g at affine_map<(n) -> (n)>() : tensor<256xbf16, #row>, memref<4097xbf16>
     gpu.return
   }
 }

@@ -1,9 +1,9 @@
 // 8-bit floats are compiled for every target that converts them, two at a time, and refused for older ones.
-// RUN: normac %s --target=sm_89 --emit=ptx | FileCheck %s
-// RUN: normac %s --target=sm_90a --emit=ptx | FileCheck %s
-// RUN: normac %s --target=sm_100a --emit=ptx | FileCheck %s
-// RUN: normac %s --target=sm_103a --emit=ptx | FileCheck %s
-// RUN: normac %s --target=sm_120a --emit=ptx | FileCheck %s
+// RUN: normac %s --target=sm_89 --emit=ptx --schedule '#norm.schedule<spread = [[grid, warp(4), lane(32), vector(4)]]>' | FileCheck %s
+// RUN: normac %s --target=sm_90a --emit=ptx --schedule '#norm.schedule<spread = [[grid, warp(4), lane(32), vector(4)]]>' | FileCheck %s
+// RUN: normac %s --target=sm_100a --emit=ptx --schedule '#norm.schedule<spread = [[grid, warp(4), lane(32), vector(4)]]>' | FileCheck %s
+// RUN: normac %s --target=sm_103a --emit=ptx --schedule '#norm.schedule<spread = [[grid, warp(4), lane(32), vector(4)]]>' | FileCheck %s
+// RUN: normac %s --target=sm_120a --emit=ptx --schedule '#norm.schedule<spread = [[grid, warp(4), lane(32), vector(4)]]>' | FileCheck %s
 // RUN: not normac %s --target=sm_80 --emit=ptx -o %t 2>&1 | FileCheck %s --check-prefix=OLD
 
 // CHECK-LABEL: .entry quantize_0(

@@ -3,15 +3,15 @@
 // RUN: normac %s --emit=gl-lowered | FileCheck %s --check-prefix=GL
 // RUN: normac %s --emit=ptx | FileCheck %s --check-prefix=PTX
 
-// 4095 is odd: elements one by one.
+// 4095 is odd: tiles begin where 16 bytes do, and the weight is read as the words of 16 bytes around each vector. The ends of rows go
+// element by element.
 // GL-LABEL: gpu.func @odd_0
-// GL:       gl.load %{{.*}} where {{.*}} vector 1 :
-// GL:       gl.store %{{.*}} where {{.*}} vector 1 :
+// GL-DAG:   gl.load %{{.*}} where {{.*}} vector 8 :
+// GL-DAG:   gl.load %{{.*}} where {{.*}} vector 8 alignment 2 :
+// GL:       gl.store %{{.*}} where {{.*}} vector 8 :
 // PTX-LABEL: .visible .entry odd_0(
-// PTX:       ld.global.nc.b16
-// PTX-NOT:   ld.global{{.*}}v{{[24]}}
+// PTX:       ld.global{{[^ ]*}}.v4.b32
 // PTX:       @%p{{[0-9]+}} ld.global{{(\.nc)?}}.b16
-// PTX-NOT:   ld.global{{.*}}v{{[24]}}
 // PTX:       @%p{{[0-9]+}} st.global.b16
 func.func @odd(%x: tensor<?x4095xbf16>, %w: tensor<4095xbf16>) -> tensor<?x4095xbf16> {
   %y = norm.rms_norm %x weight(%w : tensor<4095xbf16>) : tensor<?x4095xbf16> -> tensor<?x4095xbf16>

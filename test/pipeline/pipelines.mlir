@@ -18,6 +18,7 @@
 // ALL-NEXT:        norm-decompose
 // ALL-NEXT:        norm-form-kernels
 // ALL-NEXT:        norm-hoist-divisions
+// ALL-NEXT:        norm-narrow-comparisons
 // ALL-NEXT:        canonicalize
 // ALL-NEXT:        cse
 // ALL-NEXT:        norm-split-outputs

@@ -11,7 +11,7 @@ use norma_bundle::manifest::{
 };
 use norma_dialects::attributes::kernel;
 use norma_dialects::gl::{LaunchAttr, ParamAttr, ParamKind};
-use norma_dialects::symbol_name;
+use norma_dialects::{integer_of, symbol_name};
 use norma_passes::mlir::diagnostic::Diagnostic;
 use norma_passes::mlir::interval::Interval;
 use norma_passes::mlir::walk;
@@ -135,7 +135,7 @@ pub(super) fn describe(
         grid: [grid, one.clone(), one],
         block: threads(op)?,
         cluster: [u32::try_from(attribute.cluster()).unwrap_or(1), 1, 1],
-        shared_bytes: Expression::Integer(integer(op, kernel::DYNAMIC_SHARED).unwrap_or(0)),
+        shared_bytes: Expression::Integer(integer_of(op, kernel::DYNAMIC_SHARED).unwrap_or(0)),
         shared_carveout: u32::try_from(attribute.carveout())
             .ok()
             .map(|least| least.max(needed_carveout(op, usage, target))),
@@ -319,10 +319,6 @@ fn threads(op: OperationRef) -> Result<[u32; 3]> {
             .unwrap_or(1)
     };
     Ok([along(0), along(1), along(2)])
-}
-
-fn integer(op: OperationRef, name: &str) -> Option<i64> {
-    op.attribute(name).and_then(norma_dialects::integer).ok()
 }
 
 /// Reports a kernel that a pass, or whoever wrote this level by hand, left without what a manifest needs.

@@ -9,6 +9,7 @@ mod access;
 mod affine;
 mod bulk;
 mod cluster;
+mod covering;
 mod elementwise;
 mod emit;
 mod float8;

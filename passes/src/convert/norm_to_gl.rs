@@ -14,7 +14,7 @@ mod tiles;
 use melior::{
     StringRef,
     ir::{
-        Attribute, AttributeLike, Block, Location, OperationRef, Region, RegionLike, Type, ValueLike,
+        Attribute, AttributeLike, OperationRef, ValueLike,
         attribute::{FlatSymbolRefAttribute, IntegerAttribute, StringAttribute, TypeAttribute},
         operation::OperationLike,
         r#type::{FunctionType, IntegerType},
@@ -33,7 +33,7 @@ use crate::{
         context,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
-        walk,
+        region, walk,
     },
     schedule::mapping::Mapping,
     table::ConvertNormToGl,
@@ -105,19 +105,24 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
     let arguments = types.into_iter().map(|ty| (ty, location)).collect::<Vec<_>>();
 
     let mut b = Builder::before(op);
-    let module = b.op_with("gpu.module", &[], &[], &[("sym_name", name)], vec![region(&[])]);
+    let module = b.op_with(
+        "gpu.module",
+        &[],
+        &[],
+        &[("sym_name", name)],
+        vec![region::of_block(&[])],
+    );
     b.move_to_end(walk::entry_block(module)?);
-    let function = b.op_with("gpu.func", &[], &[], &attributes, vec![region(&arguments)]);
+    let function = b.op_with(
+        "gpu.func",
+        &[],
+        &[],
+        &attributes,
+        vec![region::of_block(&arguments)],
+    );
     body::translate(&space, &placement, &mapping, &tiles, walk::entry_block(function)?)?;
     b.erase(op);
     Ok(())
-}
-
-/// A region of one block.
-fn region<'c>(arguments: &[(Type<'c>, Location<'c>)]) -> Region<'c> {
-    let region = Region::new();
-    region.append_block(Block::new(arguments));
-    region
 }
 
 /// Points launches at the functions that kernels have become, each in a module of its name.

@@ -7,12 +7,15 @@
 //! vector, and no quotient may jump within a run, neither in the address nor in a guard (`divisibility`). A guard may end
 //! within one: the lowering moves what it lets through of a vector element by element.
 
-use melior::ir::{AffineMap, OperationRef, Value, ValueLike};
-use norma_dialects::gl::{LoadOp, StoreOp};
+use melior::ir::{AffineMap, OperationRef, Value, ValueLike, attribute::DenseI64ArrayAttribute};
+use norma_dialects::{
+    gl::{LoadOp, StoreOp},
+    op_name,
+};
 use norma_layout::LinearLayout;
 use norma_targets::ACCESS_BYTES;
 
-use crate::mlir::{pass::PassError, types};
+use crate::mlir::{pass::PassError, types, values::users};
 
 use super::{
     divisibility::{self, alignment, gcd},
@@ -30,7 +33,14 @@ pub struct Access<'c, 'a> {
     indices: Vec<i64>,
     /// What divides each limit of the guards.
     limits: Vec<i64>,
+    /// Whether the bytes between its elements may be read too: nothing writes them meanwhile, and where the buffer ends is known.
+    is_covered_by_words: bool,
 }
+
+/// Narrow reads that one of two covering words is worth.
+const WORTH_COVERING: i64 = 4;
+/// The shortest words that are shifted, in bytes: a register's.
+const SHORTEST_WORD: i64 = 4;
 
 impl<'c, 'a> Access<'c, 'a> {
     /// What `op` accesses; `None` if it is neither a load nor a store, or has a vector already.
@@ -73,6 +83,9 @@ impl<'c, 'a> Access<'c, 'a> {
             guards,
             indices: divisors(indices),
             limits: divisors(limits),
+            is_covered_by_words: LoadOp::from_op(op).is_some()
+                && is_only_read(buffer)
+                && has_static_end(buffer),
         }))
     }
 
@@ -112,33 +125,22 @@ impl<'c, 'a> Access<'c, 'a> {
             );
         };
         let mut best = (1, Some("no axis of the tile is contiguous in memory".to_owned()));
-        for axis in 0..layout.rank() {
-            let along = self.indices.len() + axis;
-            if !address.is_contiguous(along, bytes) {
-                continue;
-            }
-            let run = layout.contiguous_elements(&[axis]) as i64;
-            let mut vector = run.min(ACCESS_BYTES / bytes).max(1);
+        for (along, run) in self.runs(&address, layout, bytes) {
+            let mut vector = run;
             let mut reason = None;
             while vector > 1 {
                 let dims = self.divisors(along, vector, layout.rank());
                 let alignment = power_of_two_in(address.divisor(&dims));
-                let is_steady = |quotient: &Quotient| {
-                    let (numerator, divisor) = (&quotient.numerator, quotient.divisor);
-                    divisibility::is_steady(numerator, divisor, along, vector, &dims, &self.limits)
-                };
-                let mut quotients_of_guards = guards.iter().flat_map(|guard| &guard.quotients);
                 reason = if alignment < vector * bytes {
                     Some(format!(
                         "addresses are known to be multiples of {alignment} bytes"
                     ))
-                } else if !address.quotients().all(is_steady) {
-                    Some("a quotient may change within a longer one".to_owned())
-                } else if !quotients_of_guards.all(|(_, quotient)| is_steady(quotient)) {
-                    Some("a guard's quotient may change within a longer one".to_owned())
                 } else {
-                    break;
+                    self.jumps_within(&address, &guards, along, vector, &dims)
                 };
+                if reason.is_none() {
+                    break;
+                }
                 vector /= 2;
             }
             if best.1.is_some() && vector >= best.0 || vector > best.0 {
@@ -146,6 +148,73 @@ impl<'c, 'a> Access<'c, 'a> {
             }
         }
         best
+    }
+
+    /// The vector, and what divides its address in bytes, of a load that is better read as the two aligned words around each
+    /// vector than as vectors of `narrow` elements.
+    ///
+    /// Two reads and the shifting, up to 15 instructions, take the place of at least four reads. Each of those takes L1 as
+    /// long as one of 16 bytes, since the lanes of a warp lie just as far apart.
+    pub fn covered_vector(&self, layout: &LinearLayout, narrow: i64) -> Option<(i64, i64)> {
+        let bytes = self.element_bytes()?;
+        let address = Address::of(self, bytes)?;
+        let guards = self.guards()?;
+        let is_suitable = |(along, vector): &(usize, i64)| {
+            let dims = self.divisors(*along, *vector, layout.rank());
+            *vector >= narrow * WORTH_COVERING
+                && vector * bytes >= SHORTEST_WORD
+                && address.alignment % (vector * bytes) == 0
+                && self
+                    .jumps_within(&address, &guards, *along, *vector, &dims)
+                    .is_none()
+        };
+        let covered = self.is_covered_by_words && address.runtime.is_empty();
+        let found = self
+            .runs(&address, layout, bytes)
+            .filter(|_| covered)
+            .filter(is_suitable);
+        let (along, vector) = found.max_by_key(|(_, vector)| *vector)?;
+        let dims = self.divisors(along, vector, layout.rank());
+        Some((vector, power_of_two_in(address.divisor(&dims))))
+    }
+
+    /// The dims along which neighbours of a thread are neighbours in memory, and how many of them one access may move as far
+    /// as the layout knows.
+    fn runs(
+        &self,
+        address: &Address,
+        layout: &LinearLayout,
+        bytes: i64,
+    ) -> impl Iterator<Item = (usize, i64)> {
+        let axes = (0..layout.rank()).map(|axis| (axis, self.indices.len() + axis));
+        axes.filter(move |(_, along)| address.is_contiguous(*along, bytes))
+            .map(move |(axis, along)| {
+                let run = layout.contiguous_elements(&[axis]) as i64;
+                (along, run.min(ACCESS_BYTES / bytes).max(1))
+            })
+    }
+
+    /// Which quotient may change within a vector, if one does.
+    fn jumps_within(
+        &self,
+        address: &Address,
+        guards: &[QuotientForm],
+        along: usize,
+        vector: i64,
+        dims: &[i64],
+    ) -> Option<String> {
+        let is_steady = |quotient: &Quotient| {
+            let (numerator, divisor) = (&quotient.numerator, quotient.divisor);
+            divisibility::is_steady(numerator, divisor, along, vector, dims, &self.limits)
+        };
+        let mut quotients_of_guards = guards.iter().flat_map(|guard| &guard.quotients);
+        if !address.quotients().all(is_steady) {
+            Some("a quotient may change within a longer one".to_owned())
+        } else if !quotients_of_guards.all(|(_, quotient)| is_steady(quotient)) {
+            Some("a guard's quotient may change within a longer one".to_owned())
+        } else {
+            None
+        }
     }
 
     /// What divides each dim at the start of a vector along dim `along`.
@@ -173,6 +242,30 @@ impl<'c, 'a> Access<'c, 'a> {
             .map(|lhs| QuotientForm::difference(&form(lhs)?, &form(lhs + 1)?))
             .collect()
     }
+}
+
+/// Whether the kernel only loads from a buffer, and no other of its buffers may be the same memory.
+fn is_only_read(buffer: Value<'_, '_>) -> bool {
+    let reads = |user: &OperationRef<'_, '_>| matches!(op_name(*user), LoadOp::NAME | "memref.dim");
+    let is_own = divisibility::launch_of(buffer).is_some_and(|(launch, argument)| {
+        let aliases = launch
+            .aliases()
+            .and_then(|aliases| DenseI64ArrayAttribute::try_from(aliases).ok());
+        let is_buffer = |index: usize| {
+            let alias = aliases.as_ref().and_then(|aliases| aliases.element(index).ok());
+            alias == i64::try_from(argument).ok()
+        };
+        !(0..aliases.as_ref().map_or(0, DenseI64ArrayAttribute::len)).any(is_buffer)
+    });
+    is_own && users(buffer).iter().all(reads)
+}
+
+/// Whether nothing but the outermost size decides where a buffer ends.
+fn has_static_end(buffer: Value<'_, '_>) -> bool {
+    let ty = buffer.r#type();
+    let inner = types::shape(ty).is_some_and(|shape| shape.iter().skip(1).all(Option::is_some));
+    let strides = types::strides_and_offset(ty);
+    inner && strides.is_some_and(|(strides, offset)| offset == Some(0) && strides.iter().all(Option::is_some))
 }
 
 /// What an access's byte address is made of, besides the base.

@@ -19,8 +19,7 @@ mod phase;
 mod rounds;
 
 use melior::ir::{
-    Attribute, BlockLike, Operation, OperationRef, Region, RegionLike, RegionRef, Type, Value, ValueLike,
-    operation::OperationLike,
+    Attribute, BlockLike, Operation, OperationRef, Region, Type, Value, ValueLike, operation::OperationLike,
 };
 use norma_dialects::{
     gl::{LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, ReduceOp, WarpReduceOp},
@@ -35,7 +34,7 @@ use crate::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
-        types, walk,
+        region, types, walk,
     },
     table::{GlExpandReductions, GlExpandReductionsStatistic},
 };
@@ -104,7 +103,7 @@ fn expand<'c: 'a, 'a>(reduce: ReduceOp<'c, 'a>) -> Result<bool, PassError<'c>> {
         &gathered,
         &result_types,
         &[("axis", axis_attribute)],
-        vec![body_of(combiner)],
+        vec![region::taken_from(combiner)],
     );
     let results = reduced.results().map(Value::from).collect::<Vec<_>>();
     b.replace(op, &results);
@@ -190,13 +189,5 @@ fn step_around<'c, 'a>(op: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
 /// A copy of the region of `op`.
 fn copy_of_body<'c>(op: OperationRef<'c, '_>) -> Result<Region<'c>, melior::Error> {
     let copy = Operation::clone(&op);
-    Ok(body_of(copy.region(0)?))
-}
-
-/// The contents of `region`, which is left empty.
-fn body_of<'c>(region: RegionRef<'c, '_>) -> Region<'c> {
-    let body = Region::new();
-    // SAFETY: both regions are alive and differ.
-    unsafe { mlir_sys::mlirRegionTakeBody(body.to_raw(), region.to_raw()) };
-    body
+    Ok(region::taken_from(copy.region(0)?))
 }

@@ -23,6 +23,7 @@ use norma_dialects::{
         CopyEngine, CopyToSharedOp, FenceMBarrierInitOp, LocalLoadOp, MBarrierAllocOp, MBarrierInitOp,
         MBarrierType, MBarrierWaitOp,
     },
+    integer_of,
 };
 
 use crate::{
@@ -50,8 +51,8 @@ fn pipeline<'c>(
     function: OperationRef<'c, '_>,
     cx: &PassContext<'c, GlPipeline>,
 ) -> Result<(), PassError<'c>> {
-    let stages = integer(function, kernel::STAGES).unwrap_or(1);
-    let warps = integer(function, kernel::NUM_WARPS)
+    let stages = integer_of(function, kernel::STAGES).unwrap_or(1);
+    let warps = integer_of(function, kernel::NUM_WARPS)
         .ok_or_else(|| Diagnostic::user(function.location(), "expected a kernel with gl.num_warps"))?;
     let mut loops: Vec<OperationRef<'c, '_>> = Vec::new();
     for copy in walk::named(function, CopyToSharedOp::NAME)
@@ -196,8 +197,4 @@ fn barriers<'c: 'a, 'a>(
 
 fn bit<'c>(b: &Builder<'c, '_>) -> melior::ir::Type<'c> {
     melior::ir::r#type::IntegerType::new(b.context(), 1).into()
-}
-
-fn integer(op: OperationRef<'_, '_>, name: &str) -> Option<i64> {
-    op.attribute(name).and_then(norma_dialects::integer).ok()
 }

@@ -12,16 +12,17 @@
 //! Consumers come first, so that their warps, lanes and threads have the numbers that they had.
 
 use melior::ir::{
-    Block, BlockLike, BlockRef, Operation, OperationRef, Region, RegionLike, Value, ValueLike,
-    attribute::IntegerAttribute, operation::OperationLike, r#type::IntegerType,
+    BlockLike, BlockRef, Operation, OperationRef, RegionLike, Value, ValueLike, attribute::IntegerAttribute,
+    operation::OperationLike, r#type::IntegerType,
 };
-use mlir_sys::{mlirBlockAppendOwnedOperation, mlirOperationRemoveFromParent, mlirRegionTakeBody};
+use mlir_sys::{mlirBlockAppendOwnedOperation, mlirOperationRemoveFromParent};
 use norma_dialects::{
     attributes::kernel,
     gl::{
         BulkLoadOp, FenceMBarrierInitOp, LocalAllocOp, MBarrierAllocOp, MBarrierArriveOp, MBarrierExpectOp,
         MBarrierInitOp, MBarrierWaitOp, MemDescIndexOp, WarpSpecializeOp,
     },
+    integer_of,
 };
 
 use crate::{
@@ -30,7 +31,7 @@ use crate::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
-        types,
+        region, types,
         values::{users, uses},
         walk,
     },
@@ -39,7 +40,7 @@ use crate::{
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlSpecializeWarps>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
-        let Some(producers) = integer(function, kernel::PRODUCER_WARPS).filter(|warps| *warps > 0) else {
+        let Some(producers) = integer_of(function, kernel::PRODUCER_WARPS).filter(|warps| *warps > 0) else {
             continue;
         };
         let copies = walk::named(function, BulkLoadOp::NAME);
@@ -56,7 +57,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlSpecializ
 
 fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Result<(), PassError<'c>> {
     let location = function.location();
-    let consumers = integer(function, kernel::NUM_WARPS)
+    let consumers = integer_of(function, kernel::NUM_WARPS)
         .ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.num_warps"))?;
     let entry = walk::entry_block(function)?;
     let program = walk::in_block(entry)
@@ -73,7 +74,7 @@ fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Res
         location,
         &[consumers],
         None,
-        vec![block_region()],
+        vec![region::of_block(&[])],
     )?);
     let body = walk::entry_block(whole)?;
     for op in program {
@@ -86,12 +87,7 @@ fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Res
 
     let partitions = [whole, copy]
         .into_iter()
-        .map(|op| {
-            let region = Region::new();
-            // SAFETY: both regions are alive; the body moves from one to the other.
-            unsafe { mlirRegionTakeBody(region.to_raw(), op.region(0)?.to_raw()) };
-            Ok(region)
-        })
+        .map(|op| Ok(region::taken_from(op.region(0)?)))
         .collect::<Result<Vec<_>, melior::Error>>()?;
     b.erase(whole);
     b.erase(copy);
@@ -242,8 +238,7 @@ fn without_tiles<'c: 'a, 'a>(of: OperationRef<'c, 'a>) -> Result<OperationRef<'c
         arguments.push((old.argument(1 + index)?.r#type(), of.location()));
         results.push(of.result(*index)?.r#type());
     }
-    let region = Region::new();
-    region.append_block(Block::new(&arguments));
+    let region = region::of_block(&arguments);
     let new = b.op_with("scf.for", &operands, &results, &[], vec![region]);
     let body = walk::entry_block(new)?;
     b.replace_all_uses(old.argument(0)?.into(), body.argument(0)?.into());
@@ -298,14 +293,4 @@ fn move_to_end<'c>(op: OperationRef<'c, '_>, block: BlockRef<'c, '_>) {
         mlirOperationRemoveFromParent(op.to_raw());
         mlirBlockAppendOwnedOperation(block.to_raw(), op.to_raw());
     }
-}
-
-fn block_region<'c>() -> Region<'c> {
-    let region = Region::new();
-    region.append_block(Block::new(&[]));
-    region
-}
-
-fn integer(op: OperationRef<'_, '_>, name: &str) -> Option<i64> {
-    op.attribute(name).and_then(norma_dialects::integer).ok()
 }

@@ -27,10 +27,16 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlVectorize
         let layout =
             layout::of_tile(access.tile.r#type()).map_err(|error| Diagnostic::user(op.location(), error))?;
         let (vector, why_not_more) = access.vector(&layout);
+        let b = Builder::before(op);
+        if let Some((vector, alignment)) = access.covered_vector(&layout, vector) {
+            b.set_attribute(op, "vector", b.i64_attribute(vector));
+            b.set_attribute(op, "alignment", b.i64_attribute(alignment));
+            cx.count(GlVectorizeAccessStatistic::NumVectorized, 1);
+            continue;
+        }
         if let Some(reason) = why_not_more {
             cx.remark(op.location(), format!("vector of {vector}: {reason}"));
         }
-        let b = Builder::before(op);
         b.set_attribute(op, "vector", b.i64_attribute(vector));
         if vector > 1 {
             cx.count(GlVectorizeAccessStatistic::NumVectorized, 1);

@@ -1,6 +1,8 @@
 //! Comparisons: `arith.cmpf` and `arith.cmpi` with their predicates.
 
-use melior::ir::{Value, r#type::IntegerType};
+use melior::ir::{OperationRef, Value, r#type::IntegerType};
+
+use norma_dialects::integer_of;
 
 use super::builder::Builder;
 
@@ -28,9 +30,7 @@ pub fn compare_floats<'c: 'a, 'a>(
     lhs: Value<'c, 'a>,
     rhs: Value<'c, 'a>,
 ) -> Value<'c, 'a> {
-    let i1 = IntegerType::new(b.context(), 1).into();
-    let predicate = ("predicate", b.i64_attribute(predicate as i64));
-    b.value_with("arith.cmpf", &[lhs, rhs], i1, &[predicate])
+    compare(b, "arith.cmpf", predicate as i64, lhs, rhs)
 }
 
 /// The predicates of `arith.cmpi` that passes use, with MLIR's numbers.
@@ -40,10 +40,18 @@ pub enum IntegerPredicate {
     Equal = 0,
     /// Not equal.
     NotEqual = 1,
+    /// Less, as signed numbers.
+    Less = 2,
     /// Greater, as signed numbers.
     Greater = 4,
     /// Less, as unsigned numbers.
     UnsignedLess = 6,
+}
+
+/// Whether an `arith.cmpi` compares unsigned numbers. Of equality both are true, and it counts as signed.
+pub fn is_unsigned(comparison: OperationRef<'_, '_>) -> bool {
+    integer_of(comparison, "predicate")
+        .is_some_and(|predicate| predicate >= IntegerPredicate::UnsignedLess as i64)
 }
 
 /// Whether the predicate holds of two integers or two of type `index`, as an i1.
@@ -53,7 +61,16 @@ pub fn compare_integers<'c: 'a, 'a>(
     lhs: Value<'c, 'a>,
     rhs: Value<'c, 'a>,
 ) -> Value<'c, 'a> {
+    compare(b, "arith.cmpi", predicate as i64, lhs, rhs)
+}
+
+fn compare<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    op: &str,
+    predicate: i64,
+    lhs: Value<'c, 'a>,
+    rhs: Value<'c, 'a>,
+) -> Value<'c, 'a> {
     let i1 = IntegerType::new(b.context(), 1).into();
-    let predicate = ("predicate", b.i64_attribute(predicate as i64));
-    b.value_with("arith.cmpi", &[lhs, rhs], i1, &[predicate])
+    b.value_with(op, &[lhs, rhs], i1, &[("predicate", b.i64_attribute(predicate))])
 }

@@ -6,8 +6,8 @@ use norma_dialects::norm::ReduceOp;
 use super::facts::{Access, Dim, Reduction, Use};
 use crate::kernel::space::Space;
 
-/// Bytes that a kernel is taken to move in all: ten times what the L2 of an H200 holds, so that memory bounds it.
-const NOMINAL_BYTES: f64 = (1u64 << 29) as f64;
+/// Bytes that a kernel is taken to move in all: five times what the L2 of an H200 holds, so that memory bounds it.
+const NOMINAL_BYTES: f64 = (1u64 << 28) as f64;
 /// The largest extent of a kept dim of a kernel with reductions: as many rows as the shortest rows were measured with.
 const NOMINAL_ROWS: u64 = 32768;
 /// The extent of a reduced dim to which results come back: the length of a row.

@@ -21,6 +21,9 @@ use crate::{
     mlir::types,
 };
 
+/// The fewest elements of a vector that is better read as the two words around it than element by element.
+const SHORTEST_COVERED: u64 = 4;
+
 /// How reductions use a dim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
@@ -326,24 +329,29 @@ impl Facts {
         let Some((dim, lead)) = aligned_dim.and_then(|dim| Some((dim, self.lead_along(dim)?))) else {
             return access.vector;
         };
-        let vector = lead.vector_if_aligned as i64;
-        let begins_alike = |one: &Option<i64>, other: &Option<i64>| {
-            one.zip(*other)
-                .is_some_and(|(one, other)| (one - other) % vector == 0)
-        };
-        let mut strides = access.strides.iter().zip(&lead.strides);
-        if access.strides[dim] == Some(1)
-            && begins_alike(&access.offset, &lead.offset)
-            && strides.all(|(one, other)| begins_alike(one, other))
-        {
-            return access.vector_if_aligned.min(lead.vector_if_aligned);
+        let vector = access.vector_if_aligned.min(lead.vector_if_aligned);
+        match access.strides[dim] {
+            Some(1) if begin_alike(access, lead) || self.is_only_read(access) => vector,
+            // A vector of what begins at other places begins at any element.
+            Some(1) => 1,
+            _ => access.vector,
         }
-        // What begins at other places: a vector of it begins at any element.
-        if access.strides[dim] == Some(1) {
-            1
-        } else {
-            access.vector
-        }
+    }
+
+    /// Whether `access` is read as the aligned words around its vectors where tiles along `aligned_dim` begin at other places
+    /// than its vectors.
+    pub fn covers(&self, access: &Access, aligned_dim: usize) -> bool {
+        let lead = self.lead_along(aligned_dim);
+        access.strides[aligned_dim] == Some(1)
+            && lead.is_some_and(|lead| !begin_alike(access, lead))
+            && self.is_only_read(access)
+    }
+
+    /// Whether the aligned words around vectors of `access` may be read, as the kernel writes nothing of its buffer
+    /// (`gl-vectorize-access`).
+    fn is_only_read(&self, access: &Access) -> bool {
+        let writes = |other: &Access| other.is_write && other.buffer == access.buffer;
+        access.vector_if_aligned >= SHORTEST_COVERED && !self.accesses.iter().any(writes)
     }
 
     /// The fewest bytes that the kernel moves: (read, written).
@@ -365,6 +373,17 @@ impl Facts {
         }
         (read, written)
     }
+}
+
+/// Whether an access begins at the same elements as another one, but for multiples of that one's vector, at every point.
+fn begin_alike(access: &Access, lead: &Access) -> bool {
+    let vector = lead.vector_if_aligned as i64;
+    let alike = |one: &Option<i64>, other: &Option<i64>| {
+        one.zip(*other)
+            .is_some_and(|(one, other)| (one - other) % vector == 0)
+    };
+    let mut strides = access.strides.iter().zip(&lead.strides);
+    alike(&access.offset, &lead.offset) && strides.all(|(one, other)| alike(one, other))
 }
 
 /// The most elements, a power of two, that one access along the contiguous dim may move: at most 16 bytes, aligned to its own

@@ -134,6 +134,24 @@ func.func @load_c5(%x: memref<32xf32>) {
 
 // -----
 
+#layout = #gl.blocked<size_per_thread = [4], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @load_c6(%x: memref<128xf32>) {
+  // expected-error @+1 {{expected alignment to be a power of two from 4 to less than 16, got 16}}
+  %t = gl.load %x at affine_map<(n) -> (n)>() vector 4 alignment 16 : memref<128xf32> -> tensor<128xf32, #layout>
+  return
+}
+
+// -----
+
+#layout = #gl.blocked<size_per_thread = [4], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+func.func @load_c6_strides(%x: memref<?x?xf32>, %m: index) {
+  // expected-error @+1 {{expected a buffer of static strides, without offset, and of static sizes but for its outermost axis}}
+  %t = gl.load %x at affine_map<(m, n) -> (m, n)>(%m) vector 4 alignment 4 : memref<?x?xf32> -> tensor<128xf32, #layout>
+  return
+}
+
+// -----
+
 #layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
 func.func @store_c1(%t: tensor<32xf32, #layout>, %x: memref<4x32xf32>) {
   // expected-error @+1 {{expected an access of 0 indices and 1 axes to 2 coordinates}}

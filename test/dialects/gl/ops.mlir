@@ -46,6 +46,9 @@ func.func @global_memory(%x: memref<?x4096xbf16>, %y: memref<?x4096xbf16>, %b: i
        where affine_map<(b, r, n)[s0] -> (b * 2 + r, s0)>[%rows] other %zero : bf16
        cache <l1 = evict_last, l2 = evict_first> vector 8
        : memref<?x4096xbf16> -> tensor<2x4096xbf16, #row>
+  // CHECK: gl.load %{{.*}} vector 8 alignment 2 : memref
+  %unaligned = gl.load %x at affine_map<(b, r, n) -> (b * 2 + r, n + 1)>(%b) vector 8 alignment 2
+               : memref<?x4096xbf16> -> tensor<2x4096xbf16, #row>
   // CHECK: gl.load %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{[^)]*}}) : memref
   %u = gl.load %x at affine_map<(b, r, n) -> (b * 2 + r, n)>(%b) : memref<?x4096xbf16> -> tensor<2x4096xbf16, #row>
   // CHECK: gl.store %{{.*}}, %{{.*}} at affine_map<(d0, d1, d2) -> (d0 * 2 + d1, d2)>(%{{[^)]*}})

@@ -3,13 +3,15 @@
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
 mod named;
+mod odd_rows;
+mod schedules;
 
 use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
 use norma_bundle::ScalarOp;
 use norma_bundle::scalar_op::TABLE;
 use norma_oracle::Fill;
 
-use crate::case::{Case, Keep, Layout, Op, Program, Run, Schedule};
+use crate::case::{Case, Layout, Op, Program, Run};
 use crate::source::scalar_memory;
 
 /// Row lengths at the edges: of a vector, a warp, a register tile, and what real models have.
@@ -41,8 +43,8 @@ pub fn cases(long: bool) -> Vec<Case> {
     kernel_form(&mut cases);
     layouts(&mut cases);
     broadcasts(&mut cases);
-    schedules(&mut cases);
-    splits(&mut cases);
+    schedules::schedules(&mut cases);
+    schedules::splits(&mut cases);
     inputs(&mut cases);
     exact(&mut cases);
     scalars(&mut cases, long);
@@ -50,9 +52,10 @@ pub fn cases(long: bool) -> Vec<Case> {
     if long {
         long_rows(&mut cases);
     }
-    aligned(&mut cases);
+    odd_rows::aligned(&mut cases);
+    odd_rows::as_scheduled(&mut cases);
     named::cases(&mut cases);
-    clusters(&mut cases);
+    schedules::clusters(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;
     }
@@ -232,370 +235,6 @@ fn broadcasts(cases: &mut Vec<Case>) {
         case.program.layout = Layout::Broadcast;
         cases.push(case);
     }
-}
-
-fn schedules(cases: &mut Vec<Case>) {
-    let base = Schedule::default();
-    let few = |threads_per_row| Schedule {
-        threads_per_row,
-        ..base
-    };
-    let looped = |chunk, keep, schedule| Schedule {
-        chunk: Some(chunk),
-        keep,
-        ..schedule
-    };
-    let forced = [
-        (64, few(1)),
-        (64, few(2)),
-        (64, few(16)),
-        // More threads than elements: partial results of nothing meet each other.
-        (7, few(32)),
-        (33, few(64)),
-        (769, few(32)),
-        (769, few(64)),
-        (1000, few(128)),
-        (4096, few(1024)),
-        (1000, Schedule { vector: 2, ..few(32) }),
-        (1000, Schedule { vector: 4, ..few(64) }),
-        (
-            4096,
-            Schedule {
-                vector: 8,
-                ..few(256)
-            },
-        ),
-        (
-            4095,
-            Schedule {
-                vector: 1,
-                ..few(256)
-            },
-        ),
-        (
-            5120,
-            Schedule {
-                vector: 8,
-                ..few(256)
-            },
-        ),
-        (
-            33,
-            Schedule {
-                rows_per_cta: 2,
-                ..few(8)
-            },
-        ),
-        (
-            64,
-            Schedule {
-                rows_per_cta: 4,
-                ..few(32)
-            },
-        ),
-        (
-            64,
-            Schedule {
-                rows_per_cta: 8,
-                ..few(4)
-            },
-        ),
-        (
-            1000,
-            Schedule {
-                rows_per_cta: 2,
-                ..few(64)
-            },
-        ),
-        (
-            4096,
-            Schedule {
-                rows_per_cta: 4,
-                ..few(128)
-            },
-        ),
-        (
-            64,
-            Schedule {
-                rows_per_cta: 4,
-                rows_per_thread: 2,
-                ..few(16)
-            },
-        ),
-        (
-            1000,
-            Schedule {
-                rows_per_cta: 2,
-                rows_per_thread: 2,
-                vector: 4,
-                ..few(128)
-            },
-        ),
-        (
-            1000,
-            Schedule {
-                keep: Keep::Nowhere,
-                ..few(64)
-            },
-        ),
-        (
-            4096,
-            Schedule {
-                keep: Keep::Nowhere,
-                vector: 8,
-                ..few(128)
-            },
-        ),
-        (
-            5120,
-            Schedule {
-                keep: Keep::L1,
-                vector: 8,
-                ..few(512)
-            },
-        ),
-        (
-            4096,
-            Schedule {
-                early_reads: true,
-                vector: 8,
-                ..few(512)
-            },
-        ),
-        (
-            769,
-            Schedule {
-                early_reads: true,
-                ..few(128)
-            },
-        ),
-        // Loops: one step, steps without a tail, a tail of some lanes, of one element, and a tail alone.
-        (4096, looped(1, Keep::L1, few(1024))),
-        (
-            4096,
-            Schedule {
-                vector: 8,
-                ..looped(2, Keep::L2, few(64))
-            },
-        ),
-        (1000, looped(2, Keep::L1, few(64))),
-        (769, looped(4, Keep::L2, few(64))),
-        (33, looped(1, Keep::Nowhere, few(32))),
-        (7, looped(2, Keep::L1, few(16))),
-        (
-            1000,
-            Schedule {
-                rows_per_cta: 4,
-                rows_per_thread: 2,
-                vector: 4,
-                ..looped(1, Keep::L1, few(64))
-            },
-        ),
-        (
-            64,
-            Schedule {
-                rows_per_cta: 8,
-                ..looped(2, Keep::Nowhere, few(4))
-            },
-        ),
-        (
-            5120,
-            Schedule {
-                vector: 8,
-                early_reads: true,
-                ..looped(1, Keep::L2, few(128))
-            },
-        ),
-    ];
-    for (columns, schedule) in forced {
-        for op in [
-            EVERYTHING,
-            Op::LayerNorm { affine: None },
-            Op::LayerNormWelford,
-            Op::VarianceAndAmax,
-        ] {
-            let mut case = plain(op, BF16, columns);
-            case.program.schedule = Some(schedule);
-            case.run.rows = 2 * schedule.rows_per_cta * schedule.rows_per_thread + 1;
-            cases.push(case);
-        }
-    }
-}
-
-/// Rows that begin at no multiple of a vector, in tiles that do: held and in loops, one and several for each thread, types of
-/// every size, and rows that lie apart, or shorter than what lies before them.
-/// Rows that several CTAs share, whose results come back to them, and of which one reduction waits for another.
-fn splits(cases: &mut Vec<Case>) {
-    let held = |parts, vector| Schedule {
-        parts,
-        vector,
-        ..Schedule::default()
-    };
-    let looped = |parts, vector| Schedule {
-        chunk: Some(1),
-        keep: Keep::L2,
-        ..held(parts, vector)
-    };
-    let crossing = |schedule| Schedule {
-        threads_per_row: 64,
-        ..schedule
-    };
-    for op in [
-        EVERYTHING,
-        Op::Softmax,
-        Op::LayerNorm { affine: Some(BF16) },
-        Op::LogSumExp,
-        Op::L2Norm,
-    ] {
-        for (columns, schedule) in [
-            (1000, held(4, 8)),
-            // The last parts have no elements.
-            (769, held(7, 1)),
-            (1000, looped(3, 4)),
-            (4096, crossing(looped(4, 8))),
-        ] {
-            let mut case = plain(op, BF16, columns);
-            case.program.schedule = Some(schedule);
-            cases.push(case.clone());
-            if op.is_judged_under(Fill::Special) {
-                case.run.fill = Fill::Special;
-                cases.push(case);
-            }
-        }
-    }
-}
-
-fn aligned(cases: &mut Vec<Case>) {
-    let held = |threads_per_row, vector| Schedule {
-        threads_per_row,
-        vector,
-        is_aligned: true,
-        ..Schedule::default()
-    };
-    let looped = |threads_per_row, vector, chunk| Schedule {
-        chunk: Some(chunk),
-        keep: Keep::L1,
-        ..held(threads_per_row, vector)
-    };
-    let rows = |rows_per_thread, schedule| Schedule {
-        rows_per_cta: rows_per_thread,
-        rows_per_thread,
-        ..schedule
-    };
-    let mut add = |op, x, columns: i64, schedule: Schedule| {
-        let mut case = plain(op, x, columns);
-        case.program.schedule = Some(schedule);
-        case.run.rows = schedule.rows_per_cta * schedule.vector + 3;
-        cases.push(case);
-    };
-    for op in [
-        EVERYTHING,
-        Op::LayerNorm { affine: Some(F32) },
-        Op::VarianceAndAmax,
-    ] {
-        for columns in [1, 7, 8, 9, 33, 769] {
-            add(op, BF16, columns, held(32, 8));
-            add(op, F16, columns, rows(2, held(64, 8)));
-            add(op, BF16, columns, looped(32, 8, 2));
-        }
-        add(op, BF16, 4095, rows(2, held(256, 8)));
-        add(op, F16, 4097, held(128, 8));
-        add(op, BF16, 4097, looped(128, 8, 1));
-        add(op, BF16, 1001, rows(4, looped(32, 8, 1)));
-        // Two steps of 256 hold the row, but not what lies before it.
-        add(op, BF16, 507, looped(32, 8, 1));
-        add(op, F32, 769, rows(2, held(64, 4)));
-        add(op, F32, 769, looped(64, 4, 1));
-        // Vectors longer than an access, and rows of which every second begins alike.
-        add(op, F32, 1001, held(32, 8));
-        add(op, BF16, 1004, held(32, 8));
-        add(op, F16, 1004, looped(32, 8, 1));
-    }
-    for (op, x) in [
-        (Op::Sum, I8),
-        (Op::MaxNegated, I8),
-        (Op::Sum, I32),
-        (Op::ArgMax, F32),
-    ] {
-        for columns in [1, 15, 17, 769] {
-            let vector = 16 / x.bytes() as i64;
-            add(op, x, columns, rows(2, held(32, vector)));
-            add(op, x, columns, looped(32, vector, 1));
-        }
-    }
-    for op in [Op::Softmax, Op::CrossEntropy] {
-        add(op, BF16, 50, looped(32, 8, 1));
-        add(op, BF16, 1009, looped(32, 8, 2));
-        add(op, BF16, 2051, held(128, 8));
-    }
-    // Two accesses of one buffer of which one begins at another place.
-    for columns in [18, 1010] {
-        add(Op::RotateHalves, F16, columns, held(64, 8));
-        add(Op::RotateHalves, BF16, columns, looped(32, 8, 1));
-    }
-}
-
-/// Rows over the CTAs of a cluster: held and in loops, rows that the cluster does not divide, CTAs without an element, reductions that
-/// wait for each other and such as share a round, partial results of every width.
-fn clusters(cases: &mut Vec<Case>) {
-    let held = |ctas_per_row, threads_per_row, vector| Schedule {
-        ctas_per_row,
-        threads_per_row,
-        vector,
-        ..Schedule::default()
-    };
-    let looped = |ctas_per_row, threads_per_row, vector| Schedule {
-        chunk: Some(1),
-        keep: Keep::L1,
-        ..held(ctas_per_row, threads_per_row, vector)
-    };
-    let rows = |rows_per_cta, rows_per_thread, schedule| Schedule {
-        rows_per_cta,
-        rows_per_thread,
-        ..schedule
-    };
-    let mut add = |op, x, columns: i64, schedule: Schedule| {
-        let mut case = plain(op, x, columns);
-        case.program.schedule = Some(schedule);
-        case.run.rows = 2 * schedule.rows_per_cta + 1;
-        case.run.seeds = 4;
-        cases.push(case);
-    };
-    for op in [
-        EVERYTHING,
-        Op::LayerNorm { affine: Some(F32) },
-        Op::Softmax,
-        Op::VarianceAndAmax,
-    ] {
-        add(op, BF16, 4096, held(2, 128, 8));
-        add(op, BF16, 1000, held(4, 32, 8));
-        add(op, F16, 769, held(8, 32, 1));
-        add(op, F32, 7, held(2, 16, 1));
-        add(op, BF16, 1000, rows(2, 1, held(2, 64, 4)));
-        add(op, BF16, 769, rows(4, 2, held(4, 32, 1)));
-        add(op, BF16, 4096, looped(4, 64, 8));
-        add(op, F16, 1000, looped(2, 32, 4));
-        add(op, BF16, 33, looped(8, 32, 1));
-        add(
-            op,
-            BF16,
-            4096,
-            Schedule {
-                early_reads: true,
-                ..held(4, 64, 8)
-            },
-        );
-    }
-    for op in [Op::LayerNormWelford, Op::CrossEntropy, Op::ArgMax, Op::L2Norm] {
-        add(op, F32, 1000, held(4, 64, 4));
-        add(op, BF16, 769, looped(2, 64, 1));
-    }
-    for x in [I8, I32, I64, F64] {
-        add(Op::Sum, x, 769, held(4, 32, 1));
-        add(Op::MaxNegated, x, 1000, looped(2, 64, 1));
-    }
-    // More CTAs than are portable.
-    add(WEIGHTED, BF16, 4096, held(16, 32, 8));
 }
 
 fn inputs(cases: &mut Vec<Case>) {

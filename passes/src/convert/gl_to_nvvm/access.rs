@@ -35,11 +35,11 @@ impl<'c, 'a> Addresses<'c, 'a> {
 
 /// An access, with what its tile's layout says of this thread.
 pub(super) struct Access<'b, 'c, 'a> {
-    e: &'b Emit<'b, 'c, 'a>,
-    thread: Thread<'b, 'c, 'a>,
-    indices: Scalars<'c, 'a>,
+    pub e: &'b Emit<'b, 'c, 'a>,
+    pub thread: Thread<'b, 'c, 'a>,
+    pub indices: Scalars<'c, 'a>,
     /// For each axis how many neighbours follow each other in a thread's registers.
-    runs: Vec<usize>,
+    pub runs: Vec<usize>,
 }
 
 impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
@@ -60,7 +60,8 @@ impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
         })
     }
 
-    fn form(&self, map: AffineMap<'c>, result: usize) -> Result<QuotientForm, Diagnostic<'c>> {
+    /// A result of an access or of guards, as a form over the indices and the tile's axes.
+    pub fn form(&self, map: AffineMap<'c>, result: usize) -> Result<QuotientForm, Diagnostic<'c>> {
         let expression = map.result(result).map_err(|error| self.e.internal(error))?;
         QuotientForm::of(expression, map.dim_count(), map.symbol_count()).ok_or_else(|| {
             self.e.unsupported(format!(

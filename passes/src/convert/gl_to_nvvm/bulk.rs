@@ -5,6 +5,7 @@ use norma_dialects::gl::{BulkLoadOp, MemDescType};
 use norma_layout::LinearLayout;
 use norma_targets::WARP_SIZE;
 
+use crate::mlir::comparison::IntegerPredicate;
 use crate::{
     gl::shared_memory,
     mlir::{
@@ -75,7 +76,7 @@ pub(super) fn load<'c, 'a>(
         [] => copy(e.i32(shared_memory::bytes(ty, op.location())?)),
         [count, ..] => {
             let count = b.value("arith.trunci", &[*count], e.int(32));
-            let is_there = e.compare("slt", e.i32(0), count);
+            let is_there = e.compare(IntegerPredicate::Less, e.i32(0), count);
             e.instead(is_there, None, || {
                 copy(e.scale(count, bytes));
                 Ok(None)

@@ -7,6 +7,7 @@ use norma_dialects::gl::{ClusterArriveOp, RemoteStoreOp};
 use norma_layout::HardwareDim;
 
 use crate::mlir::{
+    comparison::IntegerPredicate,
     conversion::{ConversionBuilder, Rejection},
     diagnostic::Diagnostic,
     walk,
@@ -138,7 +139,7 @@ pub(super) fn remote_arrive<'c, 'a>(
         .ok_or_else(|| e.internal("no scope of the cluster"))?;
     let ctas = cluster_size(&e, op)?;
     let rank = e.thread_id();
-    let is_sender = e.compare("slt", rank, e.i32(ctas));
+    let is_sender = e.compare(IntegerPredicate::Less, rank, e.i32(ctas));
     e.instead(is_sender, None, || {
         b.op_with(
             "nvvm.mbarrier.arrive",

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use melior::{
     dialect::llvm,
     ir::{
-        Attribute, Block, OperationRef, Region, RegionLike, Type, ValueLike,
+        Attribute, OperationRef, Region, RegionLike, Type, ValueLike,
         attribute::{
             ArrayAttribute, DenseI32ArrayAttribute, DenseI64ArrayAttribute, IntegerAttribute,
             StringAttribute, TypeAttribute,
@@ -16,20 +16,15 @@ use melior::{
 };
 use norma_targets::WARP_SIZE;
 
-use crate::mlir::{builder::Builder, diagnostic::Diagnostic, types};
+use crate::mlir::{
+    builder::Builder,
+    comparison::{IntegerPredicate, compare_integers},
+    diagnostic::Diagnostic,
+    region, types,
+};
 
 /// A value of the function that is lowered.
 pub(super) type Value<'c, 'a> = melior::ir::Value<'c, 'a>;
-
-/// The predicates of `arith.cmpi` that the lowering uses, by keyword.
-fn predicate(keyword: &str) -> i64 {
-    match keyword {
-        "eq" => 0,
-        "ne" => 1,
-        "slt" => 2,
-        _ => unreachable!("the lowering uses no other predicate"),
-    }
-}
 
 /// The first `count` results of an op that has been built.
 fn results<'c, 'a>(op: OperationRef<'c, 'a>, count: usize) -> Result<Vec<Value<'c, 'a>>, melior::Error> {
@@ -99,6 +94,10 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
         self.binary("arith.addi", lhs, rhs)
     }
 
+    pub fn subi(&self, lhs: Value<'c, 'a>, rhs: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.binary("arith.subi", lhs, rhs)
+    }
+
     pub fn muli(&self, lhs: Value<'c, 'a>, rhs: Value<'c, 'a>) -> Value<'c, 'a> {
         self.binary("arith.muli", lhs, rhs)
     }
@@ -115,14 +114,18 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
         self.binary("arith.shrui", lhs, rhs)
     }
 
-    pub fn compare(&self, keyword: &str, lhs: Value<'c, 'a>, rhs: Value<'c, 'a>) -> Value<'c, 'a> {
-        let predicate = IntegerAttribute::new(self.int(64), predicate(keyword));
-        self.b.value_with(
-            "arith.cmpi",
-            &[lhs, rhs],
-            self.int(1),
-            &[("predicate", predicate.into())],
-        )
+    pub fn compare(
+        &self,
+        predicate: IntegerPredicate,
+        lhs: Value<'c, 'a>,
+        rhs: Value<'c, 'a>,
+    ) -> Value<'c, 'a> {
+        compare_integers(self.b, predicate, lhs, rhs)
+    }
+
+    /// `yes` where the condition holds, else `no`.
+    pub fn select(&self, condition: Value<'c, 'a>, yes: Value<'c, 'a>, no: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.b.value("llvm.select", &[condition, yes, no], yes.r#type())
     }
 
     /// A value that is not negative, widened to i64.
@@ -186,7 +189,7 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
             return self.andi(value, self.b.integer(value.r#type(), divisor - 1));
         }
         let multiple = self.scale(self.floor_div(value, divisor), divisor);
-        self.binary("arith.subi", value, multiple)
+        self.subi(value, multiple)
     }
 
     // Branches.
@@ -198,11 +201,7 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
         otherwise: Option<Value<'c, 'a>>,
         then: impl FnOnce() -> Result<Option<Value<'c, 'a>>, Diagnostic<'c>>,
     ) -> Result<Option<Value<'c, 'a>>, Diagnostic<'c>> {
-        let region = || {
-            let region = Region::new();
-            region.append_block(Block::new(&[]));
-            region
-        };
+        let region = || region::of_block(&[]);
         let types = otherwise.iter().map(|value| value.r#type()).collect::<Vec<_>>();
         let regions = match otherwise {
             Some(_) => vec![region(), region()],

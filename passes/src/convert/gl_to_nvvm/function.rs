@@ -14,16 +14,15 @@ use melior::ir::{
     operation::{OperationLike, OperationResult},
     r#type::IntegerType,
 };
-use mlir_sys::{
-    mlirBlockAddArgument, mlirBlockEraseArgument, mlirRegionTakeBody, mlirValueReplaceAllUsesOfWith,
-};
+use mlir_sys::{mlirBlockAddArgument, mlirBlockEraseArgument, mlirValueReplaceAllUsesOfWith};
 use norma_dialects::{
     attributes::kernel as attribute,
-    gl::{LaunchAttr, ParamAttr, ParamKind},
+    gl::{LaunchAttr, LoadOp, ParamAttr, ParamKind},
+    integer_of,
 };
 use norma_targets::WARP_SIZE;
 
-use crate::mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types, walk};
+use crate::mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, region, types, walk};
 
 /// Shared memory that a kernel may declare statically, in bytes; more is allocated at launch.
 /// CUDA C++ Programming Guide, technical specifications per compute capability.
@@ -42,7 +41,7 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
     let context = context::of(location);
     let name = norma_dialects::symbol_name(kernel)
         .ok_or_else(|| Diagnostic::user(location, "expected a kernel with a name"))?;
-    let warps = integer(kernel, attribute::NUM_WARPS)
+    let warps = integer_of(kernel, attribute::NUM_WARPS)
         .ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.num_warps"))?;
     let launch =
         launch_of(kernel).ok_or_else(|| Diagnostic::user(location, "expected a kernel with gl.launch"))?;
@@ -98,12 +97,12 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
         let cluster = DenseI32ArrayAttribute::new(context, &[launch.cluster() as i32, 1, 1]);
         attributes.push(("nvvm.cluster_dim", cluster.into()));
     }
-    if let Some(bound) = integer(kernel, attribute::MIN_CTAS_PER_SM) {
+    if let Some(bound) = integer_of(kernel, attribute::MIN_CTAS_PER_SM) {
         let bound = IntegerAttribute::new(IntegerType::new(context, 32).into(), bound);
         attributes.push(("nvvm.minctasm", bound.into()));
     }
 
-    let shared = integer(kernel, attribute::SHARED_BYTES).unwrap_or(0);
+    let shared = integer_of(kernel, attribute::SHARED_BYTES).unwrap_or(0);
     let dynamic = if shared > STATIC_SHARED_LIMIT { shared } else { 0 };
     if dynamic > 0 {
         attributes.push((
@@ -116,9 +115,7 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
     if shared > 0 {
         shared_memory(&b, name, shared, dynamic > 0)?;
     }
-    let region = Region::new();
-    // SAFETY: both regions are alive; the body moves from one to the other.
-    unsafe { mlirRegionTakeBody(region.to_raw(), kernel.region(0)?.to_raw()) };
+    let region = region::taken_from(kernel.region(0)?);
     let function = b.op_with("llvm.func", &[], &[], &attributes, vec![region]);
     replace_arguments(walk::entry_block(function)?, &param_types, location)?;
     b.erase(kernel);
@@ -135,11 +132,8 @@ pub(super) fn shared_symbol(kernel: &str) -> String {
     format!("{kernel}_shared")
 }
 
-fn integer(op: OperationRef<'_, '_>, name: &str) -> Option<i64> {
-    op.attribute(name).and_then(norma_dialects::integer).ok()
-}
-
-/// One pointer for each buffer, then the scalars, then the dynamic sizes that `memref.dim` or an inner extent asks for, then strides.
+/// One pointer for each buffer, then the scalars, then the dynamic sizes that `memref.dim`, an inner extent or a load up to the
+/// buffer's end asks for, then strides.
 fn parameters<'c>(
     kernel: OperationRef<'c, '_>,
     block: BlockRef<'c, '_>,
@@ -182,6 +176,19 @@ fn parameters<'c>(
                 .extend(dynamic.map(|axis| ParamAttr::get(context, ParamKind::Stride, buffer, axis as i64)));
         }
     }
+    for load in walk::named(kernel, LoadOp::NAME)
+        .into_iter()
+        .filter_map(LoadOp::from_op)
+    {
+        // Words are read up to the buffer's end.
+        let buffer = load.buffer()?;
+        let outermost = types::shape(buffer.r#type()).and_then(|shape| shape.first().copied());
+        if let (Some(_), Some(None), Ok(argument)) =
+            (load.alignment(), outermost, BlockArgument::try_from(buffer))
+        {
+            sizes.push((argument.argument_number() as i64, 0));
+        }
+    }
     for dim in walk::named(kernel, "memref.dim") {
         let (buffer, axis) = measured(dim).ok_or_else(|| {
             Diagnostic::unsupported(
@@ -217,7 +224,7 @@ fn measured(dim: OperationRef<'_, '_>) -> Option<(i64, i64)> {
 /// The value of an `arith.constant` of type index.
 pub(super) fn constant_index(value: Value<'_, '_>) -> Option<i64> {
     let op = OperationResult::try_from(value).ok()?.owner();
-    integer(op, "value")
+    integer_of(op, "value")
 }
 
 /// Buffers do not alias, but for those that the launch says may be the same memory; those that nothing is stored to may be

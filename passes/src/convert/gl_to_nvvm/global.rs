@@ -7,6 +7,9 @@
 //! A vector that a guard may let through in part is moved as a whole under the predicate that it is let through as a whole,
 //! and, behind a branch that few warps take, element by element, each under its own. All whole vectors of a tile are read
 //! before the first such branch. Those elements have no cache hints: others of their sectors are still to come.
+//!
+//! Vectors that begin at any element are read as the words around them ([`super::covering`]), as far as those lie within the
+//! buffer, and element by element behind that branch where they do not.
 
 use melior::ir::{OperationRef, Type, ValueLike};
 use norma_dialects::gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp};
@@ -20,6 +23,7 @@ use crate::mlir::{
 
 use super::{
     access::Access,
+    covering::Covering,
     emit::{Emit, Value, result as result_of},
     form::Scalars,
     guards::{Predicate, Reach},
@@ -45,9 +49,19 @@ pub(super) fn load<'c, 'a>(
     let indices_of = Scalars::new(&rest[..indices], load.indices());
     let limits_of = Scalars::new(&rest[indices..indices + limits], load.limits());
     let access = Access::new(&e, &tile.layout, (0..vector.registers).collect(), indices_of)?;
-    let strides = Buffer::of(&e, op, load.buffer()?)?.strides(&e)?;
-    let addresses = access.addresses(load.access()?, *buffer, &strides, element, vector.count)?;
+    let view = Buffer::of(&e, op, load.buffer()?)?;
+    let addresses = access.addresses(load.access()?, *buffer, &view.strides(&e)?, element, vector.count)?;
     let guards = access.guards(load.guards(), &limits_of)?;
+    let covering = match load.alignment() {
+        Some(alignment) => Some(Covering::of(
+            &access,
+            load.access()?,
+            &view,
+            vector.count,
+            alignment,
+        )?),
+        None => None,
+    };
     let other = match rest.get(indices + limits) {
         Some(other) => Some(tile::to_memory(&e, *other)?),
         None => None,
@@ -59,18 +73,25 @@ pub(super) fn load<'c, 'a>(
     let mut result = e.splat(fill, vector.registers)?;
     let mut in_part = Vec::new();
     for first in vector.first_registers() {
-        let predicate = match guards.within(first, vector.count)? {
-            Reach::Whole(predicate) => predicate,
-            Reach::Part { all, any } => {
-                in_part.push((first, any.and_not(&e, all)));
-                all
-            }
+        let reach = guards.within(first, vector.count)?;
+        let is_covered = match &covering {
+            Some(covering) => covering.is_within(&e, first, vector.count)?,
+            None => Predicate::Always,
         };
-        let part = match (predicate, load.cache()) {
-            (Predicate::Never, _) => continue,
-            (Predicate::Always, None) => e.load(addresses.of(&e, first), vector.ty, vector.bytes as i64),
-            (predicate, cache) => vector.load_ptx(&e, addresses.of(&e, first), predicate, cache, other)?,
+        let predicate = reach.all().and(&e, is_covered);
+        let is_whole = matches!((reach, is_covered), (Reach::Whole(_), Predicate::Always));
+        if !is_whole && !matches!(reach.any(), Predicate::Never) {
+            in_part.push((first, reach.any().and_not(&e, predicate)));
+        }
+        if let Predicate::Never = predicate {
+            continue;
+        }
+        let pointer = addresses.of(&e, first);
+        let part = match &covering {
+            Some(covering) => covering.load(&e, &vector, first, pointer, predicate, load.cache())?,
+            None => vector.load(&e, pointer, predicate, load.cache())?,
         };
+        let part = vector.fill(&e, part, predicate, other)?;
         result = e.insert(part, result, first);
     }
     let single = Vector::of(&e, &tile.layout, None, element)?;
@@ -79,11 +100,12 @@ pub(super) fn load<'c, 'a>(
         let part = e.instead(condition.value(&e), Some(whole), || {
             let mut part = e.splat(fill, vector.count)?;
             for register in first..first + vector.count {
-                let loaded = match guards.at(register)? {
-                    Predicate::Never => continue,
-                    Predicate::Always => e.load(addresses.of(&e, register), single.ty, single.bytes as i64),
-                    when => single.load_ptx(&e, addresses.of(&e, register), when, None, other)?,
-                };
+                let predicate = guards.at(register)?;
+                if let Predicate::Never = predicate {
+                    continue;
+                }
+                let loaded = single.load(&e, addresses.of(&e, register), predicate, None)?;
+                let loaded = single.fill(&e, loaded, predicate, other)?;
                 part = e.insert(loaded, part, register - first);
             }
             Ok(Some(part))
@@ -153,12 +175,17 @@ pub(super) fn store<'c, 'a>(
 }
 
 /// What one instruction moves.
-struct Vector<'c> {
-    count: usize,
+pub(super) struct Vector<'c> {
+    /// Its elements.
+    pub count: usize,
     registers: usize,
-    bytes: usize,
+    /// Its bytes.
+    pub bytes: usize,
     words: Words,
-    ty: Type<'c>,
+    /// The type of an element in memory.
+    pub element: Type<'c>,
+    /// The vector of its elements.
+    pub ty: Type<'c>,
 }
 
 impl<'c> Vector<'c> {
@@ -181,7 +208,20 @@ impl<'c> Vector<'c> {
             registers,
             bytes,
             words,
+            element,
             ty: e.vector_of(count, element)?,
+        })
+    }
+
+    /// The same bytes as so many registers.
+    pub fn as_registers(&self, e: &Emit<'_, 'c, '_>, count: usize) -> Result<Self, Diagnostic<'c>> {
+        let element = e.int(8 * (self.bytes / count) as u32);
+        Ok(Self {
+            count,
+            registers: count,
+            element,
+            ty: e.vector_of(count, element)?,
+            ..*self
         })
     }
 
@@ -189,14 +229,33 @@ impl<'c> Vector<'c> {
         (0..self.registers).step_by(self.count)
     }
 
-    fn load_ptx<'a>(
+    /// `loaded` where the predicate holds, else `other`, or zero, which [`Self::load`] leaves there, without one.
+    fn fill<'a>(
+        &self,
+        e: &Emit<'_, 'c, 'a>,
+        loaded: Value<'c, 'a>,
+        predicate: Predicate<'c, 'a>,
+        other: Option<Value<'c, 'a>>,
+    ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+        match (predicate, other) {
+            (Predicate::When(predicate), Some(other)) if !tile::is_zero(other) => {
+                Ok(e.select(predicate, loaded, e.splat(other, self.count)?))
+            }
+            _ => Ok(loaded),
+        }
+    }
+
+    /// Reads it, from an address that its bytes divide, where a predicate holds; zeros elsewhere.
+    pub fn load<'a>(
         &self,
         e: &Emit<'_, 'c, 'a>,
         pointer: Value<'c, 'a>,
         predicate: Predicate<'c, 'a>,
         cache: Option<CacheAttr<'c>>,
-        other: Option<Value<'c, 'a>>,
     ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+        if let (Predicate::Always, None) = (predicate, cache) {
+            return Ok(e.load(pointer, self.ty, self.bytes as i64));
+        }
         let Words {
             count: words,
             suffix,
@@ -242,14 +301,7 @@ impl<'c> Vector<'c> {
         } else {
             result
         };
-        let loaded = e.bitcast(result, self.ty);
-        match (predicate, other) {
-            (Predicate::When(predicate), Some(other)) if !tile::is_zero(other) => {
-                let fill = e.splat(other, self.count)?;
-                Ok(e.b.value("llvm.select", &[predicate, loaded, fill], self.ty))
-            }
-            _ => Ok(loaded),
-        }
+        Ok(e.bitcast(result, self.ty))
     }
 
     fn store_ptx<'a>(

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use melior::ir::ValueLike;
 
-use crate::mlir::{diagnostic::Diagnostic, values::key};
+use crate::mlir::{comparison::IntegerPredicate, diagnostic::Diagnostic, values::key};
 
 use super::{
     emit::{Emit, Value},
@@ -50,6 +50,7 @@ impl<'c, 'a> Predicate<'c, 'a> {
 }
 
 /// What of a run of neighbouring registers the guards let through.
+#[derive(Clone, Copy)]
 pub(super) enum Reach<'c, 'a> {
     /// All of it, or nothing.
     Whole(Predicate<'c, 'a>),
@@ -60,6 +61,22 @@ pub(super) enum Reach<'c, 'a> {
         /// Whether it may be anything.
         any: Predicate<'c, 'a>,
     },
+}
+
+impl<'c, 'a> Reach<'c, 'a> {
+    /// Whether it is all of it.
+    pub fn all(self) -> Predicate<'c, 'a> {
+        match self {
+            Self::Whole(predicate) | Self::Part { all: predicate, .. } => predicate,
+        }
+    }
+
+    /// Whether it may be anything.
+    pub fn any(self) -> Predicate<'c, 'a> {
+        match self {
+            Self::Whole(predicate) | Self::Part { any: predicate, .. } => predicate,
+        }
+    }
 }
 
 /// The guards of an access, all of which have to hold.
@@ -151,7 +168,7 @@ impl<'c, 'a> Guard<'c, 'a> {
     }
 
     /// Whether it holds at the register at `position`.
-    fn at(&self, e: &Emit<'_, 'c, 'a>, position: usize) -> Result<Predicate<'c, 'a>, Diagnostic<'c>> {
+    pub fn at(&self, e: &Emit<'_, 'c, 'a>, position: usize) -> Result<Predicate<'c, 'a>, Diagnostic<'c>> {
         let (jump, constant) = (self.values.jumps[position], self.values.constants[position]);
         let values = &self.values;
         let of_common = sum_of_ranges(values.range_of_uniform, Some(values.range_of_places()));
@@ -174,7 +191,7 @@ impl<'c, 'a> Guard<'c, 'a> {
             .checked_neg()
             .ok_or_else(|| e.unsupported("expected guards of 64 bits"))?;
         let bound = e.b.integer(value.r#type(), bound);
-        Ok(Predicate::When(e.compare("slt", value, bound)))
+        Ok(Predicate::When(e.compare(IntegerPredicate::Less, value, bound)))
     }
 
     /// Whether it holds at every one of so many registers.

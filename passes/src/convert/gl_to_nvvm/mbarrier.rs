@@ -8,6 +8,7 @@ use melior::ir::{
 use norma_dialects::gl::{MBarrierArriveOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp};
 
 use crate::mlir::{
+    comparison::IntegerPredicate,
     conversion::{ConversionBuilder, Rejection},
     diagnostic::Diagnostic,
     walk,
@@ -83,7 +84,7 @@ pub(super) fn arrive<'c, 'a>(
     let barrier = element(&e, *array, *index);
     b.op("nvvm.bar.warp.sync", &[e.i32(-1)], &[]);
     let attributes = ordered(&e)?;
-    let is_first = e.compare("eq", e.lane_id(), e.i32(0));
+    let is_first = e.compare(IntegerPredicate::Equal, e.lane_id(), e.i32(0));
     e.instead(is_first, None, || {
         b.op_with(
             "nvvm.mbarrier.arrive",

@@ -24,6 +24,15 @@ pub(super) enum Stride<'c, 'a> {
     Dynamic(Value<'c, 'a>),
 }
 
+/// How many elements lie between a buffer's first and the end of its last one.
+#[derive(Clone, Copy)]
+pub(super) enum End<'c, 'a> {
+    /// Known at compile time.
+    Static(i64),
+    /// Computed from a kernel parameter, i64.
+    Dynamic(Value<'c, 'a>),
+}
+
 /// A buffer as a pattern meets it: the memref that its pointer parameter stands for.
 pub(super) struct Buffer<'c, 'a> {
     /// Position among the kernel's buffers.
@@ -92,6 +101,31 @@ impl<'c, 'a> Buffer<'c, 'a> {
                 None => self.param(e, ParamKind::Stride, axis).map(Stride::Dynamic),
             })
             .collect()
+    }
+
+    /// Where the buffer ends, which has elements, static strides and static sizes but for its outermost axis.
+    ///
+    /// # Errors
+    ///
+    /// Internal if it has other strides and sizes.
+    pub fn end(&self, e: &Emit<'_, 'c, 'a>) -> Result<End<'c, 'a>, Diagnostic<'c>> {
+        let shape = types::shape(self.ty).unwrap_or_default();
+        let mut end = 1;
+        let mut outermost = None;
+        for (axis, stride) in self.strides(e)?.into_iter().enumerate() {
+            match (stride, shape[axis]) {
+                (Stride::Static(stride), Some(size)) => end += (size - 1) * stride,
+                (Stride::Static(stride), None) if axis == 0 => {
+                    end -= stride;
+                    outermost = Some(e.scale(self.size(e, 0)?, stride));
+                }
+                _ => return Err(e.internal(format!("expected to know where {} ends", self.ty))),
+            }
+        }
+        Ok(match outermost {
+            None => End::Static(end),
+            Some(outermost) => End::Dynamic(e.addi(outermost, e.i64(end))),
+        })
     }
 
     fn param(

@@ -6,20 +6,22 @@
 //! comparison of thread ids does (seen in SASS of ptxas 13.0).
 
 use melior::ir::{
-    Attribute, Block, BlockRef, OperationRef, Region, RegionLike, Type, Value, ValueLike,
-    attribute::IntegerAttribute, operation::OperationLike, r#type::IntegerType,
+    Attribute, BlockRef, OperationRef, Region, RegionLike, Type, Value, ValueLike, operation::OperationLike,
+    r#type::IntegerType,
 };
-use mlir_sys::{mlirOperationMoveBefore, mlirRegionTakeBody};
+use mlir_sys::mlirOperationMoveBefore;
 use norma_dialects::gl::{
     BulkLoadOp, FenceMBarrierInitOp, MBarrierExpectOp, MBarrierInitOp, WarpSpecializeOp,
 };
 use norma_targets::WARP_SIZE;
 
-use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types, walk};
-
-/// The predicates of `arith.cmpi`, as MLIR numbers them.
-const EQUAL: i64 = 0;
-const UNSIGNED_LESS: i64 = 6;
+use crate::mlir::{
+    builder::Builder,
+    comparison::{IntegerPredicate, compare_integers},
+    diagnostic::Diagnostic,
+    pass::PassError,
+    region, types, walk,
+};
 
 /// The warps that run a block: the first one's number, and how many there are.
 #[derive(Clone, Copy)]
@@ -77,7 +79,13 @@ fn one_thread<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), Pass
             None => {
                 let b = Builder::before(op);
                 let elected = elected(&b, warps)?;
-                let opened = b.op_with("scf.if", &[elected], &[], &[], vec![empty_block(), Region::new()]);
+                let opened = b.op_with(
+                    "scf.if",
+                    &[elected],
+                    &[],
+                    &[],
+                    vec![region::of_block(&[]), Region::new()],
+                );
                 let inside = Builder::at_end(walk::entry_block(opened)?, op.location());
                 (opened, inside.op("scf.yield", &[], &[]))
             }
@@ -102,7 +110,7 @@ fn elected<'c: 'a, 'a>(b: &Builder<'c, 'a>, warps: Warps) -> Result<Value<'c, 'a
     }
     let thread = b.value("nvvm.read.ptx.sreg.tid.x", &[], integer(b, 32));
     let first = b.integer(integer(b, 32), warps.first * WARP_SIZE);
-    Ok(compare(b, EQUAL, thread, first))
+    Ok(compare_integers(b, IntegerPredicate::Equal, thread, first))
 }
 
 /// Branches to the partition of each warp.
@@ -136,17 +144,19 @@ fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -
         }
         block(body_block, Warps { first, count: *count })?;
         Builder::at_end(body_block, location).op("scf.yield", &[], &[]);
-        let is_here = compare(
+        let is_here = compare_integers(
             &inside,
-            UNSIGNED_LESS,
+            IntegerPredicate::UnsignedLess,
             warp,
             inside.integer(integer(&inside, 32), first + count),
         );
-        let then = Region::new();
-        // SAFETY: both regions are alive; the body moves from one to the other.
-        unsafe { mlirRegionTakeBody(then.to_raw(), body.to_raw()) };
+        let then = region::taken_from(body);
         let is_last = index + 1 == counts.len();
-        let others = if is_last { Region::new() } else { empty_block() };
+        let others = if is_last {
+            Region::new()
+        } else {
+            region::of_block(&[])
+        };
         let branch = inside.op_with("scf.if", &[is_here], &[], &[], vec![then, others]);
         if !is_last {
             let others = branch
@@ -193,27 +203,6 @@ fn warp_number<'c: 'a, 'a>(b: &Builder<'c, 'a>) -> Result<Value<'c, 'a>, PassErr
     Ok(b.value_with("nvvm.shfl.sync", &operands, narrow, &[("kind", kind)]))
 }
 
-fn compare<'c: 'a, 'a>(
-    b: &Builder<'c, 'a>,
-    predicate: i64,
-    lhs: Value<'c, 'a>,
-    rhs: Value<'c, 'a>,
-) -> Value<'c, 'a> {
-    let predicate = IntegerAttribute::new(integer(b, 64), predicate).into();
-    b.value_with(
-        "arith.cmpi",
-        &[lhs, rhs],
-        integer(b, 1),
-        &[("predicate", predicate)],
-    )
-}
-
 fn integer<'c>(b: &Builder<'c, '_>, bits: u32) -> Type<'c> {
     IntegerType::new(b.context(), bits).into()
-}
-
-fn empty_block<'c>() -> Region<'c> {
-    let region = Region::new();
-    region.append_block(Block::new(&[]));
-    region
 }

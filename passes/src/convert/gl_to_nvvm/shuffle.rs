@@ -6,7 +6,7 @@ use melior::ir::{Attribute, ValueLike};
 use norma_layout::{Round, Swap, WarpExchange};
 use norma_targets::WARP_SIZE;
 
-use crate::mlir::{diagnostic::Diagnostic, types};
+use crate::mlir::{comparison::IntegerPredicate, diagnostic::Diagnostic, types};
 
 use super::emit::{Emit, Value};
 
@@ -186,5 +186,5 @@ fn applies<'c, 'a>(e: &Emit<'_, 'c, 'a>, swap: &Swap) -> Value<'c, 'a> {
             e.andi(count, e.i32(1))
         }
     };
-    e.compare("ne", parity, e.i32(0))
+    e.compare(IntegerPredicate::NotEqual, parity, e.i32(0))
 }

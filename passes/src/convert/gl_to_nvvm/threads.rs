@@ -7,6 +7,8 @@ use norma_layout::{HardwareDim, LinearLayout, StridedTerm};
 
 use crate::mlir::diagnostic::Diagnostic;
 
+use crate::mlir::comparison::IntegerPredicate;
+
 use super::emit::{Emit, Value};
 
 /// What a thread's registers hold along one axis of a tile.
@@ -176,7 +178,7 @@ pub(super) fn without_bits<'c, 'a>(
             HardwareDim::Block => e.cluster_rank(),
         };
         let bits = e.andi(id, e.i32(mask as i64));
-        let is_first = e.compare("eq", bits, e.i32(0));
+        let is_first = e.compare(IntegerPredicate::Equal, bits, e.i32(0));
         predicate = Some(match predicate {
             None => is_first,
             Some(other) => e.andi(other, is_first),

@@ -10,7 +10,7 @@ use std::f64::consts::FRAC_2_PI;
 use melior::ir::Value;
 
 use super::emitter::Emitter;
-use crate::mlir::comparison::Predicate;
+use crate::mlir::comparison::{IntegerPredicate, Predicate, compare_integers};
 
 /// pi/2 in three parts, each an f32.
 const HALF_PI: [f64; 3] = [1.5707963705062866, -4.371138828673793e-8, -1.7151245100058819e-15];
@@ -51,13 +51,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
 
     fn has_bit(&self, number: Value<'c, 'a>, bit: i64) -> Value<'c, 'a> {
         let masked = self.integer_op("arith.andi", &[number, self.integer(bit)]);
-        let not_equal = self.b.i64_attribute(1);
-        self.b.value_with(
-            "arith.cmpi",
-            &[masked, self.integer(0)],
-            self.integer_type(1),
-            &[("predicate", not_equal)],
-        )
+        compare_integers(self.b, IntegerPredicate::NotEqual, masked, self.integer(0))
     }
 
     /// Whether `x` is a whole number that 2 does not divide; an infinity is not.

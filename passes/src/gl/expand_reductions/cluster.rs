@@ -30,10 +30,9 @@ use norma_dialects::{
 };
 use norma_layout::{HardwareDim, LinearLayout};
 
-use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types, walk};
+use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, region, types, walk};
 
 use super::{
-    body_of,
     buffers::{self, BUFFERS},
     phase, rounds,
 };
@@ -254,7 +253,7 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
             .collect::<Result<Vec<_>, PassError<'c>>>()?;
         let types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
         let axis = op.attribute("axis")?;
-        let combiner = body_of(self.reduce.combiner()?);
+        let combiner = region::taken_from(self.reduce.combiner()?);
         let reduced = b.op_with(ReduceOp::NAME, &tiles, &types, &[("axis", axis)], vec![combiner]);
         let results = reduced.results().map(Value::from).collect::<Vec<_>>();
         b.replace(op, &results);

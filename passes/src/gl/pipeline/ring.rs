@@ -1,8 +1,8 @@
 //! A ring of stages through which the steps of a loop, or of several that go on from each other, bring tiles.
 
 use melior::ir::{
-    Block, BlockLike, BlockRef, OperationRef, Region, RegionLike, Type, Value, ValueLike,
-    attribute::IntegerAttribute, operation::OperationLike, r#type::IntegerType,
+    BlockLike, BlockRef, OperationRef, Region, Type, Value, ValueLike, operation::OperationLike,
+    r#type::IntegerType,
 };
 use mlir_sys::mlirOperationMoveBefore;
 use norma_dialects::gl::{
@@ -11,8 +11,10 @@ use norma_dialects::gl::{
 
 use crate::mlir::{
     builder::Builder,
+    comparison::{IntegerPredicate, compare_integers},
     diagnostic::Diagnostic,
     pass::PassError,
+    region,
     values::{definition, key, users},
     walk,
 };
@@ -22,10 +24,6 @@ use super::{
     bulk::{self, Copies},
     copies_in,
 };
-
-/// The predicates of `arith.cmpi`, as MLIR numbers them.
-const NOT_EQUAL: i64 = 1;
-const LESS: i64 = 2;
 
 /// The ring of a chain of loops.
 pub(super) struct Ring<'c, 'a> {
@@ -90,7 +88,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
             &[lower, ahead, b.index(1)],
             &[],
             &[],
-            vec![block_of(&[(index, b.location())])],
+            vec![region::of_block(&[(index, b.location())])],
         );
         let body = walk::entry_block(prologue)?;
         let inside = Builder::at_end(body, b.location());
@@ -153,13 +151,13 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         let b = Builder::after(last_use);
         b.insert(MBarrierArriveOp::build(b.location(), self.empty, stage)?);
         let next = b.value("arith.addi", &[step, b.index(self.stages)], index);
-        let is_there = compare(&b, LESS, next, upper);
+        let is_there = compare_integers(&b, IntegerPredicate::Less, next, upper);
         let branch = b.op_with(
             "scf.if",
             &[is_there],
             &[],
             &[],
-            vec![block_of(&[]), Region::new()],
+            vec![region::of_block(&[]), Region::new()],
         );
         let inside = Builder::at_end(walk::entry_block(branch)?, b.location());
         inside.insert(MBarrierWaitOp::build(b.location(), self.empty, stage, parity)?);
@@ -206,7 +204,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         let stage = b.value("arith.remui", &[number, stages], narrow);
         let round = b.value("arith.divui", &[number, stages], narrow);
         let odd = b.value("arith.andi", &[round, b.integer(narrow, 1)], narrow);
-        let parity = compare(b, NOT_EQUAL, odd, b.integer(narrow, 0));
+        let parity = compare_integers(b, IntegerPredicate::NotEqual, odd, b.integer(narrow, 0));
         (b.value("arith.index_castui", &[stage], index), parity)
     }
 
@@ -309,22 +307,4 @@ fn last_use<'c, 'a>(block: BlockRef<'c, 'a>, values: &[Value<'c, 'a>]) -> Option
             .iter()
             .any(|nested| nested.operands().any(|operand| values.contains(&operand)))
     })
-}
-
-fn compare<'c: 'a, 'a>(
-    b: &Builder<'c, 'a>,
-    predicate: i64,
-    lhs: Value<'c, 'a>,
-    rhs: Value<'c, 'a>,
-) -> Value<'c, 'a> {
-    let i64_type: Type<'c> = IntegerType::new(b.context(), 64).into();
-    let predicate = IntegerAttribute::new(i64_type, predicate).into();
-    let bit = IntegerType::new(b.context(), 1).into();
-    b.value_with("arith.cmpi", &[lhs, rhs], bit, &[("predicate", predicate)])
-}
-
-fn block_of<'c>(arguments: &[(Type<'c>, melior::ir::Location<'c>)]) -> Region<'c> {
-    let region = Region::new();
-    region.append_block(Block::new(arguments));
-    region
 }

@@ -70,8 +70,8 @@ pub(super) fn narrow_accesses(candidate: &Candidate<'_>) -> f64 {
     candidate.streaming.iter().map(of).sum()
 }
 
-/// Aligned rows: the ends of rows that begin anywhere, element by element, and what rows share and is at other places, once
-/// for the rows of a CTA.
+/// Aligned rows: the ends of rows that begin anywhere, element by element, and what begins at other places than the tile, once
+/// for the rows of a thread that share it.
 pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
     let Mapped {
         facts, mapping, dims, ..
@@ -79,14 +79,36 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
     let Some(aligned) = mapping.aligned_dim else {
         return 0.0;
     };
-    let is_shared = |access: &&Access| {
-        let is_needed = access.uses[aligned] && !access.is_write;
-        is_needed && facts.vector(access, Some(aligned)) < access.vector_if_aligned
+    let of_access = |access: &Access| {
+        let loss = if facts.covers(access, aligned) {
+            COVERED_READS
+        } else if facts.vector(access, Some(aligned)) < access.vector_if_aligned {
+            UNALIGNED_READS
+        } else {
+            return 0.0;
+        };
+        let sharing = (0..dims.len()).filter(|dim| !access.uses[*dim]);
+        loss / sharing.map(|dim| dims[dim].registers).product::<u64>() as f64
     };
-    let shared = facts.accesses.iter().filter(is_shared).count() as f64;
-    let rows = (0..dims.len()).filter(|dim| *dim != aligned);
-    let rows = rows.map(|dim| dims[dim].registers).product::<u64>() as f64;
-    ROW_ENDS + UNALIGNED_READS * shared / rows
+    let reads = facts.accesses.iter();
+    let reads = reads.filter(|access| access.uses[aligned] && !access.is_write);
+    ROW_ENDS
+        + ENDS_OF_SHORT_ROWS / dims[aligned].extent as f64
+        + reads.map(of_access).sum::<f64>()
+        + rows_that_end_together(candidate, aligned)
+}
+
+/// What the rows of a thread that end together lose, as far as an SM has too little of other rows under way.
+fn rows_that_end_together(candidate: &Candidate<'_>, aligned: usize) -> f64 {
+    let mapped = &candidate.mapped;
+    let others = (0..mapped.dims.len()).filter(|dim| *dim != aligned);
+    let rows = others.map(|dim| mapped.dims[dim].registers).product::<u64>() as f64;
+    if rows == 1.0 || !mapped.is_looped() {
+        return 0.0;
+    }
+    let row = mapped.read / mapped.ctas() / rows;
+    let under_way = candidate.resident_now() * rows * row;
+    ENDING_TOGETHER * (rows * BYTES_BESIDE_ENDING_ROW / under_way - 1.0).max(0.0)
 }
 
 /// Partial sectors: what one request of a warp moves and does not use, and L1 has for the next.

@@ -1,7 +1,7 @@
 //! What a kernel takes in instructions, and what reductions take in waiting.
 
 use super::{
-    super::facts::{Facts, Reduction},
+    super::facts::{Access, Facts, Reduction},
     accesses::exchange_ops,
     candidate::Candidate,
     mapped::Mapped,
@@ -15,10 +15,13 @@ pub(super) fn issue_us(candidate: &Candidate<'_>) -> f64 {
     let all_threads = mapped.ctas() * mapped.threads() as f64;
     let ops = mapped.facts.work
         + merging_work(mapped)
+        + covering_work(mapped)
         + exchange_work(mapped.facts, &mapped.dims, all_threads)
         + exchange_ops(candidate);
+    let warps = candidate.resident_now() * mapped.threads() as f64 / WARP as f64;
     let ops_per_second = f64::from(WARP as u32)
         * ISSUE_PER_SM
+        * (warps / ISSUING_WARPS).min(1.0)
         * candidate.sms()
         * candidate.busy()
         * mapped.live_lanes().max(0.01);
@@ -40,6 +43,22 @@ fn merging_work(mapped: &Mapped<'_>) -> f64 {
     let reductions = mapped.facts.reductions.iter();
     let merged = reductions.filter(|reduction| mapped.is_merged(reduction));
     merged.map(combinations).sum::<f64>() * OPS_PER_MERGE
+}
+
+/// Ops that shift what is read as the aligned words around vectors, once for the points of a thread that share it.
+fn covering_work(mapped: &Mapped<'_>) -> f64 {
+    let dims = &mapped.dims;
+    let Some(aligned) = mapped.mapping.aligned_dim else {
+        return 0.0;
+    };
+    let points = dims.iter().map(|dim| dim.extent as f64).product::<f64>();
+    let shifted = |access: &Access| {
+        let sharing = (0..dims.len()).filter(|dim| !access.uses[*dim]);
+        points / sharing.map(|dim| dims[dim].registers).product::<u64>() as f64
+    };
+    let accesses = mapped.facts.accesses.iter();
+    let covered = accesses.filter(|access| mapped.facts.covers(access, aligned));
+    covered.map(shifted).sum::<f64>() * OPS_PER_SHIFT
 }
 
 /// Ops of all threads for what they tell each other: each reduction once for each step of the loops that its result varies over.

@@ -71,10 +71,22 @@ pub const WAVES: f64 = 12.0;
 /// of 4096 columns 4168.
 pub const NARROW_ACCESSES: f64 = 2.4;
 /// The ends of rows that begin anywhere, element by element. Softmax over 50257 columns reaches 4034 GB/s of 4297.
-pub const ROW_ENDS: f64 = 6.0;
-/// What all rows share, a weight, and is read at other places than where vectors are aligned, once for the rows of a CTA. RMSNorm over
-/// 4095 columns with one, two and four rows for each CTA: 2456, 3161 and 3344 GB/s, against 3465 where nothing is aligned.
+pub const ROW_ENDS: f64 = 5.0;
+/// The same for each element that the row is short of being long. RMSNorm over 769 columns reaches 2759 GB/s of 3947, over 4097 columns
+/// 3412 of 4180, over 5125 columns 3426 of 4084.
+pub const ENDS_OF_SHORT_ROWS: f64 = 20_000.0;
+/// What begins at other places than where vectors are aligned, such as a weight that all rows share, and is read element by element,
+/// once for the rows of a CTA. RMSNorm over 4095 columns with one, two and four rows for each CTA: 2456, 3161 and 3344 GB/s,
+/// against 3465 where nothing is aligned.
 pub const UNALIGNED_READS: f64 = 48.0;
+/// The same where it is read as the two aligned words around each vector: what is left of the losses at 4097 and 5125 columns.
+pub const COVERED_READS: f64 = 8.0;
+/// Rows of one thread, which begin anywhere and are walked in a loop, end together: bytes of rows that an SM has under way for each of
+/// them lest it idle meanwhile, and what lacking as much again loses, in per cent. RMSNorm with two rows for each thread: 3534 GB/s
+/// over 4097 columns with 96 KB under way, 3140 over 5125 columns with 80 KB, 2846 over 4095 columns with 64 KB; LayerNorm over 4095
+/// columns with four rows and 64 KB 1908.
+pub const BYTES_BESIDE_ENDING_ROW: f64 = 48.0 * 1024.0;
+pub const ENDING_TOGETHER: f64 = 40.0;
 /// Sectors that one request of a warp moves twice as often as it uses their bytes; what is left of them is in L1 for the next.
 /// Not measured.
 pub const PARTIAL_SECTORS: f64 = 30.0;
@@ -118,8 +130,8 @@ pub const BASE_REGISTERS_OF_RING: u64 = 30;
 /// Registers of a kernel besides the row and what is read early: addresses, the reduction, the second phase. ptxas takes
 /// 32, 40, 48 and 63 for 1, 2, 3 and 4 vectors of bf16 row and weight.
 pub const BASE_REGISTERS: u64 = 24;
-/// The same of rows that begin anywhere, whose ends have addresses and predicates of their own: ptxas takes 8 more than expected
-/// otherwise for RMSNorm at 4095, 4097 and 5125 columns.
+/// The same of each row of a thread that begins anywhere, whose ends have addresses and predicates of their own: for RMSNorm over
+/// 4097 columns, two accesses of each row, ptxas takes 40, 59 and 102 registers with one, two and four rows.
 pub const REGISTERS_OF_ALIGNED_ROWS: u64 = 8;
 /// Registers are handed out to a warp in units of 8 for each thread.
 pub const REGISTER_UNIT: u64 = 8;
@@ -133,8 +145,14 @@ pub const END_OF_PART_US: f64 = 2.0;
 /// Instructions that an SM issues in a second: four schedulers, the H200's boost clock, and the share of issue slots that
 /// kernels of this kind fill.
 pub const ISSUE_PER_SM: f64 = 4.0 * 1.755e9 * 0.7;
+/// Warps of an SM among which its schedulers always find one that can issue. Cross-entropy over 32001 columns with 12 warps, whose rows
+/// take eight accesses a step, 3215 GB/s; over 50257 columns with 28 warps 4041, with 12 warps 3597.
+pub const ISSUING_WARPS: f64 = 20.0;
 /// Instructions of one op of the body on one element: conversions, addresses and predicates included.
 pub const INSTRUCTIONS_PER_OP: f64 = 1.2;
+
+/// Ops for each element of a vector that is shifted out of the two words around it: 11 selects and 4 funnel shifts for 8 elements.
+pub const OPS_PER_SHIFT: f64 = 2.0;
 
 /// Ops that combine two partial results of merged reductions: two exponentials, or the weights of two means, and selects.
 pub const OPS_PER_MERGE: f64 = 24.0;

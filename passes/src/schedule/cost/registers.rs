@@ -38,10 +38,12 @@ fn base(mapped: &Mapped<'_>) -> u64 {
         (true, false) => BASE_REGISTERS_OF_LOOP,
         (false, _) => BASE_REGISTERS,
     };
-    base + mapped
-        .mapping
-        .aligned_dim
-        .map_or(0, |_| REGISTERS_OF_ALIGNED_ROWS)
+    let aligned = mapped.mapping.aligned_dim;
+    let rows_of_thread = |aligned: usize| {
+        let others = (0..mapped.dims.len()).filter(|dim| *dim != aligned);
+        others.map(|dim| mapped.dims[dim].registers).product::<u64>()
+    };
+    base + aligned.map_or(0, |dim| REGISTERS_OF_ALIGNED_ROWS * rows_of_thread(dim))
 }
 
 /// Those of what is read early and needed behind the reductions alone; at least those of one access of 16-bit elements,

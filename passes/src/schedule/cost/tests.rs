@@ -148,13 +148,19 @@ fn rows_between_powers_of_two_leave_few_lanes_dead() {
 }
 
 #[test]
-fn rows_that_begin_anywhere_are_aligned_where_they_share_no_weight() {
+fn rows_that_begin_anywhere_are_aligned_unless_they_share_what_is_read_element_by_element() {
     let shared = rms_norm(16384, 4095, 2);
     let mut alone = shared.clone();
     alone.accesses.remove(1);
+    // The kernel writes the weight's buffer too, so that nothing beside its elements may be read.
+    let mut written = shared.clone();
+    written.accesses.push(access(1, true, 2, &[0, 1], 1));
     let aligned = |facts: &Facts| best(facts).map(|(mapping, _)| mapping.aligned_dim);
-    assert_eq!(aligned(&shared), Some(None));
+    assert_eq!(aligned(&shared), Some(Some(1)));
     assert_eq!(aligned(&alone), Some(Some(1)));
+    assert_eq!(aligned(&written), Some(None));
+    // The ends of short rows are too much of them.
+    assert_eq!(aligned(&rms_norm(32768, 769, 2)), Some(None));
     let Some((mapping, _)) = best(&rms_norm(16384, 4096, 2)) else {
         unreachable!("there is a candidate")
     };

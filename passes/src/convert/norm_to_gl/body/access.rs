@@ -84,6 +84,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             local.guards,
             self.cache_hints(&access, turn),
             None,
+            None,
             self.tiles.tile(element, axes)?,
         )?;
         let tile = self.b.insert(load).result(0)?.into();

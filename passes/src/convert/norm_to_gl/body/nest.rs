@@ -3,15 +3,13 @@
 //! What a reduction over the loop has come to is carried from step to step as a tile, from which the axes within a thread
 //! have been reduced already; the threads meet once, behind the loop.
 
-use melior::ir::{
-    Block, BlockLike, Location, Region, RegionLike, Type, Value, ValueLike, operation::OperationLike,
-};
+use melior::ir::{BlockLike, Location, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::ReduceOp;
 
 use crate::{
     gl::quotient_form::QuotientForm,
     kernel::nests::Nest,
-    mlir::{pass::PassError, walk},
+    mlir::{pass::PassError, region, walk},
 };
 
 use super::{super::placement::Place, Body};
@@ -155,8 +153,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let types = carried.iter().map(|value| value.r#type()).collect::<Vec<_>>();
         let mut arguments = vec![(index, location)];
         arguments.extend(types.iter().map(|ty| (*ty, location)));
-        let region = Region::new();
-        region.append_block(Block::new(&arguments));
+        let region = region::of_block(&arguments);
         let loop_op = self.b.op_with("scf.for", &operands, &types, &[], vec![region]);
         let block = walk::entry_block(loop_op)?;
 

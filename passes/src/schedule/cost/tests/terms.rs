@@ -203,13 +203,23 @@ fn accesses_of_fewer_than_16_bytes_take_more_instructions() {
 fn what_rows_share_is_read_once_for_the_rows_of_a_cta_where_tiles_are_aligned() {
     let facts = rms_norm(16384, 4095, 2);
     let align = |mapping: &mut Mapping| mapping.aligned_dim = Some(1);
-    let aligned = |rows_of_cta| {
+    // The weight's buffer is written too, so that nothing beside its elements may be read.
+    let mut written = facts.clone();
+    written.accesses.push(access(1, true, 2, &[0, 1], 1));
+    let ends = 5.0 + 20_000.0 / 4095.0;
+    let aligned = |facts: &Facts, rows_of_cta, columns: &[(Level, i64)]| {
         let rows: &[_] = &[(Grid, 0), (Register, rows_of_cta), (Grid, 8)];
-        term("aligned rows", &facts, &[rows, HELD_BY_512], align)
+        term("aligned rows", facts, &[rows, columns], align)
     };
-    assert!(is_near(aligned(1), 6.0 + 48.0));
-    assert!(is_near(aligned(2), 6.0 + 24.0));
+    assert!(is_near(aligned(&facts, 1, HELD_BY_512), ends + 8.0));
+    assert!(is_near(aligned(&facts, 2, HELD_BY_512), ends + 4.0));
+    assert!(is_near(aligned(&written, 1, HELD_BY_512), ends + 48.0));
+    assert!(is_near(aligned(&written, 2, HELD_BY_512), ends + 24.0));
     assert!(is_near(of("aligned rows", &facts, &[ROW, HELD_BY_512]), 0.0));
+    // Rows that a thread walks together end together, and others of the SM have to go on meanwhile.
+    let walked: &[_] = &[(Loop, 0), (Warp, 8), (Lane, 32), (Vector, 8)];
+    assert!(is_near(aligned(&facts, 1, walked), ends + 8.0));
+    assert!(aligned(&facts, 4, walked) > ends + 2.0 + 40.0);
 }
 
 #[test]
