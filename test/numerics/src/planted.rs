@@ -32,6 +32,24 @@ fn assert_caught(case: Case, plant: impl Fn(&str) -> String) {
     assert!(run(&planted).is_err(), "nothing caught it");
 }
 
+/// Inputs that leave no tolerance: all that the oracle says of their results is compared to the bit.
+#[test]
+fn sums_and_extremes_of_exact_numbers_leave_no_tolerance() {
+    for op in [Op::Sum, Op::Amax, Op::Min, Op::MaxNegated, Op::ArgMax] {
+        for (columns, x) in [(33, F32), (1000, BF16)] {
+            let trial = Trial::from(case(op, x, columns, Fill::Exact));
+            let judgement = check::run(&check::compile(&trial).unwrap(), &trial).unwrap();
+            let outputs = judgement.verification.iter().flat_map(|found| &found.outputs);
+            let mut compared = 0;
+            for output in outputs {
+                assert_eq!(output.exact, output.checked, "{trial}: {}", output.tensor);
+                compared += output.checked;
+            }
+            assert!(compared > 0, "{trial}");
+        }
+    }
+}
+
 #[test]
 fn an_identity_of_a_maximum_that_is_not_below_all_numbers() {
     let case = case(Op::MaxNegated, BF16, 100, Fill::Identities);
