@@ -3,7 +3,7 @@
 // RUN: norma-opt %s --pass-pipeline='builtin.module(gpu.module(convert-gl-to-nvvm))' | FileCheck %s
 
 #eight = #gl.linear<register = [[32], [64], [128]], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
-#two = #gl.linear<register = [[32]], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
+#vectors = #gl.linear<register = [[1], [2], [128]], lane = [[4], [8], [16], [32], [64]], warp = [], block = []>
 
 gpu.module @guards {
   // Sizes that the launch bounds bound the steps of a loop as well.
@@ -60,19 +60,19 @@ gpu.module @guards {
     gpu.return
   }
 
-  // Two comparisons take less than cutting off.
-  // CHECK-LABEL: llvm.func @any_size_of_two(
+  // Two comparisons, one for each vector, take less than cutting off.
+  // CHECK-LABEL: llvm.func @any_size_by_vectors(
   // CHECK-NOT: arith.maxsi
   // CHECK-COUNT-2: arith.cmpi slt, %{{.*}} : i64
-  gpu.func @any_size_of_two(%x: memref<?xf32>, %y: memref<f32>) kernel attributes {
+  gpu.func @any_size_by_vectors(%x: memref<?xf32>, %y: memref<f32>) kernel attributes {
       gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0],
-                             alignments = [4, 4]>, gl.num_warps = 1 : i64} {
+                             alignments = [16, 4], multiples = [0, 0, 4]>, gl.num_warps = 1 : i64} {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     %cta = gpu.block_id x
     %n = memref.dim %x, %c0 : memref<?xf32>
-    %0 = gl.load %x at affine_map<(d0, d1) -> (d0 * 64 + d1)>(%cta) where affine_map<(d0, d1)[s0] -> (d0 * 64 + d1, s0)>[%n]
-        other %zero : f32 vector 1 : memref<?xf32> -> tensor<64xf32, #two>
+    %0 = gl.load %x at affine_map<(d0, d1) -> (d0 * 256 + d1)>(%cta) where affine_map<(d0, d1)[s0] -> (d0 * 256 + d1, s0)>[%n]
+        other %zero : f32 vector 4 : memref<?xf32> -> tensor<256xf32, #vectors>
     gpu.return
   }
 }

@@ -227,8 +227,12 @@ fn saturate<'c, 'a>(e: &Emit<'_, 'c, 'a>, values: &mut Values<'c, 'a>) {
         return;
     };
     let (least, most) = (-high - 1, -low);
+    // Registers between which the guard cannot end, as within a vector, share a comparison.
     let compared = (values.jumps.iter().zip(&values.constants))
-        .map(|(jump, constant)| (jump.map(|jump| key(jump.value)), *constant))
+        .map(|(jump, constant)| {
+            let rounded = constant.div_euclid(values.divisor.max(1));
+            (jump.map(|jump| key(jump.value)), rounded)
+        })
         .collect::<HashSet<_>>();
     if compared.len() >= SATURATED && fits_i32((least, most)) {
         let raised =
