@@ -317,7 +317,7 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
     by what the kernel's structure says (extents, strides, alignments, bytes per
     element) and what the target is (registers, threads, SMs, caches,
     bandwidth), and the one that is expected to take the least time is taken;
-    `norm.expected_ctas_per_sm` says how many CTAs of it an SM should hold.
+    `norm.choice` says which one it was, and how many CTAs an SM should hold.
     docs/schedule.md says why, with the measurements behind it. What is given for
     some sizes, or chosen for few points, is an alternative of the kernel.
 

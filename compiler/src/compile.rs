@@ -8,7 +8,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
 use norma_dialects::attributes::kernel as attribute;
-use norma_dialects::norm::{CachePlace, ScheduleAttr};
+use norma_dialects::norm::{CachePlace, ChoiceAttr};
 use norma_passes::mlir::context;
 use norma_passes::mlir::source::Source;
 use norma_passes::mlir::walk;
@@ -96,12 +96,15 @@ pub fn lower(input: Input, to: Level, options: &CompileOptions, outcome: &mut Ou
 pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> Result<Bundle> {
     let is_chosen = options.from < Level::Scheduled;
     let mut options = options.clone();
-    for _ in 0..ASSEMBLED_AT_MOST {
+    for attempt in 0..SPILLED_AT_MOST {
         let mut tried = Outcome::default();
         let disappointing = RefCell::new(Vec::new());
         let bundle = assembled(input, &options, &mut tried, &disappointing);
         outcome.timing.merge(&tried.timing);
-        let disappointing = disappointing.into_inner();
+        let mut disappointing = disappointing.into_inner();
+        if attempt >= ASSEMBLED_AT_MOST {
+            disappointing.retain(Assembled::spills);
+        }
         if !is_chosen || bundle.is_err() || disappointing.is_empty() {
             outcome.diagnostics.push_str(&tried.diagnostics);
             return bundle;
@@ -111,12 +114,15 @@ pub fn bundle(input: Input, options: &CompileOptions, outcome: &mut Outcome) -> 
     assembled(input, &options, outcome, &RefCell::default())
 }
 
-/// How often a bundle is assembled in search of schedules that do what was expected, before what comes first is taken as it is.
+/// How often a bundle is assembled in search of schedules that do what was expected, before what comes first is taken as long as it
+/// does not spill.
 const ASSEMBLED_AT_MOST: usize = 16;
+/// How often in search of schedules that do not spill, before what comes first is taken as it is.
+const SPILLED_AT_MOST: usize = 64;
 
 /// Compiles the input to a bundle with the schedules that come first; adds to `disappointing` the kernels whose registers spill,
-/// leave an SM less than four fifths of the CTAs that their schedule was chosen for, or admit more where those share L1. Such a schedule is not given up: it is
-/// judged again by what the assembler took.
+/// leave an SM less than four fifths of the CTAs that their schedule was chosen for, or admit more where those share L1. Such a
+/// schedule is not given up: it is judged again by what the assembler took.
 fn assembled(
     input: Input,
     options: &CompileOptions,
@@ -141,32 +147,22 @@ fn assembled(
 /// What became of a kernel that did not assemble as whoever chose its schedule expected.
 fn missed(kernel: OperationRef, cubin: &Cubin, target: &Target) -> Option<Assembled> {
     let name = norma_dialects::symbol_name(kernel)?;
-    let schedule = kernel.attribute(attribute::SCHEDULE).ok()?.to_string();
-    let expected = kernel
-        .attribute(attribute::EXPECTED_CTAS_PER_SM)
-        .and_then(norma_dialects::integer)
-        .ok()?;
+    let choice = ChoiceAttr::from_attribute(kernel.attribute(attribute::CHOICE).ok()?)?;
     let usage = cubin.kernels.iter().find(|usage| usage.symbol == name)?;
     let threads = DenseI32ArrayAttribute::try_from(kernel.attribute("nvvm.reqntid").ok()?).ok()?;
     let threads = u64::try_from(threads.element(0).ok()?).ok()?;
     let resident = target.resident_ctas(threads, u64::from(usage.registers));
-    let expected = u64::try_from(expected).ok()?;
+    let expected = u64::try_from(choice.ctas_per_sm()).ok()?;
     // Rows of more CTAs than expected may not fit the L1 that they are read again from.
-    let crowds_l1 = resident > expected && keeps_in_l1(kernel);
+    let keeps_in_l1 = Mapping::of(choice.schedule()).keep.contains(&CachePlace::L1);
+    let crowds_l1 = resident > expected && keeps_in_l1;
     // One CTA of five fewer than expected is within what the model knows.
     let is_missed = usage.spill_bytes > 0 || 5 * resident < 4 * expected || crowds_l1;
     is_missed.then(|| Assembled {
         kernel: name.to_owned(),
-        schedule,
+        schedule: choice.schedule().to_string(),
         registers: (usage.spill_bytes == 0).then_some(u64::from(usage.registers)),
     })
-}
-
-/// Whether the schedule that a kernel was made by reads something again from L1.
-fn keeps_in_l1(kernel: OperationRef) -> bool {
-    let schedule = kernel.attribute(attribute::SCHEDULE).ok();
-    let schedule = schedule.and_then(ScheduleAttr::from_attribute);
-    schedule.is_some_and(|schedule| Mapping::of(schedule).keep.contains(&CachePlace::L1))
 }
 
 /// Compiles the input to a bundle without machine code: the manifest and the modules of level `nvvm`, whose ops carry

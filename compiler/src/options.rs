@@ -38,6 +38,13 @@ pub struct Assembled {
     pub registers: Option<u64>,
 }
 
+impl Assembled {
+    /// Whether some of the kernel's registers spilled.
+    pub fn spills(&self) -> bool {
+        self.registers.is_none()
+    }
+}
+
 impl CompileOptions {
     /// The defaults for a target: from named ops, all choices the compiler's.
     pub fn new(target: &'static Target) -> Self {

@@ -15,8 +15,7 @@ static constexpr StringRef tensorAttributes[] = {"norm.align", "norm.buffer",   
                                                  "norm.min",   "norm.multiples", "norm.name",    "norm.output"};
 
 /// The attributes of the function that a kernel becomes, and of a host function's scratch (README.md).
-static constexpr StringRef opAttributes[] = {"norm.expected_ctas_per_sm", "norm.name", "norm.schedule", "norm.scratch",
-                                             "norm.zeroed"};
+static constexpr StringRef opAttributes[] = {"norm.choice", "norm.name", "norm.schedule", "norm.scratch", "norm.zeroed"};
 
 /// Completes `error`, which says what was expected, with the known names and the one that `name` is likely to mean.
 static LogicalResult suggest(InFlightDiagnostic error, StringRef name, ArrayRef<StringRef> known) {

@@ -168,4 +168,24 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
   let genVerifyDecl = 1;
 }
 
+def Norm_ChoiceAttr : AttrDef<Norm_Dialect, "Choice"> {
+  let mnemonic = "choice";
+  let summary = "The schedule that was chosen for a kernel, and what is expected of it";
+  let description = [{
+    Stands as `norm.choice` on a kernel whose schedule `norm-select-schedule` chose, and on the function that it becomes, down to
+    machine code: there what the assembler made of the kernel is compared with what was expected, and counts for the schedule that
+    was chosen. The kernel's own may be another by then, because `norm-split-reductions` rewrites it. A kernel made of parts of
+    another one has no choice until it is scheduled itself.
+
+    | parameter | unit | meaning |
+    |---|---|---|
+    | `schedule` | | the schedule, as it was chosen |
+    | `ctas_per_sm` | CTAs | how many an SM is expected to hold at a time |
+
+    Example: `#norm.choice<schedule = <spread = [[loop, split(132)], [warp(8), lane(32), vector(8)]]>, ctas_per_sm = 1>`
+  }];
+  let parameters = (ins "::mlir::norm::ScheduleAttr":$schedule, "int64_t":$ctas_per_sm);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 #endif // NORM_ATTRS_TD

@@ -23,8 +23,8 @@ pub mod kernel {
     pub const DYNAMIC_SHARED: &str = "gl.dynamic_shared";
     /// The `#norm.schedule` that it was made by.
     pub const SCHEDULE: &str = "norm.schedule";
-    /// CTAs that whoever chose the schedule expects an SM to hold, an i64; absent where nobody has an expectation.
-    pub const EXPECTED_CTAS_PER_SM: &str = "norm.expected_ctas_per_sm";
+    /// The `#norm.choice` that the schedule comes from; absent where the schedule was given.
+    pub const CHOICE: &str = "norm.choice";
 }
 
 /// Attributes of a host function's arguments and results.

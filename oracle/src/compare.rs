@@ -20,6 +20,9 @@ pub struct OutputCheck {
     pub tensor: String,
     /// Elements compared.
     pub checked: u64,
+    /// Those of them that every right kernel has to the bit: what follows from inputs by ops that round once, each in its own type,
+    /// and by reductions that are the same in every order.
+    pub exact: u64,
     /// Elements that the definition leaves open, and that were not compared: poison, a sum that overflows in some order, the
     /// bits of a value that may be off.
     pub undefined: u64,
@@ -58,6 +61,7 @@ pub(crate) fn compare(
     let mut found = OutputCheck {
         tensor: part.tensor.to_owned(),
         checked: 0,
+        exact: 0,
         undefined: 0,
         wrong: 0,
         worst: None,
@@ -75,6 +79,7 @@ pub(crate) fn compare(
                 continue;
             };
             found.checked += 1;
+            found.exact += u64::from(verdict.is_exact);
             found.wrong += u64::from(verdict.part > 1.0);
             if found
                 .worst
@@ -103,6 +108,8 @@ struct Verdict {
     distance: f64,
     /// As a part of what is allowed; above 1 is wrong.
     part: f64,
+    /// Whether every right kernel has it to the bit.
+    is_exact: bool,
 }
 
 /// The verdict on an element; `None` where the definition leaves it open.
@@ -122,6 +129,7 @@ fn judge(element: Element, bits: u64, expected: &Data, index: usize, ulps: f64) 
                 expected: expected as f64,
                 actual: actual as f64,
                 distance: distance as f64,
+                is_exact: slack == 0,
                 part: match (distance, slack) {
                     (0, _) => 0.0,
                     (_, 0) => f64::INFINITY,
@@ -140,6 +148,7 @@ fn judge_float(element: Element, bits: u64, expected: Scaled, ulps: f64) -> Verd
         actual,
         distance,
         part,
+        is_exact: expected.is_exact(),
     };
     if actual == stored || (actual.is_nan() && stored.is_nan()) {
         return verdict(0.0, 0.0);
@@ -210,7 +219,8 @@ mod tests {
     fn what_every_kernel_has_to_the_bit_is_compared_so() {
         let expected = Data::exact(vec![1.0]);
         let bits = Element::F32.encode_float(1.0 + f64::from(f32::EPSILON));
-        assert!(judge(Element::F32, bits, &expected, 0, 4.0).unwrap().part > 1.0);
+        let verdict = judge(Element::F32, bits, &expected, 0, 4.0).unwrap();
+        assert!(verdict.part > 1.0 && verdict.is_exact);
     }
 
     #[test]

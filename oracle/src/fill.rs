@@ -20,11 +20,14 @@ pub enum Fill {
     Special,
     /// Whole numbers of both signs, three quarters of them 0: sums of rows are exact, whatever their order
     Exact,
+    /// The least finite number, the greatest one, 0 and -1, a quarter of the elements each, so that rows hold one of them alone: what
+    /// a reduction begins with, or takes lanes without elements for, shows
+    Identities,
 }
 
 impl Fill {
-    /// Every fill.
-    pub const ALL: [Fill; 7] = [
+    /// Every fill that any op may be run on; on [`Fill::Identities`] sums and products overflow.
+    pub const GENERAL: [Fill; 7] = [
         Fill::Normal,
         Fill::Ones,
         Fill::Offset,
@@ -103,7 +106,27 @@ pub fn generate(element: Element, count: usize, fill: Fill, random: &mut Random)
     if fill == Fill::Special && element.is_float() {
         scatter_specials(element, count, random, &mut bytes);
     }
+    if fill == Fill::Identities {
+        let numbers = identities(element);
+        let run = count.div_ceil(numbers.len());
+        bytes.clear();
+        (0..count).for_each(|index| element.store(numbers[index / run], &mut bytes));
+    }
     bytes
+}
+
+/// The numbers of [`Fill::Identities`].
+fn identities(element: Element) -> [u64; 4] {
+    match element.integer_bits() {
+        None => {
+            let largest = element.largest_finite();
+            [-largest, largest, 0.0, -1.0].map(|value| element.encode_float(value))
+        }
+        Some(bits) => {
+            let least = i64::MIN >> (64 - bits);
+            [least, !least, 0, -1].map(|value| element.wrap_integer(value) as u64)
+        }
+    }
 }
 
 fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
@@ -120,7 +143,8 @@ fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
     }
     // Numbers that the type is too small for are its largest, not NaN.
     element.encode_float(element.narrow(match fill {
-        Fill::Normal | Fill::Special => random.normal(),
+        // Of the latter two some, or all, are written over.
+        Fill::Normal | Fill::Special | Fill::Identities => random.normal(),
         Fill::Ones => 1.0,
         Fill::Offset => 1000.0 + random.normal(),
         Fill::Small => 1e-3 * random.normal(),
@@ -241,6 +265,22 @@ mod tests {
         assert!(numbers.iter().any(|x| Element::BF16.round(*x) != *x));
         let integers = generate(Element::I32, 1000, Fill::Exact, &mut Random::new(1));
         assert!((0..1000).any(|index| Element::I32.load(&integers, index).unwrap() >> 31 == 1));
+    }
+
+    #[test]
+    fn rows_of_identities_hold_one_number_alone() {
+        let numbers = values(Element::BF16, Fill::Identities, 16 * 100);
+        let rows = numbers.chunks(100).map(|row| {
+            let first = row[0].to_bits();
+            row.iter().all(|x| x.to_bits() == first).then_some(row[0])
+        });
+        let rows = rows.collect::<Option<Vec<f64>>>().unwrap();
+        let largest = Element::BF16.largest_finite();
+        assert_eq!((rows[0], rows[4]), (-largest, largest));
+        assert_eq!((rows[8], rows[12]), (0.0, -1.0));
+        let integers = generate(Element::I32, 4, Fill::Identities, &mut Random::new(1));
+        let integer = |index| Element::I32.load(&integers, index).map(|bits| bits as u32 as i32);
+        assert_eq!([0, 1, 2, 3].map(integer), [i32::MIN, i32::MAX, 0, -1].map(Some));
     }
 
     #[test]

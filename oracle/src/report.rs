@@ -85,6 +85,7 @@ mod tests {
         let output = OutputCheck {
             tensor: "y".into(),
             checked: 10,
+            exact: 0,
             undefined: 2,
             wrong: 1,
             worst: Some(worst),

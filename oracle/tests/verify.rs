@@ -114,7 +114,7 @@ fn written_at(image: &Image, at: usize) -> Image {
 
 #[test]
 fn right_results_pass() {
-    for fill in Fill::ALL {
+    for fill in Fill::GENERAL {
         for x_stride in [4096, 5000] {
             let found = judge(x_stride, fill, |_| {});
             assert!(found.passed, "{fill:?} {x_stride}: {found}");
@@ -149,7 +149,7 @@ fn wrong(constants: Constants, fill: Fill) -> [u64; 2] {
 
 #[test]
 fn faults_of_a_decomposition_are_found_even_in_bf16() {
-    for fill in Fill::ALL {
+    for fill in Fill::GENERAL {
         assert_eq!(wrong(RIGHT, fill), [0, 0], "{fill:?}");
     }
     let off_by_one = Constants {

@@ -80,16 +80,14 @@ pub struct Target {
     pub registers_per_sm: u32,
     /// The most registers of one thread.
     pub registers_per_thread: u32,
-    /// The most threads of a CTA.
-    pub threads_per_cta: u32,
     /// The most resident threads of an SM.
     pub threads_per_sm: u32,
     /// The most resident CTAs of an SM.
     pub ctas_per_sm: u32,
     /// The most shared memory of one CTA, in bytes, after opting in.
     pub shared_per_cta: u32,
-    /// Shared memory of an SM, in bytes, at the largest carve-out; each resident CTA takes 1024 bytes of it
-    /// besides its own.
+    /// Shared memory of an SM, in bytes, at the largest carve-out; each resident CTA takes [`SHARED_OF_CTA`] of it besides its
+    /// own.
     pub shared_per_sm: u32,
     /// L1 cache and shared memory of an SM together, in bytes.
     pub l1_and_shared: u32,
@@ -120,6 +118,14 @@ pub struct Part {
 
 /// Threads of a warp, on every target.
 pub const WARP_SIZE: i64 = 32;
+/// The largest extents of a grid along x, y and z, on every target.
+pub const LARGEST_GRID: [u32; 3] = [(1 << 31) - 1, 65535, 65535];
+/// The most threads of a CTA, on every target.
+pub const THREADS_PER_CTA: i64 = 1024;
+/// Shared memory that each resident CTA takes besides its own, in bytes, on every target.
+pub const SHARED_OF_CTA: u32 = KIB;
+/// Registers are handed out to a warp in units of so many for each thread, on every target.
+pub const REGISTER_UNIT: u64 = 8;
 /// Bytes of the widest access of one thread that every target has; see [`Feature::WideAccess`] for more.
 pub const ACCESS_BYTES: i64 = 16;
 
@@ -148,7 +154,6 @@ const COMMON: Target = Target {
     cuda_release: (0, 0),
     registers_per_sm: 65536,
     registers_per_thread: 255,
-    threads_per_cta: 1024,
     threads_per_sm: 2048,
     ctas_per_sm: 32,
     shared_per_cta: 227 * KIB,
@@ -325,9 +330,8 @@ impl Target {
     }
 
     /// The CTAs of so many threads, with so many registers each, that an SM holds: by its threads, by its CTAs, and by its
-    /// registers, which are dealt to a warp in units of 8 for each thread and to four sub-partitions.
+    /// registers, which are dealt to a warp in units of [`REGISTER_UNIT`] for each thread and to four sub-partitions.
     pub fn resident_ctas(&self, threads: u64, registers: u64) -> u64 {
-        const REGISTER_UNIT: u64 = 8;
         const SUB_PARTITIONS: u64 = 4;
         let warp = WARP_SIZE as u64;
         let of_partition = u64::from(self.registers_per_sm) / SUB_PARTITIONS;
@@ -388,7 +392,7 @@ mod tests {
     fn a_cta_never_gets_more_shared_memory_than_its_sm_has() {
         for target in TARGETS {
             assert_eq!(
-                target.shared_per_cta + KIB,
+                target.shared_per_cta + SHARED_OF_CTA,
                 target.shared_per_sm,
                 "{}",
                 target.name

@@ -5,9 +5,9 @@
 #many = #norm.schedule<spread = [[grid, warp(8)], [loop, lane(32)]]>
 
 // CHECK: norm.kernel @max_0(%[[X:.*]]: memref<?x4096xf32>, {{.*}} bounds(dim(%[[X]], 0) <= 263) schedule(#norm.schedule<spread = {{\[\[}}grid], [loop, warp(8), lane(32)]]>) {
-// CHECK: norm.kernel @max(%[[X:.*]]: memref<?x4096xf32>, {{.*}} bounds(264 <= dim(%[[X]], 0)) schedule(#norm.schedule<spread = {{\[\[}}grid, warp(8)], [loop, lane(32)]]>) attributes {norm.expected_ctas_per_sm = 4 : i64} {
+// CHECK: norm.kernel @max(%[[X:.*]]: memref<?x4096xf32>, {{.*}} bounds(264 <= dim(%[[X]], 0)) schedule(#norm.schedule<spread = {{\[\[}}grid, warp(8)], [loop, lane(32)]]>) attributes {norm.choice = #norm.choice<schedule = <spread = {{\[\[}}grid, warp(8)], [loop, lane(32)]]>, ctas_per_sm = 4>} {
 norm.kernel @max(%x: memref<?x4096xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 4096)
-    schedule(#few if dim(%x, 0) < 264, #many) attributes {norm.expected_ctas_per_sm = 4 : i64} {
+    schedule(#few if dim(%x, 0) < 264, #many) attributes {norm.choice = #norm.choice<schedule = #many, ctas_per_sm = 4>} {
   %0 = norm.read %x[%m, %n] : memref<?x4096xf32>
   %1 = norm.reduce max %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>

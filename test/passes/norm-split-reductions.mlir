@@ -15,6 +15,8 @@ func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {
 // CHECK: norm.kernel @sum_0(%[[X:.*]]: memref<?x64xf32>, %[[P:.*]]: memref<8x64xf32>)
 // CHECK-SAME: space(%[[Q:.*]] = dim(%{{.*}}, 0) ceildiv 8, %[[S:.*]] = 8, %[[N:.*]] = 64) where(%[[Q]] * 8 + %[[S]] < dim(%{{.*}}, 0))
 // CHECK-SAME: spread = {{\[\[}}loop], [grid], [lane(32), vector(2)]]
+// The choice stays the one that was made, for whoever learns what the kernel comes to; nothing has been chosen for the second kernel.
+// CHECK-SAME: attributes {norm.choice = #norm.choice<schedule = <spread = {{\[\[}}loop, split(8)], [lane(32), vector(2)]]>, ctas_per_sm = 9>}
 // CHECK-NEXT: %[[V:.*]] = norm.read %{{.*}}[%[[Q]] * 8 + %[[S]], %[[N]]]
 // CHECK-NEXT: %[[R:.*]] = norm.reduce add %[[V]] over(%[[Q]]) : f32
 // CHECK-NEXT: norm.write %[[R]], %{{.*}}[%[[S]], %[[N]]] : memref<8x64xf32>
@@ -23,7 +25,8 @@ func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {
 // CHECK-NEXT: %[[R:.*]] = norm.reduce add %[[V]] over(%[[S]]) : f32
 // CHECK-NEXT: norm.write %[[R]], %{{.*}}[%[[N]]] : memref<64xf32>
 norm.kernel @sum_0(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<spread = [[loop, split(8)], [lane(32), vector(2)]]>) {
+    schedule(#norm.schedule<spread = [[loop, split(8)], [lane(32), vector(2)]]>)
+    attributes {norm.choice = #norm.choice<schedule = <spread = [[loop, split(8)], [lane(32), vector(2)]]>, ctas_per_sm = 9>} {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%m) : f32
   norm.write %1, %y[%n] : memref<64xf32>

@@ -85,8 +85,8 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
         (attributes::kernel::LAUNCH, launch.into()),
         (attributes::kernel::SCHEDULE, schedule.into()),
     ];
-    if let Ok(expected) = op.attribute(attributes::kernel::EXPECTED_CTAS_PER_SM) {
-        attributes.push((attributes::kernel::EXPECTED_CTAS_PER_SM, expected));
+    if let Ok(choice) = op.attribute(attributes::kernel::CHOICE) {
+        attributes.push((attributes::kernel::CHOICE, choice));
     }
     let counts = [
         (attributes::kernel::STAGES, schedule.stages(), 1),

@@ -1,19 +1,57 @@
-//! Where scalars lie, as far as a kernel's launch says it: the guards that hold for a whole tile follow from it.
+//! Where scalars lie, as far as a kernel's launch, its loops and its arithmetic say it: which guards hold for a whole tile, and what
+//! fits 32 bits, follow from it.
+//!
+//! Scalars are coordinates and sizes, of type index, whose arithmetic does not wrap.
 
 use melior::ir::{Value, ValueLike, attribute::DenseI64ArrayAttribute, operation::OperationLike};
-use norma_dialects::op_name;
+use norma_dialects::{
+    gl::{LaunchAttr, ParamKind},
+    op_name,
+};
+use norma_targets::LARGEST_GRID;
 
 use crate::mlir::{interval::Interval, types, values::definition};
 
-use super::divisibility::{constant, launch_of};
+use super::{
+    divisibility::{constant, launch_of, param_of},
+    scalars::{DEPTH, loop_of},
+};
 
-/// Where a scalar lies: a constant, or the size of a buffer.
+/// Where a scalar lies.
 pub fn of_scalar(value: Value<'_, '_>) -> Interval {
-    let Some(op) = definition(value) else {
+    within(value, DEPTH)
+}
+
+fn within(value: Value<'_, '_>, depth: usize) -> Interval {
+    let Some(depth) = depth.checked_sub(1) else {
         return Interval::ANY;
+    };
+    let Some(op) = definition(value) else {
+        let of_argument = of_induction_variable(value, depth).or_else(|| of_parameter(value));
+        return of_argument.unwrap_or(Interval::ANY);
+    };
+    let operand = |index| {
+        op.operand(index)
+            .map_or(Interval::ANY, |operand| within(operand, depth))
     };
     match op_name(op) {
         "arith.constant" => constant(value).map_or(Interval::ANY, Interval::exactly),
+        "arith.addi" => operand(0).plus(operand(1)),
+        "arith.subi" => operand(0).plus(operand(1).negated()),
+        "arith.muli" => operand(0).times(operand(1)),
+        "arith.minsi" => operand(0).least_of(operand(1)),
+        "arith.maxsi" => operand(0).greatest_of(operand(1)),
+        "arith.divui" => operand(0).quotient(operand(1)),
+        "arith.remui" => operand(0).remainder(operand(1)),
+        "arith.extui" => match operand(0) {
+            narrow if narrow.least >= 0 => narrow,
+            _ => Interval::SIZE,
+        },
+        "gpu.block_id" | "nvvm.read.ptx.sreg.ctaid.x" => Interval {
+            least: 0,
+            // Along y and z a grid is smaller.
+            most: i64::from(LARGEST_GRID[0]) - 1,
+        },
         "memref.dim" => {
             let axis = op.operand(1).ok().and_then(constant);
             match (op.operand(0), axis.and_then(|axis| usize::try_from(axis).ok())) {
@@ -25,17 +63,37 @@ pub fn of_scalar(value: Value<'_, '_>) -> Interval {
     }
 }
 
+/// Where the induction variable of `scf.for` lies: from the lower bound on, and below the upper one wherever the body runs.
+fn of_induction_variable(value: Value<'_, '_>, depth: usize) -> Option<Interval> {
+    let of = loop_of(value)?;
+    let bound = |index| Some(within(of.operand(index).ok()?, depth));
+    let (lower, upper, step) = (bound(0)?, bound(1)?, bound(2)?);
+    (step.least > 0).then(|| Interval {
+        least: lower.least,
+        most: upper.plus(Interval::exactly(-1)).most,
+    })
+}
+
+/// Where a parameter of a lowered kernel lies, if it is a size.
+fn of_parameter(value: Value<'_, '_>) -> Option<Interval> {
+    let (launch, param) = param_of(value)?;
+    let is_size = param.kind() == ParamKind::Size;
+    let [buffer, axis] = [param.argument(), param.axis()].map(usize::try_from);
+    is_size.then(|| promised(&launch, buffer.ok()?, axis.ok()?).or(Some(Interval::SIZE)))?
+}
+
 /// Where a buffer's size along an axis lies: a static size, or what the kernel's launch says of a dynamic one.
 fn of_size(buffer: Value<'_, '_>, axis: usize) -> Interval {
     let shape = types::shape(buffer.r#type()).unwrap_or_default();
     if let Some(Some(size)) = shape.get(axis) {
         return Interval::exactly(*size);
     }
-    promised(buffer, axis).unwrap_or(Interval::SIZE)
+    let of_launch = launch_of(buffer).and_then(|(launch, argument)| promised(&launch, argument, axis));
+    of_launch.unwrap_or(Interval::SIZE)
 }
 
-fn promised(buffer: Value<'_, '_>, axis: usize) -> Option<Interval> {
-    let (launch, argument) = launch_of(buffer)?;
+/// Where a launch promises the size of its argument along an axis to lie.
+fn promised(launch: &LaunchAttr<'_>, argument: usize, axis: usize) -> Option<Interval> {
     let bounds = DenseI64ArrayAttribute::try_from(launch.bounds()?).ok()?;
     let number = |index: usize| bounds.element(index).ok();
     let mut all = (0..bounds.len()).step_by(4);

@@ -16,10 +16,10 @@ use norma_dialects::{
 
 use crate::mlir::{types, values::definition, walk};
 
-use super::quotient_form::{Quotient, QuotientForm};
-
-/// How many ops deep a scalar is followed: a sum of sums is a tree, and may share its branches.
-const DEPTH: usize = 12;
+use super::{
+    quotient_form::{Quotient, QuotientForm},
+    scalars::{DEPTH, loop_of},
+};
 
 /// A divisor of a scalar.
 pub fn of_scalar(value: Value<'_, '_>) -> i64 {
@@ -106,10 +106,7 @@ fn of_quotient(dividend: i64, by: i64) -> i64 {
 
 /// A divisor of the induction variable of `scf.for`: it takes the lower bound's value plus multiples of the step.
 fn of_induction_variable(value: Value<'_, '_>, depth: usize) -> Option<i64> {
-    let argument = BlockArgument::try_from(value).ok()?;
-    let of = argument.owner().parent_operation()?;
-    let is_induction_variable = walk::has_name(of, "scf.for") && argument.argument_number() == 0;
-    is_induction_variable.then_some(())?;
+    let of = loop_of(value)?;
     Some(gcd(
         within(of.operand(0).ok()?, depth),
         within(of.operand(2).ok()?, depth),
@@ -165,19 +162,25 @@ pub fn alignment(buffer: Value<'_, '_>) -> i64 {
 /// converted, its buffers are views of pointer parameters.
 pub(super) fn launch_of<'c>(buffer: Value<'c, '_>) -> Option<(LaunchAttr<'c>, usize)> {
     let view = definition(buffer).filter(|op| walk::has_name(*op, "builtin.unrealized_conversion_cast"));
-    let argument = match view {
-        None => BlockArgument::try_from(buffer).ok()?,
-        Some(view) => BlockArgument::try_from(view.operand(0).ok()?).ok()?,
-    };
+    if let Some(view) = view {
+        let (launch, param) = param_of(view.operand(0).ok()?)?;
+        return Some((launch, usize::try_from(param.argument()).ok()?));
+    }
+    let argument = BlockArgument::try_from(buffer).ok()?;
     let kernel = argument.owner().parent_operation()?;
     let launch: Attribute<'c> = kernel.attribute(attributes::kernel::LAUNCH).ok()?;
-    let mut position = argument.argument_number();
-    if view.is_some() {
-        let params = ArrayAttribute::try_from(kernel.attribute(attributes::kernel::PARAMS).ok()?).ok()?;
-        let param = ParamAttr::from_attribute(params.element(position).ok()?)?;
-        position = usize::try_from(param.argument()).ok()?;
-    }
-    Some((LaunchAttr::from_attribute(launch)?, position))
+    Some((LaunchAttr::from_attribute(launch)?, argument.argument_number()))
+}
+
+/// What a parameter of a lowered kernel holds, and the kernel's launch.
+pub(super) fn param_of<'c>(value: Value<'c, '_>) -> Option<(LaunchAttr<'c>, ParamAttr<'c>)> {
+    let argument = BlockArgument::try_from(value).ok()?;
+    let kernel = argument.owner().parent_operation()?;
+    let attribute = |name| kernel.attribute(name).ok();
+    let params = ArrayAttribute::try_from(attribute(attributes::kernel::PARAMS)?).ok()?;
+    let param = ParamAttr::from_attribute(params.element(argument.argument_number()).ok()?)?;
+    let launch: Attribute<'c> = attribute(attributes::kernel::LAUNCH)?;
+    Some((LaunchAttr::from_attribute(launch)?, param))
 }
 
 /// The value of an `arith.constant`.

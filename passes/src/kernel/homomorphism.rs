@@ -17,8 +17,13 @@
 //! The first kind is that of Milakov and Gimelshein, Online normalizer calculation for softmax, 2018. A sum of squares together with
 //! a sum, of which the variance is the difference, would be a third: it cancels, so it is never made.
 
+mod class;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use class::{Class, is_exponential, product, sum};
 use melior::ir::{
     OperationRef, Value, ValueLike,
     attribute::{FloatAttribute, IntegerAttribute},
@@ -122,50 +127,6 @@ pub fn groups<'c, 'a>(space: &Space<'c, 'a>) -> Vec<Group<'c, 'a>> {
         }
     }
     groups
-}
-
-/// How a value depends on the reference `v` and on `u`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Class {
-    /// `of_u * u + of_v * v`, plus what depends on neither if `rest`.
-    Linear { of_u: f64, of_v: f64, rest: bool },
-    /// See [`Dependence`].
-    Of(Dependence),
-}
-
-impl Class {
-    /// What does not depend on the reference, and is not known to be a multiple of `u`.
-    const FREE: Self = Self::Linear {
-        of_u: 0.0,
-        of_v: 0.0,
-        rest: true,
-    };
-
-    fn is_free(self) -> bool {
-        matches!(self, Self::Linear { of_v: 0.0, .. })
-    }
-
-    /// `k (u - v)` of a value that is that and nothing else; `None` for others, and for 0.
-    fn difference(self, with_rest: bool) -> Option<f64> {
-        match self {
-            Self::Linear { of_u, of_v, rest } if of_u == -of_v && of_v != 0.0 && (with_rest || !rest) => {
-                Some(of_u)
-            }
-            _ => None,
-        }
-    }
-
-    fn scaled(self, by: f64) -> Self {
-        match self {
-            Self::Linear { of_u, of_v, rest } => Self::Linear {
-                of_u: of_u * by,
-                of_v: of_v * by,
-                rest,
-            },
-            Self::Of(Dependence::Squares { factor }) => Self::Of(Dependence::Squares { factor: factor * by }),
-            Self::Of(exponential) => Self::Of(exponential),
-        }
-    }
 }
 
 /// The search behind one reduction.
@@ -345,53 +306,6 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
     }
 }
 
-fn is_exponential(class: Class) -> bool {
-    matches!(class, Class::Of(Dependence::Exponential { .. }))
-}
-
-fn sum(one: Class, other: Class) -> Option<Class> {
-    match (one, other) {
-        (
-            Class::Linear { of_u, of_v, rest },
-            Class::Linear {
-                of_u: other_u,
-                of_v: other_v,
-                rest: other_rest,
-            },
-        ) => Some(Class::Linear {
-            of_u: of_u + other_u,
-            of_v: of_v + other_v,
-            rest: rest || other_rest,
-        }),
-        (one, other) => (one == other && is_exponential(one)).then_some(one),
-    }
-}
-
-/// The product of two values, which are the same one if `is_square`.
-fn product(one: Class, other: Class, is_square: bool) -> Option<Class> {
-    match (one, other) {
-        (Class::Of(Dependence::Exponential { .. }), free) if free.is_free() => Some(one),
-        (free, Class::Of(Dependence::Exponential { .. })) if free.is_free() => Some(other),
-        (
-            Class::Of(Dependence::Exponential { base, rate }),
-            Class::Of(Dependence::Exponential {
-                base: other_base,
-                rate: other_rate,
-            }),
-        ) if base == other_base => Some(Class::Of(Dependence::Exponential {
-            base,
-            rate: rate + other_rate,
-        })),
-        (one, other) if one.is_free() && other.is_free() => Some(Class::FREE),
-        (one, _) if is_square => {
-            let difference = one.difference(false)?;
-            let factor = difference * difference;
-            Some(Class::Of(Dependence::Squares { factor }))
-        }
-        _ => None,
-    }
-}
-
 /// What a value is widened from: as numbers they are the same.
 fn narrow<'c, 'a>(space: &Space<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
     let widened = |value| {
@@ -414,120 +328,4 @@ fn constant<'c, 'a>(space: &Space<'c, 'a>, value: Value<'c, 'a>) -> Option<f64> 
         .map(|float| float.value())
         .or_else(|_| IntegerAttribute::try_from(value).map(|integer| integer.value() as f64))
         .ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use melior::{
-        Context,
-        dialect::{DialectHandle, DialectRegistry},
-        ir::Module,
-    };
-    use norma_dialects::norm::KernelOp;
-
-    use super::{Base, Dependence, groups};
-    use crate::{kernel::space::Space, mlir::walk};
-
-    /// What follows the first reduction of `%u`, of `kind`, in a kernel whose second reduction is over the last value of `terms`.
-    /// They may use `%u`, the row's `%m`, the constants `%two` and `%zero`, and another element `%w`.
-    fn dependence(kind: &str, terms: &str) -> Option<Dependence> {
-        let registry = DialectRegistry::new();
-        norma_dialects::register(&registry);
-        DialectHandle::arith().insert_dialect(&registry);
-        // SAFETY: the handle is a static of the library.
-        unsafe { DialectHandle::from_raw(mlir_sys::mlirGetDialectHandle__math__()) }
-            .insert_dialect(&registry);
-        let context = Context::new();
-        context.append_dialect_registry(&registry);
-        context.load_all_available_dialects();
-        let text = format!(
-            "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?xf32>)
-                 space(%b = dim(%x, 0), %n = 64) {{
-               %two = arith.constant 2.0 : f32
-               %zero = arith.constant 0.0 : f32
-               %u = norm.read %x[%b, %n] : memref<?x64xf32>
-               %w = norm.read %y[%b, %n] : memref<?x64xf32>
-               %m = norm.reduce {kind} %u over(%n) : f32
-               {terms}
-               %s = norm.reduce add %t over(%n) : f32
-               norm.write %s, %z[%b] : memref<?xf32>
-             }}"
-        );
-        let module = Module::parse(&context, &text)?;
-        let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
-        let space = Space::of(KernelOp::from_op(kernel)?).ok()?;
-        let groups = groups(&space);
-        Some(groups.first()?.followers.first()?.dependence)
-    }
-
-    fn exponential(base: Base, rate: f64) -> Option<Dependence> {
-        Some(Dependence::Exponential { base, rate })
-    }
-
-    #[test]
-    fn exponentials_of_the_distance_to_a_maximum_follow_it() {
-        let terms = "%d = arith.subf %u, %m : f32  %t = math.exp %d : f32";
-        assert_eq!(dependence("max", terms), exponential(Base::E, 1.0));
-        let scaled = "%d = arith.subf %u, %m : f32  %e = arith.mulf %d, %two : f32  %t = math.exp2 %e : f32";
-        assert_eq!(dependence("max", scaled), exponential(Base::Two, 2.0));
-        let weighted = "%d = arith.subf %u, %m : f32  %e = math.exp %d : f32  %t = arith.mulf %e, %w : f32";
-        assert_eq!(dependence("max", weighted), exponential(Base::E, 1.0));
-        let squared = "%d = arith.subf %u, %m : f32  %e = math.exp %d : f32  %t = arith.mulf %e, %e : f32";
-        assert_eq!(dependence("max", squared), exponential(Base::E, 2.0));
-    }
-
-    #[test]
-    fn an_exponential_that_grows_away_from_the_extremum_does_not() {
-        let terms = "%d = arith.subf %m, %u : f32  %t = math.exp %d : f32";
-        assert_eq!(dependence("max", terms), None);
-        assert_eq!(dependence("min", terms), exponential(Base::E, -1.0));
-    }
-
-    #[test]
-    fn an_exponential_of_another_element_does_not() {
-        let terms = "%d = arith.subf %w, %m : f32  %t = math.exp %d : f32";
-        assert_eq!(dependence("max", terms), None);
-    }
-
-    #[test]
-    fn a_reference_may_be_any_function_of_the_extremum() {
-        let terms =
-            "%c = arith.maximumf %m, %zero : f32  %d = arith.subf %u, %c : f32  %t = math.exp %d : f32";
-        assert_eq!(dependence("max", terms), exponential(Base::E, 1.0));
-    }
-
-    #[test]
-    fn two_references_are_one_too_many() {
-        let terms = "%c = arith.mulf %m, %two : f32  %d = arith.subf %u, %m : f32  %e = math.exp %d : f32
-                     %t = arith.mulf %e, %c : f32";
-        assert_eq!(dependence("max", terms), None);
-    }
-
-    #[test]
-    fn a_masked_exponential_is_one() {
-        let terms =
-            "%p = arith.cmpf olt, %w, %zero : f32  %d = arith.subf %u, %m : f32  %e = math.exp %d : f32
-                     %t = arith.select %p, %e, %zero : f32";
-        assert_eq!(dependence("max", terms), exponential(Base::E, 1.0));
-        let shifted =
-            "%p = arith.cmpf olt, %w, %zero : f32  %d = arith.subf %u, %m : f32  %e = math.exp %d : f32
-                     %t = arith.select %p, %e, %two : f32";
-        assert_eq!(dependence("max", shifted), None);
-    }
-
-    #[test]
-    fn squares_of_the_distance_to_what_a_sum_gives_follow_it() {
-        let terms =
-            "%c = arith.divf %m, %two : f32  %d = arith.subf %c, %u : f32  %t = arith.mulf %d, %d : f32";
-        assert_eq!(
-            dependence("add", terms),
-            Some(Dependence::Squares { factor: 1.0 })
-        );
-        assert_eq!(dependence("max", terms), None);
-        let weighted =
-            "%d = arith.subf %u, %m : f32  %e = arith.mulf %d, %d : f32  %t = arith.mulf %e, %w : f32";
-        assert_eq!(dependence("add", weighted), None);
-        let product = "%d = arith.subf %u, %m : f32  %t = arith.mulf %d, %u : f32";
-        assert_eq!(dependence("add", product), None);
-    }
 }

@@ -53,10 +53,7 @@ impl Interval {
         );
         let divisor = (rhs.least == rhs.most && rhs.least > 0).then_some(rhs.least);
         if expression.is_add() {
-            return Self {
-                least: lhs.least.saturating_add(rhs.least),
-                most: lhs.most.saturating_add(rhs.most),
-            };
+            return lhs.plus(rhs);
         }
         if expression.is_mul() {
             return lhs.times(rhs);
@@ -79,6 +76,75 @@ impl Interval {
         Self {
             least: quotient(lhs.least),
             most: quotient(lhs.most),
+        }
+    }
+
+    /// Where a number lies that lies in both.
+    pub fn within(self, other: Self) -> Self {
+        Self {
+            least: self.least.max(other.least),
+            most: self.most.min(other.most),
+        }
+    }
+
+    /// Where a sum of two numbers lies.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            least: self.least.saturating_add(other.least),
+            most: self.most.saturating_add(other.most),
+        }
+    }
+
+    /// Where the number times -1 lies.
+    pub fn negated(self) -> Self {
+        // What stands for no bound does so on the other side.
+        let negated = |bound: i64| match bound {
+            i64::MIN => i64::MAX,
+            i64::MAX => i64::MIN,
+            bound => -bound,
+        };
+        Self {
+            least: negated(self.most),
+            most: negated(self.least),
+        }
+    }
+
+    /// Where the lesser of two numbers lies.
+    pub fn least_of(self, other: Self) -> Self {
+        Self {
+            least: self.least.min(other.least),
+            most: self.most.min(other.most),
+        }
+    }
+
+    /// Where the greater of two numbers lies.
+    pub fn greatest_of(self, other: Self) -> Self {
+        Self {
+            least: self.least.max(other.least),
+            most: self.most.max(other.most),
+        }
+    }
+
+    /// Where the quotient of two numbers lies, rounded down; known of numbers that are not negative. The divisor is not 0.
+    pub fn quotient(self, divisor: Self) -> Self {
+        if self.least < 0 || divisor.least < 0 {
+            return Self::ANY;
+        }
+        Self {
+            least: self.least / divisor.most.max(1),
+            most: self.bound().map_or(i64::MAX, |most| most / divisor.least.max(1)),
+        }
+    }
+
+    /// Where what a division leaves lies; known of numbers that are not negative. The divisor is not 0.
+    pub fn remainder(self, divisor: Self) -> Self {
+        if self.least < 0 || divisor.least < 0 {
+            return Self::ANY;
+        }
+        let below_divisor = divisor.bound().map_or(i64::MAX, |most| most - 1);
+        Self {
+            least: 0,
+            most: self.most.min(below_divisor),
         }
     }
 
@@ -141,6 +207,43 @@ mod tests {
         }
         let modulo = Interval::of(AffineExpr::modulo(a, constant(4)), &within);
         assert_eq!(modulo, Interval { least: 0, most: 3 });
+    }
+
+    /// Against every value of two numbers: the first from -3 to 4, the second from 1 to 5.
+    #[test]
+    fn operations_on_numbers_reach_their_bounds() {
+        let (a, b) = (Interval { least: -3, most: 4 }, Interval { least: 1, most: 5 });
+        type Value = fn(i64, i64) -> i64;
+        let cases: [(Interval, Value); 5] = [
+            (a.plus(b), |a, b| a + b),
+            (a.negated(), |a, _| -a),
+            (a.times(b), |a, b| a * b),
+            (a.least_of(b), i64::min),
+            (a.greatest_of(b), i64::max),
+        ];
+        for (found, value) in cases {
+            let values = (-3..=4).flat_map(|a| (1..=5).map(move |b| value(a, b)));
+            let expected = Interval {
+                least: values.clone().min().unwrap_or_default(),
+                most: values.max().unwrap_or_default(),
+            };
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn divisions_are_bounded_where_nothing_is_negative() {
+        let (a, b) = (Interval { least: 5, most: 17 }, Interval { least: 2, most: 4 });
+        assert_eq!(a.quotient(b), Interval { least: 1, most: 8 });
+        assert_eq!(a.remainder(b), Interval { least: 0, most: 3 });
+        assert_eq!(b.remainder(a), Interval { least: 0, most: 4 });
+        assert_eq!(Interval::SIZE.quotient(b), Interval::SIZE);
+        assert_eq!(Interval::SIZE.remainder(b), Interval { least: 0, most: 3 });
+        assert_eq!(b.remainder(Interval::SIZE), Interval { least: 0, most: 4 });
+        assert_eq!(b.quotient(Interval::SIZE), Interval { least: 0, most: 4 });
+        let signed = Interval { least: -1, most: 3 };
+        assert_eq!(signed.quotient(b), Interval::ANY);
+        assert_eq!(signed.remainder(b), Interval::ANY);
     }
 
     #[test]

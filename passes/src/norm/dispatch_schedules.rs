@@ -78,7 +78,7 @@ pub(crate) fn run<'c>(
     Ok(())
 }
 
-/// A copy of the kernel with another schedule, of which nothing is expected yet.
+/// A copy of the kernel with another schedule, which was not chosen for it.
 fn copy<'c, 'a>(
     kernel: KernelOp<'c, 'a>,
     name: &str,
@@ -88,7 +88,7 @@ fn copy<'c, 'a>(
     let copy = b.insert(Operation::clone(&kernel.op()));
     b.set_attribute(copy, "sym_name", StringAttribute::new(b.context(), name).into());
     b.set_attribute(copy, "schedule", schedule);
-    b.remove_attribute(copy, attributes::kernel::EXPECTED_CTAS_PER_SM);
+    b.remove_attribute(copy, attributes::kernel::CHOICE);
     KernelOp::from_op(copy)
         .ok_or_else(|| PassError::Internal("expected the copy of a norm.kernel".to_owned()))
 }

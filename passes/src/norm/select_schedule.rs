@@ -15,7 +15,7 @@ use melior::ir::{Attribute, AttributeLike, OperationRef, operation::OperationLik
 use norma_bundle::Expression;
 use norma_dialects::{
     attributes,
-    norm::{KernelOp, Level, ScheduleAttr},
+    norm::{ChoiceAttr, KernelOp, Level, ScheduleAttr},
 };
 use norma_targets::Target;
 
@@ -145,12 +145,10 @@ fn choose<'c>(
             );
         }
     }
-    let b = Builder::before(kernel.op());
-    let expected = b.i64_attribute(cost.resident as i64);
-    b.set_attribute(kernel.op(), attributes::kernel::EXPECTED_CTAS_PER_SM, expected);
     let schedule = mapping.attribute(location).ok_or(PassError::Reported)?;
-    // SAFETY: the attribute lives in the context of the location.
-    Ok(unsafe { Attribute::from_raw(schedule.to_raw()) })
+    let choice = ChoiceAttr::get(cx.context(), schedule, cost.resident as i64);
+    Builder::before(kernel.op()).set_attribute(kernel.op(), attributes::kernel::CHOICE, choice.into());
+    Ok(schedule.into())
 }
 
 /// What the assembler made of schedules of a kernel.

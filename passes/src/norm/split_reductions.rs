@@ -22,7 +22,10 @@ use melior::ir::{
     attribute::{DenseI32ArrayAttribute, FlatSymbolRefAttribute, StringAttribute},
     operation::{Operation, OperationLike},
 };
-use norma_dialects::norm::{KernelOp, LaunchOp, Level, ReduceOp, WriteOp};
+use norma_dialects::{
+    attributes,
+    norm::{KernelOp, LaunchOp, Level, ReduceOp, WriteOp},
+};
 use parts::Parts;
 use scratch::{Scratch, ScratchNames};
 
@@ -264,6 +267,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         let copy = beside.insert(Operation::clone(&self.kernel.op()));
         beside.set_attribute(copy, "sym_name", StringAttribute::new(context, &name).into());
         beside.remove_attribute(copy, "schedule");
+        beside.remove_attribute(copy, attributes::kernel::CHOICE);
         let copy =
             KernelOp::from_op(copy).ok_or_else(|| Diagnostic::internal(location, "expected norm.kernel"))?;
         let space = Space::of(copy)?;

@@ -9,7 +9,7 @@ mod aligned;
 mod clusters;
 
 use norma_dialects::norm::{CachePlace, Level};
-use norma_targets::{ACCESS_BYTES, Target, WARP_SIZE};
+use norma_targets::{ACCESS_BYTES, THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
     facts::{Dim, Facts, Use},
@@ -103,7 +103,7 @@ fn along_vectors(
     let accesses = |dim: usize| facts.dims[dim].extent.div_ceil(vector);
     let most_lanes = accesses(first).next_power_of_two().min(warp);
     for lanes in powers(1, most_lanes) {
-        for warps in powers(1, u64::from(target.threads_per_cta) / warp) {
+        for warps in powers(1, THREADS_PER_CTA as u64 / warp) {
             for warps_first in powers(1, warps) {
                 // A warp whose lanes lie along two dims has neighbours along the second.
                 if lanes < warp && warps_first > 1 {

@@ -4,12 +4,13 @@
 //! every other factor is a dim of its own. The kernel's tile thus has an axis for each run, and what a thread holds of it lies along
 //! axes of its own, which a reduction can combine without a word to other threads, and what a CTA holds without a word to others.
 
-use std::collections::HashSet;
+mod applied;
 
-use melior::ir::{AffineExpr, AffineMap, operation::OperationLike};
-use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole, HandOut, Level, ReduceOp};
+use applied::check_applied;
+use melior::ir::{AffineExpr, AffineMap};
+use norma_dialects::norm::{DimRole, Level};
 
-use norma_targets::WARP_SIZE;
+pub use applied::check;
 
 use super::{
     alignment::Alignment,
@@ -18,27 +19,19 @@ use super::{
 };
 use crate::{
     kernel::{
-        homomorphism, nests,
-        space::{DimSet, Space},
+        space::Space,
         space_rewrite::{NewDim, NewSpace},
     },
     mlir::{
         affine::{Leaf, substitute},
         context,
         linear_form::LinearForm,
-        values::key,
     },
 };
 
 /// The most elements of the tile that one thread may hold: all of them are unrolled into its program, so that more would
 /// take minutes to compile, and a thread has registers for fewer.
 pub const ELEMENTS_PER_THREAD: i64 = 256;
-/// Threads of a CTA at most (CUDA C++ Programming Guide, technical specifications per compute capability).
-const MAX_THREADS: i64 = 1024;
-/// The most elements that all values of a kernel may have in one thread together, each as often as loops compute it again, which
-/// bounds how long the kernel takes to compile.
-const UNROLLED_OPS: i64 = 1 << 16;
-
 /// The space that `mapping` makes of a kernel's.
 ///
 /// # Errors
@@ -117,216 +110,6 @@ fn guard_parts<'c>(space: &Space<'c, '_>, new: &mut NewSpace<'c>) {
         }
     }
     new.guards.extend(added);
-}
-
-/// Whether the passes can apply `mapping` to a kernel, splits included.
-///
-/// # Errors
-///
-/// See [`apply`].
-pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
-    let mut whole = mapping.clone();
-    for (dim, factors) in whole.spread.iter_mut().enumerate() {
-        let Some(split) = factors.iter().position(|factor| factor.level == Level::Split) else {
-            continue;
-        };
-        if factors
-            .iter()
-            .filter(|factor| factor.level == Level::Split)
-            .count()
-            > 1
-        {
-            return Err(Reason::unsupported(format!(
-                "two splits of dim {dim}; supported: one"
-            )));
-        }
-        let others = (0..factors.len()).filter(|position| *position != split);
-        if dim < space.dims.len()
-            && others
-                .map(|position| size_of(space, dim, factors, position))
-                .all(|size| size == Some(1))
-        {
-            return Err(Reason::unsupported(format!(
-                "a split that takes all of dim {dim}; supported: parts of several points"
-            )));
-        }
-        if hang_on_each_other(space, dim, mapping.merge_reductions) {
-            return Err(Reason::unsupported(format!(
-                "a split of dim {dim}, where a reduction over it ranges over what another one gives; supported: reductions \
-                 that do not hang on each other, or that merge_reductions merges"
-            )));
-        }
-        // A part is a dim of the grid in the kernel that leaves partial results.
-        factors[split].level = Level::Grid;
-    }
-    apply(space, &whole).map(|_| ())
-}
-
-/// Whether a reduction over a dim depends on the result of another that it is not merged with.
-fn hang_on_each_other(space: &Space<'_, '_>, dim: usize, are_merged: bool) -> bool {
-    let groups = if are_merged {
-        homomorphism::groups(space)
-    } else {
-        Vec::new()
-    };
-    let followers = groups.iter().flat_map(|group| &group.followers);
-    let followers = followers
-        .map(|follower| follower.position)
-        .collect::<HashSet<_>>();
-    let mut made = HashSet::new();
-    space.ops.iter().enumerate().any(|(position, op)| {
-        let ranges =
-            ReduceOp::from_op(*op).is_some_and(|reduce| space.dims_reduced_by(reduce).contains(&dim));
-        let depends = op.operands().any(|operand| made.contains(&key(operand)));
-        if ranges || depends {
-            made.extend(op.results().map(|result| key(result.into())));
-        }
-        ranges && depends && !followers.contains(&position)
-    })
-}
-
-/// Refuses what no pass applies yet, and what takes too long to compile.
-fn check_applied(
-    space: &Space<'_, '_>,
-    mapping: &Mapping,
-    before: &dyn Fn(usize) -> i64,
-) -> Result<(), Reason> {
-    check_brought(space, mapping, before)?;
-    if mapping.hand_out != HandOut::Static {
-        return Err(Reason::unsupported("hand_out = dynamic; supported: static"));
-    }
-    if mapping.keep.len() > 1 && mapping.keep.len() != space.buffers.len() {
-        return Err(Reason::wrong(format!(
-            "expected a place for each of {} buffers or one for all, got {}",
-            space.buffers.len(),
-            mapping.keep.len()
-        )));
-    }
-    if mapping.aligned_dim.is_some() && mapping.extent(Level::Split) != 1 {
-        return Err(Reason::unsupported(
-            "a split in a schedule with aligned_dim; supported: one or the other",
-        ));
-    }
-    check_kept(space, mapping, before)?;
-    let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
-    let loops = (0..space.dims.len())
-        .filter(|dim| is_looped(*dim))
-        .collect::<DimSet>();
-    let held = mapping.registers();
-    if held > ELEMENTS_PER_THREAD {
-        return Err(Reason::unsupported(format!(
-            "{held} elements of each value in a thread; supported: {ELEMENTS_PER_THREAD}"
-        )));
-    }
-    let fits = |ops: usize| match held.saturating_mul(ops as i64) <= UNROLLED_OPS {
-        true => Ok(()),
-        false => Err(nests::Refused::TooMany),
-    };
-    let nested = fits(space.ops.len()).and_then(|()| match loops.is_empty() {
-        true => Ok(()),
-        false => nests::count(space, &loops, UNROLLED_OPS as usize).and_then(fits),
-    });
-    nested.map_err(|refused| match refused {
-        nests::Refused::Crossing => Reason::unsupported(
-            "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
-             one of these dims in a loop",
-        ),
-        nests::Refused::TooMany => Reason::unsupported(format!(
-            "{held} elements of each value in a thread, where loops compute {} ops, or more of them again; supported: \
-             {UNROLLED_OPS} elements of all values together",
-            space.ops.len()
-        )),
-    })
-}
-
-/// Refuses ways through shared memory that no pass applies.
-fn check_brought(
-    space: &Space<'_, '_>,
-    mapping: &Mapping,
-    before: &dyn Fn(usize) -> i64,
-) -> Result<(), Reason> {
-    let is_shared = mapping.keep.contains(&CachePlace::Shared);
-    match mapping.bring {
-        CopyMechanism::Load if is_shared => {
-            return Err(Reason::wrong(
-                "expected bring = bulk for what is kept in shared memory, got load",
-            ));
-        }
-        CopyMechanism::Load if mapping.stages != 1 || mapping.producer_warps != 0 => {
-            return Err(Reason::wrong(
-                "expected stages = 1 and producer_warps = 0 where nothing is kept in shared memory",
-            ));
-        }
-        CopyMechanism::Load => return Ok(()),
-        CopyMechanism::Bulk if !is_shared => {
-            return Err(Reason::wrong(
-                "expected a read that is kept in shared memory for bring = bulk, got none",
-            ));
-        }
-        CopyMechanism::Bulk => {}
-        other => {
-            return Err(Reason::unsupported(format!(
-                "bring = {}; supported: load and bulk",
-                other.keyword()
-            )));
-        }
-    }
-    if mapping.producer_warps > 1 {
-        return Err(Reason::unsupported(format!(
-            "producer_warps = {}; supported: 0 and 1",
-            mapping.producer_warps
-        )));
-    }
-    if mapping.threads() + mapping.producer_warps * WARP_SIZE > MAX_THREADS {
-        return Err(Reason::wrong(format!(
-            "expected at most {MAX_THREADS} threads with those of producer warps, got {}",
-            mapping.threads() + mapping.producer_warps * WARP_SIZE
-        )));
-    }
-    if mapping.ctas_per_cluster() > 1 {
-        return Err(Reason::unsupported(
-            "reads kept in shared memory by the CTAs of a cluster; supported: one or the other",
-        ));
-    }
-    if mapping.aligned_dim.is_some() {
-        return Err(Reason::unsupported(
-            "reads kept in shared memory in a schedule with aligned_dim; supported: one or the other",
-        ));
-    }
-    let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
-    let loops = (0..space.dims.len()).filter(|dim| is_looped(*dim)).count();
-    if loops > 1 {
-        return Err(Reason::unsupported(
-            "reads kept in shared memory within several loops; supported: one loop",
-        ));
-    }
-    Ok(())
-}
-
-/// Refuses registers for what a loop reads step by step, and needs again once the loop has ended.
-fn check_kept(space: &Space<'_, '_>, mapping: &Mapping, before: &dyn Fn(usize) -> i64) -> Result<(), Reason> {
-    for crossing in space.crossings() {
-        let Ok(Some(access)) = space.access(space.ops[crossing.read]) else {
-            continue;
-        };
-        let Some(reduce) = ReduceOp::from_op(space.ops[crossing.reduction]) else {
-            continue;
-        };
-        let is_looped = |dim: &&usize| has_steps(space, mapping, **dim, before(**dim));
-        let dims = access.dims();
-        let reduced = space.dims_reduced_by(reduce);
-        if let Some(dim) = reduced.intersection(&dims).find(is_looped)
-            && let place @ (CachePlace::Register | CachePlace::Shared) = mapping.place(access.buffer)
-        {
-            return Err(Reason::wrong(format!(
-                "expected keep = l1, l2 or none for buffer {}, whose elements along dim {dim} pass in a loop before they \
-                 are needed again, got {}",
-                access.buffer,
-                place.keyword()
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Whether a loop factor is known to have one step, where its dim has `before` points more.

@@ -5,7 +5,7 @@
 //! phases need it, so that registers hold what accumulates over the walk and little else.
 
 use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
-use norma_targets::{ACCESS_BYTES, Feature, Target, WARP_SIZE};
+use norma_targets::{ACCESS_BYTES, Feature, SHARED_OF_CTA, THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
     facts::{Access, Facts, Use},
@@ -62,7 +62,7 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
         return None;
     }
     let threads = mapping.threads() + WARP_SIZE;
-    if threads > i64::from(target.threads_per_cta) {
+    if threads > THREADS_PER_CTA {
         return None;
     }
     let mut ringed = mapping.clone();
@@ -74,8 +74,7 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     let sms = u64::from(target.part.sms);
     let ctas = (mapping.extent(Level::Split).unsigned_abs()).div_ceil(sms).max(1);
     let stages = (BYTES_IN_FLIGHT / (stage * ctas).max(1)).max(2);
-    // Every CTA takes 1 KB besides (CUDA C++ Programming Guide, shared memory).
-    let taken = (stages * stage + 1024) * ctas;
+    let taken = (stages * stage + u64::from(SHARED_OF_CTA)) * ctas;
     if taken > u64::from(target.shared_per_sm) || stages * stage > u64::from(target.shared_per_cta) {
         return None;
     }

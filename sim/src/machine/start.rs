@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use norma_targets::{LARGEST_GRID, THREADS_PER_CTA};
 use thiserror::Error;
 
 use super::Machine;
@@ -16,9 +17,6 @@ use crate::memory::{Memory, SharedMemory};
 use crate::options::Options;
 use crate::program::{Kernel, ParameterKind, Program};
 use crate::race::Clock;
-
-/// The largest extents of a grid (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
-const LARGEST_GRID: [u32; 3] = [(1 << 31) - 1, 65535, 65535];
 
 /// The product of a shape's extents, or the largest number where it is beyond that.
 fn count(shape: [u32; 3]) -> u64 {
@@ -93,7 +91,7 @@ pub(super) fn check<'a>(
     }
     let target = options.target;
     let limit = |message: String| Err(LaunchError::Limit(message));
-    let threads = u64::from(target.threads_per_cta);
+    let threads = THREADS_PER_CTA as u64;
     if !(1..=threads).contains(&count(launch.block)) {
         return limit(format!(
             "expected 1 to {threads} threads of a block, got {}",

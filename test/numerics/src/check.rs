@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use norma_bundle::Manifest;
 use norma_bundle::expression::Expression;
 use norma_bundle::manifest::Function;
-use norma_compiler::Kind;
-use norma_compiler::compile::{Input, Outcome};
+use norma_compiler::compile::{self, Input, Outcome};
+use norma_compiler::target::SM_90A;
+use norma_compiler::{CompileOptions, Kind, Level};
 use norma_oracle::Problem;
 use norma_sim::judge::judge;
 use norma_sim::{Bundle, Error, Judgement};
@@ -83,6 +85,40 @@ pub fn compile(trial: &Trial) -> Result<Bundle, Failure> {
             why: format!("{}{error}", outcome.diagnostics),
         }
     })
+}
+
+/// A trial's module of level `nvvm`, and the manifest that says what its functions compute.
+///
+/// # Errors
+/// What the compiler says.
+pub fn module(trial: &Trial) -> Result<(String, Manifest), Failure> {
+    let definition = compile(trial)?.manifest;
+    let text = trial.text();
+    let input = Input {
+        name: "case.mlir",
+        text: &text,
+    };
+    let lowered = compile::lower(input, Level::Nvvm, &trial.options(), &mut Outcome::default());
+    let lowered = lowered.map_err(|error| refused(error.into()))?;
+    Ok((String::from_utf8_lossy(&lowered).into_owned(), definition))
+}
+
+/// A bundle made from the text of a module of level `nvvm`, whose functions compute what another manifest says.
+///
+/// # Errors
+/// What the compiler says.
+pub fn from_module(text: &str, definition: &Manifest) -> Result<Bundle, Failure> {
+    let input = Input {
+        name: "case.mlir",
+        text,
+    };
+    let options = CompileOptions {
+        from: Level::Nvvm,
+        ..CompileOptions::new(&SM_90A)
+    };
+    let mut bundle = Bundle::compile(input, &options, &mut Outcome::default()).map_err(refused)?;
+    bundle.define_by(definition);
+    Ok(bundle)
 }
 
 /// The sizes and strides that a run over rows binds.

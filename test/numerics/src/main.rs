@@ -10,6 +10,8 @@ mod command;
 mod device;
 mod draw;
 mod mutants;
+#[cfg(test)]
+mod planted;
 mod random;
 mod reduce;
 mod source;

@@ -6,11 +6,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use norma_compiler::CompileOptions;
-use norma_compiler::Level;
-use norma_compiler::compile::{self, Input, Outcome};
-use norma_compiler::target::SM_90A;
-use norma_sim::Bundle;
 use norma_sim::mutants::{self, Mutant};
 use norma_simulator::mutation::{Concern, Mutation};
 
@@ -120,36 +115,13 @@ fn leave(folder: &Path, name: &str, text: &str) -> std::io::Result<()> {
 /// # Errors
 /// A case that does not compile or is wrong as it is.
 pub fn judge(case: &Trial, concerns: &[Concern]) -> Result<(String, Vec<Mutant>), Failure> {
-    let (bundle, text) = compile(case)?;
+    let (text, definition) = check::module(case)?;
+    let bundle = check::from_module(&text, &definition)?;
     let problem = check::problem(&bundle, case)?;
     let request = case.request(norma_simulator::Options::default());
     let mutants =
         mutants::mutants(&bundle, &problem, &request, concerns, &|_, _| ()).map_err(check::refused)?;
     Ok((text, mutants))
-}
-
-/// A trial's bundle, made from the text of its module.
-fn compile(case: &Trial) -> Result<(Bundle, String), Failure> {
-    let mut outcome = Outcome::default();
-    let input = Input {
-        name: "case.mlir",
-        text: &case.text(),
-    };
-    let definition = check::compile(case)?.manifest;
-    let text = compile::lower(input, Level::Nvvm, &case.options(), &mut outcome)
-        .map_err(|error| check::refused(error.into()))?;
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let input = Input {
-        name: "case.mlir",
-        text: &text,
-    };
-    let options = CompileOptions {
-        from: Level::Nvvm,
-        ..CompileOptions::new(&SM_90A)
-    };
-    let mut bundle = Bundle::compile(input, &options, &mut outcome).map_err(check::refused)?;
-    bundle.define_by(&definition);
-    Ok((bundle, text))
 }
 
 #[cfg(test)]

@@ -95,7 +95,7 @@ fn op(random: &mut Draw) -> Op {
 }
 
 fn fill(random: &mut Draw, op: Op) -> Fill {
-    let fill = random.of(&Fill::ALL);
+    let fill = random.of(&Fill::GENERAL);
     if op.is_judged_under(fill) {
         fill
     } else {

@@ -47,6 +47,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     schedules::splits(&mut cases);
     inputs(&mut cases);
     exact(&mut cases);
+    identities(&mut cases);
     scalars(&mut cases, long);
     rearranged(&mut cases);
     if long {
@@ -247,7 +248,7 @@ fn inputs(cases: &mut Vec<Case>) {
         Op::Centre,
     ];
     for op in ops {
-        for fill in Fill::ALL.into_iter().filter(|fill| op.is_judged_under(*fill)) {
+        for fill in Fill::GENERAL.into_iter().filter(|fill| op.is_judged_under(*fill)) {
             // 769 elements leave lanes dead: what they hold must not show, however far the mean is from zero.
             for columns in [31, 769] {
                 let mut case = plain(op, F32, columns);
@@ -311,10 +312,32 @@ fn exact(cases: &mut Vec<Case>) {
     }
 }
 
+/// Rows of one number alone at the ends of the type, over rows that leave lanes and registers without elements: an identity of an
+/// extreme that is not beyond all numbers shows.
+fn identities(cases: &mut Vec<Case>) {
+    for op in [Op::Amax, Op::Min, Op::MaxNegated, Op::ArgMax] {
+        for (columns, x) in [(7, F32), (33, F16), (100, BF16), (769, F32), (1000, BF16)] {
+            let mut case = plain(op, x, columns);
+            case.run.fill = Fill::Identities;
+            // Each number has whole rows.
+            case.run.rows = 16;
+            cases.push(case);
+        }
+    }
+    for x in [F64, I8, I32, I64] {
+        for op in [Op::Min, Op::MaxNegated] {
+            let mut case = plain(op, x, 769);
+            case.run.fill = Fill::Identities;
+            case.run.rows = 16;
+            cases.push(case);
+        }
+    }
+}
+
 /// Every op of the table of scalar ops in every type, over rows that leave lanes dead: a sum of what they hold would show.
 fn scalars(cases: &mut Vec<Case>, long: bool) {
     let fills: &[Fill] = match long {
-        true => &Fill::ALL,
+        true => &Fill::GENERAL,
         false => &[Fill::Normal, Fill::Large, Fill::Special, Fill::Exact],
     };
     for row in TABLE {

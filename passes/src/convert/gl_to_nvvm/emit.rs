@@ -138,6 +138,11 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
         self.b.value("arith.extsi", &[value], self.int(64))
     }
 
+    /// The lower 32 bits of an i64.
+    pub fn narrow(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.b.value("arith.trunci", &[value], self.int(32))
+    }
+
     /// The sum of `terms`, or `None` if there are none.
     pub fn sum(&self, terms: impl IntoIterator<Item = Value<'c, 'a>>) -> Option<Value<'c, 'a>> {
         terms.into_iter().reduce(|sum, term| self.addi(sum, term))
@@ -175,7 +180,7 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
     ) -> Value<'c, 'a> {
         match range {
             Some((low, high)) if low >= 0 && high <= i32::MAX.into() && divisor.count_ones() > 1 => {
-                let narrow = self.b.value("arith.trunci", &[value], self.int(32));
+                let narrow = self.narrow(value);
                 // The divisor is at most the range's end, or the quotient were a constant.
                 self.widen(self.binary("arith.divui", narrow, self.i32(divisor)))
             }

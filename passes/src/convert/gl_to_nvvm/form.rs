@@ -36,7 +36,7 @@ impl<'c, 'a> Scalars<'c, 'a> {
         Self {
             values: values.to_vec(),
             divisors: originals.iter().copied().map(divisibility::of_scalar).collect(),
-            ranges: originals.into_iter().map(range_of).collect(),
+            ranges: values.iter().zip(originals).map(range_of).collect(),
         }
     }
 
@@ -67,8 +67,9 @@ impl<'c, 'a> Scalars<'c, 'a> {
 /// The least and the greatest value of something, where that is known.
 pub(super) type Range = Option<(i128, i128)>;
 
-fn range_of(value: Value<'_, '_>) -> Range {
-    let Interval { least, most } = bounds::of_scalar(value);
+/// Where a scalar lies, by what it was before it was converted, and by what it is: loops are converted before what is in them.
+fn range_of((converted, original): (&Value<'_, '_>, Value<'_, '_>)) -> Range {
+    let Interval { least, most } = bounds::of_scalar(original).within(bounds::of_scalar(*converted));
     Some((least.into(), most.into()))
 }
 
@@ -78,7 +79,8 @@ pub(super) fn sum_of_ranges(one: Range, other: Range) -> Range {
     Some((low + other_low, high + other_high))
 }
 
-fn fits_i32((low, high): (i128, i128)) -> bool {
+/// Whether a range lies within that of 32 bits with a sign.
+pub(super) fn fits_i32((low, high): (i128, i128)) -> bool {
     low >= i32::MIN.into() && high <= i32::MAX.into()
 }
 
@@ -140,10 +142,43 @@ impl<'c, 'a> Values<'c, 'a> {
             .fold((0, 0), |(low, high), (l, h)| (low + l, high + h))
     }
 
+    /// Where the value at a register lies, but for its constant.
+    pub fn range_without_constant(&self, position: usize) -> Range {
+        let common = sum_of_ranges(self.range_of_uniform, Some(self.range_of_places()));
+        sum_of_ranges(
+            common,
+            self.jumps[position].map_or(Some((0, 0)), |jump| jump.range),
+        )
+    }
+
+    /// Where the value at any register lies, but for what is uniform.
+    pub fn range_of_others(&self) -> Range {
+        let of_places = Some(self.range_of_places());
+        let each = self.jumps.iter().zip(&self.constants).map(|(jump, constant)| {
+            let of_jump = jump.map_or(Some((0, 0)), |jump| jump.range);
+            let of_constant = Some((i128::from(*constant), i128::from(*constant)));
+            sum_of_ranges(sum_of_ranges(of_places, of_jump), of_constant)
+        });
+        let hull = |one: Range, other: Range| {
+            let ((low, high), (other_low, other_high)) = (one?, other?);
+            Some((low.min(other_low), high.max(other_high)))
+        };
+        each.reduce(hull).flatten()
+    }
+
     /// The places' sum in 32 bits, if it fits in whatever order they are added; `None` also where there are none.
     pub fn narrow_places(&self, e: &Emit<'_, 'c, 'a>) -> Option<Value<'c, 'a>> {
         fits_i32(self.range_of_places()).then_some(())?;
         e.sum(self.places.iter().map(|place| e.scale(place.value, place.factor)))
+    }
+
+    /// What is the same at every register, in the lower 32 bits of it: all of it where it fits them, whatever its terms do.
+    pub fn narrow_common(&self, e: &Emit<'_, 'c, 'a>) -> Option<Value<'c, 'a>> {
+        let uniform = self.uniform.map(|uniform| e.narrow(uniform));
+        let lower = |factor: i64| i64::from(factor as i32);
+        let places = self.places.iter();
+        let places = places.map(|place| e.scale(place.value, lower(place.factor)));
+        e.sum(uniform.into_iter().chain(places))
     }
 
     /// What is the same at every register, i64.

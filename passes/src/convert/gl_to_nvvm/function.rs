@@ -29,11 +29,7 @@ use crate::mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassE
 const STATIC_SHARED_LIMIT: i64 = 48 * 1024;
 
 /// Attributes that a kernel keeps for the bundle.
-const KEPT: [&str; 3] = [
-    attribute::LAUNCH,
-    attribute::SCHEDULE,
-    attribute::EXPECTED_CTAS_PER_SM,
-];
+const KEPT: [&str; 3] = [attribute::LAUNCH, attribute::SCHEDULE, attribute::CHOICE];
 
 /// Replaces a `gpu.func` by an `llvm.func` whose body still works on memrefs.
 pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {

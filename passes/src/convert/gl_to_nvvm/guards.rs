@@ -1,6 +1,6 @@
 //! Where the guards of an access hold, for each element of a thread, as far as possible at compile time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use melior::ir::ValueLike;
 
@@ -8,7 +8,7 @@ use crate::mlir::{comparison::IntegerPredicate, diagnostic::Diagnostic, values::
 
 use super::{
     emit::{Emit, Value},
-    form::{Values, sum_of_ranges},
+    form::{Values, fits_i32},
 };
 
 /// Whether a thread reads or writes an element.
@@ -129,35 +129,31 @@ impl<'c, 'a> Guards<'_, 'c, 'a> {
 /// One guard, as a form that is to be negative.
 pub(super) struct Guard<'c, 'a> {
     values: Values<'c, 'a>,
-    /// What all registers have in common, and for each of their jumps its sum with that.
+    /// What all registers have in common, and for each of their jumps its sum with that; in 32 bits where all of it fits, because the
+    /// machine compares 64 bits by two instructions.
     common: Option<Value<'c, 'a>>,
     jumped: HashMap<usize, Value<'c, 'a>>,
 }
 
 impl<'c, 'a> Guard<'c, 'a> {
     /// The guard `values < 0`.
-    pub fn of(e: &Emit<'_, 'c, 'a>, values: Values<'c, 'a>) -> Self {
-        let places = values.range_of_places();
-        let fits = |&constant: &i64| {
-            let constant = i128::from(constant);
-            places.0 + constant >= i32::MIN.into()
-                && places.1 + constant <= i32::MAX.into()
-                && -constant <= i32::MAX.into()
-                && -constant >= i32::MIN.into()
-        };
-        let is_narrow = values.uniform.is_none()
-            && values.jumps.iter().all(Option::is_none)
-            && values.constants.iter().all(fits);
+    pub fn of(e: &Emit<'_, 'c, 'a>, mut values: Values<'c, 'a>) -> Self {
+        if !fits_32_bits(&values) {
+            saturate(e, &mut values);
+        }
+        let is_narrow = fits_32_bits(&values);
         let common = match is_narrow {
-            true => values.narrow_places(e),
+            true => values.narrow_common(e),
             false => values.common(e),
         };
         let mut jumped = HashMap::new();
         for jump in values.jumps.iter().flatten() {
             jumped.entry(key(jump.value)).or_insert_with(|| {
-                common
-                    .into_iter()
-                    .fold(jump.value, |sum, common| e.addi(common, sum))
+                let jump = match is_narrow {
+                    true => e.narrow(jump.value),
+                    false => jump.value,
+                };
+                common.into_iter().fold(jump, |sum, common| e.addi(common, sum))
             });
         }
         Self {
@@ -170,10 +166,7 @@ impl<'c, 'a> Guard<'c, 'a> {
     /// Whether it holds at the register at `position`.
     pub fn at(&self, e: &Emit<'_, 'c, 'a>, position: usize) -> Result<Predicate<'c, 'a>, Diagnostic<'c>> {
         let (jump, constant) = (self.values.jumps[position], self.values.constants[position]);
-        let values = &self.values;
-        let of_common = sum_of_ranges(values.range_of_uniform, Some(values.range_of_places()));
-        let range = sum_of_ranges(of_common, jump.map_or(Some((0, 0)), |jump| jump.range));
-        if let Some((low, high)) = range {
+        if let Some((low, high)) = self.values.range_without_constant(position) {
             if high + i128::from(constant) < 0 {
                 return Ok(Predicate::Always);
             }
@@ -228,5 +221,40 @@ impl<'c, 'a> Guard<'c, 'a> {
             positions.clone().min_by_key(by_constant).unwrap_or(first),
             positions.max_by_key(by_constant).unwrap_or(first),
         ]
+    }
+}
+
+/// Whether a guard's value at each register, but for its constant, fits 32 bits, and so does what it is compared with.
+fn fits_32_bits(values: &Values<'_, '_>) -> bool {
+    (0..values.constants.len()).all(|position| {
+        let bound = -i128::from(values.constants[position]);
+        let range = values.range_without_constant(position);
+        range.is_some_and(fits_i32) && fits_i32((bound, bound))
+    })
+}
+
+/// From how many comparisons of a guard on its uniform part is saturated: that takes seven instructions, and saves one of each
+/// comparison (SASS of sm_90a).
+const SATURATED: usize = 8;
+
+/// Saturates the part of a guard that scalars contribute, such as the distance to the end of a row of any length, where it no longer
+/// matters: the guard holds at every register where that part is less, and at none where it is greater.
+fn saturate<'c, 'a>(e: &Emit<'_, 'c, 'a>, values: &mut Values<'c, 'a>) {
+    let (Some(uniform), Some((low, high))) = (values.uniform, values.range_of_others()) else {
+        return;
+    };
+    let (least, most) = (-high - 1, -low);
+    // Registers between which the guard cannot end, as within a vector, share a comparison.
+    let compared = (values.jumps.iter().zip(&values.constants))
+        .map(|(jump, constant)| {
+            let rounded = constant.div_euclid(values.divisor.max(1));
+            (jump.map(|jump| key(jump.value)), rounded)
+        })
+        .collect::<HashSet<_>>();
+    if compared.len() >= SATURATED && fits_i32((least, most)) {
+        let raised =
+            e.b.value("arith.maxsi", &[uniform, e.i64(least as i64)], e.int(64));
+        values.uniform = Some(e.b.value("arith.minsi", &[raised, e.i64(most as i64)], e.int(64)));
+        values.range_of_uniform = Some((least, most));
     }
 }

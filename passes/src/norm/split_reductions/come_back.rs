@@ -11,7 +11,10 @@ use melior::ir::{
     attribute::StringAttribute,
     operation::{Operation, OperationLike},
 };
-use norma_dialects::norm::{KernelOp, WriteOp};
+use norma_dialects::{
+    attributes,
+    norm::{KernelOp, WriteOp},
+};
 
 use super::{Made, Split, add_launches, respread, scratch::Scratch};
 use crate::{
@@ -83,6 +86,7 @@ pub(super) fn take_out<'c: 'a, 'a>(split: &Split<'c, 'a>, made: &mut Made<'c, 'a
         StringAttribute::new(beside.context(), &name).into(),
     );
     beside.remove_attribute(copy, "schedule");
+    beside.remove_attribute(copy, attributes::kernel::CHOICE);
     let copy =
         KernelOp::from_op(copy).ok_or_else(|| Diagnostic::internal(location, "expected norm.kernel"))?;
     let of_copy = Space::of(copy)?;

@@ -1,7 +1,7 @@
 //! Schedules whose tiles begin where vectors are aligned, for rows that begin anywhere.
 
 use norma_dialects::norm::Level;
-use norma_targets::{Target, WARP_SIZE};
+use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
     super::{
@@ -38,7 +38,7 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
     };
     let rows_of_thread: &[u64] = if row.is_some() { &ALIGNED_ROWS } else { &[1] };
     let mut all = Vec::new();
-    for warps in powers(1, u64::from(target.threads_per_cta) / WARP_SIZE as u64) {
+    for warps in powers(1, THREADS_PER_CTA as u64 / WARP_SIZE as u64) {
         let along = Extent {
             warps,
             lanes: WARP_SIZE as u64,

@@ -1,6 +1,6 @@
 //! Schedules whose rows the CTAs of a cluster share.
 
-use norma_targets::{Target, WARP_SIZE};
+use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
     super::{facts::Facts, mapping::Mapping},
@@ -16,7 +16,7 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize, vector: u
         return;
     }
     for ctas in powers(2, target.cluster_size.into()) {
-        for warps in powers(1, u64::from(target.threads_per_cta) / WARP_SIZE as u64) {
+        for warps in powers(1, THREADS_PER_CTA as u64 / WARP_SIZE as u64) {
             let along = Extent {
                 ctas,
                 warps,

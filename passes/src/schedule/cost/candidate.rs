@@ -1,13 +1,8 @@
 //! A mapped kernel on a target: how many of its CTAs an SM holds, and what that leaves in flight.
 
-use norma_targets::{SM_90A, Target};
+use norma_targets::{REGISTER_UNIT, SHARED_OF_CTA, SM_90A, Target};
 
-use super::{
-    accesses::Streaming,
-    mapped::Mapped,
-    measured::{BYTES_IN_FLIGHT, REGISTER_UNIT, SHARED_OF_CTA},
-    registers,
-};
+use super::{accesses::Streaming, mapped::Mapped, measured::BYTES_IN_FLIGHT, registers};
 
 /// A mapped kernel of which an SM holds a CTA at least.
 pub(super) struct Candidate<'a> {
@@ -81,7 +76,9 @@ impl<'a> Candidate<'a> {
 /// CTAs whose rings an SM's shared memory holds.
 fn by_shared_memory(mapped: &Mapped<'_>, target: &Target) -> u64 {
     let shared = u64::from(target.shared_per_sm);
-    let held = mapped.ring_bytes().map(|bytes| shared / (bytes + SHARED_OF_CTA));
+    let held = mapped
+        .ring_bytes()
+        .map(|bytes| shared / (bytes + u64::from(SHARED_OF_CTA)));
     held.unwrap_or(u64::MAX)
 }
 

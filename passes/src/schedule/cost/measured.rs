@@ -40,8 +40,6 @@ pub const LONE_WALKING_CTA: f64 = 18.0;
 /// The same of a CTA whose tiles come through a ring. RMSNorm's gradient at 4096 columns: 3969 GB/s with one CTA of 16 warps,
 /// 4126 with two of 8.
 pub const LONE_RING_CTA: f64 = 4.0;
-/// Shared memory that each CTA takes besides its own, in bytes (CUDA C++ Programming Guide, technical specifications).
-pub const SHARED_OF_CTA: u64 = 1024;
 /// The same where a row stays within a warp: no barrier, but a CTA gives its registers back only when its last warp ends.
 pub const LONE_CTA_OF_WARPS: f64 = 3.6;
 /// Rows that fewer than four warps walk with merged reductions, less a quarter of it for each warp: more rows are under way, and each takes shorter pieces of
@@ -133,8 +131,6 @@ pub const BASE_REGISTERS: u64 = 24;
 /// The same of each row of a thread that begins anywhere, whose ends have addresses and predicates of their own: for RMSNorm over
 /// 4097 columns, two accesses of each row, ptxas takes 40, 59 and 102 registers with one, two and four rows.
 pub const REGISTERS_OF_ALIGNED_ROWS: u64 = 8;
-/// Registers are handed out to a warp in units of 8 for each thread.
-pub const REGISTER_UNIT: u64 = 8;
 /// Microseconds of one kernel beyond its bytes: launch and drain. A copy of 16 MB takes 2.3 us longer than its share of one
 /// of 2 GB.
 pub const KERNEL_US: f64 = 2.3;

@@ -5,7 +5,7 @@ mod terms;
 use std::collections::BTreeSet;
 
 use norma_dialects::norm::{CachePlace, Level};
-use norma_targets::{SM_90A, TARGETS};
+use norma_targets::{SM_90A, TARGETS, THREADS_PER_CTA};
 
 use super::{
     super::candidates::candidates,
@@ -415,7 +415,7 @@ fn every_width_has_a_schedule_on_every_target() {
                 let Some((mapping, cost)) = ranked.first() else {
                     unreachable!("{extent} elements of {bytes} bytes on {}", target.name)
                 };
-                assert!(mapping.threads() <= i64::from(target.threads_per_cta));
+                assert!(mapping.threads() <= THREADS_PER_CTA);
                 let is_fine = |loss: &(&str, f64)| loss.1.is_finite() && loss.1 >= 0.0;
                 assert!(cost.losses.iter().all(is_fine), "{mapping}: {cost:?}");
             }

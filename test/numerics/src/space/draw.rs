@@ -27,7 +27,7 @@ pub fn case(seed: u64) -> Case {
     let mut random = Draw::new(seed);
     let fill = match random.one_in(2) {
         true => Fill::Exact,
-        false => random.of(&Fill::ALL),
+        false => random.of(&Fill::GENERAL),
     };
     let program = program(&mut random, fill);
     let mapping = match random.one_in(4) {

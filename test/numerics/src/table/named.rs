@@ -234,7 +234,7 @@ pub fn cases(cases: &mut Vec<Case>) {
             case.run.rows = rows;
             cases.push(case);
         }
-        for fill in Fill::ALL {
+        for fill in Fill::GENERAL {
             let mut case = plain(Op::Named(call), F32, 769);
             case.run.fill = fill;
             cases.push(case);

@@ -1,0 +1,96 @@
+//! How a value depends on a reduction's reference, and what sums and products of such values do.
+
+use super::Dependence;
+
+/// How a value depends on the reference `v` and on `u`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Class {
+    /// `of_u * u + of_v * v`, plus what depends on neither if `rest`.
+    Linear { of_u: f64, of_v: f64, rest: bool },
+    /// See [`Dependence`].
+    Of(Dependence),
+}
+
+impl Class {
+    /// What does not depend on the reference, and is not known to be a multiple of `u`.
+    pub(super) const FREE: Self = Self::Linear {
+        of_u: 0.0,
+        of_v: 0.0,
+        rest: true,
+    };
+
+    pub(super) fn is_free(self) -> bool {
+        matches!(self, Self::Linear { of_v: 0.0, .. })
+    }
+
+    /// `k (u - v)` of a value that is that and nothing else; `None` for others, and for 0.
+    pub(super) fn difference(self, with_rest: bool) -> Option<f64> {
+        match self {
+            Self::Linear { of_u, of_v, rest } if of_u == -of_v && of_v != 0.0 && (with_rest || !rest) => {
+                Some(of_u)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn scaled(self, by: f64) -> Self {
+        match self {
+            Self::Linear { of_u, of_v, rest } => Self::Linear {
+                of_u: of_u * by,
+                of_v: of_v * by,
+                rest,
+            },
+            Self::Of(Dependence::Squares { factor }) => Self::Of(Dependence::Squares { factor: factor * by }),
+            Self::Of(exponential) => Self::Of(exponential),
+        }
+    }
+}
+
+/// Whether it is an exponential of the distance to the reference.
+pub(super) fn is_exponential(class: Class) -> bool {
+    matches!(class, Class::Of(Dependence::Exponential { .. }))
+}
+
+/// The sum of two values.
+pub(super) fn sum(one: Class, other: Class) -> Option<Class> {
+    match (one, other) {
+        (
+            Class::Linear { of_u, of_v, rest },
+            Class::Linear {
+                of_u: other_u,
+                of_v: other_v,
+                rest: other_rest,
+            },
+        ) => Some(Class::Linear {
+            of_u: of_u + other_u,
+            of_v: of_v + other_v,
+            rest: rest || other_rest,
+        }),
+        (one, other) => (one == other && is_exponential(one)).then_some(one),
+    }
+}
+
+/// The product of two values, which are the same one if `is_square`.
+pub(super) fn product(one: Class, other: Class, is_square: bool) -> Option<Class> {
+    match (one, other) {
+        (Class::Of(Dependence::Exponential { .. }), free) if free.is_free() => Some(one),
+        (free, Class::Of(Dependence::Exponential { .. })) if free.is_free() => Some(other),
+        (
+            Class::Of(Dependence::Exponential { base, rate }),
+            Class::Of(Dependence::Exponential {
+                base: other_base,
+                rate: other_rate,
+            }),
+        ) if base == other_base => Some(Class::Of(Dependence::Exponential {
+            base,
+            rate: rate + other_rate,
+        })),
+        (one, other) if one.is_free() && other.is_free() => Some(Class::FREE),
+        (one, _) if is_square => {
+            let difference = one.difference(false)?;
+            let factor = difference * difference;
+            Some(Class::Of(Dependence::Squares { factor }))
+        }
+        _ => None,
+    }
+}

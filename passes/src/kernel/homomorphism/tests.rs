@@ -1,0 +1,108 @@
+//! What follows the first reduction of small kernels, one rule each.
+
+use melior::{
+    Context,
+    dialect::{DialectHandle, DialectRegistry},
+    ir::Module,
+};
+use norma_dialects::norm::KernelOp;
+
+use super::{Base, Dependence, groups};
+use crate::{kernel::space::Space, mlir::walk};
+
+/// What follows the first reduction of `%u`, of `kind`, in a kernel whose second reduction is over the last value of `terms`.
+/// They may use `%u`, the row's `%m`, the constants `%two` and `%zero`, and another element `%w`.
+fn dependence(kind: &str, terms: &str) -> Option<Dependence> {
+    let registry = DialectRegistry::new();
+    norma_dialects::register(&registry);
+    DialectHandle::arith().insert_dialect(&registry);
+    // SAFETY: the handle is a static of the library.
+    unsafe { DialectHandle::from_raw(mlir_sys::mlirGetDialectHandle__math__()) }.insert_dialect(&registry);
+    let context = Context::new();
+    context.append_dialect_registry(&registry);
+    context.load_all_available_dialects();
+    let text = format!(
+        "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?xf32>)
+             space(%b = dim(%x, 0), %n = 64) {{
+           %two = arith.constant 2.0 : f32
+           %zero = arith.constant 0.0 : f32
+           %u = norm.read %x[%b, %n] : memref<?x64xf32>
+           %w = norm.read %y[%b, %n] : memref<?x64xf32>
+           %m = norm.reduce {kind} %u over(%n) : f32
+           {terms}
+           %s = norm.reduce add %t over(%n) : f32
+           norm.write %s, %z[%b] : memref<?xf32>
+         }}"
+    );
+    let module = Module::parse(&context, &text)?;
+    let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
+    let space = Space::of(KernelOp::from_op(kernel)?).ok()?;
+    let groups = groups(&space);
+    Some(groups.first()?.followers.first()?.dependence)
+}
+
+fn exponential(base: Base, rate: f64) -> Option<Dependence> {
+    Some(Dependence::Exponential { base, rate })
+}
+
+#[test]
+fn exponentials_of_the_distance_to_a_maximum_follow_it() {
+    let terms = "%d = arith.subf %u, %m : f32  %t = math.exp %d : f32";
+    assert_eq!(dependence("max", terms), exponential(Base::E, 1.0));
+    let scaled = "%d = arith.subf %u, %m : f32  %e = arith.mulf %d, %two : f32  %t = math.exp2 %e : f32";
+    assert_eq!(dependence("max", scaled), exponential(Base::Two, 2.0));
+    let weighted = "%d = arith.subf %u, %m : f32  %e = math.exp %d : f32  %t = arith.mulf %e, %w : f32";
+    assert_eq!(dependence("max", weighted), exponential(Base::E, 1.0));
+    let squared = "%d = arith.subf %u, %m : f32  %e = math.exp %d : f32  %t = arith.mulf %e, %e : f32";
+    assert_eq!(dependence("max", squared), exponential(Base::E, 2.0));
+}
+
+#[test]
+fn an_exponential_that_grows_away_from_the_extremum_does_not() {
+    let terms = "%d = arith.subf %m, %u : f32  %t = math.exp %d : f32";
+    assert_eq!(dependence("max", terms), None);
+    assert_eq!(dependence("min", terms), exponential(Base::E, -1.0));
+}
+
+#[test]
+fn an_exponential_of_another_element_does_not() {
+    let terms = "%d = arith.subf %w, %m : f32  %t = math.exp %d : f32";
+    assert_eq!(dependence("max", terms), None);
+}
+
+#[test]
+fn a_reference_may_be_any_function_of_the_extremum() {
+    let terms = "%c = arith.maximumf %m, %zero : f32  %d = arith.subf %u, %c : f32  %t = math.exp %d : f32";
+    assert_eq!(dependence("max", terms), exponential(Base::E, 1.0));
+}
+
+#[test]
+fn two_references_are_one_too_many() {
+    let terms = "%c = arith.mulf %m, %two : f32  %d = arith.subf %u, %m : f32  %e = math.exp %d : f32
+                 %t = arith.mulf %e, %c : f32";
+    assert_eq!(dependence("max", terms), None);
+}
+
+#[test]
+fn a_masked_exponential_is_one() {
+    let terms = "%p = arith.cmpf olt, %w, %zero : f32  %d = arith.subf %u, %m : f32  %e = math.exp %d : f32
+                 %t = arith.select %p, %e, %zero : f32";
+    assert_eq!(dependence("max", terms), exponential(Base::E, 1.0));
+    let shifted = "%p = arith.cmpf olt, %w, %zero : f32  %d = arith.subf %u, %m : f32  %e = math.exp %d : f32
+                 %t = arith.select %p, %e, %two : f32";
+    assert_eq!(dependence("max", shifted), None);
+}
+
+#[test]
+fn squares_of_the_distance_to_what_a_sum_gives_follow_it() {
+    let terms = "%c = arith.divf %m, %two : f32  %d = arith.subf %c, %u : f32  %t = arith.mulf %d, %d : f32";
+    assert_eq!(
+        dependence("add", terms),
+        Some(Dependence::Squares { factor: 1.0 })
+    );
+    assert_eq!(dependence("max", terms), None);
+    let weighted = "%d = arith.subf %u, %m : f32  %e = arith.mulf %d, %d : f32  %t = arith.mulf %e, %w : f32";
+    assert_eq!(dependence("add", weighted), None);
+    let product = "%d = arith.subf %u, %m : f32  %t = arith.mulf %d, %u : f32";
+    assert_eq!(dependence("add", product), None);
+}

@@ -1,0 +1,128 @@
+//! What each op of a kernel needs: the loops that it runs over, and the roots that have to come before it.
+
+use std::{cell::Cell, rc::Rc};
+
+use melior::ir::operation::OperationLike;
+use norma_dialects::norm::{ReduceOp, WriteOp};
+
+use super::super::{
+    positions::{self, Positions},
+    space::{DimSet, Space},
+};
+
+/// What is known of each op, by position.
+pub(super) struct Facts {
+    pub(super) is_root: Vec<bool>,
+    /// Loop dims that the op runs over.
+    pub(super) domain: Vec<DimSet>,
+    /// Of a reduction, the loop dims that it ranges over.
+    pub(super) reduced: Vec<DimSet>,
+    /// Positions of the ops that make its operands.
+    operands: Vec<Vec<usize>>,
+    /// Positions of the roots that it needs without another root in between.
+    roots: Vec<Rc<Positions>>,
+    /// How many more ops the nests may hold.
+    pub(super) left: Cell<usize>,
+}
+
+impl Facts {
+    pub(super) fn of(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool, most: usize) -> Self {
+        let is_loop = |dim: &usize| is_loop(*dim);
+        let mut facts = Self {
+            is_root: Vec::new(),
+            domain: Vec::new(),
+            reduced: Vec::new(),
+            operands: Vec::new(),
+            roots: Vec::new(),
+            left: Cell::new(most),
+        };
+        for op in &space.ops {
+            let mut dims = DimSet::new();
+            let mut operands = Vec::new();
+            for operand in op.operands() {
+                dims.extend(space.dims_of(operand));
+                operands.extend(space.definition(operand));
+            }
+            let reduced = ReduceOp::from_op(*op)
+                .map(|reduce| space.dims_reduced_by(reduce))
+                .unwrap_or_default()
+                .into_iter()
+                .filter(is_loop)
+                .collect::<DimSet>();
+            let mut roots = Rc::<Positions>::default();
+            for operand in &operands {
+                match facts.is_root[*operand] {
+                    true => Rc::make_mut(&mut roots).insert(*operand),
+                    false => positions::join(&mut roots, &facts.roots[*operand]),
+                }
+            }
+            facts
+                .is_root
+                .push(WriteOp::from_op(*op).is_some() || !reduced.is_empty());
+            facts.domain.push(dims.into_iter().filter(is_loop).collect());
+            facts.reduced.push(reduced);
+            facts.operands.push(operands);
+            facts.roots.push(roots);
+        }
+        facts
+    }
+
+    /// The loops that a reduction's result varies over, or all of a write's.
+    pub(super) fn kept(&self, root: usize, open: &DimSet) -> DimSet {
+        &(&self.domain[root] - &self.reduced[root]) - open
+    }
+
+    /// The roots that an op needs and that are not `available`. What else is available has all that it needs.
+    pub(super) fn roots_of<'s>(
+        &'s self,
+        op: usize,
+        available: &'s Positions,
+    ) -> impl Iterator<Item = usize> + 's {
+        self.roots[op].without(available)
+    }
+
+    /// Whether the roots that an op needs are all `available`.
+    pub(super) fn is_ready(&self, op: usize, available: &Positions) -> bool {
+        self.roots[op].is_subset(available)
+    }
+
+    /// What `roots` need that is neither a root nor `available`, as far as all of it `may` be computed here.
+    pub(super) fn others_of(
+        &self,
+        roots: &[usize],
+        available: &Positions,
+        may: impl Fn(usize) -> bool,
+    ) -> Positions {
+        let (mut seen, mut others) = (Positions::default(), Positions::default());
+        let mut open = Vec::new();
+        for root in roots {
+            open.extend(&self.operands[*root]);
+            while let Some(position) = open.pop() {
+                if self.is_root[position] || available.contains(position) || seen.contains(position) {
+                    continue;
+                }
+                seen.insert(position);
+                if may(position) {
+                    others.insert(position);
+                }
+                open.extend(&self.operands[position]);
+            }
+        }
+        others
+    }
+
+    /// Roots, and the roots that they need and that are not there: also those that a loop has computed for itself alone.
+    pub(super) fn with_needs(&self, roots: Vec<usize>, available: &Positions) -> Vec<usize> {
+        let mut all = roots.iter().copied().collect::<Positions>();
+        let mut open = roots;
+        while let Some(root) = open.pop() {
+            for needed in self.roots_of(root, available) {
+                if !all.contains(needed) {
+                    all.insert(needed);
+                    open.push(needed);
+                }
+            }
+        }
+        all.iter().collect()
+    }
+}

@@ -1,0 +1,149 @@
+//! The search for the loops of a scope, and for the roots that share each.
+
+use std::collections::HashMap;
+
+use super::{
+    super::{positions::Positions, space::DimSet},
+    Item, Nest, Refused,
+    needs::Facts,
+};
+
+impl Facts {
+    /// The items of a scope within the loops `open` that has to do `remaining`.
+    pub(super) fn scope(
+        &self,
+        open: &DimSet,
+        mut remaining: Vec<usize>,
+        mut available: Positions,
+    ) -> Result<Vec<Item>, Refused> {
+        let mut items = Vec::new();
+        while !remaining.is_empty() {
+            let (direct, rest): (Vec<_>, Vec<_>) = remaining
+                .iter()
+                .partition(|root| self.is_ready(**root, &available) && self.domain[**root].is_subset(open));
+            if !direct.is_empty() {
+                let mut ops = self.others_of(&direct, &available, |_| true);
+                ops.join(&direct.into_iter().collect());
+                self.add(&mut items, &ops)?;
+                // A reduction's result is there only when its loops have ended.
+                available.join(&ops.iter().filter(|op| self.reduced[*op].is_empty()).collect());
+                remaining = rest;
+                continue;
+            }
+            let nest = self.nest(open, &remaining, &available);
+            let (dim, group) = nest.ok_or(Refused::Crossing)?;
+            // What does not vary over the loops inside is computed once for all of their steps.
+            let hoisted = self.others_of(&group, &available, |op| {
+                self.domain[op].is_subset(open) && self.is_ready(op, &available)
+            });
+            self.add(&mut items, &hoisted)?;
+            available.join(&hoisted);
+            let mut inside = open.clone();
+            inside.insert(dim);
+            let carried = group
+                .iter()
+                .copied()
+                .filter(|root| self.reduced[*root].contains(&dim))
+                .collect();
+            let body = self.scope(&inside, group.clone(), available.clone())?;
+            items.push(Item::Loop(Nest { dim, carried, body }));
+            let outlives = |root: &usize| {
+                self.reduced[*root].is_disjoint(open) && !self.kept(*root, open).contains(&dim)
+            };
+            available.join(&group.iter().copied().filter(outlives).collect());
+            let group = group.into_iter().collect::<Positions>();
+            let left = remaining.into_iter().filter(|root| !group.contains(*root));
+            remaining = self.with_needs(left.collect(), &available);
+        }
+        Ok(items)
+    }
+
+    /// Adds ops to a scope.
+    fn add(&self, items: &mut Vec<Item>, ops: &Positions) -> Result<(), Refused> {
+        for op in ops.iter() {
+            let left = self.left.get().checked_sub(1).ok_or(Refused::TooMany)?;
+            self.left.set(left);
+            items.push(Item::Op(op));
+        }
+        Ok(())
+    }
+
+    /// The next loop of a scope, and the roots that share it: of those that could begin, the first whose loop completes
+    /// something.
+    fn nest(&self, open: &DimSet, remaining: &[usize], available: &Positions) -> Option<(usize, Vec<usize>)> {
+        let firsts = remaining.iter().copied();
+        let mut firsts = firsts.filter(|root| self.is_ready(*root, available));
+        // A loop over the same dim would have the same roots.
+        let mut tried = DimSet::new();
+        firsts.find_map(|first| {
+            let kept = self.kept(first, open);
+            let dim = match kept.first() {
+                Some(dim) => *dim,
+                None => *(&self.domain[first] - open).first()?,
+            };
+            if !tried.insert(dim) {
+                return None;
+            }
+            let group = self.group(dim, open, remaining, available);
+            (!group.is_empty()).then_some((dim, group))
+        })
+    }
+
+    /// The roots that share a loop over `dim`.
+    fn group(&self, dim: usize, open: &DimSet, remaining: &[usize], available: &Positions) -> Vec<usize> {
+        let mut group = Positions::default();
+        // Those whose results are there within a step.
+        let mut in_step = available.clone();
+        for root in remaining.iter().copied() {
+            let kept = self.kept(root, open);
+            let may_step = self.domain[root].contains(&dim) && (kept.is_empty() || kept.contains(&dim));
+            if may_step && self.is_ready(root, &in_step) {
+                group.insert(root);
+                if !self.reduced[root].contains(&dim) {
+                    in_step.insert(root);
+                }
+            }
+        }
+        self.drop_misplaced(&mut group, dim, open, remaining, available);
+        group.iter().collect()
+    }
+
+    /// Takes out of a loop over `dim` what varies over it and is needed outside of it alone: it is computed there.
+    fn drop_misplaced(
+        &self,
+        group: &mut Positions,
+        dim: usize,
+        open: &DimSet,
+        remaining: &[usize],
+        available: &Positions,
+    ) {
+        // For each root of the group that varies over the loop, how many need it within the loop.
+        let mut uses = HashMap::<usize, usize>::new();
+        for root in remaining {
+            for needed in self
+                .roots_of(*root, available)
+                .filter(|needed| group.contains(*needed))
+            {
+                if self.kept(needed, open).contains(&dim) {
+                    *uses.entry(needed).or_default() += usize::from(group.contains(*root));
+                }
+            }
+        }
+        let mut misplaced = uses
+            .iter()
+            .filter(|(_, uses)| **uses == 0)
+            .map(|(root, _)| *root)
+            .collect::<Vec<_>>();
+        while let Some(root) = misplaced.pop() {
+            group.remove(root);
+            for needed in self.roots_of(root, available) {
+                if let Some(left) = uses.get_mut(&needed) {
+                    *left -= 1;
+                    if *left == 0 {
+                        misplaced.push(needed);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The nests of small kernels, one rule each.
+
+use melior::{
+    Context,
+    dialect::{DialectHandle, DialectRegistry},
+    ir::Module,
+};
+use norma_dialects::{norm::KernelOp, op_name};
+
+use super::{Item, of};
+use crate::{kernel::space::Space, mlir::walk};
+
+/// The nests of the first kernel in `text`: loops as `d{...}` and the ops by name, without arithmetic.
+fn nests(text: &str) -> Option<String> {
+    let registry = DialectRegistry::new();
+    norma_dialects::register(&registry);
+    DialectHandle::arith().insert_dialect(&registry);
+    let context = Context::new();
+    context.append_dialect_registry(&registry);
+    context.load_all_available_dialects();
+    let module = Module::parse(&context, text)?;
+    let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
+    let space = Space::of(KernelOp::from_op(kernel)?).ok()?;
+    Some(of(&space).map_or_else(|_| "none".to_owned(), |items| print(&space, &items)))
+}
+
+fn print(space: &Space<'_, '_>, items: &[Item]) -> String {
+    let texts = items.iter().filter_map(|item| match item {
+        Item::Op(position) => op_name(space.ops[*position])
+            .strip_prefix("norm.")
+            .map(str::to_owned),
+        Item::Loop(nest) => Some(format!(
+            "{}[{}]{{{}}}",
+            nest.dim,
+            nest.carried.len(),
+            print(space, &nest.body)
+        )),
+    });
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_kernel_without_loops_is_its_ops() {
+    let text = "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?xf32>)
+           space(%b = dim(%x, 0) : grid, %t = 64 : thread) {
+         %0 = norm.read %x[%b, %t] : memref<?x64xf32>
+         %1 = norm.reduce add %0 over(%t) : f32
+         norm.write %1, %y[%b] : memref<?xf32>
+       }";
+    assert_eq!(nests(text).as_deref(), Some("read reduce write"));
+}
+
+#[test]
+fn what_waits_for_a_loop_is_another_nest_and_reads_again() {
+    let text = "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+           space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread) {
+         %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x64xf32>
+         %1 = norm.reduce max %0 over(%c, %t) : f32
+         %2 = arith.subf %0, %1 : f32
+         %3 = norm.reduce add %2 over(%c, %t) : f32
+         %4 = arith.divf %2, %3 : f32
+         norm.write %4, %y[%b, %c * 32 + %t] : memref<?x64xf32>
+       }";
+    assert_eq!(
+        nests(text).as_deref(),
+        Some("1[1]{read reduce} 1[1]{read reduce} 1[0]{read write}")
+    );
+}
+
+#[test]
+fn independent_reductions_share_a_loop() {
+    let text = "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?xf32>, %z: memref<?xf32>)
+           space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread) {
+         %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x64xf32>
+         %1 = norm.reduce max %0 over(%c, %t) : f32
+         norm.write %1, %y[%b] : memref<?xf32>
+         %3 = norm.reduce add %0 over(%c, %t) : f32
+         norm.write %3, %z[%b] : memref<?xf32>
+       }";
+    assert_eq!(
+        nests(text).as_deref(),
+        Some("1[2]{read reduce reduce} write write")
+    );
+}
+
+#[test]
+fn a_walk_over_rows_keeps_what_does_not_vary_and_accumulates_over_itself() {
+    // The gradient of a norm: one reduction within each step, one over all steps.
+    let text = "norm.kernel @k(%x: memref<?x32xf32>, %w: memref<32xf32>, %dx: memref<?x32xf32>, %dw: memref<4x32xf32>)
+           space(%s = dim(%x, 0) ceildiv 4 : loop, %p = 4 : grid, %t = 32 : thread)
+           where(%s * 4 + %p < dim(%x, 0)) {
+         %0 = norm.read %x[%s * 4 + %p, %t] : memref<?x32xf32>
+         %1 = norm.read %w[%t] : memref<32xf32>
+         %2 = arith.mulf %0, %1 : f32
+         %3 = norm.reduce add %2 over(%t) : f32
+         %4 = arith.mulf %3, %0 : f32
+         norm.write %4, %dx[%s * 4 + %p, %t] : memref<?x32xf32>
+         %5 = norm.reduce add %4 over(%s) : f32
+         norm.write %5, %dw[%p, %t] : memref<4x32xf32>
+       }";
+    assert_eq!(
+        nests(text).as_deref(),
+        Some("read 0[1]{read reduce write reduce} write")
+    );
+}
+
+#[test]
+fn the_loop_that_a_result_keeps_is_outside() {
+    let text = "norm.kernel @k(%x: memref<64x8xf32>, %y: memref<8xf32>)
+           space(%c = 64 : loop, %m = 8 : loop) {
+         %0 = norm.read %x[%c, %m] : memref<64x8xf32>
+         %1 = norm.reduce add %0 over(%c) : f32
+         norm.write %1, %y[%m] : memref<8xf32>
+       }";
+    assert_eq!(nests(text).as_deref(), Some("1[0]{0[1]{read reduce} write}"));
+}
+
+#[test]
+fn reductions_that_cross_are_two_nests() {
+    let text = "norm.kernel @k(%x: memref<64x8xf32>, %y: memref<8xf32>, %z: memref<64xf32>)
+           space(%c = 64 : loop, %m = 8 : loop) {
+         %0 = norm.read %x[%c, %m] : memref<64x8xf32>
+         %1 = norm.reduce add %0 over(%c) : f32
+         norm.write %1, %y[%m] : memref<8xf32>
+         %2 = norm.reduce add %0 over(%m) : f32
+         norm.write %2, %z[%c] : memref<64xf32>
+       }";
+    assert_eq!(
+        nests(text).as_deref(),
+        Some("1[0]{0[1]{read reduce} write} 0[0]{1[1]{read reduce} write}")
+    );
+}
+
+#[test]
+fn what_varies_over_a_loop_is_computed_where_it_is_needed() {
+    // The second reduction is over the loop that the first one's result varies over: the write waits for it.
+    let text = "norm.kernel @k(%x: memref<64x8xf32>, %w: memref<8xf32>, %y: memref<64x8xf32>)
+           space(%c = 64 : loop, %m = 8 : loop) {
+         %0 = norm.read %x[%c, %m] : memref<64x8xf32>
+         %1 = norm.read %w[%m] : memref<8xf32>
+         %2 = norm.reduce max %0 over(%c) : f32
+         %3 = norm.reduce add %1 over(%m) : f32
+         %4 = arith.mulf %2, %3 : f32
+         norm.write %4, %y[%c, %m] : memref<64x8xf32>
+       }";
+    assert_eq!(
+        nests(text).as_deref(),
+        Some("1[1]{read reduce} 1[0]{0[1]{read reduce} 0[0]{write}}")
+    );
+}
+
+#[test]
+fn loops_do_not_go_around_each_other() {
+    let text = "norm.kernel @k(%x: memref<64x8xf32>, %y: memref<64x8xf32>)
+           space(%c = 64 : loop, %m = 8 : loop) {
+         %0 = norm.read %x[%c, %m] : memref<64x8xf32>
+         %1 = norm.reduce add %0 over(%c) : f32
+         %2 = norm.reduce add %0 over(%m) : f32
+         %3 = arith.addf %1, %2 : f32
+         norm.write %3, %y[%c, %m] : memref<64x8xf32>
+       }";
+    assert_eq!(nests(text).as_deref(), Some("none"));
+}
+
+#[test]
+fn one_carrier_goes_through_nested_loops() {
+    let text = "norm.kernel @k(%x: memref<64x8xf32>, %y: memref<1xf32>)
+           space(%g = 1 : grid, %c = 64 : loop, %m = 8 : loop) {
+         %0 = norm.read %x[%c, %m] : memref<64x8xf32>
+         %1 = norm.reduce add %0 over(%c, %m) : f32
+         norm.write %1, %y[%g] : memref<1xf32>
+       }";
+    assert_eq!(nests(text).as_deref(), Some("1[1]{2[1]{read reduce}} write"));
+}

@@ -1,0 +1,122 @@
+//! Faults planted into the text of kernels, one of each kind that a tolerance hides: on inputs whose results every right kernel has to
+//! the bit, each shows.
+
+use norma_bundle::Element::{self, BF16, F32};
+use norma_bundle::ScalarOp;
+use norma_oracle::Fill;
+
+use crate::case::{Case, Op, Schedule};
+use crate::check;
+use crate::table::plain;
+use crate::trial::Trial;
+
+/// A case of rows of `columns` elements, each number of the fill in whole rows.
+fn case(op: Op, x: Element, columns: i64, fill: Fill) -> Case {
+    let mut case = plain(op, x, columns);
+    case.run.fill = fill;
+    case.run.rows = 16;
+    case
+}
+
+/// Asserts that a case passes as it is and does not once `plant` has changed the text of its module.
+fn assert_caught(case: Case, plant: impl Fn(&str) -> String) {
+    let trial = Trial::from(case);
+    let (text, definition) = check::module(&trial).unwrap();
+    let planted = plant(&text);
+    assert!(planted != text, "nothing was planted");
+    let run = |text: &str| {
+        let bundle = check::from_module(text, &definition).unwrap();
+        check::run(&bundle, &trial).map(drop)
+    };
+    assert_eq!(run(&text), Ok(()));
+    assert!(run(&planted).is_err(), "nothing caught it");
+}
+
+/// Inputs that leave no tolerance: all that the oracle says of their results is compared to the bit.
+#[test]
+fn sums_and_extremes_of_exact_numbers_leave_no_tolerance() {
+    for op in [Op::Sum, Op::Amax, Op::Min, Op::MaxNegated, Op::ArgMax] {
+        for (columns, x) in [(33, F32), (1000, BF16)] {
+            let trial = Trial::from(case(op, x, columns, Fill::Exact));
+            let judgement = check::run(&check::compile(&trial).unwrap(), &trial).unwrap();
+            let outputs = judgement.verification.iter().flat_map(|found| &found.outputs);
+            let mut compared = 0;
+            for output in outputs {
+                assert_eq!(output.exact, output.checked, "{trial}: {}", output.tensor);
+                compared += output.checked;
+            }
+            assert!(compared > 0, "{trial}");
+        }
+    }
+}
+
+#[test]
+fn an_identity_of_a_maximum_that_is_not_below_all_numbers() {
+    let case = case(Op::MaxNegated, BF16, 100, Fill::Identities);
+    assert_caught(case, |text| {
+        let text = text.replace("dense<0xFF800000>", "dense<-3.000000e+38>");
+        text.replace("(0xFF800000 : f32)", "(-3.000000e+38 : f32)")
+    });
+}
+
+/// By the bits of the f32: half a unit of the last place of a bf16, and then nothing below that.
+#[test]
+fn ties_of_bf16_that_go_away_from_zero() {
+    let op = ScalarOp::TruncF;
+    let signatures = op.row().signatures();
+    let narrows = |(operands, result): &(Vec<Element>, Element)| operands[..] == [F32] && *result == BF16;
+    let signature = signatures.iter().position(narrows).unwrap();
+    let mut case = case(Op::Scalar { op, signature }, F32, 100, Fill::Exact);
+    case.program.y = BF16;
+    assert_caught(case, |text| {
+        let mut planted = String::new();
+        for (number, line) in text.lines().enumerate() {
+            match line.trim().split_once(" = llvm.fptrunc ") {
+                Some((result, rest)) if rest.ends_with("bf16>") => {
+                    let (value, types) = rest.split_once(" : ").unwrap();
+                    let (from, _) = types.split_once(" to ").unwrap();
+                    let bits = from.replace("f32", "i32");
+                    let name = |part: &str| format!("%planted{number}_{part}");
+                    let [half, raised, mask, kept, rounded] =
+                        ["half", "raised", "mask", "kept", "rounded"].map(name);
+                    let of = name("bits");
+                    planted += &format!(
+                        "{of} = llvm.bitcast {value} : {from} to {bits}
+                         {half} = llvm.mlir.constant(dense<32768> : {bits}) : {bits}
+                         {raised} = llvm.add {of}, {half} : {bits}
+                         {mask} = llvm.mlir.constant(dense<-65536> : {bits}) : {bits}
+                         {kept} = llvm.and {raised}, {mask} : {bits}
+                         {rounded} = llvm.bitcast {kept} : {bits} to {from}
+                         {result} = llvm.fptrunc {rounded} : {types}\n"
+                    );
+                }
+                _ => planted += &format!("{line}\n"),
+            }
+        }
+        planted
+    });
+}
+
+/// Vectors at the ends of a row that begins anywhere are read element by element.
+#[test]
+fn elements_that_are_lost_where_a_vector_is_read_in_part() {
+    let mut case = case(Op::Sum, BF16, 1001, Fill::Exact);
+    case.program.schedule = Some(Schedule {
+        threads_per_row: 64,
+        vector: 8,
+        is_aligned: true,
+        ..Schedule::default()
+    });
+    assert_caught(case, |text| {
+        text.replace("mov.b16 $0, 0; @$2 ld.global.b16 $0, [$1];", "mov.b16 $0, 0;")
+    });
+}
+
+/// The upper of two bf16 in a word without the lowest bit of its mantissa.
+#[test]
+fn a_mantissa_bit_that_is_lost() {
+    assert_caught(case(Op::Sum, BF16, 1000, Fill::Exact), |text| {
+        text.replace("(-65536 : i32)", "(-131072 : i32)")
+            .replace("dense<-65536>", "dense<-131072>")
+    });
+}
