@@ -5,6 +5,7 @@
 //! code that is prepared when the function is loaded. `README.md` says what is guaranteed.
 
 mod bundle;
+pub mod capi;
 pub mod driver;
 mod error;
 mod everywhere;
