@@ -3,17 +3,33 @@
 use std::fmt::Write;
 
 use crate::signature::Signature;
-use crate::{Package, PackagedFunction, RUNTIME_HEADER};
+use crate::{Package, PackagedFunction, RUNTIME_HEADER, tvm_ffi};
 
 /// The bytes that one line of a literal holds.
 const LINE: usize = 64;
 
+/// Which functions a source has besides those that its header declares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EntryPoints {
+    /// None.
+    #[default]
+    C,
+    /// One for each function under TVM-FFI's calling convention; the source then needs TVM-FFI where it is linked.
+    TvmFfi,
+}
+
 /// The C source of a package's functions, with the runtime's header in it so that it compiles on its own: C11, and attributes of GCC
 /// and Clang.
-pub fn source(package: &Package) -> String {
+pub fn source(package: &Package, entry_points: EntryPoints) -> String {
     let mut text = RUNTIME_HEADER.to_owned();
+    if entry_points == EntryPoints::TvmFfi {
+        text.push_str(tvm_ffi::PRELUDE);
+    }
     for function in &package.functions {
         add_function(&mut text, function);
+        if entry_points == EntryPoints::TvmFfi {
+            tvm_ffi::add_entry(&mut text, &function.signature);
+        }
     }
     text
 }
@@ -178,12 +194,14 @@ mod tests {
     #[test]
     fn the_source_passes_tensors_and_scalars_on() {
         let package = Package::new(&[scale("sm_90a", |_| ())]).unwrap();
-        let source = source(&package);
+        let source = source(&package, EntryPoints::TvmFfi);
         for part in [
             "  const norma_tensor *const tensors[] = {x, y};\n",
             "  const norma_scalar scalars[] = {{NORMA_SCALAR_KIND_FLOAT, {.number = s}}};\n",
             "norma_embedded_launch(&scale_embedded, tensors, 2, scalars, 1, stream)",
             "  {\"sm_90a/scale_0.sm_90a.cubin\", scale_file_1, 7},\n",
+            "norma_tvm_call(&scale_embedded, arguments, count, tensors, 2, scalars, 1,\n",
+            "\"expected scale(x, y, s)\");\n",
         ] {
             assert!(source.contains(part), "{source}");
         }

@@ -5,7 +5,9 @@
 mod c;
 mod cpp;
 mod identifier;
+mod rust;
 mod signature;
+mod tvm_ffi;
 
 use std::collections::BTreeMap;
 
@@ -13,8 +15,9 @@ use norma_bundle::Manifest;
 use norma_bundle::manifest::FILE_NAME;
 use thiserror::Error;
 
-pub use c::{header, source};
+pub use c::{EntryPoints, header, source};
 pub use cpp::header as cpp_header;
+pub use rust::module as rust_module;
 use signature::Signature;
 
 /// The text of the runtime's C header.
@@ -103,6 +106,17 @@ impl Package {
             }
         }
         Ok(Package { functions })
+    }
+}
+
+impl Package {
+    /// The files of all bundles, each by the function that it belongs to and its path in that function's bundle.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str, &[u8])> {
+        self.functions.iter().flat_map(|function| {
+            let name = function.signature.name.as_str();
+            let files = function.files.iter();
+            files.map(move |(path, bytes)| (name, path.as_str(), bytes.as_slice()))
+        })
     }
 }
 

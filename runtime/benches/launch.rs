@@ -1,6 +1,6 @@
 //! What a launch costs the host beyond the driver: nanoseconds on a stand-in whose functions return at once.
 //!
-//! `cargo bench --package norma-runtime`. The best of several rounds counts, since all else that the machine does only adds.
+//! `cargo bench --package norma-runtime`. The best of many short rounds counts, since all else that the machine does only adds.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -12,8 +12,8 @@ use std::time::Instant;
 use fixture::{Rows, call, function, stream, with_workspace};
 use norma_runtime::Function;
 
-const ROUNDS: usize = 20;
-const CALLS: u32 = 20_000;
+const ROUNDS: usize = 1000;
+const CALLS: u32 = 500;
 
 /// The time of one call, in nanoseconds.
 fn nanoseconds(function: &Function) -> f64 {

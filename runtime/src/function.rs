@@ -8,7 +8,8 @@ use norma_bundle::manifest::WorkspaceInit;
 
 use crate::bundle::Bundle;
 use crate::driver::{
-    Buffer, Capture, Current, Device, DriverError, Kernel, Launch, Module, RelaxedCapture, StreamHandle,
+    Buffer, Current, Device, DriverError, Kernel, Launch, Module, RelaxedCapture, StreamHandle,
+    StreamIdentity,
 };
 use crate::error::{CallError, Error};
 use crate::plan::{Call, Plan, Values};
@@ -172,7 +173,7 @@ impl Function {
     /// it must not be launched again.
     pub unsafe fn release_scratch(&self, stream: StreamHandle) -> Result<(), DriverError> {
         let api = self.device.enter()?;
-        self.scratch.release(Capture::of(&api, stream)?);
+        self.scratch.release(StreamIdentity::of(&api, stream)?);
         Ok(())
     }
 
@@ -215,7 +216,7 @@ impl Function {
         if self.plan.workspaces.is_empty() {
             return work(call, None);
         }
-        let set: Arc<Mutex<Set>> = self.scratch.set(Capture::of(api, stream)?);
+        let set: Arc<Mutex<Set>> = self.scratch.set(StreamIdentity::of(api, stream)?);
         let mut set = set.lock().unwrap_or_else(PoisonError::into_inner);
         set.place(&self.device, api, &self.plan.workspaces, &mut call.workspaces)?;
         work(call, Some(&set))

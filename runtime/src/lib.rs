@@ -7,6 +7,7 @@
 mod bundle;
 pub mod capi;
 pub mod driver;
+mod embedded;
 mod error;
 mod everywhere;
 mod function;
@@ -17,6 +18,7 @@ mod tensor;
 
 pub use bundle::{Bundle, Files, TargetBundle};
 pub use driver::{Device, Driver, DriverError, StreamHandle};
+pub use embedded::Embedded;
 pub use error::Error;
 pub use everywhere::FunctionEverywhere;
 pub use function::{Function, WorkspaceMemory};

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use crate::driver::{Buffer, Capture, Current, Device, DriverError, RelaxedCapture};
+use crate::driver::{Buffer, Current, Device, DriverError, RelaxedCapture, StreamIdentity};
 use crate::plan::{NeededWorkspace, Workspace};
 
 /// What memory that may hold anything holds at first: no number that a kernel could take for one of its own.
@@ -16,7 +16,7 @@ const ANYTHING: u8 = 0xff;
 /// The memory of one function on one device.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    sets: RwLock<HashMap<Capture, Arc<Mutex<Set>>>>,
+    sets: RwLock<HashMap<StreamIdentity, Arc<Mutex<Set>>>>,
 }
 
 /// The memory of one stream or capture. Whoever holds its lock may launch: the launches of one call follow each other then,
@@ -30,20 +30,20 @@ pub(crate) struct Set {
 
 impl Scratch {
     /// The memory of calls on a stream.
-    pub(crate) fn set(&self, capture: Capture) -> Arc<Mutex<Set>> {
+    pub(crate) fn set(&self, stream: StreamIdentity) -> Arc<Mutex<Set>> {
         let sets = self.sets.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(set) = sets.get(&capture) {
+        if let Some(set) = sets.get(&stream) {
             return Arc::clone(set);
         }
         drop(sets);
         let mut sets = self.sets.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(sets.entry(capture).or_default())
+        Arc::clone(sets.entry(stream).or_default())
     }
 
     /// Forgets the memory of a stream, with that of captures on it; calls that use it now keep it until they are done.
-    pub(crate) fn release(&self, stream: Capture) {
+    pub(crate) fn release(&self, stream: StreamIdentity) {
         let mut sets = self.sets.write().unwrap_or_else(PoisonError::into_inner);
-        sets.retain(|capture, _| !capture.is_on(stream));
+        sets.retain(|other, _| !other.is_on(stream));
     }
 }
 

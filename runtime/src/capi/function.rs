@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 use std::slice;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::status::{Failure, NormaStatus, status};
 use crate::bundle::{Bundle, Files};
-use crate::driver::{Driver, DriverError, StreamHandle};
+use crate::driver::{Driver, StreamHandle};
 use crate::everywhere::FunctionEverywhere;
 use crate::tensor::{Scalar, Tensor};
 
@@ -61,16 +61,6 @@ pub struct NormaScalar {
     pub kind: u32,
     /// What it is.
     pub value: NormaNumber,
-}
-
-/// The driver, opened when it is first needed.
-fn driver() -> Result<Arc<Driver>, DriverError> {
-    static DRIVER: Mutex<Option<Arc<Driver>>> = Mutex::new(None);
-    let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(driver) = driver.as_ref() {
-        return Ok(Arc::clone(driver));
-    }
-    Ok(Arc::clone(driver.insert(Driver::open()?)))
 }
 
 /// What a pointer leads to, unless it is null.
@@ -149,7 +139,11 @@ pub(super) unsafe fn bundle_of(files: &[NormaFile]) -> Result<Arc<Bundle>, Failu
 impl NormaFunction {
     /// The function of that name.
     pub(super) fn of(bundle: &Arc<Bundle>, name: &str) -> Result<Self, Failure> {
-        Ok(NormaFunction(FunctionEverywhere::new(bundle, &driver()?, name)?))
+        Ok(NormaFunction(FunctionEverywhere::new(
+            bundle,
+            &Driver::shared()?,
+            name,
+        )?))
     }
 
     /// Loads the function on a device.

@@ -11,19 +11,19 @@ const CAPTURE_STATUS_NONE: c_int = 0;
 
 /// What a stream is, beyond its handle, which a later stream may have again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Capture {
+pub(crate) struct StreamIdentity {
     /// The driver's number for the stream, which no other stream of the process ever has.
     stream: u64,
     /// The number of the capture that the stream takes part in.
     capture: Option<u64>,
 }
 
-impl Capture {
+impl StreamIdentity {
     /// Asks the driver about a stream.
     ///
     /// # Errors
     /// What the driver says, for example that a capture on the stream has failed.
-    pub(crate) fn of(api: &Current<'_>, stream: StreamHandle) -> Result<Capture, DriverError> {
+    pub(crate) fn of(api: &Current<'_>, stream: StreamHandle) -> Result<StreamIdentity, DriverError> {
         let (mut id, mut status, mut capture) = (0, 0, 0);
         // SAFETY: the handle is a stream's, which the caller of a launch makes sure of; the out-pointers are valid for the
         // calls, and those that are null are not asked for.
@@ -33,14 +33,14 @@ impl Capture {
             let told = (api.capture_info)(stream.handle(), &mut status, &mut capture, none.0, none.1, none.2);
             api.check("cuStreamGetCaptureInfo", told)?;
         }
-        Ok(Capture {
+        Ok(StreamIdentity {
             stream: id,
             capture: (status != CAPTURE_STATUS_NONE).then_some(capture),
         })
     }
 
     /// Whether it is that stream, capturing or not.
-    pub(crate) fn is_on(&self, other: Capture) -> bool {
+    pub(crate) fn is_on(&self, other: StreamIdentity) -> bool {
         self.stream == other.stream
     }
 }

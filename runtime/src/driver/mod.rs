@@ -13,14 +13,14 @@ mod memory;
 mod stream;
 
 use std::ffi::{CStr, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use libloading::Library;
 use thiserror::Error;
 
 use self::api::Api;
 pub(crate) use self::api::TensorMapDescriptor;
-pub(crate) use self::capture::{Capture, RelaxedCapture};
+pub(crate) use self::capture::{RelaxedCapture, StreamIdentity};
 pub(crate) use self::device::Current;
 pub use self::device::Device;
 pub(crate) use self::kernel::{Kernel, Launch, Module, TensorMapShape};
@@ -73,6 +73,19 @@ impl Driver {
         // SAFETY: the library's symbols are the driver's functions, and it stays open beside the table.
         let api = unsafe { Api::find(&find) }?;
         Driver::initialised(api, Some(library))
+    }
+
+    /// The system's driver, which all callers share; it is opened when it is first asked for, and stays open.
+    ///
+    /// # Errors
+    /// As [`Driver::open`].
+    pub fn shared() -> Result<Arc<Driver>, DriverError> {
+        static SHARED: Mutex<Option<Arc<Driver>>> = Mutex::new(None);
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(driver) = shared.as_ref() {
+            return Ok(Arc::clone(driver));
+        }
+        Ok(Arc::clone(shared.insert(Driver::open()?)))
     }
 
     /// A driver whose functions are in this process already, such as a stand-in for tests.

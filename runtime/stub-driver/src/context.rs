@@ -123,9 +123,26 @@ pub(crate) unsafe extern "C" fn cuCtxGetCurrent(out: *mut *mut c_void) -> Status
     SUCCESS
 }
 
+/// The device of a context.
+fn device_of(context: *mut c_void) -> Option<usize> {
+    (0..CONTEXTS.len()).find(|device| handle(*device) == context)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuCtxSetCurrent(context: *mut c_void) -> Status {
+    let Some(device) = device_of(context) else {
+        return INVALID_CONTEXT;
+    };
+    STACK.with_borrow_mut(|stack| {
+        stack.pop();
+        stack.push(device);
+    });
+    SUCCESS
+}
+
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxPushCurrent_v2(context: *mut c_void) -> Status {
-    let Some(device) = (0..CONTEXTS.len()).find(|device| handle(*device) == context) else {
+    let Some(device) = device_of(context) else {
         return INVALID_CONTEXT;
     };
     STACK.with_borrow_mut(|stack| stack.push(device));

@@ -105,14 +105,15 @@ pub fn every_named_variable_is_read(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Every MLIR listing stands in a file of `examples/`, which the tests compile.
-pub fn every_kernel_shown_is_an_example(tree: &Tree) -> Vec<Finding> {
+/// Every listing in a language that programs and builds are written in stands in a file of `examples/`, which the tests compile and
+/// run.
+pub fn every_listing_is_of_an_example(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(README).unwrap_or_default();
     let is_example = |listing: &str| {
         tree.files()
             .any(|(path, source)| path.starts_with("examples/") && source.contains(listing))
     };
-    let listings = pattern(r"(?s)```mlir\n(.*?)```");
+    let listings = pattern(r"(?s)```(?:c|cmake|cpp|mlir|python|rust|toml)\n(.*?)```");
     let shown = listings.captures_iter(text).filter_map(|capture| capture.get(1));
     shown
         .filter(|listing| !is_example(listing.as_str()))
@@ -201,9 +202,9 @@ mod tests {
 
     #[test]
     fn a_listing_that_differs_from_its_example_is_found() {
-        let readme = "```mlir\nfunc.func @a()\n```\n```mlir\nfunc.func @b()\n```\n";
+        let readme = "```mlir\nfunc.func @a()\n```\n```c\nlaunch();\n```\n```sh\nmake\n```\n";
         let tree = Tree::of(&[(README, readme), ("examples/a.mlir", "// A.\n\nfunc.func @a()\n")]);
-        let found: Vec<_> = every_kernel_shown_is_an_example(&tree)
+        let found: Vec<_> = every_listing_is_of_an_example(&tree)
             .iter()
             .map(ToString::to_string)
             .collect();
