@@ -82,7 +82,10 @@ pub fn the_picture_has_the_pipelines_passes(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Every `NORMA_*` variable is read by some program.
+/// A listing in a language that programs and builds are written in.
+const LISTING: &str = r"(?s)```(?:c|cmake|cpp|mlir|python|rust|toml)\n(.*?)```";
+
+/// Every `NORMA_*` variable is read by some program. What stands in a listing is the program's own.
 pub fn every_named_variable_is_read(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(README).unwrap_or_default();
     let variable = pattern(r"\bNORMA_[A-Z0-9_]+\b");
@@ -92,7 +95,13 @@ pub fn every_named_variable_is_read(tree: &Tree) -> Vec<Finding> {
         tree.files()
             .any(|(path, source)| is_program(path) && source.contains(&quoted))
     };
-    let unread = variable.find_iter(text).filter(|name| !is_read(name.as_str()));
+    let listing = pattern(LISTING);
+    let is_listed = |offset: usize| {
+        let mut listings = listing.find_iter(text);
+        listings.any(|listing| listing.range().contains(&offset))
+    };
+    let named = variable.find_iter(text).filter(|name| !is_listed(name.start()));
+    let unread = named.filter(|name| !is_read(name.as_str()));
     unread
         .map(|name| {
             Finding::at(
@@ -113,7 +122,7 @@ pub fn every_listing_is_of_an_example(tree: &Tree) -> Vec<Finding> {
         tree.files()
             .any(|(path, source)| path.starts_with("examples/") && source.contains(listing))
     };
-    let listings = pattern(r"(?s)```(?:c|cmake|cpp|mlir|python|rust|toml)\n(.*?)```");
+    let listings = pattern(LISTING);
     let shown = listings.captures_iter(text).filter_map(|capture| capture.get(1));
     shown
         .filter(|listing| !is_example(listing.as_str()))
@@ -214,7 +223,7 @@ mod tests {
     #[test]
     fn a_variable_that_no_program_reads_is_found() {
         let tree = Tree::of(&[
-            (README, "NORMA_PTXAS\nNORMA_GHOST\n"),
+            (README, "NORMA_PTXAS\nNORMA_GHOST\n```c\nNORMA_STATUS_OK;\n```\n"),
             ("a.rs", "env::var_os(\"NORMA_PTXAS\")"),
         ]);
         let found: Vec<_> = every_named_variable_is_read(&tree)
