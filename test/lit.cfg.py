@@ -59,9 +59,16 @@ config.test_exec_root = lit_config.params.get("scratch") or os.path.join(tools, 
 # The tools under test come first, so that no installed one is tested by mistake.
 path = [tools, os.path.join(llvm, "bin"), os.path.join(cuda, "bin"), os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(path)
+# What cargo and rustup look for their files by.
+for variable in ["HOME", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"]:
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
 if "NORMA_PTXAS" in os.environ:
     config.environment["NORMA_PTXAS"] = os.environ["NORMA_PTXAS"]
 config.substitutions.append(("%examples", os.path.join(ROOT, "examples")))
+config.substitutions.append(("%tools", tools))
+# The stand-in for CUDA's driver, to be found as libcuda.so.1.
+config.substitutions.append(("%driver", os.path.join(tools, "libnorma_stub_driver.so")))
 
 if has_gpu():
     config.available_features.add("gpu")

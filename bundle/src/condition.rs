@@ -40,7 +40,8 @@ impl Relation {
         }
     }
 
-    fn holds(self, left: i64, right: i64) -> bool {
+    /// Whether two numbers compare so.
+    pub fn holds(self, left: i64, right: i64) -> bool {
         match self {
             Relation::Equal => left == right,
             Relation::AtLeast => left >= right,
@@ -95,12 +96,17 @@ impl Condition {
         if self.relation.holds(left, right) {
             return Ok(None);
         }
+        Ok(Some(self.broken_by(left, right)))
+    }
+
+    /// What is wrong with sizes that give the sides these values, for a condition that they break.
+    pub fn broken_by(&self, left: i64, right: i64) -> String {
         let got = match (&self.left, &self.right) {
             (_, Expression::Integer(_)) => left.to_string(),
             (Expression::Integer(_), _) => right.to_string(),
             _ => format!("{left} and {right}"),
         };
-        Ok(Some(format!("expected {}, got {got}", self.text)))
+        format!("expected {}, got {got}", self.text)
     }
 }
 

@@ -109,8 +109,21 @@ impl Operation {
         )
     }
 
-    /// The value, or `None` where it does not fit or the divisor is not positive.
-    fn apply(self, a: i64, b: i64) -> Option<i64> {
+    /// Why `expression`, this operation on something and `b`, has no value.
+    #[cold]
+    pub fn error(self, expression: &Expression, b: i64) -> EvaluateError {
+        if self.divides() && b <= 0 {
+            EvaluateError::Divisor {
+                expression: expression.to_string(),
+                divisor: b,
+            }
+        } else {
+            EvaluateError::Overflow(expression.to_string())
+        }
+    }
+
+    /// The value, or `None` where it does not fit or the divisor is not positive ([`Operation::error`] says which).
+    pub fn apply(self, a: i64, b: i64) -> Option<i64> {
         match self {
             Operation::Add => a.checked_add(b),
             Operation::Subtract => a.checked_sub(b),
@@ -240,16 +253,7 @@ impl Expression {
             Expression::Symbol(name) => bindings(name).ok_or_else(|| EvaluateError::Unbound(name.clone())),
             Expression::Binary(operation, a, b) => {
                 let (a, b) = (a.evaluate(bindings)?, b.evaluate(bindings)?);
-                operation.apply(a, b).ok_or_else(|| {
-                    if operation.divides() && b <= 0 {
-                        EvaluateError::Divisor {
-                            expression: self.to_string(),
-                            divisor: b,
-                        }
-                    } else {
-                        EvaluateError::Overflow(self.to_string())
-                    }
-                })
+                operation.apply(a, b).ok_or_else(|| operation.error(self, b))
             }
         }
     }

@@ -334,8 +334,18 @@ impl Manifest {
             path: path.clone(),
             source,
         })?;
-        let manifest: Manifest =
-            serde_json::from_str(&text).map_err(|source| ManifestError::Parse { path, source })?;
+        Manifest::parse(&text, &path)
+    }
+
+    /// Reads and checks the text of a manifest; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// The text is no manifest, or contradicts itself.
+    pub fn parse(text: &str, path: &Path) -> Result<Manifest, ManifestError> {
+        let manifest: Manifest = serde_json::from_str(text).map_err(|source| ManifestError::Parse {
+            path: path.to_owned(),
+            source,
+        })?;
         manifest.validate()?;
         Ok(manifest)
     }

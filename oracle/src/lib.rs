@@ -4,7 +4,6 @@
 //! ([`Problem`]), fills its inputs ([`memory::inputs`]), takes each kernel's launch and parameters from [`launch`], and
 //! hands the memory from before and after to [`verify::verify`].
 
-pub mod addresses;
 mod compare;
 mod error;
 pub mod evaluation;

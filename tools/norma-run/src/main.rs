@@ -2,9 +2,7 @@
 //!
 //! It links neither MLIR nor a driver, so that the one small file travels to a GPU machine beside the bundles.
 
-mod bundle;
 mod call;
-mod driver;
 mod failure;
 mod options;
 mod report;

@@ -2,10 +2,9 @@
 
 use norma_oracle::memory;
 use norma_oracle::problem::Problem;
+use norma_runtime::{Bundle, Device, Driver, TargetBundle};
 
-use crate::bundle::Bundle;
 use crate::call::Loaded;
-use crate::driver::Device;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::report::Report;
@@ -17,14 +16,14 @@ use crate::verify;
 /// # Errors
 /// See [`Failure`]. Wrong results are no failure, but part of the report.
 pub fn run(options: &Options) -> Result<Report, Failure> {
-    let bundles = Bundle::open_all(&options.bundle)?;
-    for bundle in &bundles {
-        bind(bundle, options)?;
+    let bundle = Bundle::open(&options.bundle)?;
+    for target in bundle.targets() {
+        bind(target, options)?;
     }
-    let device = Device::open(options.device)?;
-    let bundle = Bundle::select(&bundles, device.capability)?;
-    let problem = bind(bundle, options)?;
-    let loaded = Loaded::new(&device, bundle, &problem)?;
+    let device = Device::open(&Driver::open()?, options.device)?;
+    let target = bundle.select(device.capability)?;
+    let problem = bind(target, options)?;
+    let loaded = Loaded::new(&device, &bundle, &problem)?;
 
     let inputs = memory::inputs(&problem, options.run.fill, options.run.seed);
     let verification = options
@@ -47,7 +46,7 @@ pub fn run(options: &Options) -> Result<Report, Failure> {
         .transpose()?;
     Ok(Report {
         function: problem.function.name.clone(),
-        target: bundle.manifest.target.clone(),
+        target: target.manifest.target.clone(),
         device: device.name.clone(),
         sizes: problem.sizes.clone(),
         verification,
@@ -55,7 +54,7 @@ pub fn run(options: &Options) -> Result<Report, Failure> {
     })
 }
 
-fn bind<'b>(bundle: &'b Bundle, options: &Options) -> Result<Problem<'b>, Failure> {
-    let function = options.run.function(&bundle.manifest)?;
+fn bind<'b>(target: &'b TargetBundle, options: &Options) -> Result<Problem<'b>, Failure> {
+    let function = options.run.function(&target.manifest)?;
     Ok(options.run.problem(function)?)
 }

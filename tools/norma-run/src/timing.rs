@@ -5,10 +5,11 @@
 
 use norma_oracle::memory::Images;
 use norma_oracle::problem::Problem;
+use norma_runtime::driver::{Event, Stream};
+use norma_runtime::{Device, DriverError};
 use serde::Serialize;
 
-use crate::call::{Call, Loaded, Tensors};
-use crate::driver::{Device, DriverError};
+use crate::call::{Loaded, Tensors};
 use crate::failure::Failure;
 
 /// What one rotation moves at least: several times the largest L2 (60 MB on an H200, 126 MB on a B200).
@@ -49,29 +50,24 @@ pub fn time(
     let tensors = (0..copies)
         .map(|_| Tensors::new(device, problem, images))
         .collect::<Result<Vec<_>, DriverError>>()?;
-    let mut calls = tensors
-        .iter()
-        .map(|tensors| loaded.bind(device, tensors))
-        .collect::<Result<Vec<Call<'_>>, _>>()?;
-    let stream = device.stream()?;
-    let (start, end) = (device.event()?, device.event()?);
+    let stream = Stream::new(device)?;
+    let (start, end) = (Event::new(device)?, Event::new(device)?);
 
-    for call in calls.iter_mut().take(2) {
-        call.enqueue(&stream)?;
+    for tensors in tensors.iter().take(2) {
+        loaded.enqueue(tensors, &stream)?;
     }
     stream.synchronize()?;
     start.record(&stream)?;
-    for call in &mut calls {
-        call.enqueue(&stream)?;
+    for tensors in &tensors {
+        loaded.enqueue(tensors, &stream)?;
     }
     end.record(&stream)?;
     let estimate = end.microseconds_since(&start)? / copies as f64;
     let count = calls_for(estimate, copies);
 
     let graph = stream.capture(|| {
-        (0..count)
-            .try_for_each(|index| calls[index % copies].enqueue(&stream))
-            .map_err(Failure::from)
+        let mut rotation = tensors.iter().cycle().take(count);
+        rotation.try_for_each(|tensors| loaded.enqueue(tensors, &stream))
     })?;
     graph.launch(&stream)?;
     stream.synchronize()?;

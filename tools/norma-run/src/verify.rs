@@ -6,9 +6,10 @@ use norma_oracle::memory::Images;
 use norma_oracle::outputs;
 use norma_oracle::problem::Problem;
 use norma_oracle::verify::{Run, Sampling, Verification};
+use norma_runtime::Device;
+use norma_runtime::driver::Stream;
 
 use crate::call::{Loaded, Tensors};
-use crate::driver::{Device, DriverError};
 use crate::failure::Failure;
 
 /// Runs `loaded` on `inputs`, twice on the same workspaces, and compares; leaves what the first run wrote in the folder
@@ -25,14 +26,14 @@ pub fn verify(
     directory: Option<&Path>,
 ) -> Result<Verification, Failure> {
     let tensors = Tensors::new(device, problem, inputs)?;
-    let mut call = loaded.bind(device, &tensors)?;
-    let stream = device.stream()?;
-    let mut run = || -> Result<Images, DriverError> {
+    let stream = Stream::new(device)?;
+    let workspaces = loaded.workspaces(&tensors, &stream)?;
+    let run = || -> Result<Images, Failure> {
         for output in &problem.function.outputs {
             tensors.poison(&output.name)?;
         }
-        call.poison_workspaces()?;
-        call.enqueue(&stream)?;
+        workspaces.poison()?;
+        loaded.enqueue(&tensors, &stream)?;
         stream.synchronize()?;
         let outputs = problem.function.outputs.iter();
         outputs
@@ -51,7 +52,7 @@ pub fn verify(
         before: inputs,
         after: &after,
         again: Some(&again),
-        workspaces: &call.workspaces()?,
+        workspaces: &workspaces.read()?,
     };
     Ok(norma_oracle::verify(problem, left, sampling)?)
 }

@@ -21,13 +21,18 @@ pub struct Args {
     #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = parse_target, default_value = "sm_90a")]
     pub target: Vec<&'static Target>,
 
-    /// The folder of the bundle; with --emit, the file to write in place of standard output.
+    /// The folder of the bundle; with --emit, the file to write in place of standard output, and with --emit=object the object,
+    /// whose headers are written beside it.
     #[arg(short, long, value_name = "DIR", required_unless_present_any = ["emit", "explain", "json"])]
     pub output: Option<PathBuf>,
 
-    /// Stop at a level and print it.
-    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
-    pub emit: Option<Level>,
+    /// Stop at a level and print it; or write an object file with a function for each of the input's, to link into a program.
+    #[arg(long, value_name = "LEVEL|object", value_parser = parse_emit)]
+    pub emit: Option<Emit>,
+
+    /// Give an object functions by TVM-FFI's calling convention too, `__tvm_ffi_NAME`; it then needs TVM-FFI to be linked.
+    #[arg(long, requires = "emit")]
+    pub tvm_ffi: bool,
 
     /// The level of the inputs.
     #[arg(long, value_name = "LEVEL", value_parser = parse_level, default_value = "tensor")]
@@ -64,6 +69,15 @@ pub struct Args {
     pub ptxas: Option<PathBuf>,
 }
 
+/// What `--emit` asks for in place of a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emit {
+    /// The text of a level.
+    Level(Level),
+    /// An object file and its headers.
+    Object,
+}
+
 impl Args {
     /// Checks what options say together.
     ///
@@ -79,8 +93,23 @@ impl Args {
         {
             return Err("standard input can be read once: '-' is given twice".to_owned());
         }
-        let Some(level) = self.emit else { return Ok(()) };
         let (inputs, targets) = (self.inputs.len(), self.target.len());
+        if self.tvm_ffi && self.emit != Some(Emit::Object) {
+            return Err("--tvm-ffi is for --emit=object".to_owned());
+        }
+        let level = match self.emit {
+            None => return Ok(()),
+            Some(Emit::Level(level)) => level,
+            Some(Emit::Object) if inputs > 1 => {
+                return Err(format!(
+                    "--emit=object writes one object: expected one input, got {inputs}"
+                ));
+            }
+            Some(Emit::Object) if self.output.is_none() => {
+                return Err("--emit=object writes files: give the object's by --output".to_owned());
+            }
+            Some(Emit::Object) => return Ok(()),
+        };
         if inputs * targets > 1 {
             return Err(format!(
                 "--emit prints one module: expected one input and one target, got {inputs} and {targets}"
@@ -110,6 +139,13 @@ fn parse_target(name: &str) -> Result<&'static Target, String> {
     })
 }
 
+fn parse_emit(name: &str) -> Result<Emit, String> {
+    match name {
+        "object" => Ok(Emit::Object),
+        _ => parse_level(name).map(Emit::Level),
+    }
+}
+
 fn parse_level(name: &str) -> Result<Level, String> {
     name.parse()
         .map_err(|error: norma_compiler::Error| error.to_string())
@@ -120,7 +156,7 @@ fn after_help() -> String {
         .map(|level| format!("  {:12}{}\n", level.name(), level.summary()))
         .concat();
     format!(
-        "Levels:\n{levels}\nTargets: {}\n\nExit status: 0 done, 1 the input or the machine is at fault, 2 the command line is \
+        "Levels:\n{levels}\nAn object is compiled by the C compiler that CC names, cc unless told.\n\nTargets: {}\n\nExit status: 0 done, 1 the input or the machine is at fault, 2 the command line is \
          wrong, 70 the compiler is at fault",
         Target::names()
     )

@@ -1,6 +1,7 @@
 //! Runs the compiler over every input and target.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use norma_bindings::EntryPoints;
 use norma_command_line::output;
 use norma_compiler::bundle::{Bundle, write_all};
 use norma_compiler::compile::{self, Input, Outcome};
@@ -10,6 +11,7 @@ use norma_compiler::{CompileOptions, Error, Level, Result, Target};
 use crate::args::Args;
 use crate::explain::explain;
 use crate::input::InputText;
+use crate::object;
 use crate::output_file;
 use crate::report;
 
@@ -41,15 +43,7 @@ pub fn emit(args: &Args, inputs: &[InputText], level: Level) -> Result<()> {
 ///
 /// As the compiler; or a bundle cannot be written.
 pub fn bundles(args: &Args, inputs: &[InputText]) -> Result<()> {
-    let mut bundles: Vec<(&'static Target, Bundle)> = Vec::new();
-    let timing = for_each(args, inputs, |input, options, outcome| {
-        let bundle = compile::bundle(input, options, outcome)?;
-        match bundles.iter_mut().find(|(target, _)| *target == options.target) {
-            Some((_, earlier)) => earlier.merge(bundle)?,
-            None => bundles.push((options.target, bundle)),
-        }
-        Ok(())
-    })?;
+    let (bundles, timing) = compiled(args, inputs)?;
     if let Some(root) = &args.output {
         write_all(root, bundles.iter().map(|(_, bundle)| bundle))?;
     }
@@ -73,6 +67,46 @@ pub fn bundles(args: &Args, inputs: &[InputText]) -> Result<()> {
         report::timing(&timing);
     }
     Ok(())
+}
+
+/// Compiles the input for all targets to an object file, with headers beside it.
+///
+/// # Errors
+///
+/// As the compiler; or a file cannot be written, or the C compiler fails.
+pub fn object(args: &Args, inputs: &[InputText]) -> Result<()> {
+    let (bundles, timing) = compiled(args, inputs)?;
+    if let Some(path) = &args.output {
+        let entry_points = match args.tvm_ffi {
+            true => EntryPoints::TvmFfi,
+            false => EntryPoints::C,
+        };
+        object::write(path, bundles.iter().map(|(_, bundle)| bundle), entry_points)?;
+    }
+    if args.explain {
+        let text = bundles
+            .iter()
+            .map(|(target, bundle)| explain(&bundle.manifest, target));
+        to_stdout(text.collect::<String>().as_bytes())?;
+    }
+    if args.timing {
+        report::timing(&timing);
+    }
+    Ok(())
+}
+
+/// All inputs as one bundle for each target.
+fn compiled(args: &Args, inputs: &[InputText]) -> Result<(Vec<(&'static Target, Bundle)>, Timing)> {
+    let mut bundles: Vec<(&'static Target, Bundle)> = Vec::new();
+    let timing = for_each(args, inputs, |input, options, outcome| {
+        let bundle = compile::bundle(input, options, outcome)?;
+        match bundles.iter_mut().find(|(target, _)| *target == options.target) {
+            Some((_, earlier)) => earlier.merge(bundle)?,
+            None => bundles.push((options.target, bundle)),
+        }
+        Ok(())
+    })?;
+    Ok((bundles, timing))
 }
 
 /// Runs `compile` for each input and target, with its diagnostics printed and its progress shown.

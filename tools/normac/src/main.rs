@@ -4,6 +4,7 @@ mod args;
 mod build;
 mod explain;
 mod input;
+mod object;
 mod output_file;
 mod report;
 
@@ -13,7 +14,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use norma_compiler::Result;
 
-use args::Args;
+use args::{Args, Emit};
 use input::InputText;
 
 fn main() -> ExitCode {
@@ -38,7 +39,8 @@ fn run(args: &Args) -> Result<()> {
         .map(|path| InputText::read(path))
         .collect::<Result<Vec<_>>>()?;
     match args.emit {
-        Some(level) => build::emit(args, &inputs, level),
+        Some(Emit::Level(level)) => build::emit(args, &inputs, level),
+        Some(Emit::Object) => build::object(args, &inputs),
         None => build::bundles(args, &inputs),
     }
 }

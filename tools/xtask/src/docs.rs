@@ -1,9 +1,11 @@
-//! `cargo xtask docs`: the reference of dialects and passes, generated from ODS and committed beside it.
+//! `cargo xtask docs`: what is generated and committed beside its source: the reference of dialects and passes, from ODS,
+//! and the runtime's C header.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::c_header;
 use crate::child;
 use crate::failure::Failure;
 use crate::setup::{self, Setup};
@@ -19,11 +21,17 @@ pub struct Options {
     setup: setup::Options,
 }
 
-/// A page to generate: mlir-tblgen's arguments, the file it reads, the file it writes.
+/// A page to generate from ODS: mlir-tblgen's arguments, the file it reads, the file it writes.
 struct Page {
     generator: Vec<String>,
     source: PathBuf,
     output: PathBuf,
+}
+
+/// A file, and what it has to say.
+struct Generated {
+    output: PathBuf,
+    text: String,
 }
 
 /// Writes every page, or checks that it is current.
@@ -36,16 +44,15 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         return check(&setup);
     }
     let root = workspace::root();
-    for page in pages(&root)? {
-        let path = root.join(&page.output);
-        let text = generate(&page, &root, &setup)?;
+    for Generated { output, text } in all(&root, &setup)? {
+        let path = root.join(&output);
         // A page lies among sources that the build watches: to touch one that is current would compile C++ again.
         if fs::read_to_string(&path).is_ok_and(|committed| committed == text) {
-            println!("current {}", page.output.display());
+            println!("current {}", output.display());
             continue;
         }
         fs::write(&path, text).map_err(Failure::file("write", &path))?;
-        println!("wrote   {}", page.output.display());
+        println!("wrote   {}", output.display());
     }
     Ok(())
 }
@@ -57,11 +64,11 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 pub fn check(setup: &Setup) -> Result<(), Failure> {
     let root = workspace::root();
     let mut stale = Vec::new();
-    for page in pages(&root)? {
+    for Generated { output, text } in all(&root, setup)? {
         // A page that is not there is as stale as one that differs.
-        let committed = fs::read_to_string(root.join(&page.output)).unwrap_or_default();
-        if generate(&page, &root, setup)? != committed {
-            stale.push(page.output.display().to_string());
+        let committed = fs::read_to_string(root.join(&output)).unwrap_or_default();
+        if text != committed {
+            stale.push(output.display().to_string());
         }
     }
     if stale.is_empty() {
@@ -71,6 +78,21 @@ pub fn check(setup: &Setup) -> Result<(), Failure> {
         "{} not current; run `cargo xtask docs` and commit it",
         stale.join(", ")
     )))
+}
+
+/// Everything that is generated.
+fn all(root: &Path, setup: &Setup) -> Result<Vec<Generated>, Failure> {
+    let mut generated = Vec::new();
+    for page in pages(root)? {
+        let text = generate(&page, root, setup)?;
+        let output = page.output;
+        generated.push(Generated { output, text });
+    }
+    generated.push(Generated {
+        output: c_header::OUTPUT.into(),
+        text: c_header::generate(root)?,
+    });
+    Ok(generated)
 }
 
 /// A page for each folder of `dialects/` that holds a `<Name>Ops.td`, and one for the passes.

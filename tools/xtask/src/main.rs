@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod c_header;
 mod child;
 mod demo;
 mod docs;
@@ -37,7 +38,7 @@ enum Command {
     Test(test::Options),
     /// Check formatting and run clippy on the whole workspace
     Lint(setup::Options),
-    /// Generate the dialects' and passes' reference from ODS
+    /// Generate the dialects' and passes' reference from ODS, and the runtime's C header
     Docs(docs::Options),
     /// Check that passes, constraints, tests and README agree
     Tidy,

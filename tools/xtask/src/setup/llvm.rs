@@ -13,7 +13,7 @@ use crate::failure::Failure;
 const MAJOR: u32 = 22;
 
 /// What building and testing needs, in Debian's names. Polly, zstd, z3, zlib and xml2 are what LLVM's static libraries
-/// were built with and so have to be linked; libclang and its builtin headers are for bindgen.
+/// were built with and so have to be linked; libclang and its builtin headers are for bindgen; CMake builds an example in C++.
 const PACKAGES: &[&str] = &[
     "libmlir-22-dev",
     "mlir-22-tools",
@@ -26,6 +26,8 @@ const PACKAGES: &[&str] = &[
     "libz3-dev",
     "zlib1g-dev",
     "libxml2-dev",
+    "cmake",
+    "make",
 ];
 
 /// One file of each thing that is needed, below LLVM's prefix: the check where no package manager can be asked.

@@ -45,7 +45,7 @@ const CHECKS: &[Check] = &[
     readme::every_named_path_exists,
     readme::every_named_variable_is_read,
     readme::the_picture_has_the_pipelines_passes,
-    readme::every_kernel_shown_is_an_example,
+    readme::every_listing_is_of_an_example,
     skipped_tests::no_test_is_skipped_without_a_reason,
 ];
 

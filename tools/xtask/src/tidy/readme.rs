@@ -82,7 +82,10 @@ pub fn the_picture_has_the_pipelines_passes(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Every `NORMA_*` variable is read by some program.
+/// A listing in a language that programs and builds are written in.
+const LISTING: &str = r"(?s)```(?:c|cmake|cpp|mlir|python|rust|toml)\n(.*?)```";
+
+/// Every `NORMA_*` variable is read by some program. What stands in a listing is the program's own.
 pub fn every_named_variable_is_read(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(README).unwrap_or_default();
     let variable = pattern(r"\bNORMA_[A-Z0-9_]+\b");
@@ -92,7 +95,13 @@ pub fn every_named_variable_is_read(tree: &Tree) -> Vec<Finding> {
         tree.files()
             .any(|(path, source)| is_program(path) && source.contains(&quoted))
     };
-    let unread = variable.find_iter(text).filter(|name| !is_read(name.as_str()));
+    let listing = pattern(LISTING);
+    let is_listed = |offset: usize| {
+        let mut listings = listing.find_iter(text);
+        listings.any(|listing| listing.range().contains(&offset))
+    };
+    let named = variable.find_iter(text).filter(|name| !is_listed(name.start()));
+    let unread = named.filter(|name| !is_read(name.as_str()));
     unread
         .map(|name| {
             Finding::at(
@@ -105,14 +114,15 @@ pub fn every_named_variable_is_read(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Every MLIR listing stands in a file of `examples/`, which the tests compile.
-pub fn every_kernel_shown_is_an_example(tree: &Tree) -> Vec<Finding> {
+/// Every listing in a language that programs and builds are written in stands in a file of `examples/`, which the tests compile and
+/// run.
+pub fn every_listing_is_of_an_example(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(README).unwrap_or_default();
     let is_example = |listing: &str| {
         tree.files()
             .any(|(path, source)| path.starts_with("examples/") && source.contains(listing))
     };
-    let listings = pattern(r"(?s)```mlir\n(.*?)```");
+    let listings = pattern(LISTING);
     let shown = listings.captures_iter(text).filter_map(|capture| capture.get(1));
     shown
         .filter(|listing| !is_example(listing.as_str()))
@@ -201,9 +211,9 @@ mod tests {
 
     #[test]
     fn a_listing_that_differs_from_its_example_is_found() {
-        let readme = "```mlir\nfunc.func @a()\n```\n```mlir\nfunc.func @b()\n```\n";
+        let readme = "```mlir\nfunc.func @a()\n```\n```c\nlaunch();\n```\n```sh\nmake\n```\n";
         let tree = Tree::of(&[(README, readme), ("examples/a.mlir", "// A.\n\nfunc.func @a()\n")]);
-        let found: Vec<_> = every_kernel_shown_is_an_example(&tree)
+        let found: Vec<_> = every_listing_is_of_an_example(&tree)
             .iter()
             .map(ToString::to_string)
             .collect();
@@ -213,7 +223,7 @@ mod tests {
     #[test]
     fn a_variable_that_no_program_reads_is_found() {
         let tree = Tree::of(&[
-            (README, "NORMA_PTXAS\nNORMA_GHOST\n"),
+            (README, "NORMA_PTXAS\nNORMA_GHOST\n```c\nNORMA_STATUS_OK;\n```\n"),
             ("a.rs", "env::var_os(\"NORMA_PTXAS\")"),
         ]);
         let found: Vec<_> = every_named_variable_is_read(&tree)

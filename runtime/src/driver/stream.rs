@@ -1,38 +1,74 @@
 //! Streams, the graphs recorded from them, and the events that time them.
 
-use std::ffi::{c_int, c_uint};
-use std::ptr;
-use std::rc::Rc;
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
 
 use super::api::Handle;
-use super::{Context, Device, DriverError};
+use super::device::Context;
+use super::{Device, DriverError};
 
 const STREAM_NON_BLOCKING: c_uint = 1;
 const CAPTURE_MODE_THREAD_LOCAL: c_int = 1;
 
-/// A stream.
+/// A stream of anyone's, by the pointer that CUDA calls `CUstream` and `cudaStream_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamHandle(Handle);
+
+impl StreamHandle {
+    /// The default stream, which waits for all others and they for it.
+    pub const DEFAULT: StreamHandle = StreamHandle(Handle::NULL);
+
+    /// The stream of that pointer, which is used by launches only.
+    pub fn from_raw(stream: *mut c_void) -> Self {
+        StreamHandle(Handle(stream))
+    }
+
+    /// Its pointer.
+    pub fn as_raw(self) -> *mut c_void {
+        self.0.0
+    }
+
+    pub(super) fn handle(self) -> Handle {
+        self.0
+    }
+}
+
+/// A stream of this crate's.
 pub struct Stream {
-    context: Rc<Context>,
+    context: Arc<Context>,
     pub(super) handle: Handle,
 }
 
 impl Stream {
+    /// Creates a stream that does not wait for the default stream.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn new(device: &Device) -> Result<Stream, DriverError> {
+        device.context.stream()
+    }
+
+    /// What launches take.
+    pub fn handle(&self) -> StreamHandle {
+        StreamHandle(self.handle)
+    }
+
     /// Records what `work` launches on this stream into a graph, without running it.
     ///
     /// # Errors
     /// What `work` or the driver says.
     pub fn capture<E: From<DriverError>>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<Graph, E> {
-        let api = &self.context.api;
+        let api = self.context.enter()?;
         // SAFETY: the stream is this object's and is not capturing: `capture` ends what it begins.
         let begun = unsafe { (api.capture_begin)(self.handle, CAPTURE_MODE_THREAD_LOCAL) };
         api.check("cuStreamBeginCapture", begun)?;
         let worked = work();
-        let mut graph = ptr::null_mut();
+        let mut graph = Handle::NULL;
         // SAFETY: the capture was begun above; the out-pointer is valid for the call.
         let ended = unsafe { (api.capture_end)(self.handle, &mut graph) };
         worked?;
         api.check("cuStreamEndCapture", ended)?;
-        let mut handle = ptr::null_mut();
+        let mut handle = Handle::NULL;
         // SAFETY: `graph` was captured above and is not used after it is destroyed; the instance does not need it.
         let made = unsafe {
             let made = (api.graph_instantiate)(&mut handle, graph, 0);
@@ -41,7 +77,7 @@ impl Stream {
         };
         api.check("cuGraphInstantiateWithFlags", made)?;
         Ok(Graph {
-            context: Rc::clone(&self.context),
+            context: Arc::clone(&self.context),
             handle,
         })
     }
@@ -51,7 +87,7 @@ impl Stream {
     /// # Errors
     /// What the driver says, for example an illegal address.
     pub fn synchronize(&self) -> Result<(), DriverError> {
-        let api = &self.context.api;
+        let api = self.context.enter()?;
         // SAFETY: the stream is this object's.
         api.check("cuStreamSynchronize", unsafe {
             (api.stream_synchronize)(self.handle)
@@ -61,14 +97,15 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        let Ok(api) = self.context.enter() else { return };
         // SAFETY: the stream is this object's; the driver frees it once its work is done.
-        unsafe { (self.context.api.stream_destroy)(self.handle) };
+        unsafe { (api.stream_destroy)(self.handle) };
     }
 }
 
 /// A recorded sequence of launches.
 pub struct Graph {
-    context: Rc<Context>,
+    context: Arc<Context>,
     handle: Handle,
 }
 
@@ -78,7 +115,7 @@ impl Graph {
     /// # Errors
     /// What the driver says.
     pub fn launch(&self, stream: &Stream) -> Result<(), DriverError> {
-        let api = &self.context.api;
+        let api = self.context.enter()?;
         // SAFETY: both handles are alive.
         api.check("cuGraphLaunch", unsafe {
             (api.graph_launch)(self.handle, stream.handle)
@@ -88,14 +125,15 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
+        let Ok(api) = self.context.enter() else { return };
         // SAFETY: the instance is this object's.
-        unsafe { (self.context.api.graph_exec_destroy)(self.handle) };
+        unsafe { (api.graph_exec_destroy)(self.handle) };
     }
 }
 
 /// A point in a stream, with its time.
 pub struct Event {
-    context: Rc<Context>,
+    context: Arc<Context>,
     handle: Handle,
 }
 
@@ -105,7 +143,7 @@ impl Event {
     /// # Errors
     /// What the driver says.
     pub fn record(&self, stream: &Stream) -> Result<(), DriverError> {
-        let api = &self.context.api;
+        let api = self.context.enter()?;
         // SAFETY: both handles are alive.
         api.check("cuEventRecord", unsafe {
             (api.event_record)(self.handle, stream.handle)
@@ -117,7 +155,7 @@ impl Event {
     /// # Errors
     /// What the driver says, including errors of the kernels in between.
     pub fn microseconds_since(&self, start: &Event) -> Result<f64, DriverError> {
-        let api = &self.context.api;
+        let api = self.context.enter()?;
         // SAFETY: the handle is alive.
         api.check("cuEventSynchronize", unsafe {
             (api.event_synchronize)(self.handle)
@@ -132,40 +170,40 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
+        let Ok(api) = self.context.enter() else { return };
         // SAFETY: the event is this object's.
-        unsafe { (self.context.api.event_destroy)(self.handle) };
+        unsafe { (api.event_destroy)(self.handle) };
     }
 }
 
-impl Device {
-    /// Creates a stream that does not wait for the default stream.
+impl Event {
+    /// Creates an event that records time.
     ///
     /// # Errors
     /// What the driver says.
-    pub fn stream(&self) -> Result<Stream, DriverError> {
-        let api = &self.context.api;
-        let mut handle = ptr::null_mut();
+    pub fn new(device: &Device) -> Result<Event, DriverError> {
+        let api = device.enter()?;
+        let mut handle = Handle::NULL;
+        // SAFETY: the out-pointer is valid for the call; 0 is the default, which keeps time.
+        api.check("cuEventCreate", unsafe { (api.event_create)(&mut handle, 0) })?;
+        Ok(Event {
+            context: Arc::clone(&device.context),
+            handle,
+        })
+    }
+}
+
+impl Context {
+    /// Creates a stream that does not wait for the default stream.
+    pub(super) fn stream(self: &Arc<Self>) -> Result<Stream, DriverError> {
+        let api = self.enter()?;
+        let mut handle = Handle::NULL;
         // SAFETY: the out-pointer is valid for the call.
         api.check("cuStreamCreate", unsafe {
             (api.stream_create)(&mut handle, STREAM_NON_BLOCKING)
         })?;
         Ok(Stream {
-            context: Rc::clone(&self.context),
-            handle,
-        })
-    }
-
-    /// Creates an event that records time.
-    ///
-    /// # Errors
-    /// What the driver says.
-    pub fn event(&self) -> Result<Event, DriverError> {
-        let api = &self.context.api;
-        let mut handle = ptr::null_mut();
-        // SAFETY: the out-pointer is valid for the call; 0 is the default, which keeps time.
-        api.check("cuEventCreate", unsafe { (api.event_create)(&mut handle, 0) })?;
-        Ok(Event {
-            context: Rc::clone(&self.context),
+            context: Arc::clone(self),
             handle,
         })
     }

@@ -1,21 +1,47 @@
 //! Device memory.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::api::Address;
-use super::{Context, Device, DriverError};
+use super::device::Context;
+use super::{Device, DriverError};
 
 /// An allocation of device memory.
 pub struct Buffer {
-    context: Rc<Context>,
+    context: Arc<Context>,
     address: Address,
     bytes: usize,
 }
 
 impl Buffer {
+    /// Allocates `bytes` of a device's memory, aligned to at least 256 bytes, each byte set to `value`.
+    ///
+    /// # Errors
+    /// Out of memory, or what the driver says.
+    pub fn new(device: &Device, bytes: usize, value: u8) -> Result<Buffer, DriverError> {
+        let api = device.enter()?;
+        let mut address = 0;
+        // SAFETY: the out-pointer is valid for the call. The driver refuses a size of zero.
+        api.check("cuMemAlloc", unsafe {
+            (api.allocate)(&mut address, bytes.max(1))
+        })?;
+        let buffer = Buffer {
+            context: Arc::clone(&device.context),
+            address,
+            bytes,
+        };
+        buffer.fill(value)?;
+        Ok(buffer)
+    }
+
     /// The device address of the first byte.
     pub fn address(&self) -> u64 {
         self.address
+    }
+
+    /// How many bytes were asked for.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Sets every byte, before anything launched later runs.
@@ -26,14 +52,14 @@ impl Buffer {
         if self.bytes == 0 {
             return Ok(());
         }
-        let api = &self.context.api;
+        let api = self.context.enter()?;
+        // A stream of its own, which no other stream waits for or captures.
+        let stream = self.context.stream()?;
         // SAFETY: the range is this allocation.
-        api.check("cuMemsetD8", unsafe {
-            (api.fill)(self.address, value, self.bytes)
+        api.check("cuMemsetD8Async", unsafe {
+            (api.fill)(self.address, value, self.bytes, stream.handle)
         })?;
-        // A memset on the default stream is not ordered with other streams by itself.
-        // SAFETY: the context is current on this thread.
-        api.check("cuCtxSynchronize", unsafe { (api.synchronize)() })
+        stream.synchronize()
     }
 
     /// Copies `data` to `offset`; it must fit.
@@ -51,7 +77,7 @@ impl Buffer {
                 text: format!("{} bytes do not fit at {offset} of {}", data.len(), self.bytes),
             });
         }
-        let api = &self.context.api;
+        let api = self.context.enter()?;
         // SAFETY: both ranges are valid for the whole length, as checked above; the call returns when it has copied.
         let copied = unsafe { (api.copy_in)(self.address + offset as u64, data.as_ptr().cast(), data.len()) };
         api.check("cuMemcpyHtoD", copied)
@@ -64,7 +90,7 @@ impl Buffer {
     pub fn read(&self) -> Result<Vec<u8>, DriverError> {
         let mut data = vec![0; self.bytes];
         if self.bytes > 0 {
-            let api = &self.context.api;
+            let api = self.context.enter()?;
             // SAFETY: both ranges are `self.bytes` long; the call returns when it has copied.
             let copied = unsafe { (api.copy_out)(data.as_mut_ptr().cast(), self.address, self.bytes) };
             api.check("cuMemcpyDtoH", copied)?;
@@ -75,29 +101,8 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
+        let Ok(api) = self.context.enter() else { return };
         // SAFETY: the allocation is this buffer's own; freeing waits for work that uses it.
-        unsafe { (self.context.api.free)(self.address) };
-    }
-}
-
-impl Device {
-    /// Allocates `bytes` of device memory, aligned to at least 256 bytes, each byte set to `value`.
-    ///
-    /// # Errors
-    /// Out of memory, or what the driver says.
-    pub fn allocate(&self, bytes: usize, value: u8) -> Result<Buffer, DriverError> {
-        let api = &self.context.api;
-        let mut address = 0;
-        // SAFETY: the out-pointer is valid for the call. The driver refuses a size of zero.
-        api.check("cuMemAlloc", unsafe {
-            (api.allocate)(&mut address, bytes.max(1))
-        })?;
-        let buffer = Buffer {
-            context: Rc::clone(&self.context),
-            address,
-            bytes,
-        };
-        buffer.fill(value)?;
-        Ok(buffer)
+        unsafe { (api.free)(self.address) };
     }
 }

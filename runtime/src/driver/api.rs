@@ -1,10 +1,8 @@
 //! The driver's functions and structs as `cuda.h` declares them.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::mem::offset_of;
+use std::mem::{offset_of, transmute};
 use std::ptr;
-
-use libloading::Library;
 
 use super::DriverError;
 
@@ -12,8 +10,20 @@ use super::DriverError;
 pub(super) type Status = c_int;
 /// `CUdeviceptr_v2`.
 pub(super) type Address = u64;
-/// `CUcontext`, `CUmodule`, `CUfunction`, `CUstream`, `CUevent`, `CUgraph` and `CUgraphExec` are opaque pointers.
-pub(super) type Handle = *mut c_void;
+
+/// `CUcontext`, `CUmodule`, `CUfunction`, `CUstream`, `CUevent`, `CUgraph` or `CUgraphExec`: an opaque pointer.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Handle(pub(super) *mut c_void);
+
+// SAFETY: the driver's objects may be used from any thread; nothing here looks behind the pointer.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+impl Handle {
+    pub(super) const NULL: Handle = Handle(ptr::null_mut());
+}
 
 const ERROR_STUB_LIBRARY: Status = 34;
 const ERROR_NO_DEVICE: Status = 100;
@@ -34,7 +44,7 @@ pub(super) struct LaunchConfig {
     pub(super) block: [c_uint; 3],
     pub(super) shared_bytes: c_uint,
     pub(super) stream: Handle,
-    pub(super) attributes: *mut LaunchAttribute,
+    pub(super) attributes: *const LaunchAttribute,
     pub(super) attribute_count: c_uint,
 }
 
@@ -48,31 +58,37 @@ const _: () = {
 /// `CUtensorMap`: 128 opaque bytes, which a kernel takes by value.
 #[repr(C, align(128))]
 #[derive(Clone)]
-pub struct TensorMapDescriptor(pub(super) [u64; 16]);
+pub(crate) struct TensorMapDescriptor(pub(super) [u64; 16]);
 
 /// Declares the table of driver functions and how it is filled.
 macro_rules! driver_functions {
     ($($field:ident = $symbol:literal ( $($argument:ty),* );)*) => {
-        /// The driver's functions that this program calls.
-        pub(super) struct Api {
+        /// The driver's functions that this crate calls.
+        pub(crate) struct Api {
             $(pub(super) $field: unsafe extern "C" fn($($argument),*) -> Status,)*
-            /// Keeps the functions above mapped.
-            _library: Library,
         }
 
         impl Api {
-            /// Finds the driver and its functions.
-            pub(super) fn load() -> Result<Api, DriverError> {
-                let missing = |error: libloading::Error| DriverError::NoDriver(error.to_string());
-                // SAFETY: the driver's initialisation routines have no requirement on the caller.
-                let library = unsafe { Library::new("libcuda.so.1") }.map_err(missing)?;
+            /// Finds the functions by name.
+            ///
+            /// # Safety
+            /// What `find` returns must be the function of that name as `cuda.h` declares it, and stay for as long as the table
+            /// is used.
+            pub(super) unsafe fn find(
+                find: &dyn Fn(&CStr) -> Result<*const c_void, String>,
+            ) -> Result<Api, DriverError> {
                 $(
-                    // SAFETY: the type is the symbol's in cuda.h.
-                    let $field = *unsafe {
-                        library.get::<unsafe extern "C" fn($($argument),*) -> Status>($symbol)
-                    }.map_err(missing)?;
+                    let $field = find($symbol).map_err(DriverError::NoDriver)?;
+                    if $field.is_null() {
+                        return Err(DriverError::NoDriver(format!("it has no {:?}", $symbol)));
+                    }
                 )*
-                Ok(Api { $($field,)* _library: library })
+                Ok(Api { $(
+                    // SAFETY: the address is the function's, whose type is this one.
+                    $field: unsafe {
+                        transmute::<*const c_void, unsafe extern "C" fn($($argument),*) -> Status>($field)
+                    },
+                )* })
             }
         }
     };
@@ -88,13 +104,15 @@ driver_functions! {
     device_attribute = c"cuDeviceGetAttribute" (*mut c_int, c_int, c_int);
     context_retain = c"cuDevicePrimaryCtxRetain" (*mut Handle, c_int);
     context_release = c"cuDevicePrimaryCtxRelease_v2" (c_int);
-    context_set_current = c"cuCtxSetCurrent" (Handle);
+    context_current = c"cuCtxGetCurrent" (*mut Handle);
+    context_push = c"cuCtxPushCurrent_v2" (Handle);
+    context_pop = c"cuCtxPopCurrent_v2" (*mut Handle);
     module_load_data = c"cuModuleLoadData" (*mut Handle, *const c_void);
     module_unload = c"cuModuleUnload" (Handle);
     module_function = c"cuModuleGetFunction" (*mut Handle, Handle, *const c_char);
     function_set_attribute = c"cuFuncSetAttribute" (Handle, c_int, c_int);
     occupancy = c"cuOccupancyMaxActiveBlocksPerMultiprocessor" (*mut c_int, Handle, c_int, usize);
-    launch = c"cuLaunchKernelEx" (*const LaunchConfig, Handle, *mut *mut c_void, *mut *mut c_void);
+    launch = c"cuLaunchKernelEx" (*const LaunchConfig, Handle, *const *const c_void, *const *const c_void);
     tensor_map = c"cuTensorMapEncodeTiled" (
         *mut TensorMapDescriptor, c_int, c_uint, *mut c_void, *const u64, *const u64, *const u32, *const u32,
         c_int, c_int, c_int, c_int
@@ -103,11 +121,15 @@ driver_functions! {
     free = c"cuMemFree_v2" (Address);
     copy_in = c"cuMemcpyHtoD_v2" (Address, *const c_void, usize);
     copy_out = c"cuMemcpyDtoH_v2" (*mut c_void, Address, usize);
-    fill = c"cuMemsetD8_v2" (Address, u8, usize);
-    synchronize = c"cuCtxSynchronize" ();
+    fill = c"cuMemsetD8Async" (Address, u8, usize, Handle);
     stream_create = c"cuStreamCreate" (*mut Handle, c_uint);
     stream_destroy = c"cuStreamDestroy_v2" (Handle);
     stream_synchronize = c"cuStreamSynchronize" (Handle);
+    stream_id = c"cuStreamGetId" (Handle, *mut u64);
+    capture_info = c"cuStreamGetCaptureInfo_v2" (
+        Handle, *mut c_int, *mut u64, *mut Handle, *mut *const Handle, *mut usize
+    );
+    capture_mode = c"cuThreadExchangeStreamCaptureMode" (*mut c_int);
     capture_begin = c"cuStreamBeginCapture_v2" (Handle, c_int);
     capture_end = c"cuStreamEndCapture" (Handle, *mut Handle);
     graph_instantiate = c"cuGraphInstantiateWithFlags" (*mut Handle, Handle, u64);
@@ -123,10 +145,16 @@ driver_functions! {
 
 impl Api {
     /// The error that `call` returned as `status`, if it is one.
+    #[inline]
     pub(super) fn check(&self, call: &'static str, status: Status) -> Result<(), DriverError> {
         if status == 0 {
             return Ok(());
         }
+        Err(self.error(call, status))
+    }
+
+    #[cold]
+    fn error(&self, call: &'static str, status: Status) -> DriverError {
         let describe = |function: unsafe extern "C" fn(Status, *mut *const c_char) -> Status| {
             let mut text = ptr::null();
             // SAFETY: `text` outlives the call, which stores null or a static string in it.
@@ -139,9 +167,9 @@ impl Api {
         };
         let (name, text) = (describe(self.error_name), describe(self.error_string));
         match status {
-            ERROR_NO_DEVICE => Err(DriverError::NoDevice(text)),
-            ERROR_STUB_LIBRARY => Err(DriverError::NoDriver(text)),
-            _ => Err(DriverError::Call { call, name, text }),
+            ERROR_NO_DEVICE => DriverError::NoDevice(text),
+            ERROR_STUB_LIBRARY => DriverError::NoDriver(text),
+            _ => DriverError::Call { call, name, text },
         }
     }
 }

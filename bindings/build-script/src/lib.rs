@@ -1,0 +1,216 @@
+//! Compiles kernels in the build script of a crate, into functions that the crate includes.
+//!
+//! In `build.rs`, [`Kernels::compile`] runs `normac` on a file and writes `OUT_DIR/<stem>.rs`, which the crate includes; the
+//! crate depends on `norma-runtime`. `examples/rust` is one.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use norma_bindings::{Package, PackageError, TargetBundle, rust_module};
+use norma_bundle::Manifest;
+use norma_bundle::manifest::{ManifestError, directory_for};
+use thiserror::Error;
+
+/// The variable that names `normac`.
+const NORMAC: &str = "NORMA_NORMAC";
+
+/// Why kernels are not compiled.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// A variable that cargo sets for build scripts is missing.
+    #[error("expected the variable {0}, which cargo sets for build scripts")]
+    Environment(&'static str),
+    /// The compiler cannot be run.
+    #[error("cannot run '{}': {source}; set NORMA_NORMAC to the path of normac", program.display())]
+    Start {
+        /// What was to run.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The compiler refused the kernels; it has said why.
+    #[error("normac failed on '{}'", .0.display())]
+    Compile(PathBuf),
+    /// A file cannot be read or written.
+    #[error("cannot use '{}': {source}", path.display())]
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What the compiler wrote cannot be used.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// There are no functions in Rust for it.
+    #[error(transparent)]
+    Package(#[from] PackageError),
+}
+
+/// How kernels are compiled.
+#[derive(Clone, Debug, Default)]
+pub struct Kernels {
+    targets: Vec<String>,
+    options: Vec<OsString>,
+}
+
+impl Kernels {
+    /// As `normac` does unless it is told more.
+    pub fn new() -> Self {
+        Kernels::default()
+    }
+
+    /// Compiles for that target too, such as `sm_90a`.
+    #[must_use]
+    pub fn target(mut self, target: &str) -> Self {
+        self.targets.push(target.to_owned());
+        self
+    }
+
+    /// Passes an option to `normac`.
+    #[must_use]
+    pub fn option(mut self, option: impl Into<OsString>) -> Self {
+        self.options.push(option.into());
+        self
+    }
+
+    /// Compiles the functions of a file, a path from the crate's folder, and writes them to `OUT_DIR/<stem>.rs`. `normac` is
+    /// the one that `NORMA_NORMAC` names, or else found on PATH.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn compile(&self, source: impl AsRef<Path>) -> Result<(), Error> {
+        let source = source.as_ref();
+        println!("cargo::rerun-if-changed={}", source.display());
+        println!("cargo::rerun-if-env-changed={NORMAC}");
+        let out = env::var_os("OUT_DIR").map(PathBuf::from);
+        let out = out.ok_or(Error::Environment("OUT_DIR"))?;
+        let normac = PathBuf::from(env::var_os(NORMAC).unwrap_or_else(|| "normac".into()));
+        self.compile_to(source, &out, &normac)
+    }
+
+    fn compile_to(&self, source: &Path, out: &Path, normac: &Path) -> Result<(), Error> {
+        let stem = source.file_stem().unwrap_or_default();
+        let folder = out.join(stem);
+        let bundle = folder.join("bundle");
+        fs::create_dir_all(&folder).map_err(at(&folder))?;
+        let mut command = Command::new(normac);
+        command.arg(source).args(&self.options).arg("-o").arg(&bundle);
+        if !self.targets.is_empty() {
+            command.arg("--target").arg(self.targets.join(","));
+        }
+        let status = command.status().map_err(|source| Error::Start {
+            program: normac.to_owned(),
+            source,
+        })?;
+        if !status.success() {
+            return Err(Error::Compile(source.to_owned()));
+        }
+        let count = self.targets.len().max(1);
+        let folders = match self.targets.as_slice() {
+            [] => vec![bundle],
+            targets => targets
+                .iter()
+                .map(|target| directory_for(&bundle, target, count))
+                .collect(),
+        };
+        let bundles = folders.iter().map(|folder| read(folder));
+        let package = Package::new(&bundles.collect::<Result<Vec<_>, _>>()?)?;
+        let files = folder.join("files");
+        for (function, path, bytes) in package.files() {
+            let file = files.join(function).join(path);
+            let parent = file.parent().unwrap_or(&files);
+            fs::create_dir_all(parent).map_err(at(parent))?;
+            fs::write(&file, bytes).map_err(at(&file))?;
+        }
+        let mut text = out.join(stem);
+        text.set_extension("rs");
+        fs::write(&text, rust_module(&package, &files)).map_err(at(&text))
+    }
+}
+
+/// The bundle in a folder.
+fn read(folder: &Path) -> Result<TargetBundle, Error> {
+    let manifest = Manifest::load(folder)?;
+    let mut cubins = BTreeMap::new();
+    for kernel in manifest.functions.iter().flat_map(|function| &function.kernels) {
+        let path = folder.join(&kernel.cubin);
+        let bytes = fs::read(&path).map_err(at(&path))?;
+        cubins.insert(kernel.cubin.clone(), bytes);
+    }
+    Ok(TargetBundle { manifest, cubins })
+}
+
+/// An error of that path.
+fn at(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_owned();
+    move |source| Error::File { path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    const SCALE: &str = include_str!("../../../bundle/testdata/scale.json");
+
+    /// A stand-in for normac that writes the bundle of `scale` for one target, or does what else it is told.
+    fn normac(folder: &Path, script: &str) -> PathBuf {
+        let path = folder.join("normac");
+        fs::write(folder.join("scale.json"), SCALE).unwrap();
+        fs::write(
+            &path,
+            format!("#!/bin/sh\nhere='{}'\n{script}\n", folder.display()),
+        )
+        .unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_file_becomes_functions_to_include() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "echo \"$@\" > $here/arguments; mkdir -p \"$4\"; cp $here/scale.json \"$4/manifest.json\"; \
+                      echo cubin > \"$4/scale_0.sm_90a.cubin\"";
+        let normac = normac(folder.path(), script);
+        let kernels = Kernels::new().option("--by-size").target("sm_90a");
+        kernels
+            .compile_to(Path::new("kernels/scale.mlir"), folder.path(), &normac)
+            .unwrap();
+        let read = |path: &str| fs::read_to_string(folder.path().join(path)).unwrap();
+        let arguments = read("arguments");
+        let out = folder.path().join("scale/bundle");
+        let expected = format!(
+            "kernels/scale.mlir --by-size -o {} --target sm_90a\n",
+            out.display()
+        );
+        assert_eq!(arguments, expected);
+        assert!(read("scale.rs").contains("pub unsafe fn scale("));
+        assert_eq!(read("scale/files/scale/sm_90a/scale_0.sm_90a.cubin"), "cubin\n");
+    }
+
+    #[test]
+    fn what_went_wrong_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = Path::new("scale.mlir");
+        let compile = |normac: &Path| {
+            let compiled = Kernels::new().compile_to(source, folder.path(), normac);
+            compiled.unwrap_err().to_string()
+        };
+        assert_eq!(
+            compile(&normac(folder.path(), "exit 1")),
+            "normac failed on 'scale.mlir'"
+        );
+        let error = compile(&folder.path().join("none"));
+        assert!(
+            error.ends_with("set NORMA_NORMAC to the path of normac"),
+            "{error}"
+        );
+    }
+}

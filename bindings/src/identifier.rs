@@ -1,0 +1,196 @@
+//! Names that C, C++ and Rust take.
+
+/// Keywords of C, C++ or Rust, and names that every program has. A name that one of the languages refuses is none for any, so
+/// that a function is called the same in all.
+const RESERVED: &[&str] = &[
+    "abstract",
+    "alignas",
+    "alignof",
+    "and",
+    "as",
+    "asm",
+    "async",
+    "auto",
+    "await",
+    "become",
+    "bool",
+    "box",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "compl",
+    "concept",
+    "const",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "continue",
+    "crate",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dyn",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "final",
+    "float",
+    "fn",
+    "for",
+    "friend",
+    "gen",
+    "goto",
+    "if",
+    "impl",
+    "in",
+    "inline",
+    "int",
+    "let",
+    "long",
+    "loop",
+    "macro",
+    "main",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "nullptr",
+    "operator",
+    "or",
+    "override",
+    "priv",
+    "private",
+    "protected",
+    "pub",
+    "public",
+    "ref",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "restrict",
+    "return",
+    "self",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "static_cast",
+    "struct",
+    "super",
+    "switch",
+    "template",
+    "this",
+    "throw",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "typedef",
+    "typeid",
+    "typename",
+    "typeof",
+    "union",
+    "unsafe",
+    "unsigned",
+    "unsized",
+    "use",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "where",
+    "while",
+    "xor",
+    "yield",
+];
+
+/// Whether a name is one in all the languages. Those that begin with `_` are left to the languages, and those that begin with
+/// `norma_` to the runtime.
+pub(crate) fn is_name(name: &str) -> bool {
+    let mut characters = name.chars();
+    let begins = characters.next().is_some_and(|first| first.is_ascii_alphabetic());
+    begins
+        && characters.all(|character| character.is_ascii_alphanumeric() || character == '_')
+        && !RESERVED.contains(&name)
+        && !name.starts_with("norma_")
+}
+
+/// A name like `name` that is one in all the languages, and not among `taken`.
+pub(crate) fn name_like(name: &str, taken: &[String]) -> String {
+    let mut like: String = name
+        .chars()
+        .map(|character| {
+            if character.is_ascii_alphanumeric() {
+                character
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    if !like.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        like.insert_str(0, "arg");
+    }
+    while !is_name(&like) || taken.contains(&like) {
+        like.push('_');
+    }
+    like
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keywords_and_other_characters_make_no_name() {
+        for name in [
+            "",
+            "int",
+            "fn",
+            "1d",
+            "rms-norm",
+            "rms.norm",
+            "größe",
+            "_x",
+            "norma_launch",
+            "main",
+        ] {
+            assert!(!is_name(name), "{name}");
+        }
+        assert!(is_name("rms_norm") && is_name("x1"));
+    }
+
+    #[test]
+    fn reserved_names_are_in_order() {
+        assert!(RESERVED.is_sorted());
+    }
+
+    #[test]
+    fn what_is_no_name_becomes_one() {
+        let taken = ["x".to_owned()];
+        for (name, like) in [
+            ("x", "x_"),
+            ("int", "int_"),
+            ("0", "arg0"),
+            ("a.b", "a_b"),
+            ("w", "w"),
+        ] {
+            assert_eq!(name_like(name, &taken), like);
+        }
+    }
+}

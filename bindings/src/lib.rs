@@ -1,0 +1,200 @@
+//! Typed functions for the functions of bundles: a program links or includes them with the bundle inside, and calls them by name.
+//!
+//! This crate writes text and knows neither MLIR nor a compiler. What the functions call is the runtime.
+
+mod c;
+mod cpp;
+mod identifier;
+mod rust;
+mod signature;
+mod tvm_ffi;
+
+use std::collections::BTreeMap;
+
+use norma_bundle::Manifest;
+use norma_bundle::manifest::FILE_NAME;
+use thiserror::Error;
+
+pub use c::{EntryPoints, header, source};
+pub use cpp::header as cpp_header;
+pub use rust::module as rust_module;
+use signature::Signature;
+
+/// The text of the runtime's C header.
+pub const RUNTIME_HEADER: &str = include_str!("../../runtime/include/norma/runtime.h");
+
+/// A bundle for one target.
+#[derive(Clone, Debug)]
+pub struct TargetBundle {
+    /// What the manifest says.
+    pub manifest: Manifest,
+    /// The cubins that it names.
+    pub cubins: BTreeMap<String, Vec<u8>>,
+}
+
+/// Functions with their bundles, for one target or several.
+#[derive(Debug)]
+pub struct Package {
+    functions: Vec<PackagedFunction>,
+}
+
+/// A function, and a bundle of it alone.
+#[derive(Debug)]
+struct PackagedFunction {
+    signature: Signature,
+    /// By their paths in the bundle's folder, which has one for each target.
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+/// Why there are no typed functions for a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PackageError {
+    /// A function's name is none in the language.
+    #[error("function '{name}' has no name that C takes; expected letters, digits and '_', and no keyword")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// A function is not the same for all targets.
+    #[error("function '{name}' for {target} does not take what it does for {first}")]
+    Different {
+        /// The function.
+        name: String,
+        /// The target for which it differs.
+        target: String,
+        /// The first target.
+        first: String,
+    },
+    /// A cubin is missing.
+    #[error("the bundle for {target} has no file '{file}'")]
+    File {
+        /// The target.
+        target: String,
+        /// The file.
+        file: String,
+    },
+    /// The manifest cannot be written.
+    #[error("cannot write a manifest: {0}")]
+    Manifest(String),
+}
+
+impl Package {
+    /// Packages all functions of bundles, one bundle for each target.
+    ///
+    /// # Errors
+    /// See [`PackageError`].
+    pub fn new(bundles: &[TargetBundle]) -> Result<Package, PackageError> {
+        let mut functions = Vec::<PackagedFunction>::new();
+        for bundle in bundles {
+            for function in &bundle.manifest.functions {
+                let signature = Signature::of(function)?;
+                let files = files(bundle, &function.name)?;
+                match functions
+                    .iter_mut()
+                    .find(|known| known.signature.name == signature.name)
+                {
+                    None => functions.push(PackagedFunction { signature, files }),
+                    Some(known) if known.signature.accepts_like(&signature) => known.files.extend(files),
+                    Some(_) => {
+                        return Err(PackageError::Different {
+                            name: function.name.clone(),
+                            target: bundle.manifest.target.clone(),
+                            first: bundles[0].manifest.target.clone(),
+                        });
+                    }
+                }
+            }
+        }
+        Ok(Package { functions })
+    }
+}
+
+impl Package {
+    /// The files of all bundles, each by the function that it belongs to and its path in that function's bundle.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str, &[u8])> {
+        self.functions.iter().flat_map(|function| {
+            let name = function.signature.name.as_str();
+            let files = function.files.iter();
+            files.map(move |(path, bytes)| (name, path.as_str(), bytes.as_slice()))
+        })
+    }
+}
+
+/// The files of a bundle of one function for one target, without what only people and tests read.
+fn files(bundle: &TargetBundle, function: &str) -> Result<BTreeMap<String, Vec<u8>>, PackageError> {
+    let target = &bundle.manifest.target;
+    let mut manifest = bundle.manifest.clone();
+    manifest.functions.retain(|other| other.name == function);
+    manifest.manifest_version = Manifest::version_of(&manifest.functions);
+    let mut files = BTreeMap::new();
+    for function in &mut manifest.functions {
+        function.definition = None;
+        for kernel in &mut function.kernels {
+            kernel.module = None;
+            let bytes = bundle
+                .cubins
+                .get(&kernel.cubin)
+                .ok_or_else(|| PackageError::File {
+                    target: target.clone(),
+                    file: kernel.cubin.clone(),
+                })?;
+            files.insert(format!("{target}/{}", kernel.cubin), bytes.clone());
+        }
+    }
+    let text = manifest
+        .to_json()
+        .map_err(|error| PackageError::Manifest(error.to_string()))?;
+    files.insert(format!("{target}/{FILE_NAME}"), text.into_bytes());
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bundle of `scale` for a target, its manifest changed.
+    pub(crate) fn scale(target: &str, change: impl FnOnce(&mut Manifest)) -> TargetBundle {
+        let text = include_str!("../../bundle/testdata/scale.json").replace("sm_90a", target);
+        let mut manifest: Manifest = serde_json::from_str(&text).unwrap();
+        let cubin = manifest.functions[0].kernels[0].cubin.clone();
+        change(&mut manifest);
+        TargetBundle {
+            manifest,
+            cubins: [(cubin, b"\x7fELF\0\"1".to_vec())].into(),
+        }
+    }
+
+    #[test]
+    fn a_function_has_its_files_for_all_targets() {
+        let package = Package::new(&[scale("sm_80", |_| ()), scale("sm_90a", |_| ())]).unwrap();
+        assert_eq!(package.functions.len(), 1);
+        let files: Vec<&str> = package.functions[0].files.keys().map(String::as_str).collect();
+        let expected = [
+            "sm_80/manifest.json",
+            "sm_80/scale_0.sm_80.cubin",
+            "sm_90a/manifest.json",
+            "sm_90a/scale_0.sm_90a.cubin",
+        ];
+        assert_eq!(files, expected);
+    }
+
+    #[test]
+    fn functions_that_differ_by_target_are_refused() {
+        let other = scale("sm_90a", |manifest| {
+            manifest.functions[0].inputs[0].dtype = norma_bundle::Element::BF16;
+        });
+        let error = Package::new(&[scale("sm_80", |_| ()), other]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "function 'scale' for sm_90a does not take what it does for sm_80"
+        );
+    }
+
+    #[test]
+    fn a_cubin_that_is_missing_is_told() {
+        let mut bundle = scale("sm_90a", |_| ());
+        bundle.cubins.clear();
+        let error = Package::new(&[bundle]).unwrap_err().to_string();
+        assert_eq!(error, "the bundle for sm_90a has no file 'scale_0.sm_90a.cubin'");
+    }
+}

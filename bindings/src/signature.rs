@@ -1,0 +1,144 @@
+//! What a function takes, under names that the languages take.
+
+use norma_bundle::manifest::{Function, Tensor};
+
+use crate::PackageError;
+use crate::identifier::{is_name, name_like};
+
+/// A function as callers see it.
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    /// Its name.
+    pub(crate) name: String,
+    /// The inputs, then the outputs.
+    pub(crate) tensors: Vec<TensorParameter>,
+    /// The scalars that a caller sets.
+    pub(crate) scalars: Vec<ScalarParameter>,
+}
+
+/// A tensor that a function takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TensorParameter {
+    /// The parameter's name.
+    pub(crate) name: String,
+    /// What it is, for people: `x: bf16 [m, 4096], read`.
+    pub(crate) description: String,
+    is_output: bool,
+}
+
+/// A number that a function takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ScalarParameter {
+    /// The parameter's name.
+    pub(crate) name: String,
+    /// Whether it is a float; an integer if not.
+    pub(crate) is_float: bool,
+}
+
+/// A name that the functions give a parameter of their own.
+const STREAM: &str = "stream";
+
+impl Signature {
+    /// Reads a function's signature.
+    ///
+    /// # Errors
+    /// Its name is none in the languages.
+    pub(crate) fn of(function: &Function) -> Result<Self, PackageError> {
+        if !is_name(&function.name) {
+            return Err(PackageError::Name {
+                name: function.name.clone(),
+            });
+        }
+        let mut taken = vec![STREAM.to_owned(), function.name.clone()];
+        let mut name = |name: &str| {
+            let name = name_like(name, &taken);
+            taken.push(name.clone());
+            name
+        };
+        let inputs = function.inputs.len();
+        let mut tensors = Vec::new();
+        for (index, tensor) in function.tensors().enumerate() {
+            let is_output = index >= inputs;
+            let name = name(&tensor.name);
+            tensors.push(TensorParameter {
+                description: describe(&name, tensor, is_output),
+                name,
+                is_output,
+            });
+        }
+        let scalars = function.named_scalars().into_iter();
+        let scalars = scalars.map(|(scalar, kind, _)| ScalarParameter {
+            name: name(scalar),
+            is_float: kind.is_float(),
+        });
+        let scalars = scalars.collect();
+        Ok(Signature {
+            name: function.name.clone(),
+            tensors,
+            scalars,
+        })
+    }
+
+    /// Whether both take the same, so that one typed function serves for both.
+    pub(crate) fn accepts_like(&self, other: &Signature) -> bool {
+        (&self.tensors, &self.scalars) == (&other.tensors, &other.scalars)
+    }
+
+    /// What the function takes, a line each.
+    pub(crate) fn descriptions(&self) -> impl Iterator<Item = String> {
+        let tensors = self.tensors.iter().map(|tensor| tensor.description.clone());
+        let scalars = self.scalars.iter().map(|scalar| {
+            let kind = if scalar.is_float { "a float" } else { "an integer" };
+            format!("{}: {kind}", scalar.name)
+        });
+        tensors.chain(scalars)
+    }
+}
+
+fn describe(name: &str, tensor: &Tensor, is_output: bool) -> String {
+    let shape: Vec<String> = tensor.shape.iter().map(ToString::to_string).collect();
+    let role = if is_output { "written" } else { "read" };
+    format!("{name}: {} [{}], {role}", tensor.dtype, shape.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::scale;
+
+    #[test]
+    fn parameters_have_names_of_their_own() {
+        let bundle = scale("sm_90a", |manifest| {
+            let function = &mut manifest.functions[0];
+            function.inputs[0].name = "stream".to_owned();
+            function.outputs[0].name = "stream_".to_owned();
+        });
+        let signature = Signature::of(&bundle.manifest.functions[0]).unwrap();
+        let names: Vec<&str> = signature
+            .tensors
+            .iter()
+            .map(|tensor| tensor.name.as_str())
+            .collect();
+        assert_eq!(names, ["stream_", "stream__"]);
+        assert_eq!(
+            signature.descriptions().collect::<Vec<_>>(),
+            [
+                "stream_: f32 [m, 64], read",
+                "stream__: f32 [m], written",
+                "s: a float"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_function_needs_a_name_that_the_languages_take() {
+        let bundle = scale("sm_90a", |manifest| {
+            manifest.functions[0].name = "rms-norm".to_owned()
+        });
+        let error = Signature::of(&bundle.manifest.functions[0]).unwrap_err();
+        assert!(
+            error.to_string().contains("function 'rms-norm' has no name"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,218 @@
+/* The runtime's C interface. Generated from runtime/src/capi by `cargo xtask docs`: do not edit. */
+
+#ifndef NORMA_RUNTIME_H
+#define NORMA_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// How a call ended.
+typedef enum norma_status {
+  // All is well.
+  NORMA_STATUS_OK = 0,
+  // An argument is not what it must be, such as a tensor that the kernels are not made for. Nothing was launched.
+  NORMA_STATUS_ARGUMENT = 1,
+  // The bundle cannot be used, or has no such function.
+  NORMA_STATUS_BUNDLE = 2,
+  // The bundle has nothing for the device.
+  NORMA_STATUS_TARGET = 3,
+  // There is no driver, or no such device.
+  NORMA_STATUS_DEVICE = 4,
+  // The driver refused something.
+  NORMA_STATUS_DRIVER = 5,
+  // A fault of this library.
+  NORMA_STATUS_INTERNAL = 6,
+} norma_status;
+
+// What a scalar is given by.
+typedef enum norma_scalar_kind {
+  // The value that the function's author wrote.
+  NORMA_SCALAR_KIND_DEFAULT = 0,
+  // `value.number`, which an integer takes if it is whole.
+  NORMA_SCALAR_KIND_FLOAT = 1,
+  // `value.integer`, which a float takes rounded.
+  NORMA_SCALAR_KIND_INTEGER = 2,
+} norma_scalar_kind;
+
+// A bundle.
+typedef struct norma_bundle norma_bundle;
+
+// A function of a bundle, on whichever device its tensors are. It may be launched from any thread.
+typedef struct norma_function norma_function;
+
+// A file of a bundle in memory.
+typedef struct norma_file {
+  // Its path from the bundle's folder, such as `manifest.json` or `sm_90a/manifest.json`.
+  const char *path;
+  // Its bytes, which must stay as long as the bundle and its functions do.
+  const uint8_t *bytes;
+  // How many there are.
+  size_t size;
+} norma_file;
+
+// DLPack's `DLDevice`.
+typedef struct norma_device {
+  // The kind: 2 for CUDA memory, 13 for CUDA managed memory.
+  int32_t kind;
+  // The device's number among those of its kind.
+  int32_t ordinal;
+} norma_device;
+
+// DLPack's `DLDataType`.
+typedef struct norma_dtype {
+  // What a number is: 0 a signed integer, 1 an unsigned one, 2 an IEEE float, 4 a bfloat, 6 a boolean, 10 an `f8E4M3FN`,
+  // 12 an `f8E5M2`.
+  uint8_t code;
+  // The bits of a number.
+  uint8_t bits;
+  // How many numbers make an element: 1.
+  uint16_t lanes;
+} norma_dtype;
+
+// A tensor in a device's memory. Its layout is that of DLPack's `DLTensor`, to which a pointer may be cast.
+typedef struct norma_tensor {
+  // The address of the memory; that of the first element is `byte_offset` further.
+  void *data;
+  // Where the memory is.
+  struct norma_device device;
+  // How many dims there are.
+  int32_t rank;
+  // The type of the elements.
+  struct norma_dtype dtype;
+  // The extent of each dim.
+  const int64_t *shape;
+  // The stride of each dim, in elements; null for a dense tensor in row-major order.
+  const int64_t *strides;
+  // From `data` to the first element, in bytes.
+  uint64_t byte_offset;
+} norma_tensor;
+
+// A number, by the kind beside it.
+typedef union norma_number {
+  // For `Float`.
+  double number;
+  // For `Integer`.
+  int64_t integer;
+} norma_number;
+
+// The value of a named scalar of a function.
+typedef struct norma_scalar {
+  // A `norma_scalar_kind`.
+  uint32_t kind;
+  // What it is.
+  union norma_number value;
+} norma_scalar;
+
+// A function and its bundle, in a program's static memory.
+typedef struct norma_embedded {
+  // 1, the version of this struct.
+  uint32_t abi;
+  // How many files there are.
+  uint32_t file_count;
+  // The bundle's files.
+  const struct norma_file *files;
+  // The function's name.
+  const char *name;
+  // Null; the runtime keeps the function here once it is in use.
+  struct norma_function *function;
+} norma_embedded;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Why the last call of this thread that failed did, as one line of text. It is there until another call of the thread fails.
+const char *norma_last_error(void);
+
+// Opens the bundle in a folder: that of one target, or one with a folder for each. Close it by `norma_bundle_close`.
+//
+// The caller makes sure of this:
+// `folder` is null or a text that ends in a null byte, `bundle` null or valid for a write.
+enum norma_status norma_bundle_open(const char *folder,
+                                    struct norma_bundle **bundle);
+
+// Takes a bundle from memory, laid out as in a folder. Close it by `norma_bundle_close`.
+//
+// The caller makes sure of this:
+// `files` is valid for `count` files, their bytes for as long as the bundle or a function of it is used, and `bundle` is null
+// or valid for a write.
+enum norma_status norma_bundle_from_memory(const struct norma_file *files,
+                                           size_t count,
+                                           struct norma_bundle **bundle);
+
+// Closes a bundle; its functions stay. Null is no bundle.
+//
+// The caller makes sure of this:
+// `bundle` is null or one that is not closed yet.
+void norma_bundle_close(struct norma_bundle *bundle);
+
+// Finds a function of a bundle. It is loaded on a device when it is first launched there, or by `norma_function_load`. Free
+// it by `norma_function_free`.
+//
+// The caller makes sure of this:
+// `bundle` is null or open, `name` null or a text that ends in a null byte, `function` null or valid for a write.
+enum norma_status norma_function_get(const struct norma_bundle *bundle,
+                                     const char *name,
+                                     struct norma_function **function);
+
+// Frees a function, what it has loaded, and its scratch memory. Null is no function.
+//
+// The caller makes sure of this:
+// `function` is null or one that is not freed yet; what it launched has run, and graphs that captured it are not launched
+// again.
+void norma_function_free(struct norma_function *function);
+
+// Loads a function on a device, by the driver's number of it, so that the first launch there need not.
+//
+// The caller makes sure of this:
+// `function` is null or not freed.
+enum norma_status norma_function_load(const struct norma_function *function, int32_t device);
+
+// Checks the arguments of a call and launches the function's kernels on a stream: a `CUstream` or `cudaStream_t`, null for the
+// default stream. Tensors are the inputs, then the outputs; scalars are the function's named ones in order, of which the
+// last, or all, may be left out. Nothing is launched if anything is refused. A stream that captures records the launches.
+//
+// The caller makes sure of this:
+// `tensors` is valid for `tensor_count` pointers, `scalars` for `scalar_count`; each tensor's shape and strides are as long as its
+// rank. From their first elements to their last, the tensors lie in memory that the device can access until the kernels
+// have run, and that nothing else writes, or reads of outputs, meanwhile. `stream` is a stream of the primary context of
+// the tensors' device.
+enum norma_status norma_function_launch(const struct norma_function *function,
+                                        const struct norma_tensor *const *tensors,
+                                        size_t tensor_count,
+                                        const struct norma_scalar *scalars,
+                                        size_t scalar_count,
+                                        void *stream);
+
+// Frees the scratch memory of a function's calls on a stream, and of captures on it, before the function is freed.
+//
+// The caller makes sure of this:
+// `function` is null or not freed; `stream` is a stream of that device's primary context, what was launched on it has run,
+// and graphs captured on it are not launched again.
+enum norma_status norma_function_release_scratch(const struct norma_function *function,
+                                                 int32_t device,
+                                                 void *stream);
+
+// Loads an embedded function on a device, by the driver's number of it, so that the first launch there need not.
+//
+// The caller makes sure of this:
+// `embedded` is what an object of `normac` holds.
+enum norma_status norma_embedded_load(struct norma_embedded *embedded,
+                                      int32_t device);
+
+// Launches an embedded function, as `norma_function_launch` does.
+//
+// The caller makes sure of this:
+// `embedded` is what an object of `normac` holds; the rest as for `norma_function_launch`.
+enum norma_status norma_embedded_launch(struct norma_embedded *embedded,
+                                        const struct norma_tensor *const *tensors,
+                                        size_t tensor_count,
+                                        const struct norma_scalar *scalars,
+                                        size_t scalar_count,
+                                        void *stream);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* NORMA_RUNTIME_H */

@@ -1,0 +1,373 @@
+//! Bundles and their functions.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_void};
+use std::path::Path;
+use std::slice;
+use std::sync::Arc;
+
+use super::status::{Failure, NormaStatus, status};
+use crate::bundle::{Bundle, Files};
+use crate::driver::{Driver, StreamHandle};
+use crate::everywhere::FunctionEverywhere;
+use crate::tensor::{Scalar, Tensor};
+
+/// A bundle.
+pub struct NormaBundle(Arc<Bundle>);
+
+/// A function of a bundle, on whichever device its tensors are. It may be launched from any thread.
+pub struct NormaFunction(FunctionEverywhere);
+
+/// A file of a bundle in memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct NormaFile {
+    /// Its path from the bundle's folder, such as `manifest.json` or `sm_90a/manifest.json`.
+    pub path: *const c_char,
+    /// Its bytes, which must stay as long as the bundle and its functions do.
+    pub bytes: *const u8,
+    /// How many there are.
+    pub size: usize,
+}
+
+/// What a scalar is given by.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormaScalarKind {
+    /// The value that the function's author wrote.
+    Default = 0,
+    /// `value.number`, which an integer takes if it is whole.
+    Float = 1,
+    /// `value.integer`, which a float takes rounded.
+    Integer = 2,
+}
+
+/// A number, by the kind beside it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union NormaNumber {
+    /// For `Float`.
+    pub number: f64,
+    /// For `Integer`.
+    pub integer: i64,
+}
+
+/// The value of a named scalar of a function.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct NormaScalar {
+    /// A `norma_scalar_kind`.
+    pub kind: u32,
+    /// What it is.
+    pub value: NormaNumber,
+}
+
+/// What a pointer leads to, unless it is null.
+///
+/// # Safety
+/// The pointer is null or valid for as long as the result is used.
+pub(super) unsafe fn given<'a, T>(pointer: *const T, absent: &'static str) -> Result<&'a T, Failure> {
+    // SAFETY: passed on to the caller.
+    unsafe { pointer.as_ref() }.ok_or(Failure::Argument(absent))
+}
+
+/// The elements that a pointer leads to.
+///
+/// # Safety
+/// The pointer is valid for `count` elements for as long as the result is used, or `count` is 0.
+pub(super) unsafe fn elements<'a, T>(
+    pointer: *const T,
+    count: usize,
+    absent: &'static str,
+) -> Result<&'a [T], Failure> {
+    match (count, pointer.is_null()) {
+        (0, _) => Ok(&[]),
+        (_, true) => Err(Failure::Argument(absent)),
+        // SAFETY: passed on to the caller.
+        (_, false) => Ok(unsafe { slice::from_raw_parts(pointer, count) }),
+    }
+}
+
+/// A text.
+///
+/// # Safety
+/// The pointer is null or leads to a text that ends in a null byte, for as long as the result is used.
+pub(super) unsafe fn text<'a>(pointer: *const c_char, absent: &'static str) -> Result<&'a str, Failure> {
+    // SAFETY: passed on to the caller.
+    unsafe { given(pointer, absent) }?;
+    // SAFETY: the same, and the pointer is not null.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str()
+        .map_err(|_| Failure::Argument("expected a text in UTF-8"))
+}
+
+/// Stores the result of a call.
+///
+/// # Safety
+/// The pointer is null or valid for a write.
+unsafe fn store<T>(out: *mut *mut T, value: impl FnOnce() -> Result<T, Failure>) -> Result<(), Failure> {
+    if out.is_null() {
+        return Err(Failure::Argument("expected a place for the result, got null"));
+    }
+    let value = value()?;
+    // SAFETY: passed on to the caller.
+    unsafe { *out = Box::into_raw(Box::new(value)) };
+    Ok(())
+}
+
+/// A bundle of these files.
+///
+/// # Safety
+/// The files' paths and bytes are valid, the bytes for as long as the bundle is used.
+pub(super) unsafe fn bundle_of(files: &[NormaFile]) -> Result<Arc<Bundle>, Failure> {
+    let mut found = Files::new();
+    for file in files {
+        // SAFETY: passed on to the caller.
+        let (path, bytes) = unsafe {
+            let path = text(file.path, "expected a path for each file, got null")?;
+            (
+                path,
+                elements(file.bytes, file.size, "expected bytes for each file, got null")?,
+            )
+        };
+        found.insert(path.to_owned(), Cow::Borrowed(bytes));
+    }
+    Ok(Arc::new(Bundle::from_files(found)?))
+}
+
+impl NormaFunction {
+    /// The function of that name.
+    pub(super) fn of(bundle: &Arc<Bundle>, name: &str) -> Result<Self, Failure> {
+        Ok(NormaFunction(FunctionEverywhere::new(
+            bundle,
+            &Driver::shared()?,
+            name,
+        )?))
+    }
+
+    /// Loads the function on a device.
+    pub(super) fn load(&self, device: i32) -> Result<(), Failure> {
+        let ordinal = u32::try_from(device)
+            .map_err(|_| Failure::Argument("expected a device of at least 0, got a negative number"))?;
+        self.0.on(ordinal)?;
+        Ok(())
+    }
+
+    /// Launches the function.
+    ///
+    /// # Safety
+    /// As [`norma_function_launch`].
+    pub(super) unsafe fn launch(&self, arguments: &Arguments) -> Result<(), Failure> {
+        // SAFETY: passed on to the caller.
+        let (tensors, scalars) = unsafe {
+            (
+                elements(
+                    arguments.tensors,
+                    arguments.tensor_count,
+                    "expected tensors, got null",
+                )?,
+                elements(
+                    arguments.scalars,
+                    arguments.scalar_count,
+                    "expected scalars, got null",
+                )?,
+            )
+        };
+        if tensors.iter().any(|tensor| tensor.is_null()) {
+            return Err(Failure::Argument("expected a tensor, got null"));
+        }
+        // SAFETY: none is null, which leaves references to tensors that the caller vouches for.
+        let tensors = unsafe { slice::from_raw_parts(tensors.as_ptr().cast::<&Tensor<'_>>(), tensors.len()) };
+        let stream = StreamHandle::from_raw(arguments.stream);
+        SCALARS.with_borrow_mut(|taken| {
+            taken.clear();
+            for scalar in scalars {
+                taken.push(scalar.take()?);
+            }
+            // SAFETY: passed on to the caller.
+            Ok(unsafe { self.0.launch(tensors, taken, stream) }?)
+        })
+    }
+}
+
+thread_local! {
+    /// The scalars of this thread's calls, kept for their memory.
+    static SCALARS: RefCell<Vec<Scalar>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What a launch takes, as it comes from C.
+pub(super) struct Arguments {
+    pub(super) tensors: *const *const Tensor<'static>,
+    pub(super) tensor_count: usize,
+    pub(super) scalars: *const NormaScalar,
+    pub(super) scalar_count: usize,
+    pub(super) stream: *mut c_void,
+}
+
+impl NormaScalar {
+    fn take(&self) -> Result<Scalar, Failure> {
+        const FLOAT: u32 = NormaScalarKind::Float as u32;
+        const INTEGER: u32 = NormaScalarKind::Integer as u32;
+        match self.kind {
+            0 => Ok(Scalar::Default),
+            // SAFETY: the kind says which of the fields it is, and any bits are a number.
+            FLOAT => Ok(Scalar::Float(unsafe { self.value.number })),
+            // SAFETY: as above.
+            INTEGER => Ok(Scalar::Integer(unsafe { self.value.integer })),
+            _ => Err(Failure::Argument("expected a scalar of a known kind")),
+        }
+    }
+}
+
+/// Opens the bundle in a folder: that of one target, or one with a folder for each. Close it by `norma_bundle_close`.
+///
+/// # Safety
+/// `folder` is null or a text that ends in a null byte, `bundle` null or valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn norma_bundle_open(
+    folder: *const c_char,
+    bundle: *mut *mut NormaBundle,
+) -> NormaStatus {
+    status(|| {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let folder = text(folder, "expected a folder, got null")?;
+            store(bundle, || {
+                Ok(NormaBundle(Arc::new(Bundle::open(Path::new(folder))?)))
+            })
+        }
+    })
+}
+
+/// Takes a bundle from memory, laid out as in a folder. Close it by `norma_bundle_close`.
+///
+/// # Safety
+/// `files` is valid for `count` files, their bytes for as long as the bundle or a function of it is used, and `bundle` is null
+/// or valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn norma_bundle_from_memory(
+    files: *const NormaFile,
+    count: usize,
+    bundle: *mut *mut NormaBundle,
+) -> NormaStatus {
+    status(|| {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let files = elements(files, count, "expected files, got null")?;
+            store(bundle, || Ok(NormaBundle(bundle_of(files)?)))
+        }
+    })
+}
+
+/// Closes a bundle; its functions stay. Null is no bundle.
+///
+/// # Safety
+/// `bundle` is null or one that is not closed yet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn norma_bundle_close(bundle: *mut NormaBundle) {
+    if !bundle.is_null() {
+        // SAFETY: the bundle was boxed when it was made, and is not used any more.
+        drop(unsafe { Box::from_raw(bundle) });
+    }
+}
+
+/// Finds a function of a bundle. It is loaded on a device when it is first launched there, or by `norma_function_load`. Free
+/// it by `norma_function_free`.
+///
+/// # Safety
+/// `bundle` is null or open, `name` null or a text that ends in a null byte, `function` null or valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn norma_function_get(
+    bundle: *const NormaBundle,
+    name: *const c_char,
+    function: *mut *mut NormaFunction,
+) -> NormaStatus {
+    status(|| {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let bundle = given(bundle, "expected a bundle, got null")?;
+            let name = text(name, "expected a function's name, got null")?;
+            store(function, || NormaFunction::of(&bundle.0, name))
+        }
+    })
+}
+
+/// Frees a function, what it has loaded, and its scratch memory. Null is no function.
+///
+/// # Safety
+/// `function` is null or one that is not freed yet; what it launched has run, and graphs that captured it are not launched
+/// again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn norma_function_free(function: *mut NormaFunction) {
+    if !function.is_null() {
+        // SAFETY: the function was boxed when it was made, and is not used any more.
+        drop(unsafe { Box::from_raw(function) });
+    }
+}
+
+/// Loads a function on a device, by the driver's number of it, so that the first launch there need not.
+///
+/// # Safety
+/// `function` is null or not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn norma_function_load(function: *const NormaFunction, device: i32) -> NormaStatus {
+    // SAFETY: passed on to the caller.
+    status(|| unsafe { given(function, "expected a function, got null") }?.load(device))
+}
+
+/// Checks the arguments of a call and launches the function's kernels on a stream: a `CUstream` or `cudaStream_t`, null for the
+/// default stream. Tensors are the inputs, then the outputs; scalars are the function's named ones in order, of which the
+/// last, or all, may be left out. Nothing is launched if anything is refused. A stream that captures records the launches.
+///
+/// # Safety
+/// `tensors` is valid for `tensor_count` pointers, `scalars` for `scalar_count`; each tensor's shape and strides are as long as its
+/// rank. From their first elements to their last, the tensors lie in memory that the device can access until the kernels
+/// have run, and that nothing else writes, or reads of outputs, meanwhile. `stream` is a stream of the primary context of
+/// the tensors' device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn norma_function_launch(
+    function: *const NormaFunction,
+    tensors: *const *const Tensor<'static>,
+    tensor_count: usize,
+    scalars: *const NormaScalar,
+    scalar_count: usize,
+    stream: *mut c_void,
+) -> NormaStatus {
+    let arguments = Arguments {
+        tensors,
+        tensor_count,
+        scalars,
+        scalar_count,
+        stream,
+    };
+    // SAFETY: passed on to the caller.
+    status(|| unsafe { given(function, "expected a function, got null")?.launch(&arguments) })
+}
+
+/// Frees the scratch memory of a function's calls on a stream, and of captures on it, before the function is freed.
+///
+/// # Safety
+/// `function` is null or not freed; `stream` is a stream of that device's primary context, what was launched on it has run,
+/// and graphs captured on it are not launched again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn norma_function_release_scratch(
+    function: *const NormaFunction,
+    device: i32,
+    stream: *mut c_void,
+) -> NormaStatus {
+    status(|| {
+        // SAFETY: passed on to the caller.
+        let function = unsafe { given(function, "expected a function, got null") }?;
+        let ordinal = u32::try_from(device)
+            .map_err(|_| Failure::Argument("expected a device of at least 0, got a negative number"))?;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            function
+                .0
+                .on(ordinal)?
+                .release_scratch(StreamHandle::from_raw(stream))
+        }?;
+        Ok(())
+    })
+}

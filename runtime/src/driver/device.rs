@@ -1,0 +1,145 @@
+//! Devices, and their primary contexts.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::api::{Api, Handle};
+use super::{Driver, DriverError};
+
+const DEVICE_MULTIPROCESSOR_COUNT: c_int = 16;
+const DEVICE_COMPUTE_CAPABILITY_MAJOR: c_int = 75;
+const DEVICE_COMPUTE_CAPABILITY_MINOR: c_int = 76;
+
+/// The retained primary context of a device; what every other object here keeps alive.
+pub(super) struct Context {
+    driver: Arc<Driver>,
+    device: c_int,
+    handle: Handle,
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: balances the retain of `Device::open`; nothing of the context is left, as everything holds an `Arc`.
+        unsafe { (self.driver.api.context_release)(self.device) };
+    }
+}
+
+/// The driver's functions while a context is current on this thread.
+pub(crate) struct Current<'c> {
+    api: &'c Api,
+    /// Whether the context was pushed onto the thread's stack, from which it then has to go.
+    is_pushed: bool,
+}
+
+impl Context {
+    /// Makes the context current on this thread, where it is not, until the result is dropped.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub(super) fn enter(&self) -> Result<Current<'_>, DriverError> {
+        let api = &self.driver.api;
+        let mut current = Handle::NULL;
+        // SAFETY: the out-pointer is valid for the call.
+        api.check("cuCtxGetCurrent", unsafe { (api.context_current)(&mut current) })?;
+        let is_pushed = current != self.handle;
+        if is_pushed {
+            // SAFETY: the context is retained for as long as `self` lives.
+            api.check("cuCtxPushCurrent", unsafe { (api.context_push)(self.handle) })?;
+        }
+        Ok(Current { api, is_pushed })
+    }
+}
+
+impl Deref for Current<'_> {
+    type Target = Api;
+    fn deref(&self) -> &Api {
+        self.api
+    }
+}
+
+impl Drop for Current<'_> {
+    fn drop(&mut self) {
+        if self.is_pushed {
+            let mut popped = Handle::NULL;
+            // SAFETY: the context on top is the one that `enter` pushed.
+            unsafe { (self.api.context_pop)(&mut popped) };
+        }
+    }
+}
+
+/// A GPU. Clones are the same one.
+#[derive(Clone)]
+pub struct Device {
+    pub(super) context: Arc<Context>,
+    /// The driver's number for it.
+    pub ordinal: u32,
+    /// The marketing name.
+    pub name: String,
+    /// The compute capability, major and minor.
+    pub capability: (u32, u32),
+    /// How many multiprocessors it has.
+    pub multiprocessors: u32,
+}
+
+impl Device {
+    /// Takes device `ordinal` of a driver.
+    ///
+    /// # Errors
+    /// [`DriverError::NoDevice`] where there is none of that number, or what the driver says.
+    pub fn open(driver: &Arc<Driver>, ordinal: u32) -> Result<Device, DriverError> {
+        let count = driver.device_count()?;
+        let api = &driver.api;
+        if ordinal >= count {
+            return Err(DriverError::NoDevice(format!(
+                "expected a device below {count}, got {ordinal}"
+            )));
+        }
+        let mut device = 0;
+        // SAFETY: the out-pointer is valid for the call; `ordinal` is below the count, so it fits.
+        api.check("cuDeviceGet", unsafe {
+            (api.device_get)(&mut device, ordinal as c_int)
+        })?;
+        let mut name = [0 as c_char; 256];
+        // SAFETY: the buffer is as long as stated, and the driver ends the name in a null byte within it.
+        let named = unsafe { (api.device_name)(name.as_mut_ptr(), name.len() as c_int, device) };
+        api.check("cuDeviceGetName", named)?;
+        // SAFETY: the last byte is still null, whatever the driver wrote before it.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) }
+            .to_string_lossy()
+            .into_owned();
+        let attribute = |which: c_int| {
+            let mut value = 0;
+            // SAFETY: the out-pointer is valid for the call.
+            let status = unsafe { (api.device_attribute)(&mut value, which, device) };
+            api.check("cuDeviceGetAttribute", status)
+                .map(|()| value.unsigned_abs())
+        };
+        let capability = (
+            attribute(DEVICE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(DEVICE_COMPUTE_CAPABILITY_MINOR)?,
+        );
+        let multiprocessors = attribute(DEVICE_MULTIPROCESSOR_COUNT)?;
+        let mut handle = Handle::NULL;
+        // SAFETY: the out-pointer is valid for the call.
+        let retained = unsafe { (api.context_retain)(&mut handle, device) };
+        api.check("cuDevicePrimaryCtxRetain", retained)?;
+        let context = Arc::new(Context {
+            driver: Arc::clone(driver),
+            device,
+            handle,
+        });
+        Ok(Device {
+            context,
+            ordinal,
+            name,
+            capability,
+            multiprocessors,
+        })
+    }
+
+    /// The driver's functions, with the device's context current on this thread.
+    pub(crate) fn enter(&self) -> Result<Current<'_>, DriverError> {
+        self.context.enter()
+    }
+}

@@ -1,0 +1,125 @@
+//! The CUDA driver, loaded at run time: the few calls that a launcher needs, behind types that free what they own.
+//!
+//! Signatures, struct layouts and `_v2` names are those of `cuda.h` of CUDA 13.0; all of them have existed since
+//! CUDA 12.0. Everything may be used from any thread: what needs a context makes the device's primary context, which the
+//! CUDA runtime and the frameworks on it share, current for as long as it takes. Each object holds the driver and the
+//! context for as long as it lives.
+
+mod api;
+mod capture;
+mod device;
+mod kernel;
+mod memory;
+mod stream;
+
+use std::ffi::{CStr, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use libloading::Library;
+use thiserror::Error;
+
+use self::api::Api;
+pub(crate) use self::api::TensorMapDescriptor;
+pub(crate) use self::capture::{RelaxedCapture, StreamIdentity};
+pub(crate) use self::device::Current;
+pub use self::device::Device;
+pub(crate) use self::kernel::{Kernel, Launch, Module, TensorMapShape};
+pub use self::memory::Buffer;
+pub use self::stream::{Event, Graph, Stream, StreamHandle};
+
+/// What goes wrong between here and the device.
+#[derive(Clone, Debug, Error)]
+pub enum DriverError {
+    /// There is no driver.
+    #[error("no CUDA driver: {0}")]
+    NoDriver(String),
+    /// There is a driver, but no device for it.
+    #[error("no GPU: {0}")]
+    NoDevice(String),
+    /// A call failed.
+    #[error("{call} failed: {name} ({text})")]
+    Call {
+        /// The driver's function.
+        call: &'static str,
+        /// The error's name, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+        name: String,
+        /// The driver's description.
+        text: String,
+    },
+}
+
+/// A driver that has been initialised.
+pub struct Driver {
+    api: Api,
+    /// Keeps the functions mapped, where a library was opened for them.
+    _library: Option<Library>,
+}
+
+impl Driver {
+    /// The system's driver, `libcuda.so.1`.
+    ///
+    /// # Errors
+    /// [`DriverError::NoDriver`] where there is none or one that is too old, [`DriverError::NoDevice`] where it has no
+    /// device.
+    pub fn open() -> Result<Arc<Driver>, DriverError> {
+        // SAFETY: the driver's initialisation routines have no requirement on the caller.
+        let library = unsafe { Library::new("libcuda.so.1") };
+        let library = library.map_err(|error| DriverError::NoDriver(error.to_string()))?;
+        let find = |name: &CStr| {
+            // SAFETY: nothing is read through the address here.
+            let symbol = unsafe { library.get::<*const c_void>(name) };
+            symbol.map(|symbol| *symbol).map_err(|error| error.to_string())
+        };
+        // SAFETY: the library's symbols are the driver's functions, and it stays open beside the table.
+        let api = unsafe { Api::find(&find) }?;
+        Driver::initialised(api, Some(library))
+    }
+
+    /// The system's driver, which all callers share; it is opened when it is first asked for, and stays open.
+    ///
+    /// # Errors
+    /// As [`Driver::open`].
+    pub fn shared() -> Result<Arc<Driver>, DriverError> {
+        static SHARED: Mutex<Option<Arc<Driver>>> = Mutex::new(None);
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(driver) = shared.as_ref() {
+            return Ok(Arc::clone(driver));
+        }
+        Ok(Arc::clone(shared.insert(Driver::open()?)))
+    }
+
+    /// A driver whose functions are in this process already, such as a stand-in for tests.
+    ///
+    /// # Errors
+    /// As [`Driver::open`]; `find` returns null for functions that are not there.
+    ///
+    /// # Safety
+    /// What `find` returns for a name must be null or a function that may be called as `cuda.h` declares the one of that
+    /// name, for as long as the driver and what is made by it live.
+    pub unsafe fn with_functions(find: impl Fn(&CStr) -> *const c_void) -> Result<Arc<Driver>, DriverError> {
+        // SAFETY: passed on to the caller.
+        let api = unsafe { Api::find(&|name| Ok(find(name))) }?;
+        Driver::initialised(api, None)
+    }
+
+    fn initialised(api: Api, library: Option<Library>) -> Result<Arc<Driver>, DriverError> {
+        // SAFETY: 0 is the only flag that cuInit takes.
+        api.check("cuInit", unsafe { (api.init)(0) })?;
+        Ok(Arc::new(Driver {
+            api,
+            _library: library,
+        }))
+    }
+
+    /// How many devices there are.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn device_count(&self) -> Result<u32, DriverError> {
+        let mut count = 0;
+        // SAFETY: the out-pointer is valid for the call.
+        let counted = unsafe { (self.api.device_count)(&mut count) };
+        self.api.check("cuDeviceGetCount", counted)?;
+        Ok(count.unsigned_abs())
+    }
+}

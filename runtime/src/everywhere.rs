@@ -1,0 +1,87 @@
+//! A function on whichever device its tensors are.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::bundle::Bundle;
+use crate::driver::{Device, Driver, DriverError, StreamHandle};
+use crate::error::{CallError, Error};
+use crate::function::Function;
+use crate::tensor::{Scalar, Tensor};
+
+/// A function that is loaded on each device when a call on it first asks for that, once. It may be called from any thread.
+pub struct FunctionEverywhere {
+    bundle: Arc<Bundle>,
+    name: String,
+    driver: Arc<Driver>,
+    /// One for each device.
+    loaded: Box<[OnceLock<Function>]>,
+    /// Held while a device is loaded.
+    loading: Mutex<()>,
+}
+
+impl FunctionEverywhere {
+    /// The function of that name, on the devices of a driver. Nothing is loaded yet.
+    ///
+    /// # Errors
+    /// No target of the bundle has the function, or what the driver says.
+    pub fn new(bundle: &Arc<Bundle>, driver: &Arc<Driver>, name: &str) -> Result<Self, Error> {
+        for target in bundle.targets() {
+            target.manifest.function(Some(name))?;
+        }
+        let devices = driver.device_count()?;
+        Ok(FunctionEverywhere {
+            bundle: Arc::clone(bundle),
+            name: name.to_owned(),
+            driver: Arc::clone(driver),
+            loaded: (0..devices).map(|_| OnceLock::new()).collect(),
+            loading: Mutex::new(()),
+        })
+    }
+
+    /// The function on device `ordinal`, loaded if it is not yet. The first call on a device takes as long as that; to
+    /// load before it is to choose when.
+    ///
+    /// # Errors
+    /// There is no such device, or as [`Function::load`].
+    pub fn on(&self, ordinal: u32) -> Result<&Function, Error> {
+        let Some(place) = self.loaded.get(ordinal as usize) else {
+            let count = self.loaded.len();
+            let message = format!("expected a device below {count}, got {ordinal}");
+            return Err(DriverError::NoDevice(message).into());
+        };
+        if let Some(function) = place.get() {
+            return Ok(function);
+        }
+        let _turn = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(function) = place.get() {
+            return Ok(function);
+        }
+        let device = Device::open(&self.driver, ordinal)?;
+        let function = Function::load(&self.bundle, &device, &self.name)?;
+        Ok(place.get_or_init(|| function))
+    }
+
+    /// Launches the function on the device of its first tensor, as [`Function::launch`] does.
+    ///
+    /// # Errors
+    /// As [`FunctionEverywhere::on`] and [`Function::launch`].
+    ///
+    /// # Safety
+    /// As [`Function::launch`].
+    pub unsafe fn launch(
+        &self,
+        tensors: &[&Tensor<'_>],
+        scalars: &[Scalar],
+        stream: StreamHandle,
+    ) -> Result<(), Error> {
+        let refuse = |message: &str| Err(CallError::Argument(message.to_owned()).of(&self.name));
+        let Some(first) = tensors.first() else {
+            return refuse("expected tensors, got none");
+        };
+        let Some(device) = first.device.cuda_ordinal() else {
+            return refuse("expected tensors in the memory of a GPU");
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { self.on(device)?.launch(tensors, scalars, stream) }
+    }
+}

@@ -1,0 +1,250 @@
+//! A function on a device: loaded, and launched.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use norma_bundle::manifest::WorkspaceInit;
+
+use crate::bundle::Bundle;
+use crate::driver::{
+    Buffer, Current, Device, DriverError, Kernel, Launch, Module, RelaxedCapture, StreamHandle,
+    StreamIdentity,
+};
+use crate::error::{CallError, Error};
+use crate::plan::{Call, Plan, Values};
+use crate::scratch::{Scratch, Set};
+use crate::tensor::{Scalar, Tensor};
+
+thread_local! {
+    /// The state of this thread's calls, one after the other.
+    static CALL: RefCell<Call> = RefCell::default();
+}
+
+/// A function that is loaded on a device. It may be launched from any thread.
+pub struct Function {
+    device: Device,
+    plan: Plan,
+    initial: Values,
+    /// In the manifest's order.
+    kernels: Box<[Kernel]>,
+    scratch: Scratch,
+}
+
+/// A workspace of a function as calls on a stream have it.
+#[derive(Clone)]
+pub struct WorkspaceMemory {
+    /// Its name in the manifest.
+    pub name: String,
+    /// What it holds before a call.
+    pub init: WorkspaceInit,
+    /// Where it is.
+    pub memory: Arc<Buffer>,
+}
+
+impl Function {
+    /// Loads a function of a bundle: those of its kernels that were built for the device, and all that a launch needs.
+    ///
+    /// # Errors
+    /// The bundle has nothing for the device or no such function, one of its files cannot be used, or what the driver says.
+    pub fn load(bundle: &Bundle, device: &Device, name: &str) -> Result<Function, Error> {
+        let target = bundle.select(device.capability)?;
+        let function = target.manifest.function(Some(name))?;
+        let (plan, mut initial) = Plan::new(function, device.multiprocessors)?;
+        let api = device.enter()?;
+        let _relaxed = RelaxedCapture::enter(&api)?;
+        let mut modules = HashMap::new();
+        let mut kernels = Vec::new();
+        for (kernel, planned) in function.kernels.iter().zip(&plan.kernels) {
+            let cubin = target.cubin(kernel)?;
+            let module = match modules.get(&kernel.cubin) {
+                Some(module) => Arc::clone(module),
+                None => {
+                    let module = Module::load(device, &cubin)?;
+                    modules.insert(kernel.cubin.clone(), Arc::clone(&module));
+                    module
+                }
+            };
+            let loaded = Kernel::find(&module, kernel)?;
+            let constant = planned.constant_shared_bytes;
+            if let Some(bytes) = constant.and_then(|bytes| u32::try_from(bytes).ok()) {
+                loaded.allow_shared(&api, bytes)?;
+                if let Some(slot) = planned.ctas_per_sm {
+                    initial[slot] = i64::from(loaded.ctas_per_multiprocessor(&api, bytes)?);
+                }
+            }
+            kernels.push(loaded);
+        }
+        Ok(Function {
+            device: device.clone(),
+            plan,
+            initial,
+            kernels: kernels.into(),
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// The device that the function is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// What the bundle says of the function.
+    pub fn description(&self) -> &norma_bundle::manifest::Function {
+        &self.plan.function
+    }
+
+    /// Checks the arguments against all that the kernels assume, and launches the kernels in order on `stream`: the inputs,
+    /// then the outputs, as the manifest has them, and the named scalars in the order of
+    /// [`named_scalars`](norma_bundle::manifest::Function::named_scalars), of which the last may be left out. Nothing is
+    /// launched if anything is refused. A stream that captures records the launches.
+    ///
+    /// Calls on one stream share its scratch memory. A graph's executables share what the capture was given, so that two of
+    /// them may not run at a time if the function has workspaces.
+    ///
+    /// # Errors
+    /// [`Error::Call`] for arguments that the kernels are not made for, [`Error::Driver`] for what the driver says of a launch.
+    /// What goes wrong while a kernel runs shows at a later synchronisation.
+    ///
+    /// # Safety
+    /// The tensors' shapes and strides must be as long as their ranks; from their first elements to their last they must lie
+    /// in memory that the device can access until the kernels have run, and that nothing else writes, or reads of outputs,
+    /// meanwhile. `stream` must be a stream of the device's primary context.
+    pub unsafe fn launch(
+        &self,
+        tensors: &[&Tensor<'_>],
+        scalars: &[Scalar],
+        stream: StreamHandle,
+    ) -> Result<(), Error> {
+        let launched = CALL.with_borrow_mut(|call| {
+            let api = self.device.enter()?;
+            // SAFETY: passed on to the caller.
+            unsafe {
+                self.prepare(call, &api, tensors, scalars)?;
+                self.with_scratch(call, &api, stream, |call, _| {
+                    call.encode(&self.plan, scalars, &api)?;
+                    self.enqueue(call, &api, stream)
+                })
+            }
+        });
+        launched.map_err(|error| error.of(&self.plan.function.name))
+    }
+
+    /// The workspaces that a call with these arguments uses on `stream`, allocated if they are not there yet; nothing is
+    /// launched.
+    ///
+    /// # Errors
+    /// As [`Function::launch`].
+    ///
+    /// # Safety
+    /// The tensors' shapes and strides must be as long as their ranks, and `stream` a stream of the device's primary context.
+    pub unsafe fn workspaces(
+        &self,
+        tensors: &[&Tensor<'_>],
+        scalars: &[Scalar],
+        stream: StreamHandle,
+    ) -> Result<Vec<WorkspaceMemory>, Error> {
+        let found = CALL.with_borrow_mut(|call| {
+            let api = self.device.enter()?;
+            // SAFETY: passed on to the caller.
+            unsafe { self.prepare(call, &api, tensors, scalars) }?;
+            self.with_scratch(call, &api, stream, |_, set| {
+                let workspaces = self.plan.workspaces.iter().enumerate();
+                let memory = workspaces.filter_map(|(index, workspace)| {
+                    Some(WorkspaceMemory {
+                        name: workspace.name.clone(),
+                        init: workspace.init,
+                        memory: Arc::clone(set?.buffer(index)?),
+                    })
+                });
+                Ok(memory.collect())
+            })
+        });
+        found.map_err(|error| error.of(&self.plan.function.name))
+    }
+
+    /// Frees the scratch memory of calls on a stream, and of captures on it, before the function is dropped.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// `stream` must be a stream of the device's primary context, what was launched on it must have run, and graphs captured on
+    /// it must not be launched again.
+    pub unsafe fn release_scratch(&self, stream: StreamHandle) -> Result<(), DriverError> {
+        let api = self.device.enter()?;
+        self.scratch.release(StreamIdentity::of(&api, stream)?);
+        Ok(())
+    }
+
+    /// Checks the arguments and evaluates all kernels.
+    ///
+    /// # Safety
+    /// The tensors' shapes and strides must be as long as their ranks.
+    unsafe fn prepare(
+        &self,
+        call: &mut Call,
+        api: &Current<'_>,
+        tensors: &[&Tensor<'_>],
+        scalars: &[Scalar],
+    ) -> Result<(), CallError> {
+        // SAFETY: passed on to the caller.
+        unsafe { call.bind(&self.plan, &self.initial, self.device.ordinal, tensors, scalars) }?;
+        for (index, (planned, kernel)) in self.plan.kernels.iter().zip(&self.kernels).enumerate() {
+            let Some(shared_bytes) = call.choose(&self.plan, planned)? else {
+                continue;
+            };
+            if planned.constant_shared_bytes.is_none() {
+                kernel.allow_shared(api, shared_bytes)?;
+                if let Some(slot) = planned.ctas_per_sm {
+                    call.set(slot, kernel.ctas_per_multiprocessor(api, shared_bytes)?);
+                }
+            }
+            call.prepare(&self.plan, index, shared_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the call its workspaces, and runs `work` while no other call uses them.
+    fn with_scratch<T>(
+        &self,
+        call: &mut Call,
+        api: &Current<'_>,
+        stream: StreamHandle,
+        work: impl FnOnce(&mut Call, Option<&Set>) -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        if self.plan.workspaces.is_empty() {
+            return work(call, None);
+        }
+        let set: Arc<Mutex<Set>> = self.scratch.set(StreamIdentity::of(api, stream)?);
+        let mut set = set.lock().unwrap_or_else(PoisonError::into_inner);
+        set.place(&self.device, api, &self.plan.workspaces, &mut call.workspaces)?;
+        work(call, Some(&set))
+    }
+
+    /// Launches what has been prepared and encoded.
+    ///
+    /// # Safety
+    /// As [`Function::launch`].
+    unsafe fn enqueue(
+        &self,
+        call: &mut Call,
+        api: &Current<'_>,
+        stream: StreamHandle,
+    ) -> Result<(), CallError> {
+        for index in 0..call.launches.len() {
+            let prepared = &call.launches[index];
+            let kernel = &self.kernels[prepared.kernel];
+            let launch = Launch {
+                grid: prepared.grid,
+                shared_bytes: prepared.shared_bytes,
+                stream,
+            };
+            let parameters = call.parameters(&self.plan, index);
+            // SAFETY: the parameters are as the manifest says, which was compared with the cubin when it was loaded; the rest
+            // is passed on to the caller.
+            unsafe { kernel.launch(api, &launch, parameters) }?;
+        }
+        Ok(())
+    }
+}

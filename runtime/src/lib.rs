@@ -1,0 +1,26 @@
+//! Loads bundles and launches their functions on GPUs, with nothing but the driver.
+//!
+//! A [`Bundle`] comes from a folder or from memory; a [`Function`] is loaded from it onto a [`Device`] and launched on
+//! streams of any origin. What a launch can go wrong by is refused before it: all conditions of the manifest are checked, in
+//! code that is prepared when the function is loaded. `README.md` says what is guaranteed.
+
+mod bundle;
+pub mod capi;
+pub mod driver;
+mod embedded;
+mod error;
+mod everywhere;
+mod function;
+mod plan;
+mod scratch;
+mod target;
+mod tensor;
+
+pub use bundle::{Bundle, Files, TargetBundle};
+pub use driver::{Device, Driver, DriverError, StreamHandle};
+pub use embedded::Embedded;
+pub use error::Error;
+pub use everywhere::FunctionEverywhere;
+pub use function::{Function, WorkspaceMemory};
+pub use norma_bundle::Element;
+pub use tensor::{DataType, DeviceKey, Scalar, Tensor};

@@ -1,0 +1,176 @@
+//! What a tensor of a call is checked against.
+
+use norma_bundle::Element;
+use norma_bundle::expression::EvaluateError;
+use norma_bundle::manifest;
+
+use super::Places;
+use super::code::{Compiler, Names, Slot, Values};
+use crate::error::CallError;
+
+/// The most elements a tensor may span where its kernels index in 32 bits.
+const MAX_32_BIT_SPAN: i64 = 1 << 31;
+
+/// A tensor of a function.
+#[derive(Debug)]
+pub(super) struct TensorPlan {
+    pub(super) element: Element,
+    /// The alignment of the first element, in bytes.
+    pub(super) align: u64,
+    pub(super) dims: Box<[DimPlan]>,
+    indexed_in_32_bits: bool,
+    is_output: bool,
+}
+
+/// A dim of a tensor: where its extent and stride are, and where what they must be is.
+#[derive(Debug)]
+pub(super) struct DimPlan {
+    pub(super) extent: Slot,
+    pub(super) stride: Slot,
+    /// Absent where the extent is what gives a symbol its value.
+    expected_extent: Option<Slot>,
+    /// Absent where the caller chooses the stride.
+    expected_stride: Option<Slot>,
+    least_extent: Option<Slot>,
+    extent_multiple: u64,
+    stride_multiple: u64,
+}
+
+impl TensorPlan {
+    /// Prepares a tensor, whose shape is as `places` say once it is known.
+    ///
+    /// # Errors
+    /// A size that no tensor's extent is.
+    pub(super) fn new(
+        compiler: &mut Compiler,
+        tensor: &manifest::Tensor,
+        places: &Places,
+        is_output: bool,
+        names: Names<'_>,
+    ) -> Result<Self, EvaluateError> {
+        let mut dims = Vec::new();
+        for (dim, (&extent, &stride)) in places.extents.iter().zip(&places.strides).enumerate() {
+            let expected_extent = compiler.expression(&tensor.shape[dim], names)?;
+            let expected_stride = compiler.expression(&tensor.strides[dim], names)?;
+            let least = tensor.shape_minimums.get(dim);
+            dims.push(DimPlan {
+                extent,
+                stride,
+                expected_extent: (expected_extent != extent).then_some(expected_extent),
+                expected_stride: (expected_stride != stride).then_some(expected_stride),
+                least_extent: least.map(|least| compiler.expression(least, names)).transpose()?,
+                extent_multiple: tensor.shape_multiple(dim),
+                stride_multiple: tensor.stride_multiple(dim),
+            });
+        }
+        Ok(TensorPlan {
+            element: tensor.dtype,
+            align: tensor.align,
+            dims: dims.into(),
+            indexed_in_32_bits: tensor.index_bits == Some(32),
+            is_output,
+        })
+    }
+
+    /// Checks the tensor's extents and strides, and gives the bytes from its first element to its last. A dim of one element
+    /// may have any stride, and so may a tensor without elements.
+    ///
+    /// # Errors
+    /// What the kernels are not made for.
+    pub(super) fn check(&self, name: &str, values: &Values) -> Result<u64, CallError> {
+        let refuse = |message: String| Err(CallError::Argument(message));
+        for (index, dim) in self.dims.iter().enumerate() {
+            let extent = values[dim.extent];
+            if let Some(expected) = dim.expected_extent
+                && values[expected] != extent
+            {
+                let expected = values[expected];
+                return refuse(format!(
+                    "expected dim {index} of '{name}' to be {expected}, got {extent}"
+                ));
+            }
+            if !extent.unsigned_abs().is_multiple_of(dim.extent_multiple) {
+                let multiple = dim.extent_multiple;
+                return refuse(format!(
+                    "expected dim {index} of '{name}' to be a multiple of {multiple}, got {extent}"
+                ));
+            }
+            if let Some(least) = dim.least_extent
+                && extent < values[least]
+            {
+                let least = values[least];
+                return refuse(format!(
+                    "expected dim {index} of '{name}' to be at least {least}, got {extent}"
+                ));
+            }
+        }
+        if self.dims.iter().any(|dim| values[dim.extent] == 0) {
+            return Ok(0);
+        }
+        let mut span = Some(1i64);
+        for (index, dim) in self.dims.iter().enumerate() {
+            let (extent, stride) = (values[dim.extent], values[dim.stride]);
+            if extent == 1 {
+                continue;
+            }
+            if let Some(expected) = dim.expected_stride
+                && values[expected] != stride
+            {
+                let expected = values[expected];
+                return refuse(format!(
+                    "expected stride {index} of '{name}' to be {expected}, got {stride}"
+                ));
+            }
+            if stride < 0 {
+                return refuse(format!(
+                    "expected stride {index} of '{name}' to be at least 0, got {stride}"
+                ));
+            }
+            if !stride.unsigned_abs().is_multiple_of(dim.stride_multiple) {
+                let multiple = dim.stride_multiple;
+                return refuse(format!(
+                    "expected stride {index} of '{name}' to be a multiple of {multiple}, got {stride}"
+                ));
+            }
+            let reach = (extent - 1).checked_mul(stride);
+            span = span.and_then(|span| span.checked_add(reach?));
+        }
+        let bytes = span.and_then(|span| span.checked_mul(self.element.bytes() as i64));
+        let (Some(span), Some(bytes)) = (span, bytes) else {
+            return refuse(format!("'{name}' does not fit in 64-bit addresses"));
+        };
+        if self.indexed_in_32_bits && span > MAX_32_BIT_SPAN {
+            return refuse(format!(
+                "expected '{name}' to span up to 2^31 elements, as the kernels index it in 32 bits, got {span}"
+            ));
+        }
+        if self.is_output && self.overlaps_itself(values) {
+            return refuse(format!(
+                "expected the elements of output '{name}' to lie apart, got strides by which two share memory"
+            ));
+        }
+        Ok(bytes.unsigned_abs())
+    }
+
+    /// Whether two elements may share memory: some stride is shorter than what the dims with tighter strides span. The tensor
+    /// has elements, and its span fits.
+    fn overlaps_itself(&self, values: &Values) -> bool {
+        let dims = || {
+            let dims = self.dims.iter().enumerate();
+            let keyed = dims.map(|(index, dim)| (values[dim.stride], values[dim.extent], index));
+            keyed.filter(|(_, extent, _)| *extent > 1)
+        };
+        // Dims in order of their strides, one after the other: there are few, and nowhere to sort them.
+        let mut span = 1;
+        let mut next = dims().min();
+        while let Some(dim) = next {
+            let (stride, extent, _) = dim;
+            if stride < span {
+                return true;
+            }
+            span += (extent - 1) * stride;
+            next = dims().filter(|other| *other > dim).min();
+        }
+        false
+    }
+}

@@ -1,0 +1,78 @@
+//! Which devices an architecture's cubins run on.
+
+/// An architecture as `ptxas` names it, such as `sm_90a`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Architecture {
+    major: u32,
+    minor: u32,
+    features: Features,
+}
+
+/// Which features its cubins may use, from the fewest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Features {
+    /// Those of all later versions too.
+    Baseline,
+    /// Those of a family of devices, by the suffix `f`.
+    Family,
+    /// Those of this version alone, by the suffix `a`.
+    Specific,
+}
+
+impl Architecture {
+    /// Reads a name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        let version = name.strip_prefix("sm_")?;
+        let (digits, features) = match version.strip_suffix(['a', 'f']) {
+            Some(digits) if version.ends_with('a') => (digits, Features::Specific),
+            Some(digits) => (digits, Features::Family),
+            None => (version, Features::Baseline),
+        };
+        let number: u32 = digits.parse().ok()?;
+        Some(Architecture {
+            major: number / 10,
+            minor: number % 10,
+            features,
+        })
+    }
+
+    /// Whether cubins for it run on a device of that compute capability: within the major version from its minor version on,
+    /// or on that very version only.
+    pub(crate) fn runs_on(self, (major, minor): (u32, u32)) -> bool {
+        let is_minor = match self.features {
+            Features::Specific => self.minor == minor,
+            Features::Family | Features::Baseline => self.minor <= minor,
+        };
+        self.major == major && is_minor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs_on(name: &str, capability: (u32, u32)) -> bool {
+        Architecture::parse(name).is_some_and(|architecture| architecture.runs_on(capability))
+    }
+
+    #[test]
+    fn suffixed_targets_are_for_one_version_or_family() {
+        assert!(runs_on("sm_90a", (9, 0)));
+        assert!(!runs_on("sm_90a", (9, 1)));
+        assert!(!runs_on("sm_100a", (10, 3)));
+        assert!(runs_on("sm_100f", (10, 3)));
+        assert!(runs_on("sm_80", (8, 9)));
+        assert!(!runs_on("sm_89", (8, 0)));
+        assert!(!runs_on("sm_80", (9, 0)));
+        assert!(!runs_on("gfx90a", (9, 0)));
+    }
+
+    #[test]
+    fn what_is_closer_to_the_device_is_greater() {
+        let order = [
+            "sm_80", "sm_86", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_100a",
+        ];
+        let parsed = order.map(|name| Architecture::parse(name).unwrap());
+        assert!(parsed.is_sorted());
+    }
+}

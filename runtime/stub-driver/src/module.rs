@@ -1,0 +1,244 @@
+//! Modules, kernels, and their launches.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::slice;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use norma_bundle::Cubin;
+
+use crate::record::{self, LaunchRecord};
+use crate::{
+    CAPTURE_UNSUPPORTED, CTAS_PER_MULTIPROCESSOR, INVALID_CONTEXT, INVALID_IMAGE, INVALID_VALUE,
+    LARGEST_SHARED, NOT_FOUND, SUCCESS, Status, context, stream,
+};
+
+const MAX_DYNAMIC_SHARED_BYTES: c_int = 8;
+const CLUSTER_DIMENSION: c_uint = 4;
+const PROGRAMMATIC_STREAM_SERIALIZATION: c_uint = 6;
+/// What a kernel may ask for before more is allowed, in bytes.
+const DEFAULT_SHARED: c_int = 48 * 1024;
+
+/// A cubin that was loaded, with the kernels that were looked up.
+struct Module {
+    device: usize,
+    image: Vec<u8>,
+    kernels: Vec<*mut Kernel>,
+}
+
+struct Kernel {
+    symbol: String,
+    device: usize,
+    parameter_bytes: Vec<u32>,
+    allowed_shared: AtomicI32,
+}
+
+/// `CUlaunchAttribute`.
+#[repr(C, align(8))]
+struct Attribute {
+    id: c_uint,
+    padding: [u8; 4],
+    value: [u32; 16],
+}
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+pub(crate) struct Config {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared_bytes: c_uint,
+    stream: *mut c_void,
+    attributes: *const Attribute,
+    attribute_count: c_uint,
+}
+
+/// The bytes of an ELF image with 64-bit fields, from what its header says of where its tables end.
+///
+/// # Safety
+/// The image is whole.
+unsafe fn elf_bytes(image: *const u8) -> usize {
+    // SAFETY: passed on to the caller; the header takes 64 bytes.
+    let header = unsafe { slice::from_raw_parts(image, 64) };
+    let number = |at: usize, bytes: usize| {
+        let field = header[at..at + bytes].iter().rev();
+        field.fold(0usize, |number, byte| number << 8 | usize::from(*byte))
+    };
+    let segments = number(32, 8) + number(54, 2) * number(56, 2);
+    let sections = number(40, 8) + number(58, 2) * number(60, 2);
+    segments.max(sections)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuModuleLoadData(out: *mut *mut c_void, image: *const c_void) -> Status {
+    let Some(device) = context::current() else {
+        return INVALID_CONTEXT;
+    };
+    if stream::forbids_waiting() {
+        return CAPTURE_UNSUPPORTED;
+    }
+    let image = image.cast::<u8>();
+    // SAFETY: `cuda.h`'s contract: the image states its size and is whole.
+    let bytes = unsafe {
+        if slice::from_raw_parts(image, 4) != b"\x7fELF" {
+            return INVALID_IMAGE;
+        }
+        slice::from_raw_parts(image, elf_bytes(image))
+    };
+    let module = Module {
+        device,
+        image: bytes.to_vec(),
+        kernels: Vec::new(),
+    };
+    // SAFETY: `cuda.h`'s contract.
+    unsafe { *out = Box::into_raw(Box::new(module)).cast() };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuModuleUnload(handle: *mut c_void) -> Status {
+    // SAFETY: the module came from `cuModuleLoadData`.
+    let module = unsafe { Box::from_raw(handle.cast::<Module>()) };
+    if context::current() != Some(module.device) {
+        return INVALID_CONTEXT;
+    }
+    for kernel in &module.kernels {
+        // SAFETY: the kernels came from `cuModuleGetFunction`, and go with their module.
+        drop(unsafe { Box::from_raw(*kernel) });
+    }
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuModuleGetFunction(
+    out: *mut *mut c_void,
+    module: *mut c_void,
+    name: *const c_char,
+) -> Status {
+    // SAFETY: `cuda.h`'s contract; the module came from `cuModuleLoadData`.
+    let (module, name) = unsafe { (&mut *module.cast::<Module>(), CStr::from_ptr(name)) };
+    let symbol = name.to_string_lossy().into_owned();
+    let parameters = Cubin::parse(&module.image).and_then(|cubin| cubin.parameters(&symbol));
+    let Ok(parameter_bytes) = parameters else {
+        return NOT_FOUND;
+    };
+    let kernel = Box::into_raw(Box::new(Kernel {
+        symbol,
+        device: module.device,
+        parameter_bytes,
+        allowed_shared: AtomicI32::new(DEFAULT_SHARED),
+    }));
+    module.kernels.push(kernel);
+    // SAFETY: `cuda.h`'s contract.
+    unsafe { *out = kernel.cast() };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuFuncSetAttribute(
+    kernel: *mut c_void,
+    attribute: c_int,
+    value: c_int,
+) -> Status {
+    // SAFETY: the kernel came from `cuModuleGetFunction`.
+    let kernel = unsafe { &*kernel.cast::<Kernel>() };
+    if attribute == MAX_DYNAMIC_SHARED_BYTES {
+        if value > LARGEST_SHARED as c_int {
+            return INVALID_VALUE;
+        }
+        kernel.allowed_shared.store(value, Ordering::Relaxed);
+    }
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    out: *mut c_int,
+    _kernel: *mut c_void,
+    _threads: c_int,
+    _shared_bytes: usize,
+) -> Status {
+    // SAFETY: `cuda.h`'s contract.
+    unsafe { *out = CTAS_PER_MULTIPROCESSOR as c_int };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuLaunchKernelEx(
+    config: *const Config,
+    kernel: *mut c_void,
+    parameters: *const *const c_void,
+    _extra: *const *const c_void,
+) -> Status {
+    // SAFETY: `cuda.h`'s contract; the kernel came from `cuModuleGetFunction`.
+    let (config, kernel) = unsafe { (&*config, &*kernel.cast::<Kernel>()) };
+    if context::current() != Some(kernel.device) {
+        return INVALID_CONTEXT;
+    }
+    let shared = i64::from(config.shared_bytes);
+    if config.grid.contains(&0) || shared > i64::from(kernel.allowed_shared.load(Ordering::Relaxed)) {
+        return INVALID_VALUE;
+    }
+    if !record::is_recording() {
+        return SUCCESS;
+    }
+    // SAFETY: `cuda.h`'s contract: the configuration says how many attributes there are, the kernel how many parameters and
+    // how large each is.
+    let (attributes, parameters) = unsafe {
+        let attributes = match config.attribute_count {
+            0 => &[],
+            count => slice::from_raw_parts(config.attributes, count as usize),
+        };
+        let sizes = kernel.parameter_bytes.iter().enumerate();
+        let parameters = sizes.map(|(index, size)| {
+            let bytes = (*parameters.add(index)).cast::<u8>();
+            slice::from_raw_parts(bytes, *size as usize).to_vec()
+        });
+        (attributes, parameters.collect())
+    };
+    let find = |id: c_uint| attributes.iter().find(|attribute| attribute.id == id);
+    let cluster = find(CLUSTER_DIMENSION).map_or([1, 1, 1], |attribute| {
+        let [x, y, z, ..] = attribute.value;
+        [x, y, z]
+    });
+    // SAFETY: `cuda.h`'s contract.
+    let number = unsafe { stream::number(config.stream) };
+    let launch = LaunchRecord {
+        symbol: kernel.symbol.clone(),
+        device: kernel.device,
+        stream: number,
+        grid: config.grid,
+        block: config.block,
+        cluster,
+        shared_bytes: config.shared_bytes,
+        programmatic: find(PROGRAMMATIC_STREAM_SERIALIZATION)
+            .is_some_and(|attribute| attribute.value[0] == 1),
+        parameters,
+    };
+    // SAFETY: `cuda.h`'s contract.
+    unsafe { stream::launch(config.stream, launch) };
+    SUCCESS
+}
+
+/// Encodes no more than the address, the first extent and the first extent of the box.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuTensorMapEncodeTiled(
+    out: *mut [u64; 16],
+    _data_type: c_int,
+    _rank: c_uint,
+    address: *mut c_void,
+    dims: *const u64,
+    _strides_bytes: *const u64,
+    box_dims: *const u32,
+    _element_strides: *const u32,
+    _interleave: c_int,
+    _swizzle: c_int,
+    _l2_promotion: c_int,
+    _fill: c_int,
+) -> Status {
+    // SAFETY: `cuda.h`'s contract.
+    unsafe {
+        let mut map = [0; 16];
+        map[..3].copy_from_slice(&[address as u64, *dims, u64::from(*box_dims)]);
+        *out = map;
+    }
+    SUCCESS
+}

@@ -1,0 +1,103 @@
+//! Objects: a bundle as a file to link, with a function in C for each of its functions, and headers.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use norma_bindings::{EntryPoints, Package, TargetBundle, cpp_header, header, source};
+use norma_compiler::bundle::Bundle;
+use norma_compiler::{Error, Result};
+
+use crate::output_file;
+
+/// What the C compiler is told besides where the object goes. Each function has sections of its own, so that a linker can leave
+/// out those that are not called; position-independent code fits programs and shared objects.
+const FLAGS: [&str; 8] = [
+    "-x",
+    "c",
+    "-std=gnu11",
+    "-O2",
+    "-fPIC",
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-c",
+];
+
+/// Writes the object `path` for bundles, one for each target, and headers of the same name in C and C++ beside it.
+///
+/// # Errors
+///
+/// A function has no name that C takes, the C compiler fails, or a file cannot be written.
+pub fn write<'b>(
+    path: &Path,
+    bundles: impl Iterator<Item = &'b Bundle>,
+    entry_points: EntryPoints,
+) -> Result<()> {
+    let bundles: Vec<TargetBundle> = bundles
+        .map(|bundle| TargetBundle {
+            manifest: bundle.manifest.clone(),
+            cubins: bundle.cubins.iter().cloned().collect(),
+        })
+        .collect();
+    let package = Package::new(&bundles).map_err(|error| Error::user(error.to_string()))?;
+    let stem = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let c_header = path.with_extension("h");
+    let name = c_header
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    if c_header == path || path.with_extension("hpp") == path {
+        return Err(Error::user(format!(
+            "expected the name of an object, such as '{}', got '{}'",
+            path.with_extension("o").display(),
+            path.display()
+        )));
+    }
+    let object = compile(&source(&package, entry_points))?;
+    for (path, bytes) in [
+        (c_header.as_path(), header(&package, &stem).into_bytes()),
+        (
+            &path.with_extension("hpp"),
+            cpp_header(&package, &stem, &name).into_bytes(),
+        ),
+        // The object comes last, so that one that is there has its headers.
+        (path, object),
+    ] {
+        output_file::write(path, &bytes)
+            .map_err(|error| Error::user(format!("cannot write '{}': {error}", path.display())))?;
+    }
+    Ok(())
+}
+
+/// The object of a C source.
+fn compile(source: &str) -> Result<Vec<u8>> {
+    let failed = |error: std::io::Error| Error::user(format!("cannot make an object: {error}"));
+    let folder = tempfile::tempdir().map_err(failed)?;
+    // The compiler runs in the folder, whose name, which differs from run to run, is then nowhere in the object.
+    fs::write(folder.path().join("source.c"), source).map_err(failed)?;
+    let compiler = env::var_os("CC").unwrap_or_else(|| OsString::from("cc"));
+    let mut command = Command::new(&compiler);
+    command.current_dir(folder.path());
+    command.args(FLAGS).args(["source.c", "-o", "object.o"]);
+    let output = command.output().map_err(|error| {
+        let name = compiler.to_string_lossy();
+        Error::user(format!(
+            "cannot run the C compiler '{name}', which CC may name: {error}"
+        ))
+    })?;
+    if !output.status.success() {
+        return Err(Error::user(format!(
+            "the C compiler '{}' failed: {}",
+            compiler.to_string_lossy(),
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        )));
+    }
+    fs::read(folder.path().join("object.o")).map_err(failed)
+}
