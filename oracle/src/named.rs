@@ -3,7 +3,6 @@
 //! Each op has a row in [`FORMULAS`] and a file of its own, which states the formula once more, independently of
 //! how the compiler decomposes the op.
 
-mod affine;
 mod batch_stats;
 mod cross_entropy;
 mod group_norm;
@@ -12,6 +11,8 @@ mod layer_norm;
 mod log_softmax;
 mod logits;
 mod logsumexp;
+mod normalization;
+mod of_rows;
 mod rms_norm;
 mod rows;
 mod softmax;

@@ -10,12 +10,10 @@
 //! dlogits = ds * (1 - (s / softcap)^2)
 //! ```
 
-use std::ops::Range;
-
 use super::logits::{Exponentials, exponentials, softcapped};
+use super::of_rows::{OfRows, Span};
 use super::rows::{Operand, Rows};
 use super::{Call, Formula};
-use crate::program::grid::Data;
 use crate::scaled::{Scaled, sum};
 
 struct CrossEntropy<'a> {
@@ -155,33 +153,29 @@ impl CrossEntropy<'_> {
     }
 }
 
-impl Formula for CrossEntropy<'_> {
-    fn shape(&self, result: &str) -> Option<Vec<i64>> {
+impl OfRows for CrossEntropy<'_> {
+    fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    fn span(&self, result: &str) -> Option<Span> {
         match result {
-            "loss" | "lse" => Some(self.rows.outer_shape()),
-            "dlogits" => Some(self.rows.shape().to_vec()),
+            "loss" | "lse" => Some(Span::Row),
+            "dlogits" => Some(Span::Elements),
             _ => None,
         }
     }
 
-    fn independent_dims(&self) -> usize {
-        self.rows.leading()
-    }
-
-    fn ulps(&self, _result: &str) -> f64 {
+    fn ulps(&self) -> f64 {
         self.rows.ulps().max(self.logits.ulps())
     }
 
-    fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data {
-        let found = match result {
-            "loss" => self.rows.per_row(region, |index| self.loss(&self.row(index))),
-            "lse" => self
-                .rows
-                .per_row(region, |index| self.row(index).exponentials.log_sum_exp()),
-            _ => self
-                .rows
-                .per_element(region, |index| self.dlogits(&self.row(index))),
-        };
-        found.into_iter().collect()
+    fn numbers(&self, result: &str, index: &[i64]) -> Vec<Scaled> {
+        let row = self.row(index);
+        match result {
+            "loss" => vec![self.loss(&row)],
+            "lse" => vec![row.exponentials.log_sum_exp()],
+            _ => self.dlogits(&row),
+        }
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::rows::{Operand, Rows, indices, position};
-use super::statistics::mean_and_squares;
+use super::statistics::mean_and_rstd;
 use super::{Call, Formula};
 use crate::program::grid::Data;
 use crate::scaled::Scaled;
@@ -71,9 +71,7 @@ impl GroupNorm<'_> {
         let elements: Vec<Scaled> = of_group
             .flat_map(|channel| self.x.row(&self.channels, &[batch, channel]))
             .collect();
-        let (mean, squares) = mean_and_squares(&elements);
-        let variance = squares / Scaled::exact(elements.len() as f64);
-        (mean, (variance + self.eps).rsqrt())
+        mean_and_rstd(&elements, self.eps)
     }
 
     /// The elements of a channel of one of the batch.

@@ -5,15 +5,16 @@
 
 use norma_bundle::Element;
 
-use super::Call;
+use super::of_rows::{OfRows, Span};
 use super::rows::{Operand, Rows, position};
+use super::{Call, Formula};
 use crate::scaled::{Scaled, sum};
 use crate::tolerance::{Order, arithmetic_ulps};
 
 /// The operands that logits are formed of.
 pub struct Logits<'a> {
     /// The rows that exponentials are summed over.
-    pub rows: Rows,
+    rows: Rows,
     x: Operand<'a>,
     scale: Scaled,
     softcap: Scaled,
@@ -94,6 +95,43 @@ impl<'a> Logits<'a> {
             }
         }
         row
+    }
+}
+
+/// An op with one result, `y`, which exponentials of logits say.
+pub struct OpOnLogits<'a> {
+    logits: Logits<'a>,
+    span: Span,
+    y: fn(&Exponentials) -> Vec<Scaled>,
+}
+
+impl<'a> OpOnLogits<'a> {
+    /// Binds a call of the op whose result is `y` of each row.
+    pub fn bind(
+        call: &Call<'a>,
+        span: Span,
+        y: fn(&Exponentials) -> Vec<Scaled>,
+    ) -> Result<Box<dyn Formula + 'a>, String> {
+        let logits = Logits::bind(call)?;
+        Ok(Box::new(OpOnLogits { logits, span, y }))
+    }
+}
+
+impl OfRows for OpOnLogits<'_> {
+    fn rows(&self) -> &Rows {
+        &self.logits.rows
+    }
+
+    fn span(&self, result: &str) -> Option<Span> {
+        (result == "y").then_some(self.span)
+    }
+
+    fn ulps(&self) -> f64 {
+        self.logits.ulps()
+    }
+
+    fn numbers(&self, _result: &str, index: &[i64]) -> Vec<Scaled> {
+        (self.y)(&exponentials(&self.logits.row(index)))
     }
 }
 
