@@ -24,7 +24,7 @@ use norma_dialects::norm::{
 use crate::{
     mlir::{
         diagnostic::Diagnostic,
-        pass::{PassContext, PassResult},
+        pass::{PassContext, PassError, PassResult},
         walk,
     },
     table::{NormDecompose, NormDecomposeStatistic},
@@ -58,6 +58,17 @@ const KERNEL_FORM: [&str; 9] = [
     WriteOp::NAME,
     YieldOp::NAME,
 ];
+
+/// The view of an op that the table has found by its name.
+fn viewed<'c, 'a, View>(
+    op: OperationRef<'c, 'a>,
+    from_op: impl FnOnce(OperationRef<'c, 'a>) -> Option<View>,
+) -> Result<View, PassError<'c>> {
+    from_op(op).ok_or_else(|| {
+        let message = format!("unexpected {}", norma_dialects::op_name(op));
+        Diagnostic::internal(op.location(), message).into()
+    })
+}
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormDecompose>) -> PassResult<'c> {
     for named in walk::post_order(op) {

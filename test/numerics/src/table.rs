@@ -14,6 +14,16 @@ use crate::source::scalar_memory;
 
 /// Row lengths at the edges: of a vector, a warp, a register tile, and what real models have.
 pub const EDGES: [i64; 10] = [1, 2, 7, 31, 33, 769, 1000, 4095, 4096, 5120];
+/// Row lengths at the edges, each in one type.
+const TYPED_EDGES: [(i64, Element); 7] = [
+    (1, F32),
+    (7, BF16),
+    (33, F16),
+    (64, BF16),
+    (769, F32),
+    (1000, BF16),
+    (4096, BF16),
+];
 /// Row counts at the edges.
 const ROWS: [i64; 3] = [0, 1, 3];
 /// Longer row lengths that take seconds each.
@@ -152,15 +162,7 @@ fn kernel_form(cases: &mut Vec<Case>) {
         Op::VarianceAndAmax,
     ];
     for op in ops {
-        for (columns, x) in [
-            (1, F32),
-            (7, BF16),
-            (33, F16),
-            (64, BF16),
-            (769, F32),
-            (1000, BF16),
-            (4096, BF16),
-        ] {
+        for (columns, x) in TYPED_EDGES {
             cases.push(plain(op, x, columns));
         }
     }

@@ -8,12 +8,14 @@
 use melior::ir::{OperationRef, Value};
 use norma_dialects::norm::CrossEntropyOp;
 
-use super::program::{Exponentials, Program, Split};
+use super::{
+    program::{Exponentials, Program, Split},
+    viewed,
+};
 use crate::mlir::pass::{PassError, PassResult};
 
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
-    let loss = CrossEntropyOp::from_op(op)
-        .ok_or_else(|| PassError::Internal("expected norm.cross_entropy".to_owned()))?;
+    let loss = viewed(op, CrossEntropyOp::from_op)?;
     let p = Program::begin(op)?;
     let split = p.split(&[loss.axis()?]);
     let x = p.read(loss.logits()?, p.dims())?;

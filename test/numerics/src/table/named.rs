@@ -1,9 +1,9 @@
 //! Named ops: each with its options and over rows at the edges, in the types that it takes.
 
-use norma_bundle::Element::{self, BF16, F16, F32, F64};
+use norma_bundle::Element::{BF16, F16, F32, F64};
 use norma_oracle::Fill;
 
-use super::{plain, rows_of_some_ctas};
+use super::{TYPED_EDGES, plain, rows_of_some_ctas};
 use crate::case::{Case, Op};
 use crate::source::named::Call;
 
@@ -215,17 +215,8 @@ const AXES_OF_LOGITS: &[Call] = &[
 
 /// Every case of a named op but those of RMSNorm over rows, which vary everything else.
 pub fn cases(cases: &mut Vec<Case>) {
-    const EDGES: [(i64, Element); 7] = [
-        (1, F32),
-        (7, BF16),
-        (33, F16),
-        (64, BF16),
-        (769, F32),
-        (1000, BF16),
-        (4096, BF16),
-    ];
     for call in ROWS.iter().chain(LOGITS) {
-        for (columns, x) in EDGES {
+        for (columns, x) in TYPED_EDGES {
             cases.push(plain(Op::Named(call), x, columns));
         }
         for rows in [0, 1] {

@@ -1,0 +1,46 @@
+//! Conversions of stored elements, and of truths.
+
+use melior::ir::{Type, Value, ValueLike};
+
+use super::Program;
+use crate::mlir::{
+    comparison::{IntegerPredicate, Predicate, compare_floats, compare_integers},
+    types,
+};
+
+impl<'c: 'a, 'a> Program<'c, 'a> {
+    /// A float in the type of the arithmetic.
+    pub(in crate::norm::decompose) fn widened(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        match value.r#type() == self.float {
+            true => value,
+            false => self.b.value("arith.extf", &[value], self.float),
+        }
+    }
+
+    /// An integer in a type that is no narrower.
+    pub(in crate::norm::decompose) fn sign_extended(
+        &self,
+        value: Value<'c, 'a>,
+        ty: Type<'c>,
+    ) -> Value<'c, 'a> {
+        match value.r#type() == ty {
+            true => value,
+            false => self.b.value("arith.extsi", &[value], ty),
+        }
+    }
+
+    /// Whether a number is not 0, as an i1; NaN is not.
+    pub(in crate::norm::decompose) fn is_not_zero(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        if types::is_float(value.r#type()) {
+            let value = self.widened(value);
+            return compare_floats(&self.b, Predicate::NotEqual, value, self.constant(0.0));
+        }
+        match types::bit_width(value.r#type()) {
+            Some(1) => value,
+            _ => {
+                let zero = self.b.integer(value.r#type(), 0);
+                compare_integers(&self.b, IntegerPredicate::NotEqual, value, zero)
+            }
+        }
+    }
+}
