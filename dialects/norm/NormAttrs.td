@@ -23,6 +23,18 @@ def Norm_ReduceKind : I32EnumAttr<"ReduceKind", "a combiner that has a name", [
 }
 
 //===----------------------------------------------------------------------===//
+// What named ops compute
+//===----------------------------------------------------------------------===//
+
+def Norm_LossReduction : I32EnumAttr<"LossReduction", "what is taken of the losses of all rows", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"Sum", 1, "sum">,
+    I32EnumAttrCase<"Mean", 2, "mean">
+  ]> {
+  let cppNamespace = "::mlir::norm";
+}
+
+//===----------------------------------------------------------------------===//
 // Schedules
 //===----------------------------------------------------------------------===//
 

@@ -4,18 +4,29 @@
 //! how the compiler decomposes the op.
 
 mod batch_stats;
+mod classes;
 mod cross_entropy;
+mod cross_entropy_grad;
 mod group_norm;
+mod group_norm_grad;
+mod groups;
 mod l2_norm;
+mod l2_norm_grad;
 mod layer_norm;
+mod layer_norm_grad;
 mod log_softmax;
+mod log_softmax_grad;
 mod logits;
 mod logsumexp;
 mod normalization;
+mod normalization_grad;
 mod of_rows;
+mod result_grad;
 mod rms_norm;
+mod rms_norm_grad;
 mod rows;
 mod softmax;
+mod softmax_grad;
 mod statistics;
 
 use std::collections::BTreeMap;
@@ -34,8 +45,8 @@ pub(crate) trait Formula {
     /// The shape of a result of that name.
     fn shape(&self, result: &str) -> Option<Vec<i64>>;
 
-    /// How many leading dims number elements, of any result, that have no sum in common; 0 where that depends on the result.
-    fn independent_dims(&self) -> usize;
+    /// How many leading dims of a result number elements that have no sum in common.
+    fn independent_dims(&self, result: &str) -> usize;
 
     /// How many ulp the arithmetic behind a result may be off, see `tolerance.rs`.
     fn ulps(&self, result: &str) -> f64;
@@ -51,13 +62,20 @@ type Bind = for<'a> fn(Call<'a>) -> Result<Box<dyn Formula + 'a>, String>;
 const FORMULAS: &[(&str, Bind)] = &[
     ("batch_stats", batch_stats::bind),
     ("cross_entropy", cross_entropy::bind),
+    ("cross_entropy_grad", cross_entropy_grad::bind),
     ("group_norm", group_norm::bind),
+    ("group_norm_grad", group_norm_grad::bind),
     ("l2_norm", l2_norm::bind),
+    ("l2_norm_grad", l2_norm_grad::bind),
     ("layer_norm", layer_norm::bind),
+    ("layer_norm_grad", layer_norm_grad::bind),
     ("log_softmax", log_softmax::bind),
+    ("log_softmax_grad", log_softmax_grad::bind),
     ("logsumexp", logsumexp::bind),
     ("rms_norm", rms_norm::bind),
+    ("rms_norm_grad", rms_norm_grad::bind),
     ("softmax", softmax::bind),
+    ("softmax_grad", softmax_grad::bind),
 ];
 
 /// An op with what it is called on.
@@ -138,6 +156,14 @@ impl<'a> Call<'a> {
         match self.named.attributes.get(name) {
             Some(Attribute::Number(number)) => Ok(number.as_i64()),
             _ => Err(format!("expected a number as attribute '{name}'")),
+        }
+    }
+
+    /// The keyword of an attribute that is an enum.
+    fn text(&self, name: &str) -> Result<&'a str, String> {
+        match self.named.attributes.get(name) {
+            Some(Attribute::Text(text)) => Ok(text),
+            _ => Err(format!("expected a keyword as attribute '{name}'")),
         }
     }
 

@@ -167,22 +167,45 @@ impl Exponentials {
         }
     }
 
-    /// The share of each exponential in the sum. What is no normal number of f32 on the way may be 0 in a kernel.
+    /// The share of each exponential in the sum.
     pub fn shares(&self) -> Vec<Scaled> {
-        const SMALLEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
-        let least = Scaled::scale_of(SMALLEST, arithmetic_ulps(1, Order::Tree), Element::F32);
         let share = |term: &Scaled| {
             let share = *term / self.sum;
-            let may_vanish = term.value < SMALLEST || share.value < SMALLEST;
-            Scaled {
-                scale: if may_vanish {
-                    share.scale.max(least)
-                } else {
-                    share.scale
-                },
-                ..share
+            match may_be_zero(*term) {
+                true => flushed(share),
+                false => flushable(share),
             }
         };
         self.terms.iter().map(share).collect()
+    }
+}
+
+/// What is smaller on the way, and no normal number of f32 or next to it, may be 0 in a kernel.
+const SMALLEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
+
+/// Whether a number is finite, but not in f32: a kernel has an infinity for it, and what follows depends on the order of its steps.
+/// Probabilities of more than 1, which no op returned, are such.
+pub fn overflows(value: Scaled) -> bool {
+    value.value.is_finite() && value.value.abs() > f64::from(f32::MAX)
+}
+
+fn may_be_zero(value: Scaled) -> bool {
+    value.value < SMALLEST
+}
+
+/// The value with a scale at which it may be 0.
+fn flushed(value: Scaled) -> Scaled {
+    let least = Scaled::scale_of(SMALLEST, arithmetic_ulps(1, Order::Tree), Element::F32);
+    Scaled {
+        scale: value.scale.max(least),
+        ..value
+    }
+}
+
+/// A value that is not negative, with a scale at which a kernel may have 0 for it where it is no normal number of f32.
+pub fn flushable(value: Scaled) -> Scaled {
+    match may_be_zero(value) {
+        true => flushed(value),
+        false => value,
     }
 }

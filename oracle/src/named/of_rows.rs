@@ -1,4 +1,4 @@
-//! Formulas whose every result belongs to rows: what each row comes to says all of it.
+//! Formulas of rows: what each row comes to, and sums of that, say every result.
 
 use std::ops::Range;
 
@@ -6,6 +6,7 @@ use super::Formula;
 use super::rows::Rows;
 use crate::program::grid::Data;
 use crate::scaled::Scaled;
+use crate::tolerance::{Order, arithmetic_ulps};
 
 /// What of a row a result is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub enum Span {
     Row,
     /// A number for each element.
     Elements,
+    /// A number for each element of a row, the sum over all rows of what each says of it.
+    SumsOverRows,
 }
 
 /// A formula of rows, each by itself.
@@ -27,7 +30,7 @@ pub trait OfRows {
     /// How many ulp the arithmetic behind a row's numbers may be off.
     fn ulps(&self) -> f64;
 
-    /// A result's numbers for the row at `index`: one, or those of its elements, row-major.
+    /// A result's numbers for the row at `index`: one, or those of its elements, row-major, or what these add to the sums.
     fn numbers(&self, result: &str, index: &[i64]) -> Vec<Scaled>;
 }
 
@@ -36,21 +39,33 @@ impl<Op: OfRows> Formula for Op {
         Some(match self.span(result)? {
             Span::Row => self.rows().outer_shape(),
             Span::Elements => self.rows().shape().to_vec(),
+            Span::SumsOverRows => self.rows().row_shape(),
         })
     }
 
-    fn independent_dims(&self) -> usize {
-        self.rows().leading()
+    fn independent_dims(&self, result: &str) -> usize {
+        match self.span(result) {
+            Some(Span::SumsOverRows) => 0,
+            _ => self.rows().leading(),
+        }
     }
 
-    fn ulps(&self, _result: &str) -> f64 {
-        OfRows::ulps(self)
+    fn ulps(&self, result: &str) -> f64 {
+        let of_row = OfRows::ulps(self);
+        match self.span(result) {
+            Some(Span::SumsOverRows) => {
+                let rows = self.rows().outer_shape().iter().product();
+                of_row.max(arithmetic_ulps(rows, Order::Sequential))
+            }
+            _ => of_row,
+        }
     }
 
     fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data {
         let row = |index: &[i64]| self.numbers(result, index);
         let found = match self.span(result) {
             Some(Span::Row) => self.rows().per_row(region, row).concat(),
+            Some(Span::SumsOverRows) => self.rows().sums_over_rows(region, row),
             _ => self.rows().per_element(region, row),
         };
         found.into_iter().collect()

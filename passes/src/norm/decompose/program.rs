@@ -4,7 +4,9 @@
 //! widened and writes rounded, once, so that operands may differ in type.
 
 mod access;
+mod classes;
 mod conversions;
+mod gradients;
 mod groups;
 mod labels;
 mod logits;
@@ -17,9 +19,11 @@ use melior::ir::{
 use norma_dialects::norm::{ComputeOp, ReduceKind};
 
 pub(super) use self::access::Coordinate;
+pub(super) use self::classes::{Classes, Factors, Smooth};
+pub(super) use self::gradients::{Normalized, Places};
 pub(super) use self::groups::Grouped;
 pub(super) use self::logits::Exponentials;
-pub(super) use self::statistics::Affine;
+pub(super) use self::statistics::{Affine, Moments};
 use crate::{
     kernel::reductions,
     mlir::{
@@ -245,6 +249,11 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             1.0 => value,
             factor => self.op("arith.mulf", &[value, self.constant(factor)]),
         }
+    }
+
+    /// Whether a number of the arithmetic is `least` or more; NaN is not.
+    pub(super) fn is_at_least(&self, value: Value<'c, 'a>, least: Value<'c, 'a>) -> Value<'c, 'a> {
+        compare_floats(&self.b, Predicate::AtLeast, value, least)
     }
 
     /// Whether a number of the arithmetic is an infinity.

@@ -99,6 +99,30 @@ const LOGITS: &[Call] = &[
     },
 ];
 
+/// Losses of all rows that are one.
+const REDUCED: &[Call] = &[
+    Call {
+        name: "cross_entropy summed",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi64")],
+        keywords: "reduction(sum)",
+        attributes: "ignore_index = 3",
+        results: &[("loss", "f32")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy averaged",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi32"), ("weight", "NxX")],
+        keywords: "reduction(mean)",
+        attributes: "ignore_index = 5, label_smoothing = 0.125 : f32, z_loss = 0.0625 : f32",
+        results: &[("loss", "f32"), ("lse", "?xf32")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+];
+
 /// Axes elsewhere, and extents that only the run knows.
 const AXES: &[Call] = &[
     Call {
@@ -210,50 +234,61 @@ const AXES_OF_LOGITS: &[Call] = &[
         attributes: "axis = 1, label_smoothing = 0.25 : f32",
         results: &[("loss", "?x3xf32"), ("dlogits", "?x?x3xY")],
         by_keyword: true,
+        ..Call::PLAIN
     },
 ];
 
-/// Every case of a named op but those of RMSNorm over rows, which vary everything else.
+/// Every case of a named op but those of RMSNorm over rows, which vary everything else, and of gradients.
 pub fn cases(cases: &mut Vec<Case>) {
-    for call in ROWS.iter().chain(LOGITS) {
-        for (columns, x) in TYPED_EDGES {
-            cases.push(plain(Op::Named(call), x, columns));
-        }
-        for rows in [0, 1] {
-            let mut case = plain(Op::Named(call), BF16, 1000);
-            case.program.y = F32;
-            case.run.rows = rows;
-            cases.push(case);
-        }
-        for fill in Fill::ALL {
-            let mut case = plain(Op::Named(call), F32, 769);
-            case.run.fill = fill;
-            cases.push(case);
-        }
+    for call in ROWS.iter().chain(LOGITS).chain(REDUCED) {
+        over_rows(cases, call);
     }
     for call in ROWS {
         cases.push(plain(Op::Named(call), F64, 769));
     }
     for call in AXES.iter().chain(AXES_OF_LOGITS) {
-        for (columns, x, rows) in [
-            (1, F32, 1),
-            (8, BF16, 5),
-            (33, F16, 67),
-            (64, F32, 0),
-            (100, BF16, 9),
-        ] {
-            let mut case = plain(Op::Named(call), x, columns);
-            case.run.rows = rows;
-            cases.push(case);
-        }
-        for fill in [Fill::Special, Fill::Offset] {
-            let mut case = plain(Op::Named(call), BF16, 40);
-            case.run.rows = rows_of_some_ctas(40);
-            case.run.fill = fill;
-            cases.push(case);
-        }
+        over_axes(cases, call);
     }
     for call in AXES {
         cases.push(plain(Op::Named(call), F64, 20));
+    }
+}
+
+/// A call on rows along the last axis, over every edge and every kind of input.
+pub fn over_rows(cases: &mut Vec<Case>, call: &'static Call) {
+    for (columns, x) in TYPED_EDGES {
+        cases.push(plain(Op::Named(call), x, columns));
+    }
+    for rows in [0, 1] {
+        let mut case = plain(Op::Named(call), BF16, 1000);
+        case.program.y = F32;
+        case.run.rows = rows;
+        cases.push(case);
+    }
+    for fill in Fill::ALL {
+        let mut case = plain(Op::Named(call), F32, 769);
+        case.run.fill = fill;
+        cases.push(case);
+    }
+}
+
+/// A call on other axes, at some edges.
+pub fn over_axes(cases: &mut Vec<Case>, call: &'static Call) {
+    for (columns, x, rows) in [
+        (1, F32, 1),
+        (8, BF16, 5),
+        (33, F16, 67),
+        (64, F32, 0),
+        (100, BF16, 9),
+    ] {
+        let mut case = plain(Op::Named(call), x, columns);
+        case.run.rows = rows;
+        cases.push(case);
+    }
+    for fill in [Fill::Special, Fill::Offset] {
+        let mut case = plain(Op::Named(call), BF16, 40);
+        case.run.rows = rows_of_some_ctas(40);
+        case.run.fill = fill;
+        cases.push(case);
     }
 }
