@@ -21,6 +21,7 @@ mod logsumexp;
 mod normalization;
 mod normalization_grad;
 mod of_rows;
+mod reduce_axes;
 mod result_grad;
 mod rms_norm;
 mod rms_norm_grad;
@@ -72,6 +73,7 @@ const FORMULAS: &[(&str, Bind)] = &[
     ("log_softmax", log_softmax::bind),
     ("log_softmax_grad", log_softmax_grad::bind),
     ("logsumexp", logsumexp::bind),
+    ("reduce_axes", reduce_axes::bind),
     ("rms_norm", rms_norm::bind),
     ("rms_norm_grad", rms_norm_grad::bind),
     ("softmax", softmax::bind),
@@ -82,6 +84,8 @@ const FORMULAS: &[(&str, Bind)] = &[
 pub(crate) struct Call<'a> {
     named: &'a NamedOp,
     operands: BTreeMap<&'a str, Tensor<'a>>,
+    /// The element type of each result that is asked for.
+    results: BTreeMap<&'a str, Element>,
 }
 
 /// Whether the oracle has a formula for the op of that mnemonic.
@@ -89,10 +93,11 @@ pub fn is_known(op: &str) -> bool {
     FORMULAS.iter().any(|(known, _)| *known == op)
 }
 
-/// Binds `named` to its operands; `tensor` finds them by the tensors' names.
+/// Binds `named` to its operands; `tensor` finds them by the tensors' names, and `element` the types of its results.
 pub(crate) fn bind<'a>(
     named: &'a NamedOp,
     tensor: impl Fn(&str) -> Result<Tensor<'a>, OracleError>,
+    element: impl Fn(&str) -> Element,
 ) -> Result<Box<dyn Formula + 'a>, OracleError> {
     let error = |message: String| OracleError::Named {
         op: named.op.clone(),
@@ -111,7 +116,17 @@ pub(crate) fn bind<'a>(
         .iter()
         .map(|(name, source)| Ok((name.as_str(), tensor(source)?)))
         .collect::<Result<_, OracleError>>()?;
-    let formula = bind(Call { named, operands }).map_err(error)?;
+    let results = named
+        .results
+        .iter()
+        .map(|(name, tensor)| (name.as_str(), element(tensor)))
+        .collect();
+    let call = Call {
+        named,
+        operands,
+        results,
+    };
+    let formula = bind(call).map_err(error)?;
     match named
         .results
         .keys()
@@ -149,6 +164,23 @@ impl<'a> Call<'a> {
             )),
             found => Ok(found.cloned()),
         }
+    }
+
+    /// An operand of floats or integers that must be given.
+    fn number(&self, name: &str) -> Result<Tensor<'a>, String> {
+        let found = self.operands.get(name).cloned();
+        found.ok_or_else(|| format!("expected an operand '{name}'"))
+    }
+
+    /// The element type of a result that must be asked for.
+    fn result(&self, name: &str) -> Result<Element, String> {
+        let found = self.results.get(name).copied();
+        found.ok_or_else(|| format!("expected a result '{name}'"))
+    }
+
+    /// Whether an attribute that says something by being there is there.
+    fn is_set(&self, name: &str) -> bool {
+        self.named.attributes.contains_key(name)
     }
 
     /// An integer attribute.

@@ -40,6 +40,8 @@ pub enum IntegerPredicate {
     Equal = 0,
     /// Not equal.
     NotEqual = 1,
+    /// Less, as signed numbers.
+    Less = 2,
     /// Greater, as signed numbers.
     Greater = 4,
     /// Less, as unsigned numbers.

@@ -17,6 +17,7 @@ mod log_softmax;
 mod log_softmax_grad;
 mod logsumexp;
 mod program;
+mod reduce_axes;
 mod rms_norm;
 mod rms_norm_grad;
 mod softmax;
@@ -26,8 +27,8 @@ use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
     BatchStatsOp, CacheOp, ComputeOp, CrossEntropyGradOp, CrossEntropyOp, GroupNormGradOp, GroupNormOp,
     KernelOp, L2NormGradOp, L2NormOp, LaunchOp, LayerNormGradOp, LayerNormOp, LogSoftmaxGradOp, LogSoftmaxOp,
-    LogSumExpOp, NumSmsOp, RMSNormGradOp, RMSNormOp, ReadOp, ReduceOp, SoftmaxGradOp, SoftmaxOp, WriteOp,
-    YieldOp,
+    LogSumExpOp, NumSmsOp, RMSNormGradOp, RMSNormOp, ReadOp, ReduceAxesOp, ReduceOp, SoftmaxGradOp,
+    SoftmaxOp, WriteOp, YieldOp,
 };
 
 use crate::{
@@ -56,6 +57,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (LogSoftmaxOp::NAME, log_softmax::decompose),
     (LogSoftmaxGradOp::NAME, log_softmax_grad::decompose),
     (LogSumExpOp::NAME, logsumexp::decompose),
+    (ReduceAxesOp::NAME, reduce_axes::decompose),
     (RMSNormOp::NAME, rms_norm::decompose),
     (RMSNormGradOp::NAME, rms_norm_grad::decompose),
     (SoftmaxOp::NAME, softmax::decompose),

@@ -10,6 +10,7 @@ mod gradients;
 mod groups;
 mod labels;
 mod logits;
+mod places;
 mod statistics;
 
 use melior::ir::{AffineExpr, AffineMap};

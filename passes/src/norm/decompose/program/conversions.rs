@@ -29,6 +29,11 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
+    /// The magnitude of an integer, wrapped.
+    pub(in crate::norm::decompose) fn magnitude(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.b.value("math.absi", &[value], value.r#type())
+    }
+
     /// Whether a number is not 0, as an i1; NaN is not.
     pub(in crate::norm::decompose) fn is_not_zero(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         if types::is_float(value.r#type()) {
@@ -42,5 +47,10 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
                 compare_integers(&self.b, IntegerPredicate::NotEqual, value, zero)
             }
         }
+    }
+
+    /// An i1 as 0 or 1 of an integer type.
+    pub(in crate::norm::decompose) fn as_number(&self, truth: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
+        self.b.value("arith.extui", &[truth], ty)
     }
 }
