@@ -4,9 +4,11 @@
 //! how the compiler decomposes the op.
 
 mod batch_stats;
+mod blocks;
 mod classes;
 mod cross_entropy;
 mod cross_entropy_grad;
+mod dequantize;
 mod group_norm;
 mod group_norm_grad;
 mod groups;
@@ -21,6 +23,7 @@ mod logsumexp;
 mod normalization;
 mod normalization_grad;
 mod of_rows;
+mod quantize;
 mod reduce_axes;
 mod result_grad;
 mod rms_norm;
@@ -64,6 +67,7 @@ const FORMULAS: &[(&str, Bind)] = &[
     ("batch_stats", batch_stats::bind),
     ("cross_entropy", cross_entropy::bind),
     ("cross_entropy_grad", cross_entropy_grad::bind),
+    ("dequantize", dequantize::bind),
     ("group_norm", group_norm::bind),
     ("group_norm_grad", group_norm_grad::bind),
     ("l2_norm", l2_norm::bind),
@@ -73,6 +77,7 @@ const FORMULAS: &[(&str, Bind)] = &[
     ("log_softmax", log_softmax::bind),
     ("log_softmax_grad", log_softmax_grad::bind),
     ("logsumexp", logsumexp::bind),
+    ("quantize", quantize::bind),
     ("reduce_axes", reduce_axes::bind),
     ("rms_norm", rms_norm::bind),
     ("rms_norm_grad", rms_norm_grad::bind),

@@ -7,6 +7,7 @@
 mod batch_stats;
 mod cross_entropy;
 mod cross_entropy_grad;
+mod dequantize;
 mod group_norm;
 mod group_norm_grad;
 mod l2_norm;
@@ -17,6 +18,7 @@ mod log_softmax;
 mod log_softmax_grad;
 mod logsumexp;
 mod program;
+mod quantize;
 mod reduce_axes;
 mod rms_norm;
 mod rms_norm_grad;
@@ -25,10 +27,10 @@ mod softmax_grad;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
-    BatchStatsOp, CacheOp, ComputeOp, CrossEntropyGradOp, CrossEntropyOp, GroupNormGradOp, GroupNormOp,
-    KernelOp, L2NormGradOp, L2NormOp, LaunchOp, LayerNormGradOp, LayerNormOp, LogSoftmaxGradOp, LogSoftmaxOp,
-    LogSumExpOp, NumSmsOp, RMSNormGradOp, RMSNormOp, ReadOp, ReduceAxesOp, ReduceOp, SoftmaxGradOp,
-    SoftmaxOp, WriteOp, YieldOp,
+    BatchStatsOp, CacheOp, ComputeOp, CrossEntropyGradOp, CrossEntropyOp, DequantizeOp, GroupNormGradOp,
+    GroupNormOp, KernelOp, L2NormGradOp, L2NormOp, LaunchOp, LayerNormGradOp, LayerNormOp, LogSoftmaxGradOp,
+    LogSoftmaxOp, LogSumExpOp, NumSmsOp, QuantizeOp, RMSNormGradOp, RMSNormOp, ReadOp, ReduceAxesOp,
+    ReduceOp, SoftmaxGradOp, SoftmaxOp, WriteOp, YieldOp,
 };
 
 use crate::{
@@ -48,6 +50,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (BatchStatsOp::NAME, batch_stats::decompose),
     (CrossEntropyOp::NAME, cross_entropy::decompose),
     (CrossEntropyGradOp::NAME, cross_entropy_grad::decompose),
+    (DequantizeOp::NAME, dequantize::decompose),
     (GroupNormOp::NAME, group_norm::decompose),
     (GroupNormGradOp::NAME, group_norm_grad::decompose),
     (L2NormOp::NAME, l2_norm::decompose),
@@ -57,6 +60,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (LogSoftmaxOp::NAME, log_softmax::decompose),
     (LogSoftmaxGradOp::NAME, log_softmax_grad::decompose),
     (LogSumExpOp::NAME, logsumexp::decompose),
+    (QuantizeOp::NAME, quantize::decompose),
     (ReduceAxesOp::NAME, reduce_axes::decompose),
     (RMSNormOp::NAME, rms_norm::decompose),
     (RMSNormGradOp::NAME, rms_norm_grad::decompose),

@@ -4,6 +4,7 @@
 
 mod gradients;
 mod named;
+mod quantization;
 mod reductions;
 
 use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
@@ -66,6 +67,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     named::cases(&mut cases);
     gradients::cases(&mut cases);
     reductions::cases(&mut cases);
+    quantization::cases(&mut cases);
     clusters(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;

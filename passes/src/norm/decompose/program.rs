@@ -4,6 +4,7 @@
 //! widened and writes rounded, once, so that operands may differ in type.
 
 mod access;
+mod blocks;
 mod classes;
 mod conversions;
 mod gradients;
@@ -11,6 +12,7 @@ mod groups;
 mod labels;
 mod logits;
 mod places;
+mod powers;
 mod statistics;
 
 use melior::ir::{AffineExpr, AffineMap};
@@ -20,6 +22,7 @@ use melior::ir::{
 use norma_dialects::norm::{ComputeOp, ReduceKind};
 
 pub(super) use self::access::Coordinate;
+pub(super) use self::blocks::Blocks;
 pub(super) use self::classes::{Classes, Factors, Smooth};
 pub(super) use self::gradients::{Normalized, Places};
 pub(super) use self::groups::Grouped;
@@ -255,6 +258,12 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     /// Whether a number of the arithmetic is `least` or more; NaN is not.
     pub(super) fn is_at_least(&self, value: Value<'c, 'a>, least: Value<'c, 'a>) -> Value<'c, 'a> {
         compare_floats(&self.b, Predicate::AtLeast, value, least)
+    }
+
+    /// Whether a number of the arithmetic is neither an infinity nor NaN.
+    pub(super) fn is_finite(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        let magnitude = self.op("math.absf", &[value]);
+        compare_floats(&self.b, Predicate::Less, magnitude, self.constant(f64::INFINITY))
     }
 
     /// Whether a number of the arithmetic is an infinity.

@@ -29,6 +29,25 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
+    /// A signed integer as a number of the arithmetic.
+    pub(in crate::norm::decompose) fn float_of_integer(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.op("arith.sitofp", &[value])
+    }
+
+    /// The nearest integer of type `ty`, ties to even, within what the type holds; its least for NaN.
+    pub(in crate::norm::decompose) fn saturated_integer(
+        &self,
+        value: Value<'c, 'a>,
+        ty: Type<'c>,
+    ) -> Value<'c, 'a> {
+        let half = (types::bit_width(ty).unwrap_or(1) as f64 - 1.0).exp2();
+        let rounded = self.op("math.roundeven", &[value]);
+        // The order matters: the first takes NaN away, which no integer is.
+        let at_least = self.op("arith.maxnumf", &[rounded, self.constant(-half)]);
+        let within = self.op("arith.minnumf", &[at_least, self.constant(half - 1.0)]);
+        self.b.value("arith.fptosi", &[within], ty)
+    }
+
     /// The magnitude of an integer, wrapped.
     pub(in crate::norm::decompose) fn magnitude(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         self.b.value("math.absi", &[value], value.r#type())
