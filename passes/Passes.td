@@ -28,10 +28,10 @@ def NormDecompose : RustPass<"norm-decompose"> {
 
     **Guarantees** that no named op of `norm` is left: each has become a
     `norm.compute`, whose space has a dim for each axis of the op's first
-    operand, or two for one that the op divides into groups. Operands are
+    operand, or two for one that the op divides into groups or blocks. Operands are
     widened to f32 where they are read, or to f64 where an operand or a
-    result is of f64; all arithmetic is of that type, and each result is
-    rounded once, where it is written. From here on nothing says which op a
+    result is of f64; all arithmetic on floats is of that type, and each result
+    is rounded once, where it is written. From here on nothing says which op a
     program came from.
 
     **Leaves alone** every other op. An op of `norm` that has no definition yet is

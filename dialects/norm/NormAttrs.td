@@ -23,6 +23,36 @@ def Norm_ReduceKind : I32EnumAttr<"ReduceKind", "a combiner that has a name", [
 }
 
 //===----------------------------------------------------------------------===//
+// What named ops compute
+//===----------------------------------------------------------------------===//
+
+def Norm_AxisReduction : I32EnumAttr<"AxisReduction", "what is taken of the elements along some axes", [
+    I32EnumAttrCase<"Sum", 0, "sum">,
+    I32EnumAttrCase<"Mean", 1, "mean">,
+    I32EnumAttrCase<"Prod", 2, "prod">,
+    I32EnumAttrCase<"Max", 3, "max">,
+    I32EnumAttrCase<"Min", 4, "min">,
+    I32EnumAttrCase<"Amax", 5, "amax">,
+    I32EnumAttrCase<"SumSq", 6, "sum_sq">,
+    I32EnumAttrCase<"Norm", 7, "norm">,
+    I32EnumAttrCase<"Var", 8, "var">,
+    I32EnumAttrCase<"Any", 9, "any">,
+    I32EnumAttrCase<"All", 10, "all">,
+    I32EnumAttrCase<"Argmax", 11, "argmax">,
+    I32EnumAttrCase<"Argmin", 12, "argmin">
+  ]> {
+  let cppNamespace = "::mlir::norm";
+}
+
+def Norm_LossReduction : I32EnumAttr<"LossReduction", "what is taken of the losses of all rows", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"Sum", 1, "sum">,
+    I32EnumAttrCase<"Mean", 2, "mean">
+  ]> {
+  let cppNamespace = "::mlir::norm";
+}
+
+//===----------------------------------------------------------------------===//
 // Schedules
 //===----------------------------------------------------------------------===//
 

@@ -15,9 +15,12 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
         lse  = log(sum_c(exp(s_c)))
         loss = (1 - e) * w_l * (lse - s_l) + e / C * sum_c(w_c * (lse - s_c)) + z_loss * lse^2
 
-    This is PyTorch's `cross_entropy` without reduction, with a z-loss, which no weight scales. Terms whose factor `1 - e`, `e` or
+    Without a `reduction` there is a loss for each row, with `sum` the sum over all rows, and with `mean` that sum divided by the
+    sum of w_l over the rows whose label is not ignored, which over no such rows is NaN.
+
+    This is PyTorch's `cross_entropy`, with a z-loss, which no weight scales. Terms whose factor `1 - e`, `e` or
     `z_loss` is 0 are not there, so that a logit of -Inf costs nothing without smoothing. `dlogits`, if asked for, is the gradient of
-    each loss with respect to its own logits; a caller that takes their mean scales it.
+    each row's loss with respect to its own logits, whatever the `reduction`; a caller that takes their mean scales it.
 
         p       = exp(s - lse)
         ds_c    = (1 - e) * w_l * (p_c - [c = l]) + e / C * (p_c * sum_c(w_c) - w_c) + 2 * z_loss * lse * p_c
@@ -32,15 +35,17 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
     - C1: `axis` is an axis of `logits`; a negative one counts from the end.
     - C2: `labels` has the shape of the other axes of `logits`.
     - C3: `weight` has one element for each class.
-    - C4: `loss` and `lse` have the shape of the other axes of `logits`.
+    - C4: `loss`, without a reduction, and `lse` have the shape of the other axes of `logits`.
     - C5: `dlogits` has the shape of `logits`.
     - C6: `label_smoothing` is between 0 and 1; `z_loss` and `softcap` are finite and not negative.
+    - C7: `loss` is one number where it is reduced.
 
     Example:
 
     ```mlir
     %loss, %d = norm.cross_entropy %x labels(%l : tensor<?xi64>) {label_smoothing = 0.1 : f32}
                 : tensor<?x32000xbf16> -> tensor<?xf32> dlogits(tensor<?x32000xbf16>)
+    %mean = norm.cross_entropy %x labels(%l : tensor<?xi64>) reduction(mean) : tensor<?x32000xbf16> -> tensor<f32>
     ```
   }];
   let arguments = (ins
@@ -49,6 +54,7 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
     Optional<Norm_UpToF32Tensor>:$weight,
     DefaultValuedAttr<I64Attr, "-1">:$axis,
     DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+    DefaultValuedAttr<Norm_LossReduction, "::mlir::norm::LossReduction::None">:$reduction,
     Norm_Number<"0.0">:$label_smoothing,
     Norm_Number<"0.0">:$z_loss,
     Norm_Number<"0.0">:$softcap
@@ -60,7 +66,7 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
   );
   let assemblyFormat = [{
     $logits `labels` `(` $labels `:` type($labels) `)` (`weight` `(` $weight^ `:` type($weight) `)`)?
-    attr-dict `:` type($logits) `->` type($loss) (`lse` `(` type($lse)^ `)`)? (`dlogits` `(` type($dlogits)^ `)`)?
+    (`reduction` `(` $reduction^ `)`)? attr-dict `:` type($logits) `->` type($loss) (`lse` `(` type($lse)^ `)`)? (`dlogits` `(` type($dlogits)^ `)`)?
   }];
   let hasVerifier = 1;
 }

@@ -77,10 +77,40 @@ LogicalResult mlir::norm::verifyBroadcast(Operation *op, StringRef name, Value v
   return op->emitOpError() << "expected " << name << " to broadcast to " << to << ", got " << value.getType();
 }
 
-LogicalResult mlir::norm::verifyBothOrNeither(Operation *op, StringRef names, Value one, Value other) {
-  if (!one == !other)
+FailureOr<Groups> mlir::norm::splitGroups(Operation *op, TypedValue<RankedTensorType> x, int64_t channelAxis,
+                                          int64_t groups) {
+  RankedTensorType type = x.getType();
+  std::optional<int64_t> axis = axisPosition(channelAxis, type.getRank());
+  if (!axis || *axis == 0)
+    return op->emitOpError() << "expected channel_axis to be an axis of " << type << " but the first, got "
+                             << channelAxis;
+  int64_t channels = type.getDimSize(*axis);
+  if (ShapedType::isDynamic(channels) || groups < 1 || channels % groups != 0)
+    return op->emitOpError() << "expected a static number of channels that groups divide, got " << groups
+                             << " groups in " << type;
+  return Groups{channels, {type.getDimSize(0), groups}};
+}
+
+LogicalResult mlir::norm::verifyMoments(Operation *op, Value mean, Value rstd, ArrayRef<int64_t> shape,
+                                        const Twine &what) {
+  if (!mean != !rstd)
+    return op->emitOpError() << "expected both mean and rstd or neither";
+  std::string of = what.str();
+  if (failed(verifyStatistic(op, "mean", mean, shape, of)))
+    return failure();
+  return verifyStatistic(op, "rstd", rstd, shape, of);
+}
+
+LogicalResult mlir::norm::verifyOffset(Operation *op, Value weight, const APFloat &offset) {
+  if (weight || offset.isZero())
     return success();
-  return op->emitOpError() << "expected both " << names << " or neither";
+  return op->emitOpError() << "expected weight_offset to be 0 without a weight, got " << offset.convertToFloat();
+}
+
+LogicalResult mlir::norm::verifyFinite(Operation *op, StringRef name, const APFloat &value) {
+  if (value.isFinite())
+    return success();
+  return op->emitOpError() << "expected " << name << " to be finite, got " << value.convertToFloat();
 }
 
 LogicalResult mlir::norm::verifyNotNegative(Operation *op, StringRef name, const APFloat &value) {

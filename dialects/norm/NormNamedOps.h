@@ -32,8 +32,25 @@ LogicalResult verifyStatistic(Operation *op, StringRef name, Value value, ArrayR
 /// Checks that an operand broadcasts to `to` as NumPy's do. One that is not given is fine.
 LogicalResult verifyBroadcast(Operation *op, StringRef name, Value value, RankedTensorType to);
 
-/// Checks that two optional results are both there or neither.
-LogicalResult verifyBothOrNeither(Operation *op, StringRef names, Value one, Value other);
+/// The channels of a tensor, divided into groups.
+struct Groups {
+  int64_t channels;
+  /// An axis of the batch and one of groups.
+  SmallVector<int64_t> statisticsShape;
+};
+
+/// Divides the channels of `x`; fails where `channelAxis` is no axis but the first, or `groups` do not divide a static number of
+/// channels.
+FailureOr<Groups> splitGroups(Operation *op, TypedValue<RankedTensorType> x, int64_t channelAxis, int64_t groups);
+
+/// Checks that a mean and the reciprocal of a standard deviation are both there or neither, and statistics of the shape of `what`.
+LogicalResult verifyMoments(Operation *op, Value mean, Value rstd, ArrayRef<int64_t> shape, const Twine &what);
+
+/// Checks that what is added to a weight is 0 where there is no weight.
+LogicalResult verifyOffset(Operation *op, Value weight, const APFloat &offset);
+
+/// Checks that an attribute is finite.
+LogicalResult verifyFinite(Operation *op, StringRef name, const APFloat &value);
 
 /// Checks that an attribute is finite and not negative.
 LogicalResult verifyNotNegative(Operation *op, StringRef name, const APFloat &value);

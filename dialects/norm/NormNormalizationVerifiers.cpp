@@ -18,10 +18,7 @@ static LogicalResult verifyAffine(NormalizationOp op, const AxisSplit &axes) {
   if (failed(verifyShape(op, "weight", op.getWeight(), axes.namedShape, normalized)) ||
       failed(verifyShape(op, "bias", op.getBias(), axes.namedShape, normalized)))
     return failure();
-  if (!op.getWeight() && !op.getWeightOffset().isZero()) // rms_norm_c5, layer_norm_c5
-    return op.emitOpError() << "expected weight_offset to be 0 without a weight, got "
-                            << op.getWeightOffset().convertToFloat();
-  return success();
+  return verifyOffset(op, op.getWeight(), op.getWeightOffset()); // rms_norm_c5, layer_norm_c5
 }
 
 LogicalResult RMSNormOp::verify() {
@@ -43,9 +40,7 @@ LogicalResult LayerNormOp::verify() {
   if (failed(verifyShape(*this, "y", getY(), axes->of.getShape(), quoted(axes->of)))) // layer_norm_c3
     return failure();
   // layer_norm_c4
-  if (failed(verifyBothOrNeither(*this, "mean and rstd", getMean(), getRstd())) ||
-      failed(verifyStatistic(*this, "mean", getMean(), axes->otherShape, axesOf("other", axes->of))) ||
-      failed(verifyStatistic(*this, "rstd", getRstd(), axes->otherShape, axesOf("other", axes->of))))
+  if (failed(verifyMoments(*this, getMean(), getRstd(), axes->otherShape, axesOf("other", axes->of))))
     return failure();
   return verifyNotNegative(*this, "eps", getEps()); // layer_norm_c6
 }

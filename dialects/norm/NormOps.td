@@ -5,7 +5,11 @@
 
 include "norm/NormKernelFormOps.td"
 include "norm/NormLossOps.td"
+include "norm/NormNormalizationGradOps.td"
 include "norm/NormNormalizationOps.td"
+include "norm/NormQuantizationOps.td"
+include "norm/NormReductionOps.td"
+include "norm/NormSoftmaxGradOps.td"
 include "norm/NormSoftmaxOps.td"
 include "norm/NormStatisticsOps.td"
 

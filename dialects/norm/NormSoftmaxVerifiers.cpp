@@ -20,9 +20,7 @@ template <typename OpOfLogits> static FailureOr<AxisSplit> verifyLogits(OpOfLogi
   if (failed(verifyBroadcast(op, "mask", op.getMask(), x)) || failed(verifyBroadcast(op, "keep", op.getKeep(), x)))
     return failure();
   // softmax_c4, log_softmax_c4, logsumexp_c4
-  if (!op.getScale().isFinite())
-    return op.emitOpError() << "expected scale to be finite, got " << op.getScale().convertToFloat();
-  if (failed(verifyNotNegative(op, "softcap", op.getSoftcap())))
+  if (failed(verifyFinite(op, "scale", op.getScale())) || failed(verifyNotNegative(op, "softcap", op.getSoftcap())))
     return failure();
   if (op.getCausal().empty())
     return axes;

@@ -12,26 +12,17 @@ using namespace mlir::norm;
 
 LogicalResult GroupNormOp::verify() {
   RankedTensorType x = getX().getType();
-  std::optional<int64_t> channelAxis = axisPosition(int64_t(getChannelAxis()), x.getRank());
-  if (!channelAxis || *channelAxis == 0) // group_norm_c1
-    return emitOpError() << "expected channel_axis to be an axis of " << x << " but the first, got "
-                         << int64_t(getChannelAxis());
-  int64_t channels = x.getDimSize(*channelAxis), groups = getGroups();
-  if (ShapedType::isDynamic(channels) || groups < 1 || channels % groups != 0) // group_norm_c2
-    return emitOpError() << "expected a static number of channels that groups divide, got " << groups << " groups in "
-                         << x;
+  FailureOr<Groups> groups = splitGroups(*this, getX(), getChannelAxis(), getGroups()); // group_norm_c1, group_norm_c2
+  if (failed(groups))
+    return failure();
   std::string ofChannels = "the channels of " + quoted(x);
-  if (failed(verifyShape(*this, "weight", getWeight(), {channels}, ofChannels)) || // group_norm_c3
-      failed(verifyShape(*this, "bias", getBias(), {channels}, ofChannels)))
+  if (failed(verifyShape(*this, "weight", getWeight(), {groups->channels}, ofChannels)) || // group_norm_c3
+      failed(verifyShape(*this, "bias", getBias(), {groups->channels}, ofChannels)))
     return failure();
   if (failed(verifyShape(*this, "y", getY(), x.getShape(), quoted(x)))) // group_norm_c4
     return failure();
   // group_norm_c5
-  std::string ofGroups = "the groups of " + quoted(x);
-  int64_t shape[] = {x.getDimSize(0), groups};
-  if (failed(verifyBothOrNeither(*this, "mean and rstd", getMean(), getRstd())) ||
-      failed(verifyStatistic(*this, "mean", getMean(), shape, ofGroups)) ||
-      failed(verifyStatistic(*this, "rstd", getRstd(), shape, ofGroups)))
+  if (failed(verifyMoments(*this, getMean(), getRstd(), groups->statisticsShape, "the groups of " + quoted(x))))
     return failure();
   return verifyNotNegative(*this, "eps", getEps()); // group_norm_c6
 }

@@ -29,6 +29,9 @@ pub(crate) enum Arity {
     Variadic,
 }
 
+/// The keyword of an enum's value, if it has such a case.
+pub(crate) type Keyword = fn(u32) -> Option<&'static str>;
+
 /// What ODS calls the operands and results of an op.
 pub(crate) struct Groups {
     /// The op's full name.
@@ -41,6 +44,8 @@ pub(crate) struct Groups {
     pub results: &'static [(&'static str, Arity)],
     /// Whether the op says how many results each of them takes.
     pub result_segments: bool,
+    /// The attributes that are enums, with the keyword of each value.
+    pub enums: &'static [(&'static str, Keyword)],
 }
 
 /// Values under the name that ODS gives their group.
@@ -141,6 +146,14 @@ pub(crate) fn results_by_name<'c, 'a>(table: &[Groups], op: OperationRef<'c, 'a>
             .map(|(index, (name, _))| (*name, values(index)))
             .collect(),
     )
+}
+
+/// The keyword of the attribute of that name, if the table has it as an enum of `op`.
+pub(crate) fn enum_keyword(table: &[Groups], op: OperationRef, attribute: &str) -> Option<&'static str> {
+    let row = table.iter().find(|row| is_named(op, row.op))?;
+    let (name, keyword) = row.enums.iter().find(|(name, _)| *name == attribute)?;
+    let value = op.attribute(name).and_then(integer).ok()?;
+    keyword(u32::try_from(value).ok()?)
 }
 
 fn segment_sizes(op: OperationRef, name: &str) -> Vec<i32> {

@@ -131,7 +131,11 @@ impl<'a> State<'a> {
     fn parts(&self, statement: &'a Statement) -> Result<Vec<Part<'a>>, OracleError> {
         match statement {
             Statement::Named(named) => {
-                let formula = Rc::from(named::bind(named, |tensor| self.tensor(tensor))?);
+                let element = |name: &str| match self.intermediate(name) {
+                    Some(intermediate) => intermediate.dtype,
+                    None => self.problem.element(name),
+                };
+                let formula = Rc::from(named::bind(named, |tensor| self.tensor(tensor), element)?);
                 let part = |(result, tensor): (&'a String, &'a String)| Part {
                     tensor,
                     source: Source::Named {

@@ -3,18 +3,34 @@
 //! Each op has a row in [`FORMULAS`] and a file of its own, which states the formula once more, independently of
 //! how the compiler decomposes the op.
 
-mod affine;
 mod batch_stats;
+mod blocks;
+mod classes;
 mod cross_entropy;
+mod cross_entropy_grad;
+mod dequantize;
 mod group_norm;
+mod group_norm_grad;
+mod groups;
 mod l2_norm;
+mod l2_norm_grad;
 mod layer_norm;
+mod layer_norm_grad;
 mod log_softmax;
+mod log_softmax_grad;
 mod logits;
 mod logsumexp;
+mod normalization;
+mod normalization_grad;
+mod of_rows;
+mod quantize;
+mod reduce_axes;
+mod result_grad;
 mod rms_norm;
+mod rms_norm_grad;
 mod rows;
 mod softmax;
+mod softmax_grad;
 mod statistics;
 
 use std::collections::BTreeMap;
@@ -33,8 +49,8 @@ pub(crate) trait Formula {
     /// The shape of a result of that name.
     fn shape(&self, result: &str) -> Option<Vec<i64>>;
 
-    /// How many leading dims number elements, of any result, that have no sum in common; 0 where that depends on the result.
-    fn independent_dims(&self) -> usize;
+    /// How many leading dims of a result number elements that have no sum in common.
+    fn independent_dims(&self, result: &str) -> usize;
 
     /// How many ulp the arithmetic behind a result may be off, see `tolerance.rs`.
     fn ulps(&self, result: &str) -> f64;
@@ -50,19 +66,31 @@ type Bind = for<'a> fn(Call<'a>) -> Result<Box<dyn Formula + 'a>, String>;
 const FORMULAS: &[(&str, Bind)] = &[
     ("batch_stats", batch_stats::bind),
     ("cross_entropy", cross_entropy::bind),
+    ("cross_entropy_grad", cross_entropy_grad::bind),
+    ("dequantize", dequantize::bind),
     ("group_norm", group_norm::bind),
+    ("group_norm_grad", group_norm_grad::bind),
     ("l2_norm", l2_norm::bind),
+    ("l2_norm_grad", l2_norm_grad::bind),
     ("layer_norm", layer_norm::bind),
+    ("layer_norm_grad", layer_norm_grad::bind),
     ("log_softmax", log_softmax::bind),
+    ("log_softmax_grad", log_softmax_grad::bind),
     ("logsumexp", logsumexp::bind),
+    ("quantize", quantize::bind),
+    ("reduce_axes", reduce_axes::bind),
     ("rms_norm", rms_norm::bind),
+    ("rms_norm_grad", rms_norm_grad::bind),
     ("softmax", softmax::bind),
+    ("softmax_grad", softmax_grad::bind),
 ];
 
 /// An op with what it is called on.
 pub(crate) struct Call<'a> {
     named: &'a NamedOp,
     operands: BTreeMap<&'a str, Tensor<'a>>,
+    /// The element type of each result that is asked for.
+    results: BTreeMap<&'a str, Element>,
 }
 
 /// Whether the oracle has a formula for the op of that mnemonic.
@@ -70,10 +98,11 @@ pub fn is_known(op: &str) -> bool {
     FORMULAS.iter().any(|(known, _)| *known == op)
 }
 
-/// Binds `named` to its operands; `tensor` finds them by the tensors' names.
+/// Binds `named` to its operands; `tensor` finds them by the tensors' names, and `element` the types of its results.
 pub(crate) fn bind<'a>(
     named: &'a NamedOp,
     tensor: impl Fn(&str) -> Result<Tensor<'a>, OracleError>,
+    element: impl Fn(&str) -> Element,
 ) -> Result<Box<dyn Formula + 'a>, OracleError> {
     let error = |message: String| OracleError::Named {
         op: named.op.clone(),
@@ -92,7 +121,17 @@ pub(crate) fn bind<'a>(
         .iter()
         .map(|(name, source)| Ok((name.as_str(), tensor(source)?)))
         .collect::<Result<_, OracleError>>()?;
-    let formula = bind(Call { named, operands }).map_err(error)?;
+    let results = named
+        .results
+        .iter()
+        .map(|(name, tensor)| (name.as_str(), element(tensor)))
+        .collect();
+    let call = Call {
+        named,
+        operands,
+        results,
+    };
+    let formula = bind(call).map_err(error)?;
     match named
         .results
         .keys()
@@ -132,11 +171,36 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// An operand of floats or integers that must be given.
+    fn number(&self, name: &str) -> Result<Tensor<'a>, String> {
+        let found = self.operands.get(name).cloned();
+        found.ok_or_else(|| format!("expected an operand '{name}'"))
+    }
+
+    /// The element type of a result that must be asked for.
+    fn result(&self, name: &str) -> Result<Element, String> {
+        let found = self.results.get(name).copied();
+        found.ok_or_else(|| format!("expected a result '{name}'"))
+    }
+
+    /// Whether an attribute that says something by being there is there.
+    fn is_set(&self, name: &str) -> bool {
+        self.named.attributes.contains_key(name)
+    }
+
     /// An integer attribute.
     fn integer(&self, name: &str) -> Result<i64, String> {
         match self.named.attributes.get(name) {
             Some(Attribute::Number(number)) => Ok(number.as_i64()),
             _ => Err(format!("expected a number as attribute '{name}'")),
+        }
+    }
+
+    /// The keyword of an attribute that is an enum.
+    fn text(&self, name: &str) -> Result<&'a str, String> {
+        match self.named.attributes.get(name) {
+            Some(Attribute::Text(text)) => Ok(text),
+            _ => Err(format!("expected a keyword as attribute '{name}'")),
         }
     }
 

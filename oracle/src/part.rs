@@ -90,7 +90,7 @@ impl Part<'_> {
                 let reduced = evaluator.reduced_dims();
                 write.dims.iter().copied().find(|dim| !reduced.contains(dim))
             }
-            Source::Named { formula, .. } => (formula.independent_dims() > 0).then_some(0),
+            Source::Named { formula, result } => (formula.independent_dims(result) > 0).then_some(0),
             Source::Memory(tensor) => (!tensor.layout.shape.is_empty()).then_some(0),
         }
     }

@@ -77,6 +77,14 @@ impl Scaled {
         2.0 * distance / (ulps * arithmetic.ulp(1.0))
     }
 
+    /// The magnitude.
+    pub fn magnitude(self) -> Scaled {
+        Scaled {
+            value: self.value.abs(),
+            scale: self.scale,
+        }
+    }
+
     /// The square root.
     pub fn sqrt(self) -> Scaled {
         let root = self.value.sqrt();

@@ -6,6 +6,7 @@ use norma_bundle::Element;
 
 use crate::layout::Layout;
 use crate::program::grid::Data;
+use crate::scaled::Scaled;
 use crate::tolerance::{Order, arithmetic_ulps};
 
 /// A tensor with its elements.
@@ -58,6 +59,18 @@ impl<'a> Tensor<'a> {
         };
         let span = self.layout.span().and_then(|span| usize::try_from(span).ok());
         span.is_some_and(|span| span <= held)
+    }
+
+    /// The number at an index, an integer as a float; NaN outside of the memory.
+    pub(crate) fn number_at(&self, index: &[i64]) -> Scaled {
+        let place = index.iter().zip(&self.layout.strides);
+        let place = place.map(|(index, stride)| index * stride).sum();
+        let found = self.at(&[place]);
+        let number = found.and_then(|data| match &data {
+            Data::Float { .. } => data.floats().next(),
+            Data::Integer { values, .. } => Some(Scaled::exact(*values.first()? as f64)),
+        });
+        number.unwrap_or(Scaled::exact(f64::NAN))
     }
 
     /// The elements at `places`, offsets in elements; `None` where one lies outside of the memory.

@@ -4,6 +4,7 @@ pub mod homomorphism;
 pub mod named_combiner;
 pub mod nests;
 pub mod positions;
+pub mod reductions;
 pub mod scalar_ops;
 pub mod signature;
 pub mod space;

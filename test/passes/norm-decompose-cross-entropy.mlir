@@ -5,9 +5,9 @@
 // CHECK-LABEL: @plain(
 // CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 100)
 // CHECK: %[[X:.*]] = arith.extf
+// CHECK: %[[LABEL:.*]] = arith.extsi %{{.*}} : i32 to i64
 // CHECK: %[[MAX:.*]] = norm.reduce max %[[X]] over(%[[N]]) : f32
 // CHECK: %[[SUM:.*]] = norm.reduce add %{{.*}} over(%[[N]]) : f32
-// CHECK: %[[LABEL:.*]] = arith.extsi %{{.*}} : i32 to i64
 // CHECK: %[[IS_LABEL:.*]] = arith.cmpi eq, %[[N]], %{{.*}} : index
 // CHECK: %[[PICKED:.*]] = arith.select %[[IS_LABEL]], %[[X]], %{{.*}} : f32
 // CHECK: %[[LOGIT:.*]] = norm.reduce add %[[PICKED]] over(%[[N]]) : f32
@@ -32,4 +32,18 @@ func.func @plain(%x: tensor<?x100xbf16>, %l: tensor<?xi32>) -> tensor<?xf32> {
 func.func @dynamic(%x: tensor<?x?xf32>, %l: tensor<?xi64>) -> (tensor<?xf32>, tensor<?x?xf32>) {
   %loss, %d = norm.cross_entropy %x labels(%l : tensor<?xi64>) : tensor<?x?xf32> -> tensor<?xf32> dlogits(tensor<?x?xf32>)
   return %loss, %d : tensor<?xf32>, tensor<?x?xf32>
+}
+
+// -----
+
+// A mean divides by the weights of the rows that are not ignored; both sums are over rows.
+// CHECK-LABEL: @mean(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 100)
+// CHECK: %[[WEIGHTS:.*]] = norm.reduce add %{{.*}} over(%[[M]]) : f32
+// CHECK: %[[LOSSES:.*]] = norm.reduce add %{{.*}} over(%[[M]]) : f32
+// CHECK: %[[MEAN:.*]] = arith.divf %[[LOSSES]], %[[WEIGHTS]] : f32
+// CHECK: norm.write %[[MEAN]], %{{.*}}[] : tensor<f32>
+func.func @mean(%x: tensor<?x100xf32>, %l: tensor<?xi64>) -> tensor<f32> {
+  %loss = norm.cross_entropy %x labels(%l : tensor<?xi64>) reduction(mean) : tensor<?x100xf32> -> tensor<f32>
+  return %loss : tensor<f32>
 }

@@ -1,9 +1,9 @@
-//! A table of what ODS calls the operands and results of each op, for code that treats all ops of a dialect alike.
+//! A table of what ODS calls the operands, results and enum cases of each op, for code that treats all ops of a dialect alike.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 
-use crate::ods::{Arity, Dialect, Group, Op};
+use crate::ods::{Arity, AttributeKind, Dialect, Group, Op};
 
 /// The table and what looks up an op in it.
 pub fn rust(dialect: &Dialect) -> TokenStream {
@@ -24,12 +24,27 @@ pub fn rust(dialect: &Dialect) -> TokenStream {
         ) -> Option<Vec<(&'static str, Vec<::melior::ir::Value<'c, 'a>>)>> {
             crate::view::results_by_name(GROUPS, op)
         }
+
+        /// The keyword of an attribute that ODS declares as an enum of an op of this dialect; `None` for another attribute.
+        pub fn enum_keyword(
+            op: ::melior::ir::operation::OperationRef,
+            attribute: &str,
+        ) -> Option<&'static str> {
+            crate::view::enum_keyword(GROUPS, op, attribute)
+        }
     }
 }
 
 fn row(op: &Op) -> TokenStream {
     let (name, operand_segments, result_segments) = (&op.name, op.operand_segments, op.result_segments);
     let (operands, results) = (groups(&op.operands), groups(&op.results));
+    let enums = op.attributes.iter().filter_map(|attribute| {
+        let AttributeKind::IntegerEnum(class) = &attribute.kind else {
+            return None;
+        };
+        let (name, class) = (&attribute.name, format_ident!("{class}"));
+        Some(quote!((#name, |value| #class::from_u32(value).map(#class::keyword))))
+    });
     quote! {
         crate::view::Groups {
             op: #name,
@@ -37,6 +52,7 @@ fn row(op: &Op) -> TokenStream {
             operand_segments: #operand_segments,
             results: &[#(#results),*],
             result_segments: #result_segments,
+            enums: &[#(#enums),*],
         }
     }
 }

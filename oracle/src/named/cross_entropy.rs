@@ -9,179 +9,105 @@
 //! ds_c    = (1 - e) * w_l * (p_c - [c = l]) + e / C * (p_c * sum_c(w_c) - w_c) + 2 * z_loss * lse * p_c
 //! dlogits = ds * (1 - (s / softcap)^2)
 //! ```
+//!
+//! A reduction makes one loss of those of all rows: their sum, or that divided by the sum of w_l.
 
 use std::ops::Range;
 
-use super::logits::{Exponentials, exponentials, softcapped};
-use super::rows::{Operand, Rows};
+use super::classes::Classes;
+use super::of_rows::{OfRows, Span};
+use super::rows::{Rows, indices};
 use super::{Call, Formula};
 use crate::program::grid::Data;
 use crate::scaled::{Scaled, sum};
+use crate::tolerance::{Order, arithmetic_ulps};
 
-struct CrossEntropy<'a> {
-    rows: Rows,
-    logits: Operand<'a>,
-    labels: Operand<'a>,
-    weight: Option<Operand<'a>>,
-    ignored: i64,
-    smoothing: f64,
-    z_loss: f64,
-    softcap: Scaled,
-}
+struct CrossEntropy<'a>(Classes<'a>);
 
-/// What a label says of its row.
-enum Label {
-    Ignored,
-    NoClass,
-    Class(usize),
-}
-
-/// A row of logits with what is known of it.
-struct Row {
-    /// Before they are capped.
-    logits: Vec<Scaled>,
-    exponentials: Exponentials,
-    weights: Vec<Scaled>,
-    label: Label,
+/// The same with one loss.
+struct Reduced<'a> {
+    of_rows: CrossEntropy<'a>,
+    is_mean: bool,
 }
 
 pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
-    let logits = call.operand("logits")?;
-    let rows = Rows::along(&[call.integer("axis")?], &logits.layout.shape)?;
-    let labels = call.optional_integers("labels")?;
-    let labels = labels.ok_or("expected an operand 'labels'")?;
-    let weight = call.optional("weight")?;
-    Ok(Box::new(CrossEntropy {
-        logits: rows.whole("logits", logits)?,
-        labels: rows.of_rows("labels", labels)?,
-        weight: weight.map(|weight| rows.of_row("weight", weight)).transpose()?,
-        ignored: call.integer("ignore_index")?,
-        smoothing: call.float("label_smoothing")?,
-        z_loss: call.float("z_loss")?,
-        softcap: Scaled::exact(call.float("softcap")?),
-        rows,
-    }))
+    let of_rows = CrossEntropy(Classes::bind(&call)?);
+    let is_mean = match call.text("reduction")? {
+        "none" => return Ok(Box::new(of_rows)),
+        "sum" => false,
+        "mean" => true,
+        other => return Err(format!("expected a reduction none, sum or mean, got {other}")),
+    };
+    Ok(Box::new(Reduced { of_rows, is_mean }))
 }
 
-impl CrossEntropy<'_> {
-    fn row(&self, index: &[i64]) -> Row {
-        let logits = self.logits.row(&self.rows, index);
-        let capped: Vec<Scaled> = logits.iter().map(|x| softcapped(*x, self.softcap)).collect();
-        let label = self.labels.integer_at(&self.rows, index);
-        Row {
-            exponentials: exponentials(&capped),
-            weights: match &self.weight {
-                Some(weight) => weight.row(&self.rows, index),
-                None => vec![Scaled::exact(1.0); logits.len()],
-            },
-            label: match usize::try_from(label) {
-                _ if label == self.ignored => Label::Ignored,
-                Ok(class) if class < logits.len() => Label::Class(class),
-                _ => Label::NoClass,
-            },
-            logits,
-        }
+impl OfRows for CrossEntropy<'_> {
+    fn rows(&self) -> &Rows {
+        &self.0.rows
     }
 
-    fn loss(&self, row: &Row) -> Scaled {
-        let label = match row.label {
-            Label::Ignored => return Scaled::exact(0.0),
-            Label::NoClass => return Scaled::exact(f64::NAN),
-            Label::Class(class) => class,
-        };
-        let log = row.exponentials.sum.ln();
-        // lse - s_c, which is no number where the largest logit is infinite.
-        let losses = row.exponentials.distances.iter().map(|distance| log - *distance);
-        let losses: Vec<Scaled> = losses
-            .zip(&row.weights)
-            .map(|(loss, weight)| loss * *weight)
-            .collect();
-        let mut terms = Vec::new();
-        if self.smoothing != 1.0 {
-            terms.push(Scaled::exact(1.0 - self.smoothing) * losses[label]);
-        }
-        if self.smoothing != 0.0 {
-            // A kernel may sum logits apart from the logarithm, so that its terms are as large as those.
-            let share = Scaled::exact(self.smoothing / losses.len() as f64);
-            let lse = row.exponentials.log_sum_exp();
-            let scale = lse.value.abs() * sum(&row.weights).rescaled().scale;
-            let smooth = sum(&losses);
-            let scale = if scale.is_finite() {
-                smooth.scale.max(2.0 * scale)
-            } else {
-                smooth.scale
-            };
-            terms.push(share * Scaled { scale, ..smooth });
-        }
-        if self.z_loss != 0.0 {
-            let lse = row.exponentials.log_sum_exp();
-            terms.push(Scaled::exact(self.z_loss) * lse * lse);
-        }
-        terms.into_iter().fold(Scaled::exact(0.0), |sum, term| sum + term)
-    }
-
-    fn dlogits(&self, row: &Row) -> Vec<Scaled> {
-        let label = match row.label {
-            Label::Ignored => return vec![Scaled::exact(0.0); row.logits.len()],
-            Label::NoClass => return vec![Scaled::exact(f64::NAN); row.logits.len()],
-            Label::Class(class) => class,
-        };
-        let exact = Scaled::exact;
-        let certain = exact(1.0 - self.smoothing) * row.weights[label];
-        let share = exact(self.smoothing / row.logits.len() as f64);
-        let weights = sum(&row.weights);
-        let lse = row.exponentials.log_sum_exp();
-        let shares = row.exponentials.shares();
-        let gradient = |class: usize| {
-            let (p, weight) = (shares[class], row.weights[class]);
-            let hit = exact(f64::from(u8::from(class == label)));
-            let mut gradient = p * exact(0.0);
-            if self.smoothing != 1.0 {
-                gradient = gradient + certain * (p - hit);
-            }
-            if self.smoothing != 0.0 {
-                gradient = gradient + share * (p * weights - weight);
-            }
-            if self.z_loss != 0.0 {
-                gradient = gradient + exact(2.0 * self.z_loss) * lse * p;
-            }
-            if self.softcap.value != 0.0 {
-                let tanh = (row.logits[class] / self.softcap).tanh();
-                gradient = gradient * (exact(1.0) - tanh * tanh);
-            }
-            gradient
-        };
-        (0..row.logits.len()).map(gradient).collect()
-    }
-}
-
-impl Formula for CrossEntropy<'_> {
-    fn shape(&self, result: &str) -> Option<Vec<i64>> {
+    fn span(&self, result: &str) -> Option<Span> {
         match result {
-            "loss" | "lse" => Some(self.rows.outer_shape()),
-            "dlogits" => Some(self.rows.shape().to_vec()),
+            "loss" | "lse" => Some(Span::Row),
+            "dlogits" => Some(Span::Elements),
             _ => None,
         }
     }
 
-    fn independent_dims(&self) -> usize {
-        self.rows.leading()
+    fn ulps(&self) -> f64 {
+        self.0.ulps()
     }
 
-    fn ulps(&self, _result: &str) -> f64 {
-        self.rows.ulps().max(self.logits.ulps())
+    fn numbers(&self, result: &str, index: &[i64]) -> Vec<Scaled> {
+        let row = self.0.row(index);
+        let lse = row.exponentials.log_sum_exp();
+        match result {
+            "loss" => vec![self.0.loss(&row)],
+            "lse" => vec![lse],
+            _ => self.0.dlogits(&row, &row.exponentials.shares(), lse),
+        }
+    }
+}
+
+impl Formula for Reduced<'_> {
+    fn shape(&self, result: &str) -> Option<Vec<i64>> {
+        match result {
+            "loss" => Some(Vec::new()),
+            _ => self.of_rows.shape(result),
+        }
+    }
+
+    fn independent_dims(&self, result: &str) -> usize {
+        match result {
+            "loss" => 0,
+            _ => self.of_rows.independent_dims(result),
+        }
+    }
+
+    fn ulps(&self, result: &str) -> f64 {
+        let of_row = Formula::ulps(&self.of_rows, result);
+        let rows = self.of_rows.0.rows.outer_shape().iter().product();
+        match result {
+            "loss" => of_row.max(arithmetic_ulps(rows, Order::Sequential)),
+            _ => of_row,
+        }
     }
 
     fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data {
-        let found = match result {
-            "loss" => self.rows.per_row(region, |index| self.loss(&self.row(index))),
-            "lse" => self
-                .rows
-                .per_row(region, |index| self.row(index).exponentials.log_sum_exp()),
-            _ => self
-                .rows
-                .per_element(region, |index| self.dlogits(&self.row(index))),
-        };
-        found.into_iter().collect()
+        if result != "loss" {
+            return self.of_rows.evaluate(result, region);
+        }
+        let classes = &self.of_rows.0;
+        let extents = classes.rows.outer_shape().into_iter();
+        let whole: Vec<Range<i64>> = extents.map(|extent| 0..extent).collect();
+        let (mut losses, mut weights) = (Vec::new(), Vec::new());
+        for index in indices(&whole) {
+            let row = classes.row(&index);
+            losses.push(classes.loss(&row));
+            weights.push(classes.weight_of_row(&row));
+        }
+        let loss = sum(&losses);
+        let loss = if self.is_mean { loss / sum(&weights) } else { loss };
+        std::iter::once(loss).collect()
     }
 }

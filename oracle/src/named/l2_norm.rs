@@ -5,12 +5,11 @@
 //! y       = x * inverse
 //! ```
 
-use std::ops::Range;
-
+use super::of_rows::{OfRows, Span};
 use super::rows::{Operand, Rows};
+use super::statistics::sum_of_squares;
 use super::{Call, Formula};
-use crate::program::grid::Data;
-use crate::scaled::{Scaled, sum};
+use crate::scaled::Scaled;
 
 struct L2Norm<'a> {
     rows: Rows,
@@ -20,48 +19,33 @@ struct L2Norm<'a> {
 
 pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
     let (rows, x) = call.rows("x")?;
-    Ok(Box::new(L2Norm {
-        eps: Scaled::exact(call.float("eps")?),
-        rows,
-        x,
-    }))
+    let eps = Scaled::exact(call.float("eps")?);
+    Ok(Box::new(L2Norm { rows, x, eps }))
 }
 
-impl L2Norm<'_> {
-    fn inverse(&self, row: &[Scaled]) -> Scaled {
-        let squares: Vec<Scaled> = row.iter().map(|x| *x * *x).collect();
-        Scaled::exact(1.0) / sum(&squares).sqrt().maximum(self.eps)
+impl OfRows for L2Norm<'_> {
+    fn rows(&self) -> &Rows {
+        &self.rows
     }
-}
 
-impl Formula for L2Norm<'_> {
-    fn shape(&self, result: &str) -> Option<Vec<i64>> {
+    fn span(&self, result: &str) -> Option<Span> {
         match result {
-            "y" => Some(self.rows.shape().to_vec()),
-            "inverse" => Some(self.rows.outer_shape()),
+            "y" => Some(Span::Elements),
+            "inverse" => Some(Span::Row),
             _ => None,
         }
     }
 
-    fn independent_dims(&self) -> usize {
-        self.rows.leading()
-    }
-
-    fn ulps(&self, _result: &str) -> f64 {
+    fn ulps(&self) -> f64 {
         self.rows.ulps().max(self.x.ulps())
     }
 
-    fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data {
-        let row = |index: &[i64]| self.x.row(&self.rows, index);
-        let y = |index: &[i64]| {
-            let row = row(index);
-            let inverse = self.inverse(&row);
-            row.into_iter().map(|x| x * inverse).collect()
-        };
-        let found = match result {
-            "inverse" => self.rows.per_row(region, |index| self.inverse(&row(index))),
-            _ => self.rows.per_element(region, y),
-        };
-        found.into_iter().collect()
+    fn numbers(&self, result: &str, index: &[i64]) -> Vec<Scaled> {
+        let row = self.x.row(&self.rows, index);
+        let inverse = Scaled::exact(1.0) / sum_of_squares(&row).sqrt().maximum(self.eps);
+        match result {
+            "inverse" => vec![inverse],
+            _ => row.into_iter().map(|x| x * inverse).collect(),
+        }
     }
 }

@@ -6,71 +6,46 @@
 //! y    = (x - mean) * rstd * (weight + weight_offset) + bias
 //! ```
 
-use std::ops::Range;
-
-use super::affine::Affine;
-use super::rows::{Operand, Rows};
-use super::statistics::mean_and_squares;
+use super::normalization::Normalization;
+use super::of_rows::{OfRows, Span};
+use super::rows::Rows;
+use super::statistics::mean_and_rstd;
 use super::{Call, Formula};
-use crate::program::grid::Data;
 use crate::scaled::Scaled;
 
-struct LayerNorm<'a> {
-    rows: Rows,
-    x: Operand<'a>,
-    eps: Scaled,
-    affine: Affine<'a>,
-}
+struct LayerNorm<'a>(Normalization<'a>);
 
 pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
-    let (rows, x) = call.rows("x")?;
-    Ok(Box::new(LayerNorm {
-        eps: Scaled::exact(call.float("eps")?),
-        affine: Affine::bind(&call, &rows)?,
-        rows,
-        x,
-    }))
+    Ok(Box::new(LayerNorm(Normalization::bind(&call)?)))
 }
 
-impl LayerNorm<'_> {
-    fn mean_and_rstd(&self, row: &[Scaled]) -> (Scaled, Scaled) {
-        let (mean, squares) = mean_and_squares(row);
-        let variance = squares / Scaled::exact(row.len() as f64);
-        (mean, (variance + self.eps).rsqrt())
+impl OfRows for LayerNorm<'_> {
+    fn rows(&self) -> &Rows {
+        &self.0.rows
     }
 
-    fn y(&self, index: &[i64]) -> Vec<Scaled> {
-        let row = self.x.row(&self.rows, index);
-        let (mean, rstd) = self.mean_and_rstd(&row);
-        let normalized = row.into_iter().map(|x| (x - mean) * rstd).collect();
-        self.affine.apply(&self.rows, index, normalized)
-    }
-}
-
-impl Formula for LayerNorm<'_> {
-    fn shape(&self, result: &str) -> Option<Vec<i64>> {
+    fn span(&self, result: &str) -> Option<Span> {
         match result {
-            "y" => Some(self.rows.shape().to_vec()),
-            "mean" | "rstd" => Some(self.rows.outer_shape()),
+            "y" => Some(Span::Elements),
+            "mean" | "rstd" => Some(Span::Row),
             _ => None,
         }
     }
 
-    fn independent_dims(&self) -> usize {
-        self.rows.leading()
+    fn ulps(&self) -> f64 {
+        self.0.ulps()
     }
 
-    fn ulps(&self, _result: &str) -> f64 {
-        self.rows.ulps().max(self.x.ulps())
-    }
-
-    fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data {
-        let statistics = |index: &[i64]| self.mean_and_rstd(&self.x.row(&self.rows, index));
-        let found = match result {
-            "mean" => self.rows.per_row(region, |index| statistics(index).0),
-            "rstd" => self.rows.per_row(region, |index| statistics(index).1),
-            _ => self.rows.per_element(region, |index| self.y(index)),
-        };
-        found.into_iter().collect()
+    fn numbers(&self, result: &str, index: &[i64]) -> Vec<Scaled> {
+        let row = self.0.row(index);
+        let (mean, rstd) = mean_and_rstd(&row, self.0.eps);
+        match result {
+            "mean" => vec![mean],
+            "rstd" => vec![rstd],
+            _ => {
+                let normalized = row.into_iter().map(|x| (x - mean) * rstd);
+                self.0.affine(index, normalized.collect())
+            }
+        }
     }
 }

@@ -4,43 +4,14 @@
 //! y = (s - max_n(s)) - log(sum_n(exp(s - max_n(s))))
 //! ```
 
-use std::ops::Range;
-
-use super::logits::{Logits, exponentials};
+use super::logits::OpOnLogits;
+use super::of_rows::Span;
 use super::{Call, Formula};
-use crate::program::grid::Data;
-use crate::scaled::Scaled;
-
-struct LogSoftmax<'a>(Logits<'a>);
 
 pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
-    Ok(Box::new(LogSoftmax(Logits::bind(&call)?)))
-}
-
-impl LogSoftmax<'_> {
-    fn y(&self, index: &[i64]) -> Vec<Scaled> {
-        let exponentials = exponentials(&self.0.row(index));
+    OpOnLogits::bind(&call, Span::Elements, |exponentials| {
         let log = exponentials.sum.ln();
         let distances = exponentials.distances.iter();
         distances.map(|distance| *distance - log).collect()
-    }
-}
-
-impl Formula for LogSoftmax<'_> {
-    fn shape(&self, result: &str) -> Option<Vec<i64>> {
-        (result == "y").then(|| self.0.rows.shape().to_vec())
-    }
-
-    fn independent_dims(&self) -> usize {
-        self.0.rows.leading()
-    }
-
-    fn ulps(&self, _result: &str) -> f64 {
-        self.0.ulps()
-    }
-
-    fn evaluate(&self, _result: &str, region: &[Range<i64>]) -> Data {
-        let found = self.0.rows.per_element(region, |index| self.y(index));
-        found.into_iter().collect()
-    }
+    })
 }

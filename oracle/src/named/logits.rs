@@ -5,15 +5,16 @@
 
 use norma_bundle::Element;
 
-use super::Call;
+use super::of_rows::{OfRows, Span};
 use super::rows::{Operand, Rows, position};
+use super::{Call, Formula};
 use crate::scaled::{Scaled, sum};
 use crate::tolerance::{Order, arithmetic_ulps};
 
 /// The operands that logits are formed of.
 pub struct Logits<'a> {
     /// The rows that exponentials are summed over.
-    pub rows: Rows,
+    rows: Rows,
     x: Operand<'a>,
     scale: Scaled,
     softcap: Scaled,
@@ -97,6 +98,43 @@ impl<'a> Logits<'a> {
     }
 }
 
+/// An op with one result, `y`, which exponentials of logits say.
+pub struct OpOnLogits<'a> {
+    logits: Logits<'a>,
+    span: Span,
+    y: fn(&Exponentials) -> Vec<Scaled>,
+}
+
+impl<'a> OpOnLogits<'a> {
+    /// Binds a call of the op whose result is `y` of each row.
+    pub fn bind(
+        call: &Call<'a>,
+        span: Span,
+        y: fn(&Exponentials) -> Vec<Scaled>,
+    ) -> Result<Box<dyn Formula + 'a>, String> {
+        let logits = Logits::bind(call)?;
+        Ok(Box::new(OpOnLogits { logits, span, y }))
+    }
+}
+
+impl OfRows for OpOnLogits<'_> {
+    fn rows(&self) -> &Rows {
+        &self.logits.rows
+    }
+
+    fn span(&self, result: &str) -> Option<Span> {
+        (result == "y").then_some(self.span)
+    }
+
+    fn ulps(&self) -> f64 {
+        self.logits.ulps()
+    }
+
+    fn numbers(&self, _result: &str, index: &[i64]) -> Vec<Scaled> {
+        (self.y)(&exponentials(&self.logits.row(index)))
+    }
+}
+
 /// `softcap * tanh(logit / softcap)`; the logit where there is no cap.
 pub fn softcapped(logit: Scaled, softcap: Scaled) -> Scaled {
     match softcap.value {
@@ -129,22 +167,45 @@ impl Exponentials {
         }
     }
 
-    /// The share of each exponential in the sum. What is no normal number of f32 on the way may be 0 in a kernel.
+    /// The share of each exponential in the sum.
     pub fn shares(&self) -> Vec<Scaled> {
-        const SMALLEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
-        let least = Scaled::scale_of(SMALLEST, arithmetic_ulps(1, Order::Tree), Element::F32);
         let share = |term: &Scaled| {
             let share = *term / self.sum;
-            let may_vanish = term.value < SMALLEST || share.value < SMALLEST;
-            Scaled {
-                scale: if may_vanish {
-                    share.scale.max(least)
-                } else {
-                    share.scale
-                },
-                ..share
+            match may_be_zero(*term) {
+                true => flushed(share),
+                false => flushable(share),
             }
         };
         self.terms.iter().map(share).collect()
+    }
+}
+
+/// What is smaller on the way, and no normal number of f32 or next to it, may be 0 in a kernel.
+const SMALLEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
+
+/// Whether a number is finite, but not in f32: a kernel has an infinity for it, and what follows depends on the order of its steps.
+/// Probabilities of more than 1, which no op returned, are such.
+pub fn overflows(value: Scaled) -> bool {
+    value.value.is_finite() && value.value.abs() > f64::from(f32::MAX)
+}
+
+fn may_be_zero(value: Scaled) -> bool {
+    value.value < SMALLEST
+}
+
+/// The value with a scale at which it may be 0.
+fn flushed(value: Scaled) -> Scaled {
+    let least = Scaled::scale_of(SMALLEST, arithmetic_ulps(1, Order::Tree), Element::F32);
+    Scaled {
+        scale: value.scale.max(least),
+        ..value
+    }
+}
+
+/// A value that is not negative, with a scale at which a kernel may have 0 for it where it is no normal number of f32.
+pub fn flushable(value: Scaled) -> Scaled {
+    match may_be_zero(value) {
+        true => flushed(value),
+        false => value,
     }
 }

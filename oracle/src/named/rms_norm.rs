@@ -5,70 +5,43 @@
 //! y    = x * rstd * (weight + weight_offset) + bias
 //! ```
 
-use std::ops::Range;
-
-use super::affine::Affine;
-use super::rows::{Operand, Rows};
+use super::normalization::Normalization;
+use super::of_rows::{OfRows, Span};
+use super::rows::Rows;
+use super::statistics::sum_of_squares;
 use super::{Call, Formula};
-use crate::program::grid::Data;
-use crate::scaled::{Scaled, sum};
+use crate::scaled::Scaled;
 
-struct RmsNorm<'a> {
-    rows: Rows,
-    x: Operand<'a>,
-    eps: Scaled,
-    affine: Affine<'a>,
-}
+struct RmsNorm<'a>(Normalization<'a>);
 
 pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
-    let (rows, x) = call.rows("x")?;
-    Ok(Box::new(RmsNorm {
-        eps: Scaled::exact(call.float("eps")?),
-        affine: Affine::bind(&call, &rows)?,
-        rows,
-        x,
-    }))
+    Ok(Box::new(RmsNorm(Normalization::bind(&call)?)))
 }
 
-impl RmsNorm<'_> {
-    fn rstd(&self, row: &[Scaled]) -> Scaled {
-        let squares: Vec<Scaled> = row.iter().map(|x| *x * *x).collect();
-        let count = Scaled::exact(row.len() as f64);
-        (sum(&squares) / count + self.eps).rsqrt()
+impl OfRows for RmsNorm<'_> {
+    fn rows(&self) -> &Rows {
+        &self.0.rows
     }
 
-    fn y(&self, index: &[i64]) -> Vec<Scaled> {
-        let row = self.x.row(&self.rows, index);
-        let rstd = self.rstd(&row);
-        let normalized = row.into_iter().map(|x| x * rstd).collect();
-        self.affine.apply(&self.rows, index, normalized)
-    }
-}
-
-impl Formula for RmsNorm<'_> {
-    fn shape(&self, result: &str) -> Option<Vec<i64>> {
+    fn span(&self, result: &str) -> Option<Span> {
         match result {
-            "y" => Some(self.rows.shape().to_vec()),
-            "rstd" => Some(self.rows.outer_shape()),
+            "y" => Some(Span::Elements),
+            "rstd" => Some(Span::Row),
             _ => None,
         }
     }
 
-    fn independent_dims(&self) -> usize {
-        self.rows.leading()
+    fn ulps(&self) -> f64 {
+        self.0.ulps()
     }
 
-    fn ulps(&self, _result: &str) -> f64 {
-        self.rows.ulps().max(self.x.ulps())
-    }
-
-    fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data {
-        let found = match result {
-            "rstd" => self
-                .rows
-                .per_row(region, |index| self.rstd(&self.x.row(&self.rows, index))),
-            _ => self.rows.per_element(region, |index| self.y(index)),
-        };
-        found.into_iter().collect()
+    fn numbers(&self, result: &str, index: &[i64]) -> Vec<Scaled> {
+        let row = self.0.row(index);
+        let count = Scaled::exact(row.len() as f64);
+        let rstd = (sum_of_squares(&row) / count + self.0.eps).rsqrt();
+        match result {
+            "rstd" => vec![rstd],
+            _ => self.0.affine(index, row.into_iter().map(|x| x * rstd).collect()),
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::program::grid::{Data, offsets};
-use crate::scaled::Scaled;
+use crate::scaled::{Scaled, sum};
 use crate::tensor::Tensor;
 use crate::tolerance::{Order, arithmetic_ulps};
 
@@ -64,6 +64,11 @@ impl Rows {
     /// The elements of a row.
     pub fn length(&self) -> i64 {
         self.row_shape().iter().product()
+    }
+
+    /// Whether a row lies along an axis.
+    pub fn is_along(&self, axis: usize) -> bool {
+        self.along.contains(&axis)
     }
 
     /// How many leading dims of the tensor number rows.
@@ -169,6 +174,24 @@ impl Rows {
         indices(region).iter().map(Vec::as_slice).map(row).collect()
     }
 
+    /// The sums over all rows of what `row` gives for each, row-major over its axes, of the elements of a row within `region`.
+    pub fn sums_over_rows(
+        &self,
+        region: &[Range<i64>],
+        row: impl FnMut(&[i64]) -> Vec<Scaled>,
+    ) -> Vec<Scaled> {
+        let all: Vec<Range<i64>> = self.outer_shape().into_iter().map(|extent| 0..extent).collect();
+        let extents = self.row_shape();
+        let place = |index: Vec<i64>| {
+            let place = index.iter().zip(&extents);
+            place.fold(0, |place, (index, extent)| place * extent + index) as usize
+        };
+        let places: Vec<usize> = indices(region).into_iter().map(place).collect();
+        let rows = self.per_row(&all, row);
+        let terms = |place: &usize| rows.iter().map(|row| row[*place]).collect::<Vec<_>>();
+        places.iter().map(|place| sum(&terms(place))).collect()
+    }
+
     /// The elements within `region`, of all axes, row-major, of what `row` gives for each row, row-major over its axes.
     pub fn per_element<T: Copy>(
         &self,
@@ -195,7 +218,7 @@ impl<'a> Operand<'a> {
     }
 
     /// The elements that belong to those of the row at `index`. Binding made sure that they lie in its memory.
-    fn elements(&self, rows: &Rows, index: &[i64]) -> Data {
+    pub fn elements(&self, rows: &Rows, index: &[i64]) -> Data {
         let base = self.offset(rows, index);
         let extents: Vec<usize> = rows.along.iter().map(|axis| rows.shape[*axis] as usize).collect();
         let strides: Vec<i64> = rows.along.iter().map(|axis| self.strides[*axis]).collect();
@@ -214,6 +237,13 @@ impl<'a> Operand<'a> {
             Data::Integer { values, .. } => values,
             Data::Float { .. } => Vec::new(),
         }
+    }
+
+    /// The float that belongs to the row at `index`, of an operand that has one for each row.
+    pub fn number_at(&self, rows: &Rows, index: &[i64]) -> Scaled {
+        let found = self.tensor.at(&[self.offset(rows, index)]);
+        let number = found.and_then(|data| data.floats().next());
+        number.unwrap_or(Scaled::exact(f64::NAN))
     }
 
     /// The integer that belongs to the row at `index`, of an operand that has one for each row.
@@ -276,6 +306,9 @@ mod tests {
             rows.per_row(std::slice::from_ref(&(1..3)), |index| index[0]),
             [1, 2]
         );
+        let ones = |index: &[i64]| vec![Scaled::exact(index[0] as f64); 2];
+        let sums = rows.sums_over_rows(std::slice::from_ref(&(1..2)), ones);
+        assert_eq!(sums.iter().map(|sum| sum.value).collect::<Vec<_>>(), [3.0]);
         assert_eq!(indices(&[]), [Vec::<i64>::new()]);
         assert!(indices(&[0..2, 3..3]).is_empty());
     }

@@ -6,25 +6,37 @@
 
 mod batch_stats;
 mod cross_entropy;
+mod cross_entropy_grad;
+mod dequantize;
 mod group_norm;
+mod group_norm_grad;
 mod l2_norm;
+mod l2_norm_grad;
 mod layer_norm;
+mod layer_norm_grad;
 mod log_softmax;
+mod log_softmax_grad;
 mod logsumexp;
 mod program;
+mod quantize;
+mod reduce_axes;
 mod rms_norm;
+mod rms_norm_grad;
 mod softmax;
+mod softmax_grad;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
-    BatchStatsOp, CacheOp, ComputeOp, CrossEntropyOp, GroupNormOp, KernelOp, L2NormOp, LaunchOp, LayerNormOp,
-    LogSoftmaxOp, LogSumExpOp, NumSmsOp, RMSNormOp, ReadOp, ReduceOp, SoftmaxOp, WriteOp, YieldOp,
+    BatchStatsOp, CacheOp, ComputeOp, CrossEntropyGradOp, CrossEntropyOp, DequantizeOp, GroupNormGradOp,
+    GroupNormOp, KernelOp, L2NormGradOp, L2NormOp, LaunchOp, LayerNormGradOp, LayerNormOp, LogSoftmaxGradOp,
+    LogSoftmaxOp, LogSumExpOp, NumSmsOp, QuantizeOp, RMSNormGradOp, RMSNormOp, ReadOp, ReduceAxesOp,
+    ReduceOp, SoftmaxGradOp, SoftmaxOp, WriteOp, YieldOp,
 };
 
 use crate::{
     mlir::{
         diagnostic::Diagnostic,
-        pass::{PassContext, PassResult},
+        pass::{PassContext, PassError, PassResult},
         walk,
     },
     table::{NormDecompose, NormDecomposeStatistic},
@@ -37,13 +49,23 @@ type Decomposition = for<'c, 'a> fn(OperationRef<'c, 'a>) -> PassResult<'c>;
 const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (BatchStatsOp::NAME, batch_stats::decompose),
     (CrossEntropyOp::NAME, cross_entropy::decompose),
+    (CrossEntropyGradOp::NAME, cross_entropy_grad::decompose),
+    (DequantizeOp::NAME, dequantize::decompose),
     (GroupNormOp::NAME, group_norm::decompose),
+    (GroupNormGradOp::NAME, group_norm_grad::decompose),
     (L2NormOp::NAME, l2_norm::decompose),
+    (L2NormGradOp::NAME, l2_norm_grad::decompose),
     (LayerNormOp::NAME, layer_norm::decompose),
+    (LayerNormGradOp::NAME, layer_norm_grad::decompose),
     (LogSoftmaxOp::NAME, log_softmax::decompose),
+    (LogSoftmaxGradOp::NAME, log_softmax_grad::decompose),
     (LogSumExpOp::NAME, logsumexp::decompose),
+    (QuantizeOp::NAME, quantize::decompose),
+    (ReduceAxesOp::NAME, reduce_axes::decompose),
     (RMSNormOp::NAME, rms_norm::decompose),
+    (RMSNormGradOp::NAME, rms_norm_grad::decompose),
     (SoftmaxOp::NAME, softmax::decompose),
+    (SoftmaxGradOp::NAME, softmax_grad::decompose),
 ];
 
 /// The dialect's other ops, which are definitions already.
@@ -58,6 +80,17 @@ const KERNEL_FORM: [&str; 9] = [
     WriteOp::NAME,
     YieldOp::NAME,
 ];
+
+/// The view of an op that the table has found by its name.
+fn viewed<'c, 'a, View>(
+    op: OperationRef<'c, 'a>,
+    from_op: impl FnOnce(OperationRef<'c, 'a>) -> Option<View>,
+) -> Result<View, PassError<'c>> {
+    from_op(op).ok_or_else(|| {
+        let message = format!("unexpected {}", norma_dialects::op_name(op));
+        Diagnostic::internal(op.location(), message).into()
+    })
+}
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormDecompose>) -> PassResult<'c> {
     for named in walk::post_order(op) {

@@ -15,13 +15,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use melior::{
     Error,
-    ir::{
-        Attribute, Block, BlockLike, Operation, Region, RegionLike, Type, Value, ValueLike,
-        operation::OperationLike,
-    },
+    ir::{Operation, Type, Value, ValueLike, operation::OperationLike},
 };
 use mlir_sys::mlirOperationMoveBefore;
-use norma_dialects::norm::{DimRole, KernelOp, ReduceKind, ReduceOp, YieldOp};
+use norma_dialects::norm::{DimRole, KernelOp, ReduceKind, ReduceOp};
 
 use crate::{
     kernel::{
@@ -228,64 +225,6 @@ impl<'s, 'c: 'a, 'a> Merge<'s, 'c, 'a> {
         let copy = Value::from(copy.result(0)?);
         copies.insert(key(value), copy);
         Ok(copy)
-    }
-
-    /// A reduction over `dims`; the value itself where there are none.
-    fn reduce(
-        b: &Builder<'c, 'a>,
-        kind: ReduceKind,
-        dims: &[Value<'c, 'a>],
-        value: Value<'c, 'a>,
-    ) -> Result<Value<'c, 'a>, Error> {
-        if dims.is_empty() {
-            return Ok(value);
-        }
-        let types = [value.r#type()];
-        let reduce = ReduceOp::build(
-            b.location(),
-            &[value],
-            dims,
-            Some(kind),
-            None,
-            &types,
-            Region::new(),
-        )?;
-        Ok(b.insert(reduce).result(0)?.into())
-    }
-
-    /// A reduction of tuples over `dims`, whose combiner `combine` writes from the two sides; the tuple itself where there are none.
-    fn reduce_tuples(
-        b: &Builder<'c, 'a>,
-        dims: &[Value<'c, 'a>],
-        values: &[Value<'c, 'a>],
-        identity: &[Attribute<'c>],
-        combine: impl Fn(&Builder<'c, 'a>, &[Value<'c, 'a>], &[Value<'c, 'a>]) -> Vec<Value<'c, 'a>>,
-    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
-        if dims.is_empty() {
-            return Ok(values.to_vec());
-        }
-        let types = values
-            .iter()
-            .map(|value| value.r#type())
-            .collect::<Vec<Type<'c>>>();
-        let arguments = types
-            .iter()
-            .chain(&types)
-            .map(|ty| (*ty, b.location()))
-            .collect::<Vec<_>>();
-        let region = Region::new();
-        region.append_block(Block::new(&arguments));
-        let reduce = ReduceOp::build(b.location(), values, dims, None, Some(identity), &types, region)?;
-        let reduce = b.insert(reduce);
-        let block = walk::entry_block(reduce)?;
-        let sides = (0..arguments.len())
-            .map(|index| block.argument(index).map(Value::from))
-            .collect::<Result<Vec<_>, _>>()?;
-        let inside = Builder::at_end(block, b.location());
-        let (one, other) = sides.split_at(values.len());
-        let yielded = combine(&inside, one, other);
-        inside.op(YieldOp::NAME, &yielded, &[]);
-        Ok(reduce.results().map(Into::into).collect())
     }
 
     /// A follower's reference, once `result` stands for the first reduction's.

@@ -2,8 +2,11 @@
 //!
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
+mod gradients;
 mod named;
 mod odd_rows;
+mod quantization;
+mod reductions;
 mod schedules;
 
 use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
@@ -16,6 +19,16 @@ use crate::source::scalar_memory;
 
 /// Row lengths at the edges: of a vector, a warp, a register tile, and what real models have.
 pub const EDGES: [i64; 10] = [1, 2, 7, 31, 33, 769, 1000, 4095, 4096, 5120];
+/// Row lengths at the edges, each in one type.
+const TYPED_EDGES: [(i64, Element); 7] = [
+    (1, F32),
+    (7, BF16),
+    (33, F16),
+    (64, BF16),
+    (769, F32),
+    (1000, BF16),
+    (4096, BF16),
+];
 /// Row counts at the edges.
 const ROWS: [i64; 3] = [0, 1, 3];
 /// Longer row lengths that take seconds each.
@@ -56,6 +69,9 @@ pub fn cases(long: bool) -> Vec<Case> {
     odd_rows::aligned(&mut cases);
     odd_rows::as_scheduled(&mut cases);
     named::cases(&mut cases);
+    gradients::cases(&mut cases);
+    reductions::cases(&mut cases);
+    quantization::cases(&mut cases);
     schedules::clusters(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;
@@ -156,15 +172,7 @@ fn kernel_form(cases: &mut Vec<Case>) {
         Op::VarianceAndAmax,
     ];
     for op in ops {
-        for (columns, x) in [
-            (1, F32),
-            (7, BF16),
-            (33, F16),
-            (64, BF16),
-            (769, F32),
-            (1000, BF16),
-            (4096, BF16),
-        ] {
+        for (columns, x) in TYPED_EDGES {
             cases.push(plain(op, x, columns));
         }
     }

@@ -11,6 +11,8 @@ use crate::failure::Failure;
 use crate::setup::{self, Setup};
 use crate::workspace;
 
+mod named_ops;
+
 /// What `cargo xtask docs` takes.
 #[derive(clap::Args)]
 pub struct Options {
@@ -21,9 +23,9 @@ pub struct Options {
     setup: setup::Options,
 }
 
-/// A page to generate from ODS: mlir-tblgen's arguments, the file it reads, the file it writes.
+/// A page to generate: which way, the file it is read off, the file it is written to.
 struct Page {
-    generator: Vec<String>,
+    generator: Generator,
     source: PathBuf,
     output: PathBuf,
 }
@@ -32,6 +34,14 @@ struct Page {
 struct Generated {
     output: PathBuf,
     text: String,
+}
+
+/// What makes a page of ODS.
+enum Generator {
+    /// mlir-tblgen, by these arguments.
+    Tblgen(Vec<String>),
+    /// The table of named ops.
+    NamedOps,
 }
 
 /// Writes every page, or checks that it is current.
@@ -95,7 +105,7 @@ fn all(root: &Path, setup: &Setup) -> Result<Vec<Generated>, Failure> {
     Ok(generated)
 }
 
-/// A page for each folder of `dialects/` that holds a `<Name>Ops.td`, and one for the passes.
+/// A page for each folder of `dialects/` that holds a `<Name>Ops.td`, one for the passes, and the table of named ops.
 fn pages(root: &Path) -> Result<Vec<Page>, Failure> {
     let dialects = root.join("dialects");
     let entries = fs::read_dir(&dialects).map_err(Failure::file("list", &dialects))?;
@@ -106,9 +116,14 @@ fn pages(root: &Path) -> Result<Vec<Page>, Failure> {
     names.sort();
     let mut pages: Vec<Page> = names.iter().map(|name| dialect_page(name)).collect();
     pages.push(Page {
-        generator: vec!["-gen-pass-doc".to_owned()],
+        generator: Generator::Tblgen(vec!["-gen-pass-doc".to_owned()]),
         source: "passes/Passes.td".into(),
         output: "passes/Passes.md".into(),
+    });
+    pages.push(Page {
+        generator: Generator::NamedOps,
+        source: "dialects/norm/NormOps.td".into(),
+        output: "docs/named-ops.md".into(),
     });
     pages.retain(|page| root.join(&page.source).is_file());
     Ok(pages)
@@ -119,20 +134,29 @@ fn dialect_page(name: &str) -> Page {
     let (initial, rest) = name.split_at(name.chars().next().map_or(0, char::len_utf8));
     let source = format!("dialects/{name}/{}{rest}Ops.td", initial.to_uppercase());
     Page {
-        generator: vec!["-gen-dialect-doc".to_owned(), format!("-dialect={name}")],
+        generator: Generator::Tblgen(vec!["-gen-dialect-doc".to_owned(), format!("-dialect={name}")]),
         source: source.into(),
         output: format!("dialects/{name}/{name}.md").into(),
     }
 }
 
 fn generate(page: &Page, root: &Path, setup: &Setup) -> Result<String, Failure> {
-    let mut tblgen = Command::new(setup.llvm.program("mlir-tblgen"));
-    tblgen.current_dir(root).args(&page.generator).arg(&page.source);
+    let (program, arguments) = match &page.generator {
+        Generator::Tblgen(arguments) => ("mlir-tblgen", arguments.as_slice()),
+        Generator::NamedOps => ("llvm-tblgen", &["--dump-json".to_owned()][..]),
+    };
+    let mut tblgen = Command::new(setup.llvm.program(program));
+    tblgen.current_dir(root).args(arguments).arg(&page.source);
     tblgen
         .arg("-Idialects")
         .arg("-I")
         .arg(setup.llvm.prefix.join("include"));
     let mut text = child::ask(&mut tblgen)?;
+    if matches!(page.generator, Generator::NamedOps) {
+        let records = named_ops::Records::read(&text);
+        let records = records.ok_or_else(|| Failure::Check("expected records of ODS as JSON".to_owned()))?;
+        return Ok(records.page());
+    }
     if page.output.ends_with(SCALAR_OPS) {
         text += &scalar_ops();
     }
@@ -171,6 +195,9 @@ mod tests {
         let page = dialect_page("norm");
         assert_eq!(page.source, Path::new("dialects/norm/NormOps.td"));
         assert_eq!(page.output, Path::new("dialects/norm/norm.md"));
-        assert_eq!(page.generator, ["-gen-dialect-doc", "-dialect=norm"]);
+        let Generator::Tblgen(arguments) = page.generator else {
+            unreachable!("a dialect's page is mlir-tblgen's")
+        };
+        assert_eq!(arguments, ["-gen-dialect-doc", "-dialect=norm"]);
     }
 }

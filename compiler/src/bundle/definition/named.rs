@@ -49,7 +49,13 @@ fn attributes(op: OperationRef) -> Option<BTreeMap<String, Attribute>> {
         (!name.contains('.') && !name.ends_with("SegmentSizes")).then_some((name, attribute))
     });
     declared
-        .map(|(name, attribute)| Some((name, value(attribute)?)))
+        .map(|(name, attribute)| {
+            let value = match norm::enum_keyword(op, &name) {
+                Some(keyword) => Attribute::Text(keyword.to_owned()),
+                None => value(attribute)?,
+            };
+            Some((name, value))
+        })
         .collect()
 }
 

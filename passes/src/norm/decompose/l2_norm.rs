@@ -3,12 +3,11 @@
 use melior::ir::OperationRef;
 use norma_dialects::norm::L2NormOp;
 
-use super::program::Program;
-use crate::mlir::pass::{PassError, PassResult};
+use super::{program::Program, viewed};
+use crate::mlir::pass::PassResult;
 
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
-    let norm =
-        L2NormOp::from_op(op).ok_or_else(|| PassError::Internal("expected norm.l2_norm".to_owned()))?;
+    let norm = viewed(op, L2NormOp::from_op)?;
     let p = Program::begin(op)?;
     let split = p.split(&norm.axes()?);
     let x = p.read(norm.x()?, p.dims())?;

@@ -4,12 +4,14 @@
 use melior::ir::OperationRef;
 use norma_dialects::norm::LayerNormOp;
 
-use super::program::{Affine, Program};
-use crate::mlir::pass::{PassError, PassResult};
+use super::{
+    program::{Affine, Program},
+    viewed,
+};
+use crate::mlir::pass::PassResult;
 
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
-    let norm =
-        LayerNormOp::from_op(op).ok_or_else(|| PassError::Internal("expected norm.layer_norm".to_owned()))?;
+    let norm = viewed(op, LayerNormOp::from_op)?;
     let p = Program::begin(op)?;
     let split = p.split(&norm.axes()?);
     let affine = Affine {
@@ -18,12 +20,10 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
         bias: norm.bias(),
     };
     let x = p.read(norm.x()?, p.dims())?;
-    let (mean, centred) = p.centred(x, &split)?;
-    let variance = p.mean(p.square(centred), &split)?;
-    let rstd = p.rsqrt_plus(variance, norm.eps()?);
-    p.write_if_asked(mean, norm.mean(), &split.kept)?;
-    p.write_if_asked(rstd, norm.rstd(), &split.kept)?;
-    let normalized = p.op("arith.mulf", &[centred, rstd]);
+    let of_x = p.moments(x, &split, norm.eps()?)?;
+    p.write_if_asked(of_x.mean, norm.mean(), &split.kept)?;
+    p.write_if_asked(of_x.rstd, norm.rstd(), &split.kept)?;
+    let normalized = p.op("arith.mulf", &[of_x.centred, of_x.rstd]);
     let y = p.affine(normalized, affine, &split.row())?;
     p.write(y, norm.y()?, p.dims())?;
     p.end();

@@ -3,22 +3,14 @@
 use melior::ir::OperationRef;
 use norma_dialects::norm::LogSumExpOp;
 
-use super::program::{Logits, Program};
-use crate::mlir::pass::{PassError, PassResult};
+use super::{program::Program, viewed};
+use crate::mlir::pass::PassResult;
 
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
-    let of =
-        LogSumExpOp::from_op(op).ok_or_else(|| PassError::Internal("expected norm.logsumexp".to_owned()))?;
+    let of = viewed(op, LogSumExpOp::from_op)?;
     let p = Program::begin(op)?;
     let split = p.split(&of.axes()?);
-    let logits = p.logits(&Logits {
-        x: of.x()?,
-        scale: of.scale()?,
-        softcap: of.softcap()?,
-        mask: of.mask(),
-        keep: of.keep(),
-        causal: of.causal()?,
-    })?;
+    let logits = p.logits(&of.try_into()?)?;
     let exponentials = p.exponentials(logits, &split)?;
     p.write(p.log_sum_exp(&exponentials), of.y()?, &split.kept)?;
     p.end();

@@ -1,30 +1,44 @@
 //! A `norm.compute` while a decomposition writes it.
 //!
-//! All arithmetic is of one type, f64 where an operand or a result of the named op is of f64 and f32 otherwise: reads are
+//! All arithmetic on floats is of one type, f64 where an operand or a result of the named op is of f64 and f32 otherwise: reads are
 //! widened and writes rounded, once, so that operands may differ in type.
 
 mod access;
+mod blocks;
+mod classes;
+mod conversions;
+mod gradients;
+mod groups;
 mod labels;
 mod logits;
+mod places;
+mod powers;
 mod statistics;
 
 use melior::ir::{AffineExpr, AffineMap};
 use melior::ir::{
     Block, BlockLike, OperationRef, Region, RegionLike, Type, Value, ValueLike, operation::OperationLike,
 };
-use norma_dialects::norm::{ComputeOp, ReduceKind, ReduceOp};
+use norma_dialects::norm::{ComputeOp, ReduceKind};
 
 pub(super) use self::access::Coordinate;
-pub(super) use self::logits::{Exponentials, Logits};
-pub(super) use self::statistics::Affine;
-use crate::mlir::{
-    builder::Builder,
-    comparison::{Predicate, compare_floats},
-    diagnostic::Diagnostic,
-    pass::PassError,
-    types,
-    values::key,
-    walk,
+pub(super) use self::blocks::Blocks;
+pub(super) use self::classes::{Classes, Factors, Smooth};
+pub(super) use self::gradients::{Normalized, Places};
+pub(super) use self::groups::Grouped;
+pub(super) use self::logits::Exponentials;
+pub(super) use self::statistics::{Affine, Moments};
+use crate::{
+    kernel::reductions,
+    mlir::{
+        builder::Builder,
+        comparison::{Predicate, compare_floats},
+        diagnostic::Diagnostic,
+        pass::PassError,
+        types,
+        values::key,
+        walk,
+    },
 };
 
 /// How many points a dim has.
@@ -62,7 +76,7 @@ pub(super) struct Split<'c, 'a> {
 impl<'c, 'a> Split<'c, 'a> {
     /// Where an operand lies that has the shape of the reduced dims.
     pub(super) fn row(&self) -> Vec<Coordinate<'c, 'a>> {
-        self.reduced.iter().map(|dim| Coordinate::Dim(*dim)).collect()
+        Coordinate::of(&self.reduced)
     }
 }
 
@@ -194,24 +208,14 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         })
     }
 
-    /// A reduction over `dims` by a named combiner.
+    /// A reduction over `dims` by a named combiner; the value itself where there are none.
     pub(super) fn reduce(
         &self,
         kind: ReduceKind,
         value: Value<'c, 'a>,
         dims: &[Value<'c, 'a>],
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let types = [value.r#type()];
-        let reduce = ReduceOp::build(
-            self.b.location(),
-            &[value],
-            dims,
-            Some(kind),
-            None,
-            &types,
-            Region::new(),
-        )?;
-        Ok(self.b.insert(reduce).result(0)?.into())
+        Ok(reductions::reduce(&self.b, kind, dims, value)?)
     }
 
     /// The sum over the reduced dims.
@@ -241,6 +245,25 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         other: Value<'c, 'a>,
     ) -> Value<'c, 'a> {
         self.op("arith.select", &[condition, chosen, other])
+    }
+
+    /// A number times a factor that the compiler knows, which is left out where it is 1.
+    pub(super) fn scaled(&self, value: Value<'c, 'a>, factor: f64) -> Value<'c, 'a> {
+        match factor {
+            1.0 => value,
+            factor => self.op("arith.mulf", &[value, self.constant(factor)]),
+        }
+    }
+
+    /// Whether a number of the arithmetic is `least` or more; NaN is not.
+    pub(super) fn is_at_least(&self, value: Value<'c, 'a>, least: Value<'c, 'a>) -> Value<'c, 'a> {
+        compare_floats(&self.b, Predicate::AtLeast, value, least)
+    }
+
+    /// Whether a number of the arithmetic is neither an infinity nor NaN.
+    pub(super) fn is_finite(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        let magnitude = self.op("math.absf", &[value]);
+        compare_floats(&self.b, Predicate::Less, magnitude, self.constant(f64::INFINITY))
     }
 
     /// Whether a number of the arithmetic is an infinity.

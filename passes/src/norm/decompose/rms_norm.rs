@@ -3,12 +3,14 @@
 use melior::ir::OperationRef;
 use norma_dialects::norm::RMSNormOp;
 
-use super::program::{Affine, Program};
-use crate::mlir::pass::{PassError, PassResult};
+use super::{
+    program::{Affine, Program},
+    viewed,
+};
+use crate::mlir::pass::PassResult;
 
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
-    let norm =
-        RMSNormOp::from_op(op).ok_or_else(|| PassError::Internal("expected norm.rms_norm".to_owned()))?;
+    let norm = viewed(op, RMSNormOp::from_op)?;
     let p = Program::begin(op)?;
     let split = p.split(&norm.axes()?);
     let affine = Affine {

@@ -14,6 +14,7 @@ use crate::{
     kernel::{
         homomorphism::{Base, Dependence, Follower},
         named_combiner,
+        reductions::{reduce, reduce_tuples},
     },
     mlir::{
         builder::Builder,
@@ -24,13 +25,13 @@ use crate::{
 
 pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
     let mut b = merge.builder();
-    let partial = Merge::reduce(&b, merge.kind, &merge.dims.within, merge.source)?;
+    let partial = reduce(&b, merge.kind, &merge.dims.within, merge.source)?;
     let reference = finite(merge, &b, partial);
     let mut values = vec![partial];
     for follower in &merge.group.followers {
         let reference = widened(&b, reference, follower.reference.r#type());
         let term = merge.term_with(&b, follower, reference)?;
-        values.push(Merge::reduce(&b, ReduceKind::Add, &merge.dims.within, term)?);
+        values.push(reduce(&b, ReduceKind::Add, &merge.dims.within, term)?);
     }
     let identity = values
         .iter()
@@ -40,21 +41,21 @@ pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
             FloatAttribute::new(b.context(), value.r#type(), identity).into()
         })
         .collect::<Vec<Attribute<'c>>>();
-    let of_thread = Merge::reduce_tuples(&b, &merge.dims.loops, &values, &identity, |b, one, other| {
+    let of_thread = reduce_tuples(&b, &merge.dims.loops, &values, &identity, |b, one, other| {
         let extremum = extreme(merge, b, one[0], other[0]);
         let moved = [one, other].map(|side| with_extremum(merge, b, side, extremum));
         let sums = moved[0].iter().zip(&moved[1]);
         let sums = sums.map(|(lhs, rhs)| b.value("arith.addf", &[*lhs, *rhs], lhs.r#type()));
         std::iter::once(extremum).chain(sums).collect()
     })?;
-    let extremum = Merge::reduce(&b, merge.kind, &merge.dims.across, of_thread[0])?;
+    let extremum = reduce(&b, merge.kind, &merge.dims.across, of_thread[0])?;
     let sums = match merge.dims.across.is_empty() {
         true => of_thread[1..].to_vec(),
         false => with_extremum(merge, &b, &of_thread, extremum),
     };
     let sums = sums
         .into_iter()
-        .map(|sum| Merge::reduce(&b, ReduceKind::Add, &merge.dims.across, sum))
+        .map(|sum| reduce(&b, ReduceKind::Add, &merge.dims.across, sum))
         .collect::<Result<Vec<_>, _>>()?;
     merge.replace_lead(&b, extremum)?;
     for (follower, sum) in merge.group.followers.iter().zip(sums) {

@@ -9,7 +9,10 @@ use norma_dialects::norm::ReduceKind;
 
 use super::Merge;
 use crate::{
-    kernel::homomorphism::Dependence,
+    kernel::{
+        homomorphism::Dependence,
+        reductions::{reduce, reduce_tuples},
+    },
     mlir::{
         builder::Builder,
         comparison::{Predicate, compare_floats},
@@ -31,9 +34,9 @@ pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
     let mut values = partial;
     for follower in &merge.group.followers {
         let term = merge.term_with(&b, follower, mean)?;
-        values.push(Merge::reduce(&b, ReduceKind::Add, &merge.dims.within, term)?);
+        values.push(reduce(&b, ReduceKind::Add, &merge.dims.within, term)?);
     }
-    let of_thread = Merge::reduce_tuples(
+    let of_thread = reduce_tuples(
         &b,
         &merge.dims.loops,
         &values,
@@ -48,7 +51,7 @@ pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
             false => {
                 let mean = self::mean(&b, total[SUM], total[COUNT]);
                 let around = around(&b, follower.dependence, &of_thread, *squares, mean);
-                Merge::reduce(&b, ReduceKind::Add, &merge.dims.across, around)
+                reduce(&b, ReduceKind::Add, &merge.dims.across, around)
             }
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -79,7 +82,7 @@ fn added<'c: 'a, 'a>(
 ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
     let ty = values[SUM].r#type();
     let identity = no_elements(b, ty, values.len());
-    Merge::reduce_tuples(b, dims, values, &identity, |b, one, other| {
+    reduce_tuples(b, dims, values, &identity, |b, one, other| {
         let pairs = one.iter().zip(other);
         pairs
             .map(|(one, other)| b.value("arith.addf", &[*one, *other], ty))

@@ -16,3 +16,23 @@ func.func @cross_entropy(%x: tensor<?x100xbf16>, %l: tensor<?xi64>, %l32: tensor
   %1, %2 = norm.cross_entropy %x labels(%l : tensor<?xi64>) : tensor<?x100xbf16> -> tensor<?xf32> dlogits(tensor<?x100xbf16>)
   return
 }
+
+// CHECK-LABEL: func.func @cross_entropy_reduced
+func.func @cross_entropy_reduced(%x: tensor<?x100xbf16>, %l: tensor<?xi64>) {
+  // CHECK: norm.cross_entropy %{{.*}} labels(%{{.*}} : tensor<?xi64>) reduction(mean) {z_loss = 1.250000e-01 : f32}
+  // CHECK-SAME: : tensor<?x100xbf16> -> tensor<f32> lse(tensor<?xf32>)
+  %loss, %lse = norm.cross_entropy %x labels(%l : tensor<?xi64>) reduction(mean) {z_loss = 0.125 : f32}
+                : tensor<?x100xbf16> -> tensor<f32> lse(tensor<?xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @cross_entropy_grad
+func.func @cross_entropy_grad(%x: tensor<?x100xbf16>, %l: tensor<?xi32>, %g: tensor<?xf32>, %w: tensor<100xbf16>) {
+  // CHECK: norm.cross_entropy_grad %{{.*}} labels(%{{.*}} : tensor<?xi32>) dloss(%{{.*}} : tensor<?xf32>) : tensor<?x100xbf16> -> tensor<?x100xf32>
+  %0 = norm.cross_entropy_grad %x labels(%l : tensor<?xi32>) dloss(%g : tensor<?xf32>) : tensor<?x100xbf16> -> tensor<?x100xf32>
+  // CHECK: norm.cross_entropy_grad %{{.*}} labels(%{{.*}} : tensor<?xi32>) dloss(%{{.*}} : tensor<?xf32>) lse(%{{.*}} : tensor<?xf32>)
+  // CHECK-SAME: weight(%{{.*}} : tensor<100xbf16>) {softcap = 3.000000e+01 : f32} : tensor<?x100xbf16> -> tensor<?x100xbf16>
+  %1 = norm.cross_entropy_grad %x labels(%l : tensor<?xi32>) dloss(%g : tensor<?xf32>) lse(%g : tensor<?xf32>)
+       weight(%w : tensor<100xbf16>) {softcap = 30.0 : f32} : tensor<?x100xbf16> -> tensor<?x100xbf16>
+  return
+}

@@ -13,12 +13,14 @@ use crate::case::Program;
 pub struct Call {
     /// What it is called in a case's name.
     pub name: &'static str,
-    /// The mnemonic.
+    /// The mnemonic, and what stands between it and the first operand.
     pub op: &'static str,
     /// The first operand's type.
     pub x: &'static str,
     /// The other operands: the keyword of each, which is its name too, and its type.
     pub operands: &'static [(&'static str, &'static str)],
+    /// What stands between operands and attributes.
+    pub keywords: &'static str,
     /// The attributes, as they stand between braces.
     pub attributes: &'static str,
     /// The results: names and types.
@@ -34,6 +36,7 @@ impl Call {
         op: "",
         x: "?xNxX",
         operands: &[],
+        keywords: "",
         attributes: "",
         results: &[("y", "?xNxY")],
         by_keyword: false,
@@ -77,9 +80,9 @@ pub fn text(program: &Program, call: &Call) -> String {
     let asked = asked.join(if call.by_keyword { " " } else { ", " });
     format!(
         "func.func @{FUNCTION}({arguments}) -> ({results}) {{\n  \
-         {names} = norm.{} %x{operands} {{{}}} : {x} -> {asked}\n  \
+         {names} = norm.{} %x{operands} {} {{{}}} : {x} -> {asked}\n  \
          return {names} : {types}\n}}\n",
-        call.op, call.attributes
+        call.op, call.keywords, call.attributes
     )
 }
 

@@ -1,9 +1,9 @@
 //! Named ops: each with its options and over rows at the edges, in the types that it takes.
 
-use norma_bundle::Element::{self, BF16, F16, F32, F64};
+use norma_bundle::Element::{BF16, F16, F32, F64};
 use norma_oracle::Fill;
 
-use super::{plain, rows_of_some_ctas};
+use super::{TYPED_EDGES, plain, rows_of_some_ctas};
 use crate::case::{Case, Op};
 use crate::source::named::Call;
 
@@ -94,6 +94,30 @@ const LOGITS: &[Call] = &[
         op: "cross_entropy",
         operands: &[("labels", "?xi64")],
         results: &[("loss", "?xY"), ("dlogits", "?xNxY")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+];
+
+/// Losses of all rows that are one.
+const REDUCED: &[Call] = &[
+    Call {
+        name: "cross_entropy summed",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi64")],
+        keywords: "reduction(sum)",
+        attributes: "ignore_index = 3",
+        results: &[("loss", "f32")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy averaged",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi32"), ("weight", "NxX")],
+        keywords: "reduction(mean)",
+        attributes: "ignore_index = 5, label_smoothing = 0.125 : f32, z_loss = 0.0625 : f32",
+        results: &[("loss", "f32"), ("lse", "?xf32")],
         by_keyword: true,
         ..Call::PLAIN
     },
@@ -210,59 +234,61 @@ const AXES_OF_LOGITS: &[Call] = &[
         attributes: "axis = 1, label_smoothing = 0.25 : f32",
         results: &[("loss", "?x3xf32"), ("dlogits", "?x?x3xY")],
         by_keyword: true,
+        ..Call::PLAIN
     },
 ];
 
-/// Every case of a named op but those of RMSNorm over rows, which vary everything else.
+/// Every case of a named op but those of RMSNorm over rows, which vary everything else, and of gradients.
 pub fn cases(cases: &mut Vec<Case>) {
-    const EDGES: [(i64, Element); 7] = [
-        (1, F32),
-        (7, BF16),
-        (33, F16),
-        (64, BF16),
-        (769, F32),
-        (1000, BF16),
-        (4096, BF16),
-    ];
-    for call in ROWS.iter().chain(LOGITS) {
-        for (columns, x) in EDGES {
-            cases.push(plain(Op::Named(call), x, columns));
-        }
-        for rows in [0, 1] {
-            let mut case = plain(Op::Named(call), BF16, 1000);
-            case.program.y = F32;
-            case.run.rows = rows;
-            cases.push(case);
-        }
-        for fill in Fill::GENERAL {
-            let mut case = plain(Op::Named(call), F32, 769);
-            case.run.fill = fill;
-            cases.push(case);
-        }
+    for call in ROWS.iter().chain(LOGITS).chain(REDUCED) {
+        over_rows(cases, call);
     }
     for call in ROWS {
         cases.push(plain(Op::Named(call), F64, 769));
     }
     for call in AXES.iter().chain(AXES_OF_LOGITS) {
-        for (columns, x, rows) in [
-            (1, F32, 1),
-            (8, BF16, 5),
-            (33, F16, 67),
-            (64, F32, 0),
-            (100, BF16, 9),
-        ] {
-            let mut case = plain(Op::Named(call), x, columns);
-            case.run.rows = rows;
-            cases.push(case);
-        }
-        for fill in [Fill::Special, Fill::Offset] {
-            let mut case = plain(Op::Named(call), BF16, 40);
-            case.run.rows = rows_of_some_ctas(40);
-            case.run.fill = fill;
-            cases.push(case);
-        }
+        over_axes(cases, call);
     }
     for call in AXES {
         cases.push(plain(Op::Named(call), F64, 20));
+    }
+}
+
+/// A call on rows along the last axis, over every edge and every kind of input.
+pub fn over_rows(cases: &mut Vec<Case>, call: &'static Call) {
+    for (columns, x) in TYPED_EDGES {
+        cases.push(plain(Op::Named(call), x, columns));
+    }
+    for rows in [0, 1] {
+        let mut case = plain(Op::Named(call), BF16, 1000);
+        case.program.y = F32;
+        case.run.rows = rows;
+        cases.push(case);
+    }
+    for fill in Fill::GENERAL {
+        let mut case = plain(Op::Named(call), F32, 769);
+        case.run.fill = fill;
+        cases.push(case);
+    }
+}
+
+/// A call on other axes, at some edges.
+pub fn over_axes(cases: &mut Vec<Case>, call: &'static Call) {
+    for (columns, x, rows) in [
+        (1, F32, 1),
+        (8, BF16, 5),
+        (33, F16, 67),
+        (64, F32, 0),
+        (100, BF16, 9),
+    ] {
+        let mut case = plain(Op::Named(call), x, columns);
+        case.run.rows = rows;
+        cases.push(case);
+    }
+    for fill in [Fill::Special, Fill::Offset] {
+        let mut case = plain(Op::Named(call), BF16, 40);
+        case.run.rows = rows_of_some_ctas(40);
+        case.run.fill = fill;
+        cases.push(case);
     }
 }

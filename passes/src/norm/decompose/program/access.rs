@@ -5,7 +5,6 @@ use norma_dialects::norm::{ReadOp, WriteOp};
 
 use super::Program;
 use crate::mlir::{
-    comparison::{IntegerPredicate, compare_integers},
     pass::{PassError, PassResult},
     types,
 };
@@ -26,6 +25,13 @@ pub(in crate::norm::decompose) enum Coordinate<'c, 'a> {
         /// The dim within a block.
         inner: Value<'c, 'a>,
     },
+}
+
+impl<'c, 'a> Coordinate<'c, 'a> {
+    /// A dim for each axis.
+    pub(in crate::norm::decompose) fn of(dims: &[Value<'c, 'a>]) -> Vec<Self> {
+        dims.iter().map(|dim| Self::Dim(*dim)).collect()
+    }
 }
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
@@ -68,12 +74,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         operand: Value<'c, 'a>,
         coordinates: &[Coordinate<'c, 'a>],
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let value = self.read_stored(operand, coordinates)?;
-        Ok(if value.r#type() == self.float {
-            value
-        } else {
-            self.b.value("arith.extf", &[value], self.float)
-        })
+        Ok(self.widened(self.read_stored(operand, coordinates)?))
     }
 
     /// The element of an operand at `dims`, one for each of its axes, in the type of the arithmetic.
@@ -82,7 +83,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         operand: Value<'c, 'a>,
         dims: &[Value<'c, 'a>],
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        self.read_at(operand, &at(dims))
+        self.read_at(operand, &Coordinate::of(dims))
     }
 
     /// The coordinates of an operand that broadcasts to the first one, as NumPy's do.
@@ -104,13 +105,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         operand: Value<'c, 'a>,
         coordinates: &[Coordinate<'c, 'a>],
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let value = self.read_stored(operand, coordinates)?;
-        Ok(if types::bit_width(value.r#type()) == Some(1) {
-            value
-        } else {
-            let zero = self.b.integer(value.r#type(), 0);
-            compare_integers(&self.b, IntegerPredicate::NotEqual, value, zero)
-        })
+        Ok(self.is_not_zero(self.read_stored(operand, coordinates)?))
     }
 
     /// The element of a tensor of integers at `dims`, as an i64.
@@ -119,16 +114,11 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         operand: Value<'c, 'a>,
         dims: &[Value<'c, 'a>],
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let value = self.read_stored(operand, &at(dims))?;
-        let i64 = IntegerType::new(self.b.context(), 64).into();
-        Ok(if value.r#type() == i64 {
-            value
-        } else {
-            self.b.value("arith.extsi", &[value], i64)
-        })
+        let value = self.read_stored(operand, &Coordinate::of(dims))?;
+        Ok(self.sign_extended(value, IntegerType::new(self.b.context(), 64).into()))
     }
 
-    /// Rounds a number to the element type of a result and writes it.
+    /// Rounds a number to the element type of a result, if it is not of that type, and writes it.
     pub(in crate::norm::decompose) fn write_at(
         &self,
         value: Value<'c, 'a>,
@@ -137,10 +127,9 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     ) -> PassResult<'c> {
         let buffer = self.buffer(result)?;
         let element = types::element(buffer.r#type());
-        let value = if element == self.float {
-            value
-        } else {
-            self.b.value("arith.truncf", &[value], element)
+        let value = match value.r#type() == element {
+            true => value,
+            false => self.b.value("arith.truncf", &[value], element),
         };
         let (dims, access) = self.access(coordinates);
         let write = WriteOp::build(self.b.location(), value, buffer, &dims, access)?;
@@ -155,7 +144,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         result: Value<'c, 'a>,
         dims: &[Value<'c, 'a>],
     ) -> PassResult<'c> {
-        self.write_at(value, result, &at(dims))
+        self.write_at(value, result, &Coordinate::of(dims))
     }
 
     /// As [`Self::write`], of a result that is there if the user asked for it.
@@ -170,9 +159,4 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             None => Ok(()),
         }
     }
-}
-
-/// A dim for each axis.
-fn at<'c, 'a>(dims: &[Value<'c, 'a>]) -> Vec<Coordinate<'c, 'a>> {
-    dims.iter().map(|dim| Coordinate::Dim(*dim)).collect()
 }

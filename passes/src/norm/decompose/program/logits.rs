@@ -1,7 +1,7 @@
 //! Logits: what softmax and its relatives take exponentials of.
 
 use melior::ir::Value;
-use norma_dialects::norm::ReduceKind;
+use norma_dialects::norm::{LogSoftmaxOp, LogSumExpOp, ReduceKind, SoftmaxOp};
 
 use super::{Program, Split};
 use crate::mlir::{
@@ -25,6 +25,28 @@ pub(in crate::norm::decompose) struct Logits<'c, 'a> {
     pub(in crate::norm::decompose) causal: Vec<i64>,
 }
 
+/// ODS declares the operands and attributes of ops on logits once, but their views have no type in common.
+macro_rules! ops_on_logits {
+    ($($op:ident),+) => {$(
+        impl<'c, 'a> TryFrom<$op<'c, 'a>> for Logits<'c, 'a> {
+            type Error = melior::Error;
+
+            fn try_from(of: $op<'c, 'a>) -> Result<Self, melior::Error> {
+                Ok(Self {
+                    x: of.x()?,
+                    scale: of.scale()?,
+                    softcap: of.softcap()?,
+                    mask: of.mask(),
+                    keep: of.keep(),
+                    causal: of.causal()?,
+                })
+            }
+        }
+    )+};
+}
+
+ops_on_logits!(LogSoftmaxOp, LogSumExpOp, SoftmaxOp);
+
 /// What exponentials of logits come to.
 pub(in crate::norm::decompose) struct Exponentials<'c, 'a> {
     /// The largest logit.
@@ -43,10 +65,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         &self,
         logits: &Logits<'c, 'a>,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let mut value = self.read(logits.x, self.dims())?;
-        if logits.scale != 1.0 {
-            value = self.op("arith.mulf", &[value, self.constant(logits.scale)]);
-        }
+        let mut value = self.scaled(self.read(logits.x, self.dims())?, logits.scale);
         if logits.softcap != 0.0 {
             value = self.softcapped(value, logits.softcap).0;
         }

@@ -16,6 +16,17 @@ pub(in crate::norm::decompose) struct Affine<'c, 'a> {
     pub(in crate::norm::decompose) bias: Option<Value<'c, 'a>>,
 }
 
+/// What standardizing takes of what shares a sum.
+#[derive(Clone, Copy)]
+pub(in crate::norm::decompose) struct Moments<'c, 'a> {
+    /// The mean.
+    pub(in crate::norm::decompose) mean: Value<'c, 'a>,
+    /// The distance from it.
+    pub(in crate::norm::decompose) centred: Value<'c, 'a>,
+    /// The reciprocal of the standard deviation.
+    pub(in crate::norm::decompose) rstd: Value<'c, 'a>,
+}
+
 impl<'c: 'a, 'a> Program<'c, 'a> {
     /// The number of points of the reduced dims, which is counted where the compiler does not know it.
     pub(in crate::norm::decompose) fn count(
@@ -50,6 +61,41 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     ) -> Result<(Value<'c, 'a>, Value<'c, 'a>), PassError<'c>> {
         let mean = self.mean(value, split)?;
         Ok((mean, self.op("arith.subf", &[value, mean])))
+    }
+
+    /// The variance of distances from a mean, whose squares' sum is divided by their number less `correction`, if that is more than 0.
+    pub(in crate::norm::decompose) fn variance(
+        &self,
+        centred: Value<'c, 'a>,
+        split: &Split<'c, 'a>,
+        correction: i64,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let squares = self.sum(self.square(centred), split)?;
+        let divisor = match split.count {
+            Some(count) => self.constant(count.saturating_sub(correction).max(0) as f64),
+            None => {
+                let correction = self.constant(correction as f64);
+                let left = self.op("arith.subf", &[self.count(split)?, correction]);
+                self.op("arith.maximumf", &[left, self.constant(0.0)])
+            }
+        };
+        Ok(self.op("arith.divf", &[squares, divisor]))
+    }
+
+    /// The mean, and the standard deviation around it, of a variance that `eps` is added to.
+    pub(in crate::norm::decompose) fn moments(
+        &self,
+        value: Value<'c, 'a>,
+        split: &Split<'c, 'a>,
+        eps: f64,
+    ) -> Result<Moments<'c, 'a>, PassError<'c>> {
+        let (mean, centred) = self.centred(value, split)?;
+        let variance = self.mean(self.square(centred), split)?;
+        Ok(Moments {
+            mean,
+            centred,
+            rstd: self.rsqrt_plus(variance, eps),
+        })
     }
 
     /// The square of a number.

@@ -1,0 +1,62 @@
+//===- NormReductionOps.td - reductions over axes ---------------------------===//
+
+#ifndef NORM_REDUCTION_OPS_TD
+#define NORM_REDUCTION_OPS_TD
+
+include "norm/NormOpBase.td"
+
+def Norm_ReduceAxesOp : Norm_NamedOp<"reduce_axes"> {
+  let summary = "Reduction over some axes";
+  let description = [{
+    Semantics, with n over the `axes` of `x` and N their number of elements:
+
+    | kind | y | over no elements |
+    |---|---|---|
+    | `sum` | sum_n(x) | 0 |
+    | `mean` | sum_n(x) / N | NaN |
+    | `prod` | prod_n(x) | 1 |
+    | `max`, `min` | the largest, the smallest x | -Inf, +Inf; of integers the smallest, the largest number |
+    | `amax` | the largest abs(x) | -Inf; of integers the smallest number |
+    | `sum_sq` | sum_n(x^2) | 0 |
+    | `norm` | sqrt(sum_n(x^2)) | 0 |
+    | `var` | sum_n((x - mean)^2) / max(N - correction, 0) | NaN |
+    | `any`, `all` | whether some, whether every x is not 0; NaN is not | false, true |
+    | `argmax`, `argmin` | where along its axis the first largest, the first smallest x is | the largest number |
+
+    `mean`, if asked for beside `var`, is sum_n(x) / N. With `keepdims` the named axes stay, with one element each; without, they
+    are gone. Sums and products may be taken in any order. `max`, `min` and `amax` are NaN if any x is, and put +0 above -0; `argmax`
+    and `argmin` are where the first NaN is, and 0 and -0 tie.
+
+    Floats are widened to f32, or to f64 where `x` or a result is of f64, in which all arithmetic is. Integers are widened to the
+    type of `y`, in which arithmetic wraps. Each result is rounded once, to its own type.
+
+    Constraints:
+    - C1: `axes` names at least one axis of `x`, none twice; negative ones count from the end.
+    - C2: `y` and `mean` have the shape of the other axes of `x`; with `keepdims` that of `x` with 1 for the named axes.
+    - C3: `y` is of integers for `argmax` and `argmin`, i32 or i64; of i8, as truth, for `any` and `all`; else of floats where `x` is,
+      and of integers, no narrower than those of `x`, where `x` is of those.
+    - C4: `mean`, `sum_sq`, `norm` and `var` take floats.
+    - C5: `argmax` and `argmin` take one axis.
+    - C6: only `var` has the result `mean` and a `correction` other than 0, which is not negative.
+
+    Examples:
+
+    ```mlir
+    %sum = norm.reduce_axes sum %x : tensor<?x4096xbf16> -> tensor<?xf32>
+    %place = norm.reduce_axes argmax %x {keepdims} : tensor<?x4096xbf16> -> tensor<?x1xi32>
+    %var, %mean = norm.reduce_axes var %x {axes = array<i64: 0>, correction = 1} : tensor<?x64xf32> -> tensor<64xf32> mean(tensor<64xf32>)
+    ```
+  }];
+  let arguments = (ins
+    Norm_AxisReduction:$kind,
+    Norm_NumberTensor:$x,
+    Norm_Axes:$axes,
+    UnitAttr:$keepdims,
+    DefaultValuedAttr<I64Attr, "0">:$correction
+  );
+  let results = (outs Norm_NumberTensor:$y, Optional<Norm_FloatTensor>:$mean);
+  let assemblyFormat = "$kind $x attr-dict `:` type($x) `->` type($y) (`mean` `(` type($mean)^ `)`)?";
+  let hasVerifier = 1;
+}
+
+#endif // NORM_REDUCTION_OPS_TD

@@ -1,0 +1,78 @@
+//===- NormReductionVerifiers.cpp - constraints of reductions over axes -----===//
+//
+// One check per numbered constraint of the op's description; the comment beside a check names it, and a test of that
+// name breaks it. What ODS verifies is not verified again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/NormNamedOps.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+
+/// What the elements of `y` are, as a message says it.
+static StringRef expectedResult(AxisReduction kind, Type x) {
+  switch (kind) {
+  case AxisReduction::Argmax:
+  case AxisReduction::Argmin:
+    return "i32 or i64";
+  case AxisReduction::Any:
+  case AxisReduction::All:
+    return "i8";
+  default:
+    return isa<FloatType>(x) ? "a float" : "an integer no narrower than that of x";
+  }
+}
+
+static bool isExpectedResult(AxisReduction kind, Type x, Type y) {
+  switch (kind) {
+  case AxisReduction::Argmax:
+  case AxisReduction::Argmin:
+    return y.isInteger(32) || y.isInteger(64);
+  case AxisReduction::Any:
+  case AxisReduction::All:
+    return y.isInteger(8);
+  default:
+    return isa<FloatType>(x) ? isa<FloatType>(y)
+                             : isa<IntegerType>(y) && y.getIntOrFloatBitWidth() >= x.getIntOrFloatBitWidth();
+  }
+}
+
+static bool takesFloats(AxisReduction kind) {
+  return kind == AxisReduction::Mean || kind == AxisReduction::SumSq || kind == AxisReduction::Norm ||
+         kind == AxisReduction::Var;
+}
+
+LogicalResult ReduceAxesOp::verify() {
+  AxisReduction kind = getKind();
+  StringRef name = stringifyAxisReduction(kind);
+  FailureOr<AxisSplit> axes = splitAxes(*this, getX(), getAxes()); // reduce_axes_c1
+  if (failed(axes))
+    return failure();
+  // reduce_axes_c2
+  SmallVector<int64_t> shape = axes->otherShape;
+  std::string what = axesOf("other", axes->of);
+  if (getKeepdims()) {
+    shape.assign(axes->of.getShape().begin(), axes->of.getShape().end());
+    for (int64_t axis : getAxes())
+      shape[*axisPosition(axis, axes->of.getRank())] = 1;
+    what = quoted(axes->of) + " with 1 for the named axes";
+  }
+  if (failed(verifyShape(*this, "y", getY(), shape, what)) || failed(verifyShape(*this, "mean", getMean(), shape, what)))
+    return failure();
+  Type x = axes->of.getElementType(), y = getY().getType().getElementType();
+  if (!isExpectedResult(kind, x, y)) // reduce_axes_c3
+    return emitOpError() << "expected y of " << name << " to be " << expectedResult(kind, x) << ", got " << y;
+  if (takesFloats(kind) && !isa<FloatType>(x)) // reduce_axes_c4
+    return emitOpError() << "expected " << name << " of floats, got " << x;
+  bool isPlace = kind == AxisReduction::Argmax || kind == AxisReduction::Argmin;
+  if (isPlace && getAxes().size() != 1) // reduce_axes_c5
+    return emitOpError() << "expected " << name << " along one axis, got " << getAxes().size();
+  // reduce_axes_c6
+  int64_t correction = getCorrection();
+  if (kind != AxisReduction::Var && (getMean() || correction != 0))
+    return emitOpError() << "expected mean and correction with var alone, got them with " << name;
+  if (correction < 0)
+    return emitOpError() << "expected correction not to be negative, got " << correction;
+  return success();
+}

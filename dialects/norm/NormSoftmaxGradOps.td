@@ -1,0 +1,111 @@
+//===- NormSoftmaxGradOps.td - gradients of softmax, its logarithm and losses ==//
+
+#ifndef NORM_SOFTMAX_GRAD_OPS_TD
+#define NORM_SOFTMAX_GRAD_OPS_TD
+
+include "norm/NormOpBase.td"
+
+/// The gradient of an op on logits, which the op's own result says.
+class Norm_OfResultGradOp<string mnemonic> : Norm_NamedOp<mnemonic> {
+  let arguments = (ins
+    Norm_UpToF32Tensor:$y,
+    Norm_UpToF32Tensor:$dy,
+    Norm_Axes:$axes,
+    Norm_Number<"1.0">:$scale
+  );
+  let results = (outs Norm_UpToF32Tensor:$dx);
+  let assemblyFormat = "$y `dy` `(` $dy `:` type($dy) `)` attr-dict `:` type($y) `->` type($dx)";
+  let hasVerifier = 1;
+}
+
+def Norm_SoftmaxGradOp : Norm_OfResultGradOp<"softmax_grad"> {
+  let summary = "Gradient of softmax";
+  let description = [{
+    `y` is the result of `norm.softmax` and `dy` the gradient of a loss with respect to it; `dx` is that with respect to its operand.
+    Semantics, with n over the `axes` of `y`:
+
+        dx = y * (dy - sum_n(y * dy)) * scale
+
+    Masks are in `y`: where they exclude a logit it is 0, and so is `dx`. The gradient of a `softcap`, which needs the logits, is not
+    in it. Operands are widened to f32, in which all arithmetic is, and the result is rounded once. The sum may be taken in any
+    order. NaN and Inf among the elements that share a sum reach all of them.
+
+    Constraints:
+    - C1: `axes` names at least one axis of `y`, none twice; negative ones count from the end.
+    - C2: `dy` and `dx` have the shape of `y`.
+    - C3: `scale` is finite.
+
+    Example: `%dx = norm.softmax_grad %y dy(%dy : tensor<?x1024xbf16>) : tensor<?x1024xbf16> -> tensor<?x1024xbf16>`
+  }];
+}
+
+def Norm_LogSoftmaxGradOp : Norm_OfResultGradOp<"log_softmax_grad"> {
+  let summary = "Gradient of the logarithm of softmax";
+  let description = [{
+    `y` is the result of `norm.log_softmax` and `dy` the gradient of a loss with respect to it; `dx` is that with respect to its
+    operand. Semantics, with n over the `axes` of `y`:
+
+        dx = (dy - exp(y) * sum_n(dy)) * scale
+
+    Types and the order of sums are as in `norm.softmax_grad`, and so is what is said of masks and `softcap`. NaN and Inf in `dy` reach
+    all elements that share its sum, and NaN in `y` its own.
+
+    Constraints:
+    - C1: `axes` names at least one axis of `y`, none twice; negative ones count from the end.
+    - C2: `dy` and `dx` have the shape of `y`.
+    - C3: `scale` is finite.
+
+    Example: `%dx = norm.log_softmax_grad %y dy(%dy : tensor<?x1000xf32>) : tensor<?x1000xf32> -> tensor<?x1000xbf16>`
+  }];
+}
+
+def Norm_CrossEntropyGradOp : Norm_NamedOp<"cross_entropy_grad", [AttrSizedOperandSegments]> {
+  let summary = "Gradient of cross-entropy";
+  let description = [{
+    `dloss` is the gradient with respect to the losses of `norm.cross_entropy`, one for each row, and `dlogits` that with respect to its
+    logits. Semantics, in the words of `norm.cross_entropy`:
+
+        p       = exp(s - lse)
+        ds_c    = (1 - e) * w_l * (p_c - [c = l]) + e / C * (p_c * sum_c(w_c) - w_c) + 2 * z_loss * lse * p_c
+        dlogits = dloss * ds, or dloss * ds * (1 - (s / softcap)^2) unless softcap is 0
+
+    `lse` is what the forward op returned; without it, it is computed again, in a pass of its own over the logits. `dlogits` is 0 where
+    the label is `ignore_index`, whatever the logits are, and NaN where it is another number that is no class, or where `lse` is
+    infinite or NaN. A forward op that is asked for `dlogits` computes the same in its own pass for a `dloss` of 1.
+
+    Constraints:
+    - C1: `axis` is an axis of `logits`; a negative one counts from the end.
+    - C2: `labels`, `dloss` and `lse` have the shape of the other axes of `logits`.
+    - C3: `weight` has one element for each class.
+    - C4: `dlogits` has the shape of `logits`.
+    - C5: `label_smoothing` is between 0 and 1; `z_loss` and `softcap` are finite and not negative.
+
+    Example:
+
+    ```mlir
+    %d = norm.cross_entropy_grad %x labels(%l : tensor<?xi64>) dloss(%g : tensor<?xf32>) lse(%lse : tensor<?xf32>)
+         : tensor<?x32000xbf16> -> tensor<?x32000xbf16>
+    ```
+  }];
+  let arguments = (ins
+    Norm_UpToF32Tensor:$logits,
+    Norm_LabelTensor:$labels,
+    Norm_UpToF32Tensor:$dloss,
+    Optional<Norm_UpToF32Tensor>:$lse,
+    Optional<Norm_UpToF32Tensor>:$weight,
+    DefaultValuedAttr<I64Attr, "-1">:$axis,
+    DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+    Norm_Number<"0.0">:$label_smoothing,
+    Norm_Number<"0.0">:$z_loss,
+    Norm_Number<"0.0">:$softcap
+  );
+  let results = (outs Norm_UpToF32Tensor:$dlogits);
+  let assemblyFormat = [{
+    $logits `labels` `(` $labels `:` type($labels) `)` `dloss` `(` $dloss `:` type($dloss) `)`
+    (`lse` `(` $lse^ `:` type($lse) `)`)? (`weight` `(` $weight^ `:` type($weight) `)`)?
+    attr-dict `:` type($logits) `->` type($dlogits)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // NORM_SOFTMAX_GRAD_OPS_TD

@@ -1,0 +1,27 @@
+//===- NormSoftmaxGradVerifiers.cpp - constraints of gradients on logits ------===//
+//
+// One check per numbered constraint of the op's description; the comment beside a check names it, and a test of that
+// name breaks it. What ODS verifies is not verified again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/NormNamedOps.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+
+/// The constraints of a gradient that the op's own result says.
+template <typename GradOp> static LogicalResult verifyOfResult(GradOp op) {
+  RankedTensorType y = op.getY().getType();
+  if (failed(splitAxes(op, op.getY(), op.getAxes()))) // softmax_grad_c1, log_softmax_grad_c1
+    return failure();
+  // softmax_grad_c2, log_softmax_grad_c2
+  if (failed(verifyShape(op, "dy", op.getDy(), y.getShape(), quoted(y))) ||
+      failed(verifyShape(op, "dx", op.getDx(), y.getShape(), quoted(y))))
+    return failure();
+  return verifyFinite(op, "scale", op.getScale()); // softmax_grad_c3, log_softmax_grad_c3
+}
+
+LogicalResult SoftmaxGradOp::verify() { return verifyOfResult(*this); }
+
+LogicalResult LogSoftmaxGradOp::verify() { return verifyOfResult(*this); }

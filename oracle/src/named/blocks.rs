@@ -1,0 +1,98 @@
+//! Tensors in blocks, each of which has something of its own.
+
+use std::ops::Range;
+
+use super::rows::indices;
+use crate::tensor::Tensor;
+
+/// How the elements of a tensor are divided.
+pub struct Blocks {
+    shape: Vec<i64>,
+    /// For each axis how many neighbours a block has; all along it in an axis that numbers no blocks.
+    sizes: Vec<i64>,
+    /// The axes that number blocks.
+    numbering: Vec<usize>,
+}
+
+impl Blocks {
+    /// Blocks of a tensor of that shape, as the attribute `block` says.
+    pub fn of(shape: &[i64], block: &[i64]) -> Result<Self, String> {
+        if !block.is_empty() && block.len() != shape.len() {
+            return Err(format!("expected blocks of {shape:?}, got {block:?}"));
+        }
+        let size = |axis: usize| block.get(axis).copied().unwrap_or(0);
+        let numbering: Vec<usize> = (0..shape.len()).filter(|axis| size(*axis) > 0).collect();
+        if let Some(axis) = numbering.iter().find(|axis| shape[**axis] % size(**axis) != 0) {
+            return Err(format!(
+                "expected blocks of {} to divide {}",
+                size(*axis),
+                shape[*axis]
+            ));
+        }
+        let sizes = shape.iter().enumerate().map(|(axis, extent)| match size(axis) {
+            0 => *extent,
+            size => size,
+        });
+        Ok(Blocks {
+            sizes: sizes.collect(),
+            shape: shape.to_vec(),
+            numbering,
+        })
+    }
+
+    /// The shape of the tensor.
+    pub fn shape(&self) -> &[i64] {
+        &self.shape
+    }
+
+    /// The extents of what has a number for each block.
+    pub fn numbers_shape(&self) -> Vec<i64> {
+        let numbering = self.numbering.iter();
+        numbering
+            .map(|axis| self.shape[*axis] / self.sizes[*axis])
+            .collect()
+    }
+
+    /// Checks that a tensor has a number for each block.
+    pub fn check(&self, name: &str, tensor: &Tensor) -> Result<(), String> {
+        let expected = self.numbers_shape();
+        match tensor.layout.shape == expected {
+            true => Ok(()),
+            false => Err(format!(
+                "expected '{name}' of shape {expected:?}, got {:?}",
+                tensor.layout.shape
+            )),
+        }
+    }
+
+    /// The block of the element at `index`.
+    pub fn block_of(&self, index: &[i64]) -> Vec<i64> {
+        let numbering = self.numbering.iter();
+        numbering.map(|axis| index[*axis] / self.sizes[*axis]).collect()
+    }
+
+    /// The indices of a block's elements.
+    pub fn elements(&self, block: &[i64]) -> Vec<Vec<i64>> {
+        let mut region: Vec<Range<i64>> = self.shape.iter().map(|extent| 0..*extent).collect();
+        for (axis, number) in self.numbering.iter().zip(block) {
+            region[*axis] = number * self.sizes[*axis]..(number + 1) * self.sizes[*axis];
+        }
+        indices(&region)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_without_a_number_lie_within_blocks() {
+        let blocks = Blocks::of(&[3, 8, 4], &[1, 4, 0]).unwrap();
+        assert_eq!(blocks.numbers_shape(), [3, 2]);
+        assert_eq!(blocks.block_of(&[2, 5, 3]), [2, 1]);
+        assert_eq!(blocks.elements(&[2, 1]).len(), 16);
+        assert_eq!(blocks.elements(&[2, 1])[4], [2, 5, 0]);
+        assert!(Blocks::of(&[3, 8], &[2, 4]).is_err());
+        assert!(Blocks::of(&[3], &[]).unwrap().numbers_shape().is_empty());
+    }
+}

@@ -1,0 +1,66 @@
+//! What normalizations of rows share: their operands, and `* (weight + weight_offset) + bias` of what they have normalized.
+
+use super::Call;
+use super::rows::{Operand, Rows};
+use crate::scaled::Scaled;
+
+/// The operands of an op that normalizes rows, then scales and shifts them.
+pub struct Normalization<'a> {
+    /// The rows that are normalized.
+    pub rows: Rows,
+    x: Operand<'a>,
+    /// What is added to the square of what is divided by.
+    pub eps: Scaled,
+    weight: Option<Operand<'a>>,
+    offset: Scaled,
+    bias: Option<Operand<'a>>,
+}
+
+impl<'a> Normalization<'a> {
+    /// Binds a call; the weight and the bias are of the shape of a row.
+    pub fn bind(call: &Call<'a>) -> Result<Self, String> {
+        let (rows, x) = call.rows("x")?;
+        let along_row = |name: &str| {
+            let tensor = call.optional(name)?;
+            tensor.map(|tensor| rows.of_row(name, tensor)).transpose()
+        };
+        let (weight, bias) = (along_row("weight")?, along_row("bias")?);
+        let offset = Scaled::exact(call.float("weight_offset")?);
+        if weight.is_none() && offset.value != 0.0 {
+            return Err("expected a weight to add weight_offset to".to_owned());
+        }
+        Ok(Normalization {
+            eps: Scaled::exact(call.float("eps")?),
+            rows,
+            x,
+            weight,
+            offset,
+            bias,
+        })
+    }
+
+    /// How many ulp a kernel may be off.
+    pub fn ulps(&self) -> f64 {
+        self.rows.ulps().max(self.x.ulps())
+    }
+
+    /// The elements of the row at `index`.
+    pub fn row(&self, index: &[i64]) -> Vec<Scaled> {
+        self.x.row(&self.rows, index)
+    }
+
+    /// Scales and shifts the elements of the row at `index`.
+    pub fn affine(&self, index: &[i64], mut row: Vec<Scaled>) -> Vec<Scaled> {
+        if let Some(weight) = &self.weight {
+            for (y, weight) in row.iter_mut().zip(weight.row(&self.rows, index)) {
+                *y = *y * (weight + self.offset);
+            }
+        }
+        if let Some(bias) = &self.bias {
+            for (y, bias) in row.iter_mut().zip(bias.row(&self.rows, index)) {
+                *y = *y + bias;
+            }
+        }
+        row
+    }
+}

@@ -1,0 +1,154 @@
+//! Gradients of normalizations of rows: of `y = h * (weight + weight_offset) + bias` with `h = (x - mean) * rstd`.
+
+use super::rows::{Operand, Rows};
+use super::{Call, Formula, of_rows::OfRows, of_rows::Span};
+use crate::scaled::{Scaled, sum};
+
+/// The mean that a row is centred by, if it is, and the reciprocal of what it is divided by; of the row and `eps`.
+type Statistics = fn(&[Scaled], Scaled) -> (Option<Scaled>, Scaled);
+
+/// A gradient with its operands.
+pub struct NormalizationGrad<'a> {
+    rows: Rows,
+    x: Operand<'a>,
+    dy: Operand<'a>,
+    weight: Option<Operand<'a>>,
+    offset: Scaled,
+    mean: Option<Operand<'a>>,
+    rstd: Option<Operand<'a>>,
+    residual: Option<Operand<'a>>,
+    eps: Scaled,
+    statistics: Statistics,
+}
+
+impl<'a> NormalizationGrad<'a> {
+    /// Binds a call of an op whose forward op normalizes by `statistics`.
+    pub fn bind(call: &Call<'a>, statistics: Statistics) -> Result<Box<dyn Formula + 'a>, String> {
+        let (rows, x) = call.rows("x")?;
+        let of_row = |name: &str| {
+            let tensor = call.optional(name)?;
+            tensor.map(|tensor| rows.of_row(name, tensor)).transpose()
+        };
+        let of_rows = |name: &str| {
+            let tensor = call.optional(name)?;
+            tensor.map(|tensor| rows.of_rows(name, tensor)).transpose()
+        };
+        let residual = call.optional("residual")?;
+        Ok(Box::new(NormalizationGrad {
+            dy: rows.whole("dy", call.operand("dy")?)?,
+            weight: of_row("weight")?,
+            offset: Scaled::exact(call.float("weight_offset")?),
+            mean: of_rows("mean")?,
+            rstd: of_rows("rstd")?,
+            residual: residual
+                .map(|tensor| rows.whole("residual", tensor))
+                .transpose()?,
+            eps: Scaled::exact(call.float("eps")?),
+            rows,
+            x,
+            statistics,
+        }))
+    }
+
+    /// The mean and the reciprocal of the divisor of a row: those given, else computed.
+    fn statistics(&self, row: &[Scaled], index: &[i64]) -> (Option<Scaled>, Scaled) {
+        let given = |operand: &Option<Operand>| Some(operand.as_ref()?.number_at(&self.rows, index));
+        match given(&self.rstd) {
+            Some(rstd) => (given(&self.mean), rstd),
+            None => (self.statistics)(row, self.eps),
+        }
+    }
+}
+
+impl OfRows for NormalizationGrad<'_> {
+    fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    fn span(&self, result: &str) -> Option<Span> {
+        match result {
+            "dx" => Some(Span::Elements),
+            "dweight" | "dbias" => Some(Span::SumsOverRows),
+            _ => None,
+        }
+    }
+
+    fn ulps(&self) -> f64 {
+        behind_two_sums(&self.rows).max(self.x.ulps()).max(self.dy.ulps())
+    }
+
+    fn numbers(&self, result: &str, index: &[i64]) -> Vec<Scaled> {
+        let dy = self.dy.row(&self.rows, index);
+        if result == "dbias" {
+            return dy;
+        }
+        let x = self.x.row(&self.rows, index);
+        let (mean, rstd) = self.statistics(&x, index);
+        let centred = x.iter().map(|x| mean.map_or(*x, |mean| *x - mean));
+        let centred: Vec<Scaled> = centred.collect();
+        if result == "dweight" {
+            let terms = dy.iter().zip(&centred);
+            return terms.map(|(dy, centred)| *dy * (*centred * rstd)).collect();
+        }
+        let g = match &self.weight {
+            Some(weight) => {
+                let weight = weight.row(&self.rows, index).into_iter();
+                dy.iter()
+                    .zip(weight)
+                    .map(|(dy, weight)| *dy * (weight + self.offset))
+                    .collect()
+            }
+            None => dy,
+        };
+        let moments = (mean.is_some(), rstd);
+        input_gradient(&g, &centred, moments, OfRows::ulps(self), self.residual_of(index))
+    }
+}
+
+impl NormalizationGrad<'_> {
+    /// What reaches the row at `index` along another path.
+    fn residual_of(&self, index: &[i64]) -> Option<Vec<Scaled>> {
+        let residual = self.residual.as_ref()?;
+        Some(residual.row(&self.rows, index))
+    }
+}
+
+/// How many ulp a kernel may be off where a sum over a row meets what another sum over it was divided by: both errors add.
+pub fn behind_two_sums(rows: &Rows) -> f64 {
+    2.0 * rows.ulps()
+}
+
+/// The gradient with respect to elements that share statistics, of the gradient `g` with respect to what they were normalized to:
+/// by `rstd`, and centred, or not. A kernel may be off by `ulps`.
+pub fn input_gradient(
+    g: &[Scaled],
+    centred: &[Scaled],
+    (is_centred, rstd): (bool, Scaled),
+    ulps: f64,
+    residual: Option<Vec<Scaled>>,
+) -> Vec<Scaled> {
+    let count = Scaled::exact(g.len() as f64);
+    let products: Vec<Scaled> = g.iter().zip(centred).map(|(g, centred)| *g * *centred).collect();
+    let share = sum(&products) / count * rstd;
+    let mean = is_centred.then(|| sum(g) / count);
+    let elements = g.iter().zip(centred).map(|(g, centred)| {
+        let h = *centred * rstd;
+        let mut along = h * share;
+        // Of elements that are all alike both factors vanish, and what is left is the product of their errors.
+        let errors = ulps * f64::from(f32::EPSILON) * h.scale * share.scale;
+        if errors.is_finite() {
+            along.scale = along.scale.max(errors);
+        }
+        if let Some(mean) = mean {
+            along = along + mean;
+        }
+        (*g - along) * rstd
+    });
+    match residual {
+        Some(residual) => elements
+            .zip(residual)
+            .map(|(dx, residual)| dx + residual)
+            .collect(),
+        None => elements.collect(),
+    }
+}

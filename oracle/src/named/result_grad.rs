@@ -1,0 +1,58 @@
+//! Gradients that an op's own result says: of a row of y and of dy.
+
+use super::of_rows::{OfRows, Span};
+use super::rows::{Operand, Rows};
+use super::{Call, Formula};
+use crate::scaled::Scaled;
+
+/// The gradient of a row with respect to the logits, before they were scaled, of rows of y and dy.
+type GradientOfRow = fn(&[Scaled], &[Scaled]) -> Vec<Scaled>;
+
+/// Such a gradient with its operands.
+pub struct ResultGrad<'a> {
+    rows: Rows,
+    y: Operand<'a>,
+    dy: Operand<'a>,
+    scale: Scaled,
+    ds: GradientOfRow,
+}
+
+impl<'a> ResultGrad<'a> {
+    /// Binds a call of the op whose gradient is `ds`, times a scale.
+    pub fn bind(call: &Call<'a>, ds: GradientOfRow) -> Result<Box<dyn Formula + 'a>, String> {
+        let (rows, y) = call.rows("y")?;
+        Ok(Box::new(ResultGrad {
+            dy: rows.whole("dy", call.operand("dy")?)?,
+            scale: Scaled::exact(call.float("scale")?),
+            rows,
+            y,
+            ds,
+        }))
+    }
+}
+
+impl OfRows for ResultGrad<'_> {
+    fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    fn span(&self, result: &str) -> Option<Span> {
+        (result == "dx").then_some(Span::Elements)
+    }
+
+    fn ulps(&self) -> f64 {
+        self.rows.ulps().max(self.y.ulps()).max(self.dy.ulps())
+    }
+
+    fn numbers(&self, _result: &str, index: &[i64]) -> Vec<Scaled> {
+        let row = |operand: &Operand| operand.row(&self.rows, index);
+        let ds = (self.ds)(&row(&self.y), &row(&self.dy)).into_iter();
+        match self.scale.value {
+            // A factor of 1 is none.
+            1.0 => ds.collect(),
+            _ => ds
+                .map(|ds| if ds.is_undefined() { ds } else { ds * self.scale })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Reductions of a kernel's body, as ops: by a combiner that has a name, and of tuples by one that is written out.
+
+use melior::{
+    Error,
+    ir::{Attribute, Block, BlockLike, Region, RegionLike, Type, Value, ValueLike, operation::OperationLike},
+};
+use norma_dialects::norm::{ReduceKind, ReduceOp, YieldOp};
+
+use crate::mlir::{builder::Builder, pass::PassError, walk};
+
+/// A reduction over `dims` by a named combiner; the value itself where there are none.
+///
+/// # Errors
+/// What MLIR refuses.
+pub fn reduce<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    kind: ReduceKind,
+    dims: &[Value<'c, 'a>],
+    value: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, Error> {
+    if dims.is_empty() {
+        return Ok(value);
+    }
+    let types = [value.r#type()];
+    let reduce = ReduceOp::build(
+        b.location(),
+        &[value],
+        dims,
+        Some(kind),
+        None,
+        &types,
+        Region::new(),
+    )?;
+    Ok(b.insert(reduce).result(0)?.into())
+}
+
+/// A reduction of tuples over `dims`, whose combiner `combine` writes from the two sides; the tuple itself where there are none.
+///
+/// # Errors
+/// What MLIR refuses.
+pub fn reduce_tuples<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    dims: &[Value<'c, 'a>],
+    values: &[Value<'c, 'a>],
+    identity: &[Attribute<'c>],
+    combine: impl Fn(&Builder<'c, 'a>, &[Value<'c, 'a>], &[Value<'c, 'a>]) -> Vec<Value<'c, 'a>>,
+) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+    if dims.is_empty() {
+        return Ok(values.to_vec());
+    }
+    let types = values
+        .iter()
+        .map(|value| value.r#type())
+        .collect::<Vec<Type<'c>>>();
+    let arguments = types
+        .iter()
+        .chain(&types)
+        .map(|ty| (*ty, b.location()))
+        .collect::<Vec<_>>();
+    let region = Region::new();
+    region.append_block(Block::new(&arguments));
+    let reduce = ReduceOp::build(b.location(), values, dims, None, Some(identity), &types, region)?;
+    let reduce = b.insert(reduce);
+    let block = walk::entry_block(reduce)?;
+    let sides = (0..arguments.len())
+        .map(|index| block.argument(index).map(Value::from))
+        .collect::<Result<Vec<_>, _>>()?;
+    let inside = Builder::at_end(block, b.location());
+    let (one, other) = sides.split_at(values.len());
+    let yielded = combine(&inside, one, other);
+    inside.op(YieldOp::NAME, &yielded, &[]);
+    Ok(reduce.results().map(Into::into).collect())
+}

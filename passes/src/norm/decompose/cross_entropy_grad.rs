@@ -1,0 +1,39 @@
+//! `norm.cross_entropy_grad`: `dloss` of a row times what `norm.cross_entropy` says of its logits' gradients, by probabilities
+//! `exp(s - lse)` of the `lse` that the forward op returned, or by exponentials that are summed again.
+
+use melior::ir::OperationRef;
+use norma_dialects::norm::CrossEntropyGradOp;
+
+use super::{
+    program::{Classes, Program},
+    viewed,
+};
+use crate::mlir::pass::PassResult;
+
+pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
+    let grad = viewed(op, CrossEntropyGradOp::from_op)?;
+    let p = Program::begin(op)?;
+    let split = p.split(&[grad.axis()?]);
+    let classes = Classes::of(&p, grad.try_into()?, &split)?;
+    let (probability, lse) = match grad.lse() {
+        Some(lse) => {
+            let lse = p.read(lse, &split.kept)?;
+            let distance = p.op("arith.subf", &[classes.logits, lse]);
+            // Of an infinite lse a logit that is not keeps a distance whose exponential is a number.
+            let undefined = p.constant(f64::NAN);
+            let distance = p.select(p.is_infinite(lse), undefined, distance);
+            (p.op("math.exp", &[distance]), lse)
+        }
+        None => {
+            let exponentials = p.exponentials(classes.logits, &split)?;
+            let probability = p.op("arith.divf", &[exponentials.exponential, exponentials.sum]);
+            (probability, p.log_sum_exp(&exponentials))
+        }
+    };
+    let gradient = classes.gradient(&classes.factors()?, probability, lse);
+    let dloss = p.read(grad.dloss()?, &split.kept)?;
+    let scaled = p.op("arith.mulf", &[gradient, dloss]);
+    p.write(classes.guarded(scaled)?, grad.dlogits()?, p.dims())?;
+    p.end();
+    Ok(())
+}

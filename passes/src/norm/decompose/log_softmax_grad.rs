@@ -1,0 +1,21 @@
+//! `norm.log_softmax_grad`: `dx = (dy - exp(y) * sum(dy)) * scale`.
+
+use melior::ir::OperationRef;
+use norma_dialects::norm::LogSoftmaxGradOp;
+
+use super::{program::Program, viewed};
+use crate::mlir::pass::PassResult;
+
+pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
+    let grad = viewed(op, LogSoftmaxGradOp::from_op)?;
+    let p = Program::begin(op)?;
+    let split = p.split(&grad.axes()?);
+    let y = p.read(grad.y()?, p.dims())?;
+    let dy = p.read(grad.dy()?, p.dims())?;
+    let sum = p.sum(dy, &split)?;
+    let share = p.op("arith.mulf", &[p.op("math.exp", &[y]), sum]);
+    let ds = p.op("arith.subf", &[dy, share]);
+    p.write(p.scaled(ds, grad.scale()?), grad.dx()?, p.dims())?;
+    p.end();
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! Logits of classes with the label of each row: what a loss of them and its gradient share.
+//!
+//! The label's logit and weight are picked by sums over the classes in which all others count as 0. Neither waits for the
+//! maximum, so that one pass serves for all sums.
+
+use melior::ir::Value;
+use norma_dialects::norm::{CrossEntropyGradOp, CrossEntropyOp};
+
+use super::{Program, Split};
+use crate::mlir::pass::PassError;
+
+/// The operands and attributes that say which loss it is.
+pub(in crate::norm::decompose) struct Loss<'c, 'a> {
+    /// Before they are capped.
+    logits: Value<'c, 'a>,
+    labels: Value<'c, 'a>,
+    weight: Option<Value<'c, 'a>>,
+    ignored: i64,
+    smoothing: f64,
+    z_loss: f64,
+    softcap: f64,
+}
+
+/// ODS gives a loss and its gradient the same operands and attributes, but their views have no type in common.
+macro_rules! losses {
+    ($($op:ident),+) => {$(
+        impl<'c, 'a> TryFrom<$op<'c, 'a>> for Loss<'c, 'a> {
+            type Error = melior::Error;
+
+            fn try_from(of: $op<'c, 'a>) -> Result<Self, melior::Error> {
+                Ok(Self {
+                    logits: of.logits()?,
+                    labels: of.labels()?,
+                    weight: of.weight(),
+                    ignored: of.ignore_index()?,
+                    smoothing: of.label_smoothing()?,
+                    z_loss: of.z_loss()?,
+                    softcap: of.softcap()?,
+                })
+            }
+        }
+    )+};
+}
+
+losses!(CrossEntropyOp, CrossEntropyGradOp);
+
+/// The rows of logits while their losses are computed.
+pub(in crate::norm::decompose) struct Classes<'s, 'c, 'a> {
+    p: &'s Program<'c, 'a>,
+    split: &'s Split<'c, 'a>,
+    loss: Loss<'c, 'a>,
+    /// The logits, capped.
+    pub(in crate::norm::decompose) logits: Value<'c, 'a>,
+    /// The hyperbolic tangent in them, if they are capped.
+    tanh: Option<Value<'c, 'a>>,
+    /// An i64 for each row.
+    label: Value<'c, 'a>,
+    /// Of each class.
+    weight: Option<Value<'c, 'a>>,
+}
+
+/// What the distances of a row are multiplied by.
+pub(in crate::norm::decompose) struct Factors<'c, 'a> {
+    /// Whether a class is the label.
+    pub(in crate::norm::decompose) is_label: Value<'c, 'a>,
+    /// `(1 - smoothing) * weight[label]`; `None` where smoothing takes everything.
+    pub(in crate::norm::decompose) of_label: Option<Value<'c, 'a>>,
+    /// What all classes take part by, if there is smoothing.
+    pub(in crate::norm::decompose) smooth: Option<Smooth<'c, 'a>>,
+}
+
+/// How all classes of a row take part in its loss.
+pub(in crate::norm::decompose) struct Smooth<'c, 'a> {
+    /// `smoothing / C`.
+    pub(in crate::norm::decompose) share: Value<'c, 'a>,
+    /// The sum of the weights.
+    pub(in crate::norm::decompose) weights: Value<'c, 'a>,
+}
+
+impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
+    /// The rows of a loss, along the dim that `split` reduces.
+    pub(in crate::norm::decompose) fn of(
+        p: &'s Program<'c, 'a>,
+        loss: Loss<'c, 'a>,
+        split: &'s Split<'c, 'a>,
+    ) -> Result<Self, PassError<'c>> {
+        let x = p.read(loss.logits, p.dims())?;
+        let (logits, tanh) = match loss.softcap {
+            0.0 => (x, None),
+            softcap => {
+                let (capped, tanh) = p.softcapped(x, softcap);
+                (capped, Some(tanh))
+            }
+        };
+        let weight = loss.weight.map(|weight| p.read_at(weight, &split.row()));
+        Ok(Self {
+            label: p.integer(loss.labels, &split.kept)?,
+            weight: weight.transpose()?,
+            p,
+            split,
+            loss,
+            logits,
+            tanh,
+        })
+    }
+
+    /// The value of the label's class.
+    pub(in crate::norm::decompose) fn of_label(
+        &self,
+        is_label: Value<'c, 'a>,
+        value: Value<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let picked = self.p.select(is_label, value, self.p.constant(0.0));
+        self.p.sum(picked, self.split)
+    }
+
+    /// The logits times their classes' weights.
+    pub(in crate::norm::decompose) fn weighted_logits(&self) -> Value<'c, 'a> {
+        match self.weight {
+            Some(weight) => self.p.op("arith.mulf", &[self.logits, weight]),
+            None => self.logits,
+        }
+    }
+
+    /// `z_loss * lse^2`, if there is one.
+    pub(in crate::norm::decompose) fn z_loss(&self, lse: Value<'c, 'a>) -> Option<Value<'c, 'a>> {
+        let p = self.p;
+        (self.loss.z_loss != 0.0).then(|| {
+            let factor = p.constant(self.loss.z_loss);
+            p.op("arith.mulf", &[p.square(lse), factor])
+        })
+    }
+
+    /// What a row's distances are multiplied by.
+    pub(in crate::norm::decompose) fn factors(&self) -> Result<Factors<'c, 'a>, PassError<'c>> {
+        let p = self.p;
+        let smoothing = self.loss.smoothing;
+        let is_label = p.is_at(self.label, &self.split.reduced)?;
+        let certain = p.constant(1.0 - smoothing);
+        let of_label = match self.weight {
+            _ if smoothing == 1.0 => None,
+            None => Some(certain),
+            Some(weight) => {
+                let weight = self.of_label(is_label, weight)?;
+                Some(p.op("arith.mulf", &[certain, weight]))
+            }
+        };
+        if smoothing == 0.0 {
+            return Ok(Factors {
+                is_label,
+                of_label,
+                smooth: None,
+            });
+        }
+        let count = p.count(self.split)?;
+        let weights = match self.weight {
+            Some(weight) => p.sum(weight, self.split)?,
+            None => count,
+        };
+        Ok(Factors {
+            is_label,
+            of_label,
+            smooth: Some(Smooth {
+                share: p.op("arith.divf", &[p.constant(smoothing), count]),
+                weights,
+            }),
+        })
+    }
+
+    /// The gradient of a row's loss with respect to its logits as they were before they were capped.
+    pub(in crate::norm::decompose) fn gradient(
+        &self,
+        factors: &Factors<'c, 'a>,
+        probability: Value<'c, 'a>,
+        lse: Value<'c, 'a>,
+    ) -> Value<'c, 'a> {
+        let p = self.p;
+        // What the class's probability is multiplied by.
+        let mut of_probability = Vec::new();
+        // What is taken from it.
+        let mut of_class = Vec::new();
+        if let Some(factor) = factors.of_label {
+            of_probability.push(factor);
+            of_class.push(p.select(factors.is_label, factor, p.constant(0.0)));
+        }
+        if let Some(Smooth { share, weights }) = factors.smooth {
+            of_probability.push(p.op("arith.mulf", &[share, weights]));
+            of_class.push(match self.weight {
+                Some(weight) => p.op("arith.mulf", &[weight, share]),
+                None => share,
+            });
+        }
+        if self.loss.z_loss != 0.0 {
+            let factor = p.constant(2.0 * self.loss.z_loss);
+            of_probability.push(p.op("arith.mulf", &[lse, factor]));
+        }
+        let add = |one, other| p.op("arith.addf", &[one, other]);
+        let factor = of_probability.into_iter().reduce(add);
+        let factor = factor.unwrap_or_else(|| p.constant(0.0));
+        let mut gradient = p.op("arith.mulf", &[probability, factor]);
+        if let Some(of_class) = of_class.into_iter().reduce(add) {
+            gradient = p.op("arith.subf", &[gradient, of_class]);
+        }
+        match self.tanh {
+            Some(tanh) => {
+                let slope = p.op("arith.subf", &[p.constant(1.0), p.square(tanh)]);
+                p.op("arith.mulf", &[gradient, slope])
+            }
+            None => gradient,
+        }
+    }
+
+    /// Whether a row's label is the one that is ignored.
+    pub(in crate::norm::decompose) fn is_ignored(&self) -> Value<'c, 'a> {
+        self.p.is_number(self.label, self.loss.ignored)
+    }
+
+    /// 0 where the label is ignored, NaN where it is no class.
+    pub(in crate::norm::decompose) fn guarded(
+        &self,
+        value: Value<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let p = self.p;
+        let is_class = p.is_within(self.label, self.split)?;
+        let value = p.select(is_class, value, p.constant(f64::NAN));
+        Ok(p.select(self.is_ignored(), p.constant(0.0), value))
+    }
+
+    /// The weight of a row in a mean of losses: that of its label, 0 where it is ignored.
+    pub(in crate::norm::decompose) fn weight_of_row(
+        &self,
+        factors: &Factors<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let p = self.p;
+        let weight = match self.weight {
+            Some(weight) => self.of_label(factors.is_label, weight)?,
+            None => p.constant(1.0),
+        };
+        Ok(p.select(self.is_ignored(), p.constant(0.0), weight))
+    }
+}

@@ -1,0 +1,168 @@
+//! Gradients of normalizations: of `y = h * (weight + offset) + bias` with `h = (x - mean) * rstd`.
+//!
+//! Sums along a row are of `x - mean`, not of `h`, so that they do not wait for `rstd` where it is computed again: all sums of
+//! a row that share a mean share a pass. What weights are summed over crosses them, in the same pass over memory.
+
+use melior::ir::Value;
+use norma_dialects::norm::{GroupNormGradOp, LayerNormGradOp, RMSNormGradOp, ReduceKind};
+
+use super::{Affine, Coordinate, Moments, Program, Split};
+use crate::mlir::pass::{PassError, PassResult};
+
+/// What the gradient of a normalization has beside `x` and its statistics.
+pub(in crate::norm::decompose) struct Gradient<'c, 'a> {
+    /// The gradient with respect to the result.
+    dy: Value<'c, 'a>,
+    /// What the forward op multiplied by, and what it added to that.
+    weight: Option<Value<'c, 'a>>,
+    offset: f64,
+    /// Added to `dx`.
+    residual: Option<Value<'c, 'a>>,
+    dx: Value<'c, 'a>,
+    dweight: Option<Value<'c, 'a>>,
+    dbias: Option<Value<'c, 'a>>,
+}
+
+/// ODS gives gradients of normalizations the same operands and results, but their views have no type in common.
+macro_rules! gradients_of_normalizations {
+    ($($op:ident: $of:ident => $offset:expr),+) => {$(
+        impl<'c, 'a> TryFrom<$op<'c, 'a>> for Gradient<'c, 'a> {
+            type Error = melior::Error;
+
+            fn try_from($of: $op<'c, 'a>) -> Result<Self, melior::Error> {
+                Ok(Self {
+                    dy: $of.dy()?,
+                    weight: $of.weight(),
+                    offset: $offset,
+                    residual: $of.residual(),
+                    dx: $of.dx()?,
+                    dweight: $of.dweight(),
+                    dbias: $of.dbias(),
+                })
+            }
+        }
+    )+};
+}
+
+gradients_of_normalizations!(
+    RMSNormGradOp: of => of.weight_offset()?,
+    LayerNormGradOp: of => of.weight_offset()?,
+    GroupNormGradOp: of => 0.0
+);
+
+/// Where the tensors of a normalization lie in a program's space.
+pub(in crate::norm::decompose) struct Places<'s, 'c, 'a> {
+    /// The dims that statistics are of.
+    pub(in crate::norm::decompose) split: &'s Split<'c, 'a>,
+    /// What has the shape of `x`.
+    pub(in crate::norm::decompose) element: &'s [Coordinate<'c, 'a>],
+    /// What has the shape of a weight.
+    pub(in crate::norm::decompose) weight: &'s [Coordinate<'c, 'a>],
+    /// The dims that share a weight.
+    pub(in crate::norm::decompose) sharing: &'s [Value<'c, 'a>],
+}
+
+/// The statistics that elements were normalized by.
+pub(in crate::norm::decompose) enum Normalized<'c, 'a> {
+    /// By the root of the mean square alone.
+    Scaled {
+        /// The elements.
+        x: Value<'c, 'a>,
+        /// The reciprocal of that root.
+        rstd: Value<'c, 'a>,
+    },
+    /// By mean and standard deviation.
+    Standardized(Moments<'c, 'a>),
+}
+
+impl<'c: 'a, 'a> Program<'c, 'a> {
+    /// The moments of what shares a sum: those given, else computed. What is given lies at the dims that the sum keeps.
+    pub(in crate::norm::decompose) fn moments_given(
+        &self,
+        value: Value<'c, 'a>,
+        given: (Option<Value<'c, 'a>>, Option<Value<'c, 'a>>),
+        split: &Split<'c, 'a>,
+        eps: f64,
+    ) -> Result<Moments<'c, 'a>, PassError<'c>> {
+        let (Some(mean), Some(rstd)) = given else {
+            return self.moments(value, split, eps);
+        };
+        let mean = self.read(mean, &split.kept)?;
+        Ok(Moments {
+            mean,
+            centred: self.op("arith.subf", &[value, mean]),
+            rstd: self.read(rstd, &split.kept)?,
+        })
+    }
+
+    /// Writes the gradients with respect to the operands of a normalization.
+    pub(in crate::norm::decompose) fn write_gradients(
+        &self,
+        of: &Gradient<'c, 'a>,
+        normalized: &Normalized<'c, 'a>,
+        places: &Places<'_, 'c, 'a>,
+    ) -> PassResult<'c> {
+        let (centred, rstd, is_centred) = match normalized {
+            Normalized::Scaled { x, rstd } => (*x, *rstd, false),
+            Normalized::Standardized(moments) => (moments.centred, moments.rstd, true),
+        };
+        let dy = self.read_at(of.dy, places.element)?;
+        let weight = Affine {
+            weight: of.weight,
+            offset: of.offset,
+            bias: None,
+        };
+        let g = self.affine(dy, weight, places.weight)?;
+        let product = self.op("arith.mulf", &[centred, g]);
+        let mean = self.mean(product, places.split)?;
+        let share = self.op("arith.mulf", &[mean, rstd]);
+        let h = self.op("arith.mulf", &[centred, rstd]);
+        let mut along = self.op("arith.mulf", &[h, share]);
+        if is_centred {
+            along = self.op("arith.addf", &[along, self.mean(g, places.split)?]);
+        }
+        let across = self.op("arith.subf", &[g, along]);
+        let dx = self.op("arith.mulf", &[across, rstd]);
+        self.write_with_residual(dx, of.residual, of.dx, places.element)?;
+        if let Some(dweight) = of.dweight {
+            let term = self.op("arith.mulf", &[dy, h]);
+            let sum = self.reduce(ReduceKind::Add, term, places.sharing)?;
+            self.write_at(sum, dweight, places.weight)?;
+        }
+        if let Some(dbias) = of.dbias {
+            let sum = self.reduce(ReduceKind::Add, dy, places.sharing)?;
+            self.write_at(sum, dbias, places.weight)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::write_gradients`], of rows that all have the same weight.
+    pub(in crate::norm::decompose) fn write_gradients_of_rows(
+        &self,
+        of: &Gradient<'c, 'a>,
+        normalized: &Normalized<'c, 'a>,
+        split: &Split<'c, 'a>,
+    ) -> PassResult<'c> {
+        let places = Places {
+            split,
+            element: &Coordinate::of(self.dims()),
+            weight: &split.row(),
+            sharing: &split.kept,
+        };
+        self.write_gradients(of, normalized, &places)
+    }
+
+    /// Writes a gradient, once what reaches the operand along another path has been added.
+    pub(in crate::norm::decompose) fn write_with_residual(
+        &self,
+        mut dx: Value<'c, 'a>,
+        residual: Option<Value<'c, 'a>>,
+        result: Value<'c, 'a>,
+        element: &[Coordinate<'c, 'a>],
+    ) -> PassResult<'c> {
+        if let Some(residual) = residual {
+            dx = self.op("arith.addf", &[dx, self.read_at(residual, element)?]);
+        }
+        self.write_at(dx, result, element)
+    }
+}

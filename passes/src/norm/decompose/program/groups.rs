@@ -1,0 +1,57 @@
+//! Tensors whose channels are divided into groups: the axis of channels is two dims, of groups and of the channels of a group, so
+//! that a group is what reductions leave.
+
+use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
+
+use super::{Coordinate, Extent, Program, Split};
+use crate::mlir::{pass::PassError, types};
+
+/// A program over such a tensor.
+pub(in crate::norm::decompose) struct Grouped<'c, 'a> {
+    /// The program.
+    pub(in crate::norm::decompose) program: Program<'c, 'a>,
+    /// Reduced are the channels of a group and all axes but the batch's.
+    pub(in crate::norm::decompose) split: Split<'c, 'a>,
+    /// Where an element of the tensor lies.
+    pub(in crate::norm::decompose) element: Vec<Coordinate<'c, 'a>>,
+    /// Where its channel lies among all channels.
+    pub(in crate::norm::decompose) channel: Coordinate<'c, 'a>,
+    /// The dims that share a channel.
+    pub(in crate::norm::decompose) sharing: Vec<Value<'c, 'a>>,
+}
+
+impl<'c: 'a, 'a> Grouped<'c, 'a> {
+    /// Begins the definition of `named`, whose first operand has `groups` of channels along an axis; a negative one counts from the
+    /// end.
+    pub(in crate::norm::decompose) fn begin(
+        named: OperationRef<'c, 'a>,
+        channel_axis: i64,
+        groups: i64,
+    ) -> Result<Self, PassError<'c>> {
+        let shape = types::shape(named.operand(0)?.r#type()).unwrap_or_default();
+        let axis = channel_axis.rem_euclid(shape.len().max(1) as i64) as usize;
+        let channels = shape.get(axis).copied().flatten().unwrap_or_default();
+        let of_group = channels / groups.max(1);
+
+        let mut extents = Program::axes(named)?;
+        extents.splice(axis..=axis, [Extent::Static(groups), Extent::Static(of_group)]);
+        let program = Program::begin_over(named, extents)?;
+        let dims = program.dims();
+        let channel = Coordinate::Joined {
+            outer: dims[axis],
+            size: of_group,
+            inner: dims[axis + 1],
+        };
+        let mut element = Coordinate::of(dims);
+        element.splice(axis..=axis + 1, [channel]);
+        let mut sharing = dims.to_vec();
+        sharing.drain(axis..=axis + 1);
+        Ok(Self {
+            split: program.split_by(|dim| dim != 0 && dim != axis),
+            program,
+            element,
+            channel,
+            sharing,
+        })
+    }
+}

@@ -1,0 +1,20 @@
+//! `norm.softmax_grad`: `dx = y * (dy - sum(y * dy)) * scale`.
+
+use melior::ir::OperationRef;
+use norma_dialects::norm::SoftmaxGradOp;
+
+use super::{program::Program, viewed};
+use crate::mlir::pass::PassResult;
+
+pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
+    let grad = viewed(op, SoftmaxGradOp::from_op)?;
+    let p = Program::begin(op)?;
+    let split = p.split(&grad.axes()?);
+    let y = p.read(grad.y()?, p.dims())?;
+    let dy = p.read(grad.dy()?, p.dims())?;
+    let product = p.sum(p.op("arith.mulf", &[y, dy]), &split)?;
+    let ds = p.op("arith.mulf", &[y, p.op("arith.subf", &[dy, product])]);
+    p.write(p.scaled(ds, grad.scale()?), grad.dx()?, p.dims())?;
+    p.end();
+    Ok(())
+}

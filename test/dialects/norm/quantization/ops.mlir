@@ -1,0 +1,21 @@
+// Every op of this family parses, prints and parses again to the same.
+// RUN: norma-opt %s | norma-opt | FileCheck %s
+// RUN: norma-opt %s --mlir-print-op-generic | norma-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @quantize
+func.func @quantize(%x: tensor<?x64xbf16>, %s: tensor<f32>) {
+  // CHECK: norm.quantize %{{.*}} static_scale(%{{.*}} : tensor<f32>) : tensor<?x64xbf16> -> tensor<?x64xi8> amax(tensor<f32>)
+  %0, %1 = norm.quantize %x static_scale(%s : tensor<f32>) : tensor<?x64xbf16> -> tensor<?x64xi8> amax(tensor<f32>)
+  // CHECK: norm.quantize %{{.*}} {block = array<i64: 1, 32>} : tensor<?x64xbf16> -> tensor<?x64xf8E4M3FN> scale(tensor<?x2xi8>)
+  %2, %3 = norm.quantize %x {block = array<i64: 1, 32>} : tensor<?x64xbf16> -> tensor<?x64xf8E4M3FN> scale(tensor<?x2xi8>)
+  // CHECK: norm.quantize %{{.*}} {block = array<i64: 0, 64>, power_of_two} : tensor<?x64xbf16> -> tensor<?x64xf8E5M2> scale(tensor<1xf32>) amax(tensor<1xf32>)
+  %4:3 = norm.quantize %x {block = array<i64: 0, 64>, power_of_two} : tensor<?x64xbf16> -> tensor<?x64xf8E5M2> scale(tensor<1xf32>) amax(tensor<1xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @dequantize
+func.func @dequantize(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?xi8>) {
+  // CHECK: norm.dequantize %{{.*}} scale(%{{.*}} : tensor<?xi8>) {block = array<i64: 1, 0>} : tensor<?x64xf8E4M3FN> -> tensor<?x64xf16>
+  %0 = norm.dequantize %q scale(%s : tensor<?xi8>) {block = array<i64: 1, 0>} : tensor<?x64xf8E4M3FN> -> tensor<?x64xf16>
+  return
+}

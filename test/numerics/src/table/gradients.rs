@@ -1,0 +1,195 @@
+//! Gradients as named ops: with what the forward op saved and without, at the edges of rows and along other axes.
+
+use norma_bundle::Element::F64;
+
+use super::named::{over_axes, over_rows};
+use super::plain;
+use crate::case::{Case, Op};
+use crate::source::named::Call;
+
+/// A gradient of one operand beside `x`, to change something of.
+const PLAIN: Call = Call {
+    operands: &[("dy", "?xNxX")],
+    results: &[("dx", "?xNxY")],
+    by_keyword: true,
+    ..Call::PLAIN
+};
+
+/// What is called on rows along the last axis.
+const ROWS: &[Call] = &[
+    Call {
+        name: "rms_norm_grad",
+        op: "rms_norm_grad",
+        ..PLAIN
+    },
+    Call {
+        name: "rms_norm_grad of everything",
+        op: "rms_norm_grad",
+        operands: &[
+            ("dy", "?xNxf32"),
+            ("weight", "NxX"),
+            ("rstd", "?xA"),
+            ("residual", "?xNxX"),
+        ],
+        attributes: "weight_offset = 1.0 : f32",
+        results: &[("dx", "?xNxY"), ("dweight", "NxA"), ("dbias", "NxX")],
+        ..PLAIN
+    },
+    Call {
+        name: "layer_norm_grad",
+        op: "layer_norm_grad",
+        operands: &[("dy", "?xNxX"), ("weight", "Nxf32")],
+        results: &[("dx", "?xNxY"), ("dweight", "NxA"), ("dbias", "NxA")],
+        ..PLAIN
+    },
+    Call {
+        name: "layer_norm_grad of everything",
+        op: "layer_norm_grad",
+        operands: &[
+            ("dy", "?xNxX"),
+            ("weight", "Nxbf16"),
+            ("mean", "?xA"),
+            ("rstd", "?xA"),
+            ("residual", "?xNxf32"),
+        ],
+        attributes: "weight_offset = 1.0 : f32",
+        results: &[("dx", "?xNxY"), ("dweight", "NxX")],
+        ..PLAIN
+    },
+    Call {
+        name: "l2_norm_grad",
+        op: "l2_norm_grad",
+        ..PLAIN
+    },
+    Call {
+        name: "l2_norm_grad of short rows",
+        op: "l2_norm_grad",
+        operands: &[("dy", "?xNxX"), ("residual", "?xNxX")],
+        attributes: "eps = 16.0 : f32",
+        ..PLAIN
+    },
+];
+
+/// As above, of ops whose functions are there up to f32.
+const LOGITS: &[Call] = &[
+    Call {
+        name: "softmax_grad",
+        op: "softmax_grad",
+        ..PLAIN
+    },
+    Call {
+        name: "log_softmax_grad",
+        op: "log_softmax_grad",
+        attributes: "scale = 0.5 : f32",
+        ..PLAIN
+    },
+    Call {
+        name: "cross_entropy_grad",
+        op: "cross_entropy_grad",
+        operands: &[("labels", "?xi64"), ("dloss", "?xf32")],
+        attributes: "ignore_index = 3",
+        results: &[("dlogits", "?xNxY")],
+        ..PLAIN
+    },
+    Call {
+        name: "cross_entropy_grad of everything",
+        op: "cross_entropy_grad",
+        operands: &[
+            ("labels", "?xi32"),
+            ("dloss", "?xX"),
+            ("lse", "?xf32"),
+            ("weight", "Nxf32"),
+        ],
+        attributes: "ignore_index = 5, label_smoothing = 0.125 : f32, z_loss = 0.0625 : f32, softcap = 4.0 : f32",
+        results: &[("dlogits", "?xNxY")],
+        ..PLAIN
+    },
+];
+
+/// Axes elsewhere, and extents that only the run knows.
+const AXES: &[Call] = &[
+    Call {
+        name: "rms_norm_grad of the first axis",
+        op: "rms_norm_grad",
+        operands: &[("dy", "?xNxX"), ("weight", "?xX")],
+        attributes: "axes = array<i64: 0>",
+        results: &[("dx", "?xNxY"), ("dweight", "?xA")],
+        ..PLAIN
+    },
+    Call {
+        name: "layer_norm_grad of two axes apart",
+        op: "layer_norm_grad",
+        x: "3x?xNxX",
+        operands: &[("dy", "3x?xNxX"), ("weight", "3xNxX")],
+        attributes: "axes = array<i64: -1, 0>",
+        results: &[("dx", "3x?xNxY"), ("dweight", "3xNxA"), ("dbias", "3xNxA")],
+        ..PLAIN
+    },
+    Call {
+        name: "l2_norm_grad of dynamic rows",
+        op: "l2_norm_grad",
+        x: "?x?xX",
+        operands: &[("dy", "?x?xX")],
+        results: &[("dx", "?x?xY")],
+        ..PLAIN
+    },
+    Call {
+        name: "group_norm_grad before the last axis",
+        op: "group_norm_grad",
+        x: "?x8xNxX",
+        operands: &[("dy", "?x8xNxX"), ("weight", "8xX")],
+        attributes: "groups = 4",
+        results: &[("dx", "?x8xNxY"), ("dweight", "8xA"), ("dbias", "8xA")],
+        ..PLAIN
+    },
+    Call {
+        name: "group_norm_grad of the last axis",
+        op: "group_norm_grad",
+        x: "?xNx6xX",
+        operands: &[
+            ("dy", "?xNx6xX"),
+            ("weight", "6xX"),
+            ("mean", "?x2xA"),
+            ("rstd", "?x2xA"),
+            ("residual", "?xNx6xX"),
+        ],
+        attributes: "groups = 2, channel_axis = -1",
+        results: &[("dx", "?xNx6xY"), ("dweight", "6xA")],
+        ..PLAIN
+    },
+];
+
+/// As above, of ops whose functions are there up to f32.
+const AXES_OF_LOGITS: &[Call] = &[
+    Call {
+        name: "softmax_grad of the first axis",
+        op: "softmax_grad",
+        attributes: "axes = array<i64: 0>",
+        ..PLAIN
+    },
+    Call {
+        name: "cross_entropy_grad of dynamic classes",
+        op: "cross_entropy_grad",
+        x: "?x?x3xX",
+        operands: &[("labels", "?x3xi64"), ("dloss", "?x3xf32")],
+        attributes: "axis = 1, label_smoothing = 0.25 : f32",
+        results: &[("dlogits", "?x?x3xY")],
+        ..PLAIN
+    },
+];
+
+/// Every case of a gradient.
+pub fn cases(cases: &mut Vec<Case>) {
+    for call in ROWS.iter().chain(LOGITS) {
+        over_rows(cases, call);
+    }
+    for call in ROWS {
+        cases.push(plain(Op::Named(call), F64, 769));
+    }
+    for call in AXES.iter().chain(AXES_OF_LOGITS) {
+        over_axes(cases, call);
+    }
+    for call in AXES {
+        cases.push(plain(Op::Named(call), F64, 20));
+    }
+}

@@ -1,0 +1,140 @@
+//! Quantization as a named op: every way to share a scale, every type of values and of scales, and back.
+
+use norma_bundle::Element::{BF16, F16, F32};
+use norma_oracle::Fill;
+
+use super::{plain, rows_of_some_ctas};
+use crate::case::{Case, Op};
+use crate::source::named::Call;
+
+/// A call whose results have names.
+const PLAIN: Call = Call {
+    op: "quantize",
+    by_keyword: true,
+    ..Call::PLAIN
+};
+
+/// Of rows of any length.
+const ROWS: &[Call] = &[
+    Call {
+        name: "quantize by a static scale",
+        operands: &[("static_scale", "f32")],
+        results: &[("q", "?xNxf8E4M3FN")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize integers by a static scale for each row",
+        operands: &[("static_scale", "?xf32")],
+        attributes: "block = array<i64: 1, 0>",
+        results: &[("q", "?xNxi8"), ("amax", "?xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize the whole tensor",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "f32"), ("amax", "f32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize rows",
+        attributes: "block = array<i64: 1, 0>",
+        results: &[("q", "?xNxf8E5M2"), ("scale", "?xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize rows to integers",
+        attributes: "block = array<i64: 1, 0>",
+        results: &[("q", "?xNxi8"), ("scale", "?xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize rows by powers of two",
+        attributes: "block = array<i64: 1, 0>, power_of_two",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize rows",
+        op: "dequantize",
+        x: "?xNxi8",
+        operands: &[("scale", "?xf32")],
+        attributes: "block = array<i64: 1, 0>",
+        ..PLAIN
+    },
+];
+
+/// Of rows of whole blocks.
+const BLOCKS: &[Call] = &[
+    Call {
+        name: "quantize blocks of 32 with E8M0",
+        attributes: "block = array<i64: 1, 32>",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x4xi8")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 32 to integers with E8M0",
+        attributes: "block = array<i64: 1, 32>",
+        results: &[("q", "?xNxi8"), ("scale", "?x4xi8"), ("amax", "?x4xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 128",
+        attributes: "block = array<i64: 1, 128>",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x1xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize squares of 128",
+        x: "256xNxX",
+        attributes: "block = array<i64: 128, 128>",
+        results: &[("q", "256xNxf8E5M2"), ("scale", "2x1xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize blocks of 32 with E8M0",
+        op: "dequantize",
+        x: "?xNxf8E4M3FN",
+        operands: &[("scale", "?x4xi8")],
+        attributes: "block = array<i64: 1, 32>",
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize squares of 128",
+        op: "dequantize",
+        x: "256xNxf8E5M2",
+        operands: &[("scale", "2x1xf32")],
+        attributes: "block = array<i64: 128, 128>",
+        results: &[("y", "256xNxY")],
+        ..PLAIN
+    },
+];
+
+/// Every case of quantization.
+pub fn cases(cases: &mut Vec<Case>) {
+    for call in ROWS {
+        for (columns, x) in [(1, F32), (7, BF16), (33, F16), (1000, BF16), (4096, BF16)] {
+            cases.push(plain(Op::Named(call), x, columns));
+        }
+        for rows in [0, 1] {
+            let mut case = plain(Op::Named(call), BF16, 1000);
+            case.run.rows = rows;
+            cases.push(case);
+        }
+        fills(cases, call, 769);
+    }
+    for call in BLOCKS {
+        for x in [BF16, F16, F32] {
+            cases.push(plain(Op::Named(call), x, 128));
+        }
+        fills(cases, call, 128);
+    }
+}
+
+/// Every kind of input, in rows of so many columns.
+fn fills(cases: &mut Vec<Case>, call: &'static Call, columns: i64) {
+    for fill in Fill::GENERAL {
+        let mut case = plain(Op::Named(call), F32, columns);
+        case.run.fill = fill;
+        case.run.rows = rows_of_some_ctas(columns);
+        cases.push(case);
+    }
+}

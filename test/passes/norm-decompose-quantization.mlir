@@ -1,0 +1,56 @@
+// Quantization becomes the scalar programs that define it.
+// RUN: norma-opt %s --split-input-file --norm-decompose | FileCheck %s
+
+// A static scale needs no reduction.
+// CHECK-LABEL: @static_scale(
+// CHECK-NOT: norm.reduce
+// CHECK: %[[S:.*]] = norm.read %{{.*}}[] : tensor<f32>
+// CHECK-NEXT: %[[Q:.*]] = arith.divf %{{.*}}, %[[S]] : f32
+// CHECK-NEXT: arith.truncf %[[Q]] : f32 to f8E4M3FN
+func.func @static_scale(%x: tensor<?x64xbf16>, %s: tensor<f32>) -> tensor<?x64xf8E4M3FN> {
+  %q = norm.quantize %x static_scale(%s : tensor<f32>) : tensor<?x64xbf16> -> tensor<?x64xf8E4M3FN>
+  return %q : tensor<?x64xf8E4M3FN>
+}
+
+// -----
+
+// An axis in blocks is two dims, of which the scale has the outer one. Exponents are found in the bits of the maximum: 6291456 is
+// the mantissa of 448, and 8 its exponent.
+// CHECK-LABEL: @blocks(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 2, %[[J:.*]] = 32)
+// CHECK: norm.read %{{.*}}[%[[M]], %[[B]] * 32 + %[[J]]]
+// CHECK: %[[AMAX:.*]] = norm.reduce max %{{.*}} over(%[[J]]) : f32
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[AMAX]] : f32 to i32
+// CHECK: arith.constant 2097151 : i32
+// CHECK: arith.constant 8 : i32
+// CHECK: arith.trunci %{{.*}} : i32 to i8
+// CHECK-NEXT: norm.write %{{.*}}[%[[M]], %[[B]]] : tensor<?x2xi8>
+// CHECK: norm.write %{{.*}}[%[[M]], %[[B]] * 32 + %[[J]]] : tensor<?x64xf8E4M3FN>
+func.func @blocks(%x: tensor<?x64xf32>) -> (tensor<?x64xf8E4M3FN>, tensor<?x2xi8>) {
+  %q, %s = norm.quantize %x {block = array<i64: 1, 32>} : tensor<?x64xf32> -> tensor<?x64xf8E4M3FN> scale(tensor<?x2xi8>)
+  return %q, %s : tensor<?x64xf8E4M3FN>, tensor<?x2xi8>
+}
+
+// -----
+
+// Integers are rounded and clamped before they are converted.
+// CHECK-LABEL: @integers(
+// CHECK: math.roundeven
+// CHECK: arith.maxnumf
+// CHECK: arith.minnumf
+// CHECK-NEXT: arith.fptosi %{{.*}} : f32 to i8
+func.func @integers(%x: tensor<?x64xf32>, %s: tensor<f32>) -> tensor<?x64xi8> {
+  %q = norm.quantize %x static_scale(%s : tensor<f32>) : tensor<?x64xf32> -> tensor<?x64xi8>
+  return %q : tensor<?x64xi8>
+}
+
+// -----
+
+// CHECK-LABEL: @dequantize(
+// CHECK: %[[Q:.*]] = arith.sitofp %{{.*}} : i8 to f32
+// CHECK: %[[S:.*]] = norm.read %{{.*}}[%{{.*}}] : tensor<?xf32>
+// CHECK-NEXT: arith.mulf %[[Q]], %[[S]] : f32
+func.func @dequantize(%q: tensor<?x64xi8>, %s: tensor<?xf32>) -> tensor<?x64xf32> {
+  %y = norm.dequantize %q scale(%s : tensor<?xf32>) {block = array<i64: 1, 0>} : tensor<?x64xi8> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}

@@ -1,0 +1,50 @@
+// Reductions over axes become the scalar programs that define them.
+// RUN: norma-opt %s --split-input-file --norm-decompose | FileCheck %s
+
+// Named axes that are kept have one element.
+// CHECK-LABEL: @mean(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)
+// CHECK: %[[SUM:.*]] = norm.reduce add %{{.*}} over(%[[N]]) : f32
+// CHECK: %[[MEAN:.*]] = arith.mulf %[[SUM]], %{{.*}} : f32
+// CHECK: norm.write %{{.*}}[%[[M]], 0] : tensor<?x1xbf16>
+func.func @mean(%x: tensor<?x64xbf16>) -> tensor<?x1xbf16> {
+  %y = norm.reduce_axes mean %x {keepdims} : tensor<?x64xbf16> -> tensor<?x1xbf16>
+  return %y : tensor<?x1xbf16>
+}
+
+// -----
+
+// Integers are widened before they are added.
+// CHECK-LABEL: @sum_of_integers(
+// CHECK: %[[WIDE:.*]] = arith.extsi %{{.*}} : i8 to i64
+// CHECK-NEXT: norm.reduce add %[[WIDE]] over(%{{.*}}) : i64
+func.func @sum_of_integers(%x: tensor<?x64xi8>) -> tensor<?xi64> {
+  %y = norm.reduce_axes sum %x : tensor<?x64xi8> -> tensor<?xi64>
+  return %y : tensor<?xi64>
+}
+
+// -----
+
+// NaN is true.
+// CHECK-LABEL: @any(
+// CHECK: %[[TRUTH:.*]] = arith.cmpf une, %{{.*}} : f32
+// CHECK-NEXT: %[[ANY:.*]] = norm.reduce or %[[TRUTH]] over(%{{.*}}) : i1
+// CHECK-NEXT: arith.extui %[[ANY]] : i1 to i8
+func.func @any(%x: tensor<?x64xf32>) -> tensor<?xi8> {
+  %y = norm.reduce_axes any %x : tensor<?x64xf32> -> tensor<?xi8>
+  return %y : tensor<?xi8>
+}
+
+// -----
+
+// The value and its place are reduced together; ties go to the earlier place.
+// CHECK-LABEL: @argmax(
+// CHECK: %[[PLACE:.*]] = arith.index_cast %[[N:.*]] : index to i32
+// CHECK-NEXT: %{{.*}}:2 = norm.reduce %{{.*}}, %[[PLACE]] over(%[[N]]) identity [0xFF800000 : f32, 2147483647 : i32] : f32, i32 combine {
+// CHECK-NEXT: ^bb0(%[[V0:.*]]: f32, %[[P0:.*]]: i32, %[[V1:.*]]: f32, %[[P1:.*]]: i32):
+// CHECK-NEXT: %[[EARLIER:.*]] = arith.cmpi slt, %[[P0]], %[[P1]] : i32
+// CHECK-NEXT: arith.cmpf ogt, %[[V0]], %[[V1]] : f32
+func.func @argmax(%x: tensor<?x64xf32>) -> tensor<?xi32> {
+  %y = norm.reduce_axes argmax %x : tensor<?x64xf32> -> tensor<?xi32>
+  return %y : tensor<?xi32>
+}
