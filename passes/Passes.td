@@ -66,6 +66,54 @@ def NormDecompose : RustPass<"norm-decompose"> {
   let dependentDialects = ["norm", "arith", "math"];
 }
 
+def NormFormComputes : RustPass<"norm-form-computes"> {
+  let summary = "Turn ops on whole tensors into programs over their elements";
+  let description = [{
+    **Requires** nothing.
+
+    **Guarantees** that each op on ranked tensors of these kinds is a
+    `norm.compute`, with a dim for each axis or loop:
+    - `arith` and `math` ops, on each element;
+    - `arith.constant` of one value, and `tensor.splat`;
+    - ops of `linalg` that are loop nests with indexing maps: `linalg.generic`,
+      and named ones such as `linalg.fill`, `linalg.broadcast`,
+      `linalg.transpose`, `linalg.reduce` and `linalg.map`. A loop that no
+      result is indexed by is reduced; the region is then
+      `op(accumulator, value)` by an op that takes any order.
+
+    Values have the element types of the op, so that its results are rounded as
+    the op says. Sizes that an op demands to be equal are taken for equal, and
+    every dim ranges over the one that comes first in the function; kernels
+    check what they read. Numbers that ops use are constants, arguments, and
+    what scalar ops make of these. What only said how large a tensor is
+    (`tensor.empty`, `tensor.dim`) is gone.
+
+    **Leaves alone** every other op.
+
+    ```mlir
+    func.func @gate(%x: tensor<?x64xbf16>, %g: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+      %y = arith.mulf %x, %g : tensor<?x64xbf16>
+      return %y : tensor<?x64xbf16>
+    }
+    ==>
+    func.func @gate(%x: tensor<?x64xbf16>, %g: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+      %y = norm.compute(%a = %x : tensor<?x64xbf16>, %b = %g : tensor<?x64xbf16>) -> (%o : tensor<?x64xbf16>)
+          space(%m = dim(%a, 0), %n = 64) {
+        %0 = norm.read %a[%m, %n] : tensor<?x64xbf16>
+        %1 = norm.read %b[%m, %n] : tensor<?x64xbf16>
+        %2 = arith.mulf %0, %1 : bf16
+        norm.write %2, %o[%m, %n] : tensor<?x64xbf16>
+      }
+      return %y : tensor<?x64xbf16>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numFormed", "num-formed", "Ops that are programs now">,
+  ];
+  let dependentDialects = ["norm", "arith", "math"];
+}
+
 def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
   let summary = "Outline programs into kernels and give tensors buffers";
   let description = [{

@@ -22,6 +22,7 @@ const STEPS: &[Step] = &[
         to: Level::Kernel,
         passes: &[
             "norm-decompose",
+            "norm-form-computes",
             "norm-form-kernels",
             "norm-hoist-divisions",
             // What is constant, or dead, keeps no dim in a kernel.

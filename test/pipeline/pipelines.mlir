@@ -16,6 +16,7 @@
 
 // ALL:           builtin.module(
 // ALL-NEXT:        norm-decompose
+// ALL-NEXT:        norm-form-computes
 // ALL-NEXT:        norm-form-kernels
 // ALL-NEXT:        norm-hoist-divisions
 // ALL-NEXT:        canonicalize
