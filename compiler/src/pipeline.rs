@@ -23,6 +23,7 @@ const STEPS: &[Step] = &[
         passes: &[
             "norm-decompose",
             "norm-form-computes",
+            "norm-fuse-computes{explain=$explain}",
             "norm-form-kernels",
             "norm-hoist-divisions",
             // What is constant, or dead, keeps no dim in a kernel.
@@ -155,7 +156,9 @@ fn fill_in(pass: &str, options: &CompileOptions) -> String {
     };
     let pass = match options.explain {
         true => pass.replace("$explain", "true"),
-        false => pass.replace(" explain=$explain", ""),
+        false => pass
+            .replace(" explain=$explain", "")
+            .replace("{explain=$explain}", ""),
     };
     pass.replace("$target", options.target.name)
         .replace("$shared", &options.target.shared_per_cta.to_string())
