@@ -2,6 +2,7 @@
 //!
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
+mod graphs;
 mod named;
 
 use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
@@ -52,6 +53,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     }
     aligned(&mut cases);
     named::cases(&mut cases);
+    graphs::cases(&mut cases);
     clusters(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;
