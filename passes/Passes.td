@@ -66,6 +66,128 @@ def NormDecompose : RustPass<"norm-decompose"> {
   let dependentDialects = ["norm", "arith", "math"];
 }
 
+def NormFormComputes : RustPass<"norm-form-computes"> {
+  let summary = "Turn ops on whole tensors into programs over their elements";
+  let description = [{
+    **Requires** nothing.
+
+    **Guarantees** that each op on ranked tensors of these kinds is a
+    `norm.compute`, with a dim for each axis or loop:
+    - `arith` and `math` ops, on each element;
+    - `arith.constant` of one value, and `tensor.splat`;
+    - ops of `linalg` that are loop nests with indexing maps: `linalg.generic`,
+      and named ones such as `linalg.fill`, `linalg.broadcast`,
+      `linalg.transpose`, `linalg.reduce` and `linalg.map`. A loop that no
+      result is indexed by is reduced; the region is then
+      `op(accumulator, value)` by an op that takes any order.
+
+    Values have the element types of the op, so that its results are rounded as
+    the op says. Sizes that an op demands to be equal are taken for equal, and
+    every dim ranges over the one that comes first in the function; kernels
+    check what they read. Numbers that ops use are constants, arguments, and
+    what scalar ops make of these. What only said how large a tensor is
+    (`tensor.empty`, `tensor.dim`) is gone.
+
+    **Leaves alone** every other op.
+
+    ```mlir
+    func.func @gate(%x: tensor<?x64xbf16>, %g: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+      %y = arith.mulf %x, %g : tensor<?x64xbf16>
+      return %y : tensor<?x64xbf16>
+    }
+    ==>
+    func.func @gate(%x: tensor<?x64xbf16>, %g: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+      %y = norm.compute(%a = %x : tensor<?x64xbf16>, %b = %g : tensor<?x64xbf16>) -> (%o : tensor<?x64xbf16>)
+          space(%m = dim(%a, 0), %n = 64) {
+        %0 = norm.read %a[%m, %n] : tensor<?x64xbf16>
+        %1 = norm.read %b[%m, %n] : tensor<?x64xbf16>
+        %2 = arith.mulf %0, %1 : bf16
+        norm.write %2, %o[%m, %n] : tensor<?x64xbf16>
+      }
+      return %y : tensor<?x64xbf16>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numFormed", "num-formed", "Ops that are programs now">,
+  ];
+  let dependentDialects = ["norm", "arith", "math"];
+}
+
+def NormFuseComputes : RustPass<"norm-fuse-computes"> {
+  let summary = "Make one program of computes that fit each other";
+  let description = [{
+    **Requires** nothing.
+
+    **Guarantees** that no two computes of a function are left of which one
+    reads what the other makes, or which read the same elements at every dim of
+    both, unless one of these keeps them apart:
+    - an op between them needs the one and is needed by the other;
+    - an element is read at coordinates that do not say which point makes it:
+      each axis is written at a dim, or at a sum that numbers the points of
+      several, and read at the same, or at anything where it is a dim;
+    - the values are needed elsewhere too, by the caller or by another op, and
+      each of the two spaces has dims that the other lacks;
+    - what a reduction comes to is needed at points that it neither ranges over
+      nor is kept for: they would wait for one another's rows;
+    - a reduction would be computed more than once;
+    - reductions over different dims would wait for each other: the dims of one
+      are not among those of the other, and neither is the last, whose results
+      are only written;
+    - a result that may be the same memory as an argument would be written
+      before the argument is read for the last time.
+
+    Dims are one where the one compute writes and the other reads by them, where
+    both read the same elements by them, and where a reduction removes the one
+    and the other has its extent. Where these have kept an elementwise compute
+    apart from those that read it, each of them computes it, if that moves fewer
+    bytes than its memory does.
+
+    A value is rounded where it was in memory, so results are the same to the
+    bit but for the order of sums. What no result depends on is gone.
+
+    **Leaves alone** computes whose size is given by a result, whose results are
+    written in several parts, and every other op. Under `explain` a remark
+    tells which ops became one, and what kept others apart.
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+        %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+        %1 = norm.reduce max %0 over(%n) : f32
+        norm.write %1, %o[%m] : tensor<?xf32>
+      }
+      %y = norm.compute(%a = %x : tensor<?x64xf32>, %b = %s : tensor<?xf32>) -> (%o : tensor<?x64xf32>)
+          space(%i = dim(%a, 0), %j = 64) {
+        %0 = norm.read %a[%i, %j] : tensor<?x64xf32>
+        %1 = norm.read %b[%i] : tensor<?xf32>
+        %2 = arith.subf %0, %1 : f32
+        norm.write %2, %o[%i, %j] : tensor<?x64xf32>
+      }
+      return %y : tensor<?x64xf32>
+    }
+    ==>
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %y = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+        %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+        %1 = norm.reduce max %0 over(%n) : f32
+        %2 = arith.subf %0, %1 : f32
+        norm.write %2, %o[%m, %n] : tensor<?x64xf32>
+      }
+      return %y : tensor<?x64xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"explain", "explain", "bool", /*default=*/"false",
+           "Say in remarks which ops became one, and what kept others apart">,
+  ];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Ops that became part of others">,
+  ];
+  let dependentDialects = ["norm", "arith", "math"];
+}
+
 def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
   let summary = "Outline programs into kernels and give tensors buffers";
   let description = [{

@@ -94,7 +94,9 @@ impl Level {
     /// The dialects that a module may hold at this level, besides `builtin`.
     fn dialects(self) -> &'static [&'static str] {
         match self {
-            Self::Tensor => &["affine", "arith", "func", "math", "memref", "norm", "tensor"],
+            Self::Tensor => &[
+                "affine", "arith", "func", "linalg", "math", "memref", "norm", "tensor",
+            ],
             Self::Kernel | Self::Scheduled | Self::Tiled => {
                 &["affine", "arith", "func", "math", "memref", "norm"]
             }

@@ -22,6 +22,8 @@ const STEPS: &[Step] = &[
         to: Level::Kernel,
         passes: &[
             "norm-decompose",
+            "norm-form-computes",
+            "norm-fuse-computes{explain=$explain}",
             "norm-form-kernels",
             "norm-hoist-divisions",
             "norm-narrow-comparisons",
@@ -155,7 +157,9 @@ fn fill_in(pass: &str, options: &CompileOptions) -> String {
     };
     let pass = match options.explain {
         true => pass.replace("$explain", "true"),
-        false => pass.replace(" explain=$explain", ""),
+        false => pass
+            .replace(" explain=$explain", "")
+            .replace("{explain=$explain}", ""),
     };
     pass.replace("$target", options.target.name)
         .replace("$shared", &options.target.shared_per_cta.to_string())

@@ -23,6 +23,7 @@ pub fn dialects() -> DialectRegistry {
             mlirGetDialectHandle__func__(),
             mlirGetDialectHandle__gpu__(),
             mlirGetDialectHandle__index__(),
+            mlirGetDialectHandle__linalg__(),
             mlirGetDialectHandle__llvm__(),
             mlirGetDialectHandle__math__(),
             mlirGetDialectHandle__memref__(),

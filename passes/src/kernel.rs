@@ -1,5 +1,7 @@
-//! What passes ask of a `norm.kernel`: its iteration space, data flow and accesses, and how to give it another space.
+//! What passes ask of a `norm.kernel` or `norm.compute`: its iteration space, data flow and accesses, and how to give it another
+//! space.
 
+pub mod compute;
 pub mod homomorphism;
 pub mod named_combiner;
 pub mod nests;

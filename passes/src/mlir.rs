@@ -2,6 +2,7 @@
 //! driver's entry points. One topic a file; what melior already has is used as it is. Nothing here knows a kernel.
 
 pub mod affine;
+pub mod affine_value;
 pub mod builder;
 pub mod combiner;
 pub mod comparison;

@@ -3,7 +3,9 @@
 pub(crate) mod cache_inputs;
 pub(crate) mod decompose;
 pub(crate) mod dispatch_schedules;
+pub(crate) mod form_computes;
 pub(crate) mod form_kernels;
+pub(crate) mod fuse_computes;
 pub(crate) mod hoist_divisions;
 pub(crate) mod hoist_reads;
 mod kernel_names;

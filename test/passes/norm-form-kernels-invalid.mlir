@@ -13,7 +13,7 @@ func.func @empty() {
 // -----
 
 func.func @arith_outside(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{unsupported: 'arith.addf' outside of norm.compute; supported: norm.compute and what norm-decompose makes one of}}
+  // expected-error @below {{unsupported: 'arith.addf' outside of norm.compute; supported: norm.compute and what norm-decompose and norm-form-computes make one of}}
   %y = arith.addf %x, %x : tensor<4xf32>
   return %y : tensor<4xf32>
 }

@@ -16,6 +16,8 @@
 
 // ALL:           builtin.module(
 // ALL-NEXT:        norm-decompose
+// ALL-NEXT:        norm-form-computes
+// ALL-NEXT:        norm-fuse-computes{explain=false}
 // ALL-NEXT:        norm-form-kernels
 // ALL-NEXT:        norm-hoist-divisions
 // ALL-NEXT:        norm-narrow-comparisons

@@ -1,7 +1,8 @@
 //! What the functions of an input compute, as it says so itself, before any pass.
 //!
 //! The definition is what results are judged by, so nothing that a pass has touched may be in it, and nothing of how
-//! passes decompose or lower an op: a named op stays named, kernel form is copied. Names and sizes are settled only when
+//! passes decompose or lower an op: a named op stays named, kernel form is copied, and an op of another dialect on tensors is
+//! the program of its elements. Names and sizes are settled only when
 //! the kernels are there: until then `t0` is the function's tensor 0 (its arguments, then its results), `v0` is an
 //! intermediate, and `t0_1` and `v0_1` are their extents along axis 1.
 
@@ -32,8 +33,8 @@ pub struct SourceDefinition {
 }
 
 impl SourceDefinition {
-    /// Reads every function of a module whose body says what it computes: named ops and `norm.compute` on tensors, or
-    /// launches of kernels in kernel form. A function below that level, whose kernels are tiles or threads, has none.
+    /// Reads every function of a module whose body says what it computes: named ops, `norm.compute`, `arith`, `math` and `linalg`
+    /// on tensors, or launches of kernels in kernel form. A function below that level, whose kernels are tiles or threads, has none.
     pub fn collect(module: &Module) -> Vec<Self> {
         walk::named(module.as_operation(), "func.func")
             .into_iter()
@@ -242,12 +243,48 @@ mod tests {
     fn a_function_with_an_op_that_has_no_form_has_no_definition() {
         let found = collected(
             "func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-               %t = arith.addf %x, %x : tensor<4x8xf32>
+               %t = tensor.extract_slice %x[0, 0] [4, 8] [1, 1] : tensor<4x8xf32> to tensor<4x8xf32>
                %y = norm.rms_norm %t : tensor<4x8xf32> -> tensor<4x8xf32>
                return %y : tensor<4x8xf32>
              }",
         );
         assert_eq!(found, None);
+    }
+
+    #[test]
+    fn ops_on_tensors_are_statements_of_their_own() {
+        let found = collected(
+            "func.func @f(%x: tensor<?x8xbf16>, %w: tensor<8xbf16>, %e: f32 {norm.default = 2.0 : f32}) -> tensor<?x8xf32> {
+               %c0 = arith.constant 0 : index
+               %m = tensor.dim %x, %c0 : tensor<?x8xbf16>
+               %to = tensor.empty(%m) : tensor<?x8xbf16>
+               %b = linalg.broadcast ins(%w : tensor<8xbf16>) outs(%to : tensor<?x8xbf16>) dimensions = [0]
+               %s = arith.addf %x, %b : tensor<?x8xbf16>
+               %y = arith.extf %s : tensor<?x8xbf16> to tensor<?x8xf32>
+               return %y : tensor<?x8xf32>
+             }",
+        )
+        .unwrap();
+        let broadcast = r#"{"kind":"program","space":["t0_0",8],"steps":[{"kind":"read","tensor":"t1","access":["d1"],"type":"bf16"},"#;
+        assert!(found.contains(broadcast), "{found}");
+        assert!(
+            found.contains(r#"{"kind":"op","name":"arith.addf","operands":[0,1],"type":"bf16"}"#),
+            "{found}"
+        );
+        assert_eq!(found.matches(r#""kind":"program""#).count(), 3, "{found}");
+    }
+
+    #[test]
+    fn a_reduction_begins_with_what_is_there() {
+        let found = collected(
+            "func.func @f(%x: tensor<4x8xf32>, %from: tensor<4xf32>) -> tensor<4xf32> {
+               %s = linalg.reduce {arith.maximumf} ins(%x : tensor<4x8xf32>) outs(%from : tensor<4xf32>) dimensions = [1]
+               return %s : tensor<4xf32>
+             }",
+        )
+        .unwrap();
+        let reduced = r#"{"kind":"reduce","combiner":"max","operands":[0],"over":[1],"types":["f32"]},{"kind":"read","tensor":"t1","access":["d0"],"type":"f32"},{"kind":"op","name":"arith.maximumf","operands":[2,1],"type":"f32"}"#;
+        assert!(found.contains(reduced), "{found}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use norma_dialects::{
 };
 
 use super::space::Space;
-use crate::mlir::{builder::Builder, context, linear_form::LinearForm};
+use crate::mlir::{affine_value::value_of, builder::Builder, context};
 
 /// A dim of a new space.
 #[derive(Clone, Copy, Debug)]
@@ -197,56 +197,11 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
                 .iter()
                 .any(|op| op.operands().any(|operand| operand == *old));
             if is_used {
-                self.builder.replace_all_uses(*old, self.value_of(expression)?);
+                let value = value_of(&self.builder, expression, &self.dims)?;
+                self.builder.replace_all_uses(*old, value);
             }
         }
         Ok(())
-    }
-
-    /// An expression of new dims, sums, multiples and remainders, as a value.
-    fn value_of(&self, expression: AffineExpr<'c>) -> Result<Value<'c, 'a>, Error> {
-        let Some(form) = LinearForm::of(expression, self.dims.len(), 0) else {
-            return self.value_of_parts(expression);
-        };
-        let index = Type::index(self.builder.context());
-        let mut terms = Vec::new();
-        for (dim, factor) in form.dims.iter().enumerate().filter(|(_, factor)| **factor != 0) {
-            let value = self.dims[dim];
-            terms.push(match factor {
-                1 => value,
-                _ => self
-                    .builder
-                    .value("arith.muli", &[value, self.builder.index(*factor)], index),
-            });
-        }
-        if form.constant != 0 || terms.is_empty() {
-            terms.push(self.builder.index(form.constant));
-        }
-        let mut sum = terms[0];
-        for term in &terms[1..] {
-            sum = self.builder.value("arith.addi", &[sum, *term], index);
-        }
-        Ok(sum)
-    }
-
-    /// The same of one that is no sum of dims alone.
-    fn value_of_parts(&self, expression: AffineExpr<'c>) -> Result<Value<'c, 'a>, Error> {
-        let op = if expression.is_add() {
-            "arith.addi"
-        } else if expression.is_mul() {
-            "arith.muli"
-        } else if expression.is_mod() {
-            // Of what is not negative.
-            "arith.remui"
-        } else {
-            return Err(Error::AttributeExpected(
-                "sum of dims and remainders",
-                expression.to_string(),
-            ));
-        };
-        let operands = [self.value_of(expression.lhs())?, self.value_of(expression.rhs())?];
-        let index = Type::index(self.builder.context());
-        Ok(self.builder.value(op, &operands, index))
     }
 
     fn attributes(&self) -> Result<(), Error> {

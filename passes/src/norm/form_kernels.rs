@@ -127,7 +127,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
                 end = Some(op);
             } else {
                 let message = format!(
-                    "'{}' outside of norm.compute; supported: norm.compute and what norm-decompose makes one of",
+                    "'{}' outside of norm.compute; supported: norm.compute and what norm-decompose and norm-form-computes make one of",
                     norma_dialects::op_name(op)
                 );
                 return Err(Diagnostic::unsupported(op.location(), message).into());

@@ -5,6 +5,7 @@ use std::fmt;
 use norma_bundle::{Element, ScalarOp};
 use norma_oracle::Fill;
 
+use crate::source::graphs::Graph;
 use crate::source::named::Call;
 
 /// The lanes of a warp.
@@ -70,6 +71,8 @@ pub enum Op {
     },
     /// Any other named op.
     Named(&'static Call),
+    /// Several ops.
+    Graph(&'static Graph),
     /// Mean first, then the squares of what is left.
     LayerNorm {
         /// The type of weight and bias, if there are any.
@@ -271,6 +274,7 @@ impl Op {
         match self {
             Self::RmsNorm { .. } => "rms_norm",
             Self::Named(call) => call.name,
+            Self::Graph(graph) => graph.name,
             Self::LayerNorm { .. } => "layer_norm",
             Self::LayerNormWelford => "layer_norm_welford",
             Self::Softmax => "softmax",
@@ -312,6 +316,7 @@ impl Op {
             self,
             Self::RmsNorm { .. }
                 | Self::Named(_)
+                | Self::Graph(_)
                 | Self::LayerNorm { .. }
                 | Self::LayerNormWelford
                 | Self::Softmax

@@ -3,6 +3,7 @@
 mod algorithms;
 mod body;
 mod drawn;
+pub mod graphs;
 pub mod named;
 mod rearranged;
 mod scalar;
@@ -22,6 +23,7 @@ pub fn text(program: &Program) -> String {
     match program.op {
         Op::RmsNorm { .. } => rms_norm(program),
         Op::Named(call) => named::text(program, call),
+        Op::Graph(graph) => graphs::text(program, graph),
         Op::Scalar { op, signature } => scalar::text(program, op, signature),
         Op::Transpose { .. } => rearranged::transpose(program),
         Op::QuantizeBlocks { is_transposed, .. } => rearranged::quantize_blocks(program, is_transposed),

@@ -3,6 +3,7 @@
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
 mod gradients;
+mod graphs;
 mod named;
 mod odd_rows;
 mod quantization;
@@ -72,6 +73,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     gradients::cases(&mut cases);
     reductions::cases(&mut cases);
     quantization::cases(&mut cases);
+    graphs::cases(&mut cases);
     schedules::clusters(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;

@@ -1,5 +1,7 @@
 //! The body of a function as the statements of a definition.
 
+mod tensors;
+
 use std::collections::HashMap;
 
 use melior::ir::operation::OperationLike;
@@ -72,8 +74,18 @@ fn scalar_step(scalar: HostScalar, argument: Value) -> Option<Step> {
     })
 }
 
-/// Ops that only say how large scratch is, or how a buffer is seen: launches follow them back.
-const HOST_ONLY: [&str; 9] = [
+/// Whether an op gives tensors alone.
+fn makes_tensors(op: OperationRef) -> bool {
+    op.result_count() > 0 && op.results().all(|result| types::is_tensor(result.r#type()))
+}
+
+/// Whether an op is one of the dialect that definitions name.
+fn is_named(op: OperationRef) -> bool {
+    norma_dialects::op_name(op).starts_with("norm.")
+}
+
+/// Ops that only say how large tensors and scratch are, or how a buffer is seen: what uses them follows them back.
+const HOST_ONLY: [&str; 11] = [
     "affine.apply",
     "affine.max",
     "affine.min",
@@ -82,6 +94,8 @@ const HOST_ONLY: [&str; 9] = [
     "memref.cast",
     "memref.collapse_shape",
     "memref.dim",
+    "tensor.dim",
+    "tensor.empty",
     NumSmsOp::NAME,
 ];
 
@@ -102,7 +116,9 @@ impl Reader<'_, '_> {
             Statement::Program(self.launch(launch)?)
         } else if let Some(compute) = ComputeOp::from_op(op) {
             Statement::Program(self.compute(compute)?)
-        } else if HOST_ONLY.contains(&norma_dialects::op_name(op)) {
+        } else if makes_tensors(op) && !walk::has_name(op, "tensor.empty") && !is_named(op) {
+            Statement::Program(self.whole_tensors(op)?)
+        } else if HOST_ONLY.contains(&norma_dialects::op_name(op)) || scalar::is_op(op) {
             if walk::has_name(op, "memref.alloc") {
                 self.tensor(op.result(0).ok()?.into())?;
             }

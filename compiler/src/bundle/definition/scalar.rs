@@ -2,10 +2,11 @@
 
 use melior::ir::attribute::{FloatAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, AttributeLike, OperationRef, ValueLike};
+use melior::ir::{Attribute, AttributeLike, OperationRef, Value as IrValue, ValueLike};
 use norma_bundle::program::{Number, Operation, Step, Value};
 use norma_dialects::op_name;
 pub(super) use norma_passes::kernel::scalar_ops::element;
+use norma_passes::mlir::types;
 
 /// An `arith` or `math` op, or a constant.
 pub(super) fn step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
@@ -37,6 +38,15 @@ pub(super) fn step(op: OperationRef, operands: Vec<Value>) -> Option<Step> {
             .is_ok_and(|flags| flags.to_string() != "#arith.fastmath<none>"),
         element,
     }))
+}
+
+/// Whether an op makes a number of numbers.
+pub(super) fn is_op(op: OperationRef) -> bool {
+    let is_number = |value: IrValue| types::shape(value.r#type()).is_none();
+    let name = op_name(op);
+    (name.starts_with("arith.") || name.starts_with("math."))
+        && op.operands().all(is_number)
+        && op.results().map(IrValue::from).all(is_number)
 }
 
 /// In the order of MLIR's `CmpFPredicate`.

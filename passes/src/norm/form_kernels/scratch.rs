@@ -4,7 +4,7 @@
 //! function of the sizes of the compute's inputs, which the host function evaluates before the launch.
 
 use melior::ir::{
-    AffineExpr, AffineMap, Attribute, BlockLike, RegionLike, Type, Value, ValueLike,
+    AffineExpr, AffineMap, Attribute, Type, ValueLike,
     attribute::{DenseI32ArrayAttribute, IntegerAttribute, StringAttribute},
     operation::OperationLike,
     r#type::IntegerType,
@@ -12,13 +12,13 @@ use melior::ir::{
 use norma_dialects::{
     affine_map_attribute,
     attributes::{scratch, tensor},
-    norm::{ComputeOp, WriteOp},
+    norm::ComputeOp,
 };
 
 use super::Buffer;
-use crate::mlir::{
-    builder::Builder, context, diagnostic::Diagnostic, interval::Interval, pass::PassError, types,
-    values::key, walk,
+use crate::{
+    kernel::compute,
+    mlir::{builder::Builder, diagnostic::Diagnostic, interval::Interval, pass::PassError, types},
 };
 
 /// The memory of one result.
@@ -51,43 +51,17 @@ impl<'c> Scratch<'c> {
         let shape = types::shape(ty).unwrap_or_default();
         let memref = types::memref(&shape, types::element(ty), None, None).ok_or(PassError::Reported)?;
 
-        let block = compute.body()?.first_block();
-        let block =
-            block.ok_or_else(|| PassError::Internal("expected a norm.compute with a body".to_owned()))?;
-        let output = Value::from(block.argument(tensors + result)?);
-        let dims = compute.extents()?.result_count();
-        let first_dim = block.argument_count() - dims;
-        let last = last_points(compute)?;
         let mut extents = vec![None; shape.len()];
-        for write in walk::in_block(block).into_iter().filter_map(WriteOp::from_op) {
-            if write.buffer()? != output {
-                continue;
-            }
-            let indices = write.indices();
-            let position = |index: &Value<'c, '_>| {
-                (first_dim..first_dim + dims)
-                    .find(|argument| {
-                        block
-                            .argument(*argument)
-                            .is_ok_and(|dim| key(dim.into()) == key(*index))
-                    })
-                    .and_then(|argument| last.get(argument - first_dim).copied())
-            };
-            let points = indices.iter().map(position).collect::<Option<Vec<_>>>();
-            let points = points.ok_or_else(|| PassError::Internal("a write's index is no dim".to_owned()))?;
-            let context = context::of(location);
-            let points = AffineMap::new(context, 0, sizes.len(), &points);
+        for reached in compute::reached(compute, result)? {
             for axis in (0..shape.len()).filter(|axis| shape[*axis].is_none()) {
-                let reached =
-                    write.access()?.result(axis)?.compose(points) + AffineExpr::constant(context, 1);
-                if extents[axis].is_some_and(|known| known != reached) {
+                if extents[axis].is_some_and(|known| known != reached[axis]) {
                     let message = format!(
                         "result {result} is not returned, and its writes differ in what they reach along axis {axis}; \
                          supported: writes that reach the same"
                     );
                     return Err(Diagnostic::unsupported(location, message).into());
                 }
-                extents[axis] = Some(reached);
+                extents[axis] = Some(reached[axis]);
             }
         }
         if let Some(axis) = (0..shape.len()).find(|axis| shape[*axis].is_none() && extents[*axis].is_none()) {
@@ -161,12 +135,4 @@ impl<'c> Scratch<'c> {
             bounds,
         })
     }
-}
-
-/// The last point of each dim, over the sizes.
-fn last_points<'c>(compute: ComputeOp<'c, '_>) -> Result<Vec<AffineExpr<'c>>, PassError<'c>> {
-    let extents = compute.extents()?;
-    let minus_one = AffineExpr::constant(context::of(compute.op().location()), -1);
-    let last = (0..extents.result_count()).map(|dim| Ok(extents.result(dim)? + minus_one));
-    last.collect()
 }

@@ -21,6 +21,7 @@ pub fn kernel_form(program: &Program, op: Op) -> String {
         // Not written in the type that rows are computed in.
         Op::RmsNorm { .. }
         | Op::Named(_)
+        | Op::Graph(_)
         | Op::Scalar { .. }
         | Op::Transpose { .. }
         | Op::QuantizeBlocks { .. } => {}

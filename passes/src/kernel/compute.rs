@@ -1,0 +1,149 @@
+//! A `norm.compute`: the arguments of its block, what its writes reach, and a new one to be filled.
+
+use melior::ir::{
+    AffineExpr, AffineMap, Block, BlockLike, BlockRef, OperationRef, Region, RegionLike, Type, Value,
+    ValueLike, operation::OperationLike,
+};
+use norma_dialects::norm::{ComputeOp, WriteOp};
+
+use crate::mlir::{builder::Builder, pass::PassError, types, values::key, walk};
+
+/// The arguments of a compute's block, in their order.
+#[derive(Clone, Debug)]
+pub struct Arguments<'c, 'a> {
+    /// The tensors among the inputs.
+    pub tensors: Vec<Value<'c, 'a>>,
+    /// The results.
+    pub results: Vec<Value<'c, 'a>>,
+    /// The numbers among the inputs.
+    pub scalars: Vec<Value<'c, 'a>>,
+    /// The dims of the space.
+    pub dims: Vec<Value<'c, 'a>>,
+}
+
+/// The tensors among a compute's inputs, and the numbers among them, as they are outside.
+pub fn inputs<'c: 'a, 'a>(compute: ComputeOp<'c, 'a>) -> (Vec<Value<'c, 'a>>, Vec<Value<'c, 'a>>) {
+    let inputs = compute.inputs().into_iter();
+    inputs.partition(|input| types::is_tensor(input.r#type()))
+}
+
+/// The block of a compute.
+///
+/// # Errors
+///
+/// Internal: the compute is not one that its verifier accepts.
+pub fn block<'c: 'a, 'a>(compute: ComputeOp<'c, 'a>) -> Result<BlockRef<'c, 'a>, PassError<'c>> {
+    let block = compute.body()?.first_block();
+    block.ok_or_else(|| PassError::Internal("expected a norm.compute with a body".to_owned()))
+}
+
+/// The arguments of a compute's block.
+///
+/// # Errors
+///
+/// Internal: the compute is not one that its verifier accepts.
+pub fn arguments<'c: 'a, 'a>(compute: ComputeOp<'c, 'a>) -> Result<Arguments<'c, 'a>, PassError<'c>> {
+    let block = block(compute)?;
+    let mut all = (0..block.argument_count())
+        .map(|index| block.argument(index).map(Value::from))
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter();
+    let (tensors, scalars) = inputs(compute);
+    let mut next = |count: usize| all.by_ref().take(count).collect::<Vec<_>>();
+    Ok(Arguments {
+        tensors: next(tensors.len()),
+        results: next(compute.outputs().len()),
+        scalars: next(scalars.len()),
+        dims: next(usize::MAX),
+    })
+}
+
+/// What each write to a result reaches along the result's axes: the last point, and one more, over the compute's sizes.
+///
+/// # Errors
+///
+/// Internal: the compute is not one that its verifier accepts.
+pub fn reached<'c: 'a, 'a>(
+    compute: ComputeOp<'c, 'a>,
+    result: usize,
+) -> Result<Vec<Vec<AffineExpr<'c>>>, PassError<'c>> {
+    let arguments = arguments(compute)?;
+    let extents = compute.extents()?;
+    let context = crate::mlir::context::of(compute.op().location());
+    let constant = |value: i64| AffineExpr::constant(context, value);
+    let mut found = Vec::new();
+    for write in walk::in_block(block(compute)?)
+        .into_iter()
+        .filter_map(WriteOp::from_op)
+    {
+        if arguments.results.get(result) != Some(&write.buffer()?) {
+            continue;
+        }
+        let last = |index: &Value<'c, 'a>| {
+            let dim = arguments.dims.iter().position(|dim| key(*dim) == key(*index));
+            let dim = dim.ok_or_else(|| PassError::Internal("a write's index is no dim".to_owned()))?;
+            Ok(extents.result(dim)? + constant(-1))
+        };
+        let indices = write.indices();
+        let points = indices.iter().map(last);
+        let points = points.collect::<Result<Vec<_>, PassError<'c>>>()?;
+        let points = AffineMap::new(context, 0, extents.symbol_count(), &points);
+        let access = write.access()?;
+        let reached = (0..access.result_count())
+            .map(|axis| Ok(access.result(axis)?.compose(points) + constant(1)))
+            .collect::<Result<_, PassError<'c>>>()?;
+        found.push(reached);
+    }
+    Ok(found)
+}
+
+/// What a new compute is over.
+#[derive(Debug)]
+pub struct Signature<'s, 'c, 'a> {
+    /// The tensors that it reads or takes sizes of, each once.
+    pub tensors: &'s [Value<'c, 'a>],
+    /// The numbers that it reads, each once.
+    pub scalars: &'s [Value<'c, 'a>],
+    /// The types of its results.
+    pub results: &'s [Type<'c>],
+    /// The extents of its dims, over `sizes`.
+    pub extents: &'s [AffineExpr<'c>],
+    /// Pairs (tensor, axis); results count behind the tensors.
+    pub sizes: &'s [(usize, usize)],
+}
+
+/// Inserts a compute without a program.
+///
+/// # Errors
+///
+/// Internal: the op cannot be built.
+pub fn insert<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    signature: &Signature<'_, 'c, 'a>,
+) -> Result<ComputeOp<'c, 'a>, PassError<'c>> {
+    let location = b.location();
+    let types = |values: &[Value<'c, 'a>]| values.iter().map(ValueLike::r#type).collect::<Vec<_>>();
+    let index = Type::index(b.context());
+    let arguments = [
+        types(signature.tensors),
+        signature.results.to_vec(),
+        types(signature.scalars),
+        vec![index; signature.extents.len()],
+    ];
+    let arguments = arguments.into_iter().flatten().map(|ty| (ty, location));
+    let body = Region::new();
+    body.append_block(Block::new(&arguments.collect::<Vec<_>>()));
+    let inputs = [signature.tensors, signature.scalars].concat();
+    let extents = AffineMap::new(b.context(), 0, signature.sizes.len(), signature.extents);
+    let sizes = signature
+        .sizes
+        .iter()
+        .flat_map(|(tensor, axis)| [*tensor as i64, *axis as i64])
+        .collect::<Vec<_>>();
+    let compute = ComputeOp::build(location, &inputs, extents, &sizes, signature.results, body)?;
+    of(b.insert(compute))
+}
+
+fn of<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<ComputeOp<'c, 'a>, PassError<'c>> {
+    ComputeOp::from_op(op).ok_or_else(|| PassError::Internal("expected norm.compute".to_owned()))
+}

@@ -1,0 +1,70 @@
+//! Affine expressions computed by ops on `index`.
+
+use melior::{
+    Error,
+    ir::{AffineExpr, Type, Value},
+};
+
+use super::{builder::Builder, linear_form::LinearForm};
+
+/// An expression over dims that are not negative, which `dims` stand for: sums, multiples, remainders and quotients.
+///
+/// # Errors
+///
+/// The expression has symbols.
+pub fn value_of<'c, 'a>(
+    b: &Builder<'c, 'a>,
+    expression: AffineExpr<'c>,
+    dims: &[Value<'c, 'a>],
+) -> Result<Value<'c, 'a>, Error> {
+    let Some(form) = LinearForm::of(expression, dims.len(), 0) else {
+        return value_of_parts(b, expression, dims);
+    };
+    let index = Type::index(b.context());
+    let mut terms = Vec::new();
+    for (dim, factor) in form.dims.iter().enumerate().filter(|(_, factor)| **factor != 0) {
+        let value = dims[dim];
+        terms.push(match factor {
+            1 => value,
+            _ => b.value("arith.muli", &[value, b.index(*factor)], index),
+        });
+    }
+    if form.constant != 0 || terms.is_empty() {
+        terms.push(b.index(form.constant));
+    }
+    let mut sum = terms[0];
+    for term in &terms[1..] {
+        sum = b.value("arith.addi", &[sum, *term], index);
+    }
+    Ok(sum)
+}
+
+/// The same of one that is no sum of dims alone.
+fn value_of_parts<'c, 'a>(
+    b: &Builder<'c, 'a>,
+    expression: AffineExpr<'c>,
+    dims: &[Value<'c, 'a>],
+) -> Result<Value<'c, 'a>, Error> {
+    // Quotients and remainders are of what is not negative.
+    let op = if expression.is_add() {
+        "arith.addi"
+    } else if expression.is_mul() {
+        "arith.muli"
+    } else if expression.is_mod() {
+        "arith.remui"
+    } else if expression.is_floor_div() {
+        "arith.divui"
+    } else if expression.is_ceil_div() {
+        "arith.ceildivui"
+    } else {
+        return Err(Error::AttributeExpected(
+            "expression over dims",
+            expression.to_string(),
+        ));
+    };
+    let operands = [
+        value_of(b, expression.lhs(), dims)?,
+        value_of(b, expression.rhs(), dims)?,
+    ];
+    Ok(b.value(op, &operands, Type::index(b.context())))
+}

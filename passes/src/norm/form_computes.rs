@@ -1,0 +1,112 @@
+//! `norm-form-computes`: ops on whole tensors become programs over their elements, each a `norm.compute`.
+//!
+//! Matches `arith` and `math` ops on ranked tensors, constants of one value, `tensor.splat`, and every op of `linalg` that is a
+//! loop nest with indexing maps. An op is one compute whose values are of the element types that the op has: each result is
+//! rounded where the op rounds it, so that nothing depends on what is fused later. Shapes that an op demands to be equal are taken
+//! for equal ([`sizes`]), and dims range over the size that comes first in the function, so that computes which follow each other
+//! have the same extents.
+
+mod elementwise;
+mod fill;
+mod scalars;
+mod sizes;
+mod structured;
+mod writer;
+
+use std::collections::HashMap;
+
+use melior::ir::{Attribute, BlockRef, OperationRef, RegionLike, Value, ValueLike, operation::OperationLike};
+use norma_dialects::op_name;
+use sizes::Sizes;
+
+use crate::{
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError, PassResult},
+        types,
+        values::{key, uses},
+        walk,
+    },
+    table::{NormFormComputes, NormFormComputesStatistic},
+};
+
+pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormFormComputes>) -> PassResult<'c> {
+    for function in walk::named(op, "func.func") {
+        let Some(block) = function.region(0)?.first_block() else {
+            continue;
+        };
+        let mut former = Former {
+            sizes: Sizes::of(block)?,
+            constants: HashMap::new(),
+        };
+        for op in walk::in_block(block) {
+            if former.form(op)? {
+                cx.count(NormFormComputesStatistic::NumFormed, 1);
+            }
+        }
+        erase_unused(block);
+    }
+    Ok(())
+}
+
+/// What is known of a function while its ops become computes.
+struct Former<'c, 'a> {
+    sizes: Sizes<'c, 'a>,
+    /// Tensors all of whose elements are one constant.
+    constants: HashMap<usize, Attribute<'c>>,
+}
+
+impl<'c: 'a, 'a> Former<'c, 'a> {
+    /// Replaces an op by its program; says whether it was one on tensors.
+    fn form(&mut self, op: OperationRef<'c, 'a>) -> Result<bool, PassError<'c>> {
+        if op.result_count() == 0 || !op.results().all(|result| types::is_tensor(result.r#type())) {
+            return Ok(false);
+        }
+        let name = op_name(op);
+        let (results, constant) = if name == "arith.constant" {
+            self.constant(op)?
+        } else if name == "tensor.splat" {
+            self.splat(op)?
+        } else if name.starts_with("arith.") || name.starts_with("math.") {
+            (self.elementwise(op)?, None)
+        } else if let Some(maps) = structured::indexing_maps(op) {
+            self.structured(op, &maps?)?
+        } else {
+            return Ok(false);
+        };
+        let b = Builder::before(op);
+        for (old, new) in op.results().zip(&results) {
+            self.sizes.rename(old.into(), *new);
+            if let Some(constant) = constant {
+                self.constants.insert(key(*new), constant);
+            }
+        }
+        b.replace(op, &results);
+        Ok(true)
+    }
+}
+
+/// Erases what only said how large tensors are, or which numbers they are made of.
+fn erase_unused(block: BlockRef<'_, '_>) {
+    const SIZES_AND_NUMBERS: [&str; 3] = ["arith.constant", "tensor.dim", "tensor.empty"];
+    for op in walk::in_block(block).into_iter().rev() {
+        let is_unused = op.result_count() > 0 && op.results().all(|result| uses(result.into()) == 0);
+        let name = op_name(op);
+        let is_number = scalars::is_scalar_op(op);
+        if is_unused && (SIZES_AND_NUMBERS.contains(&name) || is_number) {
+            Builder::before(op).erase(op);
+        }
+    }
+}
+
+/// The refusal of a dynamic extent that nothing says the size of.
+fn unknown_size<'c>(op: OperationRef<'c, '_>, tensor: Value<'c, '_>, axis: usize) -> PassError<'c> {
+    let message = format!(
+        "'{}' of {}, whose size along axis {axis} is no tensor's; supported: sizes that are a tensor.dim of a tensor, or another \
+         operand's",
+        op_name(op),
+        tensor.r#type()
+    );
+    Diagnostic::unsupported(op.location(), message).into()
+}

@@ -1,0 +1,74 @@
+//! Numbers of a function that ops on tensors use: constants, arguments, and what is computed of these.
+
+use std::collections::HashMap;
+
+use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
+use norma_bundle::ScalarOp;
+use norma_dialects::op_name;
+
+use crate::mlir::{
+    builder::Builder,
+    diagnostic::Diagnostic,
+    pass::PassError,
+    types,
+    values::{definition, key},
+};
+
+/// Whether an op computes a number of numbers.
+pub(super) fn is_scalar_op(op: OperationRef<'_, '_>) -> bool {
+    let is_number = |value: Value<'_, '_>| types::shape(value.r#type()).is_none();
+    ScalarOp::from_name(op_name(op)).is_some()
+        && op.operands().all(is_number)
+        && op.results().map(Value::from).all(is_number)
+}
+
+/// Adds to `leaves` the arguments that a number depends on.
+///
+/// # Errors
+///
+/// Unsupported: a number that is not computed of constants and arguments.
+pub(super) fn leaves<'c: 'a, 'a>(
+    number: Value<'c, 'a>,
+    user: OperationRef<'c, 'a>,
+    leaves: &mut Vec<Value<'c, 'a>>,
+) -> Result<(), PassError<'c>> {
+    let Some(op) = definition(number) else {
+        if !leaves.contains(&number) {
+            leaves.push(number);
+        }
+        return Ok(());
+    };
+    if op_name(op) == "arith.constant" {
+        return Ok(());
+    }
+    if !is_scalar_op(op) {
+        let message = format!(
+            "a number that '{}' makes; supported: constants, arguments, and what scalar ops make of them",
+            op_name(op)
+        );
+        return Err(Diagnostic::unsupported(op.location(), message)
+            .note(user.location(), "it is used here")
+            .into());
+    }
+    op.operands()
+        .try_for_each(|operand| self::leaves(operand, user, leaves))
+}
+
+/// The number within a program, whose `known` numbers are there already.
+pub(super) fn copy<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    number: Value<'c, 'a>,
+    known: &mut HashMap<usize, Value<'c, 'a>>,
+) -> Result<Value<'c, 'a>, PassError<'c>> {
+    if let Some(copy) = known.get(&key(number)) {
+        return Ok(*copy);
+    }
+    let op = definition(number)
+        .ok_or_else(|| PassError::Internal("a number is not among the program's inputs".to_owned()))?;
+    let operands = op.operands().map(|operand| copy(b, operand, known));
+    let operands = operands.collect::<Result<Vec<_>, _>>()?;
+    let built = b.rebuild(op, &operands, &[number.r#type()]);
+    let copy = Value::from(built.result(0)?);
+    known.insert(key(number), copy);
+    Ok(copy)
+}

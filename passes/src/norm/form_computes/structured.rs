@@ -1,0 +1,388 @@
+//! Ops of `linalg` that are loop nests: maps say which element each operand gives at a point, a region what is computed there.
+//!
+//! A loop that no result is indexed by is reduced. Its region is then `op(accumulator, value)` by an op that a reduction may be taken
+//! in any order by, and the compute reduces the values and combines what comes of it with the initial ones.
+
+use std::collections::HashMap;
+
+use melior::ir::BlockLike;
+use melior::ir::{
+    AffineExpr, AffineMap, Attribute, BlockRef, OperationRef, Region, Value, ValueLike,
+    attribute::{ArrayAttribute, FloatAttribute, IntegerAttribute},
+    operation::OperationLike,
+};
+use norma_dialects::{
+    norm::{ReduceKind, ReduceOp},
+    op_name,
+};
+
+use super::{
+    Former,
+    fill::{Filled, constant_of},
+    sizes::Size,
+    unknown_size,
+    writer::Writer,
+};
+use crate::{
+    kernel::named_combiner,
+    mlir::{
+        diagnostic::Diagnostic,
+        pass::PassError,
+        types,
+        values::{definition, key, uses},
+        walk,
+    },
+};
+
+/// The maps of an op that is a loop nest of `linalg`, one for each operand; `None` for any other op.
+pub(super) fn indexing_maps<'c>(
+    op: OperationRef<'c, '_>,
+) -> Option<Result<Vec<AffineMap<'c>>, PassError<'c>>> {
+    // SAFETY: the op is alive; the attribute, or null, lives in its context.
+    let maps =
+        unsafe { Attribute::from_option_raw(mlir_sys::mlirLinalgGetIndexingMapsAttribute(op.to_raw())) }?;
+    let read = || {
+        let maps = ArrayAttribute::try_from(maps)?;
+        let maps = (0..maps.len()).map(|index| norma_dialects::affine_map(maps.element(index)?));
+        Ok(maps.collect::<Result<_, _>>()?)
+    };
+    Some(read())
+}
+
+/// An op of `linalg` on tensors.
+struct Nest<'s, 'c, 'a> {
+    op: OperationRef<'c, 'a>,
+    body: BlockRef<'c, 'a>,
+    maps: &'s [AffineMap<'c>],
+    /// Which operand the first initial value is: there is one for each result.
+    inits: usize,
+    /// The loops that no result is indexed by.
+    reduced: Vec<usize>,
+}
+
+/// What a result is reduced by.
+struct Reduction<'c, 'a> {
+    /// The op on the accumulator and the value.
+    op: OperationRef<'c, 'a>,
+    kind: ReduceKind,
+    /// Which operand of it is the accumulator.
+    accumulator: usize,
+}
+
+impl<'c: 'a, 'a> Former<'c, 'a> {
+    /// The results of the program that an op becomes, and the constant that all elements of theirs are.
+    pub(super) fn structured(
+        &mut self,
+        op: OperationRef<'c, 'a>,
+        maps: &[AffineMap<'c>],
+    ) -> Result<Filled<'c, 'a>, PassError<'c>> {
+        let nest = Nest::of(op, maps)?;
+        let extents = self.loops(&nest)?;
+        let reductions = nest.reductions()?;
+        let begins = |(result, reduction): &(usize, &Reduction<'c, 'a>)| {
+            let init = op.operand(nest.inits + result).ok();
+            let constant = init.and_then(|init| self.constants.get(&key(init)));
+            !constant.is_some_and(|constant| is_identity(reduction.kind, *constant))
+        };
+        let begins = reductions
+            .iter()
+            .enumerate()
+            .filter(begins)
+            .map(|(result, _)| result);
+        let begins = begins.collect::<Vec<_>>();
+        let is_read = |operand: &usize| nest.is_read(*operand);
+        let operands = (0..op.operand_count())
+            .filter(is_read)
+            .chain(begins.iter().map(|result| nest.inits + result));
+        let operands = operands
+            .map(|operand| op.operand(operand))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (tensors, mut numbers): (Vec<_>, Vec<_>) = operands
+            .into_iter()
+            .partition(|operand| types::is_tensor(operand.r#type()));
+        numbers.extend(nest.captured());
+        let mut writer = Writer::begin(op, &tensors, &numbers, &extents)?;
+        let mut values = HashMap::new();
+        for operand in (0..op.operand_count()).filter(is_read) {
+            let element = writer.read(op.operand(operand)?, maps[operand])?;
+            values.insert(key(nest.body.argument(operand)?.into()), element);
+        }
+        for inner in walk::in_block(nest.body) {
+            if !reductions.iter().any(|reduction| reduction.op == inner) {
+                nest.copy(inner, &mut writer, &mut values)?;
+            }
+        }
+        if reductions.is_empty() {
+            for (result, yielded) in nest.yielded()?.into_iter().enumerate() {
+                let value = nest.value(yielded, &mut writer, &values)?;
+                writer.write(value, result, maps[nest.inits + result])?;
+            }
+        }
+        for (result, reduction) in reductions.into_iter().enumerate() {
+            let value = nest.reduce(&reduction, &mut writer, &values)?;
+            let value = match begins.contains(&result) {
+                true => nest.combine_with_init(&reduction, result, value, &mut writer)?,
+                false => value,
+            };
+            writer.write(value, result, maps[nest.inits + result])?;
+        }
+        let filled = (op_name(op) == "linalg.fill")
+            .then(|| constant_of(op.operand(0).ok()?))
+            .flatten();
+        Ok((writer.results(), filled))
+    }
+
+    /// The extent of each loop: that of an axis which is indexed by it alone.
+    fn loops(&self, nest: &Nest<'_, 'c, 'a>) -> Result<Vec<Size<'c, 'a>>, PassError<'c>> {
+        let loops = nest.maps.first().map_or(0, AffineMap::dim_count);
+        let extent = |dim: usize| {
+            let mut found = None;
+            for (operand, map) in nest.op.operands().zip(nest.maps) {
+                for axis in 0..map.result_count() {
+                    if map.result(axis)? != AffineExpr::dim(crate::mlir::context::of(nest.op.location()), dim)
+                    {
+                        continue;
+                    }
+                    match self.sizes.size(operand, axis, nest.op) {
+                        Some(Size::Static(extent)) => return Ok(Size::Static(extent)),
+                        Some(size) => found = found.or(Some(size)),
+                        None => return Err(unknown_size(nest.op, operand, axis)),
+                    }
+                }
+            }
+            found.ok_or_else(|| {
+                let message =
+                    format!("loop {dim}, which no operand is indexed by alone; supported: loops over axes");
+                Diagnostic::unsupported(nest.op.location(), message).into()
+            })
+        };
+        (0..loops).map(extent).collect()
+    }
+}
+
+impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
+    fn of(op: OperationRef<'c, 'a>, maps: &'s [AffineMap<'c>]) -> Result<Self, PassError<'c>> {
+        let body = walk::entry_block(op)?;
+        let inits = op.operand_count() - op.result_count();
+        let loops = maps.first().map_or(0, AffineMap::dim_count);
+        let is_reduced = |dim: &usize| {
+            !maps[inits..].iter().any(|map| {
+                (0..map.result_count())
+                    .any(|axis| map.result(axis).is_ok_and(|at| at.is_function_of_dim(*dim)))
+            })
+        };
+        Ok(Self {
+            op,
+            body,
+            maps,
+            inits,
+            reduced: (0..loops).filter(is_reduced).collect(),
+        })
+    }
+
+    /// Whether the program reads an operand. What a reduction begins with is read behind it, if at all.
+    fn is_read(&self, operand: usize) -> bool {
+        let is_used = self
+            .body
+            .argument(operand)
+            .is_ok_and(|argument| uses(argument.into()) > 0);
+        operand < self.inits || (is_used && self.reduced.is_empty())
+    }
+
+    /// The numbers from outside that the region uses, and the initial values of reductions.
+    fn captured(&self) -> Vec<Value<'c, 'a>> {
+        let ops = walk::in_block(self.body);
+        let is_inside = |value: &Value<'c, 'a>| {
+            definition(*value).map_or_else(
+                || {
+                    (0..self.body.argument_count()).any(|index| {
+                        self.body
+                            .argument(index)
+                            .is_ok_and(|argument| key(argument.into()) == key(*value))
+                    })
+                },
+                |op| ops.contains(&op),
+            )
+        };
+        let operands = ops.iter().flat_map(|op| op.operands().collect::<Vec<_>>());
+        operands.filter(|operand| !is_inside(operand)).collect()
+    }
+
+    /// The operands of the region's terminator.
+    fn yielded(&self) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let end = walk::in_block(self.body)
+            .into_iter()
+            .find(|op| walk::has_name(*op, "linalg.yield"));
+        let end = end.ok_or_else(|| PassError::Internal("expected a linalg.yield".to_owned()))?;
+        Ok(end.operands().collect())
+    }
+
+    /// What each result is reduced by; nothing where no loop is reduced.
+    fn reductions(&self) -> Result<Vec<Reduction<'c, 'a>>, PassError<'c>> {
+        if self.reduced.is_empty() {
+            return Ok(Vec::new());
+        }
+        let yielded = self.yielded()?.into_iter().enumerate();
+        yielded
+            .map(|(result, yielded)| self.reduction(result, yielded))
+            .collect()
+    }
+
+    /// The reduction of the values that the region combines with the accumulator.
+    fn reduce(
+        &self,
+        reduction: &Reduction<'c, 'a>,
+        writer: &mut Writer<'c, 'a>,
+        values: &HashMap<usize, Value<'c, 'a>>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let value = self.value(reduction.op.operand(1 - reduction.accumulator)?, writer, values)?;
+        let dims = self
+            .reduced
+            .iter()
+            .map(|dim| writer.dims()[*dim])
+            .collect::<Vec<_>>();
+        let types = [value.r#type()];
+        let reduce = ReduceOp::build(
+            reduction.op.location(),
+            &[value],
+            &dims,
+            Some(reduction.kind),
+            None,
+            &types,
+            Region::new(),
+        )?;
+        Ok(writer.b.insert(reduce).result(0)?.into())
+    }
+
+    /// A reduced value, together with what the reduction of a result begins with.
+    fn combine_with_init(
+        &self,
+        reduction: &Reduction<'c, 'a>,
+        result: usize,
+        value: Value<'c, 'a>,
+        writer: &mut Writer<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let position = self.inits + result;
+        let init = writer.read(self.op.operand(position)?, self.maps[position])?;
+        Ok(writer
+            .b
+            .rebuild(reduction.op, &[init, value], &[value.r#type()])
+            .result(0)?
+            .into())
+    }
+
+    /// The reduction that the region is, for one result.
+    fn reduction(&self, result: usize, yielded: Value<'c, 'a>) -> Result<Reduction<'c, 'a>, PassError<'c>> {
+        let accumulated = Value::from(self.body.argument(self.inits + result)?);
+        let refuse = || {
+            let kinds = KINDS.iter().flat_map(|kind| {
+                [
+                    named_combiner::op(*kind, true).0,
+                    named_combiner::op(*kind, false).0,
+                ]
+            });
+            let mut names = kinds.collect::<Vec<_>>();
+            names.sort_unstable();
+            names.dedup();
+            let at = definition(yielded).map_or(self.op.location(), |op| op.location());
+            let message = format!(
+                "a reduction of result {result} whose region is not op(accumulator, value) by an op that takes any order; \
+                 supported: {}",
+                names.join(", ")
+            );
+            PassError::from(Diagnostic::unsupported(at, message))
+        };
+        let op = definition(yielded)
+            .filter(|op| op.operand_count() == 2)
+            .ok_or_else(refuse)?;
+        let is_float = types::is_float(yielded.r#type());
+        let mut kinds = KINDS.into_iter();
+        let kind = kinds
+            .find(|kind| named_combiner::op(*kind, is_float).0 == op_name(op))
+            .ok_or_else(refuse)?;
+        let accumulator = op
+            .operands()
+            .position(|operand| operand == accumulated)
+            .ok_or_else(refuse)?;
+        if uses(accumulated) != 1 || uses(yielded) != 1 {
+            return Err(refuse());
+        }
+        Ok(Reduction {
+            op,
+            kind,
+            accumulator,
+        })
+    }
+
+    /// Copies an op of the region into the program.
+    fn copy(
+        &self,
+        op: OperationRef<'c, 'a>,
+        writer: &mut Writer<'c, 'a>,
+        values: &mut HashMap<usize, Value<'c, 'a>>,
+    ) -> Result<(), PassError<'c>> {
+        let name = op_name(op);
+        if name == "linalg.yield" {
+            return Ok(());
+        }
+        if name == "linalg.index" {
+            let dim = norma_dialects::integer(op.attribute("dim")?)?;
+            let dim = usize::try_from(dim)
+                .ok()
+                .and_then(|dim| writer.dims().get(dim).copied());
+            let dim = dim.ok_or_else(|| PassError::Internal("expected an index of a loop".to_owned()))?;
+            values.insert(key(op.result(0)?.into()), dim);
+            return Ok(());
+        }
+        if op.region_count() > 0 {
+            let message = format!("'{name}' in a region; supported: scalar ops");
+            return Err(Diagnostic::unsupported(op.location(), message).into());
+        }
+        let operands = op.operands().map(|operand| self.value(operand, writer, values));
+        let operands = operands.collect::<Result<Vec<_>, _>>()?;
+        let types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
+        let location = writer.b.location();
+        writer.b.set_location(op.location());
+        let copy = writer.b.rebuild(op, &operands, &types);
+        writer.b.set_location(location);
+        for (old, new) in op.results().zip(copy.results()) {
+            values.insert(key(old.into()), new.into());
+        }
+        Ok(())
+    }
+
+    /// A value of the region, or a number from outside of it.
+    fn value(
+        &self,
+        value: Value<'c, 'a>,
+        writer: &mut Writer<'c, 'a>,
+        values: &HashMap<usize, Value<'c, 'a>>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        match values.get(&key(value)) {
+            Some(copy) => Ok(*copy),
+            None => writer.number(value),
+        }
+    }
+}
+
+/// The combiners that have a name.
+const KINDS: [ReduceKind; 6] = [
+    ReduceKind::Add,
+    ReduceKind::Mul,
+    ReduceKind::Max,
+    ReduceKind::Min,
+    ReduceKind::And,
+    ReduceKind::Or,
+];
+
+/// Whether combining with a constant changes nothing. A sum may begin with either zero.
+fn is_identity(kind: ReduceKind, constant: Attribute<'_>) -> bool {
+    if let Ok(constant) = FloatAttribute::try_from(constant) {
+        return named_combiner::float_identity(kind) == Some(constant.value());
+    }
+    let bits = types::bit_width(melior::ir::AttributeLike::r#type(&constant));
+    match (IntegerAttribute::try_from(constant), bits) {
+        (Ok(constant), Some(bits)) => named_combiner::integer_identity(kind, bits as u32) == constant.value(),
+        _ => false,
+    }
+}

@@ -1,0 +1,164 @@
+//! A compute that takes the place of an op: its space, its inputs, and the program that is being written.
+
+use std::collections::HashMap;
+
+use melior::ir::{AffineExpr, AffineMap, OperationRef, Value, ValueLike, operation::OperationLike};
+use norma_dialects::norm::{ReadOp, WriteOp};
+
+use super::{scalars, sizes::Size};
+use crate::{
+    kernel::compute::{self, Arguments, Signature},
+    mlir::{
+        builder::Builder,
+        pass::{PassError, PassResult},
+        types,
+        values::key,
+    },
+};
+
+/// A compute whose program is being written.
+pub(super) struct Writer<'c, 'a> {
+    /// Inserts at the end of the program.
+    pub(super) b: Builder<'c, 'a>,
+    arguments: Arguments<'c, 'a>,
+    /// What stands in the program for a tensor or a number outside.
+    inside: HashMap<usize, Value<'c, 'a>>,
+    outside: Vec<Value<'c, 'a>>,
+}
+
+impl<'c: 'a, 'a> Writer<'c, 'a> {
+    /// Begins a compute before `op`, of results of the op's types, that reads `tensors` and numbers that depend on `numbers`, with a
+    /// dim of each of `extents`.
+    pub(super) fn begin(
+        op: OperationRef<'c, 'a>,
+        tensors: &[Value<'c, 'a>],
+        numbers: &[Value<'c, 'a>],
+        extents: &[Size<'c, 'a>],
+    ) -> Result<Self, PassError<'c>> {
+        let b = Builder::before(op);
+        let context = b.context();
+        let mut inputs = Vec::new();
+        let mut position = |tensor: Value<'c, 'a>| {
+            inputs
+                .iter()
+                .position(|known| *known == tensor)
+                .unwrap_or_else(|| {
+                    inputs.push(tensor);
+                    inputs.len() - 1
+                })
+        };
+        for tensor in tensors {
+            position(*tensor);
+        }
+        let mut sizes = Vec::new();
+        let mut of_space = Vec::new();
+        for extent in extents {
+            of_space.push(match extent {
+                Size::Static(size) => AffineExpr::constant(context, *size),
+                Size::Of(tensor, axis) => {
+                    let size = (position(*tensor), *axis);
+                    let known = sizes.iter().position(|known| *known == size);
+                    AffineExpr::symbol(
+                        context,
+                        known.unwrap_or_else(|| {
+                            sizes.push(size);
+                            sizes.len() - 1
+                        }),
+                    )
+                }
+            });
+        }
+        let mut leaves = Vec::new();
+        for number in numbers {
+            scalars::leaves(*number, op, &mut leaves)?;
+        }
+        let results = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
+        let compute = compute::insert(
+            &b,
+            &Signature {
+                tensors: &inputs,
+                scalars: &leaves,
+                results: &results,
+                extents: &of_space,
+                sizes: &sizes,
+            },
+        )?;
+        let arguments = compute::arguments(compute)?;
+        let outside = inputs.iter().chain(&leaves);
+        let inside = arguments.tensors.iter().chain(&arguments.scalars);
+        Ok(Self {
+            b: Builder::at_end(compute::block(compute)?, op.location()),
+            inside: outside.map(|value| key(*value)).zip(inside.copied()).collect(),
+            arguments,
+            outside: compute.outputs(),
+        })
+    }
+
+    /// The dims, outermost first.
+    pub(super) fn dims(&self) -> &[Value<'c, 'a>] {
+        &self.arguments.dims
+    }
+
+    /// What the compute gives.
+    pub(super) fn results(&self) -> Vec<Value<'c, 'a>> {
+        self.outside.clone()
+    }
+
+    /// A number of the function, or an element of a tensor at `access`, a map of the dims.
+    pub(super) fn read(
+        &mut self,
+        operand: Value<'c, 'a>,
+        access: AffineMap<'c>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        if types::shape(operand.r#type()).is_none() {
+            return self.number(operand);
+        }
+        let inside = self.inside.get(&key(operand)).copied();
+        let buffer =
+            inside.ok_or_else(|| PassError::Internal("a tensor is not among the inputs".to_owned()))?;
+        let (dims, access) = self.compressed(access)?;
+        let read = ReadOp::build(self.b.location(), buffer, &dims, access)?;
+        Ok(self.b.insert(read).result(0)?.into())
+    }
+
+    /// A number of the function.
+    pub(super) fn number(&mut self, number: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
+        scalars::copy(&self.b, number, &mut self.inside)
+    }
+
+    /// Writes an element of a result at `access`, a map of the dims.
+    pub(super) fn write(&self, value: Value<'c, 'a>, result: usize, access: AffineMap<'c>) -> PassResult<'c> {
+        let (dims, access) = self.compressed(access)?;
+        let buffer = self.arguments.results[result];
+        let write = WriteOp::build(self.b.location(), value, buffer, &dims, access)?;
+        self.b.insert(write);
+        Ok(())
+    }
+
+    /// The dims that an access uses, and the access over them.
+    fn compressed(
+        &self,
+        access: AffineMap<'c>,
+    ) -> Result<(Vec<Value<'c, 'a>>, AffineMap<'c>), PassError<'c>> {
+        let context = self.b.context();
+        let coordinates = (0..access.result_count())
+            .map(|axis| access.result(axis))
+            .collect::<Result<Vec<_>, _>>()?;
+        let is_used = |dim: &usize| {
+            coordinates
+                .iter()
+                .any(|coordinate| coordinate.is_function_of_dim(*dim))
+        };
+        let used = (0..self.dims().len()).filter(is_used).collect::<Vec<_>>();
+        let renumbering = (0..self.dims().len()).map(|dim| {
+            let position = used.iter().position(|other| *other == dim);
+            AffineExpr::dim(context, position.unwrap_or(0))
+        });
+        let renumbering = AffineMap::new(context, used.len(), 0, &renumbering.collect::<Vec<_>>());
+        let coordinates = coordinates
+            .iter()
+            .map(|coordinate| coordinate.compose(renumbering));
+        let map = AffineMap::new(context, used.len(), 0, &coordinates.collect::<Vec<_>>());
+        Ok((used.into_iter().map(|dim| self.dims()[dim]).collect(), map))
+    }
+}

@@ -1,0 +1,96 @@
+//! Results that may be the same memory as an argument: what must not become of them.
+//!
+//! `norm-form-kernels` checks what `norm.may_alias` asks for. A program that reads the argument behind the write would not pass, even
+//! where the programs that it was made of do.
+
+use std::collections::BTreeSet;
+
+use melior::{
+    Error,
+    ir::{
+        BlockLike, BlockRef, OperationRef, Value,
+        attribute::{ArrayAttribute, DictionaryAttribute},
+        operation::OperationLike,
+    },
+};
+use norma_dialects::attributes::tensor;
+
+use super::{
+    graph::{Graph, Kind, Program},
+    stop::Stop,
+};
+
+/// A result of a function, and the argument that it may be the same memory as.
+#[derive(Clone, Debug)]
+pub(super) struct Alias<'c, 'a> {
+    pub(super) result: Value<'c, 'a>,
+    pub(super) argument: Value<'c, 'a>,
+    name: String,
+}
+
+/// What a function says of its results.
+pub(super) fn of<'c: 'a, 'a>(
+    function: OperationRef<'c, 'a>,
+    block: BlockRef<'c, 'a>,
+    returned: &[Value<'c, 'a>],
+) -> Result<Vec<Alias<'c, 'a>>, Error> {
+    let text = |list: &str, index: usize, name: &str| -> Option<String> {
+        let list = ArrayAttribute::try_from(function.attribute(list).ok()?).ok()?;
+        let attributes = DictionaryAttribute::try_from(list.element(index).ok()?).ok()?;
+        (0..attributes.len()).find_map(|position| {
+            let (key, value) = attributes.element(position).ok()?;
+            let is_named = key.as_string_ref().as_str() == Ok(name);
+            is_named
+                .then(|| norma_dialects::string(value).ok().map(str::to_owned))
+                .flatten()
+        })
+    };
+    let mut aliases = Vec::new();
+    for (position, result) in returned.iter().enumerate() {
+        let Some(name) = text("res_attrs", position, tensor::MAY_ALIAS) else {
+            continue;
+        };
+        for index in 0..block.argument_count() {
+            let own = text("arg_attrs", index, tensor::NAME);
+            if own.unwrap_or_else(|| format!("arg{index}")) == name {
+                aliases.push(Alias {
+                    result: *result,
+                    argument: block.argument(index)?.into(),
+                    name: name.clone(),
+                });
+            }
+        }
+    }
+    Ok(aliases)
+}
+
+/// Checks that a program which makes such a result reads the argument only where it is written, and no later.
+pub(super) fn check<'c: 'a, 'a>(
+    graph: &Graph<'c, 'a>,
+    program: &Program<'c, 'a>,
+    aliases: &[Alias<'c, 'a>],
+) -> Result<(), Stop> {
+    let nodes = graph.nodes_of(program);
+    for alias in aliases {
+        for write in program.writes.iter().filter(|write| write.tensor == alias.result) {
+            let is_read = |node: &&usize| match &graph.entry(**node).kind {
+                Kind::Read(tensor, _) => *tensor == alias.argument,
+                _ => false,
+            };
+            let reads = nodes.iter().filter(is_read).copied().collect::<BTreeSet<_>>();
+            let elsewhere = reads.iter().any(|node| match &graph.entry(*node).kind {
+                Kind::Read(_, at) => *at != write.at,
+                _ => false,
+            });
+            let waits_for = &graph.entry(write.value.node).reductions;
+            let is_late = nodes.iter().any(|node| {
+                let is_reduction = matches!(graph.entry(*node).kind, Kind::Reduce(..));
+                is_reduction && !waits_for.contains(node) && !graph.reachable([*node]).is_disjoint(&reads)
+            });
+            if elsewhere || is_late {
+                return Err(Stop::Alias(alias.name.clone()));
+            }
+        }
+    }
+    Ok(())
+}

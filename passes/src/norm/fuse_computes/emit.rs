@@ -1,0 +1,270 @@
+//! A program of the graph as a compute.
+
+use std::collections::HashMap;
+
+use melior::ir::{
+    AffineExpr, AffineMap, Attribute, Operation, OperationRef, RegionLike, Value, ValueLike,
+    attribute::DenseI32ArrayAttribute, operation::OperationLike,
+};
+use norma_dialects::norm::{ComputeOp, ReadOp, ReduceOp, WriteOp};
+
+use super::{
+    graph::{Graph, Kind, Node, Program, Use, dims_of, replace},
+    read::{Shapes, shape_of},
+};
+use crate::{
+    kernel::{
+        compute::{self, Arguments, Signature},
+        named_combiner,
+    },
+    mlir::{
+        affine::{Leaf, substitute, symbols},
+        affine_value::value_of,
+        builder::Builder,
+        combiner,
+        pass::{PassError, PassResult},
+        types,
+        values::key,
+    },
+};
+
+/// Builds the compute of a program, which gives [`Program::results`].
+pub(super) fn emit<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    graph: &mut Graph<'c, 'a>,
+    shapes: &mut Shapes<'c>,
+    program: &Program<'c, 'a>,
+) -> Result<ComputeOp<'c, 'a>, PassError<'c>> {
+    let mut tensors = graph.read_by(program);
+    let (extents, sizes) = extents(graph, shapes, program, &mut tensors);
+    let nodes = graph.nodes_of(program);
+    let mut scalars = Vec::new();
+    for node in &nodes {
+        if let Kind::Scalar(value) = &graph.entry(*node).kind {
+            scalars.push(*value);
+        }
+    }
+    let made = program.results();
+    let results = made.iter().map(ValueLike::r#type).collect::<Vec<_>>();
+    let compute = compute::insert(
+        b,
+        &Signature {
+            tensors: &tensors,
+            scalars: &scalars,
+            results: &results,
+            extents: &extents,
+            sizes: &sizes,
+        },
+    )?;
+    let arguments = compute::arguments(compute)?;
+    let inside = tensors
+        .iter()
+        .zip(&arguments.tensors)
+        .chain(scalars.iter().zip(&arguments.scalars));
+    let mut emitter = Emitter {
+        graph,
+        program,
+        b: Builder::at_end(compute::block(compute)?, b.location()),
+        inside: inside.map(|(outside, inside)| (key(*outside), *inside)).collect(),
+        arguments,
+        values: HashMap::new(),
+    };
+    for node in nodes {
+        emitter.node(node)?;
+    }
+    for write in &program.writes {
+        let result = made.iter().position(|tensor| *tensor == write.tensor);
+        let buffer = result.and_then(|result| emitter.arguments.results.get(result).copied());
+        let buffer = buffer.ok_or_else(|| PassError::Internal("a write is to no result".to_owned()))?;
+        emitter.b.set_location(write.location);
+        let (dims, access) = emitter.access(&write.at);
+        let value = emitter.value(write.value)?;
+        let write = WriteOp::build(emitter.b.location(), value, buffer, &dims, access)?;
+        emitter.b.insert(write);
+    }
+    Ok(compute)
+}
+
+/// The extents of a program's dims, and what the sizes in them are: pairs (tensor, axis), of the tensors that it reads where these
+/// have them. Others are added to `tensors`.
+fn extents<'c: 'a, 'a>(
+    graph: &mut Graph<'c, 'a>,
+    shapes: &mut Shapes<'c>,
+    program: &Program<'c, 'a>,
+    tensors: &mut Vec<Value<'c, 'a>>,
+) -> (Vec<AffineExpr<'c>>, Vec<(usize, usize)>) {
+    let mut sizes = Vec::new();
+    let mut position = |size: (usize, usize)| {
+        let known = sizes.iter().position(|known| *known == size);
+        known.unwrap_or_else(|| {
+            sizes.push(size);
+            sizes.len() - 1
+        })
+    };
+    let mut extents = Vec::new();
+    for dim in &program.dims {
+        let extent = graph.extents[*dim];
+        if let Some(size) = size_of(graph, shapes, tensors, extent) {
+            extents.push(AffineExpr::symbol(graph.context, position(size)));
+            continue;
+        }
+        let mut stands_for = HashMap::new();
+        for symbol in symbols(extent) {
+            let wanted = AffineExpr::symbol(graph.context, symbol);
+            let size = size_of(graph, shapes, tensors, wanted);
+            let size = size.unwrap_or_else(|| {
+                let (tensor, axis) = graph.sizes[symbol];
+                tensors.push(tensor);
+                (tensors.len() - 1, axis)
+            });
+            stands_for.insert(symbol, position(size));
+        }
+        extents.push(substitute(extent, &mut |leaf| match leaf {
+            Leaf::Symbol(symbol) => AffineExpr::symbol(graph.context, stands_for[&symbol]),
+            Leaf::Dim(dim) => AffineExpr::dim(graph.context, dim),
+        }));
+    }
+    (extents, sizes)
+}
+
+/// The tensor and the axis whose size is `wanted`.
+fn size_of<'c: 'a, 'a>(
+    graph: &mut Graph<'c, 'a>,
+    shapes: &mut Shapes<'c>,
+    tensors: &[Value<'c, 'a>],
+    wanted: AffineExpr<'c>,
+) -> Option<(usize, usize)> {
+    tensors.iter().enumerate().find_map(|(index, tensor)| {
+        let shape = shape_of(graph, shapes, *tensor);
+        let extents = types::shape(tensor.r#type()).unwrap_or_default();
+        let is_wanted = |axis: &usize| shape[*axis] == wanted && extents[*axis].is_none();
+        let axis = (0..shape.len()).find(is_wanted)?;
+        Some((index, axis))
+    })
+}
+
+struct Emitter<'s, 'c, 'a> {
+    graph: &'s Graph<'c, 'a>,
+    program: &'s Program<'c, 'a>,
+    b: Builder<'c, 'a>,
+    arguments: Arguments<'c, 'a>,
+    /// What stands in the compute for a tensor or a number outside.
+    inside: HashMap<usize, Value<'c, 'a>>,
+    values: HashMap<Use, Value<'c, 'a>>,
+}
+
+impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
+    fn node(&mut self, node: Node) -> PassResult<'c> {
+        let entry = self.graph.entry(node);
+        self.b.set_location(entry.location);
+        let values = match &entry.kind {
+            Kind::Read(tensor, at) => {
+                let (dims, access) = self.access(at);
+                let read = ReadOp::build(self.b.location(), self.outside(*tensor)?, &dims, access)?;
+                vec![self.b.insert(read).result(0)?.into()]
+            }
+            Kind::Scalar(value) => vec![self.outside(*value)?],
+            Kind::Index(at) => {
+                let dims = self.program.dims.iter().copied().enumerate();
+                let dims = dims.map(|(position, dim)| (dim, AffineExpr::dim(self.graph.context, position)));
+                let at = replace(*at, &dims.collect(), self.graph.context);
+                vec![value_of(&self.b, at, &self.arguments.dims)?]
+            }
+            Kind::Op(op, operands) => {
+                let operands = self.operands(operands)?;
+                let types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
+                results(self.b.rebuild(*op, &operands, &types))
+            }
+            Kind::Combine(reduce, operands) => {
+                let operands = self.operands(operands)?;
+                self.combine(*reduce, &operands)?
+            }
+            Kind::Reduce(reduce, operands, dims) => {
+                let operands = self.operands(operands)?;
+                let dims = self
+                    .program
+                    .dims
+                    .iter()
+                    .zip(&self.arguments.dims)
+                    .filter(|(dim, _)| dims.contains(dim));
+                let dims = dims.map(|(_, dim)| *dim).collect::<Vec<_>>();
+                let segments = [operands.len() as i32, dims.len() as i32];
+                let segments = DenseI32ArrayAttribute::new(self.b.context(), &segments);
+                // SAFETY: the op is alive, and the copy is the builder's from here on.
+                let copy = unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(reduce.op().to_raw())) };
+                let copy = self.b.insert(copy);
+                self.b.set_operands(copy, &[operands, dims].concat());
+                self.b.set_attribute(copy, "operandSegmentSizes", segments.into());
+                results(copy)
+            }
+        };
+        for (result, value) in values.into_iter().enumerate() {
+            self.values.insert(Use { node, result }, value);
+        }
+        Ok(())
+    }
+
+    /// The combiner of a reduction on partial results.
+    fn combine(
+        &self,
+        reduce: ReduceOp<'c, 'a>,
+        operands: &[Value<'c, 'a>],
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let Some(kind) = reduce.kind() else {
+            let block = reduce.combiner()?.first_block();
+            let block = block.ok_or_else(|| PassError::Internal("expected a combiner".to_owned()))?;
+            return Ok(combiner::inline(&self.b, block, operands)?);
+        };
+        let ty = reduce.values()[0].r#type();
+        let (op, flags) = named_combiner::op(kind, types::is_float(ty));
+        let flags = flags.and_then(|flags| Attribute::parse(self.b.context(), flags));
+        let attributes = flags.map(|flags| ("fastmath", flags));
+        Ok(vec![self.b.value_with(op, operands, ty, attributes.as_slice())])
+    }
+
+    fn value(&self, of: Use) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let value = self.values.get(&of).copied();
+        value.ok_or_else(|| PassError::Internal("a value comes before what it uses".to_owned()))
+    }
+
+    fn operands(&self, operands: &[Use]) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        operands.iter().map(|operand| self.value(*operand)).collect()
+    }
+
+    fn outside(&self, value: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let inside = self.inside.get(&key(value)).copied();
+        inside.ok_or_else(|| PassError::Internal("a program reads what is not its input".to_owned()))
+    }
+
+    /// The dims that coordinates use, and the access over them.
+    fn access(&self, at: &[AffineExpr<'c>]) -> (Vec<Value<'c, 'a>>, AffineMap<'c>) {
+        let context = self.graph.context;
+        let used = at
+            .iter()
+            .flat_map(|at| dims_of(*at))
+            .collect::<std::collections::BTreeSet<_>>();
+        let used = self
+            .program
+            .dims
+            .iter()
+            .enumerate()
+            .filter(|(_, dim)| used.contains(dim));
+        let used = used
+            .map(|(position, dim)| (*dim, self.arguments.dims[position]))
+            .collect::<Vec<_>>();
+        let numbers = used.iter().enumerate();
+        let numbers = numbers
+            .map(|(position, (dim, _))| (*dim, AffineExpr::dim(context, position)))
+            .collect();
+        let at = at
+            .iter()
+            .map(|at| replace(*at, &numbers, context))
+            .collect::<Vec<_>>();
+        let map = AffineMap::new(context, used.len(), 0, &at);
+        (used.into_iter().map(|(_, dim)| dim).collect(), map)
+    }
+}
+
+fn results<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Value<'c, 'a>> {
+    op.results().map(Value::from).collect()
+}

@@ -1,0 +1,269 @@
+//! Two programs as one, if they fit.
+//!
+//! What the second reads of the first is computed where it is read. Without a reduction behind it that may be at any coordinates. What
+//! a reduction comes to is computed once, so it is read at the dims that it is kept for, and by points that the first program has too:
+//! then what holds a row for the reduction has what follows it. Two reductions fit each other if the dims of one are among those of
+//! the other, or if one of them is the last: what it comes to is only written.
+
+use std::collections::{BTreeSet, HashMap};
+
+use melior::ir::{AffineExpr, Value};
+
+use super::{
+    graph::{Dim, DimSet, Dims, Graph, Kind, Node, Program, Use, Write, dims_of, replace},
+    instantiate::{Bound, instantiate, moved},
+    spaces::Match,
+    stop::Stop,
+    waiting::{crossings, needed_everywhere},
+};
+
+/// One program that computes what `first` and `second` do, which may read what `first` makes. Of that the tensors for which
+/// `is_kept` holds are needed elsewhere too.
+pub(super) fn merge<'c: 'a, 'a>(
+    graph: &mut Graph<'c, 'a>,
+    first: &Program<'c, 'a>,
+    second: &Program<'c, 'a>,
+    is_kept: &dyn Fn(Value<'c, 'a>) -> bool,
+) -> Result<Program<'c, 'a>, Stop> {
+    let read = reads_of(graph, first, second)?;
+    let behind = reductions(graph, read.iter().map(|(write, _)| write.value.node));
+    let kept = first.writes.iter().filter(|write| is_kept(write.tensor));
+    let kept = kept.cloned().collect::<Vec<_>>();
+    let matched = match_spaces(graph, (first, second), &read, &behind, !kept.is_empty());
+    check_spaces(
+        (first, second),
+        &matched,
+        &read,
+        !behind.is_empty(),
+        !kept.is_empty(),
+    )?;
+    let of_first = Bound {
+        whole: matched.producer.clone(),
+        parts: matched.parts.clone(),
+    };
+    let of_second = Bound {
+        whole: matched.consumer.clone(),
+        parts: HashMap::new(),
+    };
+    let merger = Merger {
+        first,
+        bound: &of_first,
+        matched: &matched,
+        behind: &behind,
+    };
+    let mut merged = Program::default();
+    for write in &kept {
+        let value = moved(graph, write.value, &matched.producer, &of_first)?;
+        merged
+            .writes
+            .push(write.moved(value, &matched.producer, graph.context));
+    }
+    let values = second.writes.iter().map(|write| write.value).collect::<Vec<_>>();
+    let values = instantiate(
+        graph,
+        &values,
+        &matched.consumer,
+        &of_second,
+        &mut |graph, tensor, at| merger.value(graph, tensor, at),
+    )?;
+    for (write, value) in second.writes.iter().zip(values) {
+        merged
+            .writes
+            .push(write.moved(value, &matched.consumer, graph.context));
+    }
+    merged.dims = dims(graph, &merged, first, second, &matched);
+    let is_worse = |count: fn(&Graph<'c, 'a>, &Program<'c, 'a>) -> usize| {
+        count(graph, &merged) > count(graph, first) + count(graph, second)
+    };
+    if is_worse(crossings) {
+        return Err(Stop::Crossing);
+    }
+    if is_worse(needed_everywhere) {
+        return Err(Stop::Everywhere);
+    }
+    Ok(merged)
+}
+
+/// An element that the first program writes, and the coordinates at which the second one reads it.
+type ReadOf<'c, 'a> = (Write<'c, 'a>, Vec<AffineExpr<'c>>);
+
+/// Which dims of two programs are one. Where the second one only reads what is computed element by element, none have to be but those
+/// that it reads by.
+fn match_spaces<'c: 'a, 'a>(
+    graph: &Graph<'c, 'a>,
+    (first, second): (&Program<'c, 'a>, &Program<'c, 'a>),
+    read: &[ReadOf<'c, 'a>],
+    behind: &BTreeSet<Node>,
+    is_kept: bool,
+) -> Match<'c> {
+    let mut matched = Match::default();
+    for (write, at) in read {
+        matched.accesses(graph, &write.at, at);
+    }
+    if is_kept || !behind.is_empty() {
+        if !is_kept {
+            for (write, at) in read {
+                matched.parts(graph, &write.at, at);
+            }
+        }
+        matched.shared_reads(graph, first, second);
+        for node in behind {
+            if let Kind::Reduce(_, _, dims) = &graph.entry(*node).kind {
+                matched.reduced(graph, dims, &second.dims);
+            }
+        }
+    }
+    matched
+}
+
+/// Checks that two programs are over points of one space.
+fn check_spaces<'c: 'a, 'a>(
+    (first, second): (&Program<'c, 'a>, &Program<'c, 'a>),
+    matched: &Match<'c>,
+    read: &[ReadOf<'c, 'a>],
+    has_reductions: bool,
+    is_kept: bool,
+) -> Result<(), Stop> {
+    let is_first_part = first.dims.iter().all(|dim| matched.of_producer.contains(dim));
+    let is_second_part = second.dims.iter().all(|dim| matched.of_consumer.contains(dim));
+    let fits = match read {
+        // They have only in common what both read.
+        [] => is_first_part && is_second_part,
+        _ => !is_kept || is_first_part || is_second_part,
+    };
+    if !fits {
+        return Err(Stop::Spaces);
+    }
+    let at = read.iter().flat_map(|(_, at)| at).flat_map(|at| dims_of(*at));
+    let at = at.collect::<DimSet>();
+    let sees = |dim: &Dim| matched.of_consumer.contains(dim) || at.contains(dim);
+    match has_reductions && !second.dims.iter().all(sees) {
+        true => Err(Stop::Wider),
+        false => Ok(()),
+    }
+}
+
+/// The writes of `first` that `second` reads, and the coordinates at which it does.
+fn reads_of<'c: 'a, 'a>(
+    graph: &Graph<'c, 'a>,
+    first: &Program<'c, 'a>,
+    second: &Program<'c, 'a>,
+) -> Result<Vec<ReadOf<'c, 'a>>, Stop> {
+    let made = first.results();
+    let nodes = graph.nodes_of(second).into_iter();
+    let reads = nodes.filter_map(|node| match &graph.entry(node).kind {
+        Kind::Read(tensor, at) if made.contains(tensor) => Some((*tensor, at.clone())),
+        _ => None,
+    });
+    let found = reads.map(|(tensor, at)| Ok((first.write_of(tensor).ok_or(Stop::Coordinates)?.clone(), at)));
+    found.collect()
+}
+
+/// The reductions among what nodes depend on.
+fn reductions(graph: &Graph<'_, '_>, nodes: impl Iterator<Item = Node>) -> BTreeSet<Node> {
+    nodes
+        .flat_map(|node| graph.entry(node).reductions.iter().copied())
+        .collect()
+}
+
+/// Puts values of the first program in the place of what is read of it.
+struct Merger<'s, 'c, 'a> {
+    first: &'s Program<'c, 'a>,
+    matched: &'s Match<'c>,
+    /// What stands for dims that its reductions are over.
+    bound: &'s Bound<'c>,
+    /// The reductions behind what is read.
+    behind: &'s BTreeSet<Node>,
+}
+
+impl<'c: 'a, 'a> Merger<'_, 'c, 'a> {
+    /// What stands for the element of a tensor, if the first program makes it.
+    fn value(
+        &self,
+        graph: &mut Graph<'c, 'a>,
+        tensor: Value<'c, 'a>,
+        at: &[AffineExpr<'c>],
+    ) -> Result<Option<Use>, Stop> {
+        let Some(write) = self.first.write_of(tensor) else {
+            return Ok(None);
+        };
+        let mut free = Dims::new();
+        for (made, read) in write.at.iter().zip(at) {
+            let in_place = replace(*made, &self.matched.producer, graph.context);
+            let dims = dims_of(*made);
+            if in_place == *read {
+                free.extend(
+                    dims.iter()
+                        .filter_map(|dim| Some((*dim, *self.matched.producer.get(dim)?))),
+                );
+            } else if made.is_dim() {
+                free.insert(made.dim_position(), *read);
+            } else if !dims.is_empty() {
+                return Err(Stop::Coordinates);
+            }
+        }
+        for node in graph.entry(write.value.node).reductions.intersection(self.behind) {
+            let is_moved = |dim: &Dim| free.get(dim) != self.matched.producer.get(dim);
+            if graph.entry(*node).dims.iter().any(is_moved) {
+                return Err(Stop::Again);
+            }
+        }
+        moved(graph, write.value, &free, self.bound).map(Some)
+    }
+}
+
+/// The dims that a merged program uses, in the order of the program that has more of them.
+fn dims<'c: 'a, 'a>(
+    graph: &Graph<'c, 'a>,
+    merged: &Program<'c, 'a>,
+    first: &Program<'c, 'a>,
+    second: &Program<'c, 'a>,
+    matched: &Match<'c>,
+) -> Vec<Dim> {
+    let mut used = DimSet::new();
+    for node in graph.nodes_of(merged) {
+        used.extend(&graph.entry(node).dims);
+        if let Kind::Reduce(_, _, dims) = &graph.entry(node).kind {
+            used.extend(dims);
+        }
+    }
+    used.extend(
+        merged
+            .writes
+            .iter()
+            .flat_map(|write| &write.at)
+            .flat_map(|at| dims_of(*at)),
+    );
+    let in_order = |program: &Program<'c, 'a>, stands_for: &Dims<'c>| {
+        let dims = program.dims.iter().flat_map(|dim| match stands_for.get(dim) {
+            Some(at) => in_expression(*at),
+            None => vec![*dim],
+        });
+        dims.collect::<Vec<_>>()
+    };
+    let mut orders = [
+        in_order(first, &matched.producer),
+        in_order(second, &matched.consumer),
+    ];
+    if orders[1].len() > orders[0].len() {
+        orders.reverse();
+    }
+    let mut dims = Vec::new();
+    for dim in orders.into_iter().flatten() {
+        if used.contains(&dim) && !dims.contains(&dim) {
+            dims.push(dim);
+        }
+    }
+    dims
+}
+
+/// The dims of a sum, in the order in which it has them.
+fn in_expression(at: AffineExpr<'_>) -> Vec<Dim> {
+    if at.is_dim() {
+        return vec![at.dim_position()];
+    }
+    if at.is_binary() {
+        return [in_expression(at.lhs()), in_expression(at.rhs())].concat();
+    }
+    Vec::new()
+}

@@ -1,0 +1,247 @@
+//! Computes read into the graph.
+//!
+//! Sizes are told back to those of tensors that no program makes, so that extents compare whichever tensor they were written over.
+//! A dim of one point is no dim.
+
+use std::collections::HashMap;
+
+use melior::ir::{AffineExpr, Value, ValueLike, operation::OperationLike};
+use norma_dialects::norm::{ComputeOp, ReadOp, ReduceOp, WriteOp};
+
+use super::graph::{Dims, Graph, Kind, Program, Use, Write, dims_of, replace};
+use crate::{
+    kernel::compute::{self, Arguments},
+    mlir::{
+        affine::{Leaf, substitute},
+        pass::PassError,
+        types,
+        values::key,
+        walk,
+    },
+};
+
+/// The sizes of the tensors of a function, over those that no program makes.
+pub(super) type Shapes<'c> = HashMap<usize, Vec<AffineExpr<'c>>>;
+
+/// Reads a compute, whose inputs' sizes are known or their own; `None` for one that cannot be part of another.
+pub(super) fn read<'c: 'a, 'a>(
+    graph: &mut Graph<'c, 'a>,
+    shapes: &mut Shapes<'c>,
+    compute: ComputeOp<'c, 'a>,
+) -> Result<Option<Program<'c, 'a>>, PassError<'c>> {
+    let (tensors, scalars) = compute::inputs(compute);
+    let results = compute.outputs();
+    let arguments = compute::arguments(compute)?;
+    let mut symbols = Vec::new();
+    for pair in compute.sizes()?.chunks_exact(2) {
+        let (buffer, axis) = (pair[0] as usize, pair[1] as usize);
+        // Where a result's size is given from outside, the program is about that memory.
+        let Some(tensor) = tensors.get(buffer) else {
+            return Ok(None);
+        };
+        symbols.push(shape_of(graph, shapes, *tensor)[axis]);
+    }
+    let of_function = |extent: AffineExpr<'c>| {
+        substitute(extent, &mut |leaf| match leaf {
+            Leaf::Symbol(symbol) => symbols[symbol],
+            Leaf::Dim(dim) => AffineExpr::dim(crate::mlir::context::of(compute.op().location()), dim),
+        })
+    };
+    for (position, result) in results.iter().enumerate() {
+        let shape = types::shape(result.r#type()).unwrap_or_default();
+        let reached = compute::reached(compute, position)?;
+        // Writes of several parts that reach apart say nothing of a size that only a run knows.
+        let is_dynamic = |axis: &usize| shape[*axis].is_none();
+        let reach_alike = |axis: usize| reached.windows(2).all(|pair| pair[0][axis] == pair[1][axis]);
+        let Some(first) = reached.first() else {
+            return Ok(None);
+        };
+        if !(0..shape.len()).filter(is_dynamic).all(reach_alike) {
+            return Ok(None);
+        }
+        let extents = shape.iter().zip(first).map(|(extent, reached)| match extent {
+            Some(extent) => AffineExpr::constant(graph.context, *extent),
+            None => of_function(*reached),
+        });
+        shapes.insert(key(*result), extents.collect());
+    }
+    let extents = compute.extents()?;
+    let mut reader = Reader {
+        graph,
+        tensors: &tensors,
+        results: &results,
+        arguments: &arguments,
+        dims: Dims::new(),
+        positions: HashMap::new(),
+        values: HashMap::new(),
+        program: Program::default(),
+    };
+    for (position, dim) in arguments.dims.iter().enumerate() {
+        reader.add_dim(*dim, of_function(extents.result(position)?));
+    }
+    for (inside, outside) in arguments.scalars.iter().zip(scalars) {
+        let node = reader.graph.add(Kind::Scalar(outside), compute.op().location());
+        reader.values.insert(key(*inside), Use { node, result: 0 });
+    }
+    let is_read = reader.body(compute)?;
+    Ok(is_read.then_some(reader.program))
+}
+
+/// The sizes of a tensor; those of one that no program makes are its own.
+pub(super) fn shape_of<'c: 'a, 'a>(
+    graph: &mut Graph<'c, 'a>,
+    shapes: &mut Shapes<'c>,
+    tensor: Value<'c, 'a>,
+) -> Vec<AffineExpr<'c>> {
+    if let Some(shape) = shapes.get(&key(tensor)) {
+        return shape.clone();
+    }
+    let shape = types::shape(tensor.r#type()).unwrap_or_default();
+    let sizes = shape.iter().enumerate().map(|(axis, extent)| match extent {
+        Some(extent) => AffineExpr::constant(graph.context, *extent),
+        None => graph.size(tensor, axis),
+    });
+    let sizes = sizes.collect::<Vec<_>>();
+    shapes.insert(key(tensor), sizes.clone());
+    sizes
+}
+
+struct Reader<'r, 'c, 'a> {
+    graph: &'r mut Graph<'c, 'a>,
+    tensors: &'r [Value<'c, 'a>],
+    results: &'r [Value<'c, 'a>],
+    arguments: &'r Arguments<'c, 'a>,
+    /// What stands for each dim of the block: a dim of the graph, or 0.
+    dims: Dims<'c>,
+    /// Which dim of the block a value is.
+    positions: HashMap<usize, usize>,
+    values: HashMap<usize, Use>,
+    program: Program<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
+    fn add_dim(&mut self, dim: Value<'c, 'a>, extent: AffineExpr<'c>) {
+        let position = self.positions.len();
+        self.positions.insert(key(dim), position);
+        let one = AffineExpr::constant(self.graph.context, 1);
+        let stands_for = if extent == one {
+            AffineExpr::constant(self.graph.context, 0)
+        } else {
+            // SAFETY: the value is alive, and the context keeps its location.
+            let location =
+                unsafe { melior::ir::Location::from_raw(mlir_sys::mlirValueGetLocation(dim.to_raw())) };
+            let number = self.graph.add_dim(extent, location);
+            self.program.dims.push(number);
+            self.graph.dim(number)
+        };
+        self.dims.insert(position, stands_for);
+    }
+
+    /// Reads the ops; says whether each has a place in the graph.
+    fn body(&mut self, compute: ComputeOp<'c, 'a>) -> Result<bool, PassError<'c>> {
+        for op in walk::in_block(compute::block(compute)?) {
+            let location = op.location();
+            if let Some(read) = ReadOp::from_op(op) {
+                let position = self
+                    .arguments
+                    .tensors
+                    .iter()
+                    .position(|tensor| read.buffer().is_ok_and(|buffer| buffer == *tensor));
+                let Some(position) = position else {
+                    return Ok(false);
+                };
+                let at = self.access(&read.indices(), read.access()?)?;
+                self.define(op, Kind::Read(self.tensors[position], at));
+            } else if let Some(write) = WriteOp::from_op(op) {
+                let position = self
+                    .arguments
+                    .results
+                    .iter()
+                    .position(|tensor| write.buffer().is_ok_and(|buffer| buffer == *tensor));
+                let Some(position) = position else {
+                    return Ok(false);
+                };
+                let at = self.access(&write.indices(), write.access()?)?;
+                let value = self.value(write.value()?)?;
+                self.program.writes.push(Write {
+                    tensor: self.results[position],
+                    at,
+                    value,
+                    location,
+                });
+            } else if let Some(reduce) = ReduceOp::from_op(op) {
+                let values = reduce.values().into_iter().map(|value| self.value(value));
+                let values = values.collect::<Result<Vec<_>, _>>()?;
+                let dims = reduce
+                    .dims()
+                    .into_iter()
+                    .filter_map(|dim| self.positions.get(&key(dim)));
+                let dims = dims.flat_map(|position| dims_of(self.dims[position])).collect();
+                self.reduce(reduce, values, dims);
+            } else {
+                if op.region_count() > 0 || op.result_count() != 1 {
+                    return Ok(false);
+                }
+                let operands = op.operands().map(|operand| self.value(operand));
+                let operands = operands.collect::<Result<Vec<_>, _>>()?;
+                self.define(op, Kind::Op(op, operands));
+            }
+        }
+        Ok(true)
+    }
+
+    /// A reduction over one point is its values.
+    fn reduce(&mut self, reduce: ReduceOp<'c, 'a>, values: Vec<Use>, dims: super::graph::DimSet) {
+        if dims.is_empty() {
+            for (result, value) in reduce.results().into_iter().zip(values) {
+                self.values.insert(key(result), value);
+            }
+            return;
+        }
+        self.define(reduce.op(), Kind::Reduce(reduce, values, dims));
+    }
+
+    fn define(&mut self, op: melior::ir::OperationRef<'c, 'a>, kind: Kind<'c, 'a>) {
+        let node = self.graph.add(kind, op.location());
+        for (result, value) in op.results().enumerate() {
+            self.values.insert(key(value.into()), Use { node, result });
+        }
+    }
+
+    /// A value of the body; a dim that an op computes with is a coordinate.
+    fn value(&mut self, value: Value<'c, 'a>) -> Result<Use, PassError<'c>> {
+        if let Some(known) = self.values.get(&key(value)) {
+            return Ok(*known);
+        }
+        let position = self.positions.get(&key(value));
+        let position =
+            position.ok_or_else(|| PassError::Internal("a value is not of its program".to_owned()))?;
+        let location = crate::mlir::values::owner(value).map(|op| op.location());
+        let location =
+            location.ok_or_else(|| PassError::Internal("a dim is not of its program".to_owned()))?;
+        let node = self.graph.add(Kind::Index(self.dims[position]), location);
+        let index = Use { node, result: 0 };
+        self.values.insert(key(value), index);
+        Ok(index)
+    }
+
+    fn access(
+        &self,
+        indices: &[Value<'c, 'a>],
+        access: melior::ir::AffineMap<'c>,
+    ) -> Result<Vec<AffineExpr<'c>>, PassError<'c>> {
+        let at = |index: &Value<'c, 'a>| {
+            self.positions
+                .get(&key(*index))
+                .map(|position| self.dims[position])
+        };
+        let at = indices.iter().map(at).collect::<Option<Vec<_>>>();
+        let at = at.ok_or_else(|| PassError::Internal("an index is no dim".to_owned()))?;
+        let at = at.into_iter().enumerate().collect::<Dims<'c>>();
+        let coordinates = (0..access.result_count()).map(|axis| {
+            let coordinate = access.result(axis)?;
+            Ok(replace(coordinate, &at, self.graph.context))
+        });
+        coordinates.collect()
+    }
+}

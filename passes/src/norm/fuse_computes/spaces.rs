@@ -1,0 +1,210 @@
+//! Which dims of two programs are one.
+//!
+//! What one program writes at and the other reads at says so, axis by axis: two dims of one extent, or a dim and a sum that numbers
+//! its points, as `group * size + within` does. A dim that is read in parts, as `within` and `within + size`, is reduced part by part.
+//! Dims that this leaves over are matched by what both programs read, and those that a reduction removes by their extents.
+
+use std::collections::HashMap;
+
+use melior::ir::AffineExpr;
+
+use super::graph::{Dim, DimSet, Dims, Graph, Kind, Program, replace};
+use crate::mlir::linear_form::LinearForm;
+
+/// The parts of a dim that each point computes for itself: the halves of a head, the components of a short vector.
+const MOST_PARTS: i64 = 4;
+
+/// The dims of a producer and a consumer in one space.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Match<'c> {
+    /// What stands for dims of the producer: sums over dims of the consumer.
+    pub(super) producer: Dims<'c>,
+    /// What stands for dims of the consumer: dims of the producer, and sums over them.
+    pub(super) consumer: Dims<'c>,
+    /// What a dim of the producer consists of where the consumer reads parts of it by one dim.
+    pub(super) parts: HashMap<Dim, Vec<AffineExpr<'c>>>,
+    /// The dims of the producer that the consumer has too.
+    pub(super) of_producer: DimSet,
+    /// The dims of the consumer that the producer has too.
+    pub(super) of_consumer: DimSet,
+}
+
+impl<'c> Match<'c> {
+    /// Matches the dims of two accesses to one tensor, as far as they are not matched yet.
+    pub(super) fn accesses(
+        &mut self,
+        graph: &Graph<'c, '_>,
+        producer: &[AffineExpr<'c>],
+        consumer: &[AffineExpr<'c>],
+    ) {
+        for (made, read) in producer.iter().zip(consumer) {
+            let (Some(made), Some(read)) = (digits(graph, *made), digits(graph, *read)) else {
+                continue;
+            };
+            if made.is_any(&self.of_producer) || read.is_any(&self.of_consumer) || made.extent != read.extent
+            {
+                continue;
+            }
+            match (made.dims.as_slice(), read.dims.as_slice()) {
+                ([], _) | (_, []) => continue,
+                (_, [(dim, 1)]) => {
+                    self.consumer.insert(*dim, made.at);
+                }
+                ([(dim, 1)], _) => {
+                    self.producer.insert(*dim, read.at);
+                }
+                (made, read) => {
+                    let are_alike = made.len() == read.len()
+                        && made
+                            .iter()
+                            .zip(read)
+                            .all(|(a, b)| a.1 == b.1 && graph.extents[a.0] == graph.extents[b.0]);
+                    if !are_alike {
+                        continue;
+                    }
+                    for ((of_producer, _), (of_consumer, _)) in made.iter().zip(read) {
+                        self.consumer.insert(*of_consumer, graph.dim(*of_producer));
+                    }
+                }
+            }
+            self.of_producer.extend(made.dims.iter().map(|(dim, _)| *dim));
+            self.of_consumer.extend(read.dims.iter().map(|(dim, _)| *dim));
+        }
+    }
+
+    /// Matches dims that the consumer reads part by part with a dim of its own: a few parts of its extent, one behind the other.
+    pub(super) fn parts(
+        &mut self,
+        graph: &Graph<'c, '_>,
+        producer: &[AffineExpr<'c>],
+        consumer: &[AffineExpr<'c>],
+    ) {
+        let pairs = producer.iter().zip(consumer);
+        for (made, read) in pairs.filter(|(made, _)| made.is_dim()) {
+            let dim = made.dim_position();
+            let Some(form) = LinearForm::of(*read, graph.extents.len(), 0) else {
+                continue;
+            };
+            let Some(part) = form.dims.iter().position(|factor| *factor == 1) else {
+                continue;
+            };
+            let (whole, extent) = (graph.extents[dim], graph.extents[part]);
+            if !whole.is_constant() || !extent.is_constant() || extent.constant_value() == 0 {
+                continue;
+            }
+            let (whole, extent) = (whole.constant_value(), extent.constant_value());
+            let is_known = self.of_producer.contains(&dim) || self.of_consumer.contains(&part);
+            let is_part =
+                form.dims.iter().filter(|factor| **factor != 0).count() == 1 && form.constant % extent == 0;
+            if is_known || !is_part || whole % extent != 0 || whole / extent > MOST_PARTS {
+                continue;
+            }
+            let at = |number: i64| graph.dim(part) + AffineExpr::constant(graph.context, number * extent);
+            self.parts.insert(dim, (0..whole / extent).map(at).collect());
+            self.of_producer.insert(dim);
+            self.of_consumer.insert(part);
+        }
+    }
+
+    /// Matches dims by what both programs read, the elements over most dims first.
+    pub(super) fn shared_reads(
+        &mut self,
+        graph: &Graph<'c, '_>,
+        producer: &Program<'c, '_>,
+        consumer: &Program<'c, '_>,
+    ) {
+        let reads = |program: &Program<'c, '_>| {
+            let nodes = graph.nodes_of(program).into_iter();
+            let mut reads = nodes
+                .filter(|node| matches!(graph.entry(*node).kind, Kind::Read(..)))
+                .collect::<Vec<_>>();
+            reads.sort_by_key(|node| std::cmp::Reverse(graph.entry(*node).dims.len()));
+            reads
+        };
+        let of_consumer = reads(consumer);
+        for made in reads(producer) {
+            for read in &of_consumer {
+                let (Kind::Read(a, made), Kind::Read(b, read)) =
+                    (&graph.entry(made).kind, &graph.entry(*read).kind)
+                else {
+                    continue;
+                };
+                if a == b && self.agrees(graph, made, read) {
+                    self.accesses(graph, made, read);
+                }
+            }
+        }
+    }
+
+    /// Whether two accesses to one tensor have no coordinates that differ already.
+    fn agrees(
+        &self,
+        graph: &Graph<'c, '_>,
+        producer: &[AffineExpr<'c>],
+        consumer: &[AffineExpr<'c>],
+    ) -> bool {
+        producer.iter().zip(consumer).all(|(made, read)| {
+            let (of_made, of_read) = (super::graph::dims_of(*made), super::graph::dims_of(*read));
+            let is_open = of_made.is_disjoint(&self.of_producer) && of_read.is_disjoint(&self.of_consumer);
+            let are_constants = of_made.is_empty() && of_read.is_empty();
+            (is_open && !are_constants)
+                || replace(*made, &self.producer, graph.context)
+                    == replace(*read, &self.consumer, graph.context)
+        })
+    }
+
+    /// Matches dims that the producer reduces and nothing has matched with dims of the same extent, in order.
+    pub(super) fn reduced(&mut self, graph: &Graph<'c, '_>, producer: &DimSet, consumer: &[Dim]) {
+        for made in producer {
+            let fits = |read: &&Dim| {
+                !self.of_consumer.contains(read) && graph.extents[**read] == graph.extents[*made]
+            };
+            if self.of_producer.contains(made) {
+                continue;
+            }
+            if let Some(read) = consumer.iter().find(fits).copied() {
+                self.consumer.insert(read, graph.dim(*made));
+                self.of_producer.insert(*made);
+                self.of_consumer.insert(read);
+            }
+        }
+    }
+}
+
+/// A coordinate that numbers the points of some dims, each once and without gaps.
+struct Digits<'c> {
+    at: AffineExpr<'c>,
+    /// Dims and their factors, the innermost first.
+    dims: Vec<(Dim, i64)>,
+    /// How many points there are.
+    extent: AffineExpr<'c>,
+}
+
+impl Digits<'_> {
+    fn is_any(&self, of: &DimSet) -> bool {
+        self.dims.iter().any(|(dim, _)| of.contains(dim))
+    }
+}
+
+fn digits<'c>(graph: &Graph<'c, '_>, at: AffineExpr<'c>) -> Option<Digits<'c>> {
+    let form = LinearForm::of(at, graph.extents.len(), 0)?;
+    let terms = form
+        .dims
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(_, factor)| *factor != 0);
+    let mut dims = terms.collect::<Vec<_>>();
+    dims.sort_by_key(|(_, factor)| *factor);
+    if form.constant != 0 {
+        return None;
+    }
+    let mut extent = AffineExpr::constant(graph.context, 1);
+    for (dim, factor) in &dims {
+        if extent != AffineExpr::constant(graph.context, *factor) {
+            return None;
+        }
+        extent = graph.extents[*dim] * extent;
+    }
+    Some(Digits { at, dims, extent })
+}

@@ -1,0 +1,46 @@
+//! Why two programs stay apart.
+
+use std::fmt;
+
+/// What keeps a program from being one with another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// An op between them needs the one and is needed by the other.
+    Between,
+    /// An element is read at coordinates that do not say which point makes it.
+    Coordinates,
+    /// The values are needed elsewhere too, and each space has dims that the other lacks.
+    Spaces,
+    /// What a reduction comes to is needed at points beyond those that it ranges over and is kept for.
+    Wider,
+    /// A reduction would be computed for several coordinates of the same dim.
+    Again,
+    /// Two reductions are over different dims, and what the first comes to has to wait for all points of the second.
+    Crossing,
+    /// What a reduction over sizes that only a run knows comes to is needed everywhere.
+    Everywhere,
+    /// A result may be the same memory as an argument that would be read behind it.
+    Alias(String),
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::Between => f.write_str("an op between them needs the one and is needed by the other"),
+            Stop::Coordinates => {
+                f.write_str("it is read at coordinates that do not say which point makes it")
+            }
+            Stop::Spaces => f.write_str("it is needed elsewhere too, and neither space is part of the other"),
+            Stop::Wider => {
+                f.write_str("what a reduction comes to is needed at points that it does not range over")
+            }
+            Stop::Again => f.write_str("a reduction would be computed more than once"),
+            Stop::Crossing => f.write_str("reductions over different dims would wait for each other"),
+            Stop::Everywhere => f.write_str("everything waits for a reduction of everything"),
+            Stop::Alias(argument) => write!(
+                f,
+                "a result may be the same memory as '{argument}', which would be read after it is written"
+            ),
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Functions of several ops: named ones, `arith` and `math` on tensors, and `linalg`, as users write them.
+
+use crate::case::Program;
+
+/// A function of several ops.
+///
+/// In its text `$N` stands for the extent of a row, `$H` for half of it, `$X` and `$Y` for the element types of `x` and `y`. Every
+/// dynamic extent is the number of rows of a run.
+#[derive(Debug, PartialEq)]
+pub struct Graph {
+    /// What it is called in a case's name.
+    pub name: &'static str,
+    /// How many kernels it becomes.
+    pub kernels: usize,
+    /// The function `f`.
+    pub text: &'static str,
+}
+
+/// The function for a row and types.
+pub fn text(program: &Program, graph: &Graph) -> String {
+    let row = program.row();
+    graph
+        .text
+        .replace("$N", &row.to_string())
+        .replace("$H", &(row / 2).to_string())
+        .replace("$X", program.x.name())
+        .replace("$Y", program.y.name())
+}
+
+/// Residual added in and given out, and normalized.
+pub const ADD_RMS_NORM: Graph = Graph {
+    name: "add, rms_norm",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %r: tensor<?x$Nx$X> {norm.name = "r"}, %w: tensor<$Nx$X> {norm.name = "w"})
+    -> (tensor<?x$Nx$X> {norm.name = "h"}, tensor<?x$Nx$Y> {norm.name = "y"}) {
+  %h = arith.addf %x, %r : tensor<?x$Nx$X>
+  %y = norm.rms_norm %h weight(%w : tensor<$Nx$X>) {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$Y>
+  return %h, %y : tensor<?x$Nx$X>, tensor<?x$Nx$Y>
+}
+"#,
+};
+
+/// What is normalized, times the SiLU of a gate, by ops on whole tensors.
+pub const SILU_GATE: Graph = Graph {
+    name: "rms_norm, silu gate",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %g: tensor<?x$Nx$X> {norm.name = "g"}, %w: tensor<$Nx$X> {norm.name = "w"})
+    -> (tensor<?x$Nx$Y> {norm.name = "y"}) {
+  %n = norm.rms_norm %x weight(%w : tensor<$Nx$X>) {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$X>
+  %gate = arith.extf %g : tensor<?x$Nx$X> to tensor<?x$Nxf32>
+  %minus = arith.negf %gate : tensor<?x$Nxf32>
+  %e = math.exp %minus : tensor<?x$Nxf32>
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x$Nx$X>
+  %one = arith.constant 1.0 : f32
+  %ones = tensor.splat %one[%m] : tensor<?x$Nxf32>
+  %d = arith.addf %e, %ones : tensor<?x$Nxf32>
+  %silu = arith.divf %gate, %d : tensor<?x$Nxf32>
+  %wide = arith.extf %n : tensor<?x$Nx$X> to tensor<?x$Nxf32>
+  %p = arith.mulf %wide, %silu : tensor<?x$Nxf32>
+  %y = arith.truncf %p : tensor<?x$Nxf32> to tensor<?x$Nx$Y>
+  return %y : tensor<?x$Nx$Y>
+}
+"#,
+};
+
+/// GELU of a normalized row, by a loop nest.
+pub const GELU: Graph = Graph {
+    name: "layer_norm, gelu",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.name = "w"}, %b: tensor<$Nx$X> {norm.name = "b"})
+    -> (tensor<?x$Nx$Y> {norm.name = "y"}) {
+  %n = norm.layer_norm %x weight(%w : tensor<$Nx$X>) bias(%b : tensor<$Nx$X>) {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nxf32>
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x$Nx$X>
+  %e = tensor.empty(%m) : tensor<?x$Nx$Y>
+  %root = arith.constant 0.70710678 : f32
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%n : tensor<?x$Nxf32>) outs(%e : tensor<?x$Nx$Y>) {
+  ^bb0(%v: f32, %o: $Y):
+    %half = arith.constant 0.5 : f32
+    %one = arith.constant 1.0 : f32
+    %0 = arith.mulf %v, %root : f32
+    %1 = math.erf %0 : f32
+    %2 = arith.addf %1, %one : f32
+    %3 = arith.mulf %v, %half : f32
+    %4 = arith.mulf %3, %2 : f32
+    %5 = arith.truncf %4 : f32 to $Y
+    linalg.yield %5 : $Y
+  } -> tensor<?x$Nx$Y>
+  return %y : tensor<?x$Nx$Y>
+}
+"#,
+};
+
+/// Heads that are normalized and whose halves are rotated: the one compute reads the other at two places.
+pub const QK_NORM_ROTARY: Graph = Graph {
+    name: "qk norm, rotary",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x3x$Nx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.name = "w"},
+             %cos: tensor<?x$Hxf32> {norm.name = "cos"}, %sin: tensor<?x$Hxf32> {norm.name = "sin"})
+    -> (tensor<?x3x$Nx$Y> {norm.name = "y"}) {
+  %n = norm.rms_norm %x weight(%w : tensor<$Nx$X>) {eps = 1.0e-6 : f32} : tensor<?x3x$Nx$X> -> tensor<?x3x$Nx$X>
+  %y = norm.compute(%a = %n : tensor<?x3x$Nx$X>, %c = %cos : tensor<?x$Hxf32>, %s = %sin : tensor<?x$Hxf32>)
+      -> (%o : tensor<?x3x$Nx$Y>) space(%t = dim(%a, 0), %h = 3, %k = $H) {
+    %0 = norm.read %a[%t, %h, %k] : tensor<?x3x$Nx$X>
+    %1 = norm.read %a[%t, %h, %k + $H] : tensor<?x3x$Nx$X>
+    %2 = norm.read %c[%t, %k] : tensor<?x$Hxf32>
+    %3 = norm.read %s[%t, %k] : tensor<?x$Hxf32>
+    %4 = arith.extf %0 : $X to f32
+    %5 = arith.extf %1 : $X to f32
+    %6 = arith.mulf %4, %2 : f32
+    %7 = arith.mulf %5, %3 : f32
+    %8 = arith.subf %6, %7 : f32
+    %9 = arith.mulf %5, %2 : f32
+    %10 = arith.mulf %4, %3 : f32
+    %11 = arith.addf %9, %10 : f32
+    %12 = arith.truncf %8 : f32 to $Y
+    %13 = arith.truncf %11 : f32 to $Y
+    norm.write %12, %o[%t, %h, %k] : tensor<?x3x$Nx$Y>
+    norm.write %13, %o[%t, %h, %k + $H] : tensor<?x3x$Nx$Y>
+  }
+  return %y : tensor<?x3x$Nx$Y>
+}
+"#,
+};
+
+/// A scale and a shift for each sample.
+pub const ADALN: Graph = Graph {
+    name: "adaln",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x5x$Nx$X> {norm.name = "x"}, %scale: tensor<?x$Nx$X> {norm.name = "scale"},
+             %shift: tensor<?x$Nx$X> {norm.name = "shift"}) -> (tensor<?x5x$Nx$Y> {norm.name = "y"}) {
+  %n = norm.layer_norm %x {eps = 1.0e-6 : f32} : tensor<?x5x$Nx$X> -> tensor<?x5x$Nxf32>
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x5x$Nx$X>
+  %e = tensor.empty(%m) : tensor<?x5x$Nx$Y>
+  %y = linalg.generic {indexing_maps = [affine_map<(b, s, c) -> (b, s, c)>, affine_map<(b, s, c) -> (b, c)>,
+                                        affine_map<(b, s, c) -> (b, c)>, affine_map<(b, s, c) -> (b, s, c)>],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%n, %scale, %shift : tensor<?x5x$Nxf32>, tensor<?x$Nx$X>, tensor<?x$Nx$X>) outs(%e : tensor<?x5x$Nx$Y>) {
+  ^bb0(%v: f32, %sc: $X, %sh: $X, %o: $Y):
+    %one = arith.constant 1.0 : f32
+    %0 = arith.extf %sc : $X to f32
+    %1 = arith.extf %sh : $X to f32
+    %2 = arith.addf %0, %one : f32
+    %3 = arith.mulf %v, %2 : f32
+    %4 = arith.addf %3, %1 : f32
+    %5 = arith.truncf %4 : f32 to $Y
+    linalg.yield %5 : $Y
+  } -> tensor<?x5x$Nx$Y>
+  return %y : tensor<?x5x$Nx$Y>
+}
+"#,
+};
+
+/// Logits that are scaled by a number and masked by a tensor that is broadcast.
+pub const MASKED_SOFTMAX: Graph = Graph {
+    name: "scale, mask, softmax",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x3x$Nxf32> {norm.name = "x"}, %mask: tensor<?x$Nxf32> {norm.name = "mask"},
+             %scale: f32 {norm.name = "scale", norm.default = 0.125 : f32}) -> (tensor<?x3x$Nx$Y> {norm.name = "y"}) {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x3x$Nxf32>
+  %s = tensor.splat %scale[%m] : tensor<?x3x$Nxf32>
+  %0 = arith.mulf %x, %s : tensor<?x3x$Nxf32>
+  %e = tensor.empty(%m) : tensor<?x3x$Nxf32>
+  %b = linalg.broadcast ins(%mask : tensor<?x$Nxf32>) outs(%e : tensor<?x3x$Nxf32>) dimensions = [1]
+  %1 = arith.addf %0, %b : tensor<?x3x$Nxf32>
+  %y = norm.softmax %1 : tensor<?x3x$Nxf32> -> tensor<?x3x$Nx$Y>
+  return %y : tensor<?x3x$Nx$Y>
+}
+"#,
+};
+
+/// Normalized rows as 8-bit floats, each row by a scale of its own.
+pub const QUANTIZED: Graph = Graph {
+    name: "rms_norm, fp8 by row",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.name = "w"})
+    -> (tensor<?x$Nxf8E4M3FN> {norm.name = "q"}, tensor<?xf32> {norm.name = "scale"}) {
+  %n = norm.rms_norm %x weight(%w : tensor<$Nx$X>) {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$X>
+  %f = arith.extf %n : tensor<?x$Nx$X> to tensor<?x$Nxf32>
+  %a = math.absf %f : tensor<?x$Nxf32>
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x$Nx$X>
+  %tiny = arith.constant 1.0e-12 : f32
+  %e = tensor.empty(%m) : tensor<?xf32>
+  %least = linalg.fill ins(%tiny : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %amax = linalg.reduce {arith.maximumf} ins(%a : tensor<?x$Nxf32>) outs(%least : tensor<?xf32>) dimensions = [1]
+  %most = arith.constant 448.0 : f32
+  %mosts = tensor.splat %most[%m] : tensor<?xf32>
+  %scale = arith.divf %amax, %mosts : tensor<?xf32>
+  %to = tensor.empty(%m) : tensor<?x$Nxf32>
+  %sb = linalg.broadcast ins(%scale : tensor<?xf32>) outs(%to : tensor<?x$Nxf32>) dimensions = [1]
+  %d = arith.divf %f, %sb : tensor<?x$Nxf32>
+  %q = arith.truncf %d : tensor<?x$Nxf32> to tensor<?x$Nxf8E4M3FN>
+  return %q, %scale : tensor<?x$Nxf8E4M3FN>, tensor<?xf32>
+}
+"#,
+};
+
+/// Two norms of one input.
+pub const TWO_NORMS: Graph = Graph {
+    name: "two norms of one input",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.name = "w"}, %v: tensor<$Nx$X> {norm.name = "v"})
+    -> (tensor<?x$Nx$Y> {norm.name = "y"}, tensor<?x$Nx$X> {norm.name = "z"}) {
+  %y = norm.rms_norm %x weight(%w : tensor<$Nx$X>) {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$Y>
+  %z = norm.layer_norm %x weight(%v : tensor<$Nx$X>) {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$X>
+  return %y, %z : tensor<?x$Nx$Y>, tensor<?x$Nx$X>
+}
+"#,
+};
+
+/// A normalized row as a column.
+pub const TRANSPOSED: Graph = Graph {
+    name: "rms_norm, transposed",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<$Nx?x$Y> {norm.name = "y"}) {
+  %n = norm.rms_norm %x {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$Y>
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x$Nx$X>
+  %e = tensor.empty(%m) : tensor<$Nx?x$Y>
+  %y = linalg.transpose ins(%n : tensor<?x$Nx$Y>) outs(%e : tensor<$Nx?x$Y>) permutation = [1, 0]
+  return %y : tensor<$Nx?x$Y>
+}
+"#,
+};
+
+/// A softmax whose every step is an op.
+pub const SOFTMAX_BY_HAND: Graph = Graph {
+    name: "softmax by hand",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nxf32> {norm.name = "x"}) -> (tensor<?x$Nxf32> {norm.name = "y"}) {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x$Nxf32>
+  %least = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %row = tensor.empty(%m) : tensor<?xf32>
+  %whole = tensor.empty(%m) : tensor<?x$Nxf32>
+  %f = linalg.fill ins(%least : f32) outs(%row : tensor<?xf32>) -> tensor<?xf32>
+  %max = linalg.reduce {arith.maximumf} ins(%x : tensor<?x$Nxf32>) outs(%f : tensor<?xf32>) dimensions = [1]
+  %maxes = linalg.broadcast ins(%max : tensor<?xf32>) outs(%whole : tensor<?x$Nxf32>) dimensions = [1]
+  %d = arith.subf %x, %maxes : tensor<?x$Nxf32>
+  %e = math.exp %d : tensor<?x$Nxf32>
+  %z = linalg.fill ins(%zero : f32) outs(%row : tensor<?xf32>) -> tensor<?xf32>
+  %sum = linalg.reduce {arith.addf} ins(%e : tensor<?x$Nxf32>) outs(%z : tensor<?xf32>) dimensions = [1]
+  %sums = linalg.broadcast ins(%sum : tensor<?xf32>) outs(%whole : tensor<?x$Nxf32>) dimensions = [1]
+  %y = arith.divf %e, %sums : tensor<?x$Nxf32>
+  return %y : tensor<?x$Nxf32>
+}
+"#,
+};
+
+/// A sum over rows that every row needs: what has to wait for all rows is a kernel of its own.
+pub const COLUMNS_COME_BACK: Graph = Graph {
+    name: "rms_norm less its columns' sums",
+    kernels: 2,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<?x$Nxf32> {norm.name = "y"}) {
+  %n = norm.rms_norm %x {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nxf32>
+  %zero = arith.constant dense<0.0> : tensor<$Nxf32>
+  %s = linalg.reduce {arith.addf} ins(%n : tensor<?x$Nxf32>) outs(%zero : tensor<$Nxf32>) dimensions = [0]
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x$Nx$X>
+  %to = tensor.empty(%m) : tensor<?x$Nxf32>
+  %b = linalg.broadcast ins(%s : tensor<$Nxf32>) outs(%to : tensor<?x$Nxf32>) dimensions = [0]
+  %y = arith.subf %n, %b : tensor<?x$Nxf32>
+  return %y : tensor<?x$Nxf32>
+}
+"#,
+};
+
+/// Blocks of a row, each by the largest magnitude in it, of what is normalized as a whole.
+pub const QUANTIZED_BLOCKS: Graph = Graph {
+    name: "rms_norm, fp8 by block",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"})
+    -> (tensor<?x$Nxf8E4M3FN> {norm.name = "q"}, tensor<?x2xf32> {norm.name = "scale"}) {
+  %n = norm.rms_norm %x {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nxf32>
+  %q, %scale = norm.compute(%a = %n : tensor<?x$Nxf32>) -> (%o : tensor<?x$Nxf8E4M3FN>, %s : tensor<?x2xf32>)
+      space(%m = dim(%a, 0), %b = 2, %k = $H) {
+    %0 = norm.read %a[%m, %b * $H + %k] : tensor<?x$Nxf32>
+    %1 = math.absf %0 : f32
+    %2 = norm.reduce max %1 over(%k) : f32
+    %most = arith.constant 448.0 : f32
+    %tiny = arith.constant 1.0e-12 : f32
+    %3 = arith.maximumf %2, %tiny : f32
+    %4 = arith.divf %3, %most : f32
+    %5 = arith.divf %0, %4 : f32
+    %6 = arith.truncf %5 : f32 to f8E4M3FN
+    norm.write %6, %o[%m, %b * $H + %k] : tensor<?x$Nxf8E4M3FN>
+    norm.write %4, %s[%m, %b] : tensor<?x2xf32>
+  }
+  return %q, %scale : tensor<?x$Nxf8E4M3FN>, tensor<?x2xf32>
+}
+"#,
+};
+
+/// Every function.
+pub const ALL: [&Graph; 12] = [
+    &ADD_RMS_NORM,
+    &SILU_GATE,
+    &GELU,
+    &QK_NORM_ROTARY,
+    &ADALN,
+    &MASKED_SOFTMAX,
+    &QUANTIZED,
+    &TWO_NORMS,
+    &TRANSPOSED,
+    &SOFTMAX_BY_HAND,
+    &COLUMNS_COME_BACK,
+    &QUANTIZED_BLOCKS,
+];

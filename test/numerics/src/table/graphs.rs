@@ -1,0 +1,59 @@
+//! Functions of several ops: how many kernels each is, and what these compute.
+
+use norma_bundle::Element::{BF16, F16};
+use norma_oracle::Fill;
+
+use super::plain;
+use crate::case::{Case, Op};
+use crate::source::graphs::ALL;
+
+/// Every case of a function of several ops.
+pub fn cases(cases: &mut Vec<Case>) {
+    for graph in ALL {
+        for (columns, x) in [(2, BF16), (66, F16), (1024, BF16), (4096, BF16)] {
+            let mut case = plain(Op::Graph(graph), x, columns);
+            case.program.y = x;
+            cases.push(case);
+        }
+        for rows in [0, 1] {
+            let mut case = plain(Op::Graph(graph), BF16, 512);
+            case.run.rows = rows;
+            cases.push(case);
+        }
+        for fill in [Fill::Special, Fill::Offset, Fill::Exact] {
+            let mut case = plain(Op::Graph(graph), BF16, 258);
+            case.run.fill = fill;
+            cases.push(case);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use norma_compiler::compile::{Input, Outcome, lower};
+    use norma_compiler::{CompileOptions, Level, target::SM_90A};
+
+    use super::{ALL, BF16, Op, plain};
+    use crate::source;
+
+    #[test]
+    fn what_fits_is_one_kernel() {
+        for graph in ALL {
+            let text = source::text(&plain(Op::Graph(graph), BF16, 1024).program);
+            let input = Input {
+                name: graph.name,
+                text: &text,
+            };
+            let mut outcome = Outcome::default();
+            let options = CompileOptions::new(&SM_90A);
+            let lowered = lower(input, Level::Kernel, &options, &mut outcome).unwrap();
+            let lowered = String::from_utf8(lowered).unwrap();
+            assert_eq!(
+                lowered.matches("norm.kernel @").count(),
+                graph.kernels,
+                "{}\n{lowered}",
+                graph.name
+            );
+        }
+    }
+}

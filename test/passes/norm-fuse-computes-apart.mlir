@@ -1,0 +1,170 @@
+// What keeps computes apart, as remarks say: what reads is a kernel of its own.
+// RUN: norma-opt %s --split-input-file --norm-form-computes --norm-fuse-computes=explain=true --verify-diagnostics | FileCheck %s
+
+// What the rows come to waits for what the columns come to.
+// CHECK-LABEL: func.func @crossing(
+// CHECK-COUNT-2: norm.compute
+func.func @crossing(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  // expected-note @below {{what this makes goes through memory}}
+  %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%m) : f32
+    norm.write %1, %o[%n] : tensor<64xf32>
+  }
+  // expected-remark @below {{a kernel of its own: reductions over different dims would wait for each other}}
+  %y = norm.compute(%a = %x : tensor<?x64xf32>, %b = %s : tensor<64xf32>) -> (%o : tensor<?x64xf32>)
+      space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.read %b[%n] : tensor<64xf32>
+    %2 = arith.subf %0, %1 : f32
+    %3 = norm.reduce add %2 over(%n) : f32
+    %4 = arith.subf %2, %3 : f32
+    norm.write %4, %o[%m, %n] : tensor<?x64xf32>
+  }
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// A sum over columns that nothing waits for goes along with the rows.
+// CHECK-LABEL: func.func @last(
+// CHECK-COUNT-1: norm.compute
+// CHECK-NOT: norm.compute
+func.func @last(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<64xf32>) {
+  // expected-note @below {{with this}}
+  %y = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %n] : tensor<?x64xf32>
+  }
+  // expected-remark @below {{2 ops are one kernel}}
+  %s = norm.compute(%a = %y : tensor<?x64xf32>) -> (%o : tensor<64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce add %0 over(%m) : f32
+    norm.write %1, %o[%n] : tensor<64xf32>
+  }
+  return %y, %s : tensor<?x64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// Two writes make the tensor that is read, and no coordinate says which.
+// CHECK-LABEL: func.func @parts(
+// CHECK-COUNT-2: norm.compute
+func.func @parts(%x: tensor<?x32xf32>) -> tensor<?x64xf32> {
+  // expected-note @below {{what this makes goes through memory}}
+  %s = norm.compute(%a = %x : tensor<?x32xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 32) {
+    %0 = norm.read %a[%m, %n] : tensor<?x32xf32>
+    %1 = arith.negf %0 : f32
+    norm.write %0, %o[%m, %n] : tensor<?x64xf32>
+    norm.write %1, %o[%m, %n + 32] : tensor<?x64xf32>
+  }
+  // expected-remark @below {{a kernel of its own: it is read at coordinates that do not say which point makes it}}
+  %y = math.exp %s : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// What is returned is over columns that its reader lacks, and the other way round.
+// CHECK-LABEL: func.func @spaces(
+// CHECK-COUNT-2: norm.compute
+func.func @spaces(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x24xf32>) {
+  // expected-note @below {{what this makes goes through memory}}
+  %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %n] : tensor<?x64xf32>
+  }
+  // expected-remark @below {{a kernel of its own: it is needed elsewhere too, and neither space is part of the other}}
+  %y = norm.compute(%a = %s : tensor<?x64xf32>) -> (%o : tensor<?x24xf32>) space(%m = dim(%a, 0), %k = 24) {
+    %0 = norm.read %a[%m, %k + 3] : tensor<?x64xf32>
+    norm.write %0, %o[%m, %k] : tensor<?x24xf32>
+  }
+  return %s, %y : tensor<?x64xf32>, tensor<?x24xf32>
+}
+
+// -----
+
+// One number for each sample, which all of its rows need.
+// CHECK-LABEL: func.func @wider(
+// CHECK-COUNT-2: norm.compute
+func.func @wider(%c: tensor<?x64xf32>, %x: tensor<?x?x32xf32>) -> tensor<?x?x32xf32> {
+  // expected-note @below {{what this makes goes through memory}}
+  %s = norm.compute(%a = %c : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%b = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%b, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    norm.write %1, %o[%b] : tensor<?xf32>
+  }
+  // expected-remark @below {{a kernel of its own: what a reduction comes to is needed at points that it does not range over}}
+  %y = norm.compute(%a = %x : tensor<?x?x32xf32>, %t = %s : tensor<?xf32>) -> (%o : tensor<?x?x32xf32>)
+      space(%b = dim(%a, 0), %r = dim(%a, 1), %k = 32) {
+    %0 = norm.read %a[%b, %r, %k] : tensor<?x?x32xf32>
+    %1 = norm.read %t[%b] : tensor<?xf32>
+    %2 = arith.mulf %0, %1 : f32
+    norm.write %2, %o[%b, %r, %k] : tensor<?x?x32xf32>
+  }
+  return %y : tensor<?x?x32xf32>
+}
+
+// -----
+
+// The sum of a row and that of the next one.
+// CHECK-LABEL: func.func @again(
+// CHECK-COUNT-2: norm.compute
+func.func @again(%x: tensor<8x64xf32>) -> tensor<7xf32> {
+  // expected-note @below {{what this makes goes through memory}}
+  %s = norm.compute(%a = %x : tensor<8x64xf32>) -> (%o : tensor<8xf32>) space(%m = 8, %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<8x64xf32>
+    %1 = norm.reduce add %0 over(%n) : f32
+    norm.write %1, %o[%m] : tensor<8xf32>
+  }
+  // expected-remark @below {{a kernel of its own: a reduction would be computed more than once}}
+  %y = norm.compute(%a = %s : tensor<8xf32>) -> (%o : tensor<7xf32>) space(%i = 7) {
+    %0 = norm.read %a[%i] : tensor<8xf32>
+    %1 = norm.read %a[%i + 1] : tensor<8xf32>
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%i] : tensor<7xf32>
+  }
+  return %y : tensor<7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @everywhere(
+// CHECK-COUNT-2: norm.compute
+func.func @everywhere(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  // expected-note @below {{what this makes goes through memory}}
+  %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<f32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%m, %n) : f32
+    norm.write %1, %o[] : tensor<f32>
+  }
+  // expected-remark @below {{a kernel of its own: everything waits for a reduction of everything}}
+  %y = norm.compute(%a = %x : tensor<?x64xf32>, %b = %s : tensor<f32>) -> (%o : tensor<?x64xf32>)
+      space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.read %b[] : tensor<f32>
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %n] : tensor<?x64xf32>
+  }
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @in_place(
+// CHECK-COUNT-2: norm.compute
+func.func @in_place(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?x64xf32> {norm.may_alias = "x"}, tensor<?xf32>) {
+  // expected-note @below {{what this makes goes through memory}}
+  %h = math.exp %x : tensor<?x64xf32>
+  // expected-remark @below {{a kernel of its own: a result may be the same memory as 'x', which would be read after it is written}}
+  %s = norm.compute(%a = %h : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    norm.write %1, %o[%m] : tensor<?xf32>
+  }
+  return %h, %s : tensor<?x64xf32>, tensor<?xf32>
+}

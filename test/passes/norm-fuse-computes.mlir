@@ -1,0 +1,262 @@
+// Computes that fit each other become one.
+// RUN: norma-opt %s --split-input-file --norm-form-computes --norm-fuse-computes | FileCheck %s
+
+// What a reduction comes to, read at the dim that it is kept for; the other dim is one because both read %x by it.
+// CHECK-LABEL: func.func @f(
+// CHECK-NEXT: %[[Y:.*]] = norm.compute(%[[A:.*]] = %{{.*}} : tensor<?x64xf32>) -> (%[[O:.*]] : tensor<?x64xf32>)
+// CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[N:.*]] = 64)
+// CHECK-NEXT: %[[V0:.*]] = norm.read %[[A]][%[[M]], %[[N]]]
+// CHECK-NEXT: %[[V1:.*]] = norm.reduce max %[[V0]] over(%[[N]]) : f32
+// CHECK-NEXT: %[[V2:.*]] = arith.subf %[[V0]], %[[V1]] : f32
+// CHECK-NEXT: norm.write %[[V2]], %[[O]][%[[M]], %[[N]]]
+// CHECK: return %[[Y]]
+func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    norm.write %1, %o[%m] : tensor<?xf32>
+  }
+  %y = norm.compute(%a = %x : tensor<?x64xf32>, %b = %s : tensor<?xf32>) -> (%o : tensor<?x64xf32>)
+      space(%i = dim(%a, 0), %j = 64) {
+    %0 = norm.read %a[%i, %j] : tensor<?x64xf32>
+    %1 = norm.read %b[%i] : tensor<?xf32>
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%i, %j] : tensor<?x64xf32>
+  }
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// What is returned as well is written too, and rounded for what follows as it was in memory.
+// CHECK-LABEL: func.func @returned(
+// CHECK-NEXT: %[[BOTH:.*]]:2 = norm.compute
+// CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} : bf16
+// CHECK: %[[WIDE:.*]] = arith.extf %[[SUM]] : bf16 to f32
+// CHECK: norm.reduce add %[[WIDE]]
+// CHECK-NOT: norm.compute
+// CHECK: return %[[BOTH]]#0, %[[BOTH]]#1
+func.func @returned(%x: tensor<?x64xbf16>, %r: tensor<?x64xbf16>) -> (tensor<?x64xbf16>, tensor<?xf32>) {
+  %h = arith.addf %x, %r : tensor<?x64xbf16>
+  %s = norm.compute(%a = %h : tensor<?x64xbf16>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xbf16>
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = norm.reduce add %1 over(%n) : f32
+    norm.write %2, %o[%m] : tensor<?xf32>
+  }
+  return %h, %s : tensor<?x64xbf16>, tensor<?xf32>
+}
+
+// -----
+
+// Coordinates of one program in terms of another's: transposed, and numbered by two dims instead of one.
+// CHECK-LABEL: func.func @coordinates(
+// CHECK: norm.compute(%[[A:[^ ]*]] = %{{[^,]*}}) -> (%[[O:.*]] : tensor<4x?xf32>)
+// CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[G:.*]] = 4, %[[I:.*]] = 16)
+// CHECK: norm.read %[[A]][%[[M]], %[[G]] * 16 + %[[I]]] : tensor<?x64xf32>
+// CHECK: math.exp
+// CHECK: norm.reduce add %{{.*}} over(%[[I]])
+// CHECK: norm.write %{{.*}}, %[[O]][%[[G]], %[[M]]]
+// CHECK-NOT: norm.compute
+func.func @coordinates(%x: tensor<?x64xf32>) -> tensor<4x?xf32> {
+  %e = math.exp %x : tensor<?x64xf32>
+  %s = norm.compute(%a = %e : tensor<?x64xf32>) -> (%o : tensor<4x?xf32>) space(%m = dim(%a, 0), %g = 4, %i = 16) {
+    %0 = norm.read %a[%m, %g * 16 + %i] : tensor<?x64xf32>
+    %1 = norm.reduce add %0 over(%i) : f32
+    norm.write %1, %o[%g, %m] : tensor<4x?xf32>
+  }
+  return %s : tensor<4x?xf32>
+}
+
+// -----
+
+// A row whose halves are read apart is reduced half by half, so that what is reduced is what is needed behind it.
+// CHECK-LABEL: func.func @halves(
+// CHECK: norm.compute(%[[A:[^ ]*]] = %{{[^,]*}}) -> (%[[O:.*]] : tensor<?x32xf32>)
+// CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[K:.*]] = 32)
+// CHECK: %[[LOW:.*]] = norm.read %[[A]][%[[M]], %[[K]]]
+// CHECK: %[[HIGH:.*]] = norm.read %[[A]][%[[M]], %[[K]] + 32]
+// CHECK: %[[BOTH:.*]] = arith.maximumf %[[LOW]], %[[HIGH]] : f32
+// CHECK: norm.reduce max %[[BOTH]] over(%[[K]])
+// CHECK-NOT: norm.reduce
+// CHECK-NOT: norm.read
+// CHECK: norm.write %{{.*}}, %[[O]][%[[M]], %[[K]]]
+// CHECK-NOT: norm.compute
+func.func @halves(%x: tensor<?x64xf32>) -> tensor<?x32xf32> {
+  %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %n] : tensor<?x64xf32>
+  }
+  %y = norm.compute(%a = %s : tensor<?x64xf32>) -> (%o : tensor<?x32xf32>) space(%m = dim(%a, 0), %k = 32) {
+    %0 = norm.read %a[%m, %k] : tensor<?x64xf32>
+    %1 = norm.read %a[%m, %k + 32] : tensor<?x64xf32>
+    %2 = arith.mulf %0, %1 : f32
+    norm.write %2, %o[%m, %k] : tensor<?x32xf32>
+  }
+  return %y : tensor<?x32xf32>
+}
+
+// -----
+
+// Of a row that is reduced a part is read that the row does not consist of: the reduction has a dim of its own.
+// CHECK-LABEL: func.func @a_part(
+// CHECK: norm.compute(%[[A:[^ ]*]] = %{{[^,]*}}) -> (%[[O:.*]] : tensor<?x24xf32>)
+// CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[N:.*]] = 64, %[[K:.*]] = 24)
+// CHECK: norm.reduce max %{{.*}} over(%[[N]])
+// CHECK: norm.read %[[A]][%[[M]], %[[K]] + 3]
+// CHECK: norm.write %{{.*}}, %[[O]][%[[M]], %[[K]]]
+// CHECK-NOT: norm.compute
+func.func @a_part(%x: tensor<?x64xf32>) -> tensor<?x24xf32> {
+  %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %n] : tensor<?x64xf32>
+  }
+  %y = norm.compute(%a = %s : tensor<?x64xf32>) -> (%o : tensor<?x24xf32>) space(%m = dim(%a, 0), %k = 24) {
+    %0 = norm.read %a[%m, %k + 3] : tensor<?x64xf32>
+    norm.write %0, %o[%m, %k] : tensor<?x24xf32>
+  }
+  return %y : tensor<?x24xf32>
+}
+
+// -----
+
+// What is computed element by element, and read by programs that stay apart, is computed in each of them.
+// CHECK-LABEL: func.func @copied(
+// CHECK-COUNT-2: math.absf
+// CHECK-NOT: math.absf
+func.func @copied(%x: tensor<?x64xf32>) -> (tensor<?xf32>, tensor<?x64xf32>) {
+  %a = math.absf %x : tensor<?x64xf32>
+  %all = norm.compute(%in = %a : tensor<?x64xf32>) -> (%o : tensor<f32>) space(%m = dim(%in, 0), %n = 64) {
+    %0 = norm.read %in[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%m, %n) : f32
+    norm.write %1, %o[] : tensor<f32>
+  }
+  %rows, %y = norm.compute(%in = %a : tensor<?x64xf32>, %s = %all : tensor<f32>) -> (%o : tensor<?xf32>, %p : tensor<?x64xf32>)
+      space(%m = dim(%in, 0), %n = 64) {
+    %0 = norm.read %in[%m, %n] : tensor<?x64xf32>
+    %1 = norm.read %s[] : tensor<f32>
+    %2 = arith.divf %0, %1 : f32
+    %3 = norm.reduce add %2 over(%n) : f32
+    norm.write %3, %o[%m] : tensor<?xf32>
+    norm.write %2, %p[%m, %n] : tensor<?x64xf32>
+  }
+  return %rows, %y : tensor<?xf32>, tensor<?x64xf32>
+}
+
+// -----
+
+// Programs that read the same elements at every dim of theirs.
+// CHECK-LABEL: func.func @siblings(
+// CHECK-NEXT: norm.compute(%[[A:.*]] = %{{.*}} : tensor<?x64xf32>, %{{.*}} = %{{.*}} : tensor<64xf32>)
+// CHECK-SAME: -> (%{{.*}} : tensor<?xf32>, %{{.*}} : tensor<?x64xf32>)
+// CHECK-COUNT-1: norm.read %[[A]]
+// CHECK-NOT: norm.read %[[A]]
+// CHECK: return
+func.func @siblings(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> (tensor<?xf32>, tensor<?x64xf32>) {
+  %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    norm.write %1, %o[%m] : tensor<?xf32>
+  }
+  %y = norm.compute(%a = %x : tensor<?x64xf32>, %b = %w : tensor<64xf32>) -> (%o : tensor<?x64xf32>)
+      space(%i = dim(%a, 0), %j = 64) {
+    %0 = norm.read %a[%i, %j] : tensor<?x64xf32>
+    %1 = norm.read %b[%j] : tensor<64xf32>
+    %2 = arith.mulf %0, %1 : f32
+    norm.write %2, %o[%i, %j] : tensor<?x64xf32>
+  }
+  return %s, %y : tensor<?xf32>, tensor<?x64xf32>
+}
+
+// -----
+
+// What is small beside the rest is no reason to walk two tensors together.
+// CHECK-LABEL: func.func @shared_weight(
+// CHECK-COUNT-2: norm.compute
+func.func @shared_weight(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>, %w: tensor<64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  %e = tensor.empty() : tensor<64xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x, %w : tensor<?x64xf32>, tensor<64xf32>) outs(%x : tensor<?x64xf32>) {
+  ^bb0(%v: f32, %u: f32, %o: f32):
+    %p = arith.mulf %v, %u : f32
+    linalg.yield %p : f32
+  } -> tensor<?x64xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%z, %w : tensor<?x64xf32>, tensor<64xf32>) outs(%z : tensor<?x64xf32>) {
+  ^bb0(%v: f32, %u: f32, %o: f32):
+    %p = arith.mulf %v, %u : f32
+    linalg.yield %p : f32
+  } -> tensor<?x64xf32>
+  return %0, %1 : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+// -----
+
+// Groups of channels that one dim numbers elsewhere: the dim is taken apart.
+// CHECK-LABEL: func.func @split_dim(
+// CHECK: norm.compute(%[[A:[^ ]*]] = %{{[^,]*}}) -> (%[[O:.*]] : tensor<?x64xf32>)
+// CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[G:.*]] = 4, %[[I:.*]] = 16)
+// CHECK: norm.reduce max %{{.*}} over(%[[I]])
+// CHECK: math.absf
+// CHECK: norm.write %{{.*}}, %[[O]][%[[M]], %[[G]] * 16 + %[[I]]]
+// CHECK-NOT: norm.compute
+func.func @split_dim(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %s = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %g = 4, %i = 16) {
+    %0 = norm.read %a[%m, %g * 16 + %i] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%m, %g * 16 + %i] : tensor<?x64xf32>
+  }
+  %y = math.absf %s : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// A result over an argument's memory is not written before the argument is read again.
+// CHECK-LABEL: func.func @in_place(
+// CHECK-COUNT-2: norm.compute
+func.func @in_place(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?x64xf32> {norm.may_alias = "x"}, tensor<?xf32>) {
+  %h = math.exp %x : tensor<?x64xf32>
+  %s = norm.compute(%a = %h : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = norm.reduce max %0 over(%n) : f32
+    norm.write %1, %o[%m] : tensor<?xf32>
+  }
+  return %h, %s : tensor<?x64xf32>, tensor<?xf32>
+}
+
+// -----
+
+// A combiner of its own, a number of the caller's and a coordinate go along.
+// CHECK-LABEL: func.func @combiner(
+// CHECK: norm.compute(%{{.*}} = %{{.*}} : tensor<?x64xf32>, %[[E:.*]] = %{{.*}} : f32)
+// CHECK: arith.index_cast %[[N:.*]] : index to i32
+// CHECK: norm.reduce %{{.*}}, %{{.*}} over(%[[N]]) identity
+// CHECK: arith.addf %{{.*}}, %[[E]] : f32
+// CHECK-NOT: norm.compute
+func.func @combiner(%x: tensor<?x64xf32>, %eps: f32) -> tensor<?xf32> {
+  %h = math.exp %x : tensor<?x64xf32>
+  %s = norm.compute(%a = %h : tensor<?x64xf32>, %e = %eps : f32) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    %1 = arith.index_cast %n : index to i32
+    %max, %at = norm.reduce %0, %1 over(%n) identity [0xFF800000 : f32, 0 : i32] : f32, i32 combine {
+    ^bb0(%a0: f32, %i0: i32, %a1: f32, %i1: i32):
+      %is_greater = arith.cmpf ogt, %a1, %a0 : f32
+      %2 = arith.select %is_greater, %a1, %a0 : f32
+      %3 = arith.select %is_greater, %i1, %i0 : i32
+      norm.yield %2, %3 : f32, i32
+    }
+    %4 = arith.sitofp %at : i32 to f32
+    %5 = arith.addf %max, %4 : f32
+    %6 = arith.addf %5, %e : f32
+    norm.write %6, %o[%m] : tensor<?xf32>
+  }
+  return %s : tensor<?xf32>
+}
