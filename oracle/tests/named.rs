@@ -168,7 +168,7 @@ fn cross_entropy(
     let [smoothing, z_loss, softcap, ignored] = attributes;
     let attributes = format!(
         "\"axis\": -1, \"ignore_index\": {ignored}, \"label_smoothing\": {smoothing}, \"z_loss\": {z_loss}, \
-         \"softcap\": {softcap}"
+         \"softcap\": {softcap}, \"reduction\": \"none\""
     );
     let classes = logits.shape[1];
     let mut inputs = vec![logits.clone(), integers("labels", Element::I64, &[1], &[label])];

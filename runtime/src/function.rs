@@ -170,7 +170,7 @@ impl Function {
     ///
     /// # Safety
     /// `stream` must be a stream of the device's primary context, what was launched on it must have run, and graphs captured on
-    /// it must not be launched again.
+    /// it, or on an earlier stream that had its handle, must not be launched again.
     pub unsafe fn release_scratch(&self, stream: StreamHandle) -> Result<(), DriverError> {
         let api = self.device.enter()?;
         self.scratch.release(StreamIdentity::of(&api, stream)?);

@@ -379,7 +379,7 @@ gpu.module @m {
 // The last element that lies in a whole word is that at 4087; what reaches beyond goes one by one.
 // CHECK-LABEL: llvm.func @covered
 // CHECK: %[[BEFORE:.*]] = arith.andi %{{.*}}, %c7_i64
-// CHECK: arith.cmpi slt, %{{.*}}, %c4081_i64
+// CHECK: arith.cmpi slt, %{{.*}}, %c4081_i32
 // CHECK: %[[LOW:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}] : {{.*}}, bf16
 // CHECK: %[[LAST:.*]] = arith.addi %[[BEFORE]], %c7_i64
 // CHECK: %[[FURTHER:.*]] = arith.andi %[[LAST]], %c-8_i64

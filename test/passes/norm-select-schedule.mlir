@@ -64,7 +64,7 @@ norm.kernel @strided(%x: memref<?x4096xbf16, strided<[?, 1]>>, %y: memref<?xbf16
 }
 norm.kernel @narrow(%x: memref<?x4096xbf16, strided<[4097, 1]>>, %y: memref<?xbf16>)
     space(%m = dim(%x, 0), %n = 4096) align(16, 16) {
-  %0 = norm.read %x[%m, %n] : memref<?x4096xbf16, strided<[4098, 1]>>
+  %0 = norm.read %x[%m, %n] : memref<?x4096xbf16, strided<[4097, 1]>>
   %1 = norm.reduce max %0 over(%n) : bf16
   norm.write %1, %y[%m] : memref<?xbf16>
 }

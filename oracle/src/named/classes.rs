@@ -65,6 +65,11 @@ impl<'a> Classes<'a> {
         self.rows.ulps().max(self.logits.ulps())
     }
 
+    /// Whether logits are capped.
+    pub fn is_capped(&self) -> bool {
+        self.softcap.value != 0.0
+    }
+
     /// Whether a row counts for nothing.
     pub fn is_ignored(&self, row: &Row) -> bool {
         matches!(row.label, Label::Ignored)
@@ -162,9 +167,11 @@ impl<'a> Classes<'a> {
             if self.z_loss != 0.0 {
                 gradient = gradient + exact(2.0 * self.z_loss) * lse * p;
             }
-            if self.softcap.value != 0.0 {
+            if self.is_capped() {
                 let tanh = (row.logits[class] / self.softcap).tanh();
-                gradient = gradient * (exact(1.0) - tanh * tanh);
+                // Both factors of the square err alike.
+                let square = tanh.through(tanh.value * tanh.value, 2.0 * tanh.value);
+                gradient = gradient * (exact(1.0) - square);
             }
             gradient
         };

@@ -98,7 +98,7 @@ impl Quantize<'_> {
 
     /// A number that is stored as a float of 8 bits: an infinity, which a division by 0 gives, becomes the largest number.
     fn limited(&self, number: Scaled) -> Scaled {
-        match number.value.is_infinite() {
+        match number.value.is_infinite() && !number.is_undefined() {
             true => Scaled::exact(self.largest().copysign(number.value)),
             false => number,
         }
@@ -109,12 +109,20 @@ impl Quantize<'_> {
         let stored = |number: f64| number.max(-128.0).round_ties_even().min(127.0) as i64;
         let slack = number.slack(Formula::ulps(self, "q"), Element::F32);
         let value = stored(number.value);
+        if number.is_undefined() {
+            return (value, u64::MAX);
+        }
         let apart = |other: f64| value.abs_diff(stored(other));
         (
             value,
             apart(number.value - slack).max(apart(number.value + slack)),
         )
     }
+}
+
+/// Whether a number is not 0, but below the normal numbers of f32, in which a kernel divides.
+fn is_below_normal(number: f64) -> bool {
+    number != 0.0 && number.abs() < f64::from(f32::MIN_POSITIVE)
 }
 
 impl Formula for Quantize<'_> {
@@ -151,7 +159,11 @@ impl Formula for Quantize<'_> {
                     let scale = scales
                         .entry(self.blocks.block_of(index))
                         .or_insert_with_key(|block| self.scale(block));
-                    self.x.number_at(index) / *scale
+                    match is_below_normal(scale.value) {
+                        // It counts for 0 or for itself.
+                        true => Scaled::undefined(),
+                        false => self.x.number_at(index) / *scale,
+                    }
                 });
                 if self.element.is_float() {
                     return quotients.map(|number| self.limited(number)).collect();

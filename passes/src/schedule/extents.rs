@@ -106,6 +106,7 @@ pub(super) fn dims(
         [] => LARGEST_BOUND,
         _ => NOMINAL_ROWS,
     };
-    let first = (NOMINAL_BYTES / bytes_of_one.max(1.0)) as u64;
+    // A power of two, which no tile leaves a part of: a nominal extent should not count against any.
+    let first = (NOMINAL_BYTES / bytes_of_one.max(1.0)).log2().round().exp2() as u64;
     Ok(with(first.clamp(1, largest)))
 }

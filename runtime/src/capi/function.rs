@@ -349,7 +349,7 @@ pub unsafe extern "C" fn norma_function_launch(
 ///
 /// # Safety
 /// `function` is null or not freed; `stream` is a stream of that device's primary context, what was launched on it has run,
-/// and graphs captured on it are not launched again.
+/// and graphs captured on it, or on an earlier stream that had its handle, are not launched again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_function_release_scratch(
     function: *const NormaFunction,

@@ -9,13 +9,22 @@ use super::{Current, DriverError, StreamHandle};
 const CAPTURE_MODE_RELAXED: c_int = 2;
 const CAPTURE_STATUS_NONE: c_int = 0;
 
-/// What a stream is, beyond its handle, which a later stream may have again.
+/// What a stream is, or a capture on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StreamIdentity {
-    /// The driver's number for the stream, which no other stream of the process ever has.
-    stream: u64,
-    /// The number of the capture that the stream takes part in.
-    capture: Option<u64>,
+    /// The stream's handle, which a later stream may have again.
+    handle: usize,
+    number: Number,
+}
+
+/// The driver's number, which no other stream or capture of the process ever has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Number {
+    /// That of a stream.
+    Stream(u64),
+    /// That of the capture which a stream takes part in. A stream that captures does not tell its own: the driver refuses
+    /// `cuStreamGetId` with `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`, and the capture is lost.
+    Capture(u64),
 }
 
 impl StreamIdentity {
@@ -27,21 +36,26 @@ impl StreamIdentity {
         let (mut id, mut status, mut capture) = (0, 0, 0);
         // SAFETY: the handle is a stream's, which the caller of a launch makes sure of; the out-pointers are valid for the
         // calls, and those that are null are not asked for.
-        unsafe {
-            api.check("cuStreamGetId", (api.stream_id)(stream.handle(), &mut id))?;
+        let number = unsafe {
             let none = (ptr::null_mut::<Handle>(), ptr::null_mut(), ptr::null_mut());
             let told = (api.capture_info)(stream.handle(), &mut status, &mut capture, none.0, none.1, none.2);
             api.check("cuStreamGetCaptureInfo", told)?;
-        }
+            if status == CAPTURE_STATUS_NONE {
+                api.check("cuStreamGetId", (api.stream_id)(stream.handle(), &mut id))?;
+                Number::Stream(id)
+            } else {
+                Number::Capture(capture)
+            }
+        };
         Ok(StreamIdentity {
-            stream: id,
-            capture: (status != CAPTURE_STATUS_NONE).then_some(capture),
+            handle: stream.as_raw() as usize,
+            number,
         })
     }
 
-    /// Whether it is that stream, capturing or not.
-    pub(crate) fn is_on(&self, other: StreamIdentity) -> bool {
-        self.stream == other.stream
+    /// Whether it is that stream, or a capture on a stream of its handle.
+    pub(crate) fn is_on(&self, stream: StreamIdentity) -> bool {
+        *self == stream || self.handle == stream.handle && matches!(self.number, Number::Capture(_))
     }
 }
 

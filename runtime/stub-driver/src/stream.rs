@@ -111,6 +111,13 @@ pub(crate) unsafe extern "C" fn cuStreamSynchronize(handle: *mut c_void) -> Stat
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetId(handle: *mut c_void, out: *mut u64) -> Status {
     // SAFETY: `cuda.h`'s contract.
+    let is_capturing =
+        unsafe { stream(handle) }.map(|stream| stream.with_capture(|capture| capture.is_some()));
+    if is_capturing == Some(true) {
+        // As an H200's driver 580 does.
+        return CAPTURE_UNSUPPORTED;
+    }
+    // SAFETY: `cuda.h`'s contract.
     unsafe { *out = number(handle) };
     SUCCESS
 }
