@@ -188,7 +188,7 @@ enum norma_status norma_function_launch(const struct norma_function *function,
 //
 // The caller makes sure of this:
 // `function` is null or not freed; `stream` is a stream of that device's primary context, what was launched on it has run,
-// and graphs captured on it are not launched again.
+// and graphs captured on it, or on an earlier stream that had its handle, are not launched again.
 enum norma_status norma_function_release_scratch(const struct norma_function *function,
                                                  int32_t device,
                                                  void *stream);
