@@ -6,7 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
-use std::{fmt::Write, sync::Mutex};
+use std::sync::Mutex;
 
 use norma_compiler::{
     CompileOptions, Level, Target,
@@ -97,33 +97,30 @@ fn rows(columns: u64, ops: &str) -> String {
     )
 }
 
+/// [`rows`] whose body is `count` steps: `step` makes the ops that compute a result of its name from `%v` and its number.
+fn chain(columns: u64, count: usize, step: impl Fn(usize, &str) -> String) -> String {
+    let ops = (0..count).map(|number| match number + 1 == count {
+        true => step(number, "out"),
+        false => step(number, &format!("v{}", number + 1)),
+    });
+    rows(columns, &ops.collect::<String>())
+}
+
 /// `count` reductions, each of what the one before left of the row.
 fn dependent_reductions(columns: u64, count: usize) -> String {
-    let mut ops = String::new();
-    for step in 0..count {
-        let result = if step + 1 == count {
-            "out".to_owned()
-        } else {
-            format!("v{}", step + 1)
-        };
-        let _ = writeln!(ops, "%r{step} = norm.reduce add %v{step} over(%n) : f32");
-        let _ = writeln!(ops, "%{result} = arith.subf %v{step}, %r{step} : f32");
-    }
-    rows(columns, &ops)
+    chain(columns, count, |step, result| {
+        format!(
+            "%r{step} = norm.reduce add %v{step} over(%n) : f32
+             %{result} = arith.subf %v{step}, %r{step} : f32\n"
+        )
+    })
 }
 
 /// `count` additions, each to the result of the one before.
 fn additions(columns: u64, count: usize) -> String {
-    let mut ops = String::new();
-    for step in 0..count {
-        let result = if step + 1 == count {
-            "out".to_owned()
-        } else {
-            format!("v{}", step + 1)
-        };
-        let _ = writeln!(ops, "%{result} = arith.addf %v{step}, %v0 : f32");
-    }
-    rows(columns, &ops)
+    chain(columns, count, |step, result| {
+        format!("%{result} = arith.addf %v{step}, %v0 : f32\n")
+    })
 }
 
 #[test]

@@ -2,12 +2,15 @@
 //! space.
 
 pub mod compute;
+#[cfg(test)]
+mod first_kernel;
 pub mod homomorphism;
 pub mod named_combiner;
 pub mod nests;
 pub mod positions;
 pub mod reductions;
 pub mod scalar_ops;
+pub mod scratch;
 pub mod signature;
 pub mod space;
 pub mod space_rewrite;

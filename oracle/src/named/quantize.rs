@@ -98,7 +98,7 @@ impl Quantize<'_> {
 
     /// A number that is stored as a float of 8 bits: an infinity, which a division by 0 gives, becomes the largest number.
     fn limited(&self, number: Scaled) -> Scaled {
-        match number.value.is_infinite() && !number.is_undefined() {
+        match number.value.is_infinite() {
             true => Scaled::exact(self.largest().copysign(number.value)),
             false => number,
         }

@@ -18,7 +18,7 @@ const NOMINAL_WALK: u64 = 32768;
 const LARGEST_BOUND: u64 = 1 << 31;
 
 /// The dims of a space. Of several kept dims that only the run knows, the first has an extent and the others have one point.
-/// `points` are those of all kept dims together; with `None` there are as many as move [`NOMINAL_BYTES`].
+/// `open` is the extent of that first one; with `None` it is as large as it takes to move [`NOMINAL_BYTES`].
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub(super) fn dims(
     space: &Space<'_, '_>,
     reductions: &[Reduction],
     accesses: &[Access],
-    points: Option<u64>,
+    open: Option<u64>,
 ) -> Result<Vec<Dim>, Error> {
     let known = |dim: usize| {
         let extent = space.extents[dim];
@@ -86,13 +86,8 @@ pub(super) fn dims(
         };
         (0..count).map(dim).collect()
     };
-    if let Some(points) = points {
-        let fixed = (0..count)
-            .filter(|dim| !is_revisited[*dim] && usage(*dim) != Use::Reduced)
-            .filter_map(known)
-            .product::<u64>()
-            .max(1);
-        return Ok(with((points / fixed).max(1)));
+    if let Some(open) = open {
+        return Ok(with(open));
     }
     let dims = with(1);
     let is_open = |dim: usize| known(dim).is_none() && matches!(usage(dim), Use::Kept | Use::Both);

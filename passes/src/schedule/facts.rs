@@ -147,16 +147,22 @@ impl Facts {
         Self::read(space, None)
     }
 
-    /// The same for another number of points of all kept dims together, where only the run knows it.
+    /// Whether what an access reads is needed behind the reductions alone.
+    pub fn is_late(&self, access: &Access) -> bool {
+        let is_behind = !access.is_write && !access.is_reused && !access.contributes;
+        is_behind && !self.reductions.is_empty()
+    }
+
+    /// The same for another extent of the first kept dim that only the run knows, if there is one.
     ///
     /// # Errors
     ///
     /// As [`Self::of`].
-    pub fn for_points(space: &Space<'_, '_>, points: u64) -> Result<Self, Error> {
-        Self::read(space, Some(points))
+    pub fn with_open_extent(space: &Space<'_, '_>, extent: u64) -> Result<Self, Error> {
+        Self::read(space, Some(extent))
     }
 
-    fn read(space: &Space<'_, '_>, points: Option<u64>) -> Result<Self, Error> {
+    fn read(space: &Space<'_, '_>, open: Option<u64>) -> Result<Self, Error> {
         let count = space.dims.len();
         // By its position in the body, the position of each reduction among the reductions.
         let numbers = (0..space.ops.len())
@@ -279,7 +285,7 @@ impl Facts {
                 })
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        let dims = extents::dims(space, &reductions, &accesses, points)?;
+        let dims = extents::dims(space, &reductions, &accesses, open)?;
         let points = |op: &OperationRef<'_, '_>| {
             let operands = op
                 .operands()

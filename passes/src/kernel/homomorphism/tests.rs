@@ -1,26 +1,11 @@
 //! What follows the first reduction of small kernels, one rule each.
 
-use melior::{
-    Context,
-    dialect::{DialectHandle, DialectRegistry},
-    ir::Module,
-};
-use norma_dialects::norm::KernelOp;
-
 use super::{Base, Dependence, groups};
-use crate::{kernel::space::Space, mlir::walk};
+use crate::kernel::first_kernel::in_first_kernel;
 
 /// What follows the first reduction of `%u`, of `kind`, in a kernel whose second reduction is over the last value of `terms`.
 /// They may use `%u`, the row's `%m`, the constants `%two` and `%zero`, and another element `%w`.
 fn dependence(kind: &str, terms: &str) -> Option<Dependence> {
-    let registry = DialectRegistry::new();
-    norma_dialects::register(&registry);
-    DialectHandle::arith().insert_dialect(&registry);
-    // SAFETY: the handle is a static of the library.
-    unsafe { DialectHandle::from_raw(mlir_sys::mlirGetDialectHandle__math__()) }.insert_dialect(&registry);
-    let context = Context::new();
-    context.append_dialect_registry(&registry);
-    context.load_all_available_dialects();
     let text = format!(
         "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?xf32>)
              space(%b = dim(%x, 0), %n = 64) {{
@@ -34,11 +19,9 @@ fn dependence(kind: &str, terms: &str) -> Option<Dependence> {
            norm.write %s, %z[%b] : memref<?xf32>
          }}"
     );
-    let module = Module::parse(&context, &text)?;
-    let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
-    let space = Space::of(KernelOp::from_op(kernel)?).ok()?;
-    let groups = groups(&space);
-    Some(groups.first()?.followers.first()?.dependence)
+    in_first_kernel(&text, |space| {
+        Some(groups(space).first()?.followers.first()?.dependence)
+    })
 }
 
 fn exponential(base: Base, rate: f64) -> Option<Dependence> {

@@ -1,27 +1,15 @@
 //! The nests of small kernels, one rule each.
 
-use melior::{
-    Context,
-    dialect::{DialectHandle, DialectRegistry},
-    ir::Module,
-};
-use norma_dialects::{norm::KernelOp, op_name};
+use norma_dialects::op_name;
 
 use super::{Item, of};
-use crate::{kernel::space::Space, mlir::walk};
+use crate::kernel::{first_kernel::in_first_kernel, space::Space};
 
 /// The nests of the first kernel in `text`: loops as `d{...}` and the ops by name, without arithmetic.
 fn nests(text: &str) -> Option<String> {
-    let registry = DialectRegistry::new();
-    norma_dialects::register(&registry);
-    DialectHandle::arith().insert_dialect(&registry);
-    let context = Context::new();
-    context.append_dialect_registry(&registry);
-    context.load_all_available_dialects();
-    let module = Module::parse(&context, text)?;
-    let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
-    let space = Space::of(KernelOp::from_op(kernel)?).ok()?;
-    Some(of(&space).map_or_else(|_| "none".to_owned(), |items| print(&space, &items)))
+    in_first_kernel(text, |space| {
+        Some(of(space).map_or_else(|_| "none".to_owned(), |items| print(space, &items)))
+    })
 }
 
 fn print(space: &Space<'_, '_>, items: &[Item]) -> String {

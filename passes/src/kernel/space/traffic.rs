@@ -86,28 +86,14 @@ pub struct Traffic<'c> {
 
 #[cfg(test)]
 mod tests {
-    use melior::{
-        Context,
-        dialect::{DialectHandle, DialectRegistry},
-        ir::Module,
-    };
-    use norma_dialects::norm::KernelOp;
-
-    use crate::kernel::space::Space;
-    use crate::mlir::walk;
+    use crate::kernel::first_kernel::in_first_kernel;
 
     /// (read, written) of the first kernel in `text`.
     fn traffic(text: &str) -> Option<(String, String)> {
-        let registry = DialectRegistry::new();
-        norma_dialects::register(&registry);
-        DialectHandle::arith().insert_dialect(&registry);
-        let context = Context::new();
-        context.append_dialect_registry(&registry);
-        context.load_all_available_dialects();
-        let module = Module::parse(&context, text)?;
-        let kernel = *walk::named(module.as_operation(), KernelOp::NAME).first()?;
-        let traffic = Space::of(KernelOp::from_op(kernel)?).ok()?.traffic().ok()?;
-        Some((traffic.read.to_string(), traffic.written.to_string()))
+        in_first_kernel(text, |space| {
+            let traffic = space.traffic().ok()?;
+            Some((traffic.read.to_string(), traffic.written.to_string()))
+        })
     }
 
     #[test]

@@ -3,21 +3,12 @@
 //! A result's extent along an axis is what the writes to it reach: the last point of the space, and one more. It is a
 //! function of the sizes of the compute's inputs, which the host function evaluates before the launch.
 
-use melior::ir::{
-    AffineExpr, AffineMap, Attribute, Type, ValueLike,
-    attribute::{DenseI32ArrayAttribute, IntegerAttribute, StringAttribute},
-    operation::OperationLike,
-    r#type::IntegerType,
-};
-use norma_dialects::{
-    affine_map_attribute,
-    attributes::{scratch, tensor},
-    norm::ComputeOp,
-};
+use melior::ir::{AffineExpr, AffineMap, Type, ValueLike, operation::OperationLike};
+use norma_dialects::{affine_map_attribute, attributes::scratch::ALIGNMENT, norm::ComputeOp};
 
 use super::Buffer;
 use crate::{
-    kernel::compute,
+    kernel::{compute, scratch},
     mlir::{builder::Builder, diagnostic::Diagnostic, interval::Interval, pass::PassError, types},
 };
 
@@ -120,17 +111,9 @@ impl<'c> Scratch<'c> {
                 operands.push(b.value_with("affine.apply", &sizes, index, &map));
             }
         }
-        let segments = DenseI32ArrayAttribute::new(context, &[operands.len() as i32, 0]);
-        let alignment = IntegerAttribute::new(IntegerType::new(context, 64).into(), scratch::ALIGNMENT);
-        let attributes = [
-            ("operandSegmentSizes", segments.into()),
-            ("alignment", alignment.into()),
-            (tensor::NAME, StringAttribute::new(context, name).into()),
-            (scratch::SCRATCH, Attribute::unit(context)),
-        ];
         Ok(Buffer {
-            memref: b.value_with("memref.alloc", &operands, self.memref, &attributes),
-            alignment: scratch::ALIGNMENT,
+            memref: scratch::allocate(b, self.memref, &operands, name),
+            alignment: ALIGNMENT,
             multiples,
             bounds,
         })

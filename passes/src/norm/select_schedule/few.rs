@@ -11,7 +11,7 @@ use crate::{
     schedule::{
         candidates::candidates,
         cost::{Assembled, Cost, KERNEL_US, cost, ranked},
-        facts::{Dim, Facts, Use},
+        facts::Facts,
         mapping::Mapping,
         plan,
     },
@@ -41,7 +41,7 @@ pub(super) fn few(
     many: &Mapping,
     target: &Target,
 ) -> Result<Option<Few>, Error> {
-    let least = Facts::for_points(space, 1)?;
+    let least = Facts::with_open_extent(space, 1)?;
     let differs = |dim: &usize| facts.dims[*dim].extent != least.dims[*dim].extent;
     let Some(dim) = (0..facts.dims.len()).find(differs) else {
         return Ok(None);
@@ -51,11 +51,7 @@ pub(super) fn few(
         return Ok(None);
     }
     let many_extent = facts.dims[dim].extent;
-    let is_other =
-        |(other, facts): &(usize, &Dim)| *other != dim && facts.usage != Use::Reduced && !facts.is_revisited;
-    let others = facts.dims.iter().enumerate().filter(is_other);
-    let others = others.map(|(_, facts)| facts.extent).product::<u64>().max(1);
-    let at = |extent: u64| Facts::for_points(space, extent.saturating_mul(others));
+    let at = |extent: u64| Facts::with_open_extent(space, extent);
     let few_extent = u64::from(target.part.sms);
     if few_extent >= many_extent {
         return Ok(None);

@@ -4,12 +4,7 @@ use std::collections::HashSet;
 
 use melior::{
     Error,
-    ir::{
-        AffineExpr, AffineMap, Attribute, OperationRef, Type, Value, ValueLike,
-        attribute::{DenseI32ArrayAttribute, IntegerAttribute, StringAttribute},
-        operation::OperationLike,
-        r#type::IntegerType,
-    },
+    ir::{AffineExpr, AffineMap, OperationRef, Type, Value, ValueLike, operation::OperationLike},
 };
 use norma_dialects::{
     affine_map_attribute,
@@ -18,7 +13,7 @@ use norma_dialects::{
 };
 
 use crate::{
-    kernel::{signature::add_buffer, space::Space},
+    kernel::{scratch::allocate, signature::add_buffer, space::Space},
     mlir::{builder::Builder, pass::PassError, types, walk},
 };
 
@@ -106,15 +101,7 @@ impl<'c: 'a, 'a> Scratch<'c> {
                 &[("map", affine_map_attribute(map))],
             ));
         }
-        let segments = DenseI32ArrayAttribute::new(context, &[operands.len() as i32, 0]);
-        let alignment = IntegerAttribute::new(IntegerType::new(context, 64).into(), scratch::ALIGNMENT);
-        let attributes = [
-            ("operandSegmentSizes", segments.into()),
-            ("alignment", alignment.into()),
-            (tensor::NAME, StringAttribute::new(context, name).into()),
-            (scratch::SCRATCH, Attribute::unit(context)),
-        ];
-        Ok(b.value_with("memref.alloc", &operands, self.memref()?, &attributes))
+        Ok(allocate(b, self.memref()?, &operands, name))
     }
 }
 

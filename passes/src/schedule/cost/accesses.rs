@@ -73,10 +73,9 @@ pub(super) fn narrow_accesses(candidate: &Candidate<'_>) -> f64 {
 /// Aligned rows: the ends of rows that begin anywhere, element by element, and what begins at other places than the tile, once
 /// for the rows of a thread that share it.
 pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
-    let Mapped {
-        facts, mapping, dims, ..
-    } = &candidate.mapped;
-    let Some(aligned) = mapping.aligned_dim else {
+    let mapped = &candidate.mapped;
+    let Mapped { facts, dims, .. } = mapped;
+    let Some(aligned) = mapped.mapping.aligned_dim else {
         return 0.0;
     };
     let of_access = |access: &Access| {
@@ -87,8 +86,7 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         } else {
             return 0.0;
         };
-        let sharing = (0..dims.len()).filter(|dim| !access.uses[*dim]);
-        loss / sharing.map(|dim| dims[dim].registers).product::<u64>() as f64
+        loss / mapped.sharing(access) as f64
     };
     let reads = facts.accesses.iter();
     let reads = reads.filter(|access| access.uses[aligned] && !access.is_write);
@@ -101,8 +99,7 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
 /// What the rows of a thread that end together lose, as far as an SM has too little of other rows under way.
 fn rows_that_end_together(candidate: &Candidate<'_>, aligned: usize) -> f64 {
     let mapped = &candidate.mapped;
-    let others = (0..mapped.dims.len()).filter(|dim| *dim != aligned);
-    let rows = others.map(|dim| mapped.dims[dim].registers).product::<u64>() as f64;
+    let rows = mapped.rows_of_thread(aligned) as f64;
     if rows == 1.0 || !mapped.is_looped() {
         return 0.0;
     }

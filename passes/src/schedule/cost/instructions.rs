@@ -47,15 +47,11 @@ fn merging_work(mapped: &Mapped<'_>) -> f64 {
 
 /// Ops that shift what is read as the aligned words around vectors, once for the points of a thread that share it.
 fn covering_work(mapped: &Mapped<'_>) -> f64 {
-    let dims = &mapped.dims;
     let Some(aligned) = mapped.mapping.aligned_dim else {
         return 0.0;
     };
-    let points = dims.iter().map(|dim| dim.extent as f64).product::<f64>();
-    let shifted = |access: &Access| {
-        let sharing = (0..dims.len()).filter(|dim| !access.uses[*dim]);
-        points / sharing.map(|dim| dims[dim].registers).product::<u64>() as f64
-    };
+    let points = mapped.dims.iter().map(|dim| dim.extent as f64).product::<f64>();
+    let shifted = |access: &Access| points / mapped.sharing(access) as f64;
     let accesses = mapped.facts.accesses.iter();
     let covered = accesses.filter(|access| mapped.facts.covers(access, aligned));
     covered.map(shifted).sum::<f64>() * OPS_PER_SHIFT

@@ -103,6 +103,20 @@ impl<'a> Mapped<'a> {
             .product()
     }
 
+    /// Points that a thread holds of the dims that an access does not use: as many share what it moves.
+    pub(super) fn sharing(&self, access: &Access) -> u64 {
+        let dims = self.dims.iter().zip(&access.uses);
+        dims.filter(|(_, uses)| !**uses)
+            .map(|(dim, _)| dim.registers)
+            .product()
+    }
+
+    /// Points that a thread holds of all dims but one: its rows, where rows lie along that one.
+    pub(super) fn rows_of_thread(&self, along: usize) -> u64 {
+        let others = (0..self.dims.len()).filter(|dim| *dim != along);
+        others.map(|dim| self.dims[dim].registers).product()
+    }
+
     /// Elements that one access of a thread moves.
     pub(super) fn width(&self, access: &Access) -> u64 {
         access.contiguous().map_or(1, |dim| {

@@ -39,21 +39,18 @@ fn base(mapped: &Mapped<'_>) -> u64 {
         (false, _) => BASE_REGISTERS,
     };
     let aligned = mapped.mapping.aligned_dim;
-    let rows_of_thread = |aligned: usize| {
-        let others = (0..mapped.dims.len()).filter(|dim| *dim != aligned);
-        others.map(|dim| mapped.dims[dim].registers).product::<u64>()
-    };
-    base + aligned.map_or(0, |dim| REGISTERS_OF_ALIGNED_ROWS * rows_of_thread(dim))
+    base + aligned.map_or(0, |dim| REGISTERS_OF_ALIGNED_ROWS * mapped.rows_of_thread(dim))
 }
 
 /// Those of what is read early and needed behind the reductions alone; at least those of one access of 16-bit elements,
 /// which what the last phase computes takes.
 fn early(mapped: &Mapped<'_>) -> u64 {
-    let no_reduction = mapped.facts.reductions.is_empty();
-    let is_late =
-        |access: &&Access| !access.is_write && !access.is_reused && !access.contributes && !no_reduction;
     let late = if mapped.mapping.early_reads || mapped.is_looped() {
-        let late = mapped.facts.accesses.iter().filter(is_late);
+        let late = mapped
+            .facts
+            .accesses
+            .iter()
+            .filter(|access| mapped.facts.is_late(access));
         late.map(|access| of_access(mapped, access)).sum()
     } else {
         0

@@ -1,10 +1,7 @@
 //! Gradients as named ops: with what the forward op saved and without, at the edges of rows and along other axes.
 
-use norma_bundle::Element::F64;
-
-use super::named::{over_axes, over_rows};
-use super::plain;
-use crate::case::{Case, Op};
+use super::named::calls;
+use crate::case::Case;
 use crate::source::named::Call;
 
 /// A gradient of one operand beside `x`, to change something of.
@@ -180,16 +177,5 @@ const AXES_OF_LOGITS: &[Call] = &[
 
 /// Every case of a gradient.
 pub fn cases(cases: &mut Vec<Case>) {
-    for call in ROWS.iter().chain(LOGITS) {
-        over_rows(cases, call);
-    }
-    for call in ROWS {
-        cases.push(plain(Op::Named(call), F64, 769));
-    }
-    for call in AXES.iter().chain(AXES_OF_LOGITS) {
-        over_axes(cases, call);
-    }
-    for call in AXES {
-        cases.push(plain(Op::Named(call), F64, 20));
-    }
+    calls(cases, ROWS, LOGITS, AXES, AXES_OF_LOGITS);
 }

@@ -240,16 +240,28 @@ const AXES_OF_LOGITS: &[Call] = &[
 
 /// Every case of a named op but those of RMSNorm over rows, which vary everything else, and of gradients.
 pub fn cases(cases: &mut Vec<Case>) {
-    for call in ROWS.iter().chain(LOGITS).chain(REDUCED) {
+    calls(cases, ROWS, LOGITS.iter().chain(REDUCED), AXES, AXES_OF_LOGITS);
+}
+
+/// Cases of calls on rows along the last axis, and of calls on other axes: of each those that compute in f64 too, and those that do
+/// not.
+pub fn calls(
+    cases: &mut Vec<Case>,
+    rows: &'static [Call],
+    rows_up_to_f32: impl IntoIterator<Item = &'static Call>,
+    axes: &'static [Call],
+    axes_up_to_f32: &'static [Call],
+) {
+    for call in rows.iter().chain(rows_up_to_f32) {
         over_rows(cases, call);
     }
-    for call in ROWS {
+    for call in rows {
         cases.push(plain(Op::Named(call), F64, 769));
     }
-    for call in AXES.iter().chain(AXES_OF_LOGITS) {
+    for call in axes.iter().chain(axes_up_to_f32) {
         over_axes(cases, call);
     }
-    for call in AXES {
+    for call in axes {
         cases.push(plain(Op::Named(call), F64, 20));
     }
 }
