@@ -3,6 +3,7 @@
 //! This crate knows neither MLIR nor a GPU, so that what the compiler writes and what a launcher reads are the
 //! same types, and a launcher stays small. `README.md` describes the format.
 
+pub mod candidates;
 pub mod condition;
 pub mod cubin;
 pub mod definition;
@@ -13,6 +14,7 @@ mod number;
 pub mod program;
 pub mod scalar_op;
 
+pub use candidates::Candidates;
 pub use cubin::Cubin;
 pub use definition::Definition;
 pub use element::Element;

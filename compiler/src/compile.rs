@@ -222,6 +222,24 @@ fn assemble_bundle(
     })
 }
 
+/// Lowers the input to an MLIR level and looks at it there.
+///
+/// # Errors
+///
+/// As [`lower`], and what `look` says.
+pub(crate) fn at_level<T>(
+    input: Input,
+    level: Level,
+    options: &CompileOptions,
+    outcome: &mut Outcome,
+    look: impl FnOnce(&Module) -> Result<T>,
+) -> Result<T> {
+    with_module(input, options, outcome, |module, timing| {
+        run_passes(module, options.from, level, options, timing)?;
+        look(module)
+    })
+}
+
 /// Parses the input, runs `body` on it, and collects diagnostics of both.
 fn with_module<T>(
     input: Input,

@@ -4,6 +4,7 @@
 //! into exit codes.
 
 pub mod bundle;
+pub mod candidates;
 pub mod compile;
 pub mod emit;
 pub mod error;

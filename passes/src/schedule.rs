@@ -9,6 +9,7 @@ pub mod cost;
 mod extents;
 pub mod facts;
 pub mod given;
+pub mod kind;
 pub mod mapping;
 pub mod plan;
 pub mod reason;

@@ -1,5 +1,6 @@
 //! What can end a run, and with which exit code.
 
+use norma_bundle::candidates::CandidatesError;
 use norma_command_line::RunOptionsError;
 use norma_command_line::output::ReportError;
 use norma_oracle::OracleError;
@@ -23,6 +24,9 @@ pub enum Failure {
     /// What the function computes cannot be evaluated.
     #[error(transparent)]
     Oracle(#[from] OracleError),
+    /// There is no list of bundles to compare.
+    #[error(transparent)]
+    Candidates(#[from] CandidatesError),
     /// The outputs cannot be written.
     #[error(transparent)]
     Outputs(#[from] OutputsError),
@@ -51,6 +55,7 @@ impl Failure {
                 Runtime::Call { .. } | Runtime::Manifest(_) | Runtime::Function(_) | Runtime::Bundle(_),
             )
             | Failure::Bind(_)
+            | Failure::Candidates(_)
             | Failure::Options(_)
             | Failure::Oracle(_)
             | Failure::Outputs(_)

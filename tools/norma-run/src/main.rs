@@ -5,36 +5,45 @@
 mod call;
 mod failure;
 mod options;
+mod regret;
 mod report;
 mod session;
 mod timing;
 mod verify;
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 use clap::Parser;
 use norma_command_line::output;
+use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::options::Options;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let report = match session::run(&options) {
-        Ok(report) => report,
-        Err(failure) => {
-            return refuse(&failure);
-        }
+    let printed = match options.regret {
+        true => regret::run(&options).map(|found| (printed(&found, &options), true)),
+        false => session::run(&options).map(|found| (printed(&found, &options), found.passed())),
     };
-    let text = match options.run.json {
-        true => {
-            serde_json::to_string_pretty(&report).map_or_else(|error| error.to_string(), |json| json + "\n")
-        }
-        false => report.to_string(),
+    let (text, passed) = match printed {
+        Ok(printed) => printed,
+        Err(failure) => return refuse(&failure),
     };
     match output::report(text.as_bytes()) {
-        Ok(()) => ExitCode::from(u8::from(!report.passed())),
+        Ok(()) => ExitCode::from(u8::from(!passed)),
         Err(error) => refuse(&error.into()),
+    }
+}
+
+/// What was found, as a table or as JSON.
+fn printed(found: &(impl Display + Serialize), options: &Options) -> String {
+    match options.run.json {
+        true => {
+            serde_json::to_string_pretty(found).map_or_else(|error| error.to_string(), |json| json + "\n")
+        }
+        false => found.to_string(),
     }
 }
 

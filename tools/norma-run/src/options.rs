@@ -23,6 +23,10 @@ pub struct Options {
     /// Measure the time of one call, with a cold L2 cache
     #[arg(long)]
     pub time: bool,
+    /// Measure each bundle of a folder that normac --candidates wrote, and tell by how much the compiler's choice is slower than the
+    /// best of them
+    #[arg(long, conflicts_with_all = ["verify", "time", "write_outputs"])]
+    pub regret: bool,
     /// Write each output, byte for byte, to a file of this folder, for norma-sim --compare-outputs
     #[arg(long, value_name = "DIR")]
     pub write_outputs: Option<PathBuf>,

@@ -8,7 +8,7 @@ use crate::call::Loaded;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::report::Report;
-use crate::timing;
+use crate::timing::Rotation;
 use crate::verify;
 
 /// Refuses a bad request before it looks for a device, then runs what was asked for.
@@ -42,7 +42,7 @@ pub fn run(options: &Options) -> Result<Report, Failure> {
         .transpose()?;
     let timing = options
         .time
-        .then(|| timing::time(&device, &loaded, &problem, &inputs))
+        .then(|| Rotation::new(&device, &problem, &inputs, loaded.bytes_moved)?.time(&loaded))
         .transpose()?;
     Ok(Report {
         function: problem.function.name.clone(),
@@ -54,7 +54,11 @@ pub fn run(options: &Options) -> Result<Report, Failure> {
     })
 }
 
-fn bind<'b>(target: &'b TargetBundle, options: &Options) -> Result<Problem<'b>, Failure> {
+/// What `options` say of the function's sizes, strides and scalars.
+///
+/// # Errors
+/// They do not fit the bundle.
+pub fn bind<'b>(target: &'b TargetBundle, options: &Options) -> Result<Problem<'b>, Failure> {
     let function = options.run.function(&target.manifest)?;
     Ok(options.run.problem(function)?)
 }

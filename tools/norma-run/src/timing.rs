@@ -36,57 +36,81 @@ pub struct Timing {
     pub calls: usize,
 }
 
-/// Measures a call.
-///
-/// # Errors
-/// What the driver says; an empty problem, which takes no time.
-pub fn time(
-    device: &Device,
-    loaded: &Loaded<'_>,
-    problem: &Problem<'_>,
-    images: &Images,
-) -> Result<Timing, Failure> {
-    let copies = copies_for(loaded.bytes_moved);
-    let tensors = (0..copies)
-        .map(|_| Tensors::new(device, problem, images))
-        .collect::<Result<Vec<_>, DriverError>>()?;
-    let stream = Stream::new(device)?;
-    let (start, end) = (Event::new(device)?, Event::new(device)?);
+/// Copies of a function's tensors, and what calls on them are timed with.
+pub struct Rotation {
+    tensors: Vec<Tensors>,
+    stream: Stream,
+    start: Event,
+    end: Event,
+}
 
-    for tensors in tensors.iter().take(2) {
-        loaded.enqueue(tensors, &stream)?;
+impl Rotation {
+    /// Allocates the copies for calls that move `bytes_moved` each.
+    ///
+    /// # Errors
+    /// What the driver says, out of memory above all.
+    pub fn new(
+        device: &Device,
+        problem: &Problem<'_>,
+        images: &Images,
+        bytes_moved: i64,
+    ) -> Result<Self, DriverError> {
+        let copies = (0..copies_for(bytes_moved)).map(|_| Tensors::new(device, problem, images));
+        Ok(Self {
+            tensors: copies.collect::<Result<_, _>>()?,
+            stream: Stream::new(device)?,
+            start: Event::new(device)?,
+            end: Event::new(device)?,
+        })
     }
-    stream.synchronize()?;
-    start.record(&stream)?;
-    for tensors in &tensors {
-        loaded.enqueue(tensors, &stream)?;
-    }
-    end.record(&stream)?;
-    let estimate = end.microseconds_since(&start)? / copies as f64;
-    let count = calls_for(estimate, copies);
 
-    let graph = stream.capture(|| {
-        let mut rotation = tensors.iter().cycle().take(count);
-        rotation.try_for_each(|tensors| loaded.enqueue(tensors, &stream))
-    })?;
-    graph.launch(&stream)?;
-    stream.synchronize()?;
-    let mut replays = [0.0; REPLAYS];
-    for replay in &mut replays {
-        start.record(&stream)?;
-        graph.launch(&stream)?;
-        end.record(&stream)?;
-        *replay = end.microseconds_since(&start)? / count as f64;
+    /// Measures a call of a function on tensors such as these.
+    ///
+    /// # Errors
+    /// What the driver says; an empty problem, which takes no time.
+    pub fn time(&self, loaded: &Loaded<'_>) -> Result<Timing, Failure> {
+        let Self {
+            tensors,
+            stream,
+            start,
+            end,
+        } = self;
+        let copies = tensors.len();
+        for tensors in tensors.iter().take(2) {
+            loaded.enqueue(tensors, stream)?;
+        }
+        stream.synchronize()?;
+        start.record(stream)?;
+        for tensors in tensors {
+            loaded.enqueue(tensors, stream)?;
+        }
+        end.record(stream)?;
+        let estimate = end.microseconds_since(start)? / copies as f64;
+        let count = calls_for(estimate, copies);
+
+        let graph = stream.capture(|| {
+            let mut rotation = tensors.iter().cycle().take(count);
+            rotation.try_for_each(|tensors| loaded.enqueue(tensors, stream))
+        })?;
+        graph.launch(stream)?;
+        stream.synchronize()?;
+        let mut replays = [0.0; REPLAYS];
+        for replay in &mut replays {
+            start.record(stream)?;
+            graph.launch(stream)?;
+            end.record(stream)?;
+            *replay = end.microseconds_since(start)? / count as f64;
+        }
+        replays.sort_by(f64::total_cmp);
+        let microseconds = replays[REPLAYS / 2];
+        let bytes = loaded.bytes_moved;
+        Ok(Timing {
+            microseconds,
+            bytes,
+            gigabytes_per_second: bytes as f64 / microseconds / 1e3,
+            calls: count,
+        })
     }
-    replays.sort_by(f64::total_cmp);
-    let microseconds = replays[REPLAYS / 2];
-    let bytes = loaded.bytes_moved;
-    Ok(Timing {
-        microseconds,
-        bytes,
-        gigabytes_per_second: bytes as f64 / microseconds / 1e3,
-        calls: count,
-    })
 }
 
 fn copies_for(bytes_moved: i64) -> usize {

@@ -48,6 +48,11 @@ pub struct Args {
     #[arg(long)]
     pub by_size: bool,
 
+    /// Compile a function with up to N schedules for each of its kernels, the best of several kinds first by the cost model, and with
+    /// the compiler's choice, each into a folder of DIR: norma-run --regret times them.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["emit", "json", "explain", "by_size"], requires = "output")]
+    pub candidates: Option<u64>,
+
     /// Keep the modules of level nvvm in the bundle, for norma-sim.
     #[arg(long, conflicts_with = "emit")]
     pub keep_nvvm: bool,
@@ -94,6 +99,11 @@ impl Args {
             return Err("standard input can be read once: '-' is given twice".to_owned());
         }
         let (inputs, targets) = (self.inputs.len(), self.target.len());
+        if self.candidates.is_some() && inputs * targets > 1 {
+            return Err(format!(
+                "--candidates compares schedules of one function: expected one input and one target, got {inputs} and {targets}"
+            ));
+        }
         if self.tvm_ffi && self.emit != Some(Emit::Object) {
             return Err("--tvm-ffi is for --emit=object".to_owned());
         }

@@ -115,18 +115,10 @@ fn for_each(
     inputs: &[InputText],
     mut compile: impl FnMut(Input, &CompileOptions, &mut Outcome) -> Result<()>,
 ) -> Result<Timing> {
-    let progress = progress(args.target.len() * inputs.len());
+    let progress = step_bar(args.target.len() * inputs.len());
     let mut timing = Timing::default();
     for target in &args.target {
-        let options = CompileOptions {
-            from: args.from,
-            by_size: args.by_size,
-            schedules: args.schedule.clone(),
-            keep_nvvm: args.keep_nvvm,
-            explain: args.explain,
-            ptxas: args.ptxas.clone(),
-            ..CompileOptions::new(target)
-        };
+        let options = options_for(args, target);
         for input in inputs {
             progress.set_message(format!("{} for {}", input.name, target.name));
             let mut outcome = Outcome::default();
@@ -148,8 +140,21 @@ fn for_each(
     Ok(timing)
 }
 
+/// What the command line asks of the compiler.
+pub fn options_for(args: &Args, target: &'static Target) -> CompileOptions {
+    CompileOptions {
+        from: args.from,
+        by_size: args.by_size,
+        schedules: args.schedule.clone(),
+        keep_nvvm: args.keep_nvvm,
+        explain: args.explain,
+        ptxas: args.ptxas.clone(),
+        ..CompileOptions::new(target)
+    }
+}
+
 /// A bar on a terminal; nothing elsewhere, and nothing for a single compilation, which is over at once.
-fn progress(steps: usize) -> ProgressBar {
+pub fn step_bar(steps: usize) -> ProgressBar {
     if steps < 2 {
         return ProgressBar::hidden();
     }

@@ -7,6 +7,7 @@ mod input;
 mod object;
 mod output_file;
 mod report;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,17 @@ fn run(args: &Args) -> Result<()> {
         .iter()
         .map(|path| InputText::read(path))
         .collect::<Result<Vec<_>>>()?;
+    if let (Some(count), [input], [target], Some(root)) =
+        (args.candidates, &inputs[..], &args.target[..], &args.output)
+    {
+        return sweep::write(
+            args,
+            target,
+            input,
+            usize::try_from(count).unwrap_or(usize::MAX),
+            root,
+        );
+    }
     match args.emit {
         Some(Emit::Level(level)) => build::emit(args, &inputs, level),
         Some(Emit::Object) => build::object(args, &inputs),

@@ -1,0 +1,186 @@
+//! How much slower the compiler's choice of a schedule is than the best of a sweep.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use norma_bundle::Candidates;
+use norma_oracle::memory;
+use norma_runtime::{Bundle, Device, Driver};
+use serde::Serialize;
+
+use crate::call::Loaded;
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::session::bind;
+use crate::timing::{Rotation, Timing};
+
+/// What a sweep found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Regret {
+    /// The function that ran.
+    pub function: String,
+    /// The device it ran on.
+    pub device: String,
+    /// The sizes it ran with.
+    pub sizes: BTreeMap<String, i64>,
+    /// The compiler's choice, and the schedules of its kernels.
+    pub chosen: Timing,
+    /// See [`Regret::chosen`].
+    pub chosen_schedules: Vec<String>,
+    /// The others, fastest first.
+    pub candidates: Vec<Timed>,
+    /// How much longer the choice takes than the fastest of all, as a share of that one's time: 0 where it is the fastest.
+    pub regret: f64,
+}
+
+/// One of the others.
+#[derive(Clone, Debug, Serialize)]
+pub struct Timed {
+    /// The kernel whose schedule is another than the compiler's choice.
+    pub kernel: String,
+    /// That schedule.
+    pub schedule: String,
+    /// The share of a copy's speed that the cost model expects of the kernel.
+    pub expected_share: f64,
+    /// Registers of a thread of that kernel, and bytes that they spill.
+    pub registers: Option<u32>,
+    /// See [`Timed::registers`].
+    pub spill_bytes: Option<u32>,
+    /// What was measured of a call.
+    pub timing: Timing,
+}
+
+/// Times the bundles that a folder's list names, on the same tensors.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn run(options: &Options) -> Result<Regret, Failure> {
+    let list = Candidates::load(&options.bundle)?;
+    let device = Device::open(&Driver::open()?, options.device)?;
+    let bundle = Bundle::open(&options.bundle.join(&list.chosen))?;
+    let problem = bind(bundle.select(device.capability)?, options)?;
+    let chosen = Loaded::new(&device, &bundle, &problem)?;
+    let inputs = memory::inputs(&problem, options.run.fill, options.run.seed);
+    let rotation = Rotation::new(&device, &problem, &inputs, chosen.bytes_moved)?;
+    // Twice, since the first minutes of a device are not its fastest: what is timed first would seem slower.
+    rotation.time(&chosen)?;
+    let timing = rotation.time(&chosen)?;
+
+    let mut candidates = Vec::with_capacity(list.candidates.len());
+    for candidate in list.candidates {
+        let bundle = Bundle::open(&options.bundle.join(&candidate.folder))?;
+        let problem = bind(bundle.select(device.capability)?, options)?;
+        let kernels = problem.function.kernels.iter();
+        let kernel = kernels.clone().find(|kernel| kernel.symbol == candidate.kernel);
+        candidates.push(Timed {
+            registers: kernel.and_then(|kernel| kernel.registers),
+            spill_bytes: kernel.and_then(|kernel| kernel.spill_bytes),
+            kernel: candidate.kernel,
+            schedule: candidate.schedule,
+            expected_share: candidate.expected_share,
+            timing: rotation.time(&Loaded::new(&device, &bundle, &problem)?)?,
+        });
+    }
+    candidates.sort_by(|a, b| a.timing.microseconds.total_cmp(&b.timing.microseconds));
+    let schedules = problem.function.kernels.iter();
+    let schedules = schedules.filter_map(|kernel| kernel.schedule.clone());
+    Ok(Regret {
+        function: problem.function.name.clone(),
+        device: device.name.clone(),
+        sizes: problem.sizes.clone(),
+        regret: regret(&timing, candidates.first()),
+        chosen: timing,
+        chosen_schedules: schedules.collect(),
+        candidates,
+    })
+}
+
+fn regret(chosen: &Timing, best: Option<&Timed>) -> f64 {
+    let best = best.map_or(f64::INFINITY, |best| best.timing.microseconds);
+    (chosen.microseconds / best - 1.0).max(0.0)
+}
+
+impl fmt::Display for Regret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} on {}", self.function, self.device)?;
+        let sizes = self.sizes.iter().map(|(name, value)| format!(" {name}={value}"));
+        writeln!(f, "sizes  {}", sizes.collect::<String>())?;
+        writeln!(
+            f,
+            "{:>10} {:>6} {:>9} {:>9}  schedule",
+            "us", "GB/s", "expected", "registers"
+        )?;
+        let time =
+            |timing: &Timing| format!("{:10.2} {:6.0}", timing.microseconds, timing.gigabytes_per_second);
+        let schedules = self.chosen_schedules.join(", then ");
+        writeln!(
+            f,
+            "{} {:>9} {:>9}  chosen: {schedules}",
+            time(&self.chosen),
+            "",
+            ""
+        )?;
+        for candidate in &self.candidates {
+            let registers = match (candidate.registers, candidate.spill_bytes) {
+                (Some(registers), None | Some(0)) => registers.to_string(),
+                (Some(registers), Some(_)) => format!("{registers} spilt"),
+                (None, _) => String::new(),
+            };
+            let (expected, schedule) = (100.0 * candidate.expected_share, &candidate.schedule);
+            writeln!(
+                f,
+                "{} {expected:8.0}% {registers:>9}  {schedule}",
+                time(&candidate.timing)
+            )?;
+        }
+        writeln!(f, "regret  {:.1}%", 100.0 * self.regret)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed(microseconds: f64) -> Timed {
+        Timed {
+            kernel: "k".into(),
+            schedule: "#norm.schedule<spread = []>".into(),
+            expected_share: 0.97,
+            registers: Some(40),
+            spill_bytes: Some(0),
+            timing: Timing {
+                microseconds,
+                bytes: 1 << 20,
+                gigabytes_per_second: (1 << 20) as f64 / microseconds / 1e3,
+                calls: 1,
+            },
+        }
+    }
+
+    #[test]
+    fn the_regret_is_what_the_fastest_saves() {
+        let chosen = timed(11.0).timing;
+        assert!((regret(&chosen, Some(&timed(10.0))) - 0.1).abs() < 1e-9);
+        assert_eq!(regret(&chosen, Some(&timed(12.0))), 0.0);
+        assert_eq!(regret(&chosen, None), 0.0);
+    }
+
+    #[test]
+    fn the_table_has_a_line_for_each_schedule() {
+        let found = Regret {
+            function: "f".into(),
+            device: "a GPU".into(),
+            sizes: BTreeMap::from([("m".into(), 8)]),
+            chosen: timed(11.0).timing,
+            chosen_schedules: vec!["#norm.schedule<spread = []>".into()],
+            candidates: vec![timed(10.0)],
+            regret: 0.1,
+        };
+        let text = found.to_string();
+        assert!(text.contains("regret  10.0%"), "{text}");
+        assert!(
+            text.contains("10.00    105       97%        40  #norm.schedule<spread = []>"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! `--candidates`: a function with several schedules, each a bundle, for a sweep on a GPU.
+
+use std::path::Path;
+
+use norma_bundle::candidates::{Candidate, Candidates, FILE_NAME};
+use norma_command_line::output;
+use norma_compiler::candidates;
+use norma_compiler::compile::{self, Input, Outcome};
+use norma_compiler::{CompileOptions, Error, Result, Target};
+
+use crate::args::Args;
+use crate::build::{options_for, step_bar};
+use crate::input::InputText;
+use crate::output_file;
+
+/// The folder of the bundle with the compiler's choice.
+const CHOSEN: &str = "chosen";
+
+/// Writes the input's bundle into a folder of `root`, one more for each of up to `count` schedules of each of its kernels, and the
+/// list of them.
+///
+/// # Errors
+///
+/// As the compiler; an input with several functions; or something cannot be written.
+pub fn write(
+    args: &Args,
+    target: &'static Target,
+    input: &InputText,
+    count: usize,
+    root: &Path,
+) -> Result<()> {
+    let options = options_for(args, target);
+    let input = Input {
+        name: &input.name,
+        text: &input.text,
+    };
+    let mut outcome = Outcome::default();
+    let found = candidates::of_each_kernel(input, count, &options, &mut outcome);
+    output::message(&outcome.diagnostics);
+    let found = found?;
+    compile_into(input, &options, &root.join(CHOSEN))?;
+
+    let bar = step_bar(found.len());
+    let mut list = Vec::with_capacity(found.len());
+    for (index, candidate) in found.into_iter().enumerate() {
+        bar.set_message(candidate.schedule.clone());
+        let folder = format!("{index:03}");
+        let given = format!("{}={}", candidate.kernel, candidate.schedule);
+        let options = CompileOptions {
+            schedules: options.schedules.iter().cloned().chain([given]).collect(),
+            ..options.clone()
+        };
+        compile_into(input, &options, &root.join(&folder))?;
+        list.push(Candidate {
+            folder,
+            kernel: candidate.kernel,
+            schedule: candidate.schedule,
+            expected_share: candidate.expected_share,
+        });
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let list = Candidates {
+        chosen: CHOSEN.to_owned(),
+        candidates: list,
+    };
+    let json = list
+        .to_json()
+        .map_err(|error| Error::internal(error.to_string()))?;
+    let path = root.join(FILE_NAME);
+    output_file::write(&path, json.as_bytes())
+        .map_err(|error| Error::user(format!("cannot write '{}': {error}", path.display())))
+}
+
+fn compile_into(input: Input, options: &CompileOptions, folder: &Path) -> Result<()> {
+    let mut outcome = Outcome::default();
+    let bundle = compile::bundle(input, options, &mut outcome);
+    output::message(&outcome.diagnostics);
+    let bundle = bundle?;
+    let functions = bundle.manifest.functions.len();
+    if functions != 1 {
+        return Err(Error::user(format!(
+            "--candidates compares schedules of one function, got {functions}"
+        )));
+    }
+    bundle.write(folder)
+}
