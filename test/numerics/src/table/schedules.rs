@@ -325,7 +325,7 @@ pub(super) fn shared(cases: &mut Vec<Case>) {
         add(op, BF16, 4096, held(2, 128, 8));
         add(op, BF16, 1000, held(4, 64, 8));
         add(op, F16, 520, held(8, 32, 8));
-        add(op, F32, 20, held(2, 32, 4));
+        add(op, F32, 24, held(2, 32, 4));
         for (rows_per_cta, rows_per_thread) in [(2, 1), (4, 2)] {
             let schedule = Schedule {
                 rows_per_cta,
