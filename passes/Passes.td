@@ -593,8 +593,8 @@ def NormTile : RustPass<"norm-tile"> {
     **Leaves alone** kernels that have roles, and what is inside them. Refuses a
     schedule that does not hold all points of a dim, or keeps in registers what
     a loop reads step by step; and what no pass applies yet: copies to
-    shared memory that are not in bulk or go to clusters, several producer warps,
-    dynamic hand-out.
+    shared memory that are not in bulk, several producer warps, dynamic
+    hand-out.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
@@ -776,7 +776,8 @@ def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
   let description = [{
     Grid dims become the cluster's place in the grid, cluster, thread and register
     dims the axes of tiles, loop dims loops. Scalars are thus the same for all CTAs
-    of a cluster. A value that varies over all axes is a tile
+    of a cluster, but for the places of the part that a CTA of it copies to its
+    shared memory. A value that varies over all axes is a tile
     in the layout that the schedule spells, one that varies over fewer a tile in
     a slice of it, one that varies over none a scalar. Where a guard keeps points
     out, loads give zero, stores do nothing and reductions see their identity.
@@ -968,10 +969,12 @@ def GlExpandReductions : RustPass<"gl-expand-reductions"> {
     Along an axis that CTAs of a cluster are spread over, each CTA stores its partial results into the shared memory of all of
     them by `st.async`, waits at an mbarrier of its own, and combines what has come. Reductions that do not hang on each other
     share such a round. In a loop two buffers and the phases of two mbarriers are used by turns. The mbarriers are initialised where
-    the function begins, and the cluster's barrier, which makes that known, is waited for before the first round.
+    the function begins, and the cluster's barrier, which makes that known, is waited for before the first round, or before the
+    partitions of warps of which one has it.
 
     **Requires** layouts that split the reduced axis into registers, lanes and warps, or that spread it over CTAs alone; and
-    reductions across CTAs in the body of a `gpu.func` or in loops whose bounds do not change from turn to turn.
+    reductions across CTAs in the body of a `gpu.func`, in one partition of its warps, or in loops there whose bounds do not change
+    from turn to turn.
 
     **Guarantees** that every `gl.reduce` stays within a warp, and that a CTA waits for all that others store to it. Barriers of the
     CTA are left to `gl-insert-barriers`.

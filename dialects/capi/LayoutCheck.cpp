@@ -22,6 +22,8 @@ int64_t gl::contiguousRun(Attribute, ArrayRef<int64_t>) { return std::numeric_li
 
 bool gl::isSlice(Attribute, Attribute, ArrayRef<int64_t>, int64_t) { return true; }
 
+bool gl::isPartOfCta(Attribute, ArrayRef<int64_t>, ArrayRef<int64_t>) { return true; }
+
 #else
 
 extern "C" bool normaGlCheckLayout(MlirAttribute layout, NormaSlice shape, void (*report)(MlirStringRef, void *),
@@ -30,6 +32,7 @@ extern "C" bool normaGlCheckSharedLayout(MlirAttribute layout, NormaSlice shape,
                                          void (*report)(MlirStringRef, void *), void *user);
 extern "C" int64_t normaGlContiguousRun(MlirAttribute layout, NormaSlice shape);
 extern "C" bool normaGlIsSlice(MlirAttribute sliced, MlirAttribute full, NormaSlice shape, int64_t axis);
+extern "C" bool normaGlIsPartOfCta(MlirAttribute layout, NormaSlice shape, NormaSlice part);
 
 static void report(MlirStringRef message, void *emitError) {
   (*static_cast<function_ref<InFlightDiagnostic()> *>(emitError))() << unwrap(message);
@@ -51,6 +54,10 @@ int64_t gl::contiguousRun(Attribute layout, ArrayRef<int64_t> shape) {
 
 bool gl::isSlice(Attribute sliced, Attribute full, ArrayRef<int64_t> shape, int64_t axis) {
   return normaGlIsSlice(wrap(sliced), wrap(full), toSlice(shape), axis);
+}
+
+bool gl::isPartOfCta(Attribute layout, ArrayRef<int64_t> shape, ArrayRef<int64_t> part) {
+  return normaGlIsPartOfCta(wrap(layout), toSlice(shape), toSlice(part));
 }
 
 #endif // NORMA_WITHOUT_RUST

@@ -24,6 +24,9 @@ int64_t contiguousRun(Attribute layout, llvm::ArrayRef<int64_t> shape);
 /// two is written. The axis and the layouts are valid.
 bool isSlice(Attribute sliced, Attribute full, llvm::ArrayRef<int64_t> shape, int64_t axis);
 
+/// Whether `part` is the shape of what one CTA of a cluster holds of a tile of `shape` in `layout`.
+bool isPartOfCta(Attribute layout, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> part);
+
 } // namespace mlir::gl
 
 #endif // NORMA_CAPI_LAYOUTCHECK_H

@@ -272,8 +272,11 @@ def Gl_LocalLoadOp : Gl_Op<"local_load", [AttrSizedOperandSegments, MemoryEffect
     Loads of different `phase` are not merged: what two phases of a kernel need is loaded twice, and in between takes no
     registers.
 
+    The memory holds all of the tile, or, where the CTAs of a cluster share one, the part of the CTA that loads: along an axis
+    that is spread over four CTAs it has a quarter of the tile's elements.
+
     Constraints:
-    - C1: the tile has the memory's shape and elements.
+    - C1: the tile has the memory's elements, and its shape or one of which each CTA holds a part of that shape.
     - C2: guards come in pairs, over the indices and the tile's axes and one symbol per limit.
 
     Example: `%t = gl.local_load %m phase 1 : !gl.memdesc<1x8xf32, #gl.plain<order = [1, 0]>> -> tensor<1x8xf32, #gathered>`
@@ -397,7 +400,8 @@ def Gl_CopyToSharedOp : Gl_Op<"copy_to_shared", [AttrSizedOperandSegments, Memor
   let description = [{
     Element `t` of the memory becomes the buffer's element at `access(indices..., t...)`; where a guard fails it is undefined.
     The elements are there when the op ends. That is how a kernel says what it keeps in shared memory; `gl-pipeline` makes
-    asynchronous copies of it, several steps of a loop ahead.
+    asynchronous copies of it, several steps of a loop ahead. Each CTA of a cluster copies what it needs itself: an index
+    may be its rank.
 
     Constraints:
     - C1: `access` maps the indices and the memory's axes to one coordinate per axis of the buffer.

@@ -446,9 +446,15 @@ static LogicalResult verifyMemory(Operation *op, Value tile, MemDescType memory)
 LogicalResult LocalStoreOp::verify() { return verifyMemory(*this, getTile(), getMemory().getType()); }
 
 LogicalResult LocalLoadOp::verify() {
-  size_t dims = getIndices().size() + cast<RankedTensorType>(getTile().getType()).getRank();
-  return failure(failed(verifyMemory(*this, getTile(), getMemory().getType())) ||          // local_load_c1
-                 failed(verifyGuards(*this, getGuards(), dims, getLimits().size()))); // local_load_c2
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  MemDescType memory = getMemory().getType();
+  Attribute layout = tile.getEncoding();
+  bool isPart = tile.getElementType() == memory.getElementType() && layout && isDistributed(layout) &&
+                isPartOfCta(layout, tile.getShape(), memory.getShape());
+  if (!isPart && failed(verifyMemory(*this, getTile(), memory))) // local_load_c1
+    return failure();
+  size_t dims = getIndices().size() + tile.getRank();
+  return verifyGuards(*this, getGuards(), dims, getLimits().size()); // local_load_c2
 }
 
 LogicalResult MemDescIndexOp::verify() {

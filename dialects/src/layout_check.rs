@@ -117,6 +117,26 @@ unsafe extern "C" fn normaGlIsSlice(
     catch_unwind(AssertUnwindSafe(|| is_slice(sliced, full, shape, axis))).unwrap_or(false)
 }
 
+/// Whether `part` is the shape of what one CTA of a cluster holds of a tile of `shape` in `layout`.
+///
+/// # Safety
+///
+/// The layout is a valid attribute, and both shapes live for the call.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn normaGlIsPartOfCta(layout: MlirAttribute, shape: Slice<i64>, part: Slice<i64>) -> bool {
+    // SAFETY: the caller promises a valid attribute and shapes that live for the call.
+    let (layout, shape, part) = unsafe { (Attribute::from_raw(layout), shape.as_slice(), part.as_slice()) };
+    let is_part = || {
+        let layout = layout::distributed(layout, shape).ok()?;
+        Some(layout.within_block().ok()?.shape() == part)
+    };
+    // A panic must not unwind into C++.
+    catch_unwind(AssertUnwindSafe(is_part))
+        .ok()
+        .flatten()
+        .unwrap_or(false)
+}
+
 /// The most elements of a tile that a thread may hold: 255 registers of four bytes, rounded up.
 const MOST_REGISTERS: usize = 1024;
 

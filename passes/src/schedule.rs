@@ -14,4 +14,5 @@ pub mod mapping;
 pub mod plan;
 pub mod reason;
 pub mod rings;
+pub mod shared_rows;
 pub mod tile;

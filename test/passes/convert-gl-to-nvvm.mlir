@@ -372,6 +372,27 @@ gpu.module @m {
 
 // -----
 
+// A part of the cluster's tile, that the CTA holds in its shared memory, lies there as if it were all; only guards and global accesses
+// know the CTA's rank.
+// CHECK-LABEL: llvm.func @part_of_a_cluster
+// CHECK: llvm.mlir.addressof @part_of_a_cluster_shared
+// CHECK-NOT: nvvm.read.ptx.sreg.cluster.ctarank
+// CHECK: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xf32>
+// CHECK: nvvm.read.ptx.sreg.cluster.ctarank
+// CHECK: llvm.store %{{.*}} : vector<1xf32>, !llvm.ptr<1>
+#parts = #gl.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [], block = [[1, 0]]>
+gpu.module @m {
+  gpu.func @part_of_a_cluster(%y: memref<2x64xf32>) kernel attributes {gl.num_warps = 1 : i64, gl.shared_bytes = 256 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (2)>, traffic = affine_map<() -> (0, 512)>, sizes = [], alignments = [16], cluster = 2>} {
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<1x64xf32, #gl.plain<order = [1, 0]>>
+    %0 = gl.local_load %m : !gl.memdesc<1x64xf32, #gl.plain<order = [1, 0]>> -> tensor<2x64xf32, #parts>
+    gl.store %0, %y at affine_map<(c, n) -> (c, n)>() : tensor<2x64xf32, #parts>, memref<2x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
 #line = #gl.linear<register = [[1], [2], [4]], lane = [[8], [16], [32], [64], [128]], warp = [], block = []>
 
 // Eight elements that begin at any one: the words that hold the first and the last of them, of which the second is the first

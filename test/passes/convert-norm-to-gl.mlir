@@ -465,3 +465,26 @@ norm.kernel @cluster(%x: memref<?x256xf32>, %y: memref<?xf32>)
   %1 = norm.reduce add %0 over(%k, %t) : f32
   norm.write %1, %y[%b] : memref<?xf32>
 }
+
+// -----
+
+// What is kept in shared memory, each CTA of a cluster copies itself: its place along the axis that they are spread over is a
+// scalar, and its memory has one point along that. What it loads is its part of the cluster's tile.
+
+// CHECK-LABEL: gpu.func @cluster_in_shared
+// CHECK: %[[RANK:.*]] = gl.cluster_rank
+// CHECK: %[[CTA:.*]] = gpu.block_id x
+// CHECK: %[[ROW:.*]] = arith.divui %[[CTA]], %c4
+// CHECK: %[[M:.*]] = gl.local_alloc : <2x1x32xf32, #gl.plain<order = [2, 1, 0]>>
+// CHECK: gl.copy_to_shared %{{.*}} at affine_map<(d0, d1, d2, d3, d4) -> (d0, d2 * 128 + d1 * 32 + d4)>(%[[ROW]], %[[RANK]])
+// CHECK-SAME: where affine_map<(d0, d1, d2, d3, d4) -> (d2 * 128 + d1 * 32 + d4, 200)>[], %[[M]] by bulk
+// CHECK: gl.local_load %[[M]] where affine_map<(d0, d1, d2, d3) -> (d1 * 128 + d2 * 32 + d3, 200)>(%[[ROW]]) []
+// CHECK-SAME: <2x1x32xf32, #gl.plain<order = [2, 1, 0]>> -> tensor<2x4x32xf32
+norm.kernel @cluster_in_shared(%x: memref<?x200xf32>, %y: memref<?xf32>)
+    space(%b = dim(%x, 0) : grid, %r = 2 : register, %k = 4 : cluster, %t = 32 : thread)
+    where(%r * 128 + %k * 32 + %t < 200)
+    schedule(#norm.schedule<spread = [[grid], [register(2), cluster(4), lane(32)]], keep = [shared, none], bring = bulk>) {
+  %0 = norm.read %x[%b, %r * 128 + %k * 32 + %t] : memref<?x200xf32>
+  %1 = norm.reduce add %0 over(%r, %k, %t) : f32
+  norm.write %1, %y[%b] : memref<?xf32>
+}

@@ -182,6 +182,47 @@ gpu.module @kernels {
 
 // -----
 
+// In a partition the turns of its loop are counted. All threads arrive at the cluster's barrier, behind all that sets up mbarriers,
+// and wait there before the partitions begin.
+// CHECK-LABEL: gpu.func @ctas_in_a_partition
+// CHECK: gl.mbarrier_init %{{.*}}, 1 : <3>
+// CHECK: gl.mbarrier_init %{{.*}}, 5 : <2>
+// CHECK: gl.cluster_arrive relaxed
+// CHECK: gl.cluster_wait
+// CHECK: gl.warp_specialize
+// CHECK-NOT: gl.cluster
+// CHECK: scf.for
+// CHECK: gl.remote_arrive
+// CHECK: gl.remote_store
+// CHECK: }, {
+// CHECK-NOT: gl.remote
+#ctas = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[0]], block = [[1], [2]]>
+#launch = #gl.launch<grid = affine_map<() -> (4)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [], cluster = 4>
+gpu.module @kernels {
+  gpu.func @ctas_in_a_partition(%from: index, %to: index) attributes {gl.launch = #launch, gl.num_warps = 3 : i64} {
+    %full = gl.mbarrier_alloc : !gl.mbarrier<3>
+    gl.mbarrier_init %full, 1 : !gl.mbarrier<3>
+    gl.fence_mbarrier_init
+    gl.warp_specialize warps [2, 1] {
+      %c1 = arith.constant 1 : index
+      scf.for %i = %from to %to step %c1 {
+        %x = "test.partial"(%i) : (index) -> tensor<4xf32, #ctas>
+        %s = gl.reduce %x axis 0 : (tensor<4xf32, #ctas>) -> tensor<f32, #gl.slice<axis = 0, parent = #ctas>> combine {
+        ^bb0(%a: f32, %b: f32):
+          %0 = arith.addf %a, %b : f32
+          gl.yield %0 : f32
+        }
+        "test.use"(%s) : (tensor<f32, #gl.slice<axis = 0, parent = #ctas>>) -> ()
+      }
+    }, {
+      "test.produce"() : () -> ()
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // Two reductions that do not hang on each other share a round, for which the second's operand is computed earlier; a third, which needs
 // the first, has one of its own. Elements of less than 4 bytes travel as i32.
 // CHECK-LABEL: gpu.func @shared_round

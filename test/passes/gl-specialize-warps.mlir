@@ -63,6 +63,38 @@ gpu.module @kernels {
 
 // -----
 
+// Producers of each CTA of a cluster compute the CTA's rank themselves.
+// CHECK-LABEL: gpu.func @part_of_a_cluster
+// CHECK: gl.warp_specialize warps [1, 1] {
+// CHECK-NOT: gl.cluster_rank
+// CHECK: gl.local_load
+// CHECK: }, {
+// CHECK: %[[RANK:.*]] = gl.cluster_rank
+// CHECK: gl.bulk_load %{{.*}}(%[[RANK]])
+// CHECK: gpu.return
+#row = #gl.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [], block = [[1, 0]]>
+!part = !gl.memdesc<1x64xbf16, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @part_of_a_cluster(%x: memref<128xbf16>, %y: memref<128xbf16>) kernel attributes {gl.num_warps = 1 : i64, gl.producer_warps = 1 : i64} {
+    %m = gl.local_alloc : !part
+    %full = gl.mbarrier_alloc : !gl.mbarrier<1>
+    gl.mbarrier_init %full, 1 : !gl.mbarrier<1>
+    gl.fence_mbarrier_init
+    %rank = gl.cluster_rank
+    %c0 = arith.constant 0 : index
+    %bytes = arith.constant 128 : index
+    %even = arith.constant false
+    gl.mbarrier_expect %full[%c0], %bytes : !gl.mbarrier<1>
+    gl.bulk_load %x at affine_map<(k) -> (k * 64)>(%rank), %m, %full[%c0] : memref<128xbf16>, !part, !gl.mbarrier<1>
+    gl.mbarrier_wait %full[%c0], %even : !gl.mbarrier<1>
+    %t = gl.local_load %m : !part -> tensor<2x64xbf16, #row>
+    gl.store %t, %y at affine_map<(k, n) -> (k * 64 + n)>() : tensor<2x64xbf16, #row>, memref<128xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
 // Without copies there is nothing for producers to do.
 // CHECK-LABEL: gpu.func @no_copies
 // CHECK-SAME: gl.num_warps = 4

@@ -80,16 +80,6 @@ norm.kernel @bring(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0
 
 // -----
 
-// expected-error @+1 {{unsupported: reads kept in shared memory by the CTAs of a cluster; supported: one or the other}}
-norm.kernel @kept_by_a_cluster(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<spread = [[grid], [cluster(2), lane(32)]], keep = [shared], bring = bulk>) {
-  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
-  %1 = norm.reduce add %0 over(%n) : f32
-  norm.write %1, %y[%m] : memref<?xf32>
-}
-
-// -----
-
 // expected-error @+1 {{expected stages = 1 and producer_warps = 0 where nothing is kept in shared memory}}
 norm.kernel @stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], stages = 2>) {

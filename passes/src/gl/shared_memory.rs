@@ -9,9 +9,10 @@ use melior::ir::{
 };
 use norma_dialects::{
     gl::{
-        AsyncCopyOp, BulkLoadOp, BulkStoreOp, CopyToSharedOp, LocalAllocOp, LocalLoadOp, LocalStoreOp,
-        MBarrierAllocOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp,
-        MemDescIndexOp, MemDescType, RemoteArriveOp, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
+        AsyncCopyOp, BulkLoadOp, BulkStoreOp, CopyToSharedOp, FenceMBarrierInitOp, LocalAllocOp, LocalLoadOp,
+        LocalStoreOp, MBarrierAllocOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType,
+        MBarrierWaitOp, MemDescIndexOp, MemDescType, RemoteArriveOp, RemoteStoreOp, TensorLoadOp,
+        TensorStoreOp,
     },
     layout::{self, EncodingError},
 };
@@ -117,6 +118,11 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
 /// Whether `op` takes shared memory.
 pub fn is_allocation(op: OperationRef<'_, '_>) -> bool {
     LocalAllocOp::from_op(op).is_some() || MBarrierAllocOp::from_op(op).is_some()
+}
+
+/// Whether `op` takes shared memory, or makes mbarriers ready for use, once for the kernel.
+pub fn sets_up(op: OperationRef<'_, '_>) -> bool {
+    is_allocation(op) || MBarrierInitOp::from_op(op).is_some() || FenceMBarrierInitOp::from_op(op).is_some()
 }
 
 /// Whether a type is that of shared memory.

@@ -19,8 +19,8 @@ use mlir_sys::{mlirBlockAppendOwnedOperation, mlirOperationRemoveFromParent};
 use norma_dialects::{
     attributes::kernel,
     gl::{
-        BulkLoadOp, FenceMBarrierInitOp, LocalAllocOp, MBarrierAllocOp, MBarrierArriveOp, MBarrierExpectOp,
-        MBarrierInitOp, MBarrierWaitOp, MemDescIndexOp, WarpSpecializeOp,
+        BulkLoadOp, ClusterRankOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp, MemDescIndexOp,
+        WarpSpecializeOp,
     },
     integer_of,
 };
@@ -62,7 +62,7 @@ fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Res
     let entry = walk::entry_block(function)?;
     let program = walk::in_block(entry)
         .into_iter()
-        .filter(|op| !is_set_up(*op) && !walk::has_name(*op, "gpu.return"))
+        .filter(|op| !shared_memory::sets_up(*op) && !walk::has_name(*op, "gpu.return"))
         .collect::<Vec<_>>();
     let end = entry
         .terminator()
@@ -100,14 +100,6 @@ fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Res
     let all = IntegerAttribute::new(IntegerType::new(b.context(), 64).into(), consumers + producers);
     b.set_attribute(function, kernel::NUM_WARPS, all.into());
     Ok(())
-}
-
-/// What is done once before the partitions begin.
-fn is_set_up(op: OperationRef<'_, '_>) -> bool {
-    LocalAllocOp::from_op(op).is_some()
-        || MBarrierAllocOp::from_op(op).is_some()
-        || MBarrierInitOp::from_op(op).is_some()
-        || FenceMBarrierInitOp::from_op(op).is_some()
 }
 
 /// What the warps of a partition do.
@@ -199,7 +191,12 @@ fn is_control_flow(op: OperationRef<'_, '_>) -> bool {
 
 /// Whether an op computes scalars from scalars.
 fn is_scalar(op: OperationRef<'_, '_>) -> bool {
-    const NAMES: [&str; 3] = ["gpu.block_id", "memref.dim", MemDescIndexOp::NAME];
+    const NAMES: [&str; 4] = [
+        "gpu.block_id",
+        "memref.dim",
+        ClusterRankOp::NAME,
+        MemDescIndexOp::NAME,
+    ];
     let name = norma_dialects::op_name(op);
     let is_known = name.starts_with("arith.") || name.starts_with("affine.") || NAMES.contains(&name);
     is_known && op.results().all(|result| !types::is_tensor(result.r#type()))

@@ -374,8 +374,9 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             mapping.merge_reductions = merge_reductions;
             let widest = facts.lead().map_or(0, |lead| lead.vector * lead.bytes);
             mapping.early_reads = widest >= ACCESS_BYTES as u64 && looped.is_empty();
-            // What parts of a row need again is another kernel's, which no ring of theirs would serve.
-            if !is_shared {
+            // What parts of a row need again is another kernel's, which no ring of theirs would serve. Rings of clusters are split
+            // otherwise (`clusters`).
+            if !is_shared && mapping.ctas_per_cluster() == 1 {
                 all.extend(rings::ringed(facts, &mapping, target));
             }
             all.push(mapping);

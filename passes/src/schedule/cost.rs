@@ -67,7 +67,7 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
 /// As [`cost`], with the registers of a thread that the assembler took, if they are known.
 fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Option<u64>) -> Option<Cost> {
     let candidate = Candidate::of(Mapped::of(facts, mapping), target, assembled)?;
-    let ideal = 1e6 * candidate.mapped.bytes / (target.part.bandwidth * target.part.copy_efficiency);
+    let ideal = candidate.ideal_us();
     let percent = |loss: f64| ideal * loss / 100.0;
     let mut losses = Vec::with_capacity(SHARES.len() + 2);
     losses.extend(SHARES.map(|(name, term)| (name, percent(term(&candidate)))));

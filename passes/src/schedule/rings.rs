@@ -4,12 +4,13 @@
 //! ring a warp of its own issues copies several steps ahead; consumers read each tile from shared memory as often as its
 //! phases need it, so that registers hold what accumulates over the walk and little else.
 
-use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
-use norma_targets::{ACCESS_BYTES, Feature, SHARED_OF_CTA, THREADS_PER_CTA, Target, WARP_SIZE};
+use norma_dialects::norm::Level;
+use norma_targets::{Feature, SHARED_OF_CTA, THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
-    facts::{Access, Facts, Use},
+    facts::{Facts, Use},
     mapping::Mapping,
+    shared_rows::{brought, bytes},
 };
 
 /// Bytes in flight that an SM's rings should hold: RMSNorm's gradient at 16384 x 4096 reached 3997 GB/s with 96 KB, 3955 with
@@ -43,7 +44,6 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
         .any(|factor| factor.level == Level::Register);
     if !target.has(Feature::BulkCopy)
         || mapping.aligned_dim.is_some()
-        || mapping.ctas_per_cluster() > 1
         || holds_rows
         || mapping.registers() > ELEMENTS_PER_THREAD
         || mapping.extent(Level::Warp) < CONSUMER_WARPS
@@ -51,54 +51,21 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     {
         return None;
     }
-    let is_brought = |access: &&Access| {
-        let in_rows = access.contiguous().is_some_and(|dim| {
-            access.vector * access.bytes == ACCESS_BYTES as u64 && facts.dims[dim].is_known
-        });
-        !access.is_write && access.is_reused && access.uses[walk] && in_rows
-    };
-    let brought = facts.accesses.iter().filter(is_brought).collect::<Vec<_>>();
-    if brought.is_empty() {
-        return None;
-    }
     let threads = mapping.threads() + WARP_SIZE;
     if threads > THREADS_PER_CTA {
         return None;
     }
-    let mut ringed = mapping.clone();
-    ringed.keep = vec![CachePlace::None; facts.buffers];
-    for access in &brought {
-        ringed.keep[access.buffer] = CachePlace::Shared;
-    }
-    let stage = stage_bytes(facts, &ringed);
+    let mut ringed = brought(facts, mapping, |access| access.uses[walk])?;
+    let stage = bytes(facts, &ringed);
     let sms = u64::from(target.part.sms);
-    let ctas = (mapping.extent(Level::Split).unsigned_abs()).div_ceil(sms).max(1);
+    let ctas = mapping.extent(Level::Split) * mapping.ctas_per_cluster();
+    let ctas = ctas.unsigned_abs().div_ceil(sms).max(1);
     let stages = (BYTES_IN_FLIGHT / (stage * ctas).max(1)).max(2);
     let taken = (stages * stage + u64::from(SHARED_OF_CTA)) * ctas;
     if taken > u64::from(target.shared_per_sm) || stages * stage > u64::from(target.shared_per_cta) {
         return None;
     }
-    ringed.bring = CopyMechanism::Bulk;
     ringed.stages = i64::try_from(stages).ok()?;
     ringed.producer_warps = 1;
-    ringed.early_reads = false;
     Some(ringed)
-}
-
-/// Bytes of one stage of a mapping's rings.
-pub fn stage_bytes(facts: &Facts, mapping: &Mapping) -> u64 {
-    let mut bytes = vec![0; facts.buffers];
-    for access in facts.accesses.iter().filter(|access| !access.is_write) {
-        if mapping.place(access.buffer) != CachePlace::Shared {
-            continue;
-        }
-        let points = (0..facts.dims.len())
-            .filter(|dim| access.uses[*dim])
-            .flat_map(|dim| &mapping.spread[dim])
-            .filter(|factor| factor.is_in_tile())
-            .filter_map(|factor| factor.size)
-            .product::<i64>();
-        bytes[access.buffer] = points.unsigned_abs() * access.bytes;
-    }
-    bytes.into_iter().sum()
 }

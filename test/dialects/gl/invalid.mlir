@@ -333,6 +333,15 @@ func.func @local_load_c1(%m: !gl.memdesc<32xf16, #gl.plain<order = [0]>>) {
 
 // -----
 
+#layout = #gl.blocked<size_per_thread = [1], threads_per_warp = [32], warps_per_cta = [1], order = [0], ctas_per_cluster = [4]>
+func.func @local_load_c1(%m: !gl.memdesc<64xf32, #gl.plain<order = [0]>>) {
+  // expected-error @+1 {{expected a tile of the shape and elements of}}
+  %t = gl.local_load %m : !gl.memdesc<64xf32, #gl.plain<order = [0]>> -> tensor<128xf32, #layout>
+  return
+}
+
+// -----
+
 func.func @local_load_c2(%m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %n: index) {
   // expected-error @+1 {{expected pairs of guards over 1 dims and 1 limits}}
   %t = gl.local_load %m where affine_map<(n) -> (n, 8)>()[%n] : !gl.memdesc<32xf32, #gl.plain<order = [0]>>

@@ -104,6 +104,9 @@ func.func @shared_memory(%t: tensor<1x4xf32, #partial>, %stage: index) {
   // CHECK: gl.local_load %{{.*}} where affine_map<(d0, d1, d2)[s0] -> (d0 + d2, s0)>(%{{.*}}) [%{{.*}}] phase 1 : <1x4xf32, {{.*}}> -> tensor<1x4xf32, {{.*}}>
   %v = gl.local_load %m where affine_map<(b, r, n)[s0] -> (b + n, s0)>(%stage)[%stage] phase 1
       : !gl.memdesc<1x4xf32, #plain> -> tensor<1x4xf32, #partial>
+  // CHECK: gl.local_load %{{.*}} : <2x1024xf32, {{.*}}> -> tensor<2x2048xf32, {{.*}}ctas_per_cluster = [1, 2]>>
+  %part = gl.local_alloc : !gl.memdesc<2x1024xf32, #plain>
+  %w = gl.local_load %part : !gl.memdesc<2x1024xf32, #plain> -> tensor<2x2048xf32, #cluster>
   %r = gl.local_alloc : !gl.memdesc<3x1x1024xbf16, #ring>
   // CHECK: gl.memdesc_index %{{.*}}[%{{.*}}] : <3x1x1024xbf16, {{.*}}> -> <1x1024xbf16, {{.*}}>
   %s = gl.memdesc_index %r[%stage] : !gl.memdesc<3x1x1024xbf16, #ring> -> !gl.memdesc<1x1024xbf16, #plain>

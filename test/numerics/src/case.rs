@@ -5,6 +5,7 @@ use std::fmt;
 use norma_bundle::{Element, ScalarOp};
 use norma_oracle::Fill;
 
+use crate::source::FUNCTION;
 use crate::source::graphs::Graph;
 use crate::source::named::Call;
 
@@ -186,6 +187,8 @@ pub enum Keep {
     L1,
     /// In L2.
     L2,
+    /// In shared memory, to which it is copied in bulk: its bytes are a multiple of 16, and it does not pass in a loop.
+    Shared,
     /// Nowhere in particular.
     Nowhere,
 }
@@ -241,6 +244,7 @@ impl Schedule {
             Keep::Register => "",
             Keep::L1 => ", keep = [l1]",
             Keep::L2 => ", keep = [l2]",
+            Keep::Shared => ", keep = [shared], bring = bulk",
             Keep::Nowhere => ", keep = [none]",
         };
         if self.early_reads {
@@ -345,6 +349,13 @@ impl Program {
         } = self.op
         {
             return Some(format!("#norm.schedule<spread = {spread}>"));
+        }
+        if let Op::Named(Call {
+            schedule: Some(schedule),
+            ..
+        }) = self.op
+        {
+            return Some(format!("{FUNCTION}_0=#norm.schedule<{schedule}>"));
         }
         // What lies densely is one dim; a gap behind the leading index keeps it apart from the heads.
         let is_apart = self.heads != 1 && matches!(self.layout, Layout::Padded(_));

@@ -152,8 +152,10 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
     let rows_per_cta = 1 << random.0.below(u64::from(most_rows.ilog2()) + 1);
     let rows_per_thread = if random.one_in(4) { rows_per_cta.min(2) } else { 1 };
     let chunk = random.one_in(2).then(|| random.of(&[1, 1, 2, 4]));
+    let is_copied_in_bulk = layout == Layout::Dense && widest * x.bytes() as i64 >= 16 && row % widest == 0;
     let keep = match chunk {
         Some(_) => random.of(&[Keep::L1, Keep::L2, Keep::Nowhere]),
+        None if is_copied_in_bulk => random.of(&[Keep::Register, Keep::Shared, Keep::L1, Keep::Nowhere]),
         None => random.of(&[Keep::Register, Keep::Register, Keep::L1, Keep::Nowhere]),
     };
     let ctas_per_row = if random.one_in(6) {

@@ -8,6 +8,7 @@ mod named;
 mod odd_rows;
 mod quantization;
 mod reductions;
+mod rings;
 mod schedules;
 
 use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
@@ -75,6 +76,8 @@ pub fn cases(long: bool) -> Vec<Case> {
     quantization::cases(&mut cases);
     graphs::cases(&mut cases);
     schedules::clusters(&mut cases);
+    schedules::shared(&mut cases);
+    rings::cases(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;
     }

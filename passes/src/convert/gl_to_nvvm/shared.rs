@@ -208,7 +208,7 @@ pub(super) struct Places<'c, 'a> {
 }
 
 impl<'c, 'a> Places<'c, 'a> {
-    /// The places of `tile` in the memory at `base`.
+    /// The places of `tile` in the memory at `base`, which holds all of it or what the CTA holds of it.
     ///
     /// # Errors
     ///
@@ -223,7 +223,12 @@ impl<'c, 'a> Places<'c, 'a> {
         let offsets = shared
             .offset_map()
             .ok_or_else(|| e.unsupported(format!("expected shared memory without padding, got {memory}")))?;
-        let offsets: LinearLayout = tile.layout.compose(&offsets).map_err(|error| e.internal(error))?;
+        let offsets: LinearLayout = match tile.layout.shape() == offsets.shape() {
+            true => tile.layout.compose(&offsets),
+            // The memory holds the part of the CTA alone.
+            false => tile.layout.within_block().and_then(|part| part.compose(&offsets)),
+        }
+        .map_err(|error| e.internal(error))?;
         let coordinates = threads::along(e, &offsets, 0)?;
         let element = tile::memory_element(e, tile.element);
         let element_bytes = tile::element_bytes(e, element)?;

@@ -70,6 +70,7 @@ pub(super) fn translate<'c: 'a, 'a>(
         entry,
         values: HashMap::new(),
         sizes: HashMap::new(),
+        own_places: HashMap::new(),
         settled: BTreeSet::new(),
         carried: HashMap::new(),
         brought: HashMap::new(),
@@ -106,6 +107,8 @@ struct Body<'s, 'c, 'a> {
     values: HashMap<usize, Translated<'c, 'a>>,
     /// The sizes in use, by affine symbol.
     sizes: HashMap<usize, Value<'c, 'a>>,
+    /// The CTA's own places along axes that the CTAs of a cluster are spread over, by axis, as far as they are in use.
+    own_places: HashMap<usize, Value<'c, 'a>>,
     /// The guards that hold at every point of the scope at hand.
     settled: BTreeSet<usize>,
     /// What reductions over the loops around the scope at hand have come to, by the reduction's position.
@@ -272,6 +275,18 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let size = b.value("memref.dim", &[memref, axis], Type::index(b.context()));
         self.sizes.insert(symbol, size);
         Ok(size)
+    }
+
+    /// The place of the CTA at hand along an axis that the CTAs of its cluster are spread over.
+    fn own_place(&mut self, axis: usize) -> Result<Value<'c, 'a>, PassError<'c>> {
+        if let Some(place) = self.own_places.get(&axis) {
+            return Ok(*place);
+        }
+        // At the start, so that it is there for every scope.
+        let b = Builder::at_start(self.entry, self.space.location());
+        let place = self.tiles.place_of_cta(&b, axis)?;
+        self.own_places.insert(axis, place);
+        Ok(place)
     }
 
     /// A value of the kernel's body: translated already, or the coordinate along a tile dim.

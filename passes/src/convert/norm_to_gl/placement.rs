@@ -27,6 +27,8 @@ pub(super) struct Placement {
     tile_shape: Vec<i64>,
     /// The axes that lie within each thread.
     register_axes: Axes,
+    /// The axes that the CTAs of a cluster are spread over.
+    cluster_axes: Axes,
 }
 
 impl Placement {
@@ -43,7 +45,7 @@ impl Placement {
             .ok_or_else(|| Diagnostic::user(location, "expected a tiled kernel; run norm-tile first"))?;
         let mut places = Vec::new();
         let mut tile_shape = Vec::new();
-        let mut register_axes = 0;
+        let (mut register_axes, mut cluster_axes) = (0, 0);
         for (role, extent) in roles.iter().zip(&space.extents) {
             places.push(match role {
                 DimRole::Grid => Place::Grid,
@@ -60,6 +62,7 @@ impl Placement {
                         return Err(Diagnostic::unsupported(location, message));
                     }
                     register_axes |= Axes::from(*role == DimRole::Register) << axis;
+                    cluster_axes |= Axes::from(*role == DimRole::Cluster) << axis;
                     tile_shape.push(extent.constant_value());
                     Place::Tile(axis)
                 }
@@ -69,6 +72,7 @@ impl Placement {
             places,
             tile_shape,
             register_axes,
+            cluster_axes,
         })
     }
 
@@ -99,6 +103,11 @@ impl Placement {
     /// The axes along which each thread holds all elements of what it holds any of.
     pub fn register_axes(&self) -> Axes {
         self.register_axes
+    }
+
+    /// The axes along which each CTA of a cluster holds one point.
+    pub fn cluster_axes(&self) -> Axes {
+        self.cluster_axes
     }
 
     /// The tile dims among dims of the space.

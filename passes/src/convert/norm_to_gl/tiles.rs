@@ -6,7 +6,10 @@
 use std::{cell::RefCell, collections::HashMap};
 
 use melior::ir::{Attribute, Location, Type, Value};
-use norma_dialects::{gl::BroadcastOp, layout};
+use norma_dialects::{
+    gl::{BroadcastOp, ClusterRankOp},
+    layout,
+};
 use norma_layout::{HardwareDim, LinearLayout};
 
 use crate::{
@@ -49,6 +52,49 @@ impl<'c> Tiles<'c> {
     /// Warps of the CTA.
     pub fn num_warps(&self) -> i64 {
         1 << self.layout.bits(HardwareDim::Warp)
+    }
+
+    /// The shape of what one CTA of a cluster holds of a tile over `axes`.
+    pub fn part_shape(&self, placement: &Placement, axes: Axes) -> Vec<i64> {
+        let extents = self.layout.shape().iter().enumerate();
+        extents
+            .filter(|(axis, _)| axes >> axis & 1 == 1)
+            .map(|(axis, extent)| match placement.cluster_axes() >> axis & 1 {
+                1 => 1,
+                _ => *extent,
+            })
+            .collect()
+    }
+
+    /// The place of the CTA at hand along an axis, as its rank in the cluster and the layout say, of type index.
+    pub fn place_of_cta<'a>(&self, b: &Builder<'c, 'a>, axis: usize) -> Result<Value<'c, 'a>, PassError<'c>>
+    where
+        'c: 'a,
+    {
+        let index = Type::index(b.context());
+        let wrong = |error| Diagnostic::internal(b.location(), error);
+        let terms = self
+            .layout
+            .strided_terms(HardwareDim::Block, axis)
+            .map_err(wrong)?;
+        let rank = b.value(ClusterRankOp::NAME, &[], index);
+        // No bit of an axis that CTAs alone are spread over is that of two terms, so that their exclusive or is their sum.
+        let places = terms.into_iter().map(|term| {
+            let shifted = match term.shift {
+                0 => rank,
+                shift => b.value("arith.shrui", &[rank, b.index(shift.into())], index),
+            };
+            let masked = match term.mask {
+                Some(mask) => b.value("arith.andi", &[shifted, b.index(mask.into())], index),
+                None => shifted,
+            };
+            match term.multiplier {
+                1 => masked,
+                multiplier => b.value("arith.muli", &[masked, b.index(multiplier)], index),
+            }
+        });
+        let place = places.reduce(|sum, place| b.value("arith.addi", &[sum, place], index));
+        Ok(place.unwrap_or_else(|| b.index(0)))
     }
 
     /// The type of a value of `element` that varies over `axes`: a scalar if there are none.

@@ -6,12 +6,13 @@
 //!
 //! **Start.** One thread initialises the mbarriers when the kernel begins and arrives, as all threads do, at the cluster's barrier.
 //! They wait there only before the first exchange, so that loads may be under way; but before loops that read what is to stay in
-//! the L1 cache, which the wait invalidates.
+//! the L1 cache, which the wait invalidates, and before partitions of warps, as it takes all threads.
 //!
 //! **Loops.** An exchange that is repeated has two buffers and two mbarriers, which turns use alternately: a CTA that is ahead
 //! writes to one buffer while another still reads the other. It is ahead by one exchange at most, as each waits for all CTAs. A CTA
 //! that takes part in an exchange also says that its threads have read what the one before brought (`gl.remote_arrive`), after
-//! which the others may write there.
+//! which the others may write there. What CTAs copy to their own shared memory meanwhile, steps ahead through rings, adds no
+//! order between them: no stage of one CTA waits for another CTA's.
 //!
 //! **End.** Each CTA waits for everything that others store to it, so that nobody touches its memory once it is done, and it may
 //! end without another barrier of the cluster. Such a barrier would not order stores that nobody waits for either.
@@ -30,7 +31,10 @@ use norma_dialects::{
 };
 use norma_layout::{HardwareDim, LinearLayout};
 
-use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, region, types, walk};
+use crate::{
+    gl::shared_memory,
+    mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, region, types, walk},
+};
 
 use super::{
     buffers::{self, BUFFERS},
@@ -352,7 +356,17 @@ fn start<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     rounds: &[Exchange<'c, 'a>],
 ) -> Result<Vec<Places<'c, 'a>>, PassError<'c>> {
-    let mut b = Builder::at_start(walk::entry_block(function)?, function.location());
+    // Behind what else sets up mbarriers, which the cluster's barrier then orders as well, and one fence shows.
+    let body = walk::in_block(walk::entry_block(function)?);
+    let set_up = body.iter().take_while(|op| shared_memory::sets_up(**op));
+    for fence in set_up.filter(|op| FenceMBarrierInitOp::from_op(**op).is_some()) {
+        Builder::before(*fence).erase(*fence);
+    }
+    let body = walk::in_block(walk::entry_block(function)?);
+    let first = body.into_iter().find(|op| !shared_memory::sets_up(*op));
+    let first =
+        first.ok_or_else(|| Diagnostic::internal(function.location(), "expected a kernel that returns"))?;
+    let mut b = Builder::before(first);
     let mut places = Vec::new();
     for round in rounds {
         b.set_location(round.first().location());
@@ -378,14 +392,15 @@ fn start<'c: 'a, 'a>(
 
 /// Waits for the cluster to have started before the first op of the function that exchanges anything, or that reads in a loop
 /// what is to stay in the L1 cache.
-fn wait_for_start<'c>(
-    function: OperationRef<'c, '_>,
-    rounds: &[Exchange<'c, '_>],
+fn wait_for_start<'c: 'a, 'a>(
+    function: OperationRef<'c, 'a>,
+    rounds: &[Exchange<'c, 'a>],
 ) -> Result<(), PassError<'c>> {
-    let first_ops = rounds
-        .iter()
-        .map(|round| round.loops.first().copied().unwrap_or(round.first()))
-        .collect::<Vec<_>>();
+    let outermost = |round: &Exchange<'c, 'a>| {
+        let mut around = std::iter::successors(Some(round.first()), |op| op.parent_operation());
+        around.find(|op| op.parent_operation() == Some(function))
+    };
+    let first_ops = rounds.iter().filter_map(outermost).collect::<Vec<_>>();
     let fills_l1 = |op: OperationRef<'c, '_>| {
         walk::has_name(op, "scf.for")
             && walk::named(op, LoadOp::NAME)

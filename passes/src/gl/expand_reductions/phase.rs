@@ -2,6 +2,7 @@
 //! phases of two mbarriers.
 
 use melior::ir::{BlockLike, OperationRef, Type, Value, ValueLike, operation::OperationLike};
+use norma_dialects::gl::WarpSpecializeOp;
 
 use crate::mlir::{
     builder::Builder,
@@ -12,18 +13,20 @@ use crate::mlir::{
     walk,
 };
 
-/// The loops around an op, the outermost first.
+/// The loops around an op, the outermost first, up to the kernel or the partition of its warps that they stand in.
 ///
 /// # Errors
 ///
-/// Unsupported, where an op between `function` and `op` is no loop, or one whose turns cannot be counted.
+/// Unsupported, where another op around `op` is no loop, or one whose turns cannot be counted.
 pub(super) fn loops_around<'c, 'a>(
     function: OperationRef<'c, 'a>,
     op: OperationRef<'c, 'a>,
 ) -> Result<Vec<OperationRef<'c, 'a>>, Diagnostic<'c>> {
     let mut loops = Vec::new();
     let mut inner = op;
-    while let Some(parent) = inner.parent_operation().filter(|parent| *parent != function) {
+    let is_whole =
+        |parent: &OperationRef<'c, 'a>| *parent == function || WarpSpecializeOp::from_op(*parent).is_some();
+    while let Some(parent) = inner.parent_operation().filter(|parent| !is_whole(parent)) {
         if !walk::has_name(parent, "scf.for") {
             let message = "expected a reduction across CTAs to stand in a kernel's body or its loops";
             return Err(Diagnostic::unsupported(op.location(), message)

@@ -1,11 +1,16 @@
 //! Schedules whose rows the CTAs of a cluster share.
 
+use norma_dialects::norm::Level;
 use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
-    super::{facts::Facts, mapping::Mapping},
-    Extent, finish, powers, registers_along,
+    super::{facts::Facts, mapping::Mapping, rings, shared_rows},
+    Extent, SPLIT_CTAS_PER_SM, finish, powers, registers_along,
 };
+
+/// SMs that are neighbours in every GPC, in which all CTAs of a cluster have to find room: its SMs come in pairs (NVIDIA H100
+/// whitepaper, "H100 GPU Hierarchy": a TPC has two SMs).
+const SMS_OF_TPC: u64 = 2;
 
 /// The candidates with clusters along `first`, each of whose CTAs has accesses for all of its threads. What needs a row again finds
 /// a part of it in each CTA; rows that are only summed up are split instead. Only sizes that are portable: others need more of
@@ -30,8 +35,47 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize, vector: u
             for registers in registers_along(dim, along) {
                 let mut tile = vec![Extent::ONE; facts.dims.len()];
                 tile[first] = Extent { registers, ..along };
-                finish(facts, target, &tile, all);
+                let mut mappings = Vec::new();
+                finish(facts, target, &tile, &mut mappings);
+                // What L1 holds is read again from there faster: RMSNorm by hand at 65536 columns, 128 KB, reached 4244 GB/s from L1,
+                // and 4105 from the shared memory of a cluster; at 131072 columns 3766 and 4146 (H200).
+                let held = mappings
+                    .iter()
+                    .filter_map(|mapping| shared_rows::held(facts, mapping, target));
+                let row = |held: &Mapping| shared_rows::bytes(facts, held) * ctas;
+                all.extend(held.filter(|held| row(held) >= u64::from(target.l1_and_shared)));
+                all.extend(rings_of_clusters(facts, target, &mappings, ctas));
+                all.extend(mappings);
             }
         }
     }
+}
+
+/// The variants of walks, which differ in how they are split, that go through rings. All clusters of a walk are to be under way at once,
+/// lest the last one walk alone: the CTAs of two neighbouring SMs are one cluster or several, so that all SMs have as many, and
+/// registers are bounded so that an SM has room for them.
+fn rings_of_clusters(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) -> Vec<Mapping> {
+    let Some(split) = walks.first().map(|walk| walk.extent(Level::Split)) else {
+        return Vec::new();
+    };
+    let sms = u64::from(target.part.sms);
+    let fitting = SPLIT_CTAS_PER_SM
+        .into_iter()
+        .filter(|per_sm| (per_sm * SMS_OF_TPC).is_multiple_of(ctas));
+    let with_so_many = |per_sm: u64| {
+        let walks = walks
+            .iter()
+            .filter(move |walk| split > 1 && walk.extent(Level::Split) == split);
+        walks.filter_map(move |walk| {
+            let mut walk = walk.clone();
+            for factor in walk.spread.iter_mut().flatten() {
+                if factor.level == Level::Split {
+                    factor.size = i64::try_from(per_sm * sms / ctas).ok();
+                }
+            }
+            walk.min_ctas_per_sm = i64::try_from(per_sm).ok()?;
+            rings::ringed(facts, &walk, target)
+        })
+    };
+    fitting.flat_map(with_so_many).collect()
 }

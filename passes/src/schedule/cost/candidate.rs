@@ -43,6 +43,11 @@ impl<'a> Candidate<'a> {
         f64::from(self.target.part.sms)
     }
 
+    /// The time of a copy of the same bytes, in microseconds.
+    pub(super) fn ideal_us(&self) -> f64 {
+        1e6 * self.mapped.bytes / (self.target.part.bandwidth * self.target.part.copy_efficiency)
+    }
+
     /// CTAs on an SM at a time: fewer CTAs than fit leave SMs with fewer.
     pub(super) fn resident_now(&self) -> f64 {
         (self.resident as f64).min((self.mapped.ctas() / self.sms()).ceil().max(1.0))

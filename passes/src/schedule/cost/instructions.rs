@@ -68,9 +68,11 @@ fn exchange_work(facts: &Facts, dims: &[Spread], all_threads: f64) -> f64 {
             .map(|dim| dims[dim].steps())
             .product::<f64>();
         let between_warps = if crosses_warps { OPS_BETWEEN_WARPS } else { 0.0 };
+        let crosses_ctas = over().any(|dim| dims[dim].cluster > 1);
+        let between_ctas = if crosses_ctas { OPS_BETWEEN_CTAS } else { 0.0 };
         let kept = (0..dims.len()).filter(|dim| reduction.keeps[*dim]);
         let results = kept.map(|dim| dims[dim].registers).product::<u64>() * reduction.bytes.div_ceil(4);
-        times * results as f64 * (OPS_PER_SHUFFLE * lanes.log2() + between_warps)
+        times * results as f64 * (OPS_PER_SHUFFLE * lanes.log2() + between_warps + between_ctas)
     };
     all_threads * facts.reductions.iter().map(of).sum::<f64>()
 }

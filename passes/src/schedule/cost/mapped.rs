@@ -6,7 +6,7 @@ use super::{
     super::{
         facts::{Access, Facts, Reduction},
         mapping::Mapping,
-        rings::stage_bytes,
+        shared_rows,
     },
     measured::{ACCESS, WARP},
     rereads::{passes, passes_in_loop},
@@ -52,7 +52,7 @@ impl<'a> Mapped<'a> {
     pub(super) fn ring_bytes(&self) -> Option<u64> {
         match self.mapping.bring {
             CopyMechanism::Load => None,
-            _ => Some(stage_bytes(self.facts, self.mapping) * self.mapping.stages.unsigned_abs()),
+            _ => Some(shared_rows::bytes(self.facts, self.mapping) * self.mapping.stages.unsigned_abs()),
         }
     }
 

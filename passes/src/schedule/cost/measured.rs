@@ -162,3 +162,6 @@ pub const OPS_PER_EXCHANGE: f64 = 6.0;
 /// behind its loop, three reductions.
 pub const OPS_PER_SHUFFLE: f64 = 2.0;
 pub const OPS_BETWEEN_WARPS: f64 = 20.0;
+/// Ops of an exchange between the CTAs of a cluster, turns and phases included. RMSNorm's gradient through a ring takes 95
+/// instructions more where two CTAs share a row, and 103 where four or eight do; some of them run once (ptxas 13.0).
+pub const OPS_BETWEEN_CTAS: f64 = 60.0;

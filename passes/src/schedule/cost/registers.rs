@@ -33,7 +33,7 @@ fn of_access(mapped: &Mapped<'_>, access: &Access) -> u64 {
 /// Those of addresses, the reduction, and what comes behind it.
 fn base(mapped: &Mapped<'_>) -> u64 {
     let base = match (mapped.is_looped(), mapped.reduces_in_steps()) {
-        _ if mapped.is_ringed() => BASE_REGISTERS_OF_RING,
+        (true, _) if mapped.is_ringed() => BASE_REGISTERS_OF_RING,
         (_, true) => BASE_REGISTERS_OF_WALK,
         (true, false) => BASE_REGISTERS_OF_LOOP,
         (false, _) => BASE_REGISTERS,

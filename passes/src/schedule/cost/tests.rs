@@ -107,6 +107,40 @@ fn column_sum(rows: u64, columns: u64) -> Facts {
     }
 }
 
+/// RMSNorm's gradient: two inputs are reduced along each row and needed again, and the sums over the rows are the weight's gradient.
+fn rms_norm_grad(rows: u64, extent: u64) -> Facts {
+    let row = [extent as i64, 1];
+    let again = |buffer| Access {
+        contributes: true,
+        is_reused: true,
+        needed_by: vec![need(Some(0), &[]), need(Some(1), &[]), need(None, &[0])],
+        ..access(buffer, false, 2, &row, 8)
+    };
+    let along = |reduced: usize| Reduction {
+        over: (0..2).map(|dim| dim == reduced).collect(),
+        keeps: (0..2).map(|dim| dim != reduced).collect(),
+        bytes: 4,
+        waits_for: BTreeSet::new(),
+        follows: None,
+    };
+    Facts {
+        dims: vec![dim(rows, Use::Both, false), dim(extent, Use::Both, true)],
+        accesses: vec![
+            again(0),
+            again(1),
+            Access {
+                contributes: true,
+                ..access(2, false, 2, &[0, 1], 8)
+            },
+            access(3, true, 2, &row, 8),
+            access(4, true, 2, &[0, 1], 8),
+        ],
+        reductions: vec![along(1), along(0)],
+        buffers: 5,
+        work: (18 * rows * extent) as f64,
+    }
+}
+
 fn best(facts: &Facts) -> Option<(Mapping, Cost)> {
     ranked(facts, candidates(facts, &SM_90A), &SM_90A, &Assembled::new())
         .into_iter()
@@ -186,6 +220,47 @@ fn rows_that_no_l1_holds_are_shared_by_the_ctas_of_clusters() {
     assert!(ctas(4096, 262_144) > Some(1));
     // A CTA for each row would leave most SMs idle.
     assert!(ctas(4, 131_072) > Some(1));
+}
+
+#[test]
+fn clusters_hold_the_longest_rows_in_shared_memory() {
+    let Some((mapping, _)) = best(&rms_norm(8192, 131_072, 2)) else {
+        unreachable!("there is a candidate")
+    };
+    assert_eq!(mapping.place(0), CachePlace::Shared, "{mapping}");
+}
+
+#[test]
+fn walks_of_rows_too_wide_for_the_ring_of_one_cta_are_those_of_clusters() {
+    let of = |extent| {
+        let best = best(&rms_norm_grad(8192, extent));
+        best.map(|(mapping, _)| (mapping.place(0), mapping.ctas_per_cluster() > 1))
+    };
+    assert_eq!(of(4096), Some((CachePlace::Shared, false)));
+    assert_eq!(of(8192), Some((CachePlace::Shared, false)));
+    assert_eq!(of(16384), Some((CachePlace::Shared, true)));
+    assert_eq!(of(32768), Some((CachePlace::Shared, true)));
+}
+
+#[test]
+fn all_clusters_of_a_walk_through_rings_find_room_on_pairs_of_sms() {
+    let sms = i64::from(SM_90A.part.sms);
+    let candidates = candidates(&rms_norm_grad(8192, 16384), &SM_90A);
+    let rings = candidates.iter().filter(|mapping| mapping.producer_warps > 0);
+    let of_clusters = rings
+        .filter(|mapping| mapping.ctas_per_cluster() > 1)
+        .collect::<Vec<_>>();
+    assert!(!of_clusters.is_empty());
+    for mapping in of_clusters {
+        let clusters = mapping.extent(Level::Split);
+        let per_pair = clusters * mapping.ctas_per_cluster() / (sms / 2);
+        assert_eq!(
+            per_pair * (sms / 2),
+            clusters * mapping.ctas_per_cluster(),
+            "{mapping}"
+        );
+        assert_eq!(per_pair % mapping.ctas_per_cluster(), 0, "{mapping}");
+    }
 }
 
 #[test]

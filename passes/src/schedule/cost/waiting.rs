@@ -3,7 +3,7 @@
 use super::{
     super::facts::Use,
     candidate::{Candidate, bandwidth_per_sm},
-    instructions::{rounds_between_ctas, rounds_between_warps},
+    instructions::{issue_us, rounds_between_ctas, rounds_between_warps},
     measured::*,
 };
 
@@ -36,7 +36,8 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// Clusters: CTAs that start and end together, and that wait for each other's partial results. What a CTA waits, others hide that are
-/// on its SM, as far as they do not wait themselves.
+/// on its SM, as far as they do not wait themselves. In a walk through a ring copies go on meanwhile: a step takes longer than its
+/// bytes only where its exchange and its instructions do.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     if mapped.mapping.ctas_per_cluster() == 1 {
@@ -44,7 +45,12 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     }
     let cta_us = 1e6 * mapped.bytes / mapped.ctas() / bandwidth_per_sm(candidate.target);
     let stalled = rounds_between_ctas(mapped.facts, &mapped.dims) * EXCHANGE_US / cta_us;
-    CLUSTER + 100.0 * stalled / candidate.resident_now().powi(2)
+    let resident = candidate.resident_now();
+    let waits = match mapped.is_ringed() && mapped.is_looped() {
+        true => ((stalled + issue_us(candidate) / candidate.ideal_us()) / resident - 1.0).max(0.0),
+        false => stalled / resident.powi(2),
+    };
+    CLUSTER + 100.0 * waits
 }
 
 /// Shared barriers: rows of one CTA that wait for each other.

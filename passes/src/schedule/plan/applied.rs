@@ -186,11 +186,6 @@ fn check_brought(
             mapping.threads() + mapping.producer_warps * WARP_SIZE
         )));
     }
-    if mapping.ctas_per_cluster() > 1 {
-        return Err(Reason::unsupported(
-            "reads kept in shared memory by the CTAs of a cluster; supported: one or the other",
-        ));
-    }
     if mapping.aligned_dim.is_some() {
         return Err(Reason::unsupported(
             "reads kept in shared memory in a schedule with aligned_dim; supported: one or the other",

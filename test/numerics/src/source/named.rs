@@ -27,6 +27,8 @@ pub struct Call {
     pub results: &'static [(&'static str, &'static str)],
     /// Whether results behind the first are asked for by keywords, which are their names.
     pub by_keyword: bool,
+    /// The parameters of a schedule that is forced on its first kernel.
+    pub schedule: Option<&'static str>,
 }
 
 impl Call {
@@ -40,6 +42,7 @@ impl Call {
         attributes: "",
         results: &[("y", "?xNxY")],
         by_keyword: false,
+        schedule: None,
     };
 }
 

@@ -297,3 +297,42 @@ pub(super) fn clusters(cases: &mut Vec<Case>) {
     // More CTAs than are portable.
     add(WEIGHTED, BF16, 4096, held(16, 32, 8));
 }
+
+/// Rows in shared memory, by one CTA and by the CTAs of a cluster: rows that the cluster does not divide, CTAs with shorter parts and
+/// without any, several rows of a CTA and of a thread, more parts of a row than one.
+pub(super) fn shared(cases: &mut Vec<Case>) {
+    let held = |ctas_per_row, threads_per_row, vector| Schedule {
+        ctas_per_row,
+        threads_per_row,
+        vector,
+        keep: Keep::Shared,
+        ..Schedule::default()
+    };
+    let mut add = |op, x, columns: i64, schedule: Schedule| {
+        let mut case = plain(op, x, columns);
+        case.program.schedule = Some(schedule);
+        case.run.rows = 2 * schedule.rows_per_cta + 1;
+        case.run.seeds = 4;
+        cases.push(case);
+    };
+    for op in [
+        EVERYTHING,
+        Op::LayerNorm { affine: Some(F32) },
+        Op::Softmax,
+        Op::VarianceAndAmax,
+    ] {
+        add(op, BF16, 1000, held(1, 64, 8));
+        add(op, BF16, 4096, held(2, 128, 8));
+        add(op, BF16, 1000, held(4, 64, 8));
+        add(op, F16, 520, held(8, 32, 8));
+        add(op, F32, 24, held(2, 32, 4));
+        for (rows_per_cta, rows_per_thread) in [(2, 1), (4, 2)] {
+            let schedule = Schedule {
+                rows_per_cta,
+                rows_per_thread,
+                ..held(4, 32, 4)
+            };
+            add(op, BF16, 1000, schedule);
+        }
+    }
+}

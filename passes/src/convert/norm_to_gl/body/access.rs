@@ -58,7 +58,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .filter(|guard| **guard < Guards::BITS as usize)
             .fold(0, |guards, guard| guards | 1 << guard);
         if axes != 0 && self.mapping.place(access.buffer) == CachePlace::Shared {
-            let value = self.bring(result, access.buffer, local, axes)?;
+            let sides = self.sides(&guards);
+            let part = self.localize_part(&access.coordinates, &sides, axes)?;
+            let value = self.bring(result, access.buffer, part, local, axes)?;
             let translated = Translated {
                 value,
                 element,
@@ -98,11 +100,12 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Reads a tile by way of shared memory.
+    /// Reads a tile by way of shared memory, to which each CTA of a cluster copies its own part.
     fn bring(
         &mut self,
         result: Value<'c, 'a>,
         buffer: usize,
+        part: Local<'c, 'a>,
         local: Local<'c, 'a>,
         axes: Axes,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
@@ -115,8 +118,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         };
         let element = result.r#type();
         let tile = self.tiles.tile(element, axes)?;
-        let shape = types::shape(tile).unwrap_or_default();
-        let shape = shape.into_iter().flatten().collect::<Vec<_>>();
+        let shape = self.tiles.part_shape(self.placement, axes);
         let order = (0..shape.len() as i64).rev().collect::<Vec<_>>();
         let context = self.b.context();
         let plain = PlainAttr::get(context, &order, 0).into();
@@ -125,11 +127,11 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         self.b.insert(CopyToSharedOp::build(
             self.b.location(),
             self.entry.argument(buffer)?.into(),
-            &local.indices,
-            &local.limits,
+            &part.indices,
+            &part.limits,
             memory,
-            local.access,
-            local.guards,
+            part.access,
+            part.guards,
             engine,
         )?);
         let brought = Brought {
@@ -227,6 +229,28 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         guards: &[[AffineExpr<'c>; 2]],
         axes: Axes,
     ) -> Result<Local<'c, 'a>, PassError<'c>> {
+        self.localize_with(coordinates, guards, axes, 0)
+    }
+
+    /// As [`Self::localize`], for the part of the tile that a CTA of a cluster holds: its place along axes that CTAs are spread
+    /// over is a scalar, and the part has one point along them.
+    fn localize_part(
+        &mut self,
+        coordinates: &[AffineExpr<'c>],
+        guards: &[[AffineExpr<'c>; 2]],
+        axes: Axes,
+    ) -> Result<Local<'c, 'a>, PassError<'c>> {
+        self.localize_with(coordinates, guards, axes, axes & self.placement.cluster_axes())
+    }
+
+    /// As [`Self::localize`], with scalars for the coordinates along the axes in `own`.
+    fn localize_with(
+        &mut self,
+        coordinates: &[AffineExpr<'c>],
+        guards: &[[AffineExpr<'c>; 2]],
+        axes: Axes,
+        own: Axes,
+    ) -> Result<Local<'c, 'a>, PassError<'c>> {
         let context = self.b.context();
         let (num_dims, num_symbols) = (self.space.dims.len(), self.space.sizes.len());
         let guards = guards.as_flattened();
@@ -236,20 +260,26 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         };
         let (mut scalars, mut indices) = (Vec::new(), Vec::new());
         for dim in (0..num_dims).filter(is_used) {
-            let coordinate = self.values.get(&key(self.space.dims[dim]));
-            if let (Place::Grid | Place::Loop, Some(coordinate)) = (self.placement.place(dim), coordinate) {
+            let coordinate = match self.placement.place(dim) {
+                Place::Tile(axis) if own >> axis & 1 == 1 => Some(self.own_place(axis)?),
+                Place::Tile(_) => None,
+                Place::Grid | Place::Loop => {
+                    let coordinate = self.values.get(&key(self.space.dims[dim]));
+                    coordinate.map(|coordinate| coordinate.value)
+                }
+            };
+            if let Some(coordinate) = coordinate {
                 scalars.push(dim);
-                indices.push(coordinate.value);
+                indices.push(coordinate);
             }
         }
         let num_local = indices.len() + axes.count_ones() as usize;
         let dims = (0..num_dims)
             .map(|dim| match self.placement.place(dim) {
-                Place::Grid | Place::Loop => scalars.iter().position(|used| *used == dim),
-                Place::Tile(axis) if axes >> axis & 1 == 1 => {
+                Place::Tile(axis) if (axes & !own) >> axis & 1 == 1 => {
                     Some(indices.len() + Tiles::position(axes, axis))
                 }
-                Place::Tile(_) => None,
+                _ => scalars.iter().position(|used| *used == dim),
             })
             .map(|position| match position {
                 Some(position) => AffineExpr::dim(context, position),

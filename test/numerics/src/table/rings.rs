@@ -1,0 +1,97 @@
+//! Walks over rows that come through rings in shared memory, by one CTA and by the CTAs of a cluster.
+//!
+//! Of each: rows for several steps of every part, for a part of a step, for one part alone, and none.
+
+use super::plain;
+use crate::case::{Case, Op};
+use crate::source::named::Call;
+use norma_bundle::Element::{BF16, F32};
+
+const RMS: Call = Call {
+    name: "rms_norm_grad through rings",
+    op: "rms_norm_grad",
+    operands: &[("dy", "?xNxX"), ("weight", "NxX"), ("rstd", "?xA")],
+    results: &[("dx", "?xNxY"), ("dweight", "NxX")],
+    by_keyword: true,
+    ..Call::PLAIN
+};
+const LAYER: Call = Call {
+    name: "layer_norm_grad through rings",
+    op: "layer_norm_grad",
+    operands: &[
+        ("dy", "?xNxX"),
+        ("weight", "NxX"),
+        ("mean", "?xA"),
+        ("rstd", "?xA"),
+    ],
+    results: &[("dx", "?xNxY"), ("dweight", "NxA"), ("dbias", "NxA")],
+    ..RMS
+};
+
+/// Gradients by walks whose steps reduce `x` and `dy` from shared memory; how many rows a step of all parts has.
+const WALKS: &[(Call, i64)] = &[
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(3)], [register(4), warp(2), lane(32), vector(8)]], \
+                 keep = [shared, shared, none, none, none, none], bring = bulk, stages = 3, producer_warps = 1",
+            ),
+            ..RMS
+        },
+        3,
+    ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(3)], [register(2), cluster(2), warp(2), lane(32), vector(8)]], \
+                 keep = [shared, shared, none, none, none, none], bring = bulk, stages = 3, producer_warps = 1",
+            ),
+            ..RMS
+        },
+        3,
+    ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(2), warp(2)], [register(4), cluster(4), lane(32), vector(4)]], \
+                 keep = [shared, shared, none, none, none, none], bring = bulk, stages = 2",
+            ),
+            ..RMS
+        },
+        4,
+    ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(2), register(2)], [cluster(8), warp(2), lane(32), vector(4)]], \
+                 keep = [shared, shared, none, none, none, none, none, none], bring = bulk, stages = 4, producer_warps = 1",
+            ),
+            ..LAYER
+        },
+        4,
+    ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(2), warp(2)], [register(2), cluster(4), warp(2), lane(32), vector(4)]], \
+                 keep = [shared, none, none, none, none, none, none, none], bring = bulk, stages = 2, producer_warps = 1",
+            ),
+            ..LAYER
+        },
+        4,
+    ),
+];
+
+/// Every case: rows that the CTAs of a cluster share evenly, and rows that leave the last of them less or nothing.
+pub(super) fn cases(cases: &mut Vec<Case>) {
+    for (call, rows_of_step) in WALKS {
+        for (x, columns) in [(BF16, 2048), (BF16, 1288), (F32, 516)] {
+            for rows in [5 * rows_of_step + 1, rows_of_step - 1, 1, 0] {
+                let mut case = plain(Op::Named(call), x, columns);
+                case.run.rows = rows;
+                case.run.seeds = 4;
+                cases.push(case);
+            }
+        }
+    }
+}
