@@ -5,11 +5,13 @@
 mod call;
 mod failure;
 mod options;
+mod page;
 mod report;
 mod session;
 mod timing;
 mod verify;
 
+use std::fs;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -17,28 +19,59 @@ use norma_command_line::output;
 
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::report::Report;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let report = match session::run(&options) {
-        Ok(report) => report,
-        Err(failure) => {
-            return refuse(&failure);
-        }
-    };
-    let text = match options.run.json {
-        true => {
-            serde_json::to_string_pretty(&report).map_or_else(|error| error.to_string(), |json| json + "\n")
-        }
-        false => report.to_string(),
-    };
-    match output::report(text.as_bytes()) {
-        Ok(()) => ExitCode::from(u8::from(!report.passed())),
-        Err(error) => refuse(&error.into()),
+    match run(&options) {
+        Ok(passed) => ExitCode::from(u8::from(!passed)),
+        Err(failure) => refuse(&failure),
     }
 }
 
+/// Runs, or takes what earlier runs measured, and reports; gives whether nothing that was compared is wrong.
+fn run(options: &Options) -> Result<bool, Failure> {
+    if !options.measured.is_empty() {
+        let mut measurements = Vec::new();
+        for path in &options.measured {
+            measurements.extend(page::read(path)?);
+        }
+        write_page(options, &measurements)?;
+        return Ok(true);
+    }
+    let reports = session::run(options)?;
+    let json = match (reports.as_slice(), &options.sweep) {
+        ([report], None) => serde_json::to_string_pretty(report),
+        (all, _) => serde_json::to_string_pretty(all),
+    };
+    let json = json.map_or_else(|error| error.to_string(), |json| json + "\n");
+    if options.report.is_some() {
+        write_page(options, &page::parse(&json).unwrap_or_default())?;
+    }
+    match options.run.json {
+        true => output::report(json.as_bytes())?,
+        false => output::report(
+            reports
+                .iter()
+                .map(Report::to_string)
+                .collect::<String>()
+                .as_bytes(),
+        )?,
+    }
+    Ok(reports.iter().all(Report::passed))
+}
+
+fn write_page(options: &Options, measurements: &[page::Measurement]) -> Result<(), Failure> {
+    let Some(path) = &options.report else {
+        return Ok(());
+    };
+    fs::write(path, page::html(measurements)).map_err(|source| Failure::Page {
+        path: path.clone(),
+        source,
+    })
+}
+
 fn refuse(failure: &Failure) -> ExitCode {
-    output::message(format_args!("norma-run: error: {failure}\n"));
+    output::error(failure);
     ExitCode::from(failure.exit_code())
 }

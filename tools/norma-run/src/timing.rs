@@ -5,9 +5,9 @@
 
 use norma_oracle::memory::Images;
 use norma_oracle::problem::Problem;
-use norma_runtime::driver::{Event, Stream};
+use norma_runtime::driver::{Buffer, Event, Stream};
 use norma_runtime::{Device, DriverError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::call::{Loaded, Tensors};
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ const MAX_CALLS: usize = 400;
 const REPLAYS: usize = 7;
 
 /// What was measured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// The median time of one call, in microseconds.
     pub microseconds: f64,
@@ -34,9 +34,12 @@ pub struct Timing {
     pub gigabytes_per_second: f64,
     /// How many calls a replay held.
     pub calls: usize,
+    /// The median time in which the driver copies so many bytes, where that was asked for: half of them read, half written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_microseconds: Option<f64>,
 }
 
-/// Measures a call.
+/// Measures a call; with `beside_copy` a copy of as many bytes too.
 ///
 /// # Errors
 /// What the driver says; an empty problem, which takes no time.
@@ -45,29 +48,61 @@ pub fn time(
     loaded: &Loaded<'_>,
     problem: &Problem<'_>,
     images: &Images,
+    beside_copy: bool,
 ) -> Result<Timing, Failure> {
     let copies = copies_for(loaded.bytes_moved);
     let tensors = (0..copies)
         .map(|_| Tensors::new(device, problem, images))
         .collect::<Result<Vec<_>, DriverError>>()?;
+    let (microseconds, calls) = measure(device, copies, &|copy, stream| {
+        loaded.enqueue(&tensors[copy], stream)
+    })?;
+    drop(tensors);
+    let bytes = loaded.bytes_moved;
+    let copy_microseconds = beside_copy.then(|| time_copy(device, bytes)).transpose()?;
+    Ok(Timing {
+        microseconds,
+        bytes,
+        gigabytes_per_second: bytes as f64 / microseconds / 1e3,
+        calls,
+        copy_microseconds,
+    })
+}
+
+/// The time of a copy that moves so many bytes.
+fn time_copy(device: &Device, bytes: i64) -> Result<f64, Failure> {
+    let copies = copies_for(bytes);
+    let half = usize::try_from(bytes / 2).unwrap_or(0).max(1);
+    let buffer = || Buffer::new(device, half, 0);
+    let pairs = (0..copies).map(|_| Ok((buffer()?, buffer()?)));
+    let pairs = pairs.collect::<Result<Vec<_>, DriverError>>()?;
+    let (microseconds, _) = measure(device, copies, &|copy, stream| {
+        let (from, to) = &pairs[copy];
+        Ok(from.copy_to(to, stream)?)
+    })?;
+    Ok(microseconds)
+}
+
+/// The median time of what `enqueue` puts on a stream, in microseconds, taking turns over so many copies of its data; and how often
+/// a replay did it.
+fn measure(
+    device: &Device,
+    copies: usize,
+    enqueue: &dyn Fn(usize, &Stream) -> Result<(), Failure>,
+) -> Result<(f64, usize), Failure> {
     let stream = Stream::new(device)?;
     let (start, end) = (Event::new(device)?, Event::new(device)?);
-
-    for tensors in tensors.iter().take(2) {
-        loaded.enqueue(tensors, &stream)?;
-    }
+    (0..copies.min(2)).try_for_each(|copy| enqueue(copy, &stream))?;
     stream.synchronize()?;
     start.record(&stream)?;
-    for tensors in &tensors {
-        loaded.enqueue(tensors, &stream)?;
-    }
+    (0..copies).try_for_each(|copy| enqueue(copy, &stream))?;
     end.record(&stream)?;
     let estimate = end.microseconds_since(&start)? / copies as f64;
     let count = calls_for(estimate, copies);
 
     let graph = stream.capture(|| {
-        let mut rotation = tensors.iter().cycle().take(count);
-        rotation.try_for_each(|tensors| loaded.enqueue(tensors, &stream))
+        let mut rotation = (0..copies).cycle().take(count);
+        rotation.try_for_each(|copy| enqueue(copy, &stream))
     })?;
     graph.launch(&stream)?;
     stream.synchronize()?;
@@ -79,14 +114,7 @@ pub fn time(
         *replay = end.microseconds_since(&start)? / count as f64;
     }
     replays.sort_by(f64::total_cmp);
-    let microseconds = replays[REPLAYS / 2];
-    let bytes = loaded.bytes_moved;
-    Ok(Timing {
-        microseconds,
-        bytes,
-        gigabytes_per_second: bytes as f64 / microseconds / 1e3,
-        calls: count,
-    })
+    Ok((replays[REPLAYS / 2], count))
 }
 
 fn copies_for(bytes_moved: i64) -> usize {
