@@ -128,6 +128,7 @@ fn figures(function: &str, timed: &[&Timing]) -> String {
         name: name.to_owned(),
         colour,
         points,
+        is_measured: true,
     };
     let (own, copy) = ("#0b62c4", "#e07b00");
     let bandwidth = Chart {
@@ -149,7 +150,10 @@ fn figures(function: &str, timed: &[&Timing]) -> String {
     ];
     if roof > 0.0 {
         let line = by_bytes(&|timing| Some(timing.bytes as f64 / roof / 1e3));
-        lines.push(series("roof: the copy's best rate", "#999999", line));
+        lines.push(Series {
+            is_measured: false,
+            ..series("roof: the copy's best rate", "#999999", line)
+        });
     }
     let roofline = Chart {
         title: "Memory roofline",

@@ -21,6 +21,8 @@ pub(super) struct Series {
     pub colour: &'static str,
     /// All coordinates are above 0.
     pub points: Vec<(f64, f64)>,
+    /// Whether the points were measured; a line without is a bound.
+    pub is_measured: bool,
 }
 
 /// The size of a figure, and what is left around its axes, in units of the drawing.
@@ -58,7 +60,7 @@ impl Axis {
         self.ends.0 + share * (self.ends.1 - self.ends.0)
     }
 
-    /// Values of the form 1, 2 or 5 times a power of ten; of powers alone where those would be too many.
+    /// Digits times powers of ten; 1, 2 and 5 times those, or the powers alone, where that would be too many.
     fn ticks(&self) -> Vec<f64> {
         let decades = (self.least.log10().floor() as i32)..=(self.most.log10().ceil() as i32);
         let ticks = |steps: &[f64]| -> Vec<f64> {
@@ -68,10 +70,12 @@ impl Axis {
             all.filter(|tick| (self.least..=self.most).contains(tick))
                 .collect()
         };
-        let fine = ticks(&[1.0, 2.0, 5.0]);
-        match fine.len() <= MOST_TICKS {
-            true => fine,
-            false => ticks(&[1.0]),
+        let all = ticks(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
+        let few = ticks(&[1.0, 2.0, 5.0]);
+        match (all.len() <= MOST_TICKS, few.len() <= MOST_TICKS) {
+            (true, _) => all,
+            (false, true) => few,
+            (false, false) => ticks(&[1.0]),
         }
     }
 }
@@ -142,7 +146,7 @@ impl Chart {
 }
 
 impl Series {
-    /// The line, with a mark at each point of those that were measured: lines in grey are not.
+    /// The line: dashed for a bound, else with a mark at each point.
     fn svg(&self, x: &Axis, y: &Axis) -> String {
         let colour = self.colour;
         let places = self
@@ -150,13 +154,12 @@ impl Series {
             .iter()
             .map(|(at, value)| (x.place(*at), y.place(*value)));
         let line: Vec<String> = places.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let is_bound = self.name.starts_with("roof");
-        let dashes = if is_bound { " stroke-dasharray=\"6 4\"" } else { "" };
+        let dashes = if self.is_measured { "" } else { " stroke-dasharray=\"6 4\"" };
         let mut text = format!(
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>",
             line.join(" ")
         );
-        if is_bound {
+        if !self.is_measured {
             return text;
         }
         for ((at, value), (x, y)) in self.points.iter().zip(places) {
@@ -211,6 +214,10 @@ mod tests {
         assert!(0.0 < places[0] && places[0] < places[1] && places[1] < places[2] && places[2] < 100.0);
         assert!((places[1] - 50.0).abs() < 1e-9);
         assert_eq!(axis.ticks(), [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
+        assert_eq!(
+            Axis::of([2700.0, 4200.0].into_iter(), (0.0, 1.0)).ticks(),
+            [3000.0, 4000.0, 5000.0]
+        );
         // One value alone has an axis too.
         assert!(Axis::of([7.0].into_iter(), (0.0, 1.0)).place(7.0).is_finite());
     }
