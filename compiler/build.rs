@@ -21,7 +21,7 @@ const TOOLCHAIN: &str = ".toolchain/cuda-13.0.88";
 /// The folders, from this crate's, of what decides the compiler's output.
 const SOURCES: [&str; 7] = [
     "../bundle/src",
-    "../compiler",
+    "../compiler/src",
     "../dialects",
     "../layout/src",
     "../passes",

@@ -1,7 +1,5 @@
 //! Manifests of other releases: an old one is read, and one of a version that is not known is refused as such.
 
-#![expect(clippy::unwrap_used, reason = "every input here is fixed")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

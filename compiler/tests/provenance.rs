@@ -1,7 +1,5 @@
 //! What a bundle says of where it comes from.
 
-#![expect(clippy::unwrap_used, reason = "every input here is fixed")]
-
 use norma_compiler::compile::Input;
 use norma_compiler::provenance::of;
 use norma_compiler::{CompileOptions, Level, Target};

@@ -16,6 +16,16 @@ const OF_OP: &str = "The op";
 /// What the name of an option begins with that leaves an operand or result out.
 const WITHOUT: &str = "no-";
 
+/// A part of what is promised of a size.
+type Part = fn(&mut Promise) -> &mut Option<i64>;
+
+/// What may be promised of a size, by its name.
+pub const PROMISES: [(&str, Part); 3] = [
+    ("multiple", |promise| &mut promise.multiple),
+    ("min", |promise| &mut promise.min),
+    ("max", |promise| &mut promise.max),
+];
+
 /// The command of every named op.
 pub fn commands(ops: &'static [NamedOp]) -> impl Iterator<Item = Command> {
     ops.iter().map(command)
@@ -191,15 +201,10 @@ pub fn preset(op: &'static NamedOp, matches: &ArgMatches) -> Result<Preset, Stri
             preset.tensors.insert(tensor.name, Wanted::Present(element));
         }
     }
-    let fields: [(&str, fn(&mut Promise) -> &mut Option<i64>); 3] = [
-        ("multiple", |promise| &mut promise.multiple),
-        ("min", |promise| &mut promise.min),
-        ("max", |promise| &mut promise.max),
-    ];
-    for (name, field) in fields {
+    for (name, promise_of) in PROMISES {
         for setting in matches.get_many::<Setting<i64>>(name).into_iter().flatten() {
             let promise = preset.promises.entry(setting.name.clone()).or_default();
-            if field(promise).replace(setting.value).is_some() {
+            if promise_of(promise).replace(setting.value).is_some() {
                 return Err(format!("--{name} {}=... is given twice", setting.name));
             }
         }

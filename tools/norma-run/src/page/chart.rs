@@ -154,7 +154,11 @@ impl Series {
             .iter()
             .map(|(at, value)| (x.place(*at), y.place(*value)));
         let line: Vec<String> = places.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let dashes = if self.is_measured { "" } else { " stroke-dasharray=\"6 4\"" };
+        let dashes = if self.is_measured {
+            ""
+        } else {
+            " stroke-dasharray=\"6 4\""
+        };
         let mut text = format!(
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>",
             line.join(" ")

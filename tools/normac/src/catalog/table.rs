@@ -19,13 +19,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use norma_compiler::named_op::{ChoiceKind, NamedOp};
-use norma_compiler::preset::{self, Extent, Preset, Promise, Wanted};
+use norma_compiler::preset::{self, Extent, Preset, Wanted};
 use norma_compiler::{CompileOptions, Error, Result, Target};
 use serde::Deserialize;
 use toml::Value;
 
 use crate::args::CompileArgs;
 use crate::input::InputText;
+use crate::ops::PROMISES;
 
 /// A bundle to compile.
 pub struct Unit {
@@ -237,14 +238,10 @@ impl Entry {
         for (name, value) in &self.of_op {
             say(&mut preset, name, value)?;
         }
-        let fields: [(_, fn(&mut Promise) -> &mut Option<i64>); 3] = [
-            (&self.multiple, |promise| &mut promise.multiple),
-            (&self.min, |promise| &mut promise.min),
-            (&self.max, |promise| &mut promise.max),
-        ];
-        for (promises, field) in fields {
+        let said = [&self.multiple, &self.min, &self.max];
+        for (promises, (_, promise_of)) in said.into_iter().zip(PROMISES) {
             for (size, number) in promises {
-                *field(preset.promises.entry(size.clone()).or_default()) = Some(*number);
+                *promise_of(preset.promises.entry(size.clone()).or_default()) = Some(*number);
             }
         }
         Ok(preset)
