@@ -1,6 +1,8 @@
-//! Links NVIDIA's PTX compiler library when it is there, and says so with `cfg(norma_nvptxcompiler)`.
+//! Says by which sources the compiler was built, and links NVIDIA's PTX compiler library when it is there.
 //!
-//! It is looked for in `$NORMA_TOOLCHAIN/lib` and in the folder where the workspace's set-up puts it. Without
+//! `NORMA_SOURCES` is a hash of all sources that decide what the compiler makes of an input.
+//!
+//! The library is said by `cfg(norma_nvptxcompiler)`. It is looked for in `$NORMA_TOOLCHAIN/lib` and in the folder where the workspace's set-up puts it. Without
 //! it the crate builds as well, and assembles PTX with a child `ptxas`.
 //!
 //! The archive keeps its static constructors in `.ctors` sections. GNU ld turns those into `.init_array`;
@@ -8,14 +10,38 @@
 //! copy is linked whose sections are renamed.
 
 use std::env;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const ARCHIVE: &str = "libnvptxcompiler_static.a";
 const TOOLCHAIN: &str = ".toolchain/cuda-13.0.88";
 
+/// The folders, from this crate's, of what decides the compiler's output.
+const SOURCES: [&str; 7] = [
+    "../bundle/src",
+    "../compiler/src",
+    "../dialects",
+    "../layout/src",
+    "../passes",
+    "../targets/src",
+    "../Cargo.lock",
+];
+/// What names of sources end in.
+const EXTENSIONS: [&str; 5] = ["rs", "td", "cpp", "h", "lock"];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    let mut hash = FNV_OFFSET;
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+        match add_sources(&mut hash, Path::new(source)) {
+            Ok(()) => {}
+            Err(error) => println!("cargo::error=cannot read {source}: {error}"),
+        }
+    }
+    println!("cargo::rustc-env=NORMA_SOURCES={hash:016x}");
     println!("cargo::rerun-if-env-changed=NORMA_TOOLCHAIN");
     println!("cargo::rustc-check-cfg=cfg(norma_nvptxcompiler)");
 
@@ -34,6 +60,30 @@ fn main() {
         }
         Err(error) => println!("cargo::warning=PTX will be assembled by a child ptxas: {error}"),
     }
+}
+
+/// Where FNV-1a of 64 bits begins, and what it multiplies by (draft-eastlake-fnv).
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
+
+/// Adds the names and contents of the sources below a path to a hash, in the order of their names.
+fn add_sources(hash: &mut u64, path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        let entries = fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
+        let mut entries = entries.collect::<io::Result<Vec<_>>>()?;
+        entries.sort();
+        return entries.iter().try_for_each(|entry| add_sources(hash, entry));
+    }
+    let is_source = path
+        .extension()
+        .is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known));
+    if is_source {
+        let name = path.to_string_lossy();
+        for byte in name.bytes().chain(fs::read(path)?) {
+            *hash = (*hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
+        }
+    }
+    Ok(())
 }
 
 /// The caller's toolchain, or else the workspace's own.

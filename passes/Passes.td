@@ -206,6 +206,7 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
     | `norm.multiples` | tensors | array of i64: what each extent is a multiple of | nothing is known |
     | `norm.min` | tensors | array of i64: what each extent at least is | 0 each |
     | `norm.max` | tensors | array of i64: what each extent at most is, -1 for no bound | no bound |
+    | `norm.sizes` | tensors | array of strings: what each dynamic extent is called, empty for no name; extents of one name are equal | the compiler's names |
     | `norm.may_alias` | results | the name of an argument that the result may be the same memory as | none |
     | `norm.default` | scalars | the value where a launch sets none, of the scalar's type | must be there |
 

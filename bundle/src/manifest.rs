@@ -29,10 +29,32 @@ pub const MANIFEST_VERSION: u32 = 1;
 /// The version of a manifest with kernels that are launched for some sizes only ([`Kernel::when`]): whoever does not know
 /// that must not read it.
 pub const CONDITIONAL_VERSION: u32 = 2;
+/// All versions that this crate reads.
+pub(crate) const VERSIONS: [u32; 2] = [MANIFEST_VERSION, CONDITIONAL_VERSION];
 /// The manifest's name within its directory.
 pub const FILE_NAME: &str = "manifest.json";
 /// The symbols that every launcher binds: the device's multiprocessors, and how many CTAs of the kernel one holds.
 pub const DEVICE_SYMBOLS: [&str; 2] = ["num_sms", "ctas_per_sm"];
+
+/// Whether functions, tensors and scalars may have a name: one that is an identifier in C.
+pub fn is_identifier(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Whether a size may have a name: an identifier that stands for nothing else in a manifest's expressions, such as a device's
+/// number, a dim `d0` of a program, a stride `x_stride0` or a size of an intermediate.
+pub fn is_size_name(name: &str) -> bool {
+    let is_symbol = matches!(Expression::parse(name), Ok(Expression::Symbol(symbol)) if symbol == name);
+    let is_dim = name
+        .strip_prefix('d')
+        .is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()) && !number.is_empty());
+    let is_made = name.contains("_stride") || name.starts_with("intermediate");
+    is_symbol && !is_dim && !is_made && !DEVICE_SYMBOLS.contains(&name)
+}
 
 /// A bundle for one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,9 +83,32 @@ pub struct Function {
     pub conditions: Vec<Condition>,
     /// The kernels, in launch order.
     pub kernels: Vec<Kernel>,
+    /// What the function was compiled from, and how; absent in bundles of compilers that did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// What the function computes, as its author wrote it; absent where the compiler's input no longer said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Definition>,
+}
+
+/// What every version of a manifest has.
+#[derive(Deserialize)]
+struct Header {
+    manifest_version: u64,
+}
+
+/// What a function was compiled from, and how. Equal provenances give equal kernels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The compiler, with a hash of its own sources, and its LLVM.
+    pub compiler: String,
+    /// The CUDA release of the assembler, such as `13.0`; absent where there is no machine code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assembler: Option<String>,
+    /// The SHA-256 of the source text, in hexadecimal.
+    pub source: String,
+    /// The options that decide what is compiled, as `normac` takes them.
+    pub options: Vec<String>,
 }
 
 /// A tensor, and what the kernels assume of it.
@@ -296,6 +341,18 @@ pub enum ManifestError {
         /// Where and why parsing stopped.
         source: serde_json::Error,
     },
+    /// The file is a manifest of a version that this reader does not know.
+    #[error(
+        "'{}' is of manifest version {found}, and this program reads {MANIFEST_VERSION} and {CONDITIONAL_VERSION}: it takes a newer \
+         release, or a bundle compiled by this one",
+        path.display()
+    )]
+    Version {
+        /// The manifest's path.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
     /// The file is a manifest, but contradicts itself.
     #[error("the manifest is inconsistent: {at}: {message}")]
     Inconsistent {
@@ -342,10 +399,19 @@ impl Manifest {
     /// # Errors
     /// The text is no manifest, or contradicts itself.
     pub fn parse(text: &str, path: &Path) -> Result<Manifest, ManifestError> {
-        let manifest: Manifest = serde_json::from_str(text).map_err(|source| ManifestError::Parse {
+        let wrong = |source| ManifestError::Parse {
             path: path.to_owned(),
             source,
-        })?;
+        };
+        // The version comes first: nothing else need be what this reader expects.
+        let Header { manifest_version } = serde_json::from_str(text).map_err(wrong)?;
+        if !VERSIONS.map(u64::from).contains(&manifest_version) {
+            return Err(ManifestError::Version {
+                path: path.to_owned(),
+                found: manifest_version,
+            });
+        }
+        let manifest: Manifest = serde_json::from_str(text).map_err(wrong)?;
         manifest.validate()?;
         Ok(manifest)
     }

@@ -29,7 +29,7 @@ use host::Role;
 pub use conditions::SourceConditions;
 pub use definition::SourceDefinition;
 pub use kernel_form::KernelForms;
-pub use write::write_all;
+pub use write::{is_whole, write_all};
 
 /// A bundle for one target, in memory.
 #[derive(Debug, Clone)]
@@ -169,6 +169,7 @@ pub fn assemble(
             inputs,
             outputs,
             conditions,
+            provenance: None,
             definition: None,
             kernels,
         };

@@ -22,6 +22,7 @@ use crate::level::Level;
 use crate::located_text::located_text;
 use crate::options::{Assembled, CompileOptions};
 use crate::pipeline;
+use crate::provenance;
 use crate::registry;
 use crate::schedules;
 use crate::target::Target;
@@ -129,7 +130,7 @@ fn assembled(
     outcome: &mut Outcome,
     disappointing: &RefCell<Vec<Assembled>>,
 ) -> Result<Bundle> {
-    assemble_bundle(input, options, outcome, |op, name, timing| {
+    let mut bundle = assemble_bundle(input, options, outcome, |op, name, timing| {
         let ptx = generate(Start::Module(op), &name, Level::Ptx, options, timing)?;
         let cubin = assemble(&ptx, &name, options, timing)?;
         let missed = walk::named(op, "llvm.func")
@@ -141,7 +142,12 @@ fn assembled(
             cubin: Some(cubin),
             text: options.keep_nvvm.then(|| located_text(op)).transpose()?,
         })
-    })
+    })?;
+    let provenance = provenance::of(input, options)?;
+    for function in &mut bundle.manifest.functions {
+        function.provenance = Some(provenance.clone());
+    }
+    Ok(bundle)
 }
 
 /// What became of a kernel that did not assemble as whoever chose its schedule expected.

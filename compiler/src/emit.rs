@@ -17,3 +17,9 @@ mod resource_usage;
 
 pub use cubin::{Assembler, Cubin};
 pub use resource_usage::ResourceUsage;
+
+/// The version of the LLVM that is linked.
+pub fn llvm_version() -> String {
+    let (major, minor, patch) = inkwell::support::get_llvm_version();
+    format!("{major}.{minor}.{patch}")
+}

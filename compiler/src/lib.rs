@@ -12,10 +12,13 @@ pub mod level;
 mod located_text;
 pub mod options;
 pub mod pipeline;
+pub mod preset;
+pub mod provenance;
 pub mod registry;
 mod schedules;
 pub mod timing;
 
+pub use norma_dialects::named_op;
 pub use norma_targets as target;
 
 pub use error::{Error, Kind, Result};

@@ -21,6 +21,8 @@ pub struct CompileOptions {
     pub assembled: Vec<Assembled>,
     /// Whether a bundle keeps the modules of level `nvvm` that its cubins were made of, for a simulator.
     pub keep_nvvm: bool,
+    /// Whether machine code says which line of the input each instruction is of.
+    pub line_info: bool,
     /// Whether passes tell, as remarks among the diagnostics, why they chose what they chose.
     pub explain: bool,
     /// The `ptxas` to assemble with, in place of the linked library or of the one that is found.
@@ -46,6 +48,28 @@ impl Assembled {
 }
 
 impl CompileOptions {
+    /// The options that decide what is compiled, as `normac` takes them: not what is only told, nor which assembler of one release
+    /// assembles, nor what is found out while a bundle is compiled.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec![format!("--target={}", self.target.name)];
+        if self.from != Level::Tensor {
+            arguments.push(format!("--from={}", self.from));
+        }
+        arguments.extend(
+            self.schedules
+                .iter()
+                .map(|schedule| format!("--schedule={schedule}")),
+        );
+        for (is_set, name) in [
+            (self.by_size, "--by-size"),
+            (self.keep_nvvm, "--keep-nvvm"),
+            (self.line_info, "--line-info"),
+        ] {
+            arguments.extend(is_set.then(|| name.to_owned()));
+        }
+        arguments
+    }
+
     /// The defaults for a target: from named ops, all choices the compiler's.
     pub fn new(target: &'static Target) -> Self {
         Self {
@@ -55,6 +79,7 @@ impl CompileOptions {
             by_size: false,
             assembled: Vec::new(),
             keep_nvvm: false,
+            line_info: false,
             explain: false,
             ptxas: None,
         }

@@ -99,14 +99,21 @@ const STEPS: &[Step] = &[
     },
 ];
 
+/// Gives each function the scope without which LLVM drops locations. `DebugDirectivesOnly` stands for `.loc` in PTX and no debug
+/// information besides: with that, the assembler would not optimise.
+const LINE_INFO: &str = "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}";
+
 /// The passes from one level to another, as the inside of `builtin.module(...)`; empty where nothing is to be
 /// done.
 pub fn textual(from: Level, to: Level, options: &CompileOptions) -> String {
     let steps = STEPS.iter().filter(|step| from < step.to && step.to <= to);
-    let passes: Vec<_> = steps
+    let mut passes: Vec<_> = steps
         .flat_map(|step| step.passes)
         .map(|pass| fill_in(pass, options))
         .collect();
+    if options.line_info && from <= Level::Nvvm && to >= Level::Nvvm {
+        passes.push(LINE_INFO.to_owned());
+    }
     passes.join(",")
 }
 

@@ -69,6 +69,7 @@ pub fn register_passes() {
             mlirRegisterConversionSCFToControlFlowPass();
 
             mlirRegisterGPUGpuNVVMAttachTarget();
+            mlirRegisterLLVMDIScopeForLLVMFuncOpPass();
         }
     });
 }

@@ -64,6 +64,12 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
     Optional<Norm_UpToF32Tensor>:$lse,
     Optional<Norm_UpToF32Tensor>:$dlogits
   );
+  let shapes = (by_name
+    Norm_OtherAxes<"axis">:$labels,
+    Norm_NamedAxes<"axis">:$weight,
+    Norm_ReducedRows<"axis", "reduction">:$loss,
+    Norm_OtherAxes<"axis">:$lse
+  );
   let assemblyFormat = [{
     $logits `labels` `(` $labels `:` type($labels) `)` (`weight` `(` $weight^ `:` type($weight) `)`)?
     (`reduction` `(` $reduction^ `)`)? attr-dict `:` type($logits) `->` type($loss) (`lse` `(` type($lse)^ `)`)? (`dlogits` `(` type($dlogits)^ `)`)?

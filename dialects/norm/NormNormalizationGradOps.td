@@ -48,6 +48,13 @@ def Norm_RMSNormGradOp : Norm_NamedOp<"rms_norm_grad", [AttrSizedOperandSegments
     Norm_Number<"0.0">:$weight_offset
   );
   let results = (outs Norm_FloatTensor:$dx, Optional<Norm_FloatTensor>:$dweight, Optional<Norm_FloatTensor>:$dbias);
+  let shapes = (by_name
+    Norm_NamedAxes<"axes">:$weight,
+    Norm_OtherAxes<"axes">:$rstd,
+    Norm_NamedAxes<"axes">:$dweight,
+    Norm_NamedAxes<"axes">:$dbias
+  );
+  let usual = ["weight", "rstd", "dweight"];
   let assemblyFormat = [{
     $x `dy` `(` $dy `:` type($dy) `)` (`weight` `(` $weight^ `:` type($weight) `)`)? (`rstd` `(` $rstd^ `:` type($rstd) `)`)?
     (`residual` `(` $residual^ `:` type($residual) `)`)? attr-dict
@@ -99,6 +106,14 @@ def Norm_LayerNormGradOp : Norm_NamedOp<"layer_norm_grad", [AttrSizedOperandSegm
     Norm_Number<"0.0">:$weight_offset
   );
   let results = (outs Norm_FloatTensor:$dx, Optional<Norm_FloatTensor>:$dweight, Optional<Norm_FloatTensor>:$dbias);
+  let shapes = (by_name
+    Norm_NamedAxes<"axes">:$weight,
+    Norm_OtherAxes<"axes">:$mean,
+    Norm_OtherAxes<"axes">:$rstd,
+    Norm_NamedAxes<"axes">:$dweight,
+    Norm_NamedAxes<"axes">:$dbias
+  );
+  let usual = ["weight", "mean", "rstd", "dweight", "dbias"];
   let assemblyFormat = [{
     $x `dy` `(` $dy `:` type($dy) `)` (`weight` `(` $weight^ `:` type($weight) `)`)? (`mean` `(` $mean^ `:` type($mean) `)`)?
     (`rstd` `(` $rstd^ `:` type($rstd) `)`)? (`residual` `(` $residual^ `:` type($residual) `)`)? attr-dict
@@ -189,6 +204,14 @@ def Norm_GroupNormGradOp : Norm_NamedOp<"group_norm_grad", [AttrSizedOperandSegm
     Norm_Number<"1.0e-5">:$eps
   );
   let results = (outs Norm_FloatTensor:$dx, Optional<Norm_FloatTensor>:$dweight, Optional<Norm_FloatTensor>:$dbias);
+  let shapes = (by_name
+    Norm_NamedAxes<"channel_axis">:$weight,
+    Norm_BatchAndGroups<"groups">:$mean,
+    Norm_BatchAndGroups<"groups">:$rstd,
+    Norm_NamedAxes<"channel_axis">:$dweight,
+    Norm_NamedAxes<"channel_axis">:$dbias
+  );
+  let usual = ["weight", "mean", "rstd", "dweight", "dbias"];
   let assemblyFormat = [{
     $x `dy` `(` $dy `:` type($dy) `)` (`weight` `(` $weight^ `:` type($weight) `)`)? (`mean` `(` $mean^ `:` type($mean) `)`)?
     (`rstd` `(` $rstd^ `:` type($rstd) `)`)? (`residual` `(` $residual^ `:` type($residual) `)`)? attr-dict

@@ -42,6 +42,12 @@ def Norm_RMSNormOp : Norm_NamedOp<"rms_norm", [AttrSizedOperandSegments]> {
     Norm_Number<"0.0">:$weight_offset
   );
   let results = (outs Norm_FloatTensor:$y, Optional<Norm_FloatTensor>:$rstd);
+  let shapes = (by_name
+    Norm_NamedAxes<"axes">:$weight,
+    Norm_NamedAxes<"axes">:$bias,
+    Norm_OtherAxes<"axes">:$rstd
+  );
+  let usual = ["weight"];
   let assemblyFormat = [{
     $x (`weight` `(` $weight^ `:` type($weight) `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)?
     attr-dict `:` type($x) `->` type($y) (`,` type($rstd)^)?
@@ -86,6 +92,13 @@ def Norm_LayerNormOp : Norm_NamedOp<"layer_norm", [AttrSizedOperandSegments, Att
     Norm_Number<"0.0">:$weight_offset
   );
   let results = (outs Norm_FloatTensor:$y, Optional<Norm_FloatTensor>:$mean, Optional<Norm_FloatTensor>:$rstd);
+  let shapes = (by_name
+    Norm_NamedAxes<"axes">:$weight,
+    Norm_NamedAxes<"axes">:$bias,
+    Norm_OtherAxes<"axes">:$mean,
+    Norm_OtherAxes<"axes">:$rstd
+  );
+  let usual = ["weight", "bias"];
   let assemblyFormat = [{
     $x (`weight` `(` $weight^ `:` type($weight) `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)?
     attr-dict `:` type($x) `->` type($y) (`,` type($mean)^ `,` type($rstd))?
@@ -115,6 +128,7 @@ def Norm_L2NormOp : Norm_NamedOp<"l2_norm"> {
   }];
   let arguments = (ins Norm_FloatTensor:$x, Norm_Axes:$axes, Norm_Number<"1.0e-12">:$eps);
   let results = (outs Norm_FloatTensor:$y, Optional<Norm_FloatTensor>:$inverse);
+  let shapes = (by_name Norm_OtherAxes<"axes">:$inverse);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y) (`,` type($inverse)^)?";
   let hasVerifier = 1;
 }

@@ -26,7 +26,7 @@ class Norm_Op<string mnemonic, list<Trait> traits = []>
 def Norm_FloatTensor : RankedTensorOf<[BF16, F16, F32, F64], [], "ranked tensor of bf16, f16, f32 or f64">;
 def Norm_UpToF32Tensor : RankedTensorOf<[BF16, F16, F32], [], "ranked tensor of bf16, f16 or f32">;
 def Norm_TruthTensor : RankedTensorOf<[I1, I8], [], "ranked tensor of i1 or i8">;
-def Norm_LabelTensor : RankedTensorOf<[I32, I64], [], "ranked tensor of i32 or i64">;
+def Norm_LabelTensor : RankedTensorOf<[I64, I32], [], "ranked tensor of i64 or i32">;
 def Norm_NumberTensor : RankedTensorOf<[BF16, F16, F32, F64, I8, I32, I64], [], "ranked tensor of bf16, f16, f32, f64, i8, i32 or i64">;
 def Norm_QuantizedTensor : RankedTensorOf<[F8E4M3FN, F8E5M2, I8], [], "ranked tensor of f8E4M3FN, f8E5M2 or i8">;
 def Norm_F32Tensor : RankedTensorOf<[F32], [], "ranked tensor of f32">;
@@ -46,8 +46,35 @@ def Norm_Axes : DefaultValuedAttr<DenseI64ArrayAttr, "{-1}">;
 /// An f32 number, with its default.
 class Norm_Number<string value> : DefaultValuedAttr<F32Attr, "::llvm::APFloat(" # value # "f)">;
 
+/// The shape of an operand or result of a named op, by that of its first operand and by attributes of the op.
+class Norm_ShapeRule<string rule, list<string> attributes> {
+  string shapeRule = rule;
+  list<string> shapeAttributes = attributes;
+}
+
+/// The axes that an attribute names, in the order of the operand.
+class Norm_NamedAxes<string axes> : Norm_ShapeRule<"NamedAxes", [axes]>;
+/// The axes that an attribute does not name. With the unit attribute `keep` the named ones are there too, with one element each.
+class Norm_OtherAxes<string axes, string keep = ""> : Norm_ShapeRule<"OtherAxes", !if(!empty(keep), [axes], [axes, keep])>;
+/// The axes that an attribute does not name, and none at all where the enum attribute `reduction` is not its first case.
+class Norm_ReducedRows<string axis, string reduction> : Norm_ShapeRule<"ReducedRows", [axis, reduction]>;
+/// An axis of the batch and one of groups.
+class Norm_BatchAndGroups<string groups> : Norm_ShapeRule<"BatchAndGroups", [groups]>;
+/// The blocks of a quantized tensor.
+class Norm_Blocks<string block> : Norm_ShapeRule<"Blocks", [block]>;
+
+/// The operator of lists that say something of operands and results by name.
+def by_name;
+
 /// A named op on tensors. Its arithmetic is f64 where an operand or a result is of f64, and f32 otherwise: operands are widened
 /// to that type, and each result is rounded once, to its own.
-class Norm_NamedOp<string mnemonic, list<Trait> traits = []> : Norm_Op<mnemonic, !listconcat([Pure], traits)>;
+///
+/// The fields are for tools that write ops; what a valid op is, the verifiers say.
+class Norm_NamedOp<string mnemonic, list<Trait> traits = []> : Norm_Op<mnemonic, !listconcat([Pure], traits)> {
+  /// The `Norm_ShapeRule` of each operand and result that does not have the shape of the first operand.
+  dag shapes = (by_name);
+  /// The optional operands and results that the op has unless one says otherwise.
+  list<string> usual = [];
+}
 
 #endif // NORM_OP_BASE_TD

@@ -49,6 +49,12 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedResultSegments]> {
     UnitAttr:$power_of_two
   );
   let results = (outs Norm_QuantizedTensor:$q, Optional<Norm_BlockScaleTensor>:$scale, Optional<Norm_F32Tensor>:$amax);
+  let shapes = (by_name
+    Norm_Blocks<"block">:$static_scale,
+    Norm_Blocks<"block">:$scale,
+    Norm_Blocks<"block">:$amax
+  );
+  let usual = ["scale"];
   let assemblyFormat = [{
     $x (`static_scale` `(` $static_scale^ `:` type($static_scale) `)`)? attr-dict
     `:` type($x) `->` type($q) (`scale` `(` type($scale)^ `)`)? (`amax` `(` type($amax)^ `)`)?
@@ -79,6 +85,7 @@ def Norm_DequantizeOp : Norm_NamedOp<"dequantize"> {
   }];
   let arguments = (ins Norm_QuantizedTensor:$q, Norm_BlockScaleTensor:$scale, Norm_Block:$block);
   let results = (outs Norm_UpToF32Tensor:$y);
+  let shapes = (by_name Norm_Blocks<"block">:$scale);
   let assemblyFormat = "$q `scale` `(` $scale `:` type($scale) `)` attr-dict `:` type($q) `->` type($y)";
   let hasVerifier = 1;
 }

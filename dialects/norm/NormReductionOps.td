@@ -55,6 +55,7 @@ def Norm_ReduceAxesOp : Norm_NamedOp<"reduce_axes"> {
     DefaultValuedAttr<I64Attr, "0">:$correction
   );
   let results = (outs Norm_NumberTensor:$y, Optional<Norm_FloatTensor>:$mean);
+  let shapes = (by_name Norm_OtherAxes<"axes", "keepdims">:$y, Norm_OtherAxes<"axes", "keepdims">:$mean);
   let assemblyFormat = "$kind $x attr-dict `:` type($x) `->` type($y) (`mean` `(` type($mean)^ `)`)?";
   let hasVerifier = 1;
 }

@@ -100,6 +100,13 @@ def Norm_CrossEntropyGradOp : Norm_NamedOp<"cross_entropy_grad", [AttrSizedOpera
     Norm_Number<"0.0">:$softcap
   );
   let results = (outs Norm_UpToF32Tensor:$dlogits);
+  let shapes = (by_name
+    Norm_OtherAxes<"axis">:$labels,
+    Norm_OtherAxes<"axis">:$dloss,
+    Norm_OtherAxes<"axis">:$lse,
+    Norm_NamedAxes<"axis">:$weight
+  );
+  let usual = ["lse"];
   let assemblyFormat = [{
     $logits `labels` `(` $labels `:` type($labels) `)` `dloss` `(` $dloss `:` type($dloss) `)`
     (`lse` `(` $lse^ `:` type($lse) `)`)? (`weight` `(` $weight^ `:` type($weight) `)`)?

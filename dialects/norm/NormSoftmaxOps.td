@@ -99,6 +99,7 @@ def Norm_LogSumExpOp : Norm_OfLogitsOp<"logsumexp"> {
 
     Example: `%y = norm.logsumexp %x {softcap = 30.0 : f32} : tensor<?x32000xbf16> -> tensor<?xf32>`
   }];
+  let shapes = (by_name Norm_OtherAxes<"axes">:$y);
 }
 
 #endif // NORM_SOFTMAX_OPS_TD

@@ -44,6 +44,13 @@ def Norm_GroupNormOp : Norm_NamedOp<"group_norm", [AttrSizedOperandSegments, Att
     Norm_Number<"1.0e-5">:$eps
   );
   let results = (outs Norm_FloatTensor:$y, Optional<Norm_FloatTensor>:$mean, Optional<Norm_FloatTensor>:$rstd);
+  let shapes = (by_name
+    Norm_NamedAxes<"channel_axis">:$weight,
+    Norm_NamedAxes<"channel_axis">:$bias,
+    Norm_BatchAndGroups<"groups">:$mean,
+    Norm_BatchAndGroups<"groups">:$rstd
+  );
+  let usual = ["weight", "bias"];
   let assemblyFormat = [{
     $x (`weight` `(` $weight^ `:` type($weight) `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)?
     attr-dict `:` type($x) `->` type($y) (`,` type($mean)^ `,` type($rstd))?
@@ -80,6 +87,7 @@ def Norm_BatchStatsOp : Norm_NamedOp<"batch_stats"> {
     DefaultValuedAttr<I64Attr, "0">:$correction
   );
   let results = (outs Norm_FloatTensor:$mean, Norm_FloatTensor:$var);
+  let shapes = (by_name Norm_OtherAxes<"axes">:$mean, Norm_OtherAxes<"axes">:$var);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($mean) `,` type($var)";
   let hasVerifier = 1;
 }

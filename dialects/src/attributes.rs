@@ -43,6 +43,8 @@ pub mod tensor {
     pub const MIN: &str = "norm.min";
     /// The most that each extent is, an array of i64; -1 for no bound.
     pub const MAX: &str = "norm.max";
+    /// What each extent that only the run knows is called, an array of strings; an empty one for no name.
+    pub const SIZES: &str = "norm.sizes";
     /// The name of an argument that a result may be the same memory as, a string.
     pub const MAY_ALIAS: &str = "norm.may_alias";
     /// The value of a scalar argument where a launch sets none, a number of its type.

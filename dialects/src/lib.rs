@@ -2,7 +2,7 @@
 //!
 //! [`norm`] and [`gl`] hold what is generated from ODS: a view over each op, a wrapper for each attribute and type, an
 //! enum for each enum. [`attributes`] names the attributes that ODS does not know. [`conditions`] says
-//! what a kernel needs of dynamic sizes. [`layout`] makes layouts of layout
+//! what a kernel needs of dynamic sizes. [`named_op`] is the form of the table of named ops. [`layout`] makes layouts of layout
 //! attributes. [`register`] makes the dialects known to a context.
 
 pub mod attributes;
@@ -10,6 +10,7 @@ pub mod conditions;
 pub mod gl;
 pub mod layout;
 mod layout_check;
+pub mod named_op;
 pub mod norm;
 mod slice;
 #[allow(dead_code, reason = "which parts the generated views call depends on the ODS")]

@@ -117,7 +117,7 @@ func.func @no_identifier(%x: tensor<4xf32> {norm.name = "4x"}) -> tensor<4xf32> 
 
 // -----
 
-// expected-error @below {{expected norm.name, norm.buffer, norm.align, norm.multiples, norm.min or norm.max, got norm.output for argument 0}}
+// expected-error @below {{expected norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max or norm.sizes, got norm.output for argument 0}}
 func.func @attribute_of_a_kernel_s_buffer(%x: tensor<4xf32> {norm.output}) -> tensor<4xf32> {
   %y = norm.compute(%a = %x : tensor<4xf32>) -> (%o : tensor<4xf32>) space(%n = 4) {
     %0 = norm.read %a[%n] : tensor<4xf32>
@@ -295,6 +295,28 @@ func.func @multiples_of_another_rank(%x: tensor<12xf32> {norm.multiples = array<
     norm.write %0, %o[%n] : tensor<12xf32>
   }
   return %y : tensor<12xf32>
+}
+
+// -----
+
+// expected-error @below {{expected norm.sizes to hold a string for each axis of tensor<?x12xf32>, names of sizes for those that are dynamic, and empty for others, got ["m", "n"] for argument 0}}
+func.func @name_of_a_static_size(%x: tensor<?x12xf32> {norm.sizes = ["m", "n"]}) -> tensor<?x12xf32> {
+  %y = norm.compute(%a = %x : tensor<?x12xf32>) -> (%o : tensor<?x12xf32>) space(%m = dim(%a, 0), %n = 12) {
+    %0 = norm.read %a[%m, %n] : tensor<?x12xf32>
+    norm.write %0, %o[%m, %n] : tensor<?x12xf32>
+  }
+  return %y : tensor<?x12xf32>
+}
+
+// -----
+
+// expected-error @below {{names of sizes for those that are dynamic, and empty for others, got ["num_sms"] for argument 0}}
+func.func @size_of_a_device_s_name(%x: tensor<?xf32> {norm.sizes = ["num_sms"]}) -> tensor<?xf32> {
+  %y = norm.compute(%a = %x : tensor<?xf32>) -> (%o : tensor<?xf32>) space(%n = dim(%a, 0)) {
+    %0 = norm.read %a[%n] : tensor<?xf32>
+    norm.write %0, %o[%n] : tensor<?xf32>
+  }
+  return %y : tensor<?xf32>
 }
 
 // -----

@@ -174,6 +174,17 @@ func.func @scalars(%eps: f32 {norm.name = "eps", norm.default = 1.0 : f32}, %x: 
 
 // -----
 
+// Names of sizes stay on buffers.
+// CHECK-LABEL: func.func @sizes(
+// CHECK-SAME: memref<?x4xf32> {norm.name = "x", norm.sizes = ["rows", ""]}
+func.func @sizes(%x: tensor<?x4xf32> {norm.name = "x", norm.sizes = ["rows", ""]}) -> tensor<?x4xf32> {
+  %y = norm.compute(%a = %x : tensor<?x4xf32>) -> (%o : tensor<?x4xf32>) space(%m = dim(%a, 0), %n = 4) {
+    %0 = norm.read %a[%m, %n] : tensor<?x4xf32>
+    norm.write %0, %o[%m, %n] : tensor<?x4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+
 // What is stated of sizes goes to the kernels, and to scratch that has such a size.
 // CHECK-LABEL: func.func @multiples(
 // CHECK-SAME: memref<?x?xf32> {norm.multiples = array<i64: 1, 8>, norm.name = "x"}

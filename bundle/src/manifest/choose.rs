@@ -62,6 +62,7 @@ mod tests {
         let mut manifest: Manifest = serde_json::from_str(text).unwrap();
         let function = manifest.functions.remove(0);
         let named = |name: &&str| Function {
+            provenance: None,
             name: (*name).to_owned(),
             ..function.clone()
         };

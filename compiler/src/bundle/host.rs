@@ -54,6 +54,8 @@ pub(super) struct HostTensor {
     pub multiples: Vec<u64>,
     /// Where each extent lies by `norm.min` and `norm.max`, or none.
     pub bounds: Vec<Interval>,
+    /// `norm.sizes`, an empty name for none; or none.
+    pub sizes: Vec<String>,
     /// `norm.may_alias`.
     pub may_alias: Option<String>,
 }
@@ -264,6 +266,7 @@ impl Reader {
                     .unwrap_or(i64::MAX),
             })
             .collect();
+        tensor.sizes = attribute(tensor::SIZES).map(strings).unwrap_or_default();
         tensor.may_alias = attribute(tensor::MAY_ALIAS)
             .and_then(|name| norma_dialects::string(name).ok())
             .map(str::to_owned);
@@ -422,6 +425,7 @@ fn memory(name: String, role: Role, ty: Type) -> Option<HostTensor> {
         align: None,
         multiples: Vec::new(),
         bounds: Vec::new(),
+        sizes: Vec::new(),
         may_alias: None,
     })
 }
@@ -494,6 +498,19 @@ pub(super) fn integers(attribute: Attribute) -> Vec<u64> {
 fn numbers(attribute: Attribute) -> Vec<i64> {
     let array = DenseI64ArrayAttribute::try_from(attribute).ok();
     let element = |index: usize| array?.element(index).ok();
+    (0..array.map_or(0, |array| array.len()))
+        .filter_map(element)
+        .collect()
+}
+
+/// A list of strings.
+fn strings(attribute: Attribute) -> Vec<String> {
+    let array = ArrayAttribute::try_from(attribute).ok();
+    let element = |index: usize| {
+        norma_dialects::string(array?.element(index).ok()?)
+            .ok()
+            .map(str::to_owned)
+    };
     (0..array.map_or(0, |array| array.len()))
         .filter_map(element)
         .collect()

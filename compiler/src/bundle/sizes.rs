@@ -53,7 +53,8 @@ impl Sizes {
     }
 }
 
-/// Finds out which dynamic dims are one size, and names each.
+/// Finds out which dynamic dims are one size, and names each: by the first name that the function gives to one of them
+/// (`norm.sizes`), else `m`, `m1` and so on.
 pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
     let mut classes = Classes::new(host);
     for (index, tensor) in host.tensors.iter().enumerate() {
@@ -73,8 +74,20 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
             classes.unite_sizes(&launch.buffers, a, b);
         }
     }
+    let mut given: Vec<(usize, &str)> = Vec::new();
+    for (slot, name) in classes.given(host) {
+        match given.iter().find(|(_, known)| *known == name) {
+            Some((other, _)) => classes.unite(*other, slot),
+            None => given.push((slot, name)),
+        }
+    }
+    let is_given = |name: &str| given.iter().any(|(_, known)| *known == name);
     let mut symbols = Vec::new();
     let mut names: Vec<(usize, String)> = Vec::new();
+    let mut unnamed = (0..).map(|count| match count {
+        0 => "m".to_owned(),
+        count => format!("m{count}"),
+    });
     let mut shapes = Vec::new();
     for (index, argument) in host.tensors.iter().enumerate() {
         let mut shape = Vec::new();
@@ -95,9 +108,10 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
             let name = match names.iter().find(|(known, _)| *known == class) {
                 Some((_, name)) => name.clone(),
                 None => {
-                    let name = match names.len() {
-                        0 => "m".to_owned(),
-                        count => format!("m{count}"),
+                    let own = given.iter().find(|(slot, _)| classes.find(*slot) == class);
+                    let name = match own {
+                        Some((_, name)) => (*name).to_owned(),
+                        None => unnamed.find(|name| !is_given(name)).unwrap_or_default(),
                     };
                     let of = SymbolOf::Size;
                     symbols.push(Symbol {
@@ -375,6 +389,17 @@ impl Classes {
 
     fn slot(&self, argument: usize, dim: usize) -> usize {
         self.first[argument] + dim
+    }
+
+    /// The dims that the function gives a name to, with it.
+    fn given<'h>(&self, host: &'h HostFunction) -> Vec<(usize, &'h str)> {
+        let of_tensor = |(index, tensor): (usize, &'h HostTensor)| {
+            let names = tensor.sizes.iter().zip(&tensor.shape).enumerate();
+            let slots = names.filter(|(_, (name, extent))| !name.is_empty() && extent.is_none());
+            let first = self.first[index];
+            slots.map(move |(dim, (name, _))| (first + dim, name.as_str()))
+        };
+        host.tensors.iter().enumerate().flat_map(of_tensor).collect()
     }
 
     /// The smallest slot of a set, so that a size is named for the first tensor that has it.

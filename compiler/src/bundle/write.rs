@@ -171,6 +171,16 @@ fn sweep(folder: &Path, kept: &BTreeSet<String>) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether all files that a manifest in `folder` names are there, with the contents that their names ask for.
+pub fn is_whole(folder: &Path, manifest: &Manifest) -> bool {
+    let kernels = manifest.functions.iter().flat_map(|function| &function.kernels);
+    let mut names = kernels.flat_map(|kernel| std::iter::once(&kernel.cubin).chain(&kernel.module));
+    names.all(|name| {
+        let hash = hash_in(name);
+        hash.is_some_and(|hash| fs::read(folder.join(name)).is_ok_and(|bytes| content_hash(&bytes) == hash))
+    })
+}
+
 /// `kernel.sm_90a.cubin` as `kernel.sm_90a.0123456789abcdef.cubin`.
 fn name_by_content(name: &str, bytes: &[u8]) -> String {
     let extension = EXTENSIONS.iter().find(|extension| name.ends_with(*extension));

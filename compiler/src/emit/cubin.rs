@@ -28,6 +28,12 @@ pub enum Assembler {
     Ptxas(Ptxas),
 }
 
+/// The option by which PTX's lines reach the machine code; nothing for PTX without any.
+pub(super) fn line_info(ptx: &str) -> Option<&'static str> {
+    let is_line = |line: &str| line.trim_start().starts_with(".loc");
+    ptx.lines().any(is_line).then_some("--generate-line-info")
+}
+
 /// The error for PTX that an assembler refused.
 pub(super) fn refusal(name: &str, target: &Target) -> Error {
     Error::internal(format!(
@@ -82,8 +88,17 @@ impl Assembler {
     pub fn describe(&self) -> String {
         match self {
             #[cfg(norma_nvptxcompiler)]
-            Self::InProcess => "libnvptxcompiler, in process".to_owned(),
+            Self::InProcess => format!("libnvptxcompiler {}, in process", self.release()),
             Self::Ptxas(ptxas) => ptxas.describe(),
+        }
+    }
+
+    /// The CUDA release that the assembler is of, such as `13.0`, which alone decides what it makes of PTX.
+    pub fn release(&self) -> String {
+        match self {
+            #[cfg(norma_nvptxcompiler)]
+            Self::InProcess => super::nvptxcompiler::release(),
+            Self::Ptxas(ptxas) => ptxas.release(),
         }
     }
 }

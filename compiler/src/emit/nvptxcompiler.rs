@@ -2,10 +2,10 @@
 //!
 //! The declarations follow `nvPTXCompiler.h` of CUDA 13.0.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use super::cubin::{refusal, with_log};
+use super::cubin::{line_info, refusal, with_log};
 use crate::error::{Error, Result};
 use crate::target::Target;
 
@@ -22,6 +22,7 @@ const SUCCESS: c_int = 0;
 const UNSUPPORTED_PTX_VERSION: c_int = 7;
 
 unsafe extern "C" {
+    fn nvPTXCompilerGetVersion(major: *mut c_uint, minor: *mut c_uint) -> c_int;
     fn nvPTXCompilerCreate(compiler: *mut Handle, length: usize, ptx: *const c_char) -> c_int;
     fn nvPTXCompilerDestroy(compiler: *mut Handle) -> c_int;
     fn nvPTXCompilerCompile(compiler: Handle, count: c_int, options: *const *const c_char) -> c_int;
@@ -75,6 +76,14 @@ impl Compilation {
     }
 }
 
+/// The CUDA release that the library is of.
+pub(super) fn release() -> String {
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: both are writable. It fails for null pointers alone.
+    unsafe { nvPTXCompilerGetVersion(&raw mut major, &raw mut minor) };
+    format!("{major}.{minor}")
+}
+
 /// Assembles PTX; gives the cubin and the verbose log.
 pub(super) fn assemble(ptx: &str, name: &str, target: &Target) -> Result<(Vec<u8>, String)> {
     let internal = |what: &str| Error::internal(format!("the PTX compiler library {what} for '{name}'"));
@@ -82,6 +91,7 @@ pub(super) fn assemble(ptx: &str, name: &str, target: &Target) -> Result<(Vec<u8
         CString::new(ptx).map_err(|_| Error::user(format!("the PTX of '{name}' contains a NUL byte")))?;
     let options = [format!("--gpu-name={}", target.name), "--verbose".to_owned()]
         .into_iter()
+        .chain(line_info(ptx).map(str::to_owned))
         .map(CString::new)
         .collect::<std::result::Result<Vec<_>, _>>()
         .map_err(|_| internal("cannot take an option"))?;
@@ -93,7 +103,7 @@ pub(super) fn assemble(ptx: &str, name: &str, target: &Target) -> Result<(Vec<u8
         return Err(internal("does not start"));
     }
     let compilation = Compilation(handle);
-    // SAFETY: the handle is live; the options are NUL-terminated and outlive the call. Two options fit a
+    // SAFETY: the handle is live; the options are NUL-terminated and outlive the call. A few options fit a
     // c_int.
     let status = unsafe { nvPTXCompilerCompile(compilation.0, options.len() as c_int, options.as_ptr()) };
     if status != SUCCESS {

@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::cubin::{refusal, with_log};
+use super::cubin::{line_info, refusal, with_log};
 use crate::error::{Error, Result};
 use crate::target::Target;
 
@@ -154,6 +154,7 @@ impl Ptxas {
                 "--output-file".as_ref(),
             ])
             .args([&cubin, &input])
+            .args(line_info(ptx))
             .output()
             .map_err(failed)?;
         // ptxas logs on both streams, depending on the release.
@@ -185,7 +186,11 @@ impl Ptxas {
     }
 
     pub(super) fn describe(&self) -> String {
-        format!("{} of CUDA {}", self.path.display(), show(self.release))
+        format!("{} of CUDA {}", self.path.display(), self.release())
+    }
+
+    pub(super) fn release(&self) -> String {
+        show(self.release)
     }
 }
 

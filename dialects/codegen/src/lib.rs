@@ -11,6 +11,7 @@ mod definitions;
 mod docs;
 mod enums;
 mod groups;
+pub mod named_ops;
 mod names;
 mod ods;
 mod ops;
@@ -77,8 +78,12 @@ pub fn generate(dialect: &str, records: &Value, op_declarations: &str) -> Result
     let types: Vec<TokenStream> = dialect.types.iter().map(|ty| types::rust(&dialect, ty)).collect();
     let ops: Vec<TokenStream> = dialect.ops.iter().map(ops::rust).collect();
     let groups = groups::rust(&dialect);
+    let named = match named_ops::of(&dialect)? {
+        named if named.is_empty() => TokenStream::new(),
+        named => named_ops::rust(&named),
+    };
     let functions = capi::rust(&dialect);
-    let items = quote! { #(#enums)* #(#attrs)* #(#types)* #(#ops)* #groups #functions };
+    let items = quote! { #(#enums)* #(#attrs)* #(#types)* #(#ops)* #groups #named #functions };
     let file = syn::parse2(items).map_err(|source| Error::NotRust {
         dialect: dialect.name.clone(),
         source,

@@ -106,6 +106,26 @@ pub struct Op {
     /// `resultSegmentSizes` says where the result groups lie.
     pub result_segments: bool,
     pub infers_types: bool,
+    /// Whether it is one of the ops on tensors that users write by name.
+    pub is_named: bool,
+    /// Of a named op: the shapes that differ from the first operand's, by the name of the operand or result.
+    pub shapes: Vec<(String, Shape)>,
+    /// Of a named op: the optional operands and results that it has unless one says otherwise.
+    pub usual: Vec<String>,
+}
+
+/// What the shape of a named op's operand or result is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// That of the first operand.
+    Same,
+    /// What a rule of ODS (`Norm_ShapeRule`) makes of it and of some attributes.
+    Rule {
+        /// The rule's name.
+        name: String,
+        /// The attributes' names.
+        attributes: Vec<String>,
+    },
 }
 
 /// A named operand, result or region of an op: one, at most one, or many.

@@ -10,9 +10,12 @@ use crate::{
     Error,
     ods::{
         Arity, Attribute, AttributeKind, Case, Definition, Dialect, Element, Enum, Group, Op, Param,
-        ParamKind, Presence,
+        ParamKind, Presence, Shape,
     },
 };
+
+/// The ODS class of ops on tensors that users write by name.
+const NAMED_OP: &str = "Norm_NamedOp";
 
 /// Reads the dialect `name` from the records; `inferring` are the classes of ops that infer their result types.
 pub fn read(name: &str, records: &Value, inferring: &BTreeSet<String>) -> Result<Dialect, Error> {
@@ -302,6 +305,9 @@ impl<'j> Reader<'j> {
             operand_segments: has("AttrSizedOperandSegments"),
             result_segments: has("AttrSizedResultSegments"),
             infers_types: inferring.contains(&class),
+            is_named: record.is_a(NAMED_OP),
+            shapes: self.shapes(record)?,
+            usual: record.strings("usual"),
             class,
         };
         for (groups, segments) in [
@@ -313,6 +319,23 @@ impl<'j> Reader<'j> {
             }
         }
         Ok(op)
+    }
+
+    /// What a named op says of the shapes of its operands and results.
+    fn shapes(&self, record: &Record<'j>) -> Result<Vec<(String, Shape)>, Error> {
+        if !record.is_a(NAMED_OP) {
+            return Ok(Vec::new());
+        }
+        let mut shapes = Vec::new();
+        for (value, name) in record.dag("shapes")? {
+            let rule = self.record(&reference(value).ok_or_else(|| record.malformed("shapes"))?)?;
+            let shape = Shape::Rule {
+                name: rule.text("shapeRule")?,
+                attributes: rule.strings("shapeAttributes"),
+            };
+            shapes.push((name, shape));
+        }
+        Ok(shapes)
     }
 
     fn group(&self, name: String, record: &Record<'j>) -> Result<Group, Error> {
@@ -425,6 +448,12 @@ impl<'j> Record<'j> {
             .as_array()
             .map(Vec::as_slice)
             .ok_or_else(|| self.malformed(field))
+    }
+
+    /// A list of strings; none where there is no such field.
+    fn strings(&self, field: &str) -> Vec<String> {
+        let list = self.fields[field].as_array().into_iter().flatten();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     fn reference(&self, field: &str) -> Result<String, Error> {

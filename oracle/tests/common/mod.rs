@@ -111,6 +111,7 @@ pub fn evaluate(
     outputs: &[Case],
 ) -> Result<BTreeMap<String, Vec<f64>>, OracleError> {
     let function = Function {
+        provenance: None,
         name: "f".into(),
         inputs: inputs.iter().map(Case::declared).collect(),
         outputs: outputs.iter().map(Case::declared).collect(),

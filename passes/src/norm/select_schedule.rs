@@ -5,10 +5,12 @@
 //! apply. Nothing but the attribute changes.
 
 mod alternatives;
+mod explanation;
 mod few;
 mod given;
 
 use alternatives::{set_alternatives, size_name};
+use explanation::explanation;
 use few::few;
 use given::Given;
 use melior::ir::{Attribute, AttributeLike, OperationRef, operation::OperationLike};
@@ -37,9 +39,6 @@ use crate::{
     },
     table::{NormSelectSchedule, NormSelectScheduleStatistic},
 };
-
-/// How many candidates are described to who asks why one was chosen.
-const EXPLAINED: usize = 3;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormSelectSchedule>) -> PassResult<'c> {
     let options = cx.options();
@@ -111,13 +110,8 @@ fn choose<'c>(
         return Err(reason.at(location).into());
     };
     if cx.options().explain {
-        let is_another =
-            |(other, _): &&(Mapping, Cost)| other.spread != mapping.spread || other.keep != mapping.keep;
-        let others = legal.filter(is_another).take(EXPLAINED - 1).collect::<Vec<_>>();
-        cx.remark(
-            location,
-            explanation(mapping, cost, &others, ranked.len(), target),
-        );
+        let text = explanation((mapping, cost), legal, ranked.len(), target);
+        cx.remark(location, text);
         for (mapping, registers) in assembled.iter().filter(|(other, _)| *other != mapping) {
             let why = match registers {
                 Some(registers) => {
@@ -182,38 +176,4 @@ fn assembled_of<'c>(
         assembled.extend((of_kernel == name).then_some(found));
     }
     Ok(assembled)
-}
-
-/// What was chosen, what it is expected to take, and what came next.
-fn explanation(
-    mapping: &Mapping,
-    cost: &Cost,
-    others: &[&(Mapping, Cost)],
-    count: usize,
-    target: &Target,
-) -> String {
-    let losses = cost
-        .losses
-        .iter()
-        .filter(|(_, loss)| *loss > 0.05)
-        .map(|(name, loss)| format!("{name} {loss:.1}"))
-        .collect::<Vec<_>>();
-    let mut text = format!(
-        "on an {}, {mapping}: {} CTAs per SM at {} registers, expected to take {:.1} us, {:.0}% of a copy's speed: {:.1} for the \
-         bytes, {}; its warps ask for {:.0} bytes of sectors to read and {:.0} to write",
-        target.part.name,
-        cost.resident,
-        cost.registers,
-        cost.total(),
-        100.0 * cost.roof_share(),
-        cost.ideal,
-        losses.join(", "),
-        cost.requested.0,
-        cost.requested.1
-    );
-    for (index, (mapping, cost)) in others.iter().enumerate() {
-        let rank = ["next", "then"][index.min(1)];
-        text += &format!("; {rank} of {count}: {mapping}, {:.1} us", cost.total());
-    }
-    text
 }

@@ -42,6 +42,8 @@ pub struct Cost {
     pub registers: u64,
     /// CTAs that an SM holds at a time.
     pub resident: u64,
+    /// Bytes of shared memory that a CTA takes for the rings through which its tiles come.
+    pub ring_bytes: u64,
     /// Bytes of the sectors that warps ask for, of accesses that move a good part of all bytes: (read, written). What later
     /// passes over a row read again counts again.
     pub requested: (f64, f64),
@@ -80,6 +82,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
         losses,
         registers: candidate.registers,
         resident: candidate.resident,
+        ring_bytes: candidate.mapped.ring_bytes().unwrap_or(0),
         requested: accesses::requested(&candidate),
     })
 }

@@ -121,6 +121,7 @@ driver_functions! {
     free = c"cuMemFree_v2" (Address);
     copy_in = c"cuMemcpyHtoD_v2" (Address, *const c_void, usize);
     copy_out = c"cuMemcpyDtoH_v2" (*mut c_void, Address, usize);
+    copy = c"cuMemcpyDtoDAsync_v2" (Address, Address, usize, Handle);
     fill = c"cuMemsetD8Async" (Address, u8, usize, Handle);
     stream_create = c"cuStreamCreate" (*mut Handle, c_uint);
     stream_destroy = c"cuStreamDestroy_v2" (Handle);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::api::Address;
 use super::device::Context;
-use super::{Device, DriverError};
+use super::{Device, DriverError, Stream};
 
 /// An allocation of device memory.
 pub struct Buffer {
@@ -60,6 +60,25 @@ impl Buffer {
             (api.fill)(self.address, value, self.bytes, stream.handle)
         })?;
         stream.synchronize()
+    }
+
+    /// Copies all bytes to another buffer of the same size, on `stream`.
+    ///
+    /// # Errors
+    /// What the driver says, or that the sizes differ.
+    pub fn copy_to(&self, other: &Buffer, stream: &Stream) -> Result<(), DriverError> {
+        if self.bytes != other.bytes {
+            return Err(DriverError::Call {
+                call: "cuMemcpyDtoDAsync",
+                name: "CUDA_ERROR_INVALID_VALUE".to_owned(),
+                text: format!("{} bytes do not make {}", self.bytes, other.bytes),
+            });
+        }
+        let api = self.context.enter()?;
+        // SAFETY: both ranges are allocations of so many bytes.
+        api.check("cuMemcpyDtoDAsync", unsafe {
+            (api.copy)(other.address, self.address, self.bytes, stream.handle)
+        })
     }
 
     /// Copies `data` to `offset`; it must fit.

@@ -56,7 +56,7 @@ functions! {
     context: cuInit cuGetErrorName cuGetErrorString cuDeviceGet cuDeviceGetCount cuDeviceGetName cuDeviceGetAttribute
         cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuCtxGetCurrent cuCtxPushCurrent_v2 cuCtxPopCurrent_v2
         cuCtxSetCurrent;
-    memory: cuMemAlloc_v2 cuMemFree_v2 cuMemcpyHtoD_v2 cuMemcpyDtoH_v2 cuMemsetD8Async;
+    memory: cuMemAlloc_v2 cuMemFree_v2 cuMemcpyHtoD_v2 cuMemcpyDtoH_v2 cuMemcpyDtoDAsync_v2 cuMemsetD8Async;
     module: cuModuleLoadData cuModuleUnload cuModuleGetFunction cuFuncSetAttribute
         cuOccupancyMaxActiveBlocksPerMultiprocessor cuLaunchKernelEx cuTensorMapEncodeTiled;
     stream: cuStreamCreate cuStreamDestroy_v2 cuStreamSynchronize cuStreamGetId cuStreamGetCaptureInfo_v2

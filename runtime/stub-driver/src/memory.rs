@@ -70,6 +70,18 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, byte
 }
 
 #[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
+    to: u64,
+    from: u64,
+    bytes: usize,
+    _stream: *mut c_void,
+) -> Status {
+    // SAFETY: `cuda.h`'s contract.
+    unsafe { ptr::copy(from as *const u8, to as *mut u8, bytes) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemsetD8Async(
     to: u64,
     value: u8,

@@ -8,6 +8,6 @@
 // RUN: bash -c 'norma-run %t/one --device 4096; test $? = 2' 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: bash -c 'norma-run %t/none --size m=4 --device 4096; test $? = 2' 2>&1 | FileCheck %s --check-prefix=BUNDLE
 
-// NO-GPU: norma-run: error: no {{.+}}
-// SIZE:   norma-run: error: 'rms_norm' leaves size 'm' open: pass --size m=N
-// BUNDLE: norma-run: error: {{.*}}none
+// NO-GPU: error: no {{.+}}
+// SIZE:   error: 'rms_norm' leaves size 'm' open: pass --size m=N
+// BUNDLE: error: {{.*}}none

@@ -1,6 +1,8 @@
 // The command line: help, wrong flags (exit status 2), an output that cannot be written, a missing ptxas (1).
 // RUN: normac --help | FileCheck %s --check-prefix=HELP
-// HELP:     Usage: normac [OPTIONS] <INPUT>...
+// HELP:     Usage: normac [OPTIONS] [INPUT]...
+// HELP:     normac <OP>
+// HELP:     rms_norm Root-mean-square normalization
 // HELP:     --target
 // HELP:     Levels:
 // HELP:       tensor

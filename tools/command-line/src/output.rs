@@ -4,6 +4,7 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use anstyle::{AnsiColor, Style};
 use thiserror::Error;
 
 /// A report that did not reach standard output.
@@ -24,6 +25,46 @@ pub fn message(message: impl Display) {
     let _ = write!(io::stderr().lock(), "{message}");
 }
 
+/// Writes an error to standard error, as every program of the project has it: `error: `, and what it says.
+pub fn error(text: impl Display) {
+    diagnostics(&format!("error: {text}\n"));
+}
+
+/// Writes a note to an error, or to what is done, to standard error.
+pub fn note(text: impl Display) {
+    diagnostics(&format!("note: {text}\n"));
+}
+
+/// Writes rendered diagnostics to standard error, with the severity of each line in colour on a terminal, unless `NO_COLOR` is set.
+pub fn diagnostics(text: &str) {
+    let mut stream = anstream::stderr().lock();
+    for line in text.split_inclusive('\n') {
+        let _ = match severity(line) {
+            None => write!(stream, "{line}"),
+            Some((at, word, style)) => {
+                let (before, after) = (&line[..at], &line[at + word.len()..]);
+                write!(stream, "{before}{style}{word}{style:#}{after}")
+            }
+        };
+    }
+}
+
+/// Where the severity stands in a line of a diagnostic: at its beginning or behind a location.
+fn severity(line: &str) -> Option<(usize, &'static str, Style)> {
+    let severities = [
+        ("error:", AnsiColor::Red),
+        ("warning:", AnsiColor::Yellow),
+        ("remark:", AnsiColor::Cyan),
+        ("note:", AnsiColor::Cyan),
+    ];
+    let found = severities.iter().filter_map(|(word, colour)| {
+        let at = line.find(word)?;
+        let is_alone = at == 0 || line[..at].ends_with(": ");
+        is_alone.then_some((at, *word, colour.on_default().bold()))
+    });
+    found.min_by_key(|(at, ..)| *at)
+}
+
 fn whole(stream: &mut impl Write, bytes: &[u8]) -> Result<(), ReportError> {
     match stream.write_all(bytes).and_then(|()| stream.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -34,6 +75,14 @@ fn whole(stream: &mut impl Write, bytes: &[u8]) -> Result<(), ReportError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_severity_is_what_stands_alone_or_behind_a_location() {
+        let word = |line| severity(line).map(|(at, word, _)| (at, word));
+        assert_eq!(word("error: no such file"), Some((0, "error:")));
+        assert_eq!(word("a.mlir:3:1: note: see error: above"), Some((12, "note:")));
+        assert_eq!(word("  %y = \"an error: in text\""), None);
+    }
 
     /// A stream that fails once it is flushed, as a buffered one does.
     struct Failing(io::ErrorKind);

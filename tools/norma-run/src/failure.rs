@@ -1,5 +1,8 @@
 //! What can end a run, and with which exit code.
 
+use std::io;
+use std::path::PathBuf;
+
 use norma_bundle::candidates::CandidatesError;
 use norma_command_line::RunOptionsError;
 use norma_command_line::output::ReportError;
@@ -33,6 +36,22 @@ pub enum Failure {
     /// The report cannot be written.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// The page of the report cannot be written.
+    #[error("cannot write '{}': {source}", path.display())]
+    Page {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What was to be measurements of earlier runs is none.
+    #[error("expected measurements as --json writes them in '{}': {why}", path.display())]
+    Saved {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
 }
 
 impl From<DriverError> for Failure {
@@ -59,6 +78,8 @@ impl Failure {
             | Failure::Options(_)
             | Failure::Oracle(_)
             | Failure::Outputs(_)
+            | Failure::Page { .. }
+            | Failure::Saved { .. }
             | Failure::Report(_) => 2,
         }
     }

@@ -5,13 +5,14 @@
 mod call;
 mod failure;
 mod options;
+mod page;
 mod regret;
 mod report;
 mod session;
 mod timing;
 mod verify;
 
-use std::fmt::Display;
+use std::fs;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -20,34 +21,71 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::report::Report;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let printed = match options.regret {
-        true => regret::run(&options).map(|found| (printed(&found, &options), true)),
-        false => session::run(&options).map(|found| (printed(&found, &options), found.passed())),
-    };
-    let (text, passed) = match printed {
-        Ok(printed) => printed,
-        Err(failure) => return refuse(&failure),
-    };
-    match output::report(text.as_bytes()) {
-        Ok(()) => ExitCode::from(u8::from(!passed)),
-        Err(error) => refuse(&error.into()),
+    match run(&options) {
+        Ok(passed) => ExitCode::from(u8::from(!passed)),
+        Err(failure) => refuse(&failure),
     }
 }
 
-/// What was found, as a table or as JSON.
-fn printed(found: &(impl Display + Serialize), options: &Options) -> String {
-    match options.run.json {
-        true => {
-            serde_json::to_string_pretty(found).map_or_else(|error| error.to_string(), |json| json + "\n")
+/// Runs, or takes what earlier runs measured, and reports; gives whether nothing that was compared is wrong.
+fn run(options: &Options) -> Result<bool, Failure> {
+    if !options.measured.is_empty() {
+        let mut measurements = Vec::new();
+        for path in &options.measured {
+            measurements.extend(page::read(path)?);
         }
-        false => found.to_string(),
+        write_page(options, &measurements)?;
+        return Ok(true);
     }
+    if options.regret {
+        let found = regret::run(options)?;
+        let text = match options.run.json {
+            true => json(&found),
+            false => found.to_string(),
+        };
+        output::report(text.as_bytes())?;
+        return Ok(true);
+    }
+    let reports = session::run(options)?;
+    let json = match (reports.as_slice(), &options.sweep) {
+        ([report], None) => json(report),
+        (all, _) => json(all),
+    };
+    if options.report.is_some() {
+        write_page(options, &page::parse(&json).unwrap_or_default())?;
+    }
+    match options.run.json {
+        true => output::report(json.as_bytes())?,
+        false => output::report(
+            reports
+                .iter()
+                .map(Report::to_string)
+                .collect::<String>()
+                .as_bytes(),
+        )?,
+    }
+    Ok(reports.iter().all(Report::passed))
+}
+
+fn json(found: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string_pretty(found).map_or_else(|error| error.to_string(), |json| json + "\n")
+}
+
+fn write_page(options: &Options, measurements: &[page::Measurement]) -> Result<(), Failure> {
+    let Some(path) = &options.report else {
+        return Ok(());
+    };
+    fs::write(path, page::html(measurements)).map_err(|source| Failure::Page {
+        path: path.clone(),
+        source,
+    })
 }
 
 fn refuse(failure: &Failure) -> ExitCode {
-    output::message(format_args!("norma-run: error: {failure}\n"));
+    output::error(failure);
     ExitCode::from(failure.exit_code())
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
-use norma_command_line::RunOptions;
+use norma_command_line::{RunOptions, Setting};
 
 /// Runs, verifies and times a bundle on a GPU.
 ///
@@ -13,7 +13,8 @@ use norma_command_line::RunOptions;
 #[command(version, after_help = EXIT_CODES)]
 pub struct Options {
     /// The bundle's directory; one with a directory per target serves the device's
-    pub bundle: PathBuf,
+    #[arg(required_unless_present = "measured")]
+    pub bundle: Option<PathBuf>,
     /// Which function is run, and on what
     #[command(flatten)]
     pub run: RunOptions,
@@ -25,8 +26,20 @@ pub struct Options {
     pub time: bool,
     /// Measure each bundle of a folder that normac --candidates wrote, and tell by how much the compiler's choice is slower than the
     /// best of them
-    #[arg(long, conflicts_with_all = ["verify", "time", "write_outputs"])]
+    #[arg(long, conflicts_with_all = ["verify", "time", "write_outputs", "sweep", "copy", "report", "measured"])]
     pub regret: bool,
+    /// Run once for each of these values of a size, such as m=1024,4096,16384
+    #[arg(long, value_name = "SIZE=N,...", value_parser = parse_sweep)]
+    pub sweep: Option<(String, Vec<i64>)>,
+    /// With --time, measure a copy of as many bytes beside each call
+    #[arg(long)]
+    pub copy: bool,
+    /// Write a page of HTML with figures and tables of what was measured; times and copies are measured for it
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Make the report of what --json wrote in earlier runs, and run nothing
+    #[arg(long, value_name = "FILE.json", requires = "report", conflicts_with_all = ["bundle", "sweep", "verify", "time", "write_outputs"])]
+    pub measured: Vec<PathBuf>,
     /// Write each output, byte for byte, to a file of this folder, for norma-sim --compare-outputs
     #[arg(long, value_name = "DIR")]
     pub write_outputs: Option<PathBuf>,
@@ -42,8 +55,45 @@ const EXIT_CODES: &str = "Exit codes: 0 right, 1 wrong results or a failed launc
 impl Options {
     /// Whether to verify: when asked to, when outputs are wanted, and when nothing else is asked for.
     pub fn verifies(&self) -> bool {
-        self.verify || self.write_outputs.is_some() || !self.time
+        self.verify || self.write_outputs.is_some() || !(self.time || self.report.is_some())
     }
+
+    /// Whether to time: when asked to, and for a report.
+    pub fn times(&self) -> bool {
+        self.time || self.report.is_some()
+    }
+
+    /// Whether to time a copy beside it.
+    pub fn copies(&self) -> bool {
+        self.copy || self.report.is_some()
+    }
+
+    /// What each run of a sweep runs on; what the only run does, where none is swept.
+    pub fn runs(&self) -> Vec<RunOptions> {
+        let Some((name, values)) = &self.sweep else {
+            return vec![self.run.clone()];
+        };
+        let with = |value: &i64| {
+            let mut run = self.run.clone();
+            run.sizes.push(Setting {
+                name: name.clone(),
+                value: *value,
+            });
+            run
+        };
+        values.iter().map(with).collect()
+    }
+}
+
+/// Reads `m=1024,4096`.
+fn parse_sweep(text: &str) -> Result<(String, Vec<i64>), String> {
+    let Setting { name, value } = text.parse::<Setting<String>>()?;
+    let number = |word: &str| {
+        let number = word.trim().parse::<i64>();
+        number.map_err(|_| format!("expected numbers with commas between them after '{name}=', got '{word}'"))
+    };
+    let values = value.split(',').map(number).collect::<Result<_, _>>()?;
+    Ok((name, values))
 }
 
 #[cfg(test)]
@@ -62,5 +112,20 @@ mod tests {
         assert!(options(&[]).verifies());
         assert!(!options(&["--time"]).verifies());
         assert!(options(&["--time", "--verify"]).verifies());
+        assert!(!options(&["--report=page.html"]).verifies());
+    }
+
+    #[test]
+    fn a_sweep_is_a_run_for_each_value() {
+        let options =
+            |arguments: &[&str]| Options::try_parse_from([&["norma-run", "DIR"], arguments].concat());
+        let swept = options(&["--size=n=8", "--sweep=m=1,16"]).unwrap().runs();
+        let sizes = swept
+            .iter()
+            .map(|run| run.sizes.iter().map(|size| size.value).collect());
+        assert_eq!(sizes.collect::<Vec<Vec<i64>>>(), [[8, 1], [8, 16]]);
+        assert_eq!(options(&[]).unwrap().runs().len(), 1);
+        options(&["--sweep=m=1,"]).unwrap_err();
+        options(&["--sweep=m"]).unwrap_err();
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use norma_bundle::Candidates;
 use norma_oracle::memory;
@@ -55,21 +56,22 @@ pub struct Timed {
 /// # Errors
 /// See [`Failure`].
 pub fn run(options: &Options) -> Result<Regret, Failure> {
-    let list = Candidates::load(&options.bundle)?;
+    let folder = options.bundle.as_deref().unwrap_or(Path::new("."));
+    let list = Candidates::load(folder)?;
     let device = Device::open(&Driver::open()?, options.device)?;
-    let bundle = Bundle::open(&options.bundle.join(&list.chosen))?;
-    let problem = bind(bundle.select(device.capability)?, options)?;
+    let bundle = Bundle::open(&folder.join(&list.chosen))?;
+    let problem = bind(bundle.select(device.capability)?, &options.run)?;
     let chosen = Loaded::new(&device, &bundle, &problem)?;
     let inputs = memory::inputs(&problem, options.run.fill, options.run.seed);
     let rotation = Rotation::new(&device, &problem, &inputs, chosen.bytes_moved)?;
     // Twice, since the first minutes of a device are not its fastest: what is timed first would seem slower.
-    rotation.time(&chosen)?;
-    let timing = rotation.time(&chosen)?;
+    rotation.time(&device, &chosen)?;
+    let timing = rotation.time(&device, &chosen)?;
 
     let mut candidates = Vec::with_capacity(list.candidates.len());
     for candidate in list.candidates {
-        let bundle = Bundle::open(&options.bundle.join(&candidate.folder))?;
-        let problem = bind(bundle.select(device.capability)?, options)?;
+        let bundle = Bundle::open(&folder.join(&candidate.folder))?;
+        let problem = bind(bundle.select(device.capability)?, &options.run)?;
         let kernels = problem.function.kernels.iter();
         let kernel = kernels.clone().find(|kernel| kernel.symbol == candidate.kernel);
         candidates.push(Timed {
@@ -78,7 +80,7 @@ pub fn run(options: &Options) -> Result<Regret, Failure> {
             kernel: candidate.kernel,
             schedule: candidate.schedule,
             expected_share: candidate.expected_share,
-            timing: rotation.time(&Loaded::new(&device, &bundle, &problem)?)?,
+            timing: rotation.time(&device, &Loaded::new(&device, &bundle, &problem)?)?,
         });
     }
     candidates.sort_by(|a, b| a.timing.microseconds.total_cmp(&b.timing.microseconds));
@@ -153,6 +155,7 @@ mod tests {
                 bytes: 1 << 20,
                 gigabytes_per_second: (1 << 20) as f64 / microseconds / 1e3,
                 calls: 1,
+                copy_microseconds: None,
             },
         }
     }

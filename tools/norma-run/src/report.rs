@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use norma_bundle::manifest::Kernel;
 use norma_oracle::Verification;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::timing::Timing;
 
@@ -19,12 +20,48 @@ pub struct Report {
     pub device: String,
     /// The sizes it ran with.
     pub sizes: BTreeMap<String, i64>,
+    /// The kernels of the function, in order.
+    pub kernels: Vec<KernelSummary>,
     /// How the results compare with the oracle's, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
     /// The time, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
+}
+
+/// What a kernel is and uses, by the manifest.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KernelSummary {
+    /// Its name.
+    pub symbol: String,
+    /// Threads of a CTA.
+    pub threads: u32,
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Bytes of a thread that were spilled.
+    pub spill_bytes: Option<u32>,
+    /// Static shared memory of a CTA, in bytes.
+    pub static_shared_bytes: Option<u32>,
+    /// Dynamic shared memory of a CTA, in bytes: an expression over sizes.
+    pub shared_bytes: String,
+    /// Its schedule.
+    pub schedule: Option<String>,
+}
+
+impl KernelSummary {
+    /// What the manifest says of a kernel.
+    pub fn of(kernel: &Kernel) -> Self {
+        Self {
+            symbol: kernel.symbol.clone(),
+            threads: kernel.block.iter().product(),
+            registers: kernel.registers,
+            spill_bytes: kernel.spill_bytes,
+            static_shared_bytes: kernel.static_shared_bytes,
+            shared_bytes: kernel.shared_bytes.to_string(),
+            schedule: kernel.schedule.clone(),
+        }
+    }
 }
 
 impl Report {
@@ -55,6 +92,13 @@ impl fmt::Display for Report {
                 "time    {time:.2} us, {rate:.0} GB/s ({} bytes moved, cold L2)",
                 timing.bytes
             )?;
+            if let Some(copy) = timing.copy_microseconds {
+                writeln!(
+                    f,
+                    "copy    {copy:.2} us, {:.1}% of its speed reached",
+                    100.0 * copy / time
+                )?;
+            }
         }
         Ok(())
     }
@@ -70,12 +114,14 @@ mod tests {
             bytes: 268_435_456,
             gigabytes_per_second: 4473.9,
             calls: 400,
+            copy_microseconds: Some(57.0),
         };
         Report {
             function: "rms_norm".into(),
             target: "sm_90a".into(),
             device: "a GPU".into(),
             sizes: BTreeMap::from([("m".into(), 16384)]),
+            kernels: Vec::new(),
             verification: Some(Verification {
                 passed,
                 ..Verification::default()
@@ -90,6 +136,10 @@ mod tests {
         assert!(text.contains("verify  WRONG"), "{text}");
         assert!(
             text.contains("time    60.00 us, 4474 GB/s (268435456 bytes moved, cold L2)"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("copy    57.00 us, 95.0% of its speed reached\n"),
             "{text}"
         );
     }

@@ -5,9 +5,9 @@
 
 use norma_oracle::memory::Images;
 use norma_oracle::problem::Problem;
-use norma_runtime::driver::{Event, Stream};
+use norma_runtime::driver::{Buffer, Event, Stream};
 use norma_runtime::{Device, DriverError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::call::{Loaded, Tensors};
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ const MAX_CALLS: usize = 400;
 const REPLAYS: usize = 7;
 
 /// What was measured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// The median time of one call, in microseconds.
     pub microseconds: f64,
@@ -34,15 +34,34 @@ pub struct Timing {
     pub gigabytes_per_second: f64,
     /// How many calls a replay held.
     pub calls: usize,
+    /// The median time in which the driver copies so many bytes, where that was asked for: half of them read, half written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_microseconds: Option<f64>,
 }
 
-/// Copies of a function's tensors, and what calls on them are timed with.
-pub struct Rotation {
-    tensors: Vec<Tensors>,
-    stream: Stream,
-    start: Event,
-    end: Event,
+/// Measures a call; with `beside_copy` a copy of as many bytes too.
+///
+/// # Errors
+/// What the driver says; an empty problem, which takes no time.
+pub fn time(
+    device: &Device,
+    loaded: &Loaded<'_>,
+    problem: &Problem<'_>,
+    images: &Images,
+    beside_copy: bool,
+) -> Result<Timing, Failure> {
+    let rotation = Rotation::new(device, problem, images, loaded.bytes_moved)?;
+    let timing = rotation.time(device, loaded)?;
+    drop(rotation);
+    let copy_microseconds = beside_copy.then(|| time_copy(device, timing.bytes)).transpose()?;
+    Ok(Timing {
+        copy_microseconds,
+        ..timing
+    })
 }
+
+/// Copies of a function's tensors, which calls that are timed take turns over.
+pub struct Rotation(Vec<Tensors>);
 
 impl Rotation {
     /// Allocates the copies for calls that move `bytes_moved` each.
@@ -56,61 +75,74 @@ impl Rotation {
         bytes_moved: i64,
     ) -> Result<Self, DriverError> {
         let copies = (0..copies_for(bytes_moved)).map(|_| Tensors::new(device, problem, images));
-        Ok(Self {
-            tensors: copies.collect::<Result<_, _>>()?,
-            stream: Stream::new(device)?,
-            start: Event::new(device)?,
-            end: Event::new(device)?,
-        })
+        copies.collect::<Result<_, _>>().map(Self)
     }
 
     /// Measures a call of a function on tensors such as these.
     ///
     /// # Errors
     /// What the driver says; an empty problem, which takes no time.
-    pub fn time(&self, loaded: &Loaded<'_>) -> Result<Timing, Failure> {
-        let Self {
-            tensors,
-            stream,
-            start,
-            end,
-        } = self;
-        let copies = tensors.len();
-        for tensors in tensors.iter().take(2) {
-            loaded.enqueue(tensors, stream)?;
-        }
-        stream.synchronize()?;
-        start.record(stream)?;
-        for tensors in tensors {
-            loaded.enqueue(tensors, stream)?;
-        }
-        end.record(stream)?;
-        let estimate = end.microseconds_since(start)? / copies as f64;
-        let count = calls_for(estimate, copies);
-
-        let graph = stream.capture(|| {
-            let mut rotation = tensors.iter().cycle().take(count);
-            rotation.try_for_each(|tensors| loaded.enqueue(tensors, stream))
+    pub fn time(&self, device: &Device, loaded: &Loaded<'_>) -> Result<Timing, Failure> {
+        let (microseconds, calls) = measure(device, self.0.len(), &|copy, stream| {
+            loaded.enqueue(&self.0[copy], stream)
         })?;
-        graph.launch(stream)?;
-        stream.synchronize()?;
-        let mut replays = [0.0; REPLAYS];
-        for replay in &mut replays {
-            start.record(stream)?;
-            graph.launch(stream)?;
-            end.record(stream)?;
-            *replay = end.microseconds_since(start)? / count as f64;
-        }
-        replays.sort_by(f64::total_cmp);
-        let microseconds = replays[REPLAYS / 2];
         let bytes = loaded.bytes_moved;
         Ok(Timing {
             microseconds,
             bytes,
             gigabytes_per_second: bytes as f64 / microseconds / 1e3,
-            calls: count,
+            calls,
+            copy_microseconds: None,
         })
     }
+}
+
+/// The time of a copy that moves so many bytes.
+fn time_copy(device: &Device, bytes: i64) -> Result<f64, Failure> {
+    let copies = copies_for(bytes);
+    let half = usize::try_from(bytes / 2).unwrap_or(0).max(1);
+    let buffer = || Buffer::new(device, half, 0);
+    let pairs = (0..copies).map(|_| Ok((buffer()?, buffer()?)));
+    let pairs = pairs.collect::<Result<Vec<_>, DriverError>>()?;
+    let (microseconds, _) = measure(device, copies, &|copy, stream| {
+        let (from, to) = &pairs[copy];
+        Ok(from.copy_to(to, stream)?)
+    })?;
+    Ok(microseconds)
+}
+
+/// The median time of what `enqueue` puts on a stream, in microseconds, taking turns over so many copies of its data; and how often
+/// a replay did it.
+fn measure(
+    device: &Device,
+    copies: usize,
+    enqueue: &dyn Fn(usize, &Stream) -> Result<(), Failure>,
+) -> Result<(f64, usize), Failure> {
+    let stream = Stream::new(device)?;
+    let (start, end) = (Event::new(device)?, Event::new(device)?);
+    (0..copies.min(2)).try_for_each(|copy| enqueue(copy, &stream))?;
+    stream.synchronize()?;
+    start.record(&stream)?;
+    (0..copies).try_for_each(|copy| enqueue(copy, &stream))?;
+    end.record(&stream)?;
+    let estimate = end.microseconds_since(&start)? / copies as f64;
+    let count = calls_for(estimate, copies);
+
+    let graph = stream.capture(|| {
+        let mut rotation = (0..copies).cycle().take(count);
+        rotation.try_for_each(|copy| enqueue(copy, &stream))
+    })?;
+    graph.launch(&stream)?;
+    stream.synchronize()?;
+    let mut replays = [0.0; REPLAYS];
+    for replay in &mut replays {
+        start.record(&stream)?;
+        graph.launch(&stream)?;
+        end.record(&stream)?;
+        *replay = end.microseconds_since(&start)? / count as f64;
+    }
+    replays.sort_by(f64::total_cmp);
+    Ok((replays[REPLAYS / 2], count))
 }
 
 fn copies_for(bytes_moved: i64) -> usize {

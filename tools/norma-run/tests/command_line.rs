@@ -28,7 +28,7 @@ fn run(manifest: &str, arguments: &[&str]) -> (i32, String) {
 fn without_a_gpu_it_says_so_and_exits_3() {
     let (code, error) = run(MANIFEST, &["--size", "m=4"]);
     assert_eq!(code, 3, "{error}");
-    assert!(error.starts_with("norma-run: error: no "), "{error}");
+    assert!(error.starts_with("error: no "), "{error}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_bad_bundle_exits_2() {
         ),
         (
             MANIFEST.replace("\"manifest_version\": 1", "\"manifest_version\": 3"),
-            "expected 1 or 2, got 3",
+            "is of manifest version 3, and this program reads 1 and 2",
         ),
         (MANIFEST[..400].to_owned(), "is no manifest: EOF"),
     ] {

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
             (text, session.passed())
         }),
     };
-    output::message(&diagnostics);
+    output::diagnostics(&diagnostics);
     let told = outcome.and_then(|(text, passed)| {
         output::report(text.as_bytes())?;
         Ok(passed)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use norma_command_line::output::message;
+use norma_command_line::output;
 use norma_compiler::Kind;
 use norma_sim::Error;
 use norma_sim::traffic::KernelTraffic;
@@ -18,19 +18,19 @@ use crate::session::Session;
 pub fn error(error: &Error) {
     if let Error::Compile(error) = error {
         if !error.is_diagnosed() {
-            message(format_args!("error: {error}\n"));
+            output::error(error);
         }
         for note in error.notes() {
-            message(format_args!("note: {note}\n"));
+            output::note(note);
         }
         if error.kind() == Kind::Internal {
-            message("note: please report this, with the input and the command line\n");
+            output::note("please report this, with the input and the command line");
         }
         return;
     }
-    message(format_args!("error: {error}\n"));
+    output::error(error);
     if let Some(remedy) = error.remedy() {
-        message(format_args!("note: {remedy}\n"));
+        output::note(remedy);
     }
 }
 

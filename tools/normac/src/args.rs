@@ -4,39 +4,80 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use clap_complete::Shell;
 use norma_command_line::stated;
-use norma_compiler::{Level, Target};
+use norma_compiler::{CompileOptions, Level, Target};
 
 /// Compiles norm functions ahead of time into a bundle: a manifest and one cubin per kernel module.
 ///
-/// With --emit it prints one level of the compilation instead.
+/// With --emit it prints one level of the compilation instead. An op by its name as the first word, such as `normac rms_norm --shape
+/// m,4096`, stands for a file that holds this op alone; a file of such a name is `./rms_norm`.
 #[derive(Debug, Parser)]
-#[command(version, after_help = after_help())]
+#[command(
+    name = "normac",
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    subcommand_value_name = "OP",
+    subcommand_help_heading = "Ops (normac OP --help says more)",
+    after_help = after_help()
+)]
 pub struct Args {
     /// Files to compile; `-` is standard input.
-    #[arg(required = true, value_name = "INPUT")]
+    #[arg(required_unless_present = "catalog", value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
+    /// The level of the inputs.
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level, default_value = "tensor")]
+    pub from: Level,
+
+    /// Compile a table of ops, types, shapes and targets, each to a bundle of its own below DIR, but for those that are there
+    /// already as they would be now.
+    #[arg(long, value_name = "FILE.toml", conflicts_with_all = ["inputs", "from", "emit", "schedule", "candidates", "json", "explain"])]
+    pub catalog: Option<PathBuf>,
+
+    /// How many bundles of a catalog are compiled at a time; as many as there are processors unless told.
+    #[arg(long, value_name = "N", requires = "catalog", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// List the named ops.
+    #[arg(long, exclusive = true)]
+    pub list_ops: bool,
+
+    /// Print completions for a shell.
+    #[arg(long, value_name = "SHELL", exclusive = true)]
+    pub completions: Option<Shell>,
+
+    /// Print the versions of normac, LLVM and the assembler.
+    #[arg(short = 'V', long, exclusive = true)]
+    pub version: bool,
+
+    /// What it is compiled for, and to what.
+    #[command(flatten)]
+    pub compile: CompileArgs,
+}
+
+/// What is said of every compilation, of files and of ops by name.
+#[derive(Debug, clap::Args)]
+pub struct CompileArgs {
     /// What to compile for; several, separated by commas, each give a folder of its own below DIR.
     #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = parse_target, default_value = "sm_90a")]
     pub target: Vec<&'static Target>,
 
     /// The folder of the bundle; with --emit, the file to write in place of standard output, and with --emit=object the object,
     /// whose headers are written beside it.
-    #[arg(short, long, value_name = "DIR", required_unless_present_any = ["emit", "explain", "json"])]
+    #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 
-    /// Stop at a level and print it; or write an object file with a function for each of the input's, to link into a program.
+    /// Stop at a level and print it, `mlir` being the source of an op by its name; or write an object file with a function for each
+    /// of the input's, to link into a program.
     #[arg(long, value_name = "LEVEL|object", value_parser = parse_emit)]
     pub emit: Option<Emit>,
 
     /// Give an object functions by TVM-FFI's calling convention too, `__tvm_ffi_NAME`; it then needs TVM-FFI to be linked.
     #[arg(long, requires = "emit")]
     pub tvm_ffi: bool,
-
-    /// The level of the inputs.
-    #[arg(long, value_name = "LEVEL", value_parser = parse_level, default_value = "tensor")]
-    pub from: Level,
 
     /// A schedule in place of the compiler's choice: `KERNEL=#norm.schedule<...>` for one kernel, `#norm.schedule<...>` for
     /// all that have none of their own, `KERNEL if m < 264=#norm.schedule<...>` for some sizes. Can be given several times.
@@ -50,12 +91,16 @@ pub struct Args {
 
     /// Compile a function with up to N schedules for each of its kernels, the best of several kinds first by the cost model, and with
     /// the compiler's choice, each into a folder of DIR: norma-run --regret times them.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["emit", "json", "explain", "by_size"], requires = "output")]
-    pub candidates: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with_all = ["emit", "json", "explain", "by_size"], requires = "output")]
+    pub candidates: Option<u16>,
 
     /// Keep the modules of level nvvm in the bundle, for norma-sim.
     #[arg(long, conflicts_with = "emit")]
     pub keep_nvvm: bool,
+
+    /// Say in the machine code which line of the input each instruction is of, for profilers and debuggers.
+    #[arg(long)]
+    pub line_info: bool,
 
     /// Tell of each kernel what was chosen, what it uses, and what it should reach.
     #[arg(long)]
@@ -68,6 +113,10 @@ pub struct Args {
     /// Print the manifests, and with --timing the times, as JSON on standard output.
     #[arg(long, conflicts_with = "emit")]
     pub json: bool,
+
+    /// Say what assembles, and what is written.
+    #[arg(short, long)]
+    pub verbose: bool,
 
     /// The ptxas to assemble with, in place of the linked library.
     #[arg(long, value_name = "PATH")]
@@ -98,7 +147,23 @@ impl Args {
         {
             return Err("standard input can be read once: '-' is given twice".to_owned());
         }
-        let (inputs, targets) = (self.inputs.len(), self.target.len());
+        self.compile.check(self.inputs.len())
+    }
+}
+
+impl CompileArgs {
+    /// Checks what options say together of so many inputs.
+    ///
+    /// # Errors
+    /// There is no place for what is compiled, or no one place for what --emit prints.
+    pub fn check(&self, inputs: usize) -> Result<(), String> {
+        let targets = self.target.len();
+        if self.output.is_none() && self.emit.is_none() && !self.explain && !self.json {
+            return Err(
+                "what is compiled goes nowhere: expected --output <DIR>, or one of --emit, --explain and --json"
+                    .to_owned(),
+            );
+        }
         if self.candidates.is_some() && inputs * targets > 1 {
             return Err(format!(
                 "--candidates compares schedules of one function: expected one input and one target, got {inputs} and {targets}"
@@ -131,6 +196,19 @@ impl Args {
         Ok(())
     }
 
+    /// The options of a compilation for a target, from named ops.
+    pub fn options(&self, target: &'static Target) -> CompileOptions {
+        CompileOptions {
+            by_size: self.by_size,
+            schedules: self.schedule.clone(),
+            keep_nvvm: self.keep_nvvm,
+            line_info: self.line_info,
+            explain: self.explain,
+            ptxas: self.ptxas.clone(),
+            ..CompileOptions::new(target)
+        }
+    }
+
     /// Leaves each target once, where it first stands.
     pub fn drop_repeated_targets(&mut self) {
         let mut seen = Vec::new();
@@ -152,6 +230,7 @@ fn parse_target(name: &str) -> Result<&'static Target, String> {
 fn parse_emit(name: &str) -> Result<Emit, String> {
     match name {
         "object" => Ok(Emit::Object),
+        "mlir" => Ok(Emit::Level(Level::Tensor)),
         _ => parse_level(name).map(Emit::Level),
     }
 }

@@ -5,24 +5,36 @@ use norma_bindings::EntryPoints;
 use norma_command_line::output;
 use norma_compiler::bundle::{Bundle, write_all};
 use norma_compiler::compile::{self, Input, Outcome};
+use norma_compiler::emit::Assembler;
 use norma_compiler::timing::Timing;
 use norma_compiler::{CompileOptions, Error, Level, Result, Target};
 
-use crate::args::Args;
+use crate::args::CompileArgs;
 use crate::explain::explain;
 use crate::input::InputText;
 use crate::object;
 use crate::output_file;
 use crate::report;
 
+/// What is compiled, and how.
+pub struct Request {
+    /// The texts.
+    pub inputs: Vec<InputText>,
+    /// Their level.
+    pub from: Level,
+    /// What is said of the compilation.
+    pub args: CompileArgs,
+}
+
 /// Prints a level of each input, for each target.
 ///
 /// # Errors
 ///
 /// As the compiler; or the output cannot be written.
-pub fn emit(args: &Args, inputs: &[InputText], level: Level) -> Result<()> {
+pub fn emit(request: &Request, level: Level) -> Result<()> {
+    let args = &request.args;
     let mut bytes = Vec::new();
-    let timing = for_each(args, inputs, |input, options, outcome| {
+    let timing = for_each(request, |input, options, outcome| {
         bytes.extend(compile::lower(input, level, options, outcome)?);
         Ok(())
     })?;
@@ -42,10 +54,15 @@ pub fn emit(args: &Args, inputs: &[InputText], level: Level) -> Result<()> {
 /// # Errors
 ///
 /// As the compiler; or a bundle cannot be written.
-pub fn bundles(args: &Args, inputs: &[InputText]) -> Result<()> {
-    let (bundles, timing) = compiled(args, inputs)?;
+pub fn bundles(request: &Request) -> Result<()> {
+    let args = &request.args;
+    let (bundles, timing) = compiled(request)?;
     if let Some(root) = &args.output {
         write_all(root, bundles.iter().map(|(_, bundle)| bundle))?;
+        if args.verbose {
+            let kernels: usize = bundles.iter().map(|(_, bundle)| bundle.cubins.len()).sum();
+            output::note(format_args!("wrote '{}': {kernels} cubins", root.display()));
+        }
     }
     if args.json {
         let manifests: Vec<_> = bundles.iter().map(|(_, bundle)| &bundle.manifest).collect();
@@ -74,8 +91,9 @@ pub fn bundles(args: &Args, inputs: &[InputText]) -> Result<()> {
 /// # Errors
 ///
 /// As the compiler; or a file cannot be written, or the C compiler fails.
-pub fn object(args: &Args, inputs: &[InputText]) -> Result<()> {
-    let (bundles, timing) = compiled(args, inputs)?;
+pub fn object(request: &Request) -> Result<()> {
+    let args = &request.args;
+    let (bundles, timing) = compiled(request)?;
     if let Some(path) = &args.output {
         let entry_points = match args.tvm_ffi {
             true => EntryPoints::TvmFfi,
@@ -96,9 +114,9 @@ pub fn object(args: &Args, inputs: &[InputText]) -> Result<()> {
 }
 
 /// All inputs as one bundle for each target.
-fn compiled(args: &Args, inputs: &[InputText]) -> Result<(Vec<(&'static Target, Bundle)>, Timing)> {
+fn compiled(request: &Request) -> Result<(Vec<(&'static Target, Bundle)>, Timing)> {
     let mut bundles: Vec<(&'static Target, Bundle)> = Vec::new();
-    let timing = for_each(args, inputs, |input, options, outcome| {
+    let timing = for_each(request, |input, options, outcome| {
         let bundle = compile::bundle(input, options, outcome)?;
         match bundles.iter_mut().find(|(target, _)| *target == options.target) {
             Some((_, earlier)) => earlier.merge(bundle)?,
@@ -111,14 +129,25 @@ fn compiled(args: &Args, inputs: &[InputText]) -> Result<(Vec<(&'static Target, 
 
 /// Runs `compile` for each input and target, with its diagnostics printed and its progress shown.
 fn for_each(
-    args: &Args,
-    inputs: &[InputText],
+    request: &Request,
     mut compile: impl FnMut(Input, &CompileOptions, &mut Outcome) -> Result<()>,
 ) -> Result<Timing> {
+    let Request { inputs, from, args } = request;
     let progress = step_bar(args.target.len() * inputs.len());
     let mut timing = Timing::default();
     for target in &args.target {
-        let options = options_for(args, target);
+        let options = CompileOptions {
+            from: *from,
+            ..args.options(target)
+        };
+        if args.verbose {
+            let assembler = Assembler::locate(options.ptxas.as_deref(), target)?;
+            output::note(format_args!(
+                "{} assembles for {}",
+                assembler.describe(),
+                target.name
+            ));
+        }
         for input in inputs {
             progress.set_message(format!("{} for {}", input.name, target.name));
             let mut outcome = Outcome::default();
@@ -130,7 +159,7 @@ fn for_each(
                 &options,
                 &mut outcome,
             );
-            progress.suspend(|| output::message(&outcome.diagnostics));
+            progress.suspend(|| output::diagnostics(&outcome.diagnostics));
             timing.merge(&outcome.timing);
             result?;
             progress.inc(1);
@@ -138,19 +167,6 @@ fn for_each(
     }
     progress.finish_and_clear();
     Ok(timing)
-}
-
-/// What the command line asks of the compiler.
-pub fn options_for(args: &Args, target: &'static Target) -> CompileOptions {
-    CompileOptions {
-        from: args.from,
-        by_size: args.by_size,
-        schedules: args.schedule.clone(),
-        keep_nvvm: args.keep_nvvm,
-        explain: args.explain,
-        ptxas: args.ptxas.clone(),
-        ..CompileOptions::new(target)
-    }
 }
 
 /// A bar on a terminal; nothing elsewhere, and nothing for a single compilation, which is over at once.

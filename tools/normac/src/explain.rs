@@ -5,6 +5,7 @@ use std::fmt::Write;
 use norma_bundle::manifest::Kernel;
 use norma_bundle::{Expression, Manifest};
 use norma_compiler::Target;
+use norma_compiler::target::SHARED_OF_CTA;
 
 /// The text for all kernels of a bundle.
 pub fn explain(manifest: &Manifest, target: &Target) -> String {
@@ -31,8 +32,9 @@ pub fn explain(manifest: &Manifest, target: &Target) -> String {
                 line("when", conditions.collect::<Vec<_>>().join(" and "));
             }
             line("launch", launch(kernel));
-            line("registers", registers(kernel, target));
+            line("registers", registers(kernel));
             line("shared", shared(kernel, target));
+            line("occupancy", occupancy(kernel, target));
             line(
                 "traffic",
                 format!(
@@ -54,20 +56,38 @@ fn launch(kernel: &Kernel) -> String {
     format!("grid {x} x {y} x {z}, block {bx} x {by} x {bz}, cluster {cx} x {cy} x {cz}")
 }
 
-fn registers(kernel: &Kernel, target: &Target) -> String {
+fn registers(kernel: &Kernel) -> String {
     let Some(registers) = kernel.registers else {
         return "unknown".to_owned();
     };
-    let threads: u32 = kernel.block.iter().product();
-    // The hardware gives a warp registers in units of 256.
-    let warps = threads.div_ceil(32).max(1);
-    let per_cta = (registers * 32).next_multiple_of(256).max(256) * warps;
-    let resident = (target.registers_per_sm / per_cta).min(target.threads_per_sm / (warps * 32));
     format!(
-        "{registers} a thread, {} bytes spilled; {} CTAs fit an SM by registers and threads",
-        kernel.spill_bytes.unwrap_or(0),
-        resident.min(target.ctas_per_sm)
+        "{registers} a thread, {} bytes spilled",
+        kernel.spill_bytes.unwrap_or(0)
     )
+}
+
+/// How many CTAs an SM holds at a time, and what share of its threads they are.
+fn occupancy(kernel: &Kernel, target: &Target) -> String {
+    let Some(registers) = kernel.registers else {
+        return "unknown".to_owned();
+    };
+    let threads = u64::from(kernel.block.iter().product::<u32>());
+    let resident = target.resident_ctas(threads, u64::from(registers));
+    let of_sm = format!("of an SM's {} threads", target.threads_per_sm);
+    let share = |resident: u64| 100 * resident * threads / u64::from(target.threads_per_sm);
+    // Dynamic shared memory may depend on sizes.
+    match kernel.shared_bytes.as_integer().map(u64::try_from) {
+        Some(Ok(dynamic)) => {
+            let of_cta =
+                dynamic + u64::from(kernel.static_shared_bytes.unwrap_or(0)) + u64::from(SHARED_OF_CTA);
+            let resident = resident.min(u64::from(target.shared_per_sm) / of_cta);
+            format!("{resident} CTAs on an SM, {}% {of_sm}", share(resident))
+        }
+        _ => format!(
+            "at most {resident} CTAs on an SM, {}% {of_sm}, as shared memory allows",
+            share(resident)
+        ),
+    }
 }
 
 fn shared(kernel: &Kernel, target: &Target) -> String {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use norma_bundle::Manifest;
-use norma_command_line::output::message;
+use norma_command_line::output::{self, message};
 use norma_compiler::timing::Timing;
 use norma_compiler::{Error, Kind, Result};
 use serde_json::{Map, Value, json};
@@ -14,13 +14,18 @@ const EXIT_INTERNAL: u8 = 70;
 /// Prints an error that diagnostics have not told yet.
 pub fn error(error: &Error) {
     if !error.is_diagnosed() {
-        message(format_args!("error: {error}\n"));
+        output::error(error);
     }
+    notes(error);
+}
+
+/// Prints what an error says besides its message.
+pub fn notes(error: &Error) {
     for note in error.notes() {
-        message(format_args!("note: {note}\n"));
+        output::note(note);
     }
     if error.kind() == Kind::Internal {
-        message("note: please report this, with the input and the command line\n");
+        output::note("please report this, with the input and the command line");
     }
 }
 

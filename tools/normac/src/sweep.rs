@@ -6,37 +6,38 @@ use norma_bundle::candidates::{Candidate, Candidates, FILE_NAME};
 use norma_command_line::output;
 use norma_compiler::candidates;
 use norma_compiler::compile::{self, Input, Outcome};
-use norma_compiler::{CompileOptions, Error, Result, Target};
+use norma_compiler::{CompileOptions, Error, Result};
 
-use crate::args::Args;
-use crate::build::{options_for, step_bar};
-use crate::input::InputText;
+use crate::build::{Request, step_bar};
 use crate::output_file;
 
 /// The folder of the bundle with the compiler's choice.
 const CHOSEN: &str = "chosen";
 
-/// Writes the input's bundle into a folder of `root`, one more for each of up to `count` schedules of each of its kernels, and the
-/// list of them.
+/// Writes a request's bundle into a folder of its output, one more for each of up to `count` schedules of each of its kernels, and the
+/// list of them. [`crate::args::CompileArgs::check`] has made sure of the one input, target and output.
 ///
 /// # Errors
 ///
 /// As the compiler; an input with several functions; or something cannot be written.
-pub fn write(
-    args: &Args,
-    target: &'static Target,
-    input: &InputText,
-    count: usize,
-    root: &Path,
-) -> Result<()> {
-    let options = options_for(args, target);
+pub fn write(request: &Request, count: usize) -> Result<()> {
+    let Request { inputs, from, args } = request;
+    let ([input], [target], Some(root)) = (&inputs[..], &args.target[..], &args.output) else {
+        return Err(Error::internal(
+            "a sweep of other than one input, target and output",
+        ));
+    };
+    let options = CompileOptions {
+        from: *from,
+        ..args.options(target)
+    };
     let input = Input {
         name: &input.name,
         text: &input.text,
     };
     let mut outcome = Outcome::default();
     let found = candidates::of_each_kernel(input, count, &options, &mut outcome);
-    output::message(&outcome.diagnostics);
+    output::diagnostics(&outcome.diagnostics);
     let found = found?;
     compile_into(input, &options, &root.join(CHOSEN))?;
 
@@ -75,7 +76,7 @@ pub fn write(
 fn compile_into(input: Input, options: &CompileOptions, folder: &Path) -> Result<()> {
     let mut outcome = Outcome::default();
     let bundle = compile::bundle(input, options, &mut outcome);
-    output::message(&outcome.diagnostics);
+    output::diagnostics(&outcome.diagnostics);
     let bundle = bundle?;
     let functions = bundle.manifest.functions.len();
     if functions != 1 {

@@ -153,9 +153,10 @@ fn generate(page: &Page, root: &Path, setup: &Setup) -> Result<String, Failure> 
         .arg(setup.llvm.prefix.join("include"));
     let mut text = child::ask(&mut tblgen)?;
     if matches!(page.generator, Generator::NamedOps) {
-        let records = named_ops::Records::read(&text);
-        let records = records.ok_or_else(|| Failure::Check("expected records of ODS as JSON".to_owned()))?;
-        return Ok(records.page());
+        let wrong = |error: String| Failure::Check(format!("{}: {error}", page.source.display()));
+        let records = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let ops = norma_dialects_codegen::named_ops::read("norm", &records);
+        return Ok(named_ops::page(&ops.map_err(|error| wrong(error.to_string()))?));
     }
     if page.output.ends_with(SCALAR_OPS) {
         text += &scalar_ops();

@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 mod c_header;
 mod child;
 mod demo;
+mod dist;
 mod docs;
 mod failure;
 mod lint;
@@ -40,6 +41,8 @@ enum Command {
     Lint(setup::Options),
     /// Generate the dialects' and passes' reference from ODS, and the runtime's C header
     Docs(docs::Options),
+    /// Make an archive of tools, runtime, headers and CMake files that can be unpacked anywhere, and try it out
+    Dist(dist::Options),
     /// Check that passes, constraints, tests and README agree
     Tidy,
     /// Scaffold a pass: its entry in Passes.td, its Rust file and its test
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&options),
         Command::Lint(options) => lint::run(&options),
         Command::Docs(options) => docs::run(&options),
+        Command::Dist(options) => dist::run(&options),
         Command::Tidy => tidy::run(),
         Command::NewPass(options) => new_pass::run(&options),
     };

@@ -7,6 +7,7 @@
 //! | `norm.align` | tensors | bytes; the base address and every dynamic stride of `norm.buffer` are multiples | 16 |
 //! | `norm.multiples` | tensors | what each extent is a multiple of | 1 each |
 //! | `norm.min`, `norm.max` | tensors | what each extent at least, and at most, is; -1 for no upper bound | 0, -1 each |
+//! | `norm.sizes` | tensors | what each dynamic extent is called, empty for no name | the compiler's names |
 //! | `norm.may_alias` | results | the argument that it may be the same memory as | it overlaps nothing |
 //! | `norm.default` | scalars | the value where a launch sets none | an error |
 
@@ -25,6 +26,7 @@ use melior::{
     },
 };
 
+use norma_bundle::manifest::is_identifier;
 use norma_dialects::attributes::tensor;
 use sizes::NO_MAXIMUM;
 
@@ -55,6 +57,8 @@ pub(super) struct Tensor<'c> {
     pub(super) multiples: Vec<i64>,
     /// Where each extent lies; none where nothing is stated.
     pub(super) bounds: Vec<Interval>,
+    /// `norm.sizes`, if given.
+    sizes: Option<Attribute<'c>>,
     /// The name of the argument that it may be the same memory as.
     pub(super) may_alias: Option<String>,
     /// Attributes that are none of ours.
@@ -139,6 +143,9 @@ impl<'c> Tensor<'c> {
                 .iter()
                 .map(|bounds| bounds.bound().unwrap_or(NO_MAXIMUM));
             add(tensor::MAX, array(most.collect()));
+        }
+        if let Some(sizes) = self.sizes {
+            add(tensor::SIZES, sizes);
         }
         if let Some(argument) = &self.may_alias {
             add(tensor::MAY_ALIAS, StringAttribute::new(context, argument).into());
@@ -283,6 +290,7 @@ impl<'c> Place<'c> {
             alignment: DEFAULT_ALIGNMENT,
             multiples: Vec::new(),
             bounds: Vec::new(),
+            sizes: None,
             may_alias: None,
             others: Vec::new(),
         };
@@ -297,13 +305,14 @@ impl<'c> Place<'c> {
                 (tensor::MULTIPLES, _) => tensor.multiples = self.multiples(value)?,
                 (tensor::MIN, _) => least = Some(self.numbers(tensor::MIN, value)?),
                 (tensor::MAX, _) => most = Some(self.numbers(tensor::MAX, value)?),
+                (tensor::SIZES, _) => tensor.sizes = Some(self.size_names(value)?),
                 (tensor::MAY_ALIAS, Kind::Result) => tensor.may_alias = Some(self.alias(value)?),
                 (own, Kind::Argument) if own.starts_with("norm.") => {
-                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min or norm.max";
+                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max or norm.sizes";
                     return Err(self.unknown(expected, own));
                 }
                 (own, Kind::Result) if own.starts_with("norm.") => {
-                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max or norm.may_alias";
+                    let expected = "norm.name, norm.buffer, norm.align, norm.multiples, norm.min, norm.max, norm.sizes or norm.may_alias";
                     return Err(self.unknown(expected, own));
                 }
                 _ => tensor.others.push((key, value)),
@@ -460,12 +469,4 @@ fn overlaps(buffer: Type<'_>) -> bool {
         span = span.saturating_add((extent - 1).saturating_mul(stride));
         is_short
     })
-}
-
-fn is_identifier(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes
-        .next()
-        .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

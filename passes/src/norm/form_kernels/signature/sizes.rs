@@ -1,6 +1,10 @@
 //! What a function promises of its tensors' sizes: one number for each axis.
 
-use melior::ir::{Attribute, attribute::DenseI64ArrayAttribute};
+use melior::ir::{
+    Attribute,
+    attribute::{ArrayAttribute, DenseI64ArrayAttribute},
+};
+use norma_bundle::manifest::is_size_name;
 use norma_dialects::attributes::tensor;
 
 use super::Place;
@@ -24,6 +28,29 @@ impl<'c> Place<'c> {
             }
         }
         Ok(multiples)
+    }
+
+    /// One name for each axis, which is empty for one of static extent.
+    pub(super) fn size_names(&self, value: Attribute<'c>) -> Result<Attribute<'c>, PassError<'c>> {
+        let shape = types::shape(self.ty).unwrap_or_default();
+        let wrong = || {
+            let message = format!(
+                "expected norm.sizes to hold a string for each axis of {}, names of sizes for those that are dynamic, and empty for \
+                 others, got {value}",
+                self.ty
+            );
+            self.wrong(message)
+        };
+        let names = ArrayAttribute::try_from(value).map_err(|_| wrong())?;
+        let fits = |(axis, extent): (usize, &Option<i64>)| {
+            let name = norma_dialects::string(names.element(axis).ok()?).ok()?;
+            Some(name.is_empty() || (extent.is_none() && is_size_name(name)))
+        };
+        let fit = |place| fits(place).unwrap_or(false);
+        match names.len() == shape.len() && shape.iter().enumerate().all(fit) {
+            true => Ok(value),
+            false => Err(wrong()),
+        }
     }
 
     /// An array of one number for each axis.

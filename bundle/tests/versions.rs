@@ -1,0 +1,37 @@
+//! Manifests of other releases: an old one is read, and one of a version that is not known is refused as such.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use norma_bundle::Manifest;
+
+/// A manifest that the first release of the format wrote. It is never changed: what reads bundles reads this one.
+fn first_release() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/version-1")
+}
+
+#[test]
+fn a_manifest_of_the_first_release_is_read() {
+    let manifest = Manifest::load(&first_release()).unwrap();
+    assert_eq!(manifest.manifest_version, 1);
+    let function = manifest.function(None).unwrap();
+    assert_eq!(function.provenance, None);
+    assert!(!function.kernels.is_empty());
+}
+
+#[test]
+fn a_manifest_of_a_later_version_is_refused_whatever_it_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("manifest.json");
+    fs::write(
+        &path,
+        r#"{"manifest_version": 3, "modules": {"everything": "else"}}"#,
+    )
+    .unwrap();
+    let error = Manifest::load(folder.path()).unwrap_err().to_string();
+    let expected = format!(
+        "'{}' is of manifest version 3, and this program reads 1 and 2: it takes a newer release, or a bundle compiled by this one",
+        path.display()
+    );
+    assert_eq!(error, expected);
+}

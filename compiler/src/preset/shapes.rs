@@ -1,0 +1,128 @@
+//! The shapes of an op's operands and results, from that of its first operand.
+
+use norma_dialects::named_op::{ChoiceKind, Shape, Tensor};
+
+use super::{Extent, Preset};
+use crate::error::{Error, Result};
+
+impl Preset {
+    /// The shape of an operand or result; nothing for an extent that has no name.
+    pub(super) fn shape_of(&self, tensor: &Tensor) -> Result<Vec<Option<Extent>>> {
+        let all = || self.shape.iter().cloned().map(Some);
+        Ok(match tensor.shape {
+            Shape::Same => all().collect(),
+            Shape::NamedAxes(by) => {
+                let named = self.axes(by, 0)?;
+                all()
+                    .zip(named)
+                    .filter_map(|(extent, is_named)| is_named.then_some(extent))
+                    .collect()
+            }
+            Shape::OtherAxes(by) => {
+                let keeps = by.len() > 1 && self.word(by, 1)? == "true";
+                let others = all().zip(self.axes(by, 0)?);
+                let one = || keeps.then_some(Some(Extent::Static(1)));
+                others
+                    .filter_map(|(extent, is_named)| if is_named { one() } else { Some(extent) })
+                    .collect()
+            }
+            Shape::ReducedRows(by) => {
+                if self.is_first_case(by, 1)? {
+                    let others = all().zip(self.axes(by, 0)?);
+                    others
+                        .filter_map(|(extent, is_named)| (!is_named).then_some(extent))
+                        .collect()
+                } else {
+                    Vec::new()
+                }
+            }
+            Shape::BatchAndGroups(by) => {
+                let groups = self.integers(by, 0)?;
+                let groups = groups.into_iter().map(|count| Some(Extent::Static(count)));
+                all().take(1).chain(groups).collect()
+            }
+            Shape::Blocks(by) => {
+                let block = self.integers(by, 0)?;
+                let blocks = all().zip(block).filter(|(_, block)| *block != 0);
+                blocks
+                    .map(|(extent, block)| match (extent, block) {
+                        (extent, 1) => extent,
+                        // What does not divide is the verifier's to refuse.
+                        (Some(Extent::Static(extent)), block) => Some(Extent::Static(extent / block)),
+                        _ => None,
+                    })
+                    .collect()
+            }
+        })
+    }
+
+    /// What is said of an attribute that decides a shape, or its default.
+    fn word(&self, by: &'static [&'static str], position: usize) -> Result<&str> {
+        let choice = self
+            .op
+            .choices
+            .iter()
+            .find(|choice| by.get(position) == Some(&choice.name));
+        match choice {
+            Some(choice) => Ok(self.choice(choice)),
+            None => Err(Error::internal(format!(
+                "a shape of '{}' depends on no attribute of it, but on {by:?}",
+                self.op.mnemonic
+            ))),
+        }
+    }
+
+    fn integers(&self, by: &'static [&'static str], position: usize) -> Result<Vec<i64>> {
+        let name = by.get(position).copied().unwrap_or_default();
+        integers(name, self.word(by, position)?)
+    }
+
+    /// For each axis of the first operand whether the attribute names it.
+    fn axes(&self, by: &'static [&'static str], position: usize) -> Result<Vec<bool>> {
+        let rank = self.shape.len();
+        let mut named = vec![false; rank];
+        for axis in self.integers(by, position)? {
+            let from_start = match axis {
+                ..0 => i64::try_from(rank).ok().and_then(|rank| axis.checked_add(rank)),
+                _ => Some(axis),
+            };
+            let slot = from_start
+                .and_then(|axis| usize::try_from(axis).ok())
+                .and_then(|axis| named.get_mut(axis));
+            match slot {
+                Some(slot) => *slot = true,
+                None => {
+                    return Err(Error::user(format!(
+                        "expected {} of a shape of rank {rank} to be at least -{rank} and less than {rank}, got {axis}",
+                        by.get(position).copied().unwrap_or_default()
+                    )));
+                }
+            }
+        }
+        Ok(named)
+    }
+
+    fn is_first_case(&self, by: &'static [&'static str], position: usize) -> Result<bool> {
+        let word = self.word(by, position)?;
+        let choice = self
+            .op
+            .choices
+            .iter()
+            .find(|choice| by.get(position) == Some(&choice.name));
+        Ok(choice.is_some_and(|choice| match &choice.kind {
+            ChoiceKind::Keyword(keywords) => keywords.first() == Some(&word),
+            _ => false,
+        }))
+    }
+}
+
+/// Reads a list of integers with commas between them.
+pub(super) fn integers(name: &str, text: &str) -> Result<Vec<i64>> {
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            word.parse()
+                .map_err(|_| Error::user(format!("expected {name} to be an integer, got '{word}'")))
+        })
+        .collect()
+}

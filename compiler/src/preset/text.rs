@@ -1,0 +1,251 @@
+//! A preset as MLIR text, in the generic form that all ops share.
+
+use std::fmt::Write;
+
+use norma_dialects::attributes::tensor as attribute;
+use norma_dialects::named_op::{Choice, ChoiceKind, Tensor};
+
+use super::shapes::integers;
+use super::{Extent, Preset, Wanted};
+use crate::error::{Error, Result};
+
+/// The function as a module.
+pub(super) fn source(preset: &Preset) -> Result<String> {
+    check_names(preset)?;
+    let operands = written(preset, preset.op.operands)?;
+    let results = written(preset, preset.op.results)?;
+    check_promises(preset, operands.iter().chain(&results))?;
+    let list = |values: &[Written], each: fn(&Written) -> String| {
+        values.iter().map(each).collect::<Vec<_>>().join(", ")
+    };
+    let value = |written: &Written| format!("%{}", written.name);
+    let ty = |written: &Written| written.ty.clone();
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "func.func @{}({}) -> ({}) {{",
+        preset.name,
+        list(&operands, |operand| format!(
+            "%{}: {} {}",
+            operand.name, operand.ty, operand.attributes
+        )),
+        list(&results, |result| format!("{} {}", result.ty, result.attributes))
+    );
+    let _ = writeln!(
+        text,
+        "  {} = \"norm.{}\"({}) <{{{}}}> : ({}) -> ({})",
+        list(&results, value),
+        preset.op.mnemonic,
+        list(&operands, value),
+        properties(preset)?.join(", "),
+        list(&operands, ty),
+        list(&results, ty)
+    );
+    let _ = writeln!(
+        text,
+        "  return {} : {}\n}}",
+        list(&results, value),
+        list(&results, ty)
+    );
+    Ok(text)
+}
+
+/// An operand or result that is there, in the words of MLIR.
+struct Written {
+    name: &'static str,
+    ty: String,
+    attributes: String,
+    shape: Vec<Option<Extent>>,
+}
+
+fn written(preset: &Preset, tensors: &'static [Tensor]) -> Result<Vec<Written>> {
+    let there = tensors.iter().filter(|tensor| preset.has(tensor));
+    there
+        .map(|tensor| {
+            let shape = preset.shape_of(tensor)?;
+            let extents = shape.iter().map(|extent| match extent {
+                Some(Extent::Static(extent)) => format!("{extent}x"),
+                _ => "?x".to_owned(),
+            });
+            Ok(Written {
+                name: tensor.name,
+                ty: format!(
+                    "tensor<{}{}>",
+                    extents.collect::<String>(),
+                    preset.element(tensor)?
+                ),
+                attributes: attributes(preset, tensor.name, &shape),
+                shape,
+            })
+        })
+        .collect()
+}
+
+/// The attributes of an argument or result: its name, those of its sizes, and what is promised of them.
+fn attributes(preset: &Preset, name: &str, shape: &[Option<Extent>]) -> String {
+    let names: Vec<&str> = shape
+        .iter()
+        .map(|extent| match extent {
+            Some(Extent::Dynamic(name)) => name.as_str(),
+            _ => "",
+        })
+        .collect();
+    let mut all = vec![format!("{} = \"{name}\"", attribute::NAME)];
+    if names.iter().any(|name| !name.is_empty()) {
+        all.push(format!("{} = {names:?}", attribute::SIZES));
+    }
+    for (attribute, of, otherwise) in [
+        (
+            attribute::MULTIPLES,
+            (|promise| promise.multiple) as fn(&super::Promise) -> Option<i64>,
+            1,
+        ),
+        (attribute::MIN, |promise| promise.min, 0),
+        (attribute::MAX, |promise| promise.max, -1),
+    ] {
+        // A static extent keeps every promise of this form but a `norm.max` and a `norm.min`, which hold it where nothing is said.
+        let numbers = names.iter().map(|name| preset.promises.get(*name).and_then(of));
+        let numbers: Vec<_> = numbers.collect();
+        if numbers.iter().any(Option::is_some) {
+            let numbers = numbers
+                .iter()
+                .map(|number| number.unwrap_or(otherwise).to_string());
+            let numbers = numbers.collect::<Vec<_>>().join(", ");
+            all.push(format!("{attribute} = array<i64: {numbers}>"));
+        }
+    }
+    format!("{{{}}}", all.join(", "))
+}
+
+/// The op's attributes, those that say which operands and results are there among them.
+fn properties(preset: &Preset) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for choice in preset.op.choices {
+        if let Some(value) = value(choice, preset.choice(choice))? {
+            all.push(match value.is_empty() {
+                true => choice.name.to_owned(),
+                false => format!("{} = {value}", choice.name),
+            });
+        }
+    }
+    let segments = |tensors: &'static [Tensor]| {
+        let counts = tensors
+            .iter()
+            .map(|tensor| u8::from(preset.has(tensor)).to_string());
+        counts.collect::<Vec<_>>().join(", ")
+    };
+    for (name, is_said, tensors) in [
+        (
+            "operandSegmentSizes",
+            preset.op.operand_segments,
+            preset.op.operands,
+        ),
+        ("resultSegmentSizes", preset.op.result_segments, preset.op.results),
+    ] {
+        if is_said {
+            all.push(format!("{name} = array<i32: {}>", segments(tensors)));
+        }
+    }
+    Ok(all)
+}
+
+/// The value of an attribute; empty for one that is there without a value, nothing for one that is not there.
+fn value(choice: &'static Choice, said: &str) -> Result<Option<String>> {
+    let name = choice.name;
+    if said.is_empty() && choice.is_required {
+        let expected = match &choice.kind {
+            ChoiceKind::Keyword(keywords) => format!("one of {}", keywords.join(", ")),
+            ChoiceKind::Number => "a number".to_owned(),
+            ChoiceKind::Integer => "an integer".to_owned(),
+            ChoiceKind::Integers => "a list of integers".to_owned(),
+            ChoiceKind::Flag => "a flag".to_owned(),
+        };
+        return Err(Error::user(format!("expected {name} to be given, {expected}")));
+    }
+    Ok(match &choice.kind {
+        ChoiceKind::Number => Some(format!("{} : f32", number(name, said)?)),
+        ChoiceKind::Integer => match integers(name, said)?.as_slice() {
+            [value] => Some(format!("{value} : i64")),
+            _ => {
+                return Err(Error::user(format!(
+                    "expected {name} to be an integer, got '{said}'"
+                )));
+            }
+        },
+        ChoiceKind::Integers => {
+            let values = integers(name, said)?;
+            let values: Vec<_> = values.iter().map(i64::to_string).collect();
+            Some(match values.as_slice() {
+                [] => "array<i64>".to_owned(),
+                values => format!("array<i64: {}>", values.join(", ")),
+            })
+        }
+        ChoiceKind::Flag => match said {
+            "true" => Some(String::new()),
+            _ => None,
+        },
+        ChoiceKind::Keyword(keywords) => match keywords.iter().position(|keyword| *keyword == said) {
+            Some(value) => Some(format!("{value} : i32")),
+            None => {
+                return Err(Error::user(format!(
+                    "expected {name} to be one of {}, got '{said}'",
+                    keywords.join(", ")
+                )));
+            }
+        },
+    })
+}
+
+/// A number as MLIR writes one, which needs a point.
+fn number(name: &str, said: &str) -> Result<String> {
+    let number = said.parse::<f64>().ok().filter(|number| number.is_finite());
+    let number =
+        number.ok_or_else(|| Error::user(format!("expected {name} to be a finite number, got '{said}'")))?;
+    let text = format!("{number:e}");
+    Ok(match text.split_once('e') {
+        Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0e{exponent}"),
+        _ => text,
+    })
+}
+
+/// Refuses what is said of no operand, result or attribute of the op, a function's name that is none, and that what the op needs
+/// is absent.
+fn check_names(preset: &Preset) -> Result<()> {
+    let op = preset.op.mnemonic;
+    let is_identifier = norma_bundle::manifest::is_identifier(&preset.name);
+    if !is_identifier {
+        return Err(Error::user(format!(
+            "expected the name of a function to be an identifier, got '{}'",
+            preset.name
+        )));
+    }
+    for (name, wanted) in &preset.tensors {
+        match preset.op.tensors().find(|tensor| tensor.name == *name) {
+            None => return Err(Error::user(format!("{op} has no operand or result '{name}'"))),
+            Some(tensor) if !tensor.is_optional && *wanted == Wanted::Absent => {
+                return Err(Error::user(format!("{op} always has '{name}'")));
+            }
+            Some(_) => {}
+        }
+    }
+    let is_attribute = |name: &&&'static str| preset.op.choices.iter().any(|choice| choice.name == **name);
+    match preset.choices.keys().find(|name| !is_attribute(name)) {
+        Some(name) => Err(Error::user(format!("{op} has no attribute '{name}'"))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a promise of a size that no tensor has.
+fn check_promises<'w>(preset: &Preset, tensors: impl Iterator<Item = &'w Written> + Clone) -> Result<()> {
+    let is_size = |name: &str| {
+        let mut extents = tensors.clone().flat_map(|tensor| &tensor.shape);
+        extents.any(|extent| matches!(extent, Some(Extent::Dynamic(size)) if size == name))
+    };
+    match preset.promises.keys().find(|name| !is_size(name)) {
+        Some(name) => Err(Error::user(format!(
+            "expected a promise of a size that the shape names, got one of '{name}'"
+        ))),
+        None => Ok(()),
+    }
+}

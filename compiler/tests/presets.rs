@@ -1,0 +1,158 @@
+//! Named ops by their shape: every op is valid as it is written, and what cannot be written is refused.
+
+#![expect(clippy::unwrap_used, reason = "every input here is fixed")]
+
+use norma_compiler::compile::{Input, Outcome, lower};
+use norma_compiler::named_op::ChoiceKind;
+use norma_compiler::preset::{Extent, OPS, Preset, Promise, Wanted, find_op, parse_shape};
+use norma_compiler::{CompileOptions, Level, target};
+
+fn preset(op: &str, shape: &str) -> Preset {
+    Preset::new(find_op(op).unwrap(), parse_shape(shape).unwrap())
+}
+
+/// What MLIR makes of the source: the op in its own form.
+fn parsed(preset: &Preset) -> std::result::Result<String, String> {
+    let text = preset.source().map_err(|error| error.to_string())?;
+    let mut outcome = Outcome::default();
+    let input = Input {
+        name: "preset",
+        text: &text,
+    };
+    lower(
+        input,
+        Level::Tensor,
+        &CompileOptions::new(&target::SM_90A),
+        &mut outcome,
+    )
+    .map(|bytes| String::from_utf8(bytes).unwrap())
+    .map_err(|_| format!("{text}{}", outcome.diagnostics))
+}
+
+/// The shape that suits every op's first operand.
+const SHAPE: &str = "m,64,32";
+
+#[test]
+fn every_op_is_valid_with_what_it_usually_has() {
+    for op in OPS {
+        let mut preset = preset(op.mnemonic, SHAPE);
+        for choice in op.choices.iter().filter(|choice| choice.is_required) {
+            let said = match choice.kind {
+                ChoiceKind::Keyword(keywords) => keywords[0],
+                _ => "4",
+            };
+            preset.choices.insert(choice.name, said.to_owned());
+        }
+        parsed(&preset).unwrap();
+    }
+}
+
+#[test]
+fn every_op_is_valid_with_all_that_it_may_have() {
+    for op in OPS {
+        let mut preset = preset(op.mnemonic, SHAPE);
+        for tensor in op.tensors() {
+            preset.tensors.insert(tensor.name, Wanted::Present(None));
+        }
+        let said = match op.mnemonic {
+            "group_norm" | "group_norm_grad" => [("groups", "4")].as_slice(),
+            // Only a variance has a mean beside it.
+            "reduce_axes" => &[("kind", "var"), ("keepdims", "true")],
+            "quantize" => {
+                // A scale is given or computed.
+                preset.tensors.insert("static_scale", Wanted::Absent);
+                &[("block", "1,0,32")]
+            }
+            "dequantize" => &[("block", "1,0,32")],
+            "cross_entropy" => &[("reduction", "mean"), ("axis", "1")],
+            _ => &[],
+        };
+        for (name, value) in said {
+            preset.choices.insert(name, (*value).to_owned());
+        }
+        parsed(&preset).unwrap();
+    }
+}
+
+#[test]
+fn sizes_attributes_and_types_are_those_that_are_said() {
+    let mut preset = preset("layer_norm", "tokens,n");
+    preset.dtype = Some("f16".to_owned());
+    preset.tensors.insert("bias", Wanted::Absent);
+    preset
+        .tensors
+        .insert("weight", Wanted::Present(Some("f32".to_owned())));
+    preset.choices.insert("eps", "1e-3".to_owned());
+    let promise = Promise {
+        multiple: Some(8),
+        max: Some(8192),
+        ..Promise::default()
+    };
+    preset.promises.insert("n".to_owned(), promise);
+    let text = parsed(&preset).unwrap();
+    for part in [
+        r#"%arg0: tensor<?x?xf16> {norm.max = array<i64: -1, 8192>, norm.multiples = array<i64: 1, 8>, norm.name = "x", norm.sizes = ["tokens", "n"]}"#,
+        r#"tensor<?xf32> {norm.max = array<i64: 8192>, norm.multiples = array<i64: 8>, norm.name = "weight", norm.sizes = ["n"]}"#,
+        "norm.layer_norm %arg0 weight(%arg1 : tensor<?xf32>) {eps = 1.000000e-03 : f32}",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_refused() {
+    let refused = |op: &str, shape: &str, say: fn(&mut Preset)| {
+        let mut preset = preset(op, shape);
+        say(&mut preset);
+        preset.source().unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused("softmax", "m,8", |preset| preset.dtype = Some("f64".to_owned())),
+        "expected the type of x to be one of bf16, f16, f32, got 'f64'"
+    );
+    assert_eq!(
+        refused("reduce_axes", "m,8", |preset| {
+            preset.choices.insert("kind", "median".to_owned());
+        }),
+        "expected kind to be one of sum, mean, prod, max, min, amax, sum_sq, norm, var, any, all, argmax, argmin, got 'median'"
+    );
+    assert_eq!(
+        refused("group_norm", "m,8,4", |_| ()),
+        "expected groups to be given, an integer"
+    );
+    assert_eq!(
+        refused("rms_norm", "m,8", |preset| {
+            preset.choices.insert("axes", "2".to_owned());
+        }),
+        "expected axes of a shape of rank 2 to be at least -2 and less than 2, got 2"
+    );
+    assert_eq!(
+        refused("rms_norm", "m,8", |preset| {
+            preset.choices.insert("eps", "inf".to_owned());
+        }),
+        "expected eps to be a finite number, got 'inf'"
+    );
+    assert_eq!(
+        refused("rms_norm", "m,8", |preset| {
+            preset.tensors.insert("x", Wanted::Absent);
+        }),
+        "rms_norm always has 'x'"
+    );
+    assert_eq!(
+        refused("rms_norm", "m,8", |preset| {
+            preset.promises.insert("n".to_owned(), Promise::default());
+        }),
+        "expected a promise of a size that the shape names, got one of 'n'"
+    );
+}
+
+#[test]
+fn extents_are_numbers_and_names() {
+    assert_eq!(
+        parse_shape("m, 4096"),
+        Ok(vec![Extent::Dynamic("m".to_owned()), Extent::Static(4096)])
+    );
+    for text in ["", "m,", "-1", "num_sms", "d0", "m n", "x_stride0", "1.5"] {
+        parse_shape(text).unwrap_err();
+    }
+}

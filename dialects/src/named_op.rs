@@ -1,0 +1,93 @@
+//! The form of the table of named ops, which is generated from ODS: [`crate::norm::NAMED_OPS`].
+
+/// A named op: what it takes, returns and lets one choose.
+#[derive(Debug, PartialEq)]
+pub struct NamedOp {
+    /// Its name behind the dialect's: `rms_norm`.
+    pub mnemonic: &'static str,
+    /// What it computes, in a line.
+    pub summary: &'static str,
+    /// Its operands, in order; the first one's shape decides the others'.
+    pub operands: &'static [Tensor],
+    /// What one may choose: its attributes, in the order of ODS.
+    pub choices: &'static [Choice],
+    /// Its results, in order.
+    pub results: &'static [Tensor],
+    /// Whether it has the attribute `operandSegmentSizes`.
+    pub operand_segments: bool,
+    /// Whether it has the attribute `resultSegmentSizes`.
+    pub result_segments: bool,
+}
+
+/// An operand or a result of a named op.
+#[derive(Debug, PartialEq)]
+pub struct Tensor {
+    /// The name that ODS gives it.
+    pub name: &'static str,
+    /// The element types that it may have, as MLIR spells them, in the order of ODS.
+    pub elements: &'static [&'static str],
+    /// Whether it may be left out.
+    pub is_optional: bool,
+    /// Whether it is there where nothing is said, though it may be left out.
+    pub is_usual: bool,
+    /// What its shape is.
+    pub shape: Shape,
+}
+
+/// What the shape of an operand or result is, by that of the op's first operand. The strings are the attributes that decide it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Shape {
+    /// That of the first operand.
+    Same,
+    /// The axes that the attribute names, in the order of the operand.
+    NamedAxes(&'static [&'static str]),
+    /// The axes that the first attribute does not name. Where the second one, if there is one, is given, the named axes are there
+    /// too, with one element each.
+    OtherAxes(&'static [&'static str]),
+    /// The axes that the first attribute does not name; none where the second one, an enum, is not its first case.
+    ReducedRows(&'static [&'static str]),
+    /// The first axis, and one of as many elements as the attribute says.
+    BatchAndGroups(&'static [&'static str]),
+    /// An axis for each whose number in the attribute is not 0, divided by that number; no axis where the attribute is empty.
+    Blocks(&'static [&'static str]),
+}
+
+/// An attribute of a named op.
+#[derive(Debug, PartialEq)]
+pub struct Choice {
+    /// The name that ODS gives it.
+    pub name: &'static str,
+    /// What holds where nothing is said, as one writes it; empty for an empty list, and where something must be said.
+    pub default: &'static str,
+    /// Whether something must be said.
+    pub is_required: bool,
+    /// What one may say.
+    pub kind: ChoiceKind,
+}
+
+/// What one may say of an attribute.
+#[derive(Debug, PartialEq)]
+pub enum ChoiceKind {
+    /// A number, kept in f32.
+    Number,
+    /// An integer of 64 bits.
+    Integer,
+    /// A list of integers of 64 bits.
+    Integers,
+    /// That it is so.
+    Flag,
+    /// One of these keywords, which stand for 0, 1, ...
+    Keyword(&'static [&'static str]),
+}
+
+impl NamedOp {
+    /// The op of this name.
+    pub fn find(mnemonic: &str) -> Option<&'static Self> {
+        crate::norm::NAMED_OPS.iter().find(|op| op.mnemonic == mnemonic)
+    }
+
+    /// Its operands and results.
+    pub fn tensors(&self) -> impl Iterator<Item = &'static Tensor> {
+        self.operands.iter().chain(self.results)
+    }
+}

@@ -1,0 +1,162 @@
+//! What is told of a choice: the schedule that was taken, the best of other kinds, and what they lose by.
+
+use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
+use norma_targets::Target;
+
+use crate::schedule::{cost::Cost, mapping::Mapping};
+
+/// How many kinds of schedules are told of.
+const KINDS: usize = 3;
+/// Microseconds below which a loss is not told of.
+const NEGLIGIBLE_US: f64 = 0.05;
+
+/// What makes schedules differ in more than their numbers.
+#[derive(PartialEq)]
+struct Kind<'m> {
+    /// Whether rows are looped over, split over kernels, spread over the CTAs of a cluster, or over the warps of a CTA.
+    levels: [bool; 4],
+    keep: &'m [CachePlace],
+    bring: CopyMechanism,
+}
+
+impl<'m> Kind<'m> {
+    fn of(mapping: &'m Mapping) -> Self {
+        let has = |level: Level| {
+            let mut factors = mapping.spread.iter().flatten();
+            factors.any(|factor| factor.level == level)
+        };
+        Self {
+            levels: [Level::Loop, Level::Split, Level::Cluster, Level::Warp].map(has),
+            keep: &mapping.keep,
+            bring: mapping.bring,
+        }
+    }
+}
+
+/// The explanation of a choice among `count` candidates; `others` are those that could have been chosen, cheapest first.
+pub(super) fn explanation<'m>(
+    (mapping, cost): (&'m Mapping, &Cost),
+    others: impl Iterator<Item = &'m (Mapping, Cost)>,
+    count: usize,
+    target: &Target,
+) -> String {
+    let losses: Vec<String> = losses(cost)
+        .map(|(name, loss)| format!("{name} {loss:.1}"))
+        .collect();
+    let mut text = format!(
+        "on an {}, {mapping}: {}: {:.1} for the bytes, {}; its warps ask for {:.0} bytes of sectors to read and {:.0} to write",
+        target.part.name,
+        figures(mapping, cost, target),
+        cost.ideal,
+        losses.join(", "),
+        cost.requested.0,
+        cost.requested.1
+    );
+    let mut kinds = vec![Kind::of(mapping)];
+    for (other, of_other) in others {
+        let kind = Kind::of(other);
+        if kinds.contains(&kind) {
+            continue;
+        }
+        text += &format!(
+            "\n  {} of {count} of another kind, {other}: {}; {}",
+            if kinds.len() == 1 { "next" } else { "then" },
+            figures(other, of_other, target),
+            why_not(cost, of_other)
+        );
+        kinds.push(kind);
+        if kinds.len() == KINDS {
+            break;
+        }
+    }
+    text
+}
+
+/// What is expected of a schedule.
+fn figures(mapping: &Mapping, cost: &Cost, target: &Target) -> String {
+    let threads = mapping.threads().unsigned_abs() * cost.resident;
+    format!(
+        "{} CTAs per SM at {} registers and {} bytes of shared memory for rings, {:.0}% of its threads, expected to take {:.1} us, \
+         {:.0}% of a copy's speed",
+        cost.resident,
+        cost.registers,
+        cost.ring_bytes,
+        100.0 * threads as f64 / f64::from(target.threads_per_sm),
+        cost.total(),
+        100.0 * cost.roof_share()
+    )
+}
+
+/// The losses that count.
+fn losses(cost: &Cost) -> impl Iterator<Item = &(&'static str, f64)> {
+    cost.losses.iter().filter(|(_, loss)| *loss > NEGLIGIBLE_US)
+}
+
+/// By what a candidate loses against the one that was chosen, the greatest difference first.
+fn why_not(chosen: &Cost, other: &Cost) -> String {
+    let of_chosen = |name: &str| {
+        let found = chosen.losses.iter().find(|(known, _)| *known == name);
+        found.map_or(0.0, |(_, loss)| *loss)
+    };
+    let more = losses(other).map(|(name, loss)| (*name, loss - of_chosen(name)));
+    let mut more: Vec<_> = more.filter(|(_, more)| *more > NEGLIGIBLE_US).collect();
+    more.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    if more.is_empty() {
+        return "it is as good".to_owned();
+    }
+    let more: Vec<String> = more
+        .into_iter()
+        .map(|(name, more)| format!("{name} {more:.1} us more"))
+        .collect();
+    format!("it loses by {}", more.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use norma_targets::SM_90A;
+
+    use super::*;
+    use crate::schedule::mapping::Factor;
+
+    fn cost(losses: &[(&'static str, f64)]) -> Cost {
+        Cost {
+            ideal: 10.0,
+            losses: losses.to_vec(),
+            registers: 32,
+            resident: 4,
+            ring_bytes: 0,
+            requested: (0.0, 0.0),
+        }
+    }
+
+    fn mapping(levels: &[(Level, i64)]) -> Mapping {
+        let factors = levels.iter().map(|(level, size)| Factor::new(*level, *size));
+        Mapping::new(vec![factors.collect()])
+    }
+
+    #[test]
+    fn schedules_that_differ_in_numbers_alone_are_of_one_kind() {
+        let chosen = mapping(&[(Level::Warp, 4), (Level::Lane, 32)]);
+        let others = [
+            (
+                mapping(&[(Level::Warp, 8), (Level::Lane, 32)]),
+                cost(&[("waves", 1.0)]),
+            ),
+            (
+                mapping(&[(Level::Loop, 2), (Level::Warp, 4), (Level::Lane, 32)]),
+                cost(&[("waves", 1.0), ("barriers", 2.5)]),
+            ),
+        ];
+        let text = explanation((&chosen, &cost(&[("waves", 0.8)])), others.iter(), 7, &SM_90A);
+        let (_, next) = text.split_once('\n').unwrap();
+        assert!(
+            next.starts_with("  next of 7 of another kind, [[loop(2)"),
+            "{next}"
+        );
+        assert!(
+            next.ends_with("it loses by barriers 2.5 us more, waves 0.2 us more"),
+            "{next}"
+        );
+        assert_eq!(text.lines().count(), 2);
+    }
+}

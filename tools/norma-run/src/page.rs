@@ -1,0 +1,272 @@
+//! A report as one page of HTML that needs nothing beside it: what was measured, as figures and tables.
+//!
+//! It is made of the JSON that runs write, so that a page can be made later and elsewhere.
+
+mod chart;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::failure::Failure;
+use crate::report::KernelSummary;
+use crate::timing::Timing;
+use chart::{Chart, Series};
+
+/// What a page is made of: a run as its JSON says it. What a page does not show may be absent.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Measurement {
+    function: String,
+    target: String,
+    device: String,
+    #[serde(default)]
+    sizes: BTreeMap<String, i64>,
+    #[serde(default)]
+    kernels: Vec<KernelSummary>,
+    verification: Option<Verdict>,
+    timing: Option<Timing>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Verdict {
+    passed: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Saved {
+    Several(Vec<Measurement>),
+    One(Box<Measurement>),
+}
+
+/// Reads what `--json` wrote: a run, or a list of runs.
+///
+/// # Errors
+/// The file cannot be read, or is something else.
+pub fn read(path: &Path) -> Result<Vec<Measurement>, Failure> {
+    let saved = |why: String| Failure::Saved {
+        path: path.to_owned(),
+        why,
+    };
+    let text = fs::read_to_string(path).map_err(|error| saved(error.to_string()))?;
+    parse(&text).map_err(|error| saved(error.to_string()))
+}
+
+/// The runs of a JSON text: one, or a list.
+///
+/// # Errors
+/// It is something else.
+pub fn parse(json: &str) -> Result<Vec<Measurement>, serde_json::Error> {
+    Ok(match serde_json::from_str(json)? {
+        Saved::Several(all) => all,
+        Saved::One(one) => vec![*one],
+    })
+}
+
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
+table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}td,th{border-bottom:1px solid #ddd;padding:.2rem .8rem;text-align:right}\
+th:first-child,td:first-child{text-align:left}code{font-size:.85em}svg{width:100%;height:auto}.wrong{color:#b00020;font-weight:bold}";
+
+/// The page for runs, in their order; those of one function, target and device stand together.
+pub fn html(measurements: &[Measurement]) -> String {
+    let mut groups: Vec<Vec<&Measurement>> = Vec::new();
+    let key = |of: &Measurement| (of.function.clone(), of.target.clone(), of.device.clone());
+    for measurement in measurements {
+        match groups.iter_mut().find(|group| key(group[0]) == key(measurement)) {
+            Some(group) => group.push(measurement),
+            None => groups.push(vec![measurement]),
+        }
+    }
+    let sections: String = groups.iter().map(|group| section(group)).collect();
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+         <title>norma-run</title><style>{STYLE}</style></head><body>\n<h1>Measurements</h1>\n\
+         <p>Times of one call with a cold L2 cache, medians; bytes are the fewest that a call must move. A copy is the driver's, of as \
+         many bytes from device memory to device memory.</p>\n{sections}</body></html>\n"
+    )
+}
+
+/// What is told of a function on a device.
+fn section(runs: &[&Measurement]) -> String {
+    let mut text = String::new();
+    let Some(first) = runs.first() else { return text };
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "<h2>{} ({}) on {}</h2>",
+        escaped(&first.function),
+        escaped(&first.target),
+        escaped(&first.device)
+    );
+    let timed: Vec<&Timing> = runs.iter().filter_map(|run| run.timing.as_ref()).collect();
+    if !timed.is_empty() {
+        text += &figures(&first.function, &timed);
+    }
+    text += &table_of_runs(runs);
+    text += &table_of_kernels(&first.kernels);
+    text
+}
+
+/// The bandwidth and the time over the bytes that are moved.
+fn figures(function: &str, timed: &[&Timing]) -> String {
+    let by_bytes = |of: &dyn Fn(&Timing) -> Option<f64>| {
+        let points = timed
+            .iter()
+            .filter_map(|timing| Some((timing.bytes as f64, of(timing)?)));
+        let mut points: Vec<(f64, f64)> = points.filter(|(x, y)| *x > 0.0 && *y > 0.0).collect();
+        points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        points
+    };
+    let rate = |bytes: i64, microseconds: f64| bytes as f64 / microseconds / 1e3;
+    let copied = |timing: &Timing| timing.copy_microseconds;
+    let of_copy = by_bytes(&|timing| Some(rate(timing.bytes, copied(timing)?)));
+    let roof = of_copy.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    let series = |name: &str, colour, points| Series {
+        name: name.to_owned(),
+        colour,
+        points,
+        is_measured: true,
+    };
+    let (own, copy) = ("#0b62c4", "#e07b00");
+    let bandwidth = Chart {
+        title: "Bandwidth",
+        x: "bytes moved",
+        y: "GB/s",
+        series: vec![
+            series(
+                function,
+                own,
+                by_bytes(&|timing| Some(timing.gigabytes_per_second)),
+            ),
+            series("copy", copy, of_copy.clone()),
+        ],
+    };
+    let mut lines = vec![
+        series(function, own, by_bytes(&|timing| Some(timing.microseconds))),
+        series("copy", copy, by_bytes(&copied)),
+    ];
+    if roof > 0.0 {
+        let line = by_bytes(&|timing| Some(timing.bytes as f64 / roof / 1e3));
+        lines.push(Series {
+            is_measured: false,
+            ..series("roof: the copy's best rate", "#999999", line)
+        });
+    }
+    let roofline = Chart {
+        title: "Memory roofline",
+        x: "bytes moved",
+        y: "microseconds",
+        series: lines,
+    };
+    format!("{}\n{}\n", bandwidth.svg(), roofline.svg())
+}
+
+fn table_of_runs(runs: &[&Measurement]) -> String {
+    let mut text = String::from(
+        "<table><tr><th>sizes</th><th>bytes</th><th>microseconds</th><th>GB/s</th><th>of a copy</th><th>results</th></tr>\n",
+    );
+    for run in runs {
+        let sizes = run.sizes.iter().map(|(name, value)| format!("{name}={value}"));
+        let sizes = sizes.collect::<Vec<_>>().join(" ");
+        let (bytes, time, rate, share) = match &run.timing {
+            None => Default::default(),
+            Some(timing) => (
+                timing.bytes.to_string(),
+                format!("{:.2}", timing.microseconds),
+                format!("{:.0}", timing.gigabytes_per_second),
+                timing.copy_microseconds.map_or(String::new(), |copy| {
+                    format!("{:.1}%", 100.0 * copy / timing.microseconds)
+                }),
+            ),
+        };
+        let verdict = match &run.verification {
+            None => "not compared",
+            Some(Verdict { passed: true }) => "right",
+            Some(Verdict { passed: false }) => "<span class=\"wrong\">wrong</span>",
+        };
+        let _ = writeln!(
+            text,
+            "<tr><td>{}</td><td>{bytes}</td><td>{time}</td><td>{rate}</td><td>{share}</td><td>{verdict}</td></tr>",
+            escaped(&sizes)
+        );
+    }
+    text + "</table>\n"
+}
+
+fn table_of_kernels(kernels: &[KernelSummary]) -> String {
+    if kernels.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "<table><tr><th>kernel</th><th>threads</th><th>registers</th><th>spilled bytes</th><th>shared bytes</th><th>schedule</th></tr>\n",
+    );
+    let number = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
+    for kernel in kernels {
+        let _ = writeln!(
+            text,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{} + {}</td><td><code>{}</code></td></tr>",
+            escaped(&kernel.symbol),
+            kernel.threads,
+            number(kernel.registers),
+            number(kernel.spill_bytes),
+            number(kernel.static_shared_bytes),
+            escaped(&kernel.shared_bytes),
+            escaped(kernel.schedule.as_deref().unwrap_or("?"))
+        );
+    }
+    text + "</table>\n"
+}
+
+/// Text that HTML takes as text.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SWEEP: &str = include_str!("../testdata/sweep.json");
+
+    fn measurements() -> Vec<Measurement> {
+        serde_json::from_str(SWEEP).unwrap()
+    }
+
+    #[test]
+    fn a_page_shows_every_run_beside_its_copy() {
+        let page = html(&measurements());
+        for part in [
+            "<h2>rms_norm (sm_90a) on a GPU</h2>",
+            "<td>m=1024</td><td>16785408</td><td>6.10</td><td>2752</td><td>95.1%</td><td>right</td>",
+            "<span class=\"wrong\">wrong</span>",
+            "<code>#norm.schedule&lt;spread = [[grid], [lane(32)]]&gt;</code>",
+            "Memory roofline",
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+        assert_eq!(page.matches("<svg").count(), 2);
+        // One point for each run and its copy, in both figures.
+        assert_eq!(page.matches("<circle").count(), 3 * 4);
+        assert!(!page.contains("http"), "nothing is loaded from elsewhere");
+    }
+
+    #[test]
+    fn functions_have_a_section_each_and_runs_without_times_no_figure() {
+        let mut runs = measurements();
+        runs.push(Measurement {
+            function: "a<b".to_owned(),
+            timing: None,
+            ..runs[0].clone()
+        });
+        let page = html(&runs);
+        assert_eq!(page.matches("<h2>").count(), 2);
+        assert!(page.contains("<h2>a&lt;b"));
+        assert_eq!(page.matches("<svg").count(), 2);
+    }
+}

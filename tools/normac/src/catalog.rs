@@ -1,0 +1,150 @@
+//! `--catalog`: a table of kernels, each compiled to a bundle of its own, several at a time.
+//!
+//! A bundle says what it was compiled from and how, so that one that is there and whole, and would be the same now, is left. Each is
+//! written whole or not at all: a run that is stopped has lost what it was compiling then, and two runs at a time do work
+//! twice. What fails does not keep the others from being compiled.
+
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
+use norma_bundle::Manifest;
+use norma_command_line::output;
+use norma_compiler::compile::{self, Input, Outcome};
+use norma_compiler::timing::Timing;
+use norma_compiler::{Error, Result, provenance};
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use crate::args::Args;
+use crate::input::InputText;
+use crate::report;
+use table::Unit;
+
+/// The stack of a thread that compiles: as large as a process's first thread has on Linux, where nesting is what the input says.
+const STACK_BYTES: usize = 8 << 20;
+
+/// What became of a bundle of the table.
+enum Made {
+    /// It was compiled.
+    Compiled,
+    /// It was there.
+    UpToDate,
+    /// It could not be compiled.
+    Failed(Error),
+}
+
+/// One bundle's end: what became of it, what was said, and how long its stages took.
+struct Finished<'u> {
+    unit: &'u Unit,
+    made: Made,
+    outcome: Outcome,
+}
+
+/// Compiles a catalog; tells of all failures at its end.
+///
+/// # Errors
+///
+/// The table cannot be read, or says something of no op.
+pub fn run(path: &Path, args: &Args) -> Result<ExitCode> {
+    let start = Instant::now();
+    let root = args.compile.output.as_deref().unwrap_or(Path::new("."));
+    let text = InputText::read(path)?;
+    let units = table::units(&text, path.parent().unwrap_or(Path::new("")), &args.compile)?;
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(args.jobs.map_or(0, usize::from))
+        .stack_size(STACK_BYTES)
+        .build()
+        .map_err(|error| Error::user(format!("cannot start threads: {error}")))?;
+    let bar = ProgressBar::new(units.len() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{pos}/{len} {wide_bar} {eta} left") {
+        bar.set_style(style);
+    }
+    let finished: Vec<Finished> = pool.install(|| {
+        let units = units.par_iter().progress_with(bar.clone());
+        units.map(|unit| finish(unit, root)).collect()
+    });
+    bar.finish_and_clear();
+    Ok(conclude(
+        &finished,
+        start.elapsed().as_secs_f64(),
+        args.compile.timing,
+    ))
+}
+
+/// The folder of a bundle: one for each target in that of its name, where launchers look for the target of their device.
+fn folder(root: &Path, unit: &Unit) -> PathBuf {
+    root.join(&unit.name).join(unit.options.target.name)
+}
+
+fn finish<'u>(unit: &'u Unit, root: &Path) -> Finished<'u> {
+    let mut outcome = Outcome::default();
+    let made = make(unit, &folder(root, unit), &mut outcome).unwrap_or_else(Made::Failed);
+    Finished { unit, made, outcome }
+}
+
+fn make(unit: &Unit, folder: &Path, outcome: &mut Outcome) -> Result<Made> {
+    let input = Input {
+        name: &unit.source,
+        text: &unit.text,
+    };
+    if is_up_to_date(input, unit, folder)? {
+        return Ok(Made::UpToDate);
+    }
+    let bundle = compile::bundle(input, &unit.options, outcome)?;
+    outcome.timing.measure("write", || bundle.write(folder))?;
+    Ok(Made::Compiled)
+}
+
+/// Whether the folder holds the bundle that would be compiled: it says that it comes of the same, and all its files are whole.
+fn is_up_to_date(input: Input, unit: &Unit, folder: &Path) -> Result<bool> {
+    let Ok(manifest) = Manifest::load(folder) else {
+        return Ok(false);
+    };
+    let provenance = provenance::of(input, &unit.options)?;
+    let is_of_it =
+        |function: &norma_bundle::manifest::Function| function.provenance.as_ref() == Some(&provenance);
+    Ok(!manifest.functions.is_empty()
+        && manifest.functions.iter().all(is_of_it)
+        && norma_compiler::bundle::is_whole(folder, &manifest))
+}
+
+/// Tells of what was said and of what failed, sums up, and gives the exit status: that of the worst failure.
+fn conclude(finished: &[Finished], seconds: f64, tells_times: bool) -> ExitCode {
+    let (mut compiled, mut up_to_date) = (0_usize, 0_usize);
+    let mut failures = Vec::new();
+    let mut timing = Timing::default();
+    for Finished { unit, made, outcome } in finished {
+        output::diagnostics(&outcome.diagnostics);
+        timing.merge(&outcome.timing);
+        match made {
+            Made::Compiled => compiled += 1,
+            Made::UpToDate => up_to_date += 1,
+            Made::Failed(error) => {
+                output::error(format_args!(
+                    "'{}' for {}: {error}",
+                    unit.name, unit.options.target.name
+                ));
+                report::notes(error);
+                failures.push(error);
+            }
+        }
+    }
+    if tells_times {
+        report::timing(&timing);
+    }
+    output::message(format_args!(
+        "{compiled} compiled, {up_to_date} up to date, {} failed in {seconds:.1} s\n",
+        failures.len()
+    ));
+    match failures
+        .iter()
+        .max_by_key(|error| error.kind() == norma_compiler::Kind::Internal)
+    {
+        Some(worst) => report::exit_code(worst),
+        None => ExitCode::SUCCESS,
+    }
+}

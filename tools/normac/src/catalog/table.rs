@@ -1,0 +1,385 @@
+//! A catalog's file: which bundles it asks for.
+//!
+//! ```toml
+//! targets = ["sm_90a", "sm_100a"]    # of all kernels that name none; --target's where there is no such line
+//!
+//! [[kernel]]
+//! op = "rms_norm"                    # a named op, with its options under the names that ODS gives them
+//! shape = ["m,4096", "m,8192"]       # one bundle for each shape and dtype
+//! dtype = ["bf16", "f16"]
+//! eps = 1e-5
+//! weight = true                      # there, not there (false), or of this type ("f32")
+//! max = { m = 65536 }                # promises of sizes, as are min and multiple
+//!
+//! [[kernel]]
+//! file = "add_rms_norm.mlir"         # beside the catalog
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use norma_compiler::named_op::{ChoiceKind, NamedOp};
+use norma_compiler::preset::{self, Extent, Preset, Wanted};
+use norma_compiler::{CompileOptions, Error, Result, Target};
+use serde::Deserialize;
+use toml::Value;
+
+use crate::args::CompileArgs;
+use crate::input::InputText;
+use crate::ops::PROMISES;
+
+/// A bundle to compile.
+pub struct Unit {
+    /// The name of its folder.
+    pub name: String,
+    /// What diagnostics call the source.
+    pub source: String,
+    /// The source.
+    pub text: String,
+    /// For what, and how, it is compiled.
+    pub options: CompileOptions,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    targets: Option<Vec<String>>,
+    #[serde(default)]
+    kernel: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    op: Option<String>,
+    file: Option<String>,
+    name: Option<String>,
+    targets: Option<Vec<String>>,
+    #[serde(default)]
+    by_size: bool,
+    #[serde(default)]
+    shape: OneOrMore,
+    #[serde(default)]
+    dtype: OneOrMore,
+    #[serde(default)]
+    multiple: BTreeMap<String, i64>,
+    #[serde(default)]
+    min: BTreeMap<String, i64>,
+    #[serde(default)]
+    max: BTreeMap<String, i64>,
+    /// What is said of the op's operands, attributes and results.
+    #[serde(flatten)]
+    of_op: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl Default for OneOrMore {
+    fn default() -> Self {
+        Self::More(Vec::new())
+    }
+}
+
+impl OneOrMore {
+    fn all(&self) -> &[String] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::More(all) => all,
+        }
+    }
+}
+
+/// The bundles that a catalog asks for, in its order. Files are looked for in `folder`.
+///
+/// # Errors
+///
+/// The text is no catalog, says something of no op, or asks for two bundles of one name.
+pub fn units(text: &InputText, folder: &Path, args: &CompileArgs) -> Result<Vec<Unit>> {
+    let table: Table = toml::from_str(&text.text).map_err(|error| {
+        Error::user(format!(
+            "'{}' is no catalog: {}",
+            text.name,
+            error.to_string().trim_end()
+        ))
+    })?;
+    let mut units: Vec<Unit> = Vec::new();
+    let mut known = BTreeSet::new();
+    for (index, entry) in table.kernel.iter().enumerate() {
+        let named = entry.op.as_deref().or(entry.file.as_deref()).unwrap_or_default();
+        let located = |error: Error| {
+            let notes = error.notes().to_vec();
+            let error = Error::user(format!(
+                "'{}': kernel {} ({named}): {error}",
+                text.name,
+                index + 1
+            ));
+            notes.into_iter().fold(error, Error::note)
+        };
+        let targets = targets(entry.targets.as_ref().or(table.targets.as_ref()), args).map_err(located)?;
+        for Source { name, source, text } in entry.sources(folder).map_err(located)? {
+            if !known.insert(name.clone()) {
+                return Err(located(Error::user(format!(
+                    "expected names that differ, got '{name}' again"
+                ))));
+            }
+            units.extend(targets.iter().map(|target| Unit {
+                name: name.clone(),
+                source: source.clone(),
+                text: text.clone(),
+                options: CompileOptions {
+                    by_size: entry.by_size || args.by_size,
+                    ..args.options(target)
+                },
+            }));
+        }
+    }
+    match units.is_empty() {
+        true => Err(Error::user(format!(
+            "'{}' asks for nothing: expected a [[kernel]]",
+            text.name
+        ))),
+        false => Ok(units),
+    }
+}
+
+fn targets(names: Option<&Vec<String>>, args: &CompileArgs) -> Result<Vec<&'static Target>> {
+    let Some(names) = names else {
+        return Ok(args.target.clone());
+    };
+    let target = |name: &String| {
+        Target::parse(name).map_err(|error| {
+            let hint = error.hint();
+            hint.into_iter().fold(Error::user(error.to_string()), Error::note)
+        })
+    };
+    names.iter().map(target).collect()
+}
+
+/// A source of an entry.
+struct Source {
+    name: String,
+    source: String,
+    text: String,
+}
+
+impl Entry {
+    fn sources(&self, folder: &Path) -> Result<Vec<Source>> {
+        match (&self.op, &self.file) {
+            (Some(op), None) => self.presets(preset::find_op(op)?),
+            (None, Some(file)) => self.file(&folder.join(file)).map(|source| vec![source]),
+            _ => Err(Error::user("expected either op or file")),
+        }
+    }
+
+    fn file(&self, path: &Path) -> Result<Source> {
+        let of_op = self.of_op.keys().map(String::as_str);
+        let says_shape = !self.shape.all().is_empty() || !self.dtype.all().is_empty();
+        let says_sizes = [&self.multiple, &self.min, &self.max]
+            .iter()
+            .any(|promises| !promises.is_empty());
+        if let Some(name) = of_op
+            .chain(says_shape.then_some("shape or dtype"))
+            .chain(says_sizes.then_some("a promise of sizes"))
+            .next()
+        {
+            return Err(Error::user(format!(
+                "a file says all of its kernels itself, got {name} too"
+            )));
+        }
+        let InputText { name: source, text } = InputText::read(path)?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let name = self.name.clone().unwrap_or_else(|| stem.into_owned());
+        check_folder_name(&name)?;
+        Ok(Source { name, source, text })
+    }
+
+    /// One source for each shape and type.
+    fn presets(&self, op: &'static NamedOp) -> Result<Vec<Source>> {
+        if self.shape.all().is_empty() {
+            return Err(Error::user("expected a shape, such as \"m,4096\""));
+        }
+        let first = op.operands.first();
+        let usual = first.and_then(|first| first.elements.first()).copied();
+        let dtypes: Vec<&str> = match self.dtype.all() {
+            [] => usual.into_iter().collect(),
+            all => all.iter().map(String::as_str).collect(),
+        };
+        let mut sources = Vec::new();
+        for shape in self.shape.all() {
+            for dtype in &dtypes {
+                let preset = self.preset(op, shape, dtype)?;
+                sources.push(Source {
+                    source: format!("<{}>", preset.name),
+                    text: preset.source()?,
+                    name: preset.name,
+                });
+            }
+        }
+        Ok(sources)
+    }
+
+    fn preset(&self, op: &'static NamedOp, shape: &str, dtype: &str) -> Result<Preset> {
+        let extents = preset::parse_shape(shape).map_err(Error::user)?;
+        let spelt: Vec<String> = extents
+            .iter()
+            .map(|extent| match extent {
+                Extent::Static(extent) => extent.to_string(),
+                Extent::Dynamic(name) => name.clone(),
+            })
+            .collect();
+        let base = self.name.as_deref().unwrap_or(op.mnemonic);
+        let mut preset = Preset::new(op, extents);
+        preset.name = format!("{base}_{}_{dtype}", spelt.join("x"));
+        preset.dtype = Some(dtype.to_owned());
+        for (name, value) in &self.of_op {
+            say(&mut preset, name, value)?;
+        }
+        let said = [&self.multiple, &self.min, &self.max];
+        for (promises, (_, promise_of)) in said.into_iter().zip(PROMISES) {
+            for (size, number) in promises {
+                *promise_of(preset.promises.entry(size.clone()).or_default()) = Some(*number);
+            }
+        }
+        Ok(preset)
+    }
+}
+
+/// Says of an operand, attribute or result of the op what stands under its name.
+fn say(preset: &mut Preset, name: &str, value: &Value) -> Result<()> {
+    let expected = |what: &str| Error::user(format!("expected {name} to be {what}, got {value}"));
+    if let Some(choice) = preset.op.choices.iter().find(|choice| choice.name == name) {
+        let said = match (&choice.kind, value) {
+            (ChoiceKind::Flag, Value::Boolean(said)) => said.to_string(),
+            (ChoiceKind::Flag, _) => return Err(expected("true or false")),
+            (ChoiceKind::Number, Value::Float(_) | Value::Integer(_))
+            | (ChoiceKind::Integer, Value::Integer(_)) => value.to_string(),
+            (ChoiceKind::Number, _) => return Err(expected("a number")),
+            (ChoiceKind::Integer, _) => return Err(expected("an integer")),
+            (ChoiceKind::Integers, Value::Array(all)) if all.iter().all(Value::is_integer) => {
+                let all: Vec<String> = all.iter().map(Value::to_string).collect();
+                all.join(",")
+            }
+            (ChoiceKind::Integers, _) => return Err(expected("a list of integers")),
+            (ChoiceKind::Keyword(_), Value::String(word)) => word.clone(),
+            (ChoiceKind::Keyword(_), _) => return Err(expected("a word")),
+        };
+        preset.choices.insert(choice.name, said);
+        return Ok(());
+    }
+    if let Some(tensor) = preset.op.tensors().find(|tensor| tensor.name == name) {
+        let wanted = match value {
+            Value::Boolean(true) => Wanted::Present(None),
+            Value::Boolean(false) => Wanted::Absent,
+            Value::String(element) => Wanted::Present(Some(element.clone())),
+            _ => return Err(expected("true, false or an element type")),
+        };
+        preset.tensors.insert(tensor.name, wanted);
+        return Ok(());
+    }
+    let tensors = preset.op.tensors().map(|tensor| tensor.name);
+    let known: Vec<&str> = preset
+        .op
+        .choices
+        .iter()
+        .map(|choice| choice.name)
+        .chain(tensors)
+        .collect();
+    Err(Error::user(format!(
+        "'{name}' is nothing that {} has; it has {}",
+        preset.op.mnemonic,
+        known.join(", ")
+    )))
+}
+
+/// Refuses a name that would lead out of the catalog's folder.
+fn check_folder_name(name: &str) -> Result<()> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
+    match !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain) {
+        true => Ok(()),
+        false => Err(Error::user(format!(
+            "expected a name of letters, digits, '_', '-' and '.', got '{name}'"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::Args;
+
+    fn read(text: &str) -> Result<Vec<Unit>> {
+        let args = Args::parse_from(["normac", "--catalog=x", "-o", "out"]);
+        let text = InputText {
+            name: "kernels.toml".to_owned(),
+            text: text.to_owned(),
+        };
+        units(&text, Path::new(""), &args.compile)
+    }
+
+    #[test]
+    fn an_entry_is_a_bundle_for_each_shape_type_and_target() {
+        let units = read(
+            "targets = [\"sm_80\", \"sm_90a\"]\n[[kernel]]\nop = \"rms_norm\"\nshape = [\"m,64\", \"m,128\"]\n\
+             dtype = [\"bf16\", \"f16\"]\nweight = \"f32\"\neps = 1e-5\naxes = [-1]\n\
+             [[kernel]]\nop = \"softmax\"\nshape = \"m,64\"\ntargets = [\"sm_80\"]\nmask = false",
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
+        let names: Vec<_> = units
+            .iter()
+            .map(|unit| format!("{} {}", unit.name, unit.options.target.name))
+            .collect();
+        assert_eq!(names.len(), 9);
+        assert_eq!(names[0], "rms_norm_mx64_bf16 sm_80");
+        assert_eq!(names[7], "rms_norm_mx128_f16 sm_90a");
+        assert_eq!(names[8], "softmax_mx64_bf16 sm_80");
+        assert!(
+            units[0].text.contains("%weight: tensor<64xf32>"),
+            "{}",
+            units[0].text
+        );
+    }
+
+    #[test]
+    fn what_is_no_catalog_is_refused_with_its_place() {
+        for (text, part) in [
+            ("", "'kernels.toml' asks for nothing"),
+            ("kernels = 1", "unknown field `kernels`"),
+            ("[[kernel]]", "kernel 1 (): expected either op or file"),
+            (
+                "[[kernel]]\nop = \"rms\"\nshape = \"m,8\"",
+                "kernel 1 (rms): expected a named op, ",
+            ),
+            ("[[kernel]]\nop = \"softmax\"", "expected a shape"),
+            (
+                "[[kernel]]\nop = \"softmax\"\nshape = \"m,8\"\nweight = true",
+                "'weight' is nothing that softmax has",
+            ),
+            (
+                "[[kernel]]\nop = \"softmax\"\nshape = \"m,8\"\nscale = \"big\"",
+                "expected scale to be a number, got \"big\"",
+            ),
+            (
+                "[[kernel]]\nop = \"softmax\"\nshape = \"m,8\"\ntargets = [\"sm_90\"]",
+                "unknown target 'sm_90'",
+            ),
+            (
+                "[[kernel]]\nop = \"softmax\"\nshape = [\"m,8\", \"m,8\"]",
+                "got 'softmax_mx8_bf16' again",
+            ),
+            ("[[kernel]]\nfile = \"a.mlir\"\neps = 1", "got eps too"),
+            ("[[kernel]]\nfile = \"none.mlir\"", "cannot read 'none.mlir'"),
+        ] {
+            let error = read(text)
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Ops by their names: a command for each named op, with its operands, results and attributes as options.
+//!
+//! Everything here is read off the table that is generated from ODS.
+
+use clap::builder::PossibleValuesParser;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args as _, Command};
+use norma_command_line::Setting;
+use norma_compiler::named_op::{Choice, ChoiceKind, NamedOp, Tensor};
+use norma_compiler::preset::{Extent, Preset, Promise, Wanted, parse_shape};
+
+use crate::args::CompileArgs;
+
+/// The heading of what is the op's own in its help.
+const OF_OP: &str = "The op";
+/// What the name of an option begins with that leaves an operand or result out.
+const WITHOUT: &str = "no-";
+
+/// A part of what is promised of a size.
+type Part = fn(&mut Promise) -> &mut Option<i64>;
+
+/// What may be promised of a size, by its name.
+pub const PROMISES: [(&str, Part); 3] = [
+    ("multiple", |promise| &mut promise.multiple),
+    ("min", |promise| &mut promise.min),
+    ("max", |promise| &mut promise.max),
+];
+
+/// The command of every named op.
+pub fn commands(ops: &'static [NamedOp]) -> impl Iterator<Item = Command> {
+    ops.iter().map(command)
+}
+
+/// The list that `--list-ops` prints: each op with what it computes.
+pub fn list(ops: &[NamedOp]) -> String {
+    let width = ops.iter().map(|op| op.mnemonic.len()).max().unwrap_or(0) + 2;
+    ops.iter()
+        .map(|op| format!("{:width$}{}\n", op.mnemonic, op.summary))
+        .collect()
+}
+
+fn command(op: &'static NamedOp) -> Command {
+    // The options' own description, which becomes the command's, comes first.
+    let command = CompileArgs::augment_args(Command::new(op.mnemonic))
+        .about(op.summary)
+        .long_about(None);
+    let first = op.operands.first();
+    let command = command
+        .disable_version_flag(true)
+        .arg(
+            Arg::new("shape")
+                .long("shape")
+                .value_name("EXTENTS")
+                .required(true)
+                .value_parser(shape)
+                .help_heading(OF_OP)
+                .help(format!(
+                    "The shape of {}, such as m,4096: numbers, and names of sizes that only the run knows",
+                    first.map_or("", |first| first.name)
+                )),
+        )
+        .args(first.map(|first| {
+            Arg::new("dtype")
+                .long("dtype")
+                .value_name("TYPE")
+                .value_parser(PossibleValuesParser::new(first.elements))
+                .default_value(first.elements.first().copied().unwrap_or_default())
+                .help_heading(OF_OP)
+                .help(format!("The element type of {}", first.name))
+        }))
+        .arg(
+            Arg::new("name")
+                .long("name")
+                .value_name("NAME")
+                .help_heading(OF_OP)
+                .help("The name of the function, the op's unless told"),
+        )
+        .args(
+            [
+                ("multiple", "A size is a multiple of N"),
+                ("min", "A size is at least N"),
+                ("max", "A size is at most N"),
+            ]
+            .map(|(name, help)| {
+                Arg::new(name)
+                    .long(name)
+                    .value_name("SIZE=N")
+                    .action(ArgAction::Append)
+                    .value_parser(clap::value_parser!(Setting<i64>))
+                    .help_heading(OF_OP)
+                    .help(format!("{help}, which the kernels rely on and launchers check"))
+            }),
+        );
+    let operands = op.operands.iter().skip(1).map(|tensor| (tensor, "operand"));
+    let results = op.results.iter().map(|tensor| (tensor, "result"));
+    command
+        .args(op.choices.iter().map(choice))
+        .args(operands.chain(results).flat_map(|(of, kind)| tensor(of, kind)))
+}
+
+/// The spelling of an option for what ODS calls `name`. It lives as long as the process, as the command line does.
+fn long(name: &str) -> &'static str {
+    name.replace('_', "-").leak()
+}
+
+/// The option for an attribute.
+fn choice(choice: &'static Choice) -> Arg {
+    let arg = Arg::new(choice.name)
+        .long(long(choice.name))
+        .alias(choice.name)
+        .required(choice.is_required)
+        .help_heading(OF_OP);
+    let arg = match choice.default {
+        "" | "false" => arg,
+        default => arg.default_value(default),
+    };
+    let says = |what: &str| format!("The op's attribute {}, {what}", choice.name);
+    match &choice.kind {
+        ChoiceKind::Number => arg
+            .value_name("X")
+            .allow_hyphen_values(true)
+            .value_parser(number)
+            .help(says("a number")),
+        ChoiceKind::Integer => arg
+            .value_name("N")
+            .allow_hyphen_values(true)
+            .value_parser(integers)
+            .help(says("an integer")),
+        ChoiceKind::Integers => arg
+            .value_name("N,...")
+            .allow_hyphen_values(true)
+            .value_parser(integers)
+            .help(says("a list of integers")),
+        ChoiceKind::Flag => arg
+            .action(ArgAction::SetTrue)
+            .help(format!("Set the op's attribute {}", choice.name)),
+        ChoiceKind::Keyword(keywords) => arg
+            .value_name("WORD")
+            .value_parser(PossibleValuesParser::new(*keywords))
+            .help(says("a word")),
+    }
+}
+
+/// The options for an operand or result but the first: its type, and whether it is there.
+fn tensor(tensor: &'static Tensor, kind: &str) -> Vec<Arg> {
+    let name = tensor.name;
+    let presence = match (tensor.is_optional, tensor.is_usual) {
+        (false, _) => "",
+        (true, true) => ", which is there unless told",
+        (true, false) => ", which is not there unless told",
+    };
+    let with = Arg::new(name)
+        .long(long(name))
+        .alias(name)
+        .value_name("TYPE")
+        .value_parser(PossibleValuesParser::new(tensor.elements))
+        .help_heading(OF_OP)
+        .help(format!("The {kind} {name}{presence}, of this element type"));
+    if !tensor.is_optional {
+        return vec![with];
+    }
+    let without: &'static str = format!("{WITHOUT}{name}").leak();
+    let without = Arg::new(without)
+        .long(long(without))
+        .alias(without)
+        .action(ArgAction::SetTrue)
+        .conflicts_with(name)
+        .help_heading(OF_OP)
+        .help(format!("Leave the {kind} {name} out"));
+    vec![with.num_args(0..=1).require_equals(true), without]
+}
+
+/// The preset that the options of an op's command say.
+///
+/// # Errors
+/// Something is said of a size twice.
+pub fn preset(op: &'static NamedOp, matches: &ArgMatches) -> Result<Preset, String> {
+    let shape = matches.get_one::<Vec<Extent>>("shape").cloned();
+    let mut preset = Preset::new(op, shape.unwrap_or_default());
+    preset.dtype = matches.get_one::<String>("dtype").cloned();
+    if let Some(name) = matches.get_one::<String>("name") {
+        preset.name.clone_from(name);
+    }
+    let is_said = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    for choice in op.choices.iter().filter(|choice| is_said(choice.name)) {
+        let said = match choice.kind {
+            ChoiceKind::Flag => matches.get_flag(choice.name).to_string(),
+            _ => matches
+                .get_one::<String>(choice.name)
+                .cloned()
+                .unwrap_or_default(),
+        };
+        preset.choices.insert(choice.name, said);
+    }
+    let first = op.operands.first().map(|first| first.name);
+    for tensor in op.tensors().filter(|tensor| Some(tensor.name) != first) {
+        if tensor.is_optional && is_said(&format!("{WITHOUT}{}", tensor.name)) {
+            preset.tensors.insert(tensor.name, Wanted::Absent);
+        } else if is_said(tensor.name) {
+            let element = matches.get_one::<String>(tensor.name).cloned();
+            preset.tensors.insert(tensor.name, Wanted::Present(element));
+        }
+    }
+    for (name, promise_of) in PROMISES {
+        for setting in matches.get_many::<Setting<i64>>(name).into_iter().flatten() {
+            let promise = preset.promises.entry(setting.name.clone()).or_default();
+            if promise_of(promise).replace(setting.value).is_some() {
+                return Err(format!("--{name} {}=... is given twice", setting.name));
+            }
+        }
+    }
+    Ok(preset)
+}
+
+fn shape(text: &str) -> Result<Vec<Extent>, String> {
+    parse_shape(text)
+}
+
+/// A number, as it is spelt.
+fn number(text: &str) -> Result<String, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(text.to_owned()),
+        _ => Err("expected a finite number".to_owned()),
+    }
+}
+
+/// Integers, as they are spelt.
+fn integers(text: &str) -> Result<String, String> {
+    let mut words = text.split(',').map(str::trim);
+    match words.all(|word| word.parse::<i64>().is_ok()) {
+        true => Ok(text.to_owned()),
+        false => Err("expected integers with commas between them".to_owned()),
+    }
+}

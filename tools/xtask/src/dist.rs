@@ -1,0 +1,191 @@
+//! `cargo xtask dist`: an archive of the tools, the runtime, headers and what CMake needs, which can be unpacked anywhere.
+//!
+//! What lies where in it is said once, by the install rules of `cmake/CMakeLists.txt`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::child;
+use crate::failure::Failure;
+use crate::{setup, workspace};
+
+/// Where archives are made, below the workspace's folder.
+const FOLDER: &str = "target/dist";
+/// What an archive is for.
+const PLATFORM: &str = "x86_64-linux";
+/// What is compiled from an unpacked archive, to see that it works.
+const EXAMPLE: &str = "share/norma/examples/rms_norm.mlir";
+
+/// What `cargo xtask dist` takes.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The cargo profile to build by
+    #[arg(long, default_value = "release")]
+    profile: String,
+    #[command(flatten)]
+    setup: setup::Options,
+}
+
+/// Builds, installs into a folder, packs it, and compiles an example by what was unpacked elsewhere.
+///
+/// # Errors
+/// If one of these steps fails.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let setup = setup::run(&options.setup)?;
+    let root = workspace::root();
+    let mut build = setup.cargo();
+    build.args(["build", "--workspace", "--profile", &options.profile]);
+    child::run(&mut build)?;
+    // Cargo's name of the dev profile's folder is another.
+    let profile = match options.profile.as_str() {
+        "dev" => "debug",
+        other => other,
+    };
+    let built = root.join("target").join(profile);
+
+    let name = format!("norma-{}-{PLATFORM}", env!("CARGO_PKG_VERSION"));
+    let folder = root.join(FOLDER);
+    let tree = folder.join(&name);
+    if tree.exists() {
+        fs::remove_dir_all(&tree).map_err(Failure::file("remove", &tree))?;
+    }
+    let notices = folder.join("THIRD-PARTY.md");
+    fs::create_dir_all(&folder).map_err(Failure::file("make", &folder))?;
+    fs::write(&notices, third_party(&setup, &root)?).map_err(Failure::file("write", &notices))?;
+    let rules = folder.join("cmake");
+    child::run(
+        Command::new("cmake")
+            .arg("-S")
+            .arg(root.join("cmake"))
+            .arg("-B")
+            .arg(&rules)
+            .arg(format!("-DNORMA_BUILT={}", built.display()))
+            .arg(format!("-DNORMA_NOTICES={}", notices.display())),
+    )?;
+    child::run(
+        Command::new("cmake")
+            .arg("--install")
+            .arg(&rules)
+            .arg("--strip")
+            .arg("--prefix")
+            .arg(&tree),
+    )?;
+    let archive = folder.join(format!("{name}.tar.gz"));
+    // The same files give the same archive: their order, times and owners are fixed.
+    child::run(
+        Command::new("tar")
+            .args([
+                "--sort=name",
+                "--mtime=@0",
+                "--owner=0",
+                "--group=0",
+                "--numeric-owner",
+            ])
+            .arg("-C")
+            .arg(&folder)
+            .arg("-czf")
+            .arg(&archive)
+            .arg(&name),
+    )?;
+    try_out(&archive, &name)?;
+    let size = fs::metadata(&archive)
+        .map_err(Failure::file("read", &archive))?
+        .len();
+    println!(
+        "{} ({} MB), unpacked and tried out",
+        archive.display(),
+        size >> 20
+    );
+    Ok(())
+}
+
+/// Unpacks the archive in a folder of its own and compiles an example by it, without anything of this machine's environment.
+fn try_out(archive: &Path, name: &str) -> Result<(), Failure> {
+    let scratch = tempfile::tempdir().map_err(Failure::file("make", Path::new("a temporary folder")))?;
+    child::run(
+        Command::new("tar")
+            .arg("-C")
+            .arg(scratch.path())
+            .arg("-xzf")
+            .arg(archive),
+    )?;
+    let tree = scratch.path().join(name);
+    let bundle = scratch.path().join("bundle");
+    child::run(
+        Command::new(tree.join("bin/normac"))
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .current_dir(scratch.path())
+            .arg(tree.join(EXAMPLE))
+            .args(["--target", "sm_90a", "-o"])
+            .arg(&bundle),
+    )?;
+    let manifest: PathBuf = bundle.join("manifest.json");
+    match manifest.is_file() {
+        true => Ok(()),
+        false => Err(Failure::Check(format!(
+            "expected {} to be there",
+            manifest.display()
+        ))),
+    }
+}
+
+/// Whose work is in the archive besides ours, and under which licences.
+fn third_party(setup: &setup::Setup, root: &Path) -> Result<String, Failure> {
+    let mut metadata = setup.cargo();
+    metadata.current_dir(root).args([
+        "metadata",
+        "--format-version=1",
+        "--filter-platform=x86_64-unknown-linux-gnu",
+    ]);
+    let metadata: Value = serde_json::from_str(&child::ask(&mut metadata)?)
+        .map_err(|error| Failure::Check(format!("cargo metadata is not JSON: {error}")))?;
+    Ok(notices(&metadata))
+}
+
+/// The page for what `cargo metadata` lists.
+fn notices(metadata: &Value) -> String {
+    let mut text = String::from(
+        "# What is in these programs besides Norma\n\n\
+         - LLVM and MLIR 22, Apache-2.0 WITH LLVM-exception (https://llvm.org/LICENSE.txt), in normac, norma-opt, norma-sim and\n  \
+         norma-lsp-server.\n\
+         - NVIDIA's PTX compiler library, under the CUDA Toolkit's End User License Agreement, whose attachment A lists it as\n  \
+         redistributable (https://docs.nvidia.com/cuda/eula/), in the same programs where they were built with it.\n\
+         - Crates, each under the licence that stands beside it:\n\n| crate | version | licence |\n|---|---|---|\n",
+    );
+    let field = |package: &Value, name: &str| package[name].as_str().unwrap_or("?").to_owned();
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    // Crates without a source are the workspace's own.
+    for package in packages.filter(|package| package["source"].is_string()) {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} |",
+            field(package, "name"),
+            field(package, "version"),
+            field(package, "license")
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn crates_of_others_are_listed_with_their_licences() {
+        let text = notices(&json!({"packages": [
+            {"name": "clap", "version": "4.6.7", "license": "MIT OR Apache-2.0", "source": "registry"},
+            {"name": "normac", "version": "0.1.0", "license": "Apache-2.0", "source": null}]}));
+        assert!(
+            text.ends_with("|---|---|---|\n| clap | 4.6.7 | MIT OR Apache-2.0 |\n"),
+            "{text}"
+        );
+    }
+}
