@@ -4,8 +4,7 @@ Structs are written out by ctypes as `dlpack.h` declares them, apart from the ex
 """
 
 import ctypes
-
-import numpy as np
+import math
 
 CUDA, CPU = 2, 1
 READ_ONLY = 1
@@ -73,11 +72,11 @@ class StubTensor:
     def __init__(self, shape, dtype="f32", *, device=(CUDA, 0), strides=None, version=1, flags=0, offset=0):
         self.shape, self.dtype = tuple(shape), dtype
         self.device, self.strides, self.version, self.flags = device, strides, version, flags
-        code, bits = _DTYPES[dtype]
-        size = int(np.prod(self.shape, dtype=np.int64)) * bits // 8
+        _, bits = _DTYPES[dtype]
+        size = math.prod(self.shape) * bits // 8
         # Allocations of the driver's are aligned to 256 bytes.
-        self.memory = np.zeros(size + 512, dtype=np.uint8)
-        address = self.memory.ctypes.data
+        self.memory = ctypes.create_string_buffer(size + 512)
+        address = ctypes.addressof(self.memory)
         self.address = address + -address % 256 + offset
         self.streams = []
         self.exported = self.returned = 0
