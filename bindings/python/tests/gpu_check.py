@@ -28,7 +28,7 @@ def check(function):
 
 
 def draw(*shape, dtype=torch.float32, scale=1.0):
-    return (torch.randn(*shape, device="cuda") * scale).to(dtype)
+    return (torch.randn(shape, device="cuda") * scale).to(dtype)
 
 
 def close(got, expected, what):
@@ -48,12 +48,12 @@ def compare(ours, theirs, inputs, what):
     got, expected = ours(*mine), theirs(*wide)
     if isinstance(got, torch.Tensor):
         got, expected = (got,), (expected,)
-    for index, (one, other) in enumerate(zip(got, expected)):
+    for index, (one, other) in enumerate(zip(got, expected, strict=True)):
         close(one, other, f"{what}, result {index}")
     grads = [draw(*one.shape, dtype=one.dtype) for one in got]
     torch.autograd.backward(got, grads)
     torch.autograd.backward(expected, [grad.double() for grad in grads])
-    for index, (one, other) in enumerate(zip(mine, wide)):
+    for index, (one, other) in enumerate(zip(mine, wide, strict=True)):
         close(one.grad, other.grad, f"{what}, gradient {index}")
 
 
@@ -168,7 +168,10 @@ def compiled_graphs():
 
 @check
 def cuda_graphs():
-    x, weight = draw(512, 4096, dtype=torch.bfloat16).requires_grad_(), draw(4096, dtype=torch.bfloat16).requires_grad_()
+    x, weight = (
+        draw(512, 4096, dtype=torch.bfloat16).requires_grad_(),
+        draw(4096, dtype=torch.bfloat16).requires_grad_(),
+    )
     grad = draw(512, 4096, dtype=torch.bfloat16)
 
     def step():
@@ -188,7 +191,7 @@ def cuda_graphs():
         with torch.no_grad():
             x.copy_(draw(512, 4096, dtype=torch.bfloat16))
         graph.replay()
-        for index, (got, expected) in enumerate(zip(captured, step())):
+        for index, (got, expected) in enumerate(zip(captured, step(), strict=True)):
             assert torch.equal(got, expected), f"a replay differs from a call in result {index}"
     # A function that was never called before is loaded while a stream captures.
     with torch.cuda.graph(torch.cuda.CUDAGraph()):
@@ -213,8 +216,10 @@ def streams_and_threads():
         thread.start()
     for thread in threads:
         thread.join()
-    for got, wanted in zip(results, expected):
+    for got, wanted in zip(results, expected, strict=True):
         close(got, wanted, "a stream's result")
+    # Compiled before the sleep, which is shorter.
+    nt.softmax(inputs[0], -1)
     # A kernel comes behind the work of its stream, not of the default one.
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):

@@ -118,4 +118,3 @@ class StubTensor:
     def _take_back(self, address):
         assert address in self._alive, "an export came back twice"
         self.returned += 1
-

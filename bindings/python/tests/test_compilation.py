@@ -147,7 +147,9 @@ def test_a_folder_that_cannot_be_written_costs_a_warning(monkeypatch, tmp_path):
     # A file in the place of a folder refuses root as well.
     (tmp_path / "file").touch()
     monkeypatch.setenv("NORMA_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    with pytest.warns(RuntimeWarning, match="cannot keep what was compiled in '.*cache', which NORMA_CACHE_DIR may name"):
+    with pytest.warns(
+        RuntimeWarning, match="cannot keep what was compiled in '.*cache', which NORMA_CACHE_DIR may name"
+    ):
         assert compiled().functions == ["l2_norm"]
 
 

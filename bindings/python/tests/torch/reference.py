@@ -163,9 +163,7 @@ def cross_entropy(logits, labels, axis, softcap, reduction, weight=None, **optio
     return {"loss": _losses(logits, labels, lse, axis, softcap=softcap, weight=weight, **options), "lse": lse}
 
 
-def cross_entropy_grad(
-    logits, labels, dloss, lse, axis, ignore_index, label_smoothing, z_loss, softcap, weight=None
-):
+def cross_entropy_grad(logits, labels, dloss, lse, axis, ignore_index, label_smoothing, z_loss, softcap, weight=None):
     s = _capped(logits, softcap).movedim(axis, -1)
     assert torch.allclose(lse, torch.logsumexp(s, -1), rtol=1e-5)
     classes = s.shape[-1]

@@ -9,7 +9,9 @@ import norma
 @pytest.mark.parametrize("make", [torch.ones, lambda *shape: torch.nn.Parameter(torch.ones(*shape))])
 def test_tensors_are_borrowed_whether_or_not_they_record_gradients(scale, make):
     x = make(3, 64)
-    with pytest.raises(norma.ArgumentError, match="expected 'x' to be in the memory of a GPU, got device 0 of DLPack's kind 1"):
+    with pytest.raises(
+        norma.ArgumentError, match="expected 'x' to be in the memory of a GPU, got device 0 of DLPack's kind 1"
+    ):
         scale(x, out=torch.empty(3))
     with pytest.raises(norma.ArgumentError, match="expected 'x' to be in the memory of a GPU"):
         scale.launch_viewed(x, torch.empty(3))

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 import norma
 import norma.torch as nt
-from norma.torch import gradients, library
+from norma.torch import gradients
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 
@@ -116,7 +116,9 @@ def test_layer_norm(references, path, dtype, has_weight, has_bias):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
-@pytest.mark.parametrize("shape, dim", [((3, 10), -1), ((2, 5, 7), 1), ((6, 4), 0), ((9,), 0), ((2, 0, 4), 2), ((3, 4, 1), 1)])
+@pytest.mark.parametrize(
+    "shape, dim", [((3, 10), -1), ((2, 5, 7), 1), ((6, 4), 0), ((9,), 0), ((2, 0, 4), 2), ((3, 4, 1), 1)]
+)
 def test_softmax(references, path, name, dtype, shape, dim):
     check(
         lambda x: getattr(nt, name)(x, dim=dim),
@@ -185,7 +187,9 @@ def test_gradients_that_are_not_wanted_are_not_computed(references, path):
 def test_strides_are_made_dense(references, path):
     x = draw(8, 6).t()
     assert not x.is_contiguous()
-    check(lambda x: nt.rms_norm(x.t().t(), (8,)), lambda x: F.rms_norm(x, (8,), eps=torch.finfo(torch.float32).eps), (x,))
+    check(
+        lambda x: nt.rms_norm(x.t().t(), (8,)), lambda x: F.rms_norm(x, (8,), eps=torch.finfo(torch.float32).eps), (x,)
+    )
     # The gradient of a sum is one number at all places.
     y = draw(3, 8).requires_grad_()
     nt.softmax(y, 1).sum().backward()
@@ -222,7 +226,10 @@ def test_autocast_widens_what_torchs_does(references, path):
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda x: nt.rms_norm(x.double(), (8,)), "expected input to be float32, float16 or bfloat16, got torch.float64"),
+        (
+            lambda x: nt.rms_norm(x.double(), (8,)),
+            "expected input to be float32, float16 or bfloat16, got torch.float64",
+        ),
         (lambda x: nt.rms_norm(x, (7,)), r"expected input's last dims to be \(7,\), got \(3, 8\)"),
         (lambda x: nt.rms_norm(x, (8,), x[0, :7]), r"expected weight to have shape \(8,\), got \(7,\)"),
         (lambda x: nt.rms_norm(x, (8,), weight_offset=1.0), "expected a weight for weight_offset 1.0, got none"),

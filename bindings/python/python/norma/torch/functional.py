@@ -103,7 +103,9 @@ def log_softmax(
     return _softmax(gradients.LogSoftmax, input, dim, dtype)
 
 
-def _softmax(function: type[gradients.Softmax] | type[gradients.LogSoftmax], input: Tensor, dim: int, dtype: torch.dtype | None) -> Tensor:
+def _softmax(
+    function: type[gradients.Softmax] | type[gradients.LogSoftmax], input: Tensor, dim: int, dtype: torch.dtype | None
+) -> Tensor:
     if dtype is None:
         dtype = _wide_under_autocast(input.dtype)
     elif dtype != torch.float32:

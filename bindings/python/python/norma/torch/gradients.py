@@ -21,10 +21,7 @@ _PLAIN = (Tensor, Parameter)
 def is_plain(x: Tensor) -> bool:
     """Whether an op on x runs now: nothing traces, transforms or replaces tensors."""
     return (
-        type(x) in _PLAIN
-        and not torch.compiler.is_compiling()
-        and _dispatch_modes() == 0
-        and not _transforms_active()
+        type(x) in _PLAIN and not torch.compiler.is_compiling() and _dispatch_modes() == 0 and not _transforms_active()
     )
 
 

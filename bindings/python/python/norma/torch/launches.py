@@ -208,9 +208,7 @@ def softmax_grad(op: str, dy: Tensor, y: Tensor, dim: int, dtype: torch.dtype) -
     """dx, of type ``dtype``."""
     is_last = _is_last(y, dim)
     dx = dense_like(y, dtype)
-    function = kernel(
-        y.get_device(), programs.softmax_grad, op, y.shape[dim], is_last, dtype, y.dtype, dy.dtype
-    )
+    function = kernel(y.get_device(), programs.softmax_grad, op, y.shape[dim], is_last, dtype, y.dtype, dy.dtype)
     if y.numel() > 0:
         launch(function, *(_seen_along(tensor, dim, is_last) for tensor in (y, dy, dx)))
     return dx

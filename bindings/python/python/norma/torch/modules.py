@@ -24,9 +24,7 @@ class RMSNorm(nn.RMSNorm):
             nn.init.constant_(self.weight, 1.0 - self.weight_offset)
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.rms_norm(
-            x, self.normalized_shape, self.weight, self.eps, weight_offset=self.weight_offset
-        )
+        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps, weight_offset=self.weight_offset)
 
 
 class LayerNorm(nn.LayerNorm):

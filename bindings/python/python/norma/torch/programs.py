@@ -194,9 +194,7 @@ def softmax(op: str, width: int, is_last: bool, x: torch.dtype, y: torch.dtype) 
     return program.text()
 
 
-def softmax_grad(
-    op: str, width: int, is_last: bool, x: torch.dtype, y: torch.dtype, dy: torch.dtype
-) -> str:
+def softmax_grad(op: str, width: int, is_last: bool, x: torch.dtype, y: torch.dtype, dy: torch.dtype) -> str:
     """``y, dy -> dx`` of ``op``, along the dim that :func:`softmax` takes."""
     program = _Program(f"{op}_grad")
     rows = _along_rows(y, width, is_last)
@@ -208,9 +206,7 @@ def softmax_grad(
     return program.text()
 
 
-def _loss_attributes(
-    is_last: bool, ignore_index: int, label_smoothing: float, z_loss: float, softcap: float
-) -> str:
+def _loss_attributes(is_last: bool, ignore_index: int, label_smoothing: float, z_loss: float, softcap: float) -> str:
     def unless_zero(value: float) -> str | None:
         return _f32(value) if value else None
 

@@ -25,9 +25,7 @@ def _tensor(name: str, tensor: Tensor, device: torch.device | None = None) -> st
     return None
 
 
-def _normalized(
-    input: Tensor, normalized_shape: Sequence[int], operands: dict[str, Tensor | None]
-) -> str | None:
+def _normalized(input: Tensor, normalized_shape: Sequence[int], operands: dict[str, Tensor | None]) -> str | None:
     shape = tuple(normalized_shape)
     if not shape or tuple(input.shape[-len(shape) :]) != shape:
         return f"expected input's last dims to be {shape}, got {tuple(input.shape)}"
@@ -43,9 +41,7 @@ def _normalized(
     return None
 
 
-def rms_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, weight_offset: float
-) -> str | None:
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, weight_offset: float) -> str | None:
     if weight is None and weight_offset != 0:
         return f"expected a weight for weight_offset {weight_offset}, got none"
     return _tensor("input", input) or _normalized(input, normalized_shape, {"weight": weight})
