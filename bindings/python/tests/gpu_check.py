@@ -5,9 +5,12 @@ Results and gradients are compared with torch's in float64. A result is rounded 
 TOLERANCE roundings of its type, of the size of the largest element of its row's kind, and float32 by what a sum in another order is.
 """
 
+import os
+import runpy
 import sys
 import threading
 import traceback
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -292,6 +295,16 @@ def replacement_and_modules():
     close(module(x), F.rms_norm(x.double(), (1024,), eps=1e-5), "a module")
     with torch.autocast("cuda", dtype=torch.bfloat16):
         assert nt.layer_norm(x, (1024,)).dtype == F.layer_norm(x, (1024,)).dtype == torch.float32
+
+
+@check
+def example():
+    """The program that README shows, where this script lies in its repository."""
+    repository = Path(__file__).resolve().parents[3]
+    program = repository / "examples" / "python" / "rms_norm.py"
+    assert program.exists(), f"expected {program}, which this script is run beside"
+    os.chdir(repository)
+    runpy.run_path(str(program))
 
 
 def main():

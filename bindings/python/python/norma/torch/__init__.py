@@ -12,8 +12,16 @@ A kernel is compiled when the first tensors of its types and row length come, an
 Kernels run on torch's current stream. Tensors are float32, float16 or bfloat16, on a GPU, and are made contiguous where they are not; all
 arithmetic is in float32, and each result is rounded once. Where Norma has no kernel, functions here raise
 :class:`norma.UnsupportedError`. Gradients are kernels too and have no gradients of their own. Under autocast, results have the types
-that torch's would have.
+that torch's would have. This needs torch 2.11 or newer.
 """
+
+import torch
+
+if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+    # Without it a call would not know torch's current stream.
+    raise ImportError(
+        f"norma.torch needs a torch with DLPack's exchange API, as 2.11 is, got torch {torch.__version__}"
+    )
 
 from norma.torch.functional import add_rms_norm, cross_entropy, layer_norm, log_softmax, rms_norm, softmax
 from norma.torch.modules import LayerNorm, RMSNorm

@@ -1,4 +1,4 @@
-"""torch's tensors as arguments of bundles, as far as that needs no GPU: they are borrowed, and refused by where they are."""
+"""torch's tensors as arguments of bundles, as far as that needs no GPU: borrowed, and refused by where they are."""
 
 import pytest
 import torch
