@@ -92,7 +92,7 @@ def layer_norm(
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
     """``torch.nn.functional.softmax``; ``dim`` has to be given."""
     _supported(support.softmax(input, dim, dtype))
-    return _softmax(gradients.Softmax, input, dim, dtype)
+    return _softmax("softmax", input, dim, dtype)
 
 
 def log_softmax(
@@ -100,12 +100,10 @@ def log_softmax(
 ) -> Tensor:
     """``torch.nn.functional.log_softmax``; ``dim`` has to be given."""
     _supported(support.softmax(input, dim, dtype))
-    return _softmax(gradients.LogSoftmax, input, dim, dtype)
+    return _softmax("log_softmax", input, dim, dtype)
 
 
-def _softmax(
-    function: type[gradients.Softmax] | type[gradients.LogSoftmax], input: Tensor, dim: int, dtype: torch.dtype | None
-) -> Tensor:
+def _softmax(op: str, input: Tensor, dim: int, dtype: torch.dtype | None) -> Tensor:
     if dtype is None:
         dtype = _wide_under_autocast(input.dtype)
     elif dtype != torch.float32:
@@ -113,10 +111,11 @@ def _softmax(
         input, dtype = input.to(dtype), None
     dim %= input.dim()
     if not is_plain(input):
-        return getattr(library, function.op)(input, dim, dtype)
+        return getattr(library, op)(input, dim, dtype)
     if _records(input):
+        function = gradients.Softmax if op == "softmax" else gradients.LogSoftmax
         return function.apply(input, dim, dtype)
-    return launches.softmax(function.op, input, dim, dtype)
+    return launches.softmax(op, input, dim, dtype)
 
 
 def cross_entropy(

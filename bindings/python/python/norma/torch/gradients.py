@@ -1,7 +1,8 @@
 """Which op is the gradient of which, and on what: for eager mode and for graphs at once.
 
 Each class is torch's ``autograd.Function`` for eager mode, where it costs the host less than an op of the dispatcher does; its
-``setup_context`` and ``backward`` are also what the custom op of the same name is registered with. They call an op's launch where
+``keep`` and ``backward`` are also what the custom op of the same name is registered with. ``keep`` is not called ``setup_context``, as
+torch then reads the signature of ``forward`` at each call, which takes a fifth of a millisecond. Gradients call an op's launch where
 tensors are plain, and the op where something traces.
 """
 
@@ -34,12 +35,14 @@ class RMSNorm(Function):
     """x, weight, dims, eps, weight_offset, dtype -> y, rstd"""
 
     @staticmethod
-    def forward(x, weight, dims, eps, weight_offset, dtype):
-        y, _, rstd = launches.rms_norm(x, None, weight, dims, eps, weight_offset, dtype, True)
+    def forward(ctx, *inputs):
+        x, *others = inputs
+        y, _, rstd = launches.rms_norm(x, None, *others, True)
+        RMSNorm.keep(ctx, inputs, (y, rstd))
         return y, rstd
 
     @staticmethod
-    def setup_context(ctx, inputs, output):
+    def keep(ctx, inputs, output):
         x, weight, *ctx.options, _ = inputs
         ctx.save_for_backward(x, weight, output[1])
         ctx.set_materialize_grads(False)
@@ -59,11 +62,13 @@ class AddRMSNorm(Function):
     """x, residual, weight, dims, eps, weight_offset, dtype -> y, h, rstd"""
 
     @staticmethod
-    def forward(x, residual, weight, dims, eps, weight_offset, dtype):
-        return launches.rms_norm(x, residual, weight, dims, eps, weight_offset, dtype, True)
+    def forward(ctx, *inputs):
+        output = launches.rms_norm(*inputs, True)
+        AddRMSNorm.keep(ctx, inputs, output)
+        return output
 
     @staticmethod
-    def setup_context(ctx, inputs, output):
+    def keep(ctx, inputs, output):
         _, _, weight, *ctx.options, _ = inputs
         ctx.save_for_backward(output[1], weight, output[2])
         ctx.set_materialize_grads(False)
@@ -83,11 +88,13 @@ class LayerNorm(Function):
     """x, weight, bias, dims, eps, dtype -> y, mean, rstd"""
 
     @staticmethod
-    def forward(x, weight, bias, dims, eps, dtype):
-        return launches.layer_norm(x, weight, bias, dims, eps, dtype, True)
+    def forward(ctx, *inputs):
+        output = launches.layer_norm(*inputs, True)
+        LayerNorm.keep(ctx, inputs, output)
+        return output
 
     @staticmethod
-    def setup_context(ctx, inputs, output):
+    def keep(ctx, inputs, output):
         x, weight, bias, *ctx.options, _ = inputs
         ctx.save_for_backward(x, weight, bias, output[1], output[2])
         ctx.set_materialize_grads(False)
@@ -103,7 +110,7 @@ class LayerNorm(Function):
         return dx, dweight if with_dweight else None, dbias if with_dbias else None, None, None, None
 
 
-def _softmax_context(ctx, inputs, output):
+def _keep_result(ctx, inputs, output):
     x, ctx.dim, _ = inputs
     ctx.dtype = x.dtype
     ctx.save_for_backward(output)
@@ -119,12 +126,13 @@ def _softmax_backward(op: str, ctx, dy):
 class Softmax(Function):
     """x, dim, dtype -> y"""
 
-    op = "softmax"
-    setup_context = staticmethod(_softmax_context)
+    keep = staticmethod(_keep_result)
 
     @staticmethod
-    def forward(x, dim, dtype):
-        return launches.softmax("softmax", x, dim, dtype)
+    def forward(ctx, *inputs):
+        output = launches.softmax("softmax", *inputs)
+        _keep_result(ctx, inputs, output)
+        return output
 
     @staticmethod
     @once_differentiable
@@ -135,12 +143,13 @@ class Softmax(Function):
 class LogSoftmax(Function):
     """x, dim, dtype -> y"""
 
-    op = "log_softmax"
-    setup_context = staticmethod(_softmax_context)
+    keep = staticmethod(_keep_result)
 
     @staticmethod
-    def forward(x, dim, dtype):
-        return launches.softmax("log_softmax", x, dim, dtype)
+    def forward(ctx, *inputs):
+        output = launches.softmax("log_softmax", *inputs)
+        _keep_result(ctx, inputs, output)
+        return output
 
     @staticmethod
     @once_differentiable
@@ -152,11 +161,13 @@ class CrossEntropy(Function):
     """logits, labels, weight, ignore_index, label_smoothing, z_loss, softcap -> loss, lse"""
 
     @staticmethod
-    def forward(logits, labels, weight, *options):
-        return launches.cross_entropy(logits, labels, weight, *options)
+    def forward(ctx, *inputs):
+        output = launches.cross_entropy(*inputs)
+        CrossEntropy.keep(ctx, inputs, output)
+        return output
 
     @staticmethod
-    def setup_context(ctx, inputs, output):
+    def keep(ctx, inputs, output):
         logits, labels, weight, *ctx.options = inputs
         ctx.save_for_backward(logits, labels, output[1], weight)
         ctx.set_materialize_grads(False)
@@ -178,4 +189,4 @@ for _op, _function in (
     (library.log_softmax, LogSoftmax),
     (library.cross_entropy, CrossEntropy),
 ):
-    _op.register_autograd(_function.backward, setup_context=_function.setup_context)
+    _op.register_autograd(_function.backward, setup_context=_function.keep)

@@ -4,6 +4,7 @@ Each function here takes what the op of its name takes and says why there is no 
 where there is one. Nothing is computed, so that a tracer may run them.
 """
 
+import operator
 from collections.abc import Sequence
 
 import torch
@@ -11,32 +12,31 @@ from torch import Tensor
 
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _LABELS = (torch.int64, torch.int32)
-#: The type of device that kernels run on.
-_GPU = "cuda"
+_is_on_gpu = operator.attrgetter("is_cuda")
 
 
-def _tensor(name: str, tensor: Tensor, device: torch.device | None = None) -> str | None:
-    if tensor.device.type != _GPU:
+def _tensor(name: str, tensor: Tensor, input: Tensor | None = None) -> str | None:
+    if not _is_on_gpu(tensor):
         return f"expected {name} on a GPU, got it on {tensor.device}"
     if tensor.dtype not in _FLOATS:
         return f"expected {name} to be float32, float16 or bfloat16, got {tensor.dtype}"
-    if device is not None and tensor.device != device:
-        return f"expected {name} on {device}, where input is, got it on {tensor.device}"
+    if input is not None and tensor.get_device() != input.get_device():
+        return f"expected {name} on {input.device}, where input is, got it on {tensor.device}"
     return None
 
 
 def _normalized(input: Tensor, normalized_shape: Sequence[int], operands: dict[str, Tensor | None]) -> str | None:
     shape = tuple(normalized_shape)
-    if not shape or tuple(input.shape[-len(shape) :]) != shape:
+    if not shape or input.shape[-len(shape) :] != shape:
         return f"expected input's last dims to be {shape}, got {tuple(input.shape)}"
     if 0 in shape:
         return f"expected rows of at least one element, got normalized_shape {shape}"
     for name, operand in operands.items():
         if operand is None:
             continue
-        if tuple(operand.shape) != shape:
+        if operand.shape != shape:
             return f"expected {name} to have shape {shape}, got {tuple(operand.shape)}"
-        if reason := _tensor(name, operand, input.device):
+        if reason := _tensor(name, operand, input):
             return reason
     return None
 
@@ -57,7 +57,7 @@ def add_rms_norm(
     if residual.dtype != input.dtype or residual.shape != input.shape:
         expected, got = (f"{tensor.dtype} {tuple(tensor.shape)}" for tensor in (input, residual))
         return f"expected residual to be {expected} as input is, got {got}"
-    return _tensor("residual", residual, input.device) or rms_norm(input, normalized_shape, weight, weight_offset)
+    return _tensor("residual", residual, input) or rms_norm(input, normalized_shape, weight, weight_offset)
 
 
 def layer_norm(
@@ -115,6 +115,6 @@ def cross_entropy(
             return f"expected weight to have shape {(input.shape[classes],)}, got {tuple(weight.shape)}"
         if weight.requires_grad:
             return "expected a weight without gradients, which its kernels do not compute"
-        if reason := _tensor("weight", weight, input.device):
+        if reason := _tensor("weight", weight, input):
             return reason
     return _tensor("input", input)
