@@ -10,7 +10,7 @@ use norma_bundle::Cubin;
 use norma_bundle::manifest::{FILE_NAME, Kernel, Manifest};
 
 use crate::error::Error;
-use crate::target::Architecture;
+use crate::target::closest_target;
 
 /// The files of a bundle in memory, by their paths from its root, such as `manifest.json` or `sm_90a/manifest.json`.
 pub type Files = BTreeMap<String, Cow<'static, [u8]>>;
@@ -107,17 +107,15 @@ impl Bundle {
     /// # Errors
     /// Nothing is; says which targets there are.
     pub fn select(&self, capability: (u32, u32)) -> Result<&TargetBundle, Error> {
-        let fitting = self.targets.iter().filter_map(|bundle| {
-            let architecture = Architecture::parse(&bundle.manifest.target)?;
-            architecture.runs_on(capability).then_some((architecture, bundle))
-        });
-        let best = fitting.max_by_key(|(architecture, _)| *architecture);
-        best.map(|(_, bundle)| bundle).ok_or_else(|| {
-            let targets = self.targets.iter().map(|bundle| bundle.manifest.target.as_str());
+        let targets = || self.targets.iter().map(|bundle| bundle.manifest.target.as_str());
+        let best = closest_target(targets(), capability);
+        let mut bundles = self.targets.iter();
+        let found = best.and_then(|best| bundles.find(|bundle| bundle.manifest.target == best));
+        found.ok_or_else(|| {
             let (major, minor) = capability;
             Error::Target(format!(
                 "the bundle is for {}, the GPU is sm_{major}{minor}",
-                targets.collect::<Vec<_>>().join(", ")
+                targets().collect::<Vec<_>>().join(", ")
             ))
         })
     }

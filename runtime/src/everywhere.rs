@@ -61,6 +61,17 @@ impl FunctionEverywhere {
         Ok(place.get_or_init(|| function))
     }
 
+    /// The name of the function's first tensor.
+    fn first_tensor(&self) -> &str {
+        let mut functions = self
+            .bundle
+            .targets()
+            .iter()
+            .filter_map(|target| target.manifest.function(Some(&self.name)).ok());
+        let first = functions.next().and_then(|function| function.tensors().next());
+        first.map_or("", |tensor| &tensor.name)
+    }
+
     /// Launches the function on the device of its first tensor, as [`Function::launch`] does.
     ///
     /// # Errors
@@ -74,12 +85,16 @@ impl FunctionEverywhere {
         scalars: &[Scalar],
         stream: StreamHandle,
     ) -> Result<(), Error> {
-        let refuse = |message: &str| Err(CallError::Argument(message.to_owned()).of(&self.name));
+        let refuse = |message: String| Err(CallError::Argument(message).of(&self.name));
         let Some(first) = tensors.first() else {
-            return refuse("expected tensors, got none");
+            return refuse("expected tensors, got none".to_owned());
         };
         let Some(device) = first.device.cuda_ordinal() else {
-            return refuse("expected tensors in the memory of a GPU");
+            let (ordinal, kind) = (first.device.ordinal, first.device.kind);
+            return refuse(format!(
+                "expected '{}' to be in the memory of a GPU, got device {ordinal} of DLPack's kind {kind}",
+                self.first_tensor()
+            ));
         };
         // SAFETY: passed on to the caller.
         unsafe { self.on(device)?.launch(tensors, scalars, stream) }

@@ -23,4 +23,5 @@ pub use error::Error;
 pub use everywhere::FunctionEverywhere;
 pub use function::{Function, WorkspaceMemory};
 pub use norma_bundle::Element;
+pub use target::closest_target;
 pub use tensor::{DataType, DeviceKey, Scalar, Tensor};

@@ -2,7 +2,7 @@
 
 /// An architecture as `ptxas` names it, such as `sm_90a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Architecture {
+struct Architecture {
     major: u32,
     minor: u32,
     features: Features,
@@ -21,7 +21,7 @@ enum Features {
 
 impl Architecture {
     /// Reads a name.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
+    fn parse(name: &str) -> Option<Self> {
         let version = name.strip_prefix("sm_")?;
         let (digits, features) = match version.strip_suffix(['a', 'f']) {
             Some(digits) if version.ends_with('a') => (digits, Features::Specific),
@@ -38,13 +38,28 @@ impl Architecture {
 
     /// Whether cubins for it run on a device of that compute capability: within the major version from its minor version on,
     /// or on that very version only.
-    pub(crate) fn runs_on(self, (major, minor): (u32, u32)) -> bool {
+    fn runs_on(self, (major, minor): (u32, u32)) -> bool {
         let is_minor = match self.features {
             Features::Specific => self.minor == minor,
             Features::Family | Features::Baseline => self.minor <= minor,
         };
         self.major == major && is_minor
     }
+}
+
+/// Of several targets, the one made for what is closest to a device of that compute capability; `None` if the cubins of
+/// none run on it.
+pub fn closest_target<'t>(
+    targets: impl IntoIterator<Item = &'t str>,
+    capability: (u32, u32),
+) -> Option<&'t str> {
+    let parsed = targets
+        .into_iter()
+        .filter_map(|name| Some((Architecture::parse(name)?, name)));
+    let fitting = parsed.filter(|(architecture, _)| architecture.runs_on(capability));
+    fitting
+        .max_by_key(|(architecture, _)| *architecture)
+        .map(|(_, name)| name)
 }
 
 #[cfg(test)]

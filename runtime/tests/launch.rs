@@ -369,4 +369,11 @@ fn a_function_everywhere_runs_where_its_tensors_are() {
     let [x_nowhere, y_nowhere] = rows.on(2);
     let error = launch(&x_nowhere, &y_nowhere).unwrap_err().to_string();
     assert_eq!(error, "no GPU: expected a device below 2, got 2");
+    let mut x_of_host = x;
+    x_of_host.device.kind = 1;
+    let error = launch(&x_of_host, &y).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "cannot launch 'scale': expected 'x' to be in the memory of a GPU, got device 0 of DLPack's kind 1"
+    );
 }

@@ -16,6 +16,7 @@ mod failure;
 mod lint;
 mod new_pass;
 mod progress;
+mod python;
 mod setup;
 mod test;
 mod tidy;
@@ -45,6 +46,8 @@ enum Command {
     Dist(dist::Options),
     /// Check that passes, constraints, tests and README agree
     Tidy,
+    /// Build a wheel of the Python package, with normac in it
+    Wheel(python::WheelOptions),
     /// Scaffold a pass: its entry in Passes.td, its Rust file and its test
     NewPass(new_pass::Options),
 }
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Docs(options) => docs::run(&options),
         Command::Dist(options) => dist::run(&options),
         Command::Tidy => tidy::run(),
+        Command::Wheel(options) => python::wheel(&options),
         Command::NewPass(options) => new_pass::run(&options),
     };
     match outcome {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::setup::{self, Setup};
-use crate::{docs, workspace};
+use crate::{docs, python, workspace};
 
 /// What `cargo xtask test` takes.
 #[derive(clap::Args)]
@@ -24,6 +24,9 @@ pub struct Options {
     /// Run the numerics suite's longer rows and more drawn cases too
     #[arg(long)]
     long: bool,
+    /// Run the tests of norma.torch too, for which torch is installed into .toolchain/ (5 GB)
+    #[arg(long)]
+    torch: bool,
     #[command(flatten)]
     setup: setup::Options,
 }
@@ -62,6 +65,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if build_tools(&setup)? {
         tally += run_lit(&setup, filter)?;
         tally += run_numerics(&setup, options)?;
+        tally += run_python(&setup, options)?;
     } else {
         tally += ONE_FAILURE;
     }
@@ -88,7 +92,7 @@ fn run_cargo_tests(setup: &Setup, filter: Option<&str>) -> Result<Tally, Failure
     eprintln!("test: cargo test");
     let mut cargo = setup.cargo();
     cargo.args(["test", "--workspace", "--no-fail-fast"]).args(filter);
-    run_and_add_up(&mut cargo, "test result: ")
+    run_and_add_up(&mut cargo, |line| result_line(line, "test result: "))
 }
 
 /// Runs the numerics suite: kernels compiled, simulated, and compared with the oracle.
@@ -103,18 +107,25 @@ fn run_numerics(setup: &Setup, options: &Options) -> Result<Tally, Failure> {
     if let Some(filter) = &options.filter {
         numerics.args(["--filter", filter]);
     }
-    run_and_add_up(&mut numerics, "numerics: ")
+    run_and_add_up(&mut numerics, |line| result_line(line, "numerics: "))
 }
 
-/// Runs a child, showing its output as it comes and adding up the result lines, which begin with `prefix`.
-fn run_and_add_up(command: &mut Command, prefix: &str) -> Result<Tally, Failure> {
+/// Runs the tests of the Python package.
+fn run_python(setup: &Setup, options: &Options) -> Result<Tally, Failure> {
+    eprintln!("test: python");
+    let mut pytest = python::tests(setup, options.torch, options.filter.as_deref())?;
+    run_and_add_up(&mut pytest, pytest_line)
+}
+
+/// Runs a child, showing its output as it comes and adding up the lines that `result` reads.
+fn run_and_add_up(command: &mut Command, result: impl Fn(&str) -> Option<Tally>) -> Result<Tally, Failure> {
     command.stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| Failure::start(command, &error))?;
     let mut tally = Tally::default();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             println!("{line}");
-            tally += result_line(&line, prefix).unwrap_or_default();
+            tally += result(&line).unwrap_or_default();
         }
     }
     let status = child.wait().map_err(|error| Failure::start(command, &error))?;
@@ -139,6 +150,28 @@ fn result_line(line: &str, prefix: &str) -> Option<Tally> {
         failed: count(" failed")?,
         skipped: count(" ignored").unwrap_or_default(),
     })
+}
+
+/// Reads pytest's last line, `2 failed, 12 passed, 1 skipped in 0.52s`.
+fn pytest_line(line: &str) -> Option<Tally> {
+    let (counts, took) = line.trim_matches(['=', ' ']).split_once(" in ")?;
+    took.split_whitespace()
+        .next()?
+        .strip_suffix('s')?
+        .parse::<f64>()
+        .ok()?;
+    let mut tally = Tally::default();
+    for part in counts.split(", ") {
+        let (count, what) = part.split_once(' ')?;
+        let count: u64 = count.parse().ok()?;
+        match what {
+            "passed" | "xfailed" => tally.passed += count,
+            "skipped" => tally.skipped += count,
+            "failed" | "error" | "errors" | "xpassed" => tally.failed += count,
+            _ => {}
+        }
+    }
+    Some(tally)
 }
 
 /// Builds the programs that lit starts. `--all-targets`, as `cargo test` does: libraries that the tests' dependencies
@@ -242,6 +275,24 @@ mod tests {
                 skipped: 0
             })
         );
+    }
+
+    #[test]
+    fn pytests_last_line_is_counted() {
+        let tally = |passed, failed, skipped| {
+            Some(Tally {
+                passed,
+                failed,
+                skipped,
+            })
+        };
+        assert_eq!(pytest_line("17 passed in 3.41s"), tally(17, 0, 0));
+        assert_eq!(
+            pytest_line("= 2 failed, 12 passed, 1 skipped, 3 warnings, 1 error in 71.52s (0:01:11) ="),
+            tally(12, 3, 1)
+        );
+        assert_eq!(pytest_line("5 deselected in 0.02s"), tally(0, 0, 0));
+        assert_eq!(pytest_line("what is in 3.0s"), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::child;
 use crate::failure::Failure;
 use crate::workspace;
 
@@ -81,8 +82,24 @@ pub fn run(options: &Options) -> Result<Setup, Failure> {
     Ok(Setup { llvm, cuda })
 }
 
+/// Sees to it that python3 can make environments.
+///
+/// # Errors
+/// If it cannot, and what it lacks cannot be installed here.
+pub fn ensure_venv() -> Result<(), Failure> {
+    if child::ask(Command::new("python3").args(["-c", "import ensurepip, venv"])).is_ok() {
+        return Ok(());
+    }
+    if apt::is_available() {
+        return apt::install(&["python3-venv"]);
+    }
+    Err(Failure::User(
+        "an environment for Python needs python3 with venv".to_owned(),
+    ))
+}
+
 /// The folder set-up unpacks into.
-fn toolchain() -> PathBuf {
+pub fn toolchain() -> PathBuf {
     workspace::root().join(".toolchain")
 }
 

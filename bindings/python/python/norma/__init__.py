@@ -1,0 +1,46 @@
+"""Normalizations and reductions, compiled to NVIDIA kernels.
+
+Compile a program, or load what was compiled ahead of time, and call its functions on tensors of any framework that speaks
+DLPack::
+
+    import norma, torch
+
+    bundle = norma.compile("examples/rms_norm.mlir")     # or norma.load("folder")
+    y = bundle["rms_norm"](x, weight)                    # on torch's current stream
+
+:mod:`norma.torch` has the ops of ``torch.nn.functional`` that Norma knows, with gradients, for eager mode, ``torch.compile`` and
+CUDA graphs.
+
+Launching needs NVIDIA's driver alone. Compiling starts ``normac``, which is looked for as the environment's ``NORMA_NORMAC`` says,
+beside this package, and on ``PATH``; what it compiled is kept (:mod:`norma.cache`). All of this may be used from several threads.
+"""
+
+from norma._runtime import Bundle, Function, TensorDescription, target_of_device
+from norma.compilation import compile, load
+from norma.errors import (
+    ArgumentError,
+    BundleError,
+    CompileError,
+    CompilerNotFoundError,
+    DriverError,
+    Error,
+    FunctionNotFoundError,
+    UnsupportedError,
+)
+
+__all__ = [
+    "ArgumentError",
+    "Bundle",
+    "BundleError",
+    "CompileError",
+    "CompilerNotFoundError",
+    "DriverError",
+    "Error",
+    "Function",
+    "FunctionNotFoundError",
+    "TensorDescription",
+    "UnsupportedError",
+    "compile",
+    "load",
+    "target_of_device",
+]

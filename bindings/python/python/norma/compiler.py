@@ -1,0 +1,119 @@
+"""The compiler, a process of its own."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from norma.errors import CompileError, CompilerNotFoundError
+
+#: Where a wheel has its compiler.
+BESIDE_THE_PACKAGE = Path(__file__).parent / "bin" / "normac"
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What is compiled, and how. ``key`` is a hash of all of it."""
+
+    source: str
+    targets: tuple[str, ...]
+    schedules: tuple[str, ...] = ()
+    by_size: bool = False
+
+    @functools.cached_property
+    def key(self) -> str:
+        return _hash(dataclasses.astuple(self))
+
+
+@dataclasses.dataclass(frozen=True)
+class Compiler:
+    """A ``normac``, and what decides its output beside the request."""
+
+    path: str
+    #: A hash of its version, of which file it is, and of the assembler that the environment names.
+    identity: str
+
+    @staticmethod
+    def find() -> "Compiler":
+        """The compiler that ``NORMA_NORMAC`` names, or that is beside this package, or that ``PATH`` has.
+
+        Raises:
+            CompilerNotFoundError: there is none.
+        """
+        named = os.environ.get("NORMA_NORMAC")
+        if named:
+            path = shutil.which(named)
+            if path is None:
+                raise CompilerNotFoundError(f"no compiler: NORMA_NORMAC names '{named}', which is no program")
+        elif os.access(BESIDE_THE_PACKAGE, os.X_OK):
+            path = str(BESIDE_THE_PACKAGE)
+        else:
+            path = shutil.which("normac")
+        if path is None:
+            raise CompilerNotFoundError(
+                "no compiler: NORMA_NORMAC is not set, and there is no normac at "
+                f"'{BESIDE_THE_PACKAGE}' or on PATH; load what was compiled elsewhere by norma.load"
+            )
+        assembler = os.environ.get("NORMA_PTXAS")
+        return Compiler(path, _identity(_Program.of(path), assembler and _Program.of(assembler)))
+
+    def run(self, request: Request, name: str) -> dict[str, bytes]:
+        """Compiles a program, which messages call ``name``; gives the files of the bundle by their paths in it.
+
+        Raises:
+            CompileError: the program is refused, or the compiler cannot do its work.
+        """
+        with tempfile.TemporaryDirectory(prefix="norma-") as folder:
+            command = [self.path, "-", "--target", ",".join(request.targets), "--output", folder]
+            for schedule in request.schedules:
+                command += ["--schedule", schedule]
+            if request.by_size:
+                command.append("--by-size")
+            try:
+                ran = subprocess.run(
+                    command, input=request.source, capture_output=True, encoding="utf-8", errors="replace", check=False
+                )
+            except OSError as error:
+                raise CompileError(f"cannot run the compiler '{self.path}': {error.strerror}") from error
+            if ran.returncode != 0:
+                said = ran.stderr.replace("<stdin>", name).strip()
+                raise CompileError(said or f"the compiler '{self.path}' ended with status {ran.returncode}")
+            root = Path(folder)
+            return {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*") if file.is_file()}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Program:
+    """A program's file, as far as one can tell without reading it."""
+
+    path: str
+    size: int
+    modified_ns: int
+
+    @staticmethod
+    def of(path: str) -> "_Program | None":
+        try:
+            status = os.stat(path)
+        except OSError:
+            return None
+        return _Program(os.path.realpath(path), status.st_size, status.st_mtime_ns)
+
+
+@functools.lru_cache
+def _identity(compiler: _Program, assembler: _Program | None) -> str:
+    try:
+        version = subprocess.run([compiler.path, "--version"], capture_output=True, encoding="utf-8", check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise CompileError(f"cannot run the compiler '{compiler.path}': {error}") from error
+    # A program that is moved is the same one.
+    programs = [(program.size, program.modified_ns) for program in (compiler, assembler) if program]
+    return _hash((version, programs))[:16]
+
+
+def _hash(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:40]

@@ -1,0 +1,34 @@
+"""Modules with the parameters and arguments of ``torch.nn``'s, so that state dictionaries fit both."""
+
+from torch import Tensor, nn
+
+from norma.torch import functional
+
+
+class RMSNorm(nn.RMSNorm):
+    """``torch.nn.RMSNorm`` by Norma's kernels.
+
+    ``weight_offset`` is added to the weight; where it is 1, weights begin at 0.
+    """
+
+    def __init__(
+        self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None, *, weight_offset=0.0
+    ):
+        # The parameters are reset when torch's module is made, which happens after this only if it is kept aside.
+        object.__setattr__(self, "weight_offset", float(weight_offset))
+        super().__init__(normalized_shape, eps, elementwise_affine, device, dtype)
+
+    def reset_parameters(self) -> None:
+        """The weight is such that it and the offset make 1."""
+        if self.elementwise_affine:
+            nn.init.constant_(self.weight, 1.0 - self.weight_offset)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps, weight_offset=self.weight_offset)
+
+
+class LayerNorm(nn.LayerNorm):
+    """``torch.nn.LayerNorm`` by Norma's kernels."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)

@@ -1,0 +1,120 @@
+"""Which calls Norma has kernels for.
+
+Each function here takes what the op of its name takes and says why there is no kernel for it, as the text of an error, or ``None``
+where there is one. Nothing is computed, so that a tracer may run them.
+"""
+
+import operator
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+_LABELS = (torch.int64, torch.int32)
+_is_on_gpu = operator.attrgetter("is_cuda")
+
+
+def _tensor(name: str, tensor: Tensor, input: Tensor | None = None) -> str | None:
+    if not _is_on_gpu(tensor):
+        return f"expected {name} on a GPU, got it on {tensor.device}"
+    if tensor.dtype not in _FLOATS:
+        return f"expected {name} to be float32, float16 or bfloat16, got {tensor.dtype}"
+    if input is not None and tensor.get_device() != input.get_device():
+        return f"expected {name} on {input.device}, where input is, got it on {tensor.device}"
+    return None
+
+
+def _normalized(input: Tensor, normalized_shape: Sequence[int], operands: dict[str, Tensor | None]) -> str | None:
+    shape = tuple(normalized_shape)
+    if not shape or input.shape[-len(shape) :] != shape:
+        return f"expected input's last dims to be {shape}, got {tuple(input.shape)}"
+    if 0 in shape:
+        return f"expected rows of at least one element, got normalized_shape {shape}"
+    for name, operand in operands.items():
+        if operand is None:
+            continue
+        if operand.shape != shape:
+            return f"expected {name} to have shape {shape}, got {tuple(operand.shape)}"
+        if reason := _tensor(name, operand, input):
+            return reason
+    return None
+
+
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, weight_offset: float) -> str | None:
+    if weight is None and weight_offset != 0:
+        return f"expected a weight for weight_offset {weight_offset}, got none"
+    return _tensor("input", input) or _normalized(input, normalized_shape, {"weight": weight})
+
+
+def add_rms_norm(
+    input: Tensor,
+    residual: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None,
+    weight_offset: float,
+) -> str | None:
+    if residual.dtype != input.dtype or residual.shape != input.shape:
+        expected, got = (f"{tensor.dtype} {tuple(tensor.shape)}" for tensor in (input, residual))
+        return f"expected residual to be {expected} as input is, got {got}"
+    return _tensor("residual", residual, input) or rms_norm(input, normalized_shape, weight, weight_offset)
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None
+) -> str | None:
+    operands = {"weight": weight, "bias": bias}
+    return _tensor("input", input) or _normalized(input, normalized_shape, operands)
+
+
+def softmax(input: Tensor, dim: int | None, dtype: torch.dtype | None) -> str | None:
+    if dim is None:
+        return "expected a dim, got none"
+    if not -input.dim() <= dim < input.dim():
+        return f"expected a dim of an input of {input.dim()} dims, got {dim}"
+    if input.shape[dim] == 0:
+        return f"expected rows of at least one element, got {tuple(input.shape)}"
+    if dtype is not None and dtype not in _FLOATS:
+        return f"expected a result of float32, float16 or bfloat16, got {dtype}"
+    return _tensor("input", input)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    size_average: bool | None,
+    reduce: bool | None,
+    reduction: str,
+    label_smoothing: float,
+    z_loss: float,
+    softcap: float,
+) -> str | None:
+    if size_average is not None or reduce is not None:
+        return "expected reduction in place of size_average and reduce, which torch has deprecated"
+    if reduction not in ("none", "sum", "mean"):
+        return f"expected reduction 'none', 'sum' or 'mean', got '{reduction}'"
+    if not 0 <= label_smoothing <= 1:
+        return f"expected label_smoothing between 0 and 1, got {label_smoothing}"
+    if not (z_loss >= 0 and softcap >= 0):
+        return f"expected z_loss and softcap to be at least 0, got {z_loss} and {softcap}"
+    if target.dtype not in _LABELS:
+        return f"expected target to hold labels of int64 or int32, got {target.dtype}"
+    if input.dim() == 0:
+        return "expected input to have a dim of classes, got a number"
+    classes = 0 if input.dim() == 1 else 1
+    rows = (*input.shape[:classes], *input.shape[classes + 1 :])
+    if tuple(target.shape) != rows:
+        return f"expected target to have shape {rows}, got {tuple(target.shape)}"
+    if input.shape[classes] == 0:
+        return f"expected at least one class, got {tuple(input.shape)}"
+    if target.device != input.device:
+        return f"expected target on {input.device}, where input is, got it on {target.device}"
+    if weight is not None:
+        if tuple(weight.shape) != (input.shape[classes],):
+            return f"expected weight to have shape {(input.shape[classes],)}, got {tuple(weight.shape)}"
+        if weight.requires_grad:
+            return "expected a weight without gradients, which its kernels do not compute"
+        if reason := _tensor("weight", weight, input):
+            return reason
+    return _tensor("input", input)

@@ -1,0 +1,130 @@
+//! Python's objects as the tensors of a call.
+
+use norma_runtime::{StreamHandle, Tensor};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyCapsule};
+
+use crate::dlpack::{ExchangeApi, Owned};
+use crate::error::Kind;
+
+/// A tensor of a call, which is valid as long as the object that it came from and this.
+pub struct Argument {
+    /// The tensor.
+    pub tensor: Tensor<'static>,
+    owned: Option<Owned>,
+}
+
+/// The tensors of a call and the stream that it goes to.
+pub struct Arguments {
+    pub list: Vec<Argument>,
+    pub stream: StreamHandle,
+    /// What the first tensor's type offers, if it offers to be borrowed.
+    pub api: Option<&'static ExchangeApi>,
+}
+
+impl Argument {
+    /// Whether its owner forbids writing to it.
+    pub fn is_read_only(&self) -> bool {
+        self.owned.as_ref().is_some_and(Owned::is_read_only)
+    }
+}
+
+impl Arguments {
+    /// Takes the tensors of a call.
+    ///
+    /// Without a stream the call goes where the tensors' framework works now, if it says so by DLPack's exchange API, and else to
+    /// the default stream. Those who export tensors by `__dlpack__` are told the stream, so that it waits for what they have
+    /// under way.
+    ///
+    /// # Errors
+    /// An object is no tensor, or what its type raises.
+    pub fn take(
+        objects: &[Bound<'_, PyAny>],
+        names: &[String],
+        stream: Option<StreamHandle>,
+    ) -> PyResult<Arguments> {
+        let mut list = Vec::with_capacity(objects.len());
+        let (mut api, mut stream) = (None, stream);
+        // Types are seldom more than one, and asking one is the most that a call costs here.
+        let mut known: Option<(*mut pyo3::ffi::PyTypeObject, Option<&'static ExchangeApi>)> = None;
+        for (index, object) in objects.iter().enumerate() {
+            let kind = object.get_type_ptr();
+            let offered = match known {
+                Some((known, offered)) if known == kind => offered,
+                _ => ExchangeApi::of(object)?,
+            };
+            known = Some((kind, offered));
+            let borrowed = match offered {
+                Some(offered) => offered.borrow(object)?,
+                None => None,
+            };
+            if let (Some(tensor), Some(offered)) = (borrowed, offered) {
+                if index == 0 {
+                    api = Some(offered);
+                }
+                if stream.is_none() && tensor.device.cuda_ordinal().is_some() {
+                    let current = offered.current_stream(object.py(), tensor.device)?;
+                    stream = Some(StreamHandle::from_raw(current));
+                }
+                list.push(Argument { tensor, owned: None });
+                continue;
+            }
+            let told = stream.unwrap_or(StreamHandle::DEFAULT);
+            let name = names.get(index).map_or("", String::as_str);
+            let owned = export(object, name, told)?;
+            list.push(Argument {
+                tensor: owned.tensor(),
+                owned: Some(owned),
+            });
+        }
+        let stream = stream.unwrap_or(StreamHandle::DEFAULT);
+        Ok(Arguments { list, stream, api })
+    }
+}
+
+/// DLPack's number of the legacy default stream, whose pointer is null.
+const LEGACY_DEFAULT_STREAM: usize = 1;
+/// `kDLCPU`: memory in which no stream has work under way.
+const CPU: i32 = 1;
+
+/// Takes a tensor by DLPack's Python protocol.
+fn export(object: &Bound<'_, PyAny>, name: &str, stream: StreamHandle) -> PyResult<Owned> {
+    let py = object.py();
+    let refuse =
+        |got: String| Kind::Argument.exception(py, &format!("expected '{name}' to be a tensor, got {got}"));
+    if object.is_instance_of::<PyCapsule>() {
+        return Owned::take(object).map_err(refuse);
+    }
+    let Ok(method) = object.getattr(pyo3::intern!(py, "__dlpack__")) else {
+        let got = object.get_type().name()?;
+        return Err(PyTypeError::new_err(format!(
+            "expected '{name}' to be a tensor, which has __dlpack__, got {got}"
+        )));
+    };
+    let device: (i32, i32) = object
+        .call_method0(pyo3::intern!(py, "__dlpack_device__"))?
+        .extract()?;
+    let stream = match stream.as_raw() as usize {
+        _ if device.0 == CPU => None,
+        0 => Some(LEGACY_DEFAULT_STREAM),
+        stream => Some(stream),
+    };
+    let options = [("stream", stream.into_pyobject(py)?.into_any())].into_py_dict(py)?;
+    options.set_item("max_version", (1, 3))?;
+    let capsule = match method.call((), Some(&options)) {
+        // Exporters from before version 1 take a stream alone.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+            options.del_item("max_version")?;
+            method.call((), Some(&options))?
+        }
+        capsule => capsule?,
+    };
+    if !capsule.is_instance_of::<PyCapsule>() {
+        return Err(refuse(format!(
+            "{} from its __dlpack__",
+            capsule.get_type().name()?
+        )));
+    }
+    Owned::take(&capsule).map_err(refuse)
+}

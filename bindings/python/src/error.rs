@@ -1,0 +1,47 @@
+//! The runtime's errors as Python's exceptions, whose classes are in `norma/errors.py`.
+
+use norma_runtime::Error;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+/// Which exception an error becomes.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// The arguments of a call are not what the kernels are made for.
+    Argument,
+    /// A bundle cannot be used.
+    Bundle,
+    /// The driver or the device failed, or there is none.
+    Driver,
+    /// A bundle has no such function.
+    Function,
+}
+
+impl Kind {
+    /// The exception with this message.
+    pub fn exception(self, py: Python<'_>, message: &str) -> PyErr {
+        static CLASSES: [PyOnceLock<Py<PyType>>; 4] = [const { PyOnceLock::new() }; 4];
+        let name = match self {
+            Kind::Argument => "ArgumentError",
+            Kind::Bundle => "BundleError",
+            Kind::Driver => "DriverError",
+            Kind::Function => "FunctionNotFoundError",
+        };
+        match CLASSES[self as usize].import(py, "norma.errors", name) {
+            Ok(class) => PyErr::from_type(class.clone(), message.to_owned()),
+            Err(error) => error,
+        }
+    }
+}
+
+/// The exception of an error of the runtime's.
+pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    let kind = match error {
+        Error::Call { .. } => Kind::Argument,
+        Error::Manifest(_) | Error::Bundle(_) | Error::Target(_) => Kind::Bundle,
+        Error::Function(_) => Kind::Function,
+        Error::Driver(_) => Kind::Driver,
+    };
+    kind.exception(py, &error.to_string())
+}

@@ -1,0 +1,373 @@
+//! Functions of a bundle, and their calls.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use norma_bundle::Expression;
+use norma_bundle::manifest;
+use norma_runtime::{Bundle, DataType, Driver, Error, FunctionEverywhere, Scalar, StreamHandle, Tensor};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::argument::{Argument, Arguments};
+use crate::error::{Kind, exception};
+use crate::outputs::Sizes;
+use crate::stream;
+use crate::view::View;
+
+/// A compiled function. Calling it launches its kernels.
+#[pyclass(frozen, module = "norma")]
+pub struct Function {
+    bundle: Arc<Bundle>,
+    described: manifest::Function,
+    /// The names of inputs and outputs, in the order of a launch.
+    tensors: Vec<String>,
+    scalars: Vec<String>,
+    views: Vec<Option<View>>,
+    /// Made at the first call, so that looking at a bundle needs no driver.
+    loaded: OnceLock<FunctionEverywhere>,
+    /// Held while that is made.
+    loading: Mutex<()>,
+}
+
+impl Function {
+    pub(crate) fn new(bundle: &Arc<Bundle>, described: manifest::Function) -> Self {
+        let scalars = described.named_scalars();
+        Function {
+            bundle: Arc::clone(bundle),
+            tensors: described.tensors().map(|tensor| tensor.name.clone()).collect(),
+            scalars: scalars.into_iter().map(|(name, ..)| name.to_owned()).collect(),
+            views: described.tensors().map(View::new).collect(),
+            described,
+            loaded: OnceLock::new(),
+            loading: Mutex::new(()),
+        }
+    }
+
+    /// The function on whichever device its tensors are. Waits for another thread that makes it, so that the caller must not hold
+    /// the interpreter.
+    fn everywhere(&self) -> Result<&FunctionEverywhere, Error> {
+        if let Some(function) = self.loaded.get() {
+            return Ok(function);
+        }
+        let _turn = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(function) = self.loaded.get() {
+            return Ok(function);
+        }
+        let function = FunctionEverywhere::new(&self.bundle, &Driver::shared()?, &self.described.name)?;
+        Ok(self.loaded.get_or_init(|| function))
+    }
+
+    /// An exception about the arguments of a call.
+    fn refusal(&self, py: Python<'_>, message: &str) -> PyErr {
+        let name = &self.described.name;
+        Kind::Argument.exception(py, &format!("cannot launch '{name}': {message}"))
+    }
+
+    /// Launches the kernels, while other threads may run Python.
+    ///
+    /// # Safety
+    /// As [`norma_runtime::Function::launch`].
+    unsafe fn enqueue(
+        &self,
+        py: Python<'_>,
+        tensors: &[&Tensor<'_>],
+        scalars: &[Scalar],
+        stream: StreamHandle,
+    ) -> PyResult<()> {
+        let call = Call { tensors, stream };
+        let launched = py.detach(move || {
+            let Call { tensors, stream } = { call };
+            // SAFETY: passed on to the caller.
+            unsafe { self.everywhere()?.launch(tensors, scalars, stream) }
+        });
+        launched.map_err(|error| exception(py, &error))
+    }
+
+    /// The inputs of a call, by position and then by name, and its scalars, which have names.
+    fn bind<'py>(
+        &self,
+        inputs: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Vec<Scalar>)> {
+        let expected = self.described.inputs.len();
+        let given = inputs.len();
+        if given > expected {
+            let message = format!("expected {expected} inputs, got {given}");
+            return Err(self.refusal(inputs.py(), &message));
+        }
+        let mut objects: Vec<_> = inputs.iter().map(Some).collect();
+        objects.resize(expected, None);
+        let mut scalars = vec![Scalar::Default; self.scalars.len()];
+        for (name, value) in named.into_iter().flatten() {
+            let name: String = name.extract()?;
+            let input = self.tensors[..expected].iter().position(|known| *known == name);
+            let scalar = self.scalars.iter().position(|known| *known == name);
+            match (input, scalar) {
+                (Some(index), _) if objects[index].is_none() => objects[index] = Some(value),
+                (Some(_), _) => return Err(PyTypeError::new_err(format!("got two values for '{name}'"))),
+                (None, Some(index)) => scalars[index] = number(&value)?,
+                (None, None) => {
+                    let known = self.tensors[..expected].iter().chain(&self.scalars);
+                    let known: Vec<&str> = known.map(String::as_str).collect();
+                    let function = &self.described.name;
+                    return Err(PyTypeError::new_err(format!(
+                        "'{function}' takes {}, out, stream and allocator, got '{name}'",
+                        known.join(", ")
+                    )));
+                }
+            }
+        }
+        let mut bound = Vec::with_capacity(self.tensors.len());
+        for (object, name) in objects.into_iter().zip(&self.tensors) {
+            let missing = || self.refusal(inputs.py(), &format!("expected input '{name}', got none"));
+            bound.push(object.ok_or_else(missing)?);
+        }
+        Ok((bound, scalars))
+    }
+
+    /// The outputs as a caller gave them: one, or a sequence of as many as there are.
+    fn given_outputs<'py>(&self, out: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let expected = self.described.outputs.len();
+        let outputs: Vec<_> = match (out.cast::<PyTuple>(), out.cast::<PyList>()) {
+            (Ok(tuple), _) => tuple.iter().collect(),
+            (_, Ok(list)) => list.iter().collect(),
+            _ => vec![out.clone()],
+        };
+        if outputs.len() != expected {
+            let got = outputs.len();
+            return Err(self.refusal(
+                out.py(),
+                &format!("expected {expected} outputs in out=, got {got}"),
+            ));
+        }
+        Ok(outputs)
+    }
+
+    /// New outputs, by the caller's allocator or else by that of the inputs' type.
+    fn new_outputs<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Arguments,
+        allocator: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let refuse = |message: String| self.refusal(py, &message);
+        let tensors = inputs.list.iter().map(|argument| &argument.tensor);
+        // SAFETY: the tensors are as their owners describe them.
+        let sizes = unsafe { Sizes::read(&self.described, tensors) }.map_err(refuse)?;
+        let device = inputs.list.first().map(|argument| argument.tensor.device);
+        let mut outputs = Vec::new();
+        for output in &self.described.outputs {
+            let shape = sizes.shape(output).map_err(refuse)?;
+            outputs.push(match (allocator, inputs.api, device) {
+                (Some(allocator), _, device) => {
+                    let ordinal = device.map_or(0, |device| device.ordinal);
+                    let shape = PyTuple::new(py, &shape)?;
+                    allocator.call1((shape, output.dtype.name(), ordinal))?
+                }
+                (None, Some(api), Some(device)) => {
+                    let mut prototype = Tensor::dense(0, 0, output.dtype, &shape);
+                    prototype.device = device;
+                    prototype.dtype = DataType::from(output.dtype);
+                    api.allocate(py, &mut prototype)?
+                }
+                _ => {
+                    let name = &output.name;
+                    return Err(refuse(format!(
+                        "expected out= or allocator= for output '{name}', as its inputs' type offers no allocator"
+                    )));
+                }
+            });
+        }
+        Ok(outputs)
+    }
+
+    /// Refuses outputs that are read-only.
+    fn check_writable(&self, py: Python<'_>, outputs: &[Argument]) -> PyResult<()> {
+        let names = &self.tensors[self.described.inputs.len()..];
+        for (output, name) in outputs.iter().zip(names) {
+            if output.is_read_only() {
+                let message = format!("expected output '{name}' to be writable, got a read-only tensor");
+                return Err(self.refusal(py, &message));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Function {
+    /// Launches the kernels on tensors of any framework that speaks DLPack; returns the outputs.
+    ///
+    /// The inputs come by position or by name, and so do scalars, by name. Outputs are `out`, one tensor or a tuple; or what
+    /// `allocator(shape, dtype, device)` returns for each; or new tensors of the first input's type, where that offers an
+    /// allocator, as torch's does. `stream` is a pointer or an object of a framework's; without it the work goes to the
+    /// stream that the inputs' framework works on, or to the default stream where the framework does not say.
+    #[pyo3(signature = (*inputs, out = None, stream = None, allocator = None, **named))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyTuple>,
+        out: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+        allocator: Option<&Bound<'py, PyAny>>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let stream = stream.map(stream::handle).transpose()?;
+        let (inputs, scalars) = self.bind(inputs, named)?;
+        let taken = Arguments::take(&inputs, &self.tensors, stream)?;
+        let outputs = match out {
+            Some(out) => self.given_outputs(out)?,
+            None => self.new_outputs(py, &taken, allocator)?,
+        };
+        let names = &self.tensors[inputs.len()..];
+        let written = Arguments::take(&outputs, names, Some(taken.stream))?;
+        self.check_writable(py, &written.list)?;
+        let all = taken.list.iter().chain(&written.list);
+        let tensors: Vec<&Tensor<'_>> = all.map(|argument| &argument.tensor).collect();
+        // SAFETY: the tensors are as their owners describe them, who say by DLPack that they are in order on the stream.
+        unsafe { self.enqueue(py, &tensors, &scalars, taken.stream) }?;
+        match <[_; 1]>::try_from(outputs) {
+            Ok([output]) => Ok(output),
+            Err(outputs) => Ok(PyTuple::new(py, outputs)?.into_any()),
+        }
+    }
+
+    /// Launches the kernels on dense tensors, inputs and then outputs, each seen with the shape that the function has for it,
+    /// whatever its own: `(batch, tokens, 4096)` as rows of 4096. This is the shortest way to a launch.
+    #[pyo3(signature = (*tensors))]
+    fn launch_viewed(&self, py: Python<'_>, tensors: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let objects: Vec<_> = tensors.iter().collect();
+        if objects.len() != self.tensors.len() {
+            let (expected, got) = (self.tensors.len(), objects.len());
+            return Err(self.refusal(py, &format!("expected {expected} tensors, got {got}")));
+        }
+        let taken = Arguments::take(&objects, &self.tensors, None)?;
+        self.check_writable(py, &taken.list[self.described.inputs.len()..])?;
+        let ranks = self.views.iter().flatten().map(View::rank);
+        let mut extents = vec![0; ranks.sum()];
+        let mut free = extents.as_mut_slice();
+        let mut viewed = Vec::with_capacity(objects.len());
+        for ((argument, view), name) in taken.list.iter().zip(&self.views).zip(&self.tensors) {
+            viewed.push(match view {
+                Some(view) => {
+                    let (shape, rest) = free.split_at_mut(view.rank());
+                    free = rest;
+                    // SAFETY: the tensor is as its owner describes it.
+                    unsafe { view.apply(&argument.tensor, shape) }
+                        .map_err(|what| self.refusal(py, &format!("expected '{name}' {what}")))?
+                }
+                None => argument.tensor,
+            });
+        }
+        let tensors: Vec<&Tensor<'_>> = viewed.iter().collect();
+        // SAFETY: as in `__call__`.
+        unsafe { self.enqueue(py, &tensors, &[], taken.stream) }
+    }
+
+    /// The name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.described.name
+    }
+
+    /// What the inputs must be.
+    #[getter]
+    fn inputs(&self) -> Vec<TensorDescription> {
+        self.described.inputs.iter().map(TensorDescription::new).collect()
+    }
+
+    /// What the outputs must be.
+    #[getter]
+    fn outputs(&self) -> Vec<TensorDescription> {
+        self.described
+            .outputs
+            .iter()
+            .map(TensorDescription::new)
+            .collect()
+    }
+
+    /// The names of the scalars that a call may set.
+    #[getter]
+    fn scalars(&self) -> Vec<String> {
+        self.scalars.clone()
+    }
+
+    fn __repr__(&self) -> String {
+        let names = |tensors: &[manifest::Tensor]| {
+            let names = tensors.iter().map(|tensor| tensor.name.as_str());
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let (name, inputs, outputs) = (
+            &self.described.name,
+            names(&self.described.inputs),
+            names(&self.described.outputs),
+        );
+        format!("<norma.Function {name}({inputs}) -> {outputs}>")
+    }
+}
+
+/// What a call hands to the threads' part that runs without the interpreter.
+struct Call<'c> {
+    tensors: &'c [&'c Tensor<'c>],
+    stream: StreamHandle,
+}
+
+// SAFETY: it stays on its thread. The pointers in it are into memory that the tensors' owners keep, to whom the caller's
+// arguments hold references.
+unsafe impl Send for Call<'_> {}
+
+/// A scalar of a call.
+fn number(value: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    match value.extract::<i64>() {
+        Ok(integer) => Ok(Scalar::Integer(integer)),
+        Err(_) => Ok(Scalar::Float(value.extract()?)),
+    }
+}
+
+/// What a function's kernels take a tensor for.
+#[pyclass(frozen, get_all, module = "norma")]
+pub struct TensorDescription {
+    /// Its name.
+    name: String,
+    /// The type of its elements, as MLIR spells it.
+    dtype: String,
+    /// Of each dim the extent, or the expression that it is.
+    shape: Vec<Extent>,
+    /// The alignment of the first element, in bytes.
+    align: u64,
+}
+
+/// An extent that is known, or an expression over sizes that the call decides.
+#[derive(Clone, IntoPyObject)]
+enum Extent {
+    Known(i64),
+    Expression(String),
+}
+
+impl TensorDescription {
+    fn new(tensor: &manifest::Tensor) -> Self {
+        let extent = |extent: &Expression| match extent.as_integer() {
+            Some(extent) => Extent::Known(extent),
+            None => Extent::Expression(extent.to_string()),
+        };
+        TensorDescription {
+            name: tensor.name.clone(),
+            dtype: tensor.dtype.name().to_owned(),
+            shape: tensor.shape.iter().map(extent).collect(),
+            align: tensor.align,
+        }
+    }
+}
+
+#[pymethods]
+impl TensorDescription {
+    fn __repr__(&self) -> String {
+        let extents = self.shape.iter().map(|extent| match extent {
+            Extent::Known(extent) => extent.to_string(),
+            Extent::Expression(expression) => expression.clone(),
+        });
+        let extents: Vec<String> = extents.collect();
+        format!("{}: {}[{}]", self.name, self.dtype, extents.join(", "))
+    }
+}

@@ -1,0 +1,44 @@
+//! The extension module `norma._runtime`: norma-runtime for Python.
+//!
+//! It loads bundles and launches their functions on whatever speaks DLPack. No compiler is in it: programs in Python bring
+//! LLVMs of their own, and `norma.compile` starts `normac` as a process.
+
+mod argument;
+mod bundle;
+mod dlpack;
+mod error;
+mod function;
+mod outputs;
+mod stream;
+mod view;
+
+use norma_runtime::{Device, Driver, closest_target};
+use norma_targets::TARGETS;
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _runtime {
+    use super::*;
+
+    #[pymodule_export]
+    use super::bundle::Bundle;
+    #[pymodule_export]
+    use super::function::{Function, TensorDescription};
+
+    /// The target that GPU `device` runs best, such as `"sm_90a"`.
+    #[pyfunction]
+    #[pyo3(signature = (device = 0))]
+    fn target_of_device(py: Python<'_>, device: u32) -> PyResult<&'static str> {
+        let opened = py.detach(|| Device::open(&Driver::shared()?, device));
+        let capability = opened
+            .map_err(|error| error::exception(py, &error.into()))?
+            .capability;
+        let names = TARGETS.iter().map(|target| target.name);
+        closest_target(names, capability).ok_or_else(|| {
+            let (major, minor) = capability;
+            let message =
+                format!("no target of the compiler's runs on device {device}, an sm_{major}{minor}");
+            error::Kind::Driver.exception(py, &message)
+        })
+    }
+}

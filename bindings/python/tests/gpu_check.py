@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Checks norma on a GPU against torch: run it as it is, `python gpu_check.py`; the last line is `N passed, N failed`.
+
+Results and gradients are compared with torch's in float64. A result is rounded once, from arithmetic in float32: it may be off by
+TOLERANCE roundings of its type, of the size of the largest element of its row's kind, and float32 by what a sum in another order is.
+"""
+
+import os
+import runpy
+import sys
+import threading
+import traceback
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+import norma
+import norma.torch as nt
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+#: Relative to the largest element, in units of the type's last place; float32's sums are of many roundings.
+TOLERANCE = {torch.float32: 64.0, torch.float16: 4.0, torch.bfloat16: 4.0}
+WIDTHS = (64, 100, 1024, 4096, 4095, 8192)
+CHECKS = []
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+def draw(*shape, dtype=torch.float32, scale=1.0):
+    return (torch.randn(shape, device="cuda") * scale).to(dtype)
+
+
+def close(got, expected, what):
+    assert got.shape == expected.shape, f"{what}: expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
+    got, expected, unit = got.double(), expected.double(), torch.finfo(got.dtype).eps * TOLERANCE[got.dtype]
+    if got.numel() == 0:
+        return
+    error = (got - expected).abs().max().item()
+    bound = unit * max(expected.abs().max().item(), 1e-3)
+    assert error <= bound, f"{what}: off by {error:.3g}, expected at most {bound:.3g}"
+
+
+def compare(ours, theirs, inputs, what):
+    """Values and gradients of two functions of the same inputs."""
+    mine = [x.detach().clone().requires_grad_() for x in inputs]
+    wide = [x.detach().double().requires_grad_() for x in inputs]
+    got, expected = ours(*mine), theirs(*wide)
+    if isinstance(got, torch.Tensor):
+        got, expected = (got,), (expected,)
+    for index, (one, other) in enumerate(zip(got, expected, strict=True)):
+        close(one, other, f"{what}, result {index}")
+    grads = [draw(*one.shape, dtype=one.dtype) for one in got]
+    torch.autograd.backward(got, grads)
+    torch.autograd.backward(expected, [grad.double() for grad in grads])
+    for index, (one, other) in enumerate(zip(mine, wide, strict=True)):
+        close(one.grad, other.grad, f"{what}, gradient {index}")
+
+
+@check
+def rms_norm():
+    for dtype in FLOATS:
+        for width in WIDTHS:
+            for rows in (1, 37, 1000):
+                inputs = draw(rows, width, dtype=dtype), draw(width, dtype=dtype)
+                compare(
+                    lambda x, w: nt.rms_norm(x, (width,), w, 1e-5),
+                    lambda x, w: F.rms_norm(x, (width,), w, 1e-5),
+                    inputs,
+                    f"rms_norm {dtype} {rows}x{width}",
+                )
+    x = draw(2, 3, 16, 32)
+    compare(lambda x: nt.rms_norm(x, (16, 32), None, 1e-5), lambda x: F.rms_norm(x, (16, 32), None, 1e-5), (x,), "dims")
+
+
+@check
+def add_rms_norm():
+    for dtype in FLOATS:
+        # Sums of small integers are exact, so that float64 has the same.
+        x, residual = (torch.randint(-8, 8, (3, 50, 4096), device="cuda").to(dtype) for _ in range(2))
+
+        def theirs(x, residual, weight):
+            h = x + residual
+            return F.rms_norm(h, (4096,), weight, 1e-5), h
+
+        inputs = x, residual, draw(4096, dtype=dtype)
+        compare(lambda x, r, w: nt.add_rms_norm(x, r, (4096,), w, 1e-5), theirs, inputs, f"add_rms_norm {dtype}")
+
+
+@check
+def layer_norm():
+    for dtype in FLOATS:
+        for width in WIDTHS:
+            inputs = draw(200, width, dtype=dtype), draw(width, dtype=dtype), draw(width, dtype=dtype)
+            compare(
+                lambda x, w, b: nt.layer_norm(x, (width,), w, b),
+                lambda x, w, b: F.layer_norm(x, (width,), w, b),
+                inputs,
+                f"layer_norm {dtype} {width}",
+            )
+
+
+@check
+def softmax_and_its_logarithm():
+    for name in ("softmax", "log_softmax"):
+        for dtype in FLOATS:
+            for shape, dim in (((200, 1000), -1), ((4, 4095), 1), ((5, 33, 70), 1), ((9, 128), 0)):
+                compare(
+                    lambda x: getattr(nt, name)(x, dim=dim),
+                    lambda x: getattr(F, name)(x, dim=dim),
+                    (draw(*shape, dtype=dtype, scale=3.0),),
+                    f"{name} {dtype} {shape} along {dim}",
+                )
+
+
+@check
+def cross_entropy():
+    for dtype in FLOATS:
+        for shape in ((300, 1000), (64, 32000), (8, 50, 7)):
+            rows = (shape[0], *shape[2:])
+            target = torch.randint(0, shape[1], rows, device="cuda")
+            target.view(-1)[::5] = -100
+            for options in ({}, {"reduction": "none"}, {"reduction": "sum", "label_smoothing": 0.1}):
+                compare(
+                    lambda x: nt.cross_entropy(x, target, **options),
+                    lambda x: F.cross_entropy(x, target, **options),
+                    (draw(*shape, dtype=dtype, scale=2.0),),
+                    f"cross_entropy {dtype} {shape} {options}",
+                )
+
+
+@check
+def empty_tensors():
+    x = draw(0, 4096).requires_grad_()
+    weight = draw(4096).requires_grad_()
+    nt.rms_norm(x, (4096,), weight).sum().backward()
+    torch.cuda.synchronize()
+    assert x.grad.shape == (0, 4096) and not weight.grad.any(), "a weight's gradient over no rows is zero"
+    assert nt.softmax(draw(0, 100), -1).shape == (0, 100)
+
+
+@check
+def strides_and_alignment():
+    x = draw(64, 2 * 4096, dtype=torch.bfloat16)[:, 4096:]
+    close(nt.rms_norm(x, (4096,), eps=1e-5), F.rms_norm(x.double(), (4096,), eps=1e-5), "rows apart")
+    x = draw(64 * 4096 + 1, dtype=torch.bfloat16)[1:].view(64, 4096)
+    close(nt.rms_norm(x, (4096,), eps=1e-5), F.rms_norm(x.double(), (4096,), eps=1e-5), "rows that are not aligned")
+
+
+@check
+def compiled_graphs():
+    weight = draw(4096, dtype=torch.bfloat16)
+
+    def model(x, weight):
+        y = nt.rms_norm(x * 2, (4096,), weight, 1e-5)
+        return nt.softmax(y + 1, -1).float().square().sum()
+
+    compiled = torch.compile(model, fullgraph=True)
+    for rows in (16, 33, 70):
+        x = draw(rows, 4096, dtype=torch.bfloat16)
+        mine, wide = x.clone().requires_grad_(), x.clone().requires_grad_()
+        got, expected = compiled(mine, weight), model(wide, weight)
+        torch.testing.assert_close(got, expected, rtol=1e-2, atol=1e-5)
+        got.backward()
+        expected.backward()
+        torch.testing.assert_close(mine.grad, wide.grad, rtol=5e-2, atol=1e-5)
+
+
+@check
+def cuda_graphs():
+    x, weight = (
+        draw(512, 4096, dtype=torch.bfloat16).requires_grad_(),
+        draw(4096, dtype=torch.bfloat16).requires_grad_(),
+    )
+    grad = draw(512, 4096, dtype=torch.bfloat16)
+
+    def step():
+        y = nt.rms_norm(x, (4096,), weight, 1e-5)
+        return (y, *torch.autograd.grad(y, (x, weight), grad))
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = step()
+    for _ in range(3):
+        with torch.no_grad():
+            x.copy_(draw(512, 4096, dtype=torch.bfloat16))
+        graph.replay()
+        for index, (got, expected) in enumerate(zip(captured, step(), strict=True)):
+            assert torch.equal(got, expected), f"a replay differs from a call in result {index}"
+    # A function that was never called before is loaded while a stream captures.
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        nt.layer_norm(x.detach(), (4096,))
+
+
+@check
+def streams_and_threads():
+    inputs = [draw(2048, 4096) for _ in range(4)]
+    expected = [F.rms_norm(x, (4096,), eps=1e-5) for x in inputs]
+    torch.cuda.synchronize()
+    results = [None] * len(inputs)
+
+    def work(index):
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for _ in range(50):
+                results[index] = nt.rms_norm(inputs[index], (4096,), eps=1e-5)
+            torch.cuda.current_stream().synchronize()
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(len(inputs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for got, wanted in zip(results, expected, strict=True):
+        close(got, wanted, "a stream's result")
+    # Compiled before the sleep, which is shorter.
+    nt.softmax(inputs[0], -1)
+    # A kernel comes behind the work of its stream, not of the default one.
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(100_000_000)
+        y = nt.softmax(inputs[0], -1)
+        assert not stream.query(), "expected the kernel to wait on its stream"
+    stream.synchronize()
+    close(y, F.softmax(inputs[0], -1), "softmax behind a sleep")
+
+
+@check
+def bundles_take_tensors_of_torch():
+    source = """
+    func.func @scale(%x: tensor<?x4096xf32> {norm.name = "x"}, %w: tensor<4096xf32> {norm.name = "w"})
+        -> (tensor<?x4096xf32> {norm.name = "y"}) {
+      %y = norm.rms_norm %x weight(%w : tensor<4096xf32>) : tensor<?x4096xf32> -> tensor<?x4096xf32>
+      return %y : tensor<?x4096xf32>
+    }
+    """
+    function = norma.compile(source)["scale"]
+    x, w = draw(100, 4096), draw(4096)
+    expected = F.rms_norm(x.double(), (4096,), w.double(), 1e-6)
+    close(function(x, w), expected, "a new output")
+    out = torch.empty_like(x)
+    assert function(x, w=w, out=out) is out
+    close(out, expected, "a given output")
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    y = function(x, w, stream=stream)
+    stream.synchronize()
+    close(y, expected, "another stream")
+
+
+@check
+def wrong_tensors_are_refused():
+    x, weight = draw(8, 4096), draw(4096)
+    function = norma.compile(
+        'func.func @f(%x: tensor<?x4096xf32> {norm.name = "x"}) -> (tensor<?x4096xf32> {norm.name = "y"}) {\n'
+        "  %y = norm.rms_norm %x : tensor<?x4096xf32> -> tensor<?x4096xf32>\n  return %y : tensor<?x4096xf32>\n}\n"
+    )["f"]
+    for call, kind, text in (
+        (lambda: function(x.bfloat16()), norma.ArgumentError, "expected 'x' to be of type f32, got bf16"),
+        (lambda: function(x.cpu()), norma.ArgumentError, "expected 'x' to be in the memory of a GPU"),
+        (lambda: function(x[:, :100]), norma.ArgumentError, "expected dim 1 of 'x' to be 4096, got 100"),
+        (lambda: function(x.t()), norma.ArgumentError, "'x'"),
+        (lambda: function(x, out=x[:4]), norma.ArgumentError, "expected dim 0 of 'y'"),
+        (lambda: function(x, out=x), norma.ArgumentError, "overlaps"),
+        (lambda: nt.rms_norm(x.cpu(), (4096,)), norma.UnsupportedError, "expected input on a GPU, got it on cpu"),
+        (lambda: nt.rms_norm(x, (4096,), weight.double()), norma.UnsupportedError, "expected weight to be"),
+        (lambda: nt.softmax(x.double(), -1), norma.UnsupportedError, "expected input to be float32"),
+    ):
+        try:
+            call()
+        except kind as error:
+            assert text in str(error), f"expected a message with {text!r}, got {error!s}"
+        else:
+            raise AssertionError(f"expected {kind.__name__} about {text!r}")
+    torch.cuda.synchronize()
+
+
+@check
+def replacement_and_modules():
+    x = draw(32, 1024, dtype=torch.bfloat16)
+    model = torch.nn.Sequential(torch.nn.LayerNorm(1024), torch.nn.Linear(1024, 64), torch.nn.Softmax(-1))
+    model = model.to("cuda", torch.bfloat16)
+    expected = model(x)
+    with nt.replace(fallback=False):
+        close(model(x), expected, "a model")
+    module = nt.RMSNorm(1024, eps=1e-5, device="cuda", dtype=torch.bfloat16)
+    close(module(x), F.rms_norm(x.double(), (1024,), eps=1e-5), "a module")
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert nt.layer_norm(x, (1024,)).dtype == F.layer_norm(x, (1024,)).dtype == torch.float32
+
+
+@check
+def example():
+    """The program that README shows, where this script lies in its repository."""
+    repository = Path(__file__).resolve().parents[3]
+    program = repository / "examples" / "python" / "rms_norm.py"
+    assert program.exists(), f"expected {program}, which this script is run beside"
+    os.chdir(repository)
+    runpy.run_path(str(program))
+
+
+def main():
+    torch.manual_seed(0)
+    print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, target {norma.target_of_device()}")
+    failed = 0
+    for function in CHECKS:
+        try:
+            function()
+            torch.cuda.synchronize()
+            print(f"ok      {function.__name__}", flush=True)
+        except Exception:  # A check that fails must not keep the others from running.
+            failed += 1
+            print(f"FAILED  {function.__name__}", flush=True)
+            traceback.print_exc(limit=4)
+    print(f"{len(CHECKS) - failed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,254 @@
+"""Compiling, and the cache: what is kept, and what becomes of it when something goes wrong."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+import norma
+from norma import compilation, compiler
+
+SOURCE = (ROOT / "examples" / "l2_norm.mlir").read_text()
+
+
+@pytest.fixture
+def counted(tmp_path, monkeypatch):
+    """A compiler that counts its runs, one line of a file for each; gives the file."""
+    runs = tmp_path / "runs"
+    script = tmp_path / "normac"
+    real = compiler.Compiler.find().path
+    script.write_text(f'#!/bin/sh\n[ "$1" = --version ] || echo run >> {runs}\nexec {real} "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("NORMA_NORMAC", str(script))
+    runs.touch()
+    return lambda: len(runs.read_text().splitlines())
+
+
+def forget():
+    compilation._bundles.clear()
+
+
+def compiled(**options):
+    return norma.compile(SOURCE, target="sm_90a", **options)
+
+
+def test_sources_and_paths_are_compiled():
+    for source in (SOURCE, ROOT / "examples" / "l2_norm.mlir", str(ROOT / "examples" / "l2_norm.mlir")):
+        bundle = norma.compile(source)
+        assert (bundle.functions, bundle.targets) == (["l2_norm"], ["sm_90a"])
+    assert norma.compile(SOURCE, target=["sm_90a", "sm_100a"]).targets == ["sm_100a", "sm_90a"]
+
+
+def test_a_program_that_is_refused_says_where(tmp_path):
+    with pytest.raises(norma.CompileError, match=r"<source>:1:\d+: error: "):
+        norma.compile("func.func @f(", target="sm_90a")
+    path = tmp_path / "wrong.mlir"
+    path.write_text("func.func @f(")
+    with pytest.raises(norma.CompileError, match=r"wrong.mlir:1:\d+: error: "):
+        norma.compile(path, target="sm_90a")
+    with pytest.raises(norma.CompileError, match="sm_12"):
+        norma.compile(SOURCE, target="sm_12")
+    with pytest.raises(FileNotFoundError):
+        norma.compile("no_such.mlir")
+
+
+def test_a_missing_compiler_is_one_clear_error(monkeypatch, tmp_path):
+    monkeypatch.setenv("NORMA_NORMAC", str(tmp_path / "none"))
+    with pytest.raises(norma.CompilerNotFoundError, match="NORMA_NORMAC names '.*none', which is no program"):
+        compiled()
+    monkeypatch.delenv("NORMA_NORMAC")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(compiler, "BESIDE_THE_PACKAGE", tmp_path / "bin" / "normac")
+    with pytest.raises(norma.CompilerNotFoundError, match="no normac at '.*normac' or on PATH"):
+        compiled()
+
+
+def test_a_compiler_that_is_not_one_is_reported(monkeypatch, tmp_path):
+    broken = tmp_path / "normac"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("NORMA_NORMAC", str(broken))
+    with pytest.raises(norma.CompileError, match="cannot run the compiler"):
+        compiled()
+
+
+def test_what_was_compiled_is_found_again(counted):
+    assert compiled() is compiled()
+    forget()
+    assert compiled().functions == ["l2_norm"]
+    assert counted() == 1
+    compiled(by_size=True)
+    norma.compile(SOURCE, target="sm_80")
+    norma.compile(SOURCE + "\n", target="sm_90a")
+    schedule = "#norm.schedule<spread = [[grid, warp(4)], [register(4), lane(32), vector(8)]]>"
+    compiled(schedule=schedule)
+    assert counted() == 5
+
+
+def test_another_compiler_compiles_again(counted):
+    compiled()
+    path = Path(os.environ["NORMA_NORMAC"])
+    path.write_text(path.read_text() + "# newer\n")
+    compiled()
+    assert counted() == 2
+
+
+def test_threads_that_ask_for_one_program_compile_it_once(counted):
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(compiled())) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(bundle) for bundle in found}) == 1 and len(found) == 6
+    assert counted() == 1
+
+
+def test_other_threads_run_while_it_compiles(monkeypatch, tmp_path):
+    slow = tmp_path / "slow"
+    slow.write_text(f'#!/bin/sh\n[ "$1" = --version ] || sleep 0.3\nexec {compiler.Compiler.find().path} "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setenv("NORMA_NORMAC", str(slow))
+    thread = threading.Thread(target=compiled)
+    thread.start()
+    turns = 0
+    while thread.is_alive():
+        turns += 1
+        time.sleep(0.001)
+    assert turns > 10
+
+
+@pytest.mark.parametrize("damage", ["cut", "emptied", "altered"])
+def test_an_entry_that_is_not_whole_is_compiled_again(cache, counted, damage):
+    compiled()
+    (entry,) = cache.iterdir()
+    content = entry.read_bytes()
+    middle = len(content) // 2
+    damaged = {
+        "cut": content[:middle],
+        "emptied": b"",
+        "altered": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
+    }
+    entry.write_bytes(damaged[damage])
+    forget()
+    assert compiled().functions == ["l2_norm"]
+    assert counted() == 2
+    assert entry.read_bytes() == content
+
+
+def test_a_folder_that_cannot_be_written_costs_a_warning(monkeypatch, tmp_path):
+    # A file in the place of a folder refuses root as well.
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NORMA_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    with pytest.warns(
+        RuntimeWarning, match="cannot keep what was compiled in '.*cache', which NORMA_CACHE_DIR may name"
+    ):
+        assert compiled().functions == ["l2_norm"]
+
+
+def test_a_full_disk_leaves_nothing_behind(cache, monkeypatch):
+    def write_some(handle, mode):
+        file = real_fdopen(handle, mode)
+
+        class Full:
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *_):
+                file.close()
+
+            def write(self, content):
+                file.write(content[:100])
+                file.flush()
+                raise OSError(28, "No space left on device")
+
+        return Full()
+
+    real_fdopen = os.fdopen
+    monkeypatch.setattr(norma.cache.os, "fdopen", write_some)
+    with pytest.warns(RuntimeWarning, match="No space left on device"):
+        assert compiled().functions == ["l2_norm"]
+    monkeypatch.undo()
+    assert list(cache.iterdir()) == []
+
+
+def in_process(code, cache, **environment):
+    """Starts a process that runs `code` with `norma` imported and SOURCE at hand."""
+    program = "import norma, sys\nSOURCE = sys.argv[1]\n" + textwrap.dedent(code)
+    return subprocess.Popen(
+        [sys.executable, "-c", program, SOURCE],
+        env={**os.environ, "NORMA_CACHE_DIR": str(cache), **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_processes_that_compile_at_once_both_end_right(cache):
+    code = "print(norma.compile(SOURCE, target='sm_90a').functions)"
+    processes = [in_process(code, cache) for _ in range(4)]
+    for process in processes:
+        output, _ = process.communicate(timeout=120)
+        assert (process.returncode, output) == (0, "['l2_norm']\n")
+    (entry,) = cache.iterdir()
+    assert norma.cache.read(entry.stem) is not None
+
+
+def test_a_process_killed_while_it_compiles_leaves_a_cache_to_trust(cache, tmp_path, counted):
+    slow = tmp_path / "slow"
+    slow.write_text('#!/bin/sh\n[ "$1" = --version ] && echo slow && exit 0\ntouch "$0.started"\nsleep 60\n')
+    slow.chmod(0o755)
+    process = in_process("norma.compile(SOURCE, target='sm_90a')", cache, NORMA_NORMAC=str(slow))
+    while not Path(f"{slow}.started").exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert compiled().functions == ["l2_norm"]
+    assert counted() == 1
+
+
+def test_a_process_killed_while_it_writes_leaves_a_cache_to_trust(cache, counted):
+    code = """
+    import os
+    real = os.replace
+    def replace(*paths):
+        print("here", flush=True)
+        import time; time.sleep(60)
+    os.replace = replace
+    norma.compile(SOURCE, target='sm_90a')
+    """
+    process = in_process(code, cache)
+    assert process.stdout.readline() == "here\n"
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    (unfinished,) = cache.iterdir()
+    assert compiled().functions == ["l2_norm"]
+    assert counted() == 2
+    # What was left goes once it is too old to be of a process that still runs.
+    os.utime(unfinished, (0, 0))
+    compiled(by_size=True)
+    assert not unfinished.exists() and len(list(cache.iterdir())) == 2
+
+
+def test_without_a_compiler_what_any_compiler_made_is_used(monkeypatch, tmp_path):
+    compiled()
+    forget()
+    monkeypatch.setenv("NORMA_NORMAC", str(tmp_path / "none"))
+    assert compiled().functions == ["l2_norm"]
+    with pytest.raises(norma.CompilerNotFoundError):
+        compiled(by_size=True)
+
+
+def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.delenv("NORMA_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert norma.cache.folder() == tmp_path / "norma"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert norma.cache.folder() == Path("/home/someone/.cache/norma")

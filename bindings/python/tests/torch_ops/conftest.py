@@ -1,0 +1,38 @@
+"""torch on a machine without a GPU: tensors of the host, and functions that are compiled but evaluated by definition."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="cargo xtask test --torch installs torch")
+
+from reference import Reference  # noqa: E402
+
+
+@pytest.fixture
+def references(monkeypatch):
+    """Has the ops of norma.torch run on the host; gives the functions that were compiled, in order."""
+    from norma.torch import kernels, library, support
+
+    made = []
+
+    def compile(device, source):
+        made.append(Reference(source))
+        return made[-1]
+
+    monkeypatch.setattr(kernels, "_compile", compile)
+    monkeypatch.setattr(kernels, "_functions", {})
+    monkeypatch.setattr(support, "_is_on_gpu", lambda tensor: tensor.device.type == "cpu")
+    for op in (
+        library.rms_norm,
+        library.add_rms_norm,
+        library.rms_norm_grad,
+        library.layer_norm,
+        library.layer_norm_grad,
+        library.softmax,
+        library.log_softmax,
+        library.softmax_grad,
+        library.log_softmax_grad,
+        library.cross_entropy,
+        library.cross_entropy_grad,
+    ):
+        op.register_kernel("cpu")(op._init_fn)
+    return made

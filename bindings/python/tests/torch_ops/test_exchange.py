@@ -1,0 +1,23 @@
+"""torch's tensors as arguments of bundles, as far as that needs no GPU: borrowed, and refused by where they are."""
+
+import pytest
+import torch
+
+import norma
+
+
+@pytest.mark.parametrize("make", [torch.ones, lambda *shape: torch.nn.Parameter(torch.ones(*shape))])
+def test_tensors_are_borrowed_whether_or_not_they_record_gradients(scale, make):
+    x = make(3, 64)
+    with pytest.raises(
+        norma.ArgumentError, match="expected 'x' to be in the memory of a GPU, got device 0 of DLPack's kind 1"
+    ):
+        scale(x, out=torch.empty(3))
+    with pytest.raises(norma.ArgumentError, match="expected 'x' to be in the memory of a GPU"):
+        scale.launch_viewed(x, torch.empty(3))
+
+
+def test_new_outputs_are_of_the_inputs_type(scale):
+    # The output is allocated before the device is found to be none: where that fails, another error is raised.
+    with pytest.raises(norma.ArgumentError, match="expected 'x' to be in the memory of a GPU"):
+        scale(torch.ones(3, 64))

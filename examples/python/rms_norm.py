@@ -1,0 +1,15 @@
+"""RMSNorm of torch's tensors, by a kernel of one's own and by the op: needs torch and a GPU."""
+
+import torch
+
+import norma
+import norma.torch
+
+x = torch.randn(16384, 4096, device="cuda", dtype=torch.bfloat16)
+weight = torch.ones(4096, device="cuda", dtype=torch.bfloat16)
+
+bundle = norma.compile("examples/rms_norm.mlir")  # or norma.load("folder") of what normac wrote
+y = bundle["rms_norm"](x, weight)  # on torch's current stream
+
+z = norma.torch.rms_norm(x, (4096,), weight, eps=1e-6)
+assert torch.equal(y, z)

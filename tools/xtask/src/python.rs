@@ -1,0 +1,152 @@
+//! The Python package: its tests, and its wheel with the compiler in it.
+//!
+//! Both run in environments below `.toolchain/`, with what the requirements files of `bindings/python/` pin. An environment is
+//! made anew when its file changes.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::child;
+use crate::failure::Failure;
+use crate::progress::Step;
+use crate::setup::{self, Setup};
+use crate::workspace;
+
+/// The Python project.
+const PROJECT: &str = "bindings/python";
+/// Where the package has its compiler, and where its extension module, from the project's folder.
+const COMPILER: &str = "python/norma/bin/normac";
+const EXTENSION: &str = "python/norma/_runtime.abi3.so";
+
+/// What `cargo xtask wheel` takes.
+#[derive(clap::Args)]
+pub struct WheelOptions {
+    /// The folder of the wheel
+    #[arg(long, value_name = "DIR", default_value = "target/wheels")]
+    out: PathBuf,
+    #[command(flatten)]
+    setup: setup::Options,
+}
+
+/// Builds the compiler for release and a wheel that has it.
+///
+/// # Errors
+/// If set-up or a build fails.
+pub fn wheel(options: &WheelOptions) -> Result<(), Failure> {
+    let setup = setup::run(&options.setup)?;
+    let python = environment("wheel", &["requirements-wheel.txt"])?;
+    child::run(setup.cargo().args(["build", "--release", "--package", "normac"]))?;
+    let root = workspace::root();
+    let built = built_for("release")?.join("normac");
+    let place = root.join(PROJECT).join(COMPILER);
+    if let Some(folder) = place.parent() {
+        fs::create_dir_all(folder).map_err(Failure::file("create", folder))?;
+    }
+    fs::copy(&built, &place).map_err(Failure::file("copy normac to", &place))?;
+    let mut maturin = Command::new(&python);
+    setup.prepare(&mut maturin);
+    maturin
+        .current_dir(&root)
+        .args([
+            "-m",
+            "maturin",
+            "build",
+            "--release",
+            "--locked",
+            "--manifest-path",
+        ])
+        .arg(Path::new(PROJECT).join("Cargo.toml"))
+        .arg("--out")
+        .arg(&options.out);
+    let made = child::run(&mut maturin);
+    // What is left here would go into a wheel that is built without it.
+    fs::remove_file(&place).map_err(Failure::file("remove", &place))?;
+    made
+}
+
+/// The tests of the package, to be run on what was built: with torch's if it is asked for. A test whose name does not contain
+/// `filter` is left out.
+///
+/// # Errors
+/// If the environment cannot be made.
+pub fn tests(setup: &Setup, with_torch: bool, filter: Option<&str>) -> Result<Command, Failure> {
+    let python = match with_torch {
+        true => environment("tests-torch", &["requirements.txt", "requirements-torch.txt"])?,
+        false => environment("tests", &["requirements.txt"])?,
+    };
+    let project = workspace::root().join(PROJECT);
+    let built = workspace::built_programs()?;
+    link(&built.join("libnorma_python.so"), &project.join(EXTENSION))?;
+    let scratch = built.join("python");
+    fs::create_dir_all(&scratch).map_err(Failure::file("create", &scratch))?;
+    // Where the stand-in is found in the driver's place, and writes down what is launched.
+    link(
+        &built.join("libnorma_stub_driver.so"),
+        &scratch.join("libcuda.so.1"),
+    )?;
+    let log = scratch.join("launches");
+    fs::write(&log, "").map_err(Failure::file("write", &log))?;
+
+    let mut pytest = Command::new(python);
+    setup.prepare(&mut pytest);
+    pytest
+        .current_dir(&project)
+        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+        .env("PYTHONPATH", project.join("python"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("LD_LIBRARY_PATH", &scratch)
+        .env("NORMA_NORMAC", built.join("normac"))
+        .env("NORMA_STUB_LOG", &log);
+    if let Some(filter) = filter {
+        pytest.env("NORMA_TEST_FILTER", filter);
+    }
+    Ok(pytest)
+}
+
+/// The folder that cargo puts what it builds for a profile into.
+fn built_for(profile: &str) -> Result<PathBuf, Failure> {
+    let built = workspace::built_programs()?;
+    Ok(built.parent().map(|target| target.join(profile)).unwrap_or(built))
+}
+
+/// Makes `place` a link to a file, whatever was there.
+fn link(file: &Path, place: &Path) -> Result<(), Failure> {
+    if fs::symlink_metadata(place).is_ok() {
+        fs::remove_file(place).map_err(Failure::file("remove", place))?;
+    }
+    symlink(file, place).map_err(Failure::file("link", place))
+}
+
+/// The interpreter of an environment with what the files pin.
+fn environment(name: &str, files: &[&str]) -> Result<PathBuf, Failure> {
+    let folder = setup::toolchain().join(format!("python-{name}"));
+    let python = folder.join("bin/python");
+    let marker = folder.join("requirements.txt");
+    let mut wanted = String::new();
+    for file in files {
+        let path = workspace::root().join(PROJECT).join("tests").join(file);
+        wanted += &fs::read_to_string(&path).map_err(Failure::file("read", &path))?;
+    }
+    if fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted) && python.exists() {
+        return Ok(python);
+    }
+    let step = Step::start(&format!(
+        "set-up: making a Python environment of {}",
+        files.join(" and ")
+    ));
+    setup::ensure_venv()?;
+    let mut venv = Command::new("python3");
+    child::ask(venv.args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let pinned = folder.join("wanted.txt");
+    fs::write(&pinned, &wanted).map_err(Failure::file("write", &pinned))?;
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "install"]);
+    // Nothing but wheels: what is built from source would run code of its own and need more tools.
+    child::ask(pip.arg("--only-binary=:all:").arg("-r").arg(&pinned))?;
+    // Written last, so that an environment that was not finished is made again.
+    fs::rename(&pinned, &marker).map_err(Failure::file("rename", &pinned))?;
+    step.done(&format!("set-up: made {}", folder.display()));
+    Ok(python)
+}
