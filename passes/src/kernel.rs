@@ -2,6 +2,7 @@
 //! space.
 
 pub mod compute;
+pub mod digits;
 pub mod homomorphism;
 pub mod named_combiner;
 pub mod nests;
