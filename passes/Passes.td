@@ -21,6 +21,77 @@ class RustPass<string passArgument, string anchor = "">
 // norm: from named ops to one space per kernel
 //===----------------------------------------------------------------------===//
 
+def NormDifferentiate : RustPass<"norm-differentiate", "builtin.module"> {
+  let summary = "Put beside a function that asks for it its gradient";
+  let description = [{
+    **Requires** of each function with `norm.gradient` that it becomes
+    `norm.compute`s alone by `norm-decompose`, `norm-form-computes` and
+    `norm-fuse-computes`. The attribute is the array of the names of the
+    arguments that the gradient is with respect to, each a tensor of floats, or
+    a unit for all tensors of floats.
+
+    **Guarantees** that behind each such function `@f` stands `@f_grad`. It takes
+    the arguments of `@f`, and for each result of floats that changes with those
+    arguments the gradient `d<result>` of some number with respect to it; it
+    gives the gradients `d<argument>` of that number with respect to the
+    arguments asked for, in the order in which they were. A gradient has the type
+    of its tensor, is contiguous, and what `norm.multiples`, `norm.min`,
+    `norm.max` and `norm.align` say of the tensor holds of it.
+
+    `@f_grad` computes what it needs of `@f` again. Its arithmetic is of f32, or
+    of f64 where a program has any, from the gradients of the results to those of
+    the arguments, which are rounded once; where `@f` is several kernels the
+    gradients of what one hands to another are of that tensor's type.
+    - Of a scalar op it is the derivative that the table of scalar ops says
+      (`dialects/norm/norm.md`). A conversion between floats passes a gradient
+      as it is, and a truth has none: what is chosen by it is fixed.
+    - Of a sum each value gets all, of a maximum or minimum an equal share each
+      value that is it, as of PyTorch's `amax`; of a product each value gets the
+      product of the others. `|v| = inf ? v : w` passes everything to `w`.
+    - Of a read at coordinates that leave out dims it is a sum over these dims. The
+      reads of a tensor have to reach each of its elements once: at coordinates
+      that are dims or number the points of several, or in parts of one axis.
+
+    What is the same for all points of a sum is multiplied with outside of it,
+    and what cancels is left out: nothing remains of the maximum that a softmax
+    subtracts. The attribute is gone.
+
+    **Leaves alone** everything else, also the function itself. A gradient through
+    an op without derivative, a combiner that is written out or other reads is
+    an error that says what is supported.
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.name = "y"})
+        attributes {norm.gradient = ["x"]} {
+      %y = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+        %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+        %1 = math.exp %0 : f32
+        %2 = norm.reduce add %1 over(%n) : f32
+        norm.write %2, %o[%m] : tensor<?xf32>
+      }
+      return %y : tensor<?xf32>
+    }
+    ==>
+    func.func @f_grad(%x: tensor<?x64xf32> {norm.name = "x"}, %dy: tensor<?xf32> {norm.name = "dy"})
+        -> (tensor<?x64xf32> {norm.name = "dx"}) {
+      %dx = norm.compute(%a = %x : tensor<?x64xf32>, %g = %dy : tensor<?xf32>) -> (%o : tensor<?x64xf32>)
+          space(%m = dim(%a, 0), %n = 64) {
+        %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+        %1 = math.exp %0 : f32
+        %2 = norm.read %g[%m] : tensor<?xf32>
+        %3 = arith.mulf %2, %1 : f32
+        norm.write %3, %o[%m, %n] : tensor<?x64xf32>
+      }
+      return %dx : tensor<?x64xf32>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numDifferentiated", "num-differentiated", "Gradients of functions">,
+  ];
+  let dependentDialects = ["norm", "arith", "math", "func"];
+}
+
 def NormDecompose : RustPass<"norm-decompose"> {
   let summary = "Replace named ops by the scalar programs that define them";
   let description = [{

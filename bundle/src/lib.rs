@@ -7,6 +7,7 @@ pub mod candidates;
 pub mod condition;
 pub mod cubin;
 pub mod definition;
+pub mod derivative;
 pub mod element;
 pub mod expression;
 pub mod manifest;

@@ -203,6 +203,9 @@ fn assemble_bundle(
     }
     schedules::check(options)?;
     with_module(input, options, outcome, |module, timing| {
+        if options.from == Level::Tensor {
+            run_textual(module, pipeline::DIFFERENTIATE, Level::Kernel, timing)?;
+        }
         let definitions = timing.measure("definition", || SourceDefinition::collect(module));
         let conditions = timing.measure("conditions", || SourceConditions::collect(module));
         let kernel_level = options.from.max(Level::Kernel);
@@ -296,19 +299,18 @@ fn run_passes(
             schedules: schedules::resolved(module, options)?,
             ..options.clone()
         };
-        return run_textual(module, Level::Kernel, to, &resolved, timing);
+        return run_textual(
+            module,
+            &pipeline::textual(Level::Kernel, to, &resolved),
+            to,
+            timing,
+        );
     }
-    run_textual(module, from, to, options, timing)
+    run_textual(module, &pipeline::textual(from, to, options), to, timing)
 }
 
-fn run_textual(
-    module: &mut Module,
-    from: Level,
-    to: Level,
-    options: &CompileOptions,
-    timing: &mut Timing,
-) -> Result<()> {
-    let passes = pipeline::textual(from, to, options);
+/// Runs passes that lead to level `to`.
+fn run_textual(module: &mut Module, passes: &str, to: Level, timing: &mut Timing) -> Result<()> {
     if passes.is_empty() {
         return Ok(());
     }

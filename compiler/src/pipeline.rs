@@ -17,10 +17,14 @@ struct Step {
     passes: &'static [&'static str],
 }
 
+/// What adds functions to those that a user wrote. It runs before anything is read off these, and finds nothing to do a second time.
+pub const DIFFERENTIATE: &str = "norm-differentiate";
+
 const STEPS: &[Step] = &[
     Step {
         to: Level::Kernel,
         passes: &[
+            DIFFERENTIATE,
             "norm-decompose",
             "norm-form-computes",
             "norm-fuse-computes{explain=$explain}",

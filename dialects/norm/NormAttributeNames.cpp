@@ -14,8 +14,9 @@ using namespace mlir::norm;
 static constexpr StringRef tensorAttributes[] = {"norm.align", "norm.buffer",    "norm.default", "norm.max",   "norm.may_alias",
                                                  "norm.min",   "norm.multiples", "norm.name",    "norm.output", "norm.sizes"};
 
-/// The attributes of the function that a kernel becomes, and of a host function's scratch (README.md).
-static constexpr StringRef opAttributes[] = {"norm.choice", "norm.name", "norm.schedule", "norm.scratch", "norm.zeroed"};
+/// The attributes of a host function, of the function that a kernel becomes, and of a host function's scratch (README.md).
+static constexpr StringRef opAttributes[] = {"norm.choice",   "norm.gradient", "norm.name",
+                                             "norm.schedule", "norm.scratch",  "norm.zeroed"};
 
 /// Completes `error`, which says what was expected, with the known names and the one that `name` is likely to mean.
 static LogicalResult suggest(InFlightDiagnostic error, StringRef name, ArrayRef<StringRef> known) {

@@ -27,6 +27,13 @@ pub mod kernel {
     pub const CHOICE: &str = "norm.choice";
 }
 
+/// Attributes of a host function.
+pub mod function {
+    /// Asks for the function's gradient: an array of the names of the arguments that it is with respect to, or a unit for all tensors
+    /// of floats.
+    pub const GRADIENT: &str = "norm.gradient";
+}
+
 /// Attributes of a host function's arguments and results.
 pub mod tensor {
     /// The tensor's name in the bundle, a string.

@@ -2,6 +2,7 @@
 //! space.
 
 pub mod compute;
+pub mod digits;
 #[cfg(test)]
 mod first_kernel;
 pub mod homomorphism;

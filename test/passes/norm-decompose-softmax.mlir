@@ -49,3 +49,20 @@ func.func @logsumexp(%x: tensor<?x64xf32>) -> tensor<?xf32> {
   %y = norm.logsumexp %x : tensor<?x64xf32> -> tensor<?xf32>
   return %y : tensor<?xf32>
 }
+
+// -----
+
+// A softmax of linalg is one of norm; what it writes over only says how large it is.
+// CHECK-LABEL: @of_linalg(
+// CHECK-NOT: linalg.softmax
+// CHECK: norm.compute(%{{.*}} = %{{.*}} : tensor<?x64xbf16>) -> (%{{.*}} : tensor<?x64xbf16>) space(%[[M:.*]] = dim({{.*}}, 0), %[[N:.*]] = 64)
+// CHECK: arith.extf
+// CHECK: norm.reduce max %{{.*}} over(%[[M]])
+// CHECK: math.exp
+// CHECK: norm.reduce add %{{.*}} over(%[[M]])
+// CHECK: arith.divf
+// CHECK: arith.truncf
+func.func @of_linalg(%x: tensor<?x64xbf16>, %to: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+  %y = linalg.softmax dimension(0) ins(%x : tensor<?x64xbf16>) outs(%to : tensor<?x64xbf16>) -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
+}

@@ -229,6 +229,9 @@ pub(super) fn integer_predicate(predicate: &str) -> Option<fn(i64, i64) -> bool>
 
 #[cfg(test)]
 mod tests {
+    use norma_bundle::derivative::{Derivative, Partial, Relation};
+    use norma_bundle::scalar_op::Form;
+
     use super::*;
 
     fn unary(op: ScalarOp, x: Scaled) -> Scaled {
@@ -256,6 +259,98 @@ mod tests {
                 "{op:?}: {scale} for {slope}"
             );
         }
+    }
+
+    fn float(op: ScalarOp, operands: &[f64]) -> f64 {
+        let exact = |index: usize| Scaled::exact(operands[index]);
+        match of(op) {
+            Function::Unary(function) => function(exact(0)).value,
+            Function::Binary(function) => function(exact(0), exact(1)).value,
+            Function::Ternary(function) => function(exact(0), exact(1), exact(2)).value,
+            _ => unreachable!("{op:?} is no function of floats alone"),
+        }
+    }
+
+    /// What the table's derivative comes to.
+    fn evaluate(partial: &Partial, operands: &[f64], result: f64) -> f64 {
+        let at = |partial: &Partial| evaluate(partial, operands, result);
+        let truth = |holds: bool| f64::from(u8::from(holds));
+        match partial {
+            Partial::Number(number) => *number,
+            Partial::Operand(index) => operands[*index],
+            Partial::Result => result,
+            Partial::Negated(a) => -at(a),
+            Partial::Sum(a, b) => at(a) + at(b),
+            Partial::Difference(a, b) => at(a) - at(b),
+            Partial::Product(a, b) => at(a) * at(b),
+            Partial::Quotient(a, b) => at(a) / at(b),
+            Partial::Call(op, of) => float(*op, &of.iter().map(at).collect::<Vec<_>>()),
+            Partial::Holds(relation, a, b) => truth(match relation {
+                Relation::Greater => at(a) > at(b),
+                Relation::AtLeast => at(a) >= at(b),
+                Relation::Equal => at(a) == at(b),
+                Relation::Unordered => at(a).is_nan() || at(b).is_nan(),
+            }),
+            Partial::Is(index, wanted) => truth((operands[*index] != 0.0) == *wanted),
+        }
+    }
+
+    #[test]
+    fn derivatives_of_the_table_are_those_of_the_functions() {
+        let points = [
+            [0.7, 1.3, 2.1],
+            [1.3, 0.7, 0.9],
+            [0.2, 0.7, 0.9],
+            [-0.7, 1.3, 2.1],
+        ];
+        let mut compared = 0;
+        for row in norma_bundle::scalar_op::TABLE {
+            let (Derivative::Partial(partials), Form::Same(count)) = (row.derivative, row.form) else {
+                continue;
+            };
+            assert_eq!(partials.len(), count, "{}", row.name);
+            for point in points {
+                let operands = &point[..count];
+                let result = float(row.op, operands);
+                for (index, partial) in partials.iter().enumerate().filter(|_| result.is_finite()) {
+                    let moved = |step: f64| {
+                        let mut operands = operands.to_vec();
+                        operands[index] += step;
+                        float(row.op, &operands)
+                    };
+                    let slope = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                    let found = evaluate(partial, operands, result);
+                    if slope.is_finite() {
+                        assert!(
+                            (found - slope).abs() < 1e-6,
+                            "{} at {operands:?}: {found} for {slope}",
+                            row.name
+                        );
+                        compared += 1;
+                    }
+                }
+            }
+        }
+        assert!(compared > 100, "{compared}");
+    }
+
+    #[test]
+    fn at_a_corner_derivatives_share() {
+        let at = |op: ScalarOp, operands: &[f64]| -> Vec<f64> {
+            let Derivative::Partial(partials) = op.row().derivative else {
+                unreachable!("{op:?} has derivatives")
+            };
+            let result = float(op, operands);
+            partials
+                .iter()
+                .map(|partial| evaluate(partial, operands, result))
+                .collect()
+        };
+        assert_eq!(at(ScalarOp::MaximumF, &[1.0, 1.0]), [0.5, 0.5]);
+        assert_eq!(at(ScalarOp::MinNumF, &[f64::NAN, 1.0]), [0.0, 1.0]);
+        assert_eq!(at(ScalarOp::AbsF, &[0.0]), [0.0]);
+        assert_eq!(at(ScalarOp::ClampF, &[2.0, 1.0, 2.0]), [1.0, 0.0, 0.0]);
+        assert!(at(ScalarOp::Sqrt, &[0.0])[0].is_finite());
     }
 
     fn integer(op: ScalarOp, a: i64, b: i64, bits: u32) -> Option<i64> {

@@ -14,6 +14,7 @@ mod l2_norm;
 mod l2_norm_grad;
 mod layer_norm;
 mod layer_norm_grad;
+mod linalg_softmax;
 mod log_softmax;
 mod log_softmax_grad;
 mod logsumexp;
@@ -57,6 +58,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (L2NormGradOp::NAME, l2_norm_grad::decompose),
     (LayerNormOp::NAME, layer_norm::decompose),
     (LayerNormGradOp::NAME, layer_norm_grad::decompose),
+    (linalg_softmax::NAME, linalg_softmax::decompose),
     (LogSoftmaxOp::NAME, log_softmax::decompose),
     (LogSoftmaxGradOp::NAME, log_softmax_grad::decompose),
     (LogSumExpOp::NAME, logsumexp::decompose),

@@ -6,6 +6,7 @@ use norma_bundle::{Element, ScalarOp};
 use norma_oracle::Fill;
 
 use crate::source::FUNCTION;
+use crate::source::differentiated::Gradient;
 use crate::source::graphs::Graph;
 use crate::source::named::Call;
 
@@ -74,6 +75,8 @@ pub enum Op {
     Named(&'static Call),
     /// Several ops.
     Graph(&'static Graph),
+    /// The derived gradient of a function.
+    Gradient(&'static Gradient),
     /// Mean first, then the squares of what is left.
     LayerNorm {
         /// The type of weight and bias, if there are any.
@@ -279,6 +282,7 @@ impl Op {
             Self::RmsNorm { .. } => "rms_norm",
             Self::Named(call) => call.name,
             Self::Graph(graph) => graph.name,
+            Self::Gradient(gradient) => gradient.name,
             Self::LayerNorm { .. } => "layer_norm",
             Self::LayerNormWelford => "layer_norm_welford",
             Self::Softmax => "softmax",
@@ -321,6 +325,7 @@ impl Op {
             Self::RmsNorm { .. }
                 | Self::Named(_)
                 | Self::Graph(_)
+                | Self::Gradient(_)
                 | Self::LayerNorm { .. }
                 | Self::LayerNormWelford
                 | Self::Softmax

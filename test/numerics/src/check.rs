@@ -13,7 +13,6 @@ use norma_sim::judge::judge;
 use norma_sim::{Bundle, Error, Judgement};
 
 use crate::case::{Layout, Program, Run};
-use crate::source::FUNCTION;
 use crate::trial::Trial;
 
 /// Bytes of simulated memory: what the case of the farthest offsets takes, and some.
@@ -182,7 +181,7 @@ pub fn judge_with<'a>(
 pub fn problem<'a>(bundle: &'a Bundle, trial: &Trial) -> Result<Problem<'a>, Failure> {
     let function = bundle
         .manifest
-        .function(Some(FUNCTION))
+        .function(Some(&trial.function()))
         .map_err(|error| Failure::new(format!("cannot be run: {error}")))?;
     if function.definition.is_none() {
         return Err(Failure::new("the function has no definition".to_owned()));

@@ -8,6 +8,7 @@ use std::path::Path;
 use norma_oracle::Fill;
 
 use crate::check::Bindings;
+use crate::source::FUNCTION;
 use crate::trial::Trial;
 
 /// Writes a case's program into a folder and gives the command line that runs it.
@@ -29,7 +30,10 @@ pub fn write(case: &Trial, bindings: &Bindings, folder: &Path, name: &str) -> io
 
 /// The arguments that say what a compiled case runs on, the same for `norma-sim` and `norma-run`; they begin with a blank.
 pub fn arguments(case: &Trial, bindings: &Bindings) -> String {
-    let mut command = String::new();
+    let mut command = match case.function() {
+        name if name == FUNCTION => String::new(),
+        name => format!(" --function {name}"),
+    };
     for (name, size) in &bindings.sizes {
         let _ = write!(command, " --size {name}={size}");
     }

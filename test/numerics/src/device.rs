@@ -57,7 +57,7 @@ fn export_case(number: usize, case: &Trial, folder: &Path) -> io::Result<Option<
     bundle
         .write(&folder.join(&name))
         .map_err(|error| io::Error::other(error.to_string()))?;
-    let Some(function) = bundle.manifest.functions.first() else {
+    let Ok(function) = bundle.manifest.function(Some(&case.function())) else {
         return Ok(None);
     };
     let bindings = case.bindings(function);

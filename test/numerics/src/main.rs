@@ -8,6 +8,8 @@ mod case;
 mod check;
 mod command;
 mod device;
+#[cfg(test)]
+mod differences;
 mod draw;
 mod mutants;
 #[cfg(test)]

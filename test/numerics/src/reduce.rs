@@ -128,7 +128,7 @@ fn simpler_ops(op: Op) -> Vec<Op> {
         Op::CrossEntropy => vec![Op::LogSumExp],
         Op::VarianceAndAmax => vec![Op::Amax, Op::Centre],
         Op::ArgMax => vec![Op::Amax],
-        Op::Scalar { .. } | Op::Named(_) | Op::Graph(_) => vec![],
+        Op::Scalar { .. } | Op::Named(_) | Op::Graph(_) | Op::Gradient(_) => vec![],
         Op::Transpose { spread } => spread
             .map(|_| Op::Transpose { spread: None })
             .into_iter()

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod body;
+pub mod differentiated;
 mod drawn;
 pub mod graphs;
 pub mod named;
@@ -24,6 +25,7 @@ pub fn text(program: &Program) -> String {
         Op::RmsNorm { .. } => rms_norm(program),
         Op::Named(call) => named::text(program, call),
         Op::Graph(graph) => graphs::text(program, graph),
+        Op::Gradient(gradient) => differentiated::text(program, gradient),
         Op::Scalar { op, signature } => scalar::text(program, op, signature),
         Op::Transpose { .. } => rearranged::transpose(program),
         Op::QuantizeBlocks { is_transposed, .. } => rearranged::quantize_blocks(program, is_transposed),

@@ -166,7 +166,7 @@ fn smallest(case: &Trial, failure: &Failure) -> Trial {
 fn tell(options: &Options, number: usize, case: &Trial) {
     let bindings = check::compile(case)
         .ok()
-        .and_then(|bundle| Some(case.bindings(bundle.manifest.function(None).ok()?)))
+        .and_then(|bundle| Some(case.bindings(bundle.manifest.function(Some(&case.function())).ok()?)))
         .unwrap_or_default();
     match command::write(case, &bindings, &options.output, &format!("failure-{number}")) {
         Ok(command) => println!("run it by: {command}\n"),

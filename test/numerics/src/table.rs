@@ -2,6 +2,7 @@
 //!
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
+mod differentiated;
 mod gradients;
 mod graphs;
 mod named;
@@ -71,6 +72,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     odd_rows::aligned(&mut cases);
     odd_rows::as_scheduled(&mut cases);
     named::cases(&mut cases);
+    differentiated::cases(&mut cases);
     gradients::cases(&mut cases);
     reductions::cases(&mut cases);
     quantization::cases(&mut cases);

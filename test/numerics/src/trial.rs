@@ -8,6 +8,7 @@ use norma_compiler::target::SM_90A;
 use norma_oracle::Fill;
 use norma_sim::judge::Request;
 
+use crate::case::Op;
 use crate::check::{self, Bindings};
 use crate::{case, reduce, source, space};
 
@@ -26,6 +27,17 @@ impl Trial {
         match self {
             Self::Rows(case) => source::text(&case.program),
             Self::Space(case) => space::text(&case.program),
+        }
+    }
+
+    /// The name of the function that is run.
+    pub fn function(&self) -> String {
+        match self {
+            Self::Rows(case) => match case.program.op {
+                Op::Gradient(_) => source::differentiated::function(),
+                _ => source::FUNCTION.to_owned(),
+            },
+            Self::Space(_) => source::FUNCTION.to_owned(),
         }
     }
 

@@ -116,6 +116,8 @@ impl Reader<'_, '_> {
             Statement::Program(self.launch(launch)?)
         } else if let Some(compute) = ComputeOp::from_op(op) {
             Statement::Program(self.compute(compute)?)
+        } else if walk::has_name(op, "linalg.softmax") {
+            Statement::Named(named::linalg_softmax(op, &mut |value| self.tensor(value))?)
         } else if makes_tensors(op) && !walk::has_name(op, "tensor.empty") && !is_named(op) {
             Statement::Program(self.whole_tensors(op)?)
         } else if HOST_ONLY.contains(&norma_dialects::op_name(op)) || scalar::is_op(op) {

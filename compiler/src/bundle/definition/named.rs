@@ -25,6 +25,28 @@ pub(super) fn read(op: OperationRef, tensor: &mut dyn FnMut(Value) -> Option<Str
     })
 }
 
+/// Reads `linalg.softmax`, which is `norm.softmax` along its dimension.
+pub(super) fn linalg_softmax(
+    op: OperationRef,
+    tensor: &mut dyn FnMut(Value) -> Option<String>,
+) -> Option<NamedOp> {
+    let axis = norma_dialects::integer(op.attribute("dimension").ok()?).ok()?;
+    let axis = Attribute::Number(Number::Integer(axis));
+    let number = |value: f64| Attribute::Number(Number::Float(value));
+    Some(NamedOp {
+        op: "softmax".to_owned(),
+        operands: [("x".to_owned(), tensor(op.operand(0).ok()?)?)].into(),
+        results: [("y".to_owned(), tensor(op.result(0).ok()?.into())?)].into(),
+        attributes: [
+            ("axes".to_owned(), Attribute::List(vec![axis])),
+            ("scale".to_owned(), number(1.0)),
+            ("softcap".to_owned(), number(0.0)),
+            ("causal".to_owned(), Attribute::List(Vec::new())),
+        ]
+        .into(),
+    })
+}
+
 fn tensors(
     groups: Vec<(&'static str, Vec<Value>)>,
     tensor: &mut dyn FnMut(Value) -> Option<String>,

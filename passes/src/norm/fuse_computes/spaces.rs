@@ -9,7 +9,10 @@ use std::collections::HashMap;
 use melior::ir::AffineExpr;
 
 use super::graph::{Dim, DimSet, Dims, Graph, Kind, Program, replace};
-use crate::mlir::linear_form::LinearForm;
+use crate::{
+    kernel::digits::{self, Digits},
+    mlir::linear_form::LinearForm,
+};
 
 /// The parts of a dim that each point computes for itself: the halves of a head, the components of a short vector.
 const MOST_PARTS: i64 = 4;
@@ -38,20 +41,21 @@ impl<'c> Match<'c> {
         consumer: &[AffineExpr<'c>],
     ) {
         for (made, read) in producer.iter().zip(consumer) {
-            let (Some(made), Some(read)) = (digits(graph, *made), digits(graph, *read)) else {
+            let (at_made, at_read) = (*made, *read);
+            let (Some(made), Some(read)) = (digits(graph, at_made), digits(graph, at_read)) else {
                 continue;
             };
-            if made.is_any(&self.of_producer) || read.is_any(&self.of_consumer) || made.extent != read.extent
-            {
+            let is_matched = is_any(&made, &self.of_producer) || is_any(&read, &self.of_consumer);
+            if is_matched || made.extent != read.extent {
                 continue;
             }
             match (made.dims.as_slice(), read.dims.as_slice()) {
                 ([], _) | (_, []) => continue,
                 (_, [(dim, 1)]) => {
-                    self.consumer.insert(*dim, made.at);
+                    self.consumer.insert(*dim, at_made);
                 }
                 ([(dim, 1)], _) => {
-                    self.producer.insert(*dim, read.at);
+                    self.producer.insert(*dim, at_read);
                 }
                 (made, read) => {
                     let are_alike = made.len() == read.len()
@@ -171,40 +175,12 @@ impl<'c> Match<'c> {
     }
 }
 
-/// A coordinate that numbers the points of some dims, each once and without gaps.
-struct Digits<'c> {
-    at: AffineExpr<'c>,
-    /// Dims and their factors, the innermost first.
-    dims: Vec<(Dim, i64)>,
-    /// How many points there are.
-    extent: AffineExpr<'c>,
-}
-
-impl Digits<'_> {
-    fn is_any(&self, of: &DimSet) -> bool {
-        self.dims.iter().any(|(dim, _)| of.contains(dim))
-    }
-}
-
+/// The dims whose points a coordinate numbers from 0 on.
 fn digits<'c>(graph: &Graph<'c, '_>, at: AffineExpr<'c>) -> Option<Digits<'c>> {
-    let form = LinearForm::of(at, graph.extents.len(), 0)?;
-    let terms = form
-        .dims
-        .iter()
-        .copied()
-        .enumerate()
-        .filter(|(_, factor)| *factor != 0);
-    let mut dims = terms.collect::<Vec<_>>();
-    dims.sort_by_key(|(_, factor)| *factor);
-    if form.constant != 0 {
-        return None;
-    }
-    let mut extent = AffineExpr::constant(graph.context, 1);
-    for (dim, factor) in &dims {
-        if extent != AffineExpr::constant(graph.context, *factor) {
-            return None;
-        }
-        extent = graph.extents[*dim] * extent;
-    }
-    Some(Digits { at, dims, extent })
+    digits::digits(at, &graph.extents, graph.context).filter(|digits| digits.first == 0)
+}
+
+/// Whether a coordinate numbers points of any of some dims.
+fn is_any(digits: &Digits<'_>, of: &DimSet) -> bool {
+    digits.dims.iter().any(|(dim, _)| of.contains(dim))
 }

@@ -22,6 +22,7 @@ pub fn kernel_form(program: &Program, op: Op) -> String {
         Op::RmsNorm { .. }
         | Op::Named(_)
         | Op::Graph(_)
+        | Op::Gradient(_)
         | Op::Scalar { .. }
         | Op::Transpose { .. }
         | Op::QuantizeBlocks { .. } => {}

@@ -1,0 +1,79 @@
+//! `norm-differentiate`: a function that asks for it gets another one beside it, which computes its gradient.
+//!
+//! Reverse mode over kernel form. A copy of the function is decomposed, formed and fused; behind its computes, from the last to the
+//! first, stand their gradients ([`program`]), each again a `norm.compute` that later passes fuse, split and schedule as any other.
+//! Values are computed again from the function's arguments, so that nothing has to be kept of the forward run. What a gradient is
+//! built from is the scalar ops' table of derivatives ([`partial`]), sums of products that let factors out of reductions and see
+//! cancelled what cancels ([`sum`], [`algebra`]), and the accesses of the function itself ([`places`]).
+
+mod activity;
+mod algebra;
+mod function;
+mod partial;
+mod places;
+mod program;
+mod prune;
+mod reductions;
+mod signature;
+mod sum;
+mod values;
+
+use melior::ir::{
+    OperationRef,
+    attribute::StringAttribute,
+    operation::{Operation, OperationLike},
+};
+use norma_dialects::{attributes::function::GRADIENT, symbol_name};
+
+use crate::{
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError, PassResult},
+        walk,
+    },
+    table::{NormDifferentiate, NormDifferentiateStatistic},
+};
+
+/// What makes a function one of computes alone.
+const TO_COMPUTES: &str = "norm-decompose,norm-form-computes,norm-fuse-computes";
+
+pub(crate) fn run<'c>(
+    module: OperationRef<'c, '_>,
+    cx: &PassContext<'c, NormDifferentiate>,
+) -> PassResult<'c> {
+    for function in walk::named(module, "func.func") {
+        let Ok(asked) = function.attribute(GRADIENT) else {
+            continue;
+        };
+        let wanted = signature::wanted(function, asked)?;
+        let copy = copied(module, function)?;
+        cx.run_pipeline(TO_COMPUTES, copy)?;
+        function::differentiate(copy, &wanted)?;
+        cx.count(NormDifferentiateStatistic::NumDifferentiated, 1);
+    }
+    Ok(())
+}
+
+/// Puts a copy of a function behind it, by the name of its gradient. Neither asks for a gradient any more.
+fn copied<'c, 'a>(
+    module: OperationRef<'c, 'a>,
+    function: OperationRef<'c, 'a>,
+) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
+    let name = symbol_name(function)
+        .ok_or_else(|| PassError::Internal("expected a function with a name".to_owned()))?;
+    let name = format!("{name}_grad");
+    let same = |op: &OperationRef<'c, 'a>| symbol_name(*op) == Some(name.as_str());
+    if let Some(other) = walk::pre_order(module).into_iter().find(same) {
+        let message = format!("expected no other '{name}', which is the name of this function's gradient");
+        return Err(Diagnostic::user(function.location(), message)
+            .note(other.location(), "it is here")
+            .into());
+    }
+    let b = Builder::after(function);
+    b.remove_attribute(function, GRADIENT);
+    // SAFETY: the function is alive, and the copy is the builder's from here on.
+    let copy = b.insert(unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(function.to_raw())) });
+    b.set_attribute(copy, "sym_name", StringAttribute::new(b.context(), &name).into());
+    Ok(copy)
+}

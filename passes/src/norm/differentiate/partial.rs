@@ -1,0 +1,118 @@
+//! What the table of scalar ops says of an op's derivative, as a product.
+
+use melior::ir::{OperationRef, Value, operation::OperationLike};
+use norma_bundle::derivative::{Partial, Relation};
+
+use super::{
+    sum::{Product, Sum},
+    values::Values,
+};
+use crate::mlir::{comparison::Predicate, pass::PassError};
+
+/// An op of the forward program: what its derivatives are expressions over.
+#[derive(Clone, Copy)]
+pub(super) struct Applied<'c, 'a> {
+    op: OperationRef<'c, 'a>,
+    result: Value<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Applied<'c, 'a> {
+    /// An op of one result.
+    pub(super) fn new(op: OperationRef<'c, 'a>) -> Result<Self, PassError<'c>> {
+        let result = op.result(0)?.into();
+        Ok(Self { op, result })
+    }
+}
+
+impl<'c: 'a, 'a> Values<'c, 'a> {
+    /// An adjoint of an op's result times one of the op's partial derivatives.
+    pub(super) fn passed(
+        &mut self,
+        adjoint: &Sum,
+        of: Applied<'c, 'a>,
+        partial: &Partial,
+    ) -> Result<Sum, PassError<'c>> {
+        let slope = self.partial(of, partial)?;
+        if slope.is_zero() {
+            return Ok(slope);
+        }
+        let (coefficient, product) = self.single(&slope);
+        Ok(self.times(adjoint, coefficient, &product))
+    }
+
+    /// A sum, which is not 0, as one product.
+    pub(super) fn single(&mut self, sum: &Sum) -> (f64, Product) {
+        if let Some((coefficient, product)) = sum.as_product() {
+            return (coefficient, product.clone());
+        }
+        let value = self.value(sum);
+        self.product(value)
+    }
+
+    fn partial(&mut self, of: Applied<'c, 'a>, partial: &Partial) -> Result<Sum, PassError<'c>> {
+        Ok(match partial {
+            Partial::Number(0.0) => Sum::default(),
+            Partial::Number(number) => Sum::of(*number, Product::default()),
+            Partial::Operand(index) => {
+                let operand = of.op.operand(*index)?;
+                self.sum(operand)
+            }
+            Partial::Result => self.sum(of.result),
+            Partial::Negated(a) => self.partial(of, a)?.scaled(-1.0),
+            Partial::Sum(a, b) => {
+                let mut sum = self.partial(of, a)?;
+                sum.add(&self.partial(of, b)?, 1.0);
+                sum
+            }
+            Partial::Difference(a, b) => {
+                let mut sum = self.partial(of, a)?;
+                sum.add(&self.partial(of, b)?, -1.0);
+                sum
+            }
+            Partial::Product(a, b) => {
+                let (a, b) = (self.partial(of, a)?, self.partial(of, b)?);
+                self.product_of(&a, &b)
+            }
+            Partial::Quotient(a, b) => {
+                let (a, b) = (self.partial(of, a)?, self.partial(of, b)?);
+                let (coefficient, reciprocal) = self.reciprocal(&b);
+                self.times(&a, coefficient, &reciprocal)
+            }
+            Partial::Call(op, operands) => {
+                let operands = operands.iter().map(|operand| {
+                    let operand = self.partial(of, operand)?;
+                    Ok(self.value(&operand))
+                });
+                let operands = operands.collect::<Result<Vec<_>, PassError<'c>>>()?;
+                let value = self.op(op.row().name, &operands);
+                self.sum(value)
+            }
+            Partial::Holds(relation, a, b) => {
+                let (a, b) = (self.partial(of, a)?, self.partial(of, b)?);
+                let (a, b) = (self.value(&a), self.value(&b));
+                let predicate = match relation {
+                    Relation::Greater => Predicate::Greater,
+                    Relation::AtLeast => Predicate::AtLeast,
+                    Relation::Equal => Predicate::Equal,
+                    Relation::Unordered => Predicate::Unordered,
+                };
+                let holds = self.compare(predicate, a, b);
+                let indicator = self.indicator(holds, true);
+                self.sum(indicator)
+            }
+            Partial::Is(index, wanted) => {
+                let condition = of.op.operand(*index)?;
+                let indicator = self.indicator(condition, *wanted);
+                self.sum(indicator)
+            }
+        })
+    }
+
+    fn product_of(&mut self, a: &Sum, b: &Sum) -> Sum {
+        if a.is_zero() || b.is_zero() {
+            return Sum::default();
+        }
+        let (coefficient, product) = self.single(b);
+        self.times(a, coefficient, &product)
+    }
+}

@@ -1,0 +1,124 @@
+//! Sums of products: what an adjoint is while it is computed.
+//!
+//! A product keeps apart the factors that vary over fewer dims than the program has, each with its power. What is the same for a whole
+//! row so stays outside of the sums over the row, and what cancels is seen to: the gradient with respect to the maximum that a softmax
+//! subtracts is `T / s - T / s^2 * s`, and nothing is left of it.
+
+use std::collections::BTreeMap;
+
+/// A number of the program, by the order in which they came up.
+pub(super) type Atom = usize;
+
+/// Coefficients are of the arithmetic's type, where a number and its reciprocal differ from 1 by a rounding each. What is left of two
+/// that cancel but for this is nothing.
+const ROUNDING: f64 = 1.0 / (1 << 22) as f64;
+
+/// Factors, without a coefficient.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Product {
+    /// The factor that varies over every dim of the program, if there is one.
+    pub(super) element: Option<Atom>,
+    /// The others, with powers that are not 0.
+    pub(super) powers: BTreeMap<Atom, i32>,
+}
+
+/// Products with their coefficients, none of them 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Sum {
+    pub(super) terms: BTreeMap<Product, f64>,
+}
+
+impl Product {
+    /// Multiplies by the factors that vary over fewer dims.
+    pub(super) fn multiply_powers(&mut self, by: &BTreeMap<Atom, i32>) {
+        for (atom, power) in by {
+            let sum = self.powers.entry(*atom).or_default();
+            *sum += power;
+            if *sum == 0 {
+                self.powers.remove(atom);
+            }
+        }
+    }
+}
+
+impl Sum {
+    /// A product alone.
+    pub(super) fn of(coefficient: f64, product: Product) -> Self {
+        let mut sum = Self::default();
+        sum.add_product(coefficient, product);
+        sum
+    }
+
+    /// Whether nothing is left.
+    pub(super) fn is_zero(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// The product that it is, if it is one.
+    pub(super) fn as_product(&self) -> Option<(f64, &Product)> {
+        let mut terms = self.terms.iter();
+        let (product, coefficient) = terms.next()?;
+        terms.next().is_none().then_some((*coefficient, product))
+    }
+
+    /// Adds a product.
+    pub(super) fn add_product(&mut self, coefficient: f64, product: Product) {
+        let known = self.terms.get(&product).copied().unwrap_or(0.0);
+        let sum = known + coefficient;
+        if sum.abs() <= ROUNDING * known.abs().max(coefficient.abs()) {
+            self.terms.remove(&product);
+        } else {
+            self.terms.insert(product, sum);
+        }
+    }
+
+    /// Adds another sum, times a number.
+    pub(super) fn add(&mut self, other: &Self, factor: f64) {
+        for (product, coefficient) in &other.terms {
+            self.add_product(coefficient * factor, product.clone());
+        }
+    }
+
+    /// The sum times a number.
+    pub(super) fn scaled(&self, factor: f64) -> Self {
+        let mut scaled = Self::default();
+        scaled.add(self, factor);
+        scaled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Product, Sum};
+
+    fn power(atom: usize, power: i32) -> Product {
+        Product {
+            element: None,
+            powers: [(atom, power)].into(),
+        }
+    }
+
+    #[test]
+    fn equal_products_add_up_and_cancel() {
+        let mut sum = Sum::of(2.0, power(0, 1));
+        sum.add_product(1.0, power(0, 1));
+        assert_eq!(sum.as_product(), Some((3.0, &power(0, 1))));
+        sum.add(&Sum::of(1.0, power(0, 1)), -3.0);
+        assert!(sum.is_zero());
+    }
+
+    #[test]
+    fn a_third_of_three_is_one_but_for_a_rounding() {
+        let third = f64::from(1.0_f32 / 3.0);
+        let mut sum = Sum::of(1.0, power(0, 1));
+        sum.add_product(-3.0 * third, power(0, 1));
+        assert!(sum.is_zero());
+    }
+
+    #[test]
+    fn powers_that_come_to_none_are_gone() {
+        let mut product = power(0, 2);
+        product.multiply_powers(&[(0, -2), (1, 1)].into());
+        assert_eq!(product, power(1, 1));
+    }
+}

@@ -1,0 +1,298 @@
+//! The numbers of a gradient's program while it is written: over which dims each varies, and each written once.
+
+use std::collections::{BTreeSet, HashMap};
+
+use melior::ir::{
+    Attribute, AttributeLike, Type, Value, ValueLike, attribute::FloatAttribute, operation::OperationLike,
+};
+use norma_dialects::norm::ReduceKind;
+
+use super::sum::{Atom, Product};
+use crate::{
+    kernel::reductions,
+    mlir::{
+        builder::Builder,
+        comparison::{Predicate, compare_floats},
+        pass::PassError,
+        types,
+        values::{definition, key},
+        walk,
+    },
+};
+
+/// Dims of a program, by position.
+pub(super) type DimSet = BTreeSet<usize>;
+
+/// What is known of a number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    /// The dims that it varies over.
+    pub(super) dims: DimSet,
+    /// Whether it depends on a reduction.
+    pub(super) is_reduced: bool,
+}
+
+/// The numbers of a program, and where more of them are written.
+pub(super) struct Values<'c, 'a> {
+    pub(super) b: Builder<'c, 'a>,
+    /// The type of adjoints and of all arithmetic with them.
+    pub(super) float: Type<'c>,
+    /// The program's dims.
+    pub(super) dims: Vec<Value<'c, 'a>>,
+    /// The points of each dim, where that is known.
+    pub(super) extents: Vec<Option<i64>>,
+    facts: HashMap<usize, Facts>,
+    /// What has been written already, by the op, its attribute and its operands.
+    written: HashMap<(String, usize, Vec<usize>), Value<'c, 'a>>,
+    atoms: Vec<Value<'c, 'a>>,
+    numbers: HashMap<usize, Atom>,
+}
+
+impl<'c: 'a, 'a> Values<'c, 'a> {
+    pub(super) fn new(
+        b: Builder<'c, 'a>,
+        float: Type<'c>,
+        dims: &[Value<'c, 'a>],
+        extents: Vec<Option<i64>>,
+    ) -> Self {
+        let mut values = Self {
+            b,
+            float,
+            dims: dims.to_vec(),
+            extents,
+            facts: HashMap::new(),
+            written: HashMap::new(),
+            atoms: Vec::new(),
+            numbers: HashMap::new(),
+        };
+        for (position, dim) in dims.iter().enumerate() {
+            let facts = Facts {
+                dims: [position].into(),
+                is_reduced: false,
+            };
+            values.note(*dim, facts);
+        }
+        values
+    }
+
+    /// Notes what is known of a number.
+    pub(super) fn note(&mut self, value: Value<'c, 'a>, facts: Facts) {
+        self.facts.insert(key(value), facts);
+    }
+
+    /// What is known of a number; nothing of constants and of what the caller gives.
+    pub(super) fn facts(&self, value: Value<'c, 'a>) -> Facts {
+        self.facts.get(&key(value)).cloned().unwrap_or_default()
+    }
+
+    /// What follows for a number that is computed of others, point by point.
+    pub(super) fn joined(&self, operands: &[Value<'c, 'a>]) -> Facts {
+        let mut joined = Facts::default();
+        for operand in operands {
+            let facts = self.facts(*operand);
+            joined.dims.extend(facts.dims);
+            joined.is_reduced |= facts.is_reduced;
+        }
+        joined
+    }
+
+    /// The number that stands for a value in products.
+    pub(super) fn atom(&mut self, value: Value<'c, 'a>) -> Atom {
+        *self.numbers.entry(key(value)).or_insert_with(|| {
+            self.atoms.push(value);
+            self.atoms.len() - 1
+        })
+    }
+
+    /// The value of a number.
+    pub(super) fn of_atom(&self, atom: Atom) -> Value<'c, 'a> {
+        self.atoms[atom]
+    }
+
+    /// The dims that a number varies over.
+    pub(super) fn dims_of_atom(&self, atom: Atom) -> DimSet {
+        self.facts(self.atoms[atom]).dims
+    }
+
+    /// The dims that a product varies over.
+    pub(super) fn dims_of(&self, product: &Product) -> DimSet {
+        let atoms = product.powers.keys().chain(&product.element);
+        atoms.flat_map(|atom| self.dims_of_atom(*atom)).collect()
+    }
+
+    /// A value as a product: a constant is its coefficient.
+    pub(super) fn product(&mut self, value: Value<'c, 'a>) -> (f64, Product) {
+        let value = self.widened(value);
+        if let Some(number) = constant(value).filter(|number| number.is_finite()) {
+            return (number, Product::default());
+        }
+        let is_element = !self.dims.is_empty() && self.facts(value).dims.len() == self.dims.len();
+        let atom = self.atom(value);
+        let product = match is_element {
+            true => Product {
+                element: Some(atom),
+                ..Product::default()
+            },
+            false => Product {
+                powers: [(atom, 1)].into(),
+                ..Product::default()
+            },
+        };
+        (1.0, product)
+    }
+
+    /// A float as a number of the arithmetic.
+    pub(super) fn widened(&mut self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        if value.r#type() == self.float {
+            return value;
+        }
+        self.op("arith.extf", &[value])
+    }
+
+    /// What has been written already for an op of the arithmetic; `attribute` tells constants and comparisons apart.
+    pub(super) fn known(
+        &self,
+        name: &str,
+        attribute: usize,
+        operands: &[Value<'c, 'a>],
+    ) -> Option<Value<'c, 'a>> {
+        self.written
+            .get(&self.signature(name, attribute, operands))
+            .copied()
+    }
+
+    /// Takes a value for what such an op gives.
+    pub(super) fn take(
+        &mut self,
+        name: &str,
+        attribute: usize,
+        operands: &[Value<'c, 'a>],
+        value: Value<'c, 'a>,
+    ) {
+        let facts = self.joined(operands);
+        self.note(value, facts);
+        let signature = self.signature(name, attribute, operands);
+        self.written.insert(signature, value);
+    }
+
+    fn signature(
+        &self,
+        name: &str,
+        attribute: usize,
+        operands: &[Value<'c, 'a>],
+    ) -> (String, usize, Vec<usize>) {
+        let mut operands = operands.iter().map(|operand| key(*operand)).collect::<Vec<_>>();
+        if ["arith.addf", "arith.mulf"].contains(&name) {
+            operands.sort_unstable();
+        }
+        (name.to_owned(), attribute, operands)
+    }
+
+    fn write(
+        &mut self,
+        name: &str,
+        attribute: usize,
+        operands: &[Value<'c, 'a>],
+        build: impl FnOnce(&Self) -> Value<'c, 'a>,
+    ) -> Value<'c, 'a> {
+        if let Some(known) = self.known(name, attribute, operands) {
+            return known;
+        }
+        let value = build(self);
+        self.take(name, attribute, operands, value);
+        value
+    }
+
+    /// An op that gives a number of the arithmetic.
+    pub(super) fn op(&mut self, name: &str, operands: &[Value<'c, 'a>]) -> Value<'c, 'a> {
+        self.write(name, 0, operands, |values| {
+            values.b.value(name, operands, values.float)
+        })
+    }
+
+    /// A constant of the arithmetic.
+    pub(super) fn constant(&mut self, number: f64) -> Value<'c, 'a> {
+        let attribute: Attribute<'c> = FloatAttribute::new(self.b.context(), self.float, number).into();
+        let unique = attribute.to_raw().ptr as usize;
+        self.write("arith.constant", unique, &[], |values| {
+            values.b.constant(attribute, values.float)
+        })
+    }
+
+    /// 1 where a condition is `wanted`, else 0.
+    pub(super) fn indicator(&mut self, condition: Value<'c, 'a>, wanted: bool) -> Value<'c, 'a> {
+        let (one, zero) = (self.constant(1.0), self.constant(0.0));
+        match wanted {
+            true => self.op("arith.select", &[condition, one, zero]),
+            false => self.op("arith.select", &[condition, zero, one]),
+        }
+    }
+
+    /// Whether a relation holds of two numbers of the arithmetic.
+    pub(super) fn compare(
+        &mut self,
+        predicate: Predicate,
+        lhs: Value<'c, 'a>,
+        rhs: Value<'c, 'a>,
+    ) -> Value<'c, 'a> {
+        self.write("arith.cmpf", 1 + predicate as usize, &[lhs, rhs], |values| {
+            compare_floats(&values.b, predicate, lhs, rhs)
+        })
+    }
+
+    /// A reduction of a number of the arithmetic over dims.
+    pub(super) fn reduce(
+        &mut self,
+        kind: ReduceKind,
+        value: Value<'c, 'a>,
+        over: &DimSet,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let dims = over.iter().map(|dim| self.dims[*dim]).collect::<Vec<_>>();
+        let signature = self.reduction(kind, value, over);
+        if let Some(known) = self.written.get(&signature) {
+            return Ok(*known);
+        }
+        let reduced = reductions::reduce(&self.b, kind, &dims, value)?;
+        self.take_reduction(kind, value, over, reduced);
+        Ok(reduced)
+    }
+
+    /// Takes a reduction of the forward program for what would be written in its place, and notes what is known of it.
+    pub(super) fn take_reduction(
+        &mut self,
+        kind: ReduceKind,
+        value: Value<'c, 'a>,
+        over: &DimSet,
+        reduced: Value<'c, 'a>,
+    ) {
+        let facts = Facts {
+            dims: &self.facts(value).dims - over,
+            is_reduced: true,
+        };
+        self.note(reduced, facts);
+        let signature = self.reduction(kind, value, over);
+        self.written.entry(signature).or_insert(reduced);
+    }
+
+    fn reduction(
+        &self,
+        kind: ReduceKind,
+        value: Value<'c, 'a>,
+        over: &DimSet,
+    ) -> (String, usize, Vec<usize>) {
+        let mut operands = vec![key(value)];
+        operands.extend(over.iter().map(|dim| key(self.dims[*dim])));
+        (format!("norm.reduce {kind:?}"), 0, operands)
+    }
+}
+
+/// The number that a value is, if it is a constant one.
+pub(super) fn constant(value: Value<'_, '_>) -> Option<f64> {
+    let op = definition(value).filter(|op| walk::has_name(*op, "arith.constant"))?;
+    types::is_float(value.r#type()).then_some(())?;
+    Some(
+        FloatAttribute::try_from(op.attribute("value").ok()?)
+            .ok()?
+            .value(),
+    )
+}

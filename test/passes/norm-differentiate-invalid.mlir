@@ -1,0 +1,138 @@
+// RUN: norma-opt %s --split-input-file --verify-diagnostics --norm-differentiate
+
+func.func @floor(%x: tensor<?xf32> {norm.name = "x"}) -> tensor<?xf32> attributes {norm.gradient} {
+  // expected-error @below {{unsupported: a gradient through 'math.floor', which has no derivative; supported: arith.addf, arith.subf}}
+  %y = math.floor %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// What becomes an integer, and a float again, is a step.
+func.func @through_integers(%x: tensor<?xf32>) -> tensor<?xf32> attributes {norm.gradient} {
+  %i = arith.fptosi %x : tensor<?xf32> to tensor<?xi32>
+  // expected-error @below {{unsupported: a gradient through 'arith.sitofp', which has no derivative}}
+  %y = arith.sitofp %i : tensor<?xi32> to tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// The place of the largest number is an integer, and no result is left.
+// expected-error @below {{expected an argument that a result of floats changes with, got 'x'; norm.gradient may name those that are meant}}
+func.func @argmax(%x: tensor<?x64xf32> {norm.name = "x"}) -> tensor<?xi64> attributes {norm.gradient = ["x"]} {
+  %y = norm.reduce_axes argmax %x : tensor<?x64xf32> -> tensor<?xi64>
+  return %y : tensor<?xi64>
+}
+
+// -----
+
+func.func @combiner(%x: tensor<?x64xf32>) -> tensor<?xf32> attributes {norm.gradient} {
+  %y = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+    %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+    // expected-error @below {{unsupported: a gradient through a reduction by a combiner that is written out; supported: add, mul, max and min of floats}}
+    %1 = norm.reduce %0 over(%n) identity [0.0 : f32] : f32 combine {
+    ^bb0(%one: f32, %other: f32):
+      %2 = arith.addf %one, %other : f32
+      norm.yield %2 : f32
+    }
+    norm.write %1, %o[%m] : tensor<?xf32>
+  }
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// An element that several points read, which ones being a remainder.
+func.func @modulo(%x: tensor<4xf32>) -> tensor<64xf32> attributes {norm.gradient} {
+  // expected-error @below {{unsupported: a gradient with respect to a tensor<4xf32> of which not every element is read once}}
+  %y = norm.compute(%a = %x : tensor<4xf32>) -> (%o : tensor<64xf32>) space(%n = 64) {
+    // expected-note @below {{it is read here}}
+    %0 = norm.read %a[%n mod 4] : tensor<4xf32>
+    norm.write %0, %o[%n] : tensor<64xf32>
+  }
+  return %y : tensor<64xf32>
+}
+
+// -----
+
+// The halves of an axis, but not all of it.
+func.func @parts(%x: tensor<96xf32>) -> tensor<32xf32> attributes {norm.gradient} {
+  // expected-error @below {{unsupported: a gradient with respect to a tensor<96xf32> of which not every element is read once}}
+  %y = norm.compute(%a = %x : tensor<96xf32>) -> (%o : tensor<32xf32>) space(%n = 32) {
+    // expected-note @below {{it is read here}}
+    %0 = norm.read %a[%n] : tensor<96xf32>
+    // expected-note @below {{it is read here}}
+    %1 = norm.read %a[%n + 32] : tensor<96xf32>
+    %2 = arith.addf %0, %1 : f32
+    norm.write %2, %o[%n] : tensor<32xf32>
+  }
+  return %y : tensor<32xf32>
+}
+
+// -----
+
+// A diagonal.
+func.func @diagonal(%x: tensor<8x8xf32>) -> tensor<8xf32> attributes {norm.gradient} {
+  // expected-error @below {{unsupported: a gradient with respect to a tensor<8x8xf32> of which not every element is read once}}
+  %y = norm.compute(%a = %x : tensor<8x8xf32>) -> (%o : tensor<8xf32>) space(%n = 8) {
+    // expected-note @below {{it is read here}}
+    %0 = norm.read %a[%n, %n] : tensor<8x8xf32>
+    norm.write %0, %o[%n] : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @below {{expected the name of an argument, got 'z'}}
+func.func @no_argument(%x: tensor<?xf32>) -> tensor<?xf32> attributes {norm.gradient = ["z"]} {
+  %y = math.exp %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @below {{expected an argument that is a tensor of floats, got 'labels' of tensor<?xi64>}}
+func.func @integers(%x: tensor<?x8xf32>, %l: tensor<?xi64> {norm.name = "labels"}) -> tensor<?xf32>
+    attributes {norm.gradient = ["labels"]} {
+  %y = norm.cross_entropy %x labels(%l : tensor<?xi64>) : tensor<?x8xf32> -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @below {{expected norm.gradient to be an array of names of arguments, or nothing but itself, got 1 : i64}}
+func.func @number(%x: tensor<?xf32>) -> tensor<?xf32> attributes {norm.gradient = 1} {
+  %y = math.exp %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @below {{expected names that differ, got 'arg0' again}}
+func.func @twice(%x: tensor<?xf32>) -> tensor<?xf32> attributes {norm.gradient = ["arg0", "arg0"]} {
+  %y = math.exp %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @below {{expected no other 'f_grad', which is the name of this function's gradient}}
+func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> attributes {norm.gradient} {
+  %y = math.exp %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+// expected-note @below {{it is here}}
+func.func @f_grad(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+func.func @unformed(%x: tensor<4x8xf32>) -> tensor<?x8xf32> attributes {norm.gradient} {
+  // expected-error @below {{unsupported: the gradient of a function with 'tensor.cast'; supported: functions of one block, of what becomes norm.compute}}
+  %t = tensor.cast %x : tensor<4x8xf32> to tensor<?x8xf32>
+  %y = norm.rms_norm %t : tensor<?x8xf32> -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}
