@@ -4,7 +4,6 @@ Each function here takes what the op of its name takes and says why there is no 
 where there is one. Nothing is computed, so that a tracer may run them.
 """
 
-import operator
 from collections.abc import Sequence
 
 import torch
@@ -12,7 +11,10 @@ from torch import Tensor
 
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _LABELS = (torch.int64, torch.int32)
-_is_on_gpu = operator.attrgetter("is_cuda")
+
+
+def _is_on_gpu(tensor: Tensor) -> bool:
+    return tensor.is_cuda
 
 
 def _tensor(name: str, tensor: Tensor, input: Tensor | None = None) -> str | None:
