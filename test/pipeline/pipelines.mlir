@@ -15,6 +15,7 @@
 // HELP:     --norma-to-tiled
 
 // ALL:           builtin.module(
+// ALL-NEXT:        norm-differentiate
 // ALL-NEXT:        norm-decompose
 // ALL-NEXT:        norm-form-computes
 // ALL-NEXT:        norm-fuse-computes{explain=false}

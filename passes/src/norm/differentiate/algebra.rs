@@ -11,7 +11,7 @@ use super::{
 };
 use crate::mlir::pass::PassError;
 
-/// The most products with factors of an element that further ones are multiplied into one by one; a longer sum is written before.
+/// The most products that each element's factors are multiplied into one by one; a longer sum is written before.
 const MOST_PER_ELEMENT: usize = 2;
 /// The most products of a sum, and factors of a product, before it is written.
 const MOST: usize = 8;
@@ -28,8 +28,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
 
     /// A sum times a product.
     pub(super) fn times(&mut self, sum: &Sum, coefficient: f64, by: &Product) -> Sum {
-        let of_elements = sum.terms.keys().filter(|product| product.element.is_some());
-        let is_long = by.element.is_some() && of_elements.count() > MOST_PER_ELEMENT;
+        let is_long = by.element.is_some() && sum.terms.len() > MOST_PER_ELEMENT;
         let written = is_long.then(|| self.written_out(sum));
         let mut found = Sum::default();
         for (product, factor) in &written.as_ref().unwrap_or(sum).terms {

@@ -154,18 +154,6 @@ pub const LOGITS: &[Gradient] = &[
         }),
         wrt: &["x"],
     },
-    Gradient {
-        name: "gradient of cross_entropy of everything",
-        of: Function::Call(Call {
-            op: "cross_entropy",
-            operands: &[("labels", "?xi32"), ("weight", "Nxf32")],
-            attributes: "ignore_index = 5, label_smoothing = 0.125 : f32, z_loss = 0.0625 : f32, softcap = 4.0 : f32",
-            results: &[("loss", "?xf32")],
-            by_keyword: true,
-            ..Call::PLAIN
-        }),
-        wrt: &["x"],
-    },
 ];
 
 /// Functions of several ops that convert from types of 16 bits.
