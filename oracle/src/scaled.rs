@@ -219,13 +219,13 @@ impl Sub for Scaled {
 impl Mul for Scaled {
     type Output = Scaled;
 
-    /// Each factor's error is scaled by the other factor.
+    /// Each factor's error is scaled by the other factor, and both add: those of a square are one and the same.
     fn mul(self, other: Scaled) -> Scaled {
         let value = self.value * other.value;
-        let by_each = (self.scale * other.value.abs()).max(self.value.abs() * other.scale);
+        let by_both = self.scale * other.value.abs() + self.value.abs() * other.scale;
         Scaled {
             value,
-            scale: value.abs().max(by_each),
+            scale: value.abs().max(by_both),
         }
     }
 }
@@ -233,13 +233,14 @@ impl Mul for Scaled {
 impl Div for Scaled {
     type Output = Scaled;
 
+    /// As of a product.
     fn div(self, other: Scaled) -> Scaled {
         let value = self.value / other.value;
         let divisor = other.value.abs();
-        let by_each = (self.scale / divisor).max(value.abs() * other.scale / divisor);
+        let by_both = self.scale / divisor + value.abs() * other.scale / divisor;
         Scaled {
             value,
-            scale: value.abs().max(by_each),
+            scale: value.abs().max(by_both),
         }
     }
 }
@@ -274,6 +275,7 @@ mod tests {
         // The difference of two exact numbers is rounded once.
         assert_eq!(Scaled::exact(1000.5) - Scaled::exact(1000.0), scaled(0.5, 0.5));
         assert_eq!(scaled(0.5, 1000.5) * Scaled::exact(2.0), scaled(1.0, 2001.0));
+        assert_eq!(scaled(1.0, 1.0) * scaled(1.0, 1.0), scaled(1.0, 2.0));
         assert_eq!(scaled(0.5, 1000.5) / Scaled::exact(2.0), scaled(0.25, 500.25));
         assert_eq!(
             scaled(0.5, 8.0).multiply_add(Scaled::exact(4.0), Scaled::exact(-2.0)),

@@ -373,13 +373,26 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             mapping.keep = places.to_vec();
             mapping.merge_reductions = merge_reductions;
             let widest = facts.lead().map_or(0, |lead| lead.vector * lead.bytes);
-            mapping.early_reads = widest >= ACCESS_BYTES as u64 && looped.is_empty();
+            let is_held = widest >= ACCESS_BYTES as u64 && looped.is_empty();
             // What parts of a row need again is another kernel's, which no ring of theirs would serve. Rings of clusters are split
             // otherwise (`clusters`).
             if !is_shared && mapping.ctas_per_cluster() == 1 {
                 all.extend(rings::ringed(facts, &mapping, target));
             }
-            all.push(mapping);
+            push_held(facts, mapping, is_held, all);
         }
+    }
+}
+
+/// Adds a mapping; of one that holds rows the one that makes all reads ahead of the reductions, and the one that makes those that
+/// results alone need behind them, where there are any: those take registers meanwhile.
+fn push_held(facts: &Facts, mapping: Mapping, is_held: bool, all: &mut Vec<Mapping>) {
+    let early = Mapping {
+        early_reads: is_held,
+        ..mapping.clone()
+    };
+    all.push(early);
+    if is_held && facts.accesses.iter().any(|access| facts.is_late(access)) {
+        all.push(mapping);
     }
 }

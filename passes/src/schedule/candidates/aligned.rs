@@ -8,7 +8,7 @@ use super::{
         facts::{Access, Facts, Use},
         mapping::{Factor, Mapping},
     },
-    Extent, finish, powers, registers_along,
+    Extent, finish, powers, push_held, registers_along,
 };
 
 /// Points of the second dim that one thread takes where tiles are aligned: rows that begin alike share what is read once.
@@ -53,10 +53,8 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
             // Partial sums of rows that begin differently would be of different columns.
             whole.retain(|mapping| mapping.extent(Level::Split) == 1);
             for rows in rows_of_thread {
-                all.extend(whole.iter().map(|mapping| {
+                for mapping in whole.iter().filter(|mapping| !mapping.early_reads) {
                     let mut mapping = mapping.clone();
-                    let factors = mapping.spread.iter().flatten();
-                    mapping.early_reads = factors.into_iter().all(|factor| factor.level != Level::Loop);
                     mapping.aligned_dim = Some(first);
                     if let (Some(row), true) = (row, *rows > 1) {
                         mapping.spread[row].extend([
@@ -64,8 +62,9 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
                             Factor::new(Level::Grid, vector as i64),
                         ]);
                     }
-                    mapping
-                }));
+                    let is_held = mapping.looped_dims() == 0;
+                    push_held(facts, mapping, is_held, &mut all);
+                }
             }
         }
     }

@@ -12,42 +12,81 @@ use super::{
 /// whitepaper, "H100 GPU Hierarchy": a TPC has two SMs).
 const SMS_OF_TPC: u64 = 2;
 
-/// The candidates with clusters along `first`, each of whose CTAs has accesses for all of its threads. What needs a row again finds
-/// a part of it in each CTA; rows that are only summed up are split instead. Only sizes that are portable: others need more of
-/// whoever launches.
+/// The most warps of a CTA.
+const WARPS: u64 = THREADS_PER_CTA as u64 / WARP_SIZE as u64;
+
+/// The candidates with clusters, each of whose CTAs has accesses for all of its threads. What needs a row again finds a part of it in
+/// each CTA; rows that are only summed up are split instead. Only sizes that are portable: others need more of whoever launches.
 pub(super) fn candidates(facts: &Facts, target: &Target, first: usize, vector: u64, all: &mut Vec<Mapping>) {
-    let dim = &facts.dims[first];
-    if !dim.is_known || !dim.is_revisited {
-        return;
-    }
+    let is_shared = |dim: usize| facts.dims[dim].is_known && facts.dims[dim].is_revisited;
     for ctas in powers(2, target.cluster_size.into()) {
-        for warps in powers(1, THREADS_PER_CTA as u64 / WARP_SIZE as u64) {
+        for warps in powers(1, WARPS) {
             let along = Extent {
-                ctas,
                 warps,
                 lanes: WARP_SIZE as u64,
                 vector,
                 ..Extent::ONE
             };
-            if along.points() > dim.extent.next_power_of_two() {
-                continue;
+            if is_shared(first) {
+                along_row(facts, target, first, Extent { ctas, ..along }, all);
             }
-            for registers in registers_along(dim, along) {
-                let mut tile = vec![Extent::ONE; facts.dims.len()];
-                tile[first] = Extent { registers, ..along };
-                let mut mappings = Vec::new();
-                finish(facts, target, &tile, &mut mappings);
-                // What L1 holds is read again from there faster: RMSNorm by hand at 65536 columns, 128 KB, reached 4244 GB/s from L1,
-                // and 4105 from the shared memory of a cluster; at 131072 columns 3766 and 4146 (H200).
-                let held = mappings
-                    .iter()
-                    .filter_map(|mapping| shared_rows::held(facts, mapping, target));
-                let row = |held: &Mapping| shared_rows::bytes(facts, held) * ctas;
-                all.extend(held.filter(|held| row(held) >= u64::from(target.l1_and_shared)));
-                all.extend(rings_of_clusters(facts, target, &mappings, ctas));
-                all.extend(mappings);
+            for other in (0..facts.dims.len()).filter(|dim| *dim != first && is_shared(*dim)) {
+                across_runs(facts, target, [first, other], along, ctas, all);
             }
         }
+    }
+}
+
+/// The CTAs lie along `first`.
+fn along_row(facts: &Facts, target: &Target, first: usize, along: Extent, all: &mut Vec<Mapping>) {
+    let dim = &facts.dims[first];
+    if along.points() > dim.extent.next_power_of_two() {
+        return;
+    }
+    for registers in registers_along(dim, along) {
+        let mut tile = vec![Extent::ONE; facts.dims.len()];
+        tile[first] = Extent { registers, ..along };
+        let mut mappings = Vec::new();
+        finish(facts, target, &tile, &mut mappings);
+        // What L1 holds is read again from there faster: RMSNorm by hand at 65536 columns, 128 KB, reached 4244 GB/s from L1,
+        // and 4105 from the shared memory of a cluster; at 131072 columns 3766 and 4146 (H200).
+        let held = mappings
+            .iter()
+            .filter_map(|mapping| shared_rows::held(facts, mapping, target));
+        let row = |held: &Mapping| shared_rows::bytes(facts, held) * along.ctas;
+        all.extend(held.filter(|held| row(held) >= u64::from(target.l1_and_shared)));
+        all.extend(rings_of_clusters(facts, target, &mappings, along.ctas));
+        all.extend(mappings);
+    }
+}
+
+/// A row is of runs along `first`, which each CTA holds whole, as many as `other` counts: the CTAs and the warps that `along` leaves
+/// lie along `other`. So it is with the channels of a GroupNorm.
+fn across_runs(
+    facts: &Facts,
+    target: &Target,
+    [first, other]: [usize; 2],
+    along: Extent,
+    ctas: u64,
+    all: &mut Vec<Mapping>,
+) {
+    let [run, runs] = [first, other].map(|dim| facts.dims[dim].extent.next_power_of_two());
+    if along.points() > run || !facts.dims[first].is_known {
+        return;
+    }
+    for warps in powers(1, WARPS / along.warps).filter(|warps| ctas * warps <= runs) {
+        let mut tile = vec![Extent::ONE; facts.dims.len()];
+        tile[first] = Extent {
+            registers: run / along.points(),
+            ..along
+        };
+        tile[other] = Extent {
+            ctas,
+            warps,
+            registers: runs / (ctas * warps),
+            ..Extent::ONE
+        };
+        finish(facts, target, &tile, all);
     }
 }
 

@@ -11,6 +11,7 @@ use super::{
     mapped::Mapped,
     measured::*,
     sectors::{SectorUse, l2_cycles},
+    shared_reads::l2_bytes,
 };
 
 /// One access that moves a good part of all bytes, and the sectors that it takes.
@@ -78,9 +79,15 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
     let Some(aligned) = mapped.mapping.aligned_dim else {
         return 0.0;
     };
+    let reads = facts.accesses.iter();
+    let reads = reads.filter(|access| access.uses[aligned] && !access.is_write);
+    let covered = reads
+        .clone()
+        .filter(|access| facts.covers(access, aligned))
+        .count();
     let of_access = |access: &Access| {
         let loss = if facts.covers(access, aligned) {
-            COVERED_READS
+            COVERED_READS * covered as f64
         } else if facts.vector(access, Some(aligned)) < access.vector_if_aligned {
             UNALIGNED_READS
         } else {
@@ -88,8 +95,6 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         };
         loss / mapped.sharing(access) as f64
     };
-    let reads = facts.accesses.iter();
-    let reads = reads.filter(|access| access.uses[aligned] && !access.is_write);
     ROW_ENDS
         + ENDS_OF_SHORT_ROWS / dims[aligned].extent as f64
         + reads.map(of_access).sum::<f64>()
@@ -145,7 +150,7 @@ pub(super) fn pieces_of_lines(candidate: &Candidate<'_>) -> f64 {
     let cycles = |access: &Access| {
         let sectors = SectorUse::of(access, &mapped.dims);
         let is_moved = mapped.is_moved(access);
-        access.total_bytes(&mapped.facts.dims) * sectors.l2_cycles(access.is_write, is_moved)
+        l2_bytes(candidate, access) * sectors.l2_cycles(access.is_write, is_moved)
     };
     let dram = DRAM_SECTOR / SECTOR;
     let l2 = mapped.facts.accesses.iter().map(cycles).sum::<f64>() / (mapped.bytes * dram);

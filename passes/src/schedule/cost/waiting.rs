@@ -1,9 +1,11 @@
 //! Terms of threads that wait for one another, in per cent of a copy's time.
 
+use norma_dialects::norm::Level;
+
 use super::{
     super::facts::Use,
     candidate::{Candidate, bandwidth_per_sm},
-    instructions::{issue_us, rounds_between_ctas, rounds_between_warps},
+    instructions::{rounds_between_ctas, rounds_between_warps},
     measured::*,
 };
 
@@ -36,8 +38,7 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// Clusters: CTAs that start and end together, and that wait for each other's partial results. What a CTA waits, others hide that are
-/// on its SM, as far as they do not wait themselves. In a walk through a ring copies go on meanwhile: a step takes longer than its
-/// bytes only where its exchange and its instructions do.
+/// on its SM, as far as they do not wait themselves. In a walk through a ring copies go on meanwhile, and what a step waits is measured.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     if mapped.mapping.ctas_per_cluster() == 1 {
@@ -46,11 +47,30 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let cta_us = 1e6 * mapped.bytes / mapped.ctas() / bandwidth_per_sm(candidate.target);
     let stalled = rounds_between_ctas(mapped.facts, &mapped.dims) * EXCHANGE_US / cta_us;
     let resident = candidate.resident_now();
-    let waits = match mapped.is_ringed() && mapped.is_looped() {
-        true => ((stalled + issue_us(candidate) / candidate.ideal_us()) / resident - 1.0).max(0.0),
-        false => stalled / resident.powi(2),
-    };
-    CLUSTER + 100.0 * waits
+    if mapped.is_ringed() && mapped.is_looped() {
+        let warps = resident * mapped.threads() as f64 / WARP as f64;
+        let ctas = mapped.mapping.ctas_per_cluster() as f64;
+        let rounds = rounds_between_ctas(mapped.facts, &mapped.dims);
+        let waits = rounds * RING_EXCHANGE_US * ctas * (warps / RING_WARPS).powi(2);
+        return 100.0 * waits / candidate.ideal_us();
+    }
+    CLUSTER + 100.0 * stalled / resident.powi(2)
+}
+
+/// Late reads: what results alone need of a held row is read behind its reductions, and a CTA has nothing else under way meanwhile. What is
+/// read element by element, and beside rows that copies bring, is never read early, and the terms of those have it in them.
+pub(super) fn late_reads(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    if mapped.mapping.extent(Level::Vector) == 1 && mapped.mapping.ctas_per_cluster() == 1 {
+        return 0.0;
+    }
+    let mut accesses = mapped.facts.accesses.iter();
+    let are_late = accesses.any(|access| mapped.facts.is_late(access));
+    if mapped.is_looped() || mapped.is_ringed() || mapped.mapping.early_reads || !are_late {
+        return 0.0;
+    }
+    let cta_us = 1e6 * mapped.bytes / mapped.ctas() / bandwidth_per_sm(candidate.target);
+    100.0 * LATE_READS_US / cta_us / candidate.resident_now().powi(2)
 }
 
 /// Shared barriers: rows of one CTA that wait for each other.

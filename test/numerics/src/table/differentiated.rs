@@ -10,7 +10,7 @@ use crate::source::differentiated::{GRAPHS, GRAPHS_OF_F32, LOGITS, NAMED};
 /// Every case of a derived gradient.
 pub fn cases(cases: &mut Vec<Case>) {
     for gradient in NAMED.iter().chain(LOGITS).chain(GRAPHS) {
-        for (columns, x) in [(2, BF16), (66, F16), (512, BF16)] {
+        for (columns, x) in [(4, BF16), (66, F16), (512, BF16)] {
             let mut case = plain(Op::Gradient(gradient), x, columns);
             case.run.rows = case.run.rows.min(33);
             cases.push(case);

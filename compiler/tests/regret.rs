@@ -1,0 +1,138 @@
+//! How good the choices of schedules are: `data/sweep-h200.jsonl` has what schedules of some kernels take on an H200, by
+//! `norma-run --regret`, and what the compiler chooses of them should be among the fastest.
+//!
+//! With `--nocapture` the test prints a line for each kernel, and with `NORMA_REGRET_OF=NAME` all schedules of that one beside what the
+//! cost model expects of them.
+
+#![expect(clippy::unwrap_used, reason = "every input here is fixed")]
+
+use std::collections::HashMap;
+
+use norma_compiler::compile::{Input, Outcome};
+use norma_compiler::options::Assembled;
+use norma_compiler::{CompileOptions, Target, candidates};
+use serde_json::Value;
+
+/// The share of the kernels that may take longer than so many times the fastest schedule's time.
+const BOUNDS: [(f64, f64); 3] = [(1.03, 0.35), (1.1, 0.15), (1.2, 0.0)];
+/// The share of the kernels whose choices may be unmeasured.
+const UNKNOWN: f64 = 0.33;
+
+/// What was measured of one kernel.
+struct Sweep {
+    name: String,
+    text: String,
+    /// By schedule, without bounds on registers: nanoseconds for a row.
+    times: HashMap<String, f64>,
+    assembled: Vec<Assembled>,
+}
+
+/// A schedule without its bound on registers, which is chosen anew each time.
+fn unbounded(schedule: &str) -> String {
+    match schedule.split_once(", min_ctas_per_sm = ") {
+        Some((before, after)) => {
+            before.to_owned() + after.trim_start_matches(|digit: char| digit.is_ascii_digit())
+        }
+        None => schedule.to_owned(),
+    }
+}
+
+fn sweeps() -> Vec<Sweep> {
+    let lines = include_str!("data/sweep-h200.jsonl").lines();
+    let of_line = |line: &str| {
+        let value: Value = serde_json::from_str(line).unwrap();
+        let schedules = value["schedules"].as_array().unwrap();
+        let kernel = value["kernel"].as_str().unwrap();
+        let mut times = HashMap::new();
+        let mut assembled = Vec::new();
+        for measured in schedules {
+            let schedule = unbounded(measured[0].as_str().unwrap());
+            let spills = measured[3] != 0;
+            if let Some(registers) = measured[2].as_u64() {
+                assembled.push(Assembled {
+                    kernel: kernel.to_owned(),
+                    schedule: schedule.clone(),
+                    registers: (!spills).then_some(registers),
+                });
+            }
+            if !spills {
+                times.insert(schedule, measured[1].as_f64().unwrap());
+            }
+        }
+        Sweep {
+            name: value["name"].as_str().unwrap().to_owned(),
+            text: value["text"].as_str().unwrap().to_owned(),
+            times,
+            assembled,
+        }
+    };
+    lines.map(of_line).collect()
+}
+
+/// The candidates for a kernel, cheapest first as the cost model has them, with the shares of a copy's speed that it expects.
+fn ranked(sweep: &Sweep) -> Vec<(String, f64)> {
+    let mut options = CompileOptions::new(Target::parse("sm_90a").unwrap());
+    options.assembled = sweep.assembled.clone();
+    let input = Input {
+        name: &sweep.name,
+        text: &sweep.text,
+    };
+    let found = candidates::of_each_kernel(input, usize::MAX, &options, &mut Outcome::default()).unwrap();
+    let of_first = found
+        .iter()
+        .filter(|candidate| candidate.kernel == found[0].kernel);
+    let mut ranked: Vec<_> = of_first
+        .map(|candidate| (unbounded(&candidate.schedule), candidate.expected_share))
+        .collect();
+    ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    ranked
+}
+
+#[test]
+fn choices_are_among_the_fastest_schedules_measured() {
+    let shown = std::env::var("NORMA_REGRET_OF").unwrap_or_default();
+    let sweeps = sweeps();
+    let mut slower = Vec::new();
+    let mut unknown = Vec::new();
+    for sweep in &sweeps {
+        let ranked = ranked(sweep);
+        let best = sweep.times.values().copied().fold(f64::INFINITY, f64::min);
+        let (chosen, expected) = &ranked[0];
+        let Some(time) = sweep.times.get(chosen) else {
+            println!("{:14} unknown {chosen}", sweep.name);
+            unknown.push(format!("{}: {chosen}", sweep.name));
+            continue;
+        };
+        slower.push(time / best);
+        println!(
+            "{:14} {:5.3} {:3.0}% {chosen}",
+            sweep.name,
+            time / best,
+            100.0 * expected
+        );
+        if sweep.name == shown {
+            let mut measured: Vec<_> = sweep.times.iter().collect();
+            measured.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+            for (schedule, time) in measured {
+                let expected = ranked.iter().find(|(other, _)| other == schedule);
+                let expected = expected.map_or(0.0, |(_, share)| 100.0 * share);
+                println!("    {:5.3} {expected:4.1}% {schedule}", time / best);
+            }
+        }
+    }
+    let mean = slower.iter().sum::<f64>() / slower.len() as f64;
+    println!("mean {mean:.4} of {}", slower.len());
+    // What was never measured cannot be judged; a sweep of it belongs into the data.
+    assert!(
+        unknown.len() as f64 <= UNKNOWN * sweeps.len() as f64,
+        "{unknown:#?}"
+    );
+    for (bound, share) in BOUNDS {
+        let above = slower.iter().filter(|ratio| **ratio > bound).count();
+        assert!(
+            above as f64 <= share * slower.len() as f64,
+            "{above} of {} are above {bound}",
+            slower.len()
+        );
+    }
+}
