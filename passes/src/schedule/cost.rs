@@ -18,7 +18,6 @@ mod ranking;
 mod registers;
 mod rereads;
 mod sectors;
-mod shared_reads;
 mod spread;
 #[cfg(test)]
 mod tests;

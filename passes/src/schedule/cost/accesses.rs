@@ -11,7 +11,6 @@ use super::{
     mapped::Mapped,
     measured::*,
     sectors::{SectorUse, l2_cycles},
-    shared_reads::l2_bytes,
 };
 
 /// One access that moves a good part of all bytes, and the sectors that it takes.
@@ -150,7 +149,7 @@ pub(super) fn pieces_of_lines(candidate: &Candidate<'_>) -> f64 {
     let cycles = |access: &Access| {
         let sectors = SectorUse::of(access, &mapped.dims);
         let is_moved = mapped.is_moved(access);
-        l2_bytes(candidate, access) * sectors.l2_cycles(access.is_write, is_moved)
+        access.total_bytes(&mapped.facts.dims) * sectors.l2_cycles(access.is_write, is_moved)
     };
     let dram = DRAM_SECTOR / SECTOR;
     let l2 = mapped.facts.accesses.iter().map(cycles).sum::<f64>() / (mapped.bytes * dram);

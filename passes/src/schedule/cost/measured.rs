@@ -61,11 +61,6 @@ pub const LATE_READS_US: f64 = 4.0;
 /// 16 warps, 2.3 with four of 8 warps, two on an SM, 3.4 with eight of 8 warps, four on an SM.
 pub const RING_EXCHANGE_US: f64 = 0.25;
 pub const RING_WARPS: f64 = 16.0;
-/// What CTAs on an SM read, as a share of its L1, from which on what they read alike begins to be gone when the next one needs it, and at
-/// which all of it is, and comes from L2. LayerNorm, whose weights and biases are as long as two rows: 4157 GB/s at 16384 columns,
-/// where rows, weights and biases are 75% of L1; at 32768 columns 3919 with all of L1 and 3673 with one and a half times as much; at 65536
-/// columns 3371. L2 serves twice what DRAM does, of which four rows for each two of DRAM leave 84%.
-pub const L1_EVICTS: [f64; 2] = [0.75, 1.25];
 /// Launching a CTA, for each thread: fits CTAs of 128 and 256 threads for short rows.
 pub const LAUNCH: f64 = 80.0;
 /// Bytes that a CTA must read lest launching CTAs be what takes the time: rows of 512 columns in CTAs of one row each, 1
