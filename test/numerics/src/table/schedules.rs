@@ -1,6 +1,6 @@
 //! Schedules: tiles, loops, split rows and clusters of every kind, over rows that they do and do not divide.
 
-use norma_bundle::Element::{BF16, F16, F32, F64, I8, I32, I64};
+use norma_bundle::Element::{self, BF16, F16, F32, F64, I8, I32, I64};
 use norma_oracle::Fill;
 
 use super::{EVERYTHING, WEIGHTED, plain};
@@ -254,13 +254,7 @@ pub(super) fn clusters(cases: &mut Vec<Case>) {
         rows_per_thread,
         ..schedule
     };
-    let mut add = |op, x, columns: i64, schedule: Schedule| {
-        let mut case = plain(op, x, columns);
-        case.program.schedule = Some(schedule);
-        case.run.rows = 2 * schedule.rows_per_cta + 1;
-        case.run.seeds = 4;
-        cases.push(case);
-    };
+    let mut add = |op, x, columns, schedule| cases.push(scheduled(op, x, columns, schedule));
     for op in [
         EVERYTHING,
         Op::LayerNorm { affine: Some(F32) },
@@ -298,6 +292,15 @@ pub(super) fn clusters(cases: &mut Vec<Case>) {
     add(WEIGHTED, BF16, 4096, held(16, 32, 8));
 }
 
+/// A case with a schedule, over two whole CTAs of rows and one row more, under four seeds.
+fn scheduled(op: Op, x: Element, columns: i64, schedule: Schedule) -> Case {
+    let mut case = plain(op, x, columns);
+    case.program.schedule = Some(schedule);
+    case.run.rows = 2 * schedule.rows_per_cta + 1;
+    case.run.seeds = 4;
+    case
+}
+
 /// Rows in shared memory, by one CTA and by the CTAs of a cluster: rows that the cluster does not divide, CTAs with shorter parts and
 /// without any, several rows of a CTA and of a thread, more parts of a row than one.
 pub(super) fn shared(cases: &mut Vec<Case>) {
@@ -308,13 +311,7 @@ pub(super) fn shared(cases: &mut Vec<Case>) {
         keep: Keep::Shared,
         ..Schedule::default()
     };
-    let mut add = |op, x, columns: i64, schedule: Schedule| {
-        let mut case = plain(op, x, columns);
-        case.program.schedule = Some(schedule);
-        case.run.rows = 2 * schedule.rows_per_cta + 1;
-        case.run.seeds = 4;
-        cases.push(case);
-    };
+    let mut add = |op, x, columns, schedule| cases.push(scheduled(op, x, columns, schedule));
     for op in [
         EVERYTHING,
         Op::LayerNorm { affine: Some(F32) },
