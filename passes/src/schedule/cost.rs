@@ -91,11 +91,10 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
 type Share = (&'static str, fn(&Candidate<'_>) -> f64);
 
 /// The terms that are shares of the copy's time.
-const SHARES: [Share; 19] = [
+const SHARES: [Share; 18] = [
     ("loads in flight", latency::loads_in_flight),
     ("loads in a row", latency::loads_in_a_row),
-    ("barriers", waiting::barriers),
-    ("late reads", waiting::late_reads),
+    ("lifetimes", waiting::lifetimes),
     ("few warps", waiting::few_warps),
     ("clusters", waiting::clusters),
     ("shared barriers", waiting::shared_barriers),

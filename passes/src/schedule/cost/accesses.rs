@@ -11,6 +11,7 @@ use super::{
     mapped::Mapped,
     measured::*,
     sectors::{SectorUse, l2_cycles},
+    waiting::has_late_reads,
 };
 
 /// One access that moves a good part of all bytes, and the sectors that it takes.
@@ -94,7 +95,12 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         };
         loss / mapped.sharing(access) as f64
     };
-    ROW_ENDS
+    let held = match (mapped.is_looped(), has_late_reads(candidate)) {
+        (true, _) => 0.0,
+        (false, false) => HELD_ALIGNED_ROWS,
+        (false, true) => HELD_ALIGNED_ROWS + LATE_READS_OF_ALIGNED_ROWS,
+    };
+    held + ROW_ENDS
         + ENDS_OF_SHORT_ROWS / dims[aligned].extent as f64
         + reads.map(of_access).sum::<f64>()
         + rows_that_end_together(candidate, aligned)

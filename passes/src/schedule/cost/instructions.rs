@@ -77,18 +77,20 @@ fn exchange_work(facts: &Facts, dims: &[Spread], all_threads: f64) -> f64 {
     all_threads * facts.reductions.iter().map(of).sum::<f64>()
 }
 
-/// How often warps wait for each other: reductions across warps that wait for one another.
-pub(super) fn rounds_between_warps(facts: &Facts, dims: &[Spread]) -> usize {
-    rounds(facts, &|reduction| {
-        (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].warps > 1)
-    })
+/// How often warps wait for each other, as [`rounds_between`].
+pub(super) fn rounds_between_warps(facts: &Facts, dims: &[Spread]) -> f64 {
+    rounds_between(facts, dims, |dim| dim.warps > 1)
 }
 
-/// How often CTAs of a cluster wait for each other: reductions across them that wait for one another, in each step of the loops that
-/// their results vary over.
+/// How often CTAs of a cluster wait for each other, as [`rounds_between`].
 pub(super) fn rounds_between_ctas(facts: &Facts, dims: &[Spread]) -> f64 {
+    rounds_between(facts, dims, |dim| dim.cluster > 1)
+}
+
+/// Reductions that wait for one another and range over a dim that is `shared`, in each step of the loops that their results vary over.
+fn rounds_between(facts: &Facts, dims: &[Spread], shared: impl Fn(&Spread) -> bool) -> f64 {
     let crosses =
-        |reduction: &Reduction| (0..dims.len()).any(|dim| reduction.over[dim] && dims[dim].cluster > 1);
+        |reduction: &Reduction| (0..dims.len()).any(|dim| reduction.over[dim] && shared(&dims[dim]));
     let steps = |reduction: &Reduction| {
         (0..dims.len())
             .filter(|dim| !reduction.over[*dim] && dims[*dim].is_looped)

@@ -2,21 +2,27 @@
 
 use super::{candidate::Candidate, measured::*};
 
-/// Loads in flight: inverse to the bytes in flight on an SM, and what is lacking to cover the latency besides. Steps that
+/// Loads in flight: inverse to the bytes in flight on an SM, and what is lacking to cover the latency of reads besides. Steps that
 /// reduce what they hold wait for it each time, unless a ring brings the next ones meanwhile.
 pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
     let (needed, in_flight) = (candidate.needed(), candidate.in_flight());
-    let ctas_per_sm = candidate.mapped.ctas() / candidate.sms();
+    let ctas_per_sm = mapped.ctas() / candidate.sms();
     // What an SM asks for all at once waits for one latency, however little it is.
-    let rounds = (candidate.mapped.read / (candidate.sms() * ctas_per_sm.min(1.0) * in_flight)).max(1.0);
-    let latency = 100.0
-        * (1.0 - 1.0 / rounds)
-        * (LATENCY_BYTES * needed / (BYTES_IN_FLIGHT * in_flight) - 1.0).max(0.0);
-    let waits = match candidate.mapped.reduces_what_a_step_holds() && !candidate.mapped.is_ringed() {
+    let rounds = (mapped.read / (candidate.sms() * ctas_per_sm.min(1.0) * in_flight)).max(1.0);
+    let covering = LATENCY_BYTES * mapped.read / mapped.bytes;
+    let latency =
+        100.0 * (1.0 - 1.0 / rounds) * (covering * needed / (BYTES_IN_FLIGHT * in_flight) - 1.0).max(0.0);
+    let waits = match mapped.reduces_what_a_step_holds() && !mapped.is_ringed() {
         true => WALK,
-        false => 1.0,
+        false if mapped.facts.reductions.is_empty() => LOADS_IN_FLIGHT,
+        false => {
+            let read_beyond_half = (2.0 * mapped.read / mapped.bytes - 1.0).max(0.0);
+            LOADS_IN_FLIGHT_OF_REDUCTION
+                + read_beyond_half * (LOADS_IN_FLIGHT - LOADS_IN_FLIGHT_OF_REDUCTION)
+        }
     };
-    waits * (LOADS_IN_FLIGHT * needed / in_flight + latency)
+    waits * needed / in_flight + latency
 }
 
 /// Loads in a row: each further 16 bytes of a thread. Copies to a ring are no thread's loads.

@@ -14,48 +14,67 @@ pub const EXCHANGE: f64 = 10.0;
 /// One 16-byte access by each of an SM's 2048 threads: with these bytes in flight a copy on an H200 loses what
 /// `LOADS_IN_FLIGHT` says.
 pub const BYTES_IN_FLIGHT: f64 = 2048.0 * ACCESS;
-/// Bytes that an SM must have in flight lest latency alone bound it: a sum over rows with 8, 16 and 32 KB in flight on an SM
-/// reaches 1900, 3120 and 3280 GB/s.
-pub const LATENCY_BYTES: f64 = 20.0 * 1024.0;
-/// A row that a CTA alone on its SM holds: nothing is read while it reduces and writes, in per cent. RMSNorm at 16384 columns
-/// with 1024 threads: 2962 GB/s, with two CTAs of 512 threads 4237.
-pub const ALONE: f64 = 35.0;
-/// A walk that reduces within each step, over rows or by merged reductions: its loads wait for the step before. RMSNorm's
-/// gradient at 4096 columns with one CTA of 256 threads for each SM 2363 GB/s, with two 3436. LayerNorm at 16384 columns, merged,
-/// with 32 KB in flight 3744, with 48 KB 4256.
-pub const WALK: f64 = 3.0;
-/// Latency that a thread's single 16-byte load does not hide, in per cent: RMSNorm with 2 vectors per thread beats 1.
+/// Bytes that an SM must have in flight lest latency alone bound it, where all that is moved is read: a sum over rows with 8, 16 and
+/// 32 KB in flight on an SM reaches 1900, 3120 and 3280 GB/s. Where half of it is written half as much covers the reads: softmax over
+/// 50257 columns with 16 KB in flight reaches 3880.
+pub const LATENCY_BYTES: f64 = 28.0 * 1024.0;
+/// Latency that a thread's single 16-byte load does not hide, in per cent, where a step reduces what it holds: its loads wait for the
+/// step before. RMSNorm's gradient at 4096 columns with one CTA of 256 threads for each SM 2363 GB/s, with two 3436. LayerNorm at 16384
+/// columns, merged, with 32 KB in flight 3744, with 48 KB 4256.
+pub const WALK: f64 = 14.4;
+/// The same where nothing is reduced: copies with 2 vectors for each thread beat 1.
 pub const LOADS_IN_FLIGHT: f64 = 4.8;
+/// The same of other kernels that write as much as they read, whose lifetimes (`LIFETIME_US`) hold most of it. The less they write, the
+/// nearer they are to `LOADS_IN_FLIGHT`.
+pub const LOADS_IN_FLIGHT_OF_REDUCTION: f64 = 1.0;
 /// Each further 16 bytes per thread: copies with 4 vectors per thread reach 4080 GB/s, with 1 vector 4230.
 pub const SERIAL_LOADS: f64 = 1.2;
 /// The same in a loop, where other CTAs are in another step.
 pub const SERIAL_LOADS_IN_LOOP: f64 = 1.0;
-/// A CTA alone on its SM that holds a row: it reads nothing while it reduces and writes, with the square of the reductions that
-/// wait for one another; n CTAs lose an n-th. RMSNorm at 8192 columns: 4098 GB/s held by three CTAs of 512 threads, 4161 read again from L1 by
-/// CTAs of 256. LayerNorm at 4096 columns, two reductions: 3896 held by five CTAs of 256 threads, 4133 by ten of 128.
-pub const LONE_CTA: f64 = 10.0;
-/// The same of a CTA that walks its row in a loop, and reads most of the time: with the square of the CTAs. Cross-entropy at
-/// 32768 columns: 1981 GB/s with one CTA of 1024 threads, 3365 with three of 512.
-pub const LONE_WALKING_CTA: f64 = 18.0;
-/// The same of a CTA whose tiles come through a ring. RMSNorm's gradient at 4096 columns: 3969 GB/s with one CTA of 16 warps,
-/// 4126 with two of 8.
+/// What a CTA takes beyond moving its bytes, in microseconds: its launch, the latency of its first loads, and its end. Fitted, with
+/// what follows up to `LATE_READS_OF_CLUSTER`, to sweeps of 1300 schedules of 62 kernels (docs/measurements/sweeps-h200.md). LayerNorm at
+/// 8192 columns: 3295 GB/s where the CTAs on an SM have bytes for 2.0 us under way, 3940 for 3.0 and 4248 for 4.0.
+pub const LIFETIME_US: f64 = 1.4;
+/// The same for each round in which the warps of a CTA wait for one another, where it holds what it reduces.
+pub const ROUND_US: f64 = 0.2;
+/// The same where it walks its row in a loop, whose last loads a round waits for. Softmax at 32768 columns, three passes: 4264 GB/s with
+/// two CTAs that walk for 4 us each, and cross-entropy, half as many bytes, 2770.
+pub const ROUND_OF_LOOP_US: f64 = 1.1;
+/// The same for the CTAs of a cluster, which start and end together, and for each exchange of partial results between them, the stores'
+/// way to other SMs and waiting for the last of them. RMSNorm at 49152 columns: 3440 GB/s with clusters whose CTAs have bytes for 3.0 us
+/// under way, 4150 for 3.8 and 4237 for 4.5.
+pub const CLUSTER_US: f64 = 0.3;
+pub const EXCHANGE_US: f64 = 0.65;
+/// The same where what results alone need is read behind the reductions, from L2.
+pub const LATE_READS_US: f64 = 0.25;
+/// The share of a CTA's own transfer that only other CTAs hide: it reads before it reduces, and writes after. RMSNorm at 32768 columns
+/// held by one CTA alone on its SM 3920 GB/s, walked by two 4276.
+pub const SERIAL_SHARE: f64 = 0.6;
+/// The same of a walk.
+pub const SERIAL_SHARE_OF_LOOP: f64 = 0.2;
+/// How sharply memory idles once lifetimes are not covered: at the limit an eighth is lost.
+pub const LIFETIME_POWER: i32 = 6;
+/// Microseconds in which an SM launches a CTA of a cluster: RMSNorm at 16384 columns in clusters of CTAs with bytes for 0.25 us
+/// reaches 3090 to 3250 GB/s, however many warps they have.
+pub const CLUSTER_LAUNCH_US: f64 = 0.34;
+/// What clusters lose in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
+pub const CLUSTER: f64 = 1.5;
+/// What walks lose in clusters besides, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the row.
+pub const WALK_OF_CLUSTER: f64 = 5.0;
+/// What is read element by element loses in clusters besides, whose CTAs take as long to ask for less. RMSNorm at 20003 columns 2575
+/// GB/s, LayerNorm 2310, where the model expects 3040 and 3160 without it.
+pub const ELEMENTS_OF_CLUSTER: f64 = 20.0;
+/// What late reads lose in clusters, whose CTAs make them all at once. RMSNorm at 32768 columns in clusters of 8 CTAs: 4235 GB/s with
+/// weights read early, 3796 late.
+pub const LATE_READS_OF_CLUSTER: f64 = 12.0;
+/// A CTA alone on its SM whose tiles come through a ring, in per cent, with the square of the CTAs. RMSNorm's gradient at 4096 columns:
+/// 3969 GB/s with one CTA of 16 warps, 4126 with two of 8.
 pub const LONE_RING_CTA: f64 = 4.0;
 /// The same where a row stays within a warp: no barrier, but a CTA gives its registers back only when its last warp ends.
-pub const LONE_CTA_OF_WARPS: f64 = 3.6;
+pub const LONE_RING_CTA_OF_WARPS: f64 = 3.6;
 /// Rows that fewer than four warps walk with merged reductions, less a quarter of it for each warp: more rows are under way, and each takes shorter pieces of
 /// memory. Cross-entropy at 32768 columns, the same loop: 3910 GB/s with one warp for a row, 3973 with two, 4202 with four.
 pub const FEW_WARPS: f64 = 8.0;
-/// Clusters, in per cent: CTAs that start together and find room together. RMSNorm by hand, rows in shared memory: 4142 GB/s with
-/// clusters of 2 CTAs at 32768 columns, where one CTA reaches 4255 from L1; 4105 and 4244 at 65536; 4146 and 3766 at 131072. They
-/// lose 3 to 4% themselves; the rest makes up for `LONE_WALKING_CTA`, which takes the single CTA at 65536 columns for slower than it is.
-pub const CLUSTER: f64 = 16.0;
-/// Microseconds of an exchange between the CTAs of a cluster: the stores' way to other SMs, and waiting for the last of them. Not
-/// measured alone.
-pub const EXCHANGE_US: f64 = 1.0;
-/// Microseconds in which what is read behind the reductions comes from L2, and in which a CTA that is alone has nothing else under way.
-/// LayerNorm at 4096 columns with five CTAs of 256 threads for each SM: 4161 GB/s, with weights and biases read early, which leaves
-/// three, 3896; rows of several accesses of a thread at 16384 columns 4074, read again from L1 4162.
-pub const LATE_READS_US: f64 = 4.0;
 /// Microseconds by which each CTA of a cluster makes a step of a walk through a ring longer, where an SM has 16 warps; with the square
 /// of the warps, which all wait. RMSNorm's gradient at 16384 columns, 1.5 us for the bytes of a step: 2.05 us with clusters of two CTAs of
 /// 16 warps, 2.3 with four of 8 warps, two on an SM, 3.4 with eight of 8 warps, four on an SM.
@@ -68,7 +87,7 @@ pub const LAUNCH: f64 = 80.0;
 pub const LAUNCH_BYTES: f64 = 1300.0;
 /// Lanes that hold no element of the row, if all did, in a CTA of 512 threads; with the cube of the threads. Rows of 7168
 /// columns reach 4015 GB/s with 512 threads and 4154 with 256, of 8192 columns 4098 and 4044.
-pub const DEAD_LANES: f64 = 37.0;
+pub const DEAD_LANES: f64 = 18.0;
 /// Rows of one CTA that wait at one barrier. Two rows of 256 threads lose half a per cent, and guards cost more.
 pub const SHARED_BARRIER: f64 = 1.0;
 /// SMs that fill up with new CTAs while others run dry, for one of so many waves; nothing where one wave holds all. 32768
@@ -78,22 +97,26 @@ pub const WAVES: f64 = 12.0;
 /// of 4096 columns 4168.
 pub const NARROW_ACCESSES: f64 = 2.4;
 /// The ends of rows that begin anywhere, element by element. Softmax over 50257 columns reaches 4034 GB/s of 4297.
-pub const ROW_ENDS: f64 = 5.0;
+pub const ROW_ENDS: f64 = 3.2;
 /// The same for each element that the row is short of being long. RMSNorm over 769 columns reaches 2759 GB/s of 3947, over 4097 columns
 /// 3412 of 4180, over 5125 columns 3426 of 4084.
-pub const ENDS_OF_SHORT_ROWS: f64 = 20_000.0;
+pub const ENDS_OF_SHORT_ROWS: f64 = 13_000.0;
 /// What begins at other places than where vectors are aligned, such as a weight that all rows share, and is read element by element,
 /// once for the rows of a CTA. RMSNorm over 4095 columns with one, two and four rows for each CTA: 2456, 3161 and 3344 GB/s,
 /// against 3465 where nothing is aligned.
-pub const UNALIGNED_READS: f64 = 48.0;
+pub const UNALIGNED_READS: f64 = 31.0;
 /// The same where it is read as the two aligned words around each vector: what is left of the losses at 4097 and 5125 columns.
-pub const COVERED_READS: f64 = 8.0;
+pub const COVERED_READS: f64 = 5.2;
+/// What rows that begin anywhere lose besides where they are held, and where what results alone need is read late: RMSNorm over 4097
+/// columns 3220 GB/s held with early reads, 2940 with late ones; over 5125 columns 3145 and 2680.
+pub const HELD_ALIGNED_ROWS: f64 = 4.0;
+pub const LATE_READS_OF_ALIGNED_ROWS: f64 = 15.0;
 /// Rows of one thread, which begin anywhere and are walked in a loop, end together: bytes of rows that an SM has under way for each of
 /// them lest it idle meanwhile, and what lacking as much again loses, in per cent. RMSNorm with two rows for each thread: 3534 GB/s
 /// over 4097 columns with 96 KB under way, 3140 over 5125 columns with 80 KB, 2846 over 4095 columns with 64 KB; LayerNorm over 4095
 /// columns with four rows and 64 KB 1908.
 pub const BYTES_BESIDE_ENDING_ROW: f64 = 48.0 * 1024.0;
-pub const ENDING_TOGETHER: f64 = 40.0;
+pub const ENDING_TOGETHER: f64 = 26.0;
 /// Sectors that one request of a warp moves twice as often as it uses their bytes; what is left of them is in L1 for the next.
 /// Not measured.
 pub const PARTIAL_SECTORS: f64 = 30.0;
@@ -117,9 +140,9 @@ pub const AGAIN_FROM_L1: f64 = 1.0;
 /// read again. RMSNorm at 16384 columns, three CTAs of 512 threads for each SM, 37% of L1: 4278 GB/s, five or six of 256, 63 to 75%:
 /// 4171; softmax, which reads twice again, 4230 and 3996.
 pub const FULL_L1: f64 = 25.0;
-pub const AGAIN_FROM_L2: f64 = 12.0;
+pub const AGAIN_FROM_L2: f64 = 15.0;
 /// The same of rows that lie within a warp, besides: 128 columns reach 2920 GB/s read again, 3020 held.
-pub const AGAIN_WITHIN_WARP: f64 = 8.0;
+pub const AGAIN_WITHIN_WARP: f64 = 3.0;
 /// Rows kept in an L1 that is too small for them, as a share of all bytes. Not measured.
 pub const MISPLACED: f64 = 1.0;
 /// The share of L1 that rows to be read again may take: streams of weights and results need the rest.
@@ -127,6 +150,8 @@ pub const L1_SHARE: f64 = 0.85;
 /// The shares of L2 at which rows to be read again begin to be evicted, and at which all are. RMSNorm from L2 with two rows
 /// on each SM of 132: 4167 GB/s at 32768 columns (17 MB), 3704 at 65536 (35 MB), 2934 at 131072 (69 MB).
 pub const L2_FULL: [f64; 2] = [0.4, 1.2];
+/// What reading again loses besides once all of it is.
+pub const EVICTED_FROM_L2: f64 = 40.0;
 /// The same of a kernel that reads its row again in a loop: ptxas takes 32 and 38 for 1 and 2 vectors at a time.
 pub const BASE_REGISTERS_OF_LOOP: u64 = 22;
 /// The same of a walk over rows that reduces within each step, and computes on what it read before and after that: RMSNorm's
@@ -149,7 +174,7 @@ pub const KERNEL_US: f64 = 2.3;
 pub const END_OF_PART_US: f64 = 2.0;
 /// Instructions that an SM issues in a second: four schedulers, the H200's boost clock, and the share of issue slots that
 /// kernels of this kind fill.
-pub const ISSUE_PER_SM: f64 = 4.0 * 1.755e9 * 0.7;
+pub const ISSUE_PER_SM: f64 = 4.0 * 1.755e9 * 0.8;
 /// Warps of an SM among which its schedulers always find one that can issue. Cross-entropy over 32001 columns with 12 warps, whose rows
 /// take eight accesses a step, 3215 GB/s; over 50257 columns with 28 warps 4041, with 12 warps 3597.
 pub const ISSUING_WARPS: f64 = 20.0;

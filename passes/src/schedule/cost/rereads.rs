@@ -44,21 +44,22 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
             .map(|(dim, _)| dim.of_cta() as f64)
             .product::<f64>()
             * access.bytes as f64;
-        // Each CTA of a cluster that starts invalidates what others on its SM have in L1.
-        let is_left_alone = mapping.ctas_per_cluster() == 1 || ctas_on_sm <= 1.0;
-        let fits_l1 = is_left_alone && row * ctas_on_sm <= L1_SHARE * f64::from(target.l1_and_shared);
         let l2 = target.part.l2_bytes as f64;
         let evicted = ((row * ctas_at_once / l2 - L2_FULL[0]) / (L2_FULL[1] - L2_FULL[0])).clamp(0.0, 1.0);
+        let from_l2 = AGAIN_FROM_L2 + EVICTED_FROM_L2 * evicted;
+        // Each CTA of a cluster that starts invalidates what others on its SM have in L1.
+        let is_left_alone = mapping.ctas_per_cluster() == 1 || ctas_on_sm <= 1.0;
         lost += share
             * match mapping.place(access.buffer) {
-                CachePlace::L1 if fits_l1 => {
-                    AGAIN_FROM_L1
-                        + within_warp
-                        + FULL_L1 * (row * ctas_on_sm / f64::from(target.l1_and_shared)).powi(2)
+                CachePlace::L1 if is_left_alone => {
+                    let full = row * ctas_on_sm / f64::from(target.l1_and_shared);
+                    let in_l1 = (L1_SHARE / full).min(1.0);
+                    let from_l1 = AGAIN_FROM_L1 + FULL_L1 * full.min(L1_SHARE).powi(2);
+                    within_warp + in_l1 * from_l1 + (1.0 - in_l1) * from_l2
                 }
                 // Hints for a cache that does not hold the row only displace other lines.
-                CachePlace::L1 => MISPLACED + AGAIN_FROM_L2 + 100.0 * evicted,
-                CachePlace::L2 => AGAIN_FROM_L2 + 100.0 * evicted,
+                CachePlace::L1 => MISPLACED + within_warp + from_l2,
+                CachePlace::L2 => within_warp + from_l2,
                 _ => 100.0,
             };
     }

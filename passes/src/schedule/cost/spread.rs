@@ -49,7 +49,9 @@ impl Spread {
         };
         let is_looped = has(Level::Loop);
         let split = of(Level::Split);
-        let outer = extent.div_ceil(tile * cluster).max(1);
+        // The steps of a row that begins anywhere reach up to `before` points further.
+        let walked = if is_looped { extent + before } else { extent };
+        let outer = walked.div_ceil(tile * cluster).max(1);
         let held_whole = !is_looped && !has(Level::Grid);
         // Registers that are dead in every thread fold away; in a group that is live at all, each thread has its registers.
         let registers = if held_whole {

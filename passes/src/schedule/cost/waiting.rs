@@ -5,27 +5,63 @@ use norma_dialects::norm::Level;
 use super::{
     super::facts::Use,
     candidate::{Candidate, bandwidth_per_sm},
-    instructions::{rounds_between_ctas, rounds_between_warps},
+    instructions::{issue_us, rounds_between_ctas, rounds_between_warps},
     measured::*,
 };
 
-/// Barriers: a CTA that waits at one, for a reduction or for a tile that goes through shared memory, stops all its warps, and only
-/// others on its SM read meanwhile.
-pub(super) fn barriers(candidate: &Candidate<'_>) -> f64 {
+/// Lifetimes: how far the CTAs on an SM fall short of keeping memory busy.
+///
+/// A CTA asks for its bytes, waits for them, reduces, which all its warps wait for, computes, and writes. In the time that this takes
+/// beyond moving the bytes, [`lifetime_us`], memory has to be kept busy by the other CTAs on the SM, and that is Little's law: with
+/// `resident` CTAs, each of which has `cta_us` of the SM's bandwidth to move, nothing is lost while `resident * cta_us` is longer. What a
+/// CTA computes, and a part of its own transfer, overlaps with others alone. Where a ring brings tiles, copies go on meanwhile.
+pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    let resident_now = candidate.resident_now();
-    let is_exchanged = mapped.is_exchanged();
-    match (mapped.crosses_warps() || is_exchanged, mapped.is_looped()) {
-        (true, false) => {
-            let rounds = rounds_between_warps(mapped.facts, &mapped.dims) + usize::from(is_exchanged);
-            let rounds = rounds as f64;
-            let alone = if candidate.resident == 1 { ALONE } else { 0.0 };
-            LONE_CTA * rounds.powi(2) / resident_now + alone
-        }
-        (true, true) if mapped.is_ringed() => LONE_RING_CTA / (resident_now * resident_now),
-        (true, true) => LONE_WALKING_CTA / (resident_now * resident_now),
-        (false, _) => LONE_CTA_OF_WARPS / resident_now,
+    if mapped.facts.reductions.is_empty() {
+        return 0.0;
     }
+    let resident = candidate.resident_now();
+    if mapped.is_ringed() && mapped.is_looped() {
+        return match mapped.crosses_warps() {
+            true => LONE_RING_CTA / (resident * resident),
+            false => LONE_RING_CTA_OF_WARPS / resident,
+        };
+    }
+    let under_way_us = resident * candidate.busy() * cta_us(candidate);
+    let serial = match mapped.is_looped() {
+        true => SERIAL_SHARE_OF_LOOP,
+        false => SERIAL_SHARE,
+    };
+    let alone = serial + candidate.busy() * issue_us(candidate) / candidate.ideal_us();
+    let short = lifetime_us(candidate) / under_way_us + alone / resident;
+    100.0 * ((1.0 + short.powi(LIFETIME_POWER)).powf(1.0 / f64::from(LIFETIME_POWER)) - 1.0)
+}
+
+/// The time that a CTA takes beyond moving its bytes, in microseconds.
+fn lifetime_us(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    let rounds =
+        rounds_between_warps(mapped.facts, &mapped.dims) + f64::from(u8::from(mapped.is_exchanged()));
+    let round_us = match mapped.is_looped() {
+        true => ROUND_OF_LOOP_US,
+        false => ROUND_US,
+    };
+    let between_ctas = match mapped.mapping.ctas_per_cluster() {
+        1 => 0.0,
+        _ => CLUSTER_US + EXCHANGE_US * rounds_between_ctas(mapped.facts, &mapped.dims),
+    };
+    let late = if has_late_reads(candidate) {
+        LATE_READS_US
+    } else {
+        0.0
+    };
+    LIFETIME_US + rounds * round_us + between_ctas + late
+}
+
+/// Microseconds in which an SM's share of the bandwidth moves the bytes of a CTA.
+fn cta_us(candidate: &Candidate<'_>) -> f64 {
+    let mapped = &candidate.mapped;
+    1e6 * mapped.bytes / mapped.ctas() / bandwidth_per_sm(candidate.target)
 }
 
 /// Few warps: rows that fewer than four warps walk with merged reductions.
@@ -37,40 +73,41 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
     }
 }
 
-/// Clusters: CTAs that start and end together, and that wait for each other's partial results. What a CTA waits, others hide that are
-/// on its SM, as far as they do not wait themselves. In a walk through a ring copies go on meanwhile, and what a step waits is measured.
+/// Clusters: the rate at which their CTAs can be launched, and what walks, late reads and reads of single elements lose in them. In a walk through a ring, what a step waits for
+/// the other CTAs is measured.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     if mapped.mapping.ctas_per_cluster() == 1 {
         return 0.0;
     }
-    let cta_us = 1e6 * mapped.bytes / mapped.ctas() / bandwidth_per_sm(candidate.target);
-    let stalled = rounds_between_ctas(mapped.facts, &mapped.dims) * EXCHANGE_US / cta_us;
-    let resident = candidate.resident_now();
     if mapped.is_ringed() && mapped.is_looped() {
-        let warps = resident * mapped.threads() as f64 / WARP as f64;
+        let warps = candidate.resident_now() * mapped.threads() as f64 / WARP as f64;
         let ctas = mapped.mapping.ctas_per_cluster() as f64;
         let rounds = rounds_between_ctas(mapped.facts, &mapped.dims);
         let waits = rounds * RING_EXCHANGE_US * ctas * (warps / RING_WARPS).powi(2);
         return 100.0 * waits / candidate.ideal_us();
     }
-    CLUSTER + 100.0 * stalled / resident.powi(2)
+    let launches = 100.0 * (CLUSTER_LAUNCH_US / cta_us(candidate) - 1.0).max(0.0);
+    let walk = if mapped.is_looped() { WALK_OF_CLUSTER } else { 0.0 };
+    let late = if has_late_reads(candidate) {
+        LATE_READS_OF_CLUSTER
+    } else {
+        0.0
+    };
+    let elements = match mapped.mapping.extent(Level::Vector) {
+        1 => ELEMENTS_OF_CLUSTER,
+        _ => 0.0,
+    };
+    CLUSTER + launches + walk + late + elements
 }
 
-/// Late reads: what results alone need of a held row is read behind its reductions, and a CTA has nothing else under way meanwhile. What is
-/// read element by element, and beside rows that copies bring, is never read early, and the terms of those have it in them.
-pub(super) fn late_reads(candidate: &Candidate<'_>) -> f64 {
+/// Whether what results alone need of a held row is read behind its reductions. What is read element by element, and beside rows that
+/// copies bring, is never read early, and the terms of those have it in them.
+pub(super) fn has_late_reads(candidate: &Candidate<'_>) -> bool {
     let mapped = &candidate.mapped;
-    if mapped.mapping.extent(Level::Vector) == 1 && mapped.mapping.ctas_per_cluster() == 1 {
-        return 0.0;
-    }
     let mut accesses = mapped.facts.accesses.iter();
-    let are_late = accesses.any(|access| mapped.facts.is_late(access));
-    if mapped.is_looped() || mapped.is_ringed() || mapped.mapping.early_reads || !are_late {
-        return 0.0;
-    }
-    let cta_us = 1e6 * mapped.bytes / mapped.ctas() / bandwidth_per_sm(candidate.target);
-    100.0 * LATE_READS_US / cta_us / candidate.resident_now().powi(2)
+    let are_late = accesses.any(|access| mapped.facts.is_late(access) && mapped.width(access) > 1);
+    are_late && !mapped.is_looped() && !mapped.is_ringed() && !mapped.mapping.early_reads
 }
 
 /// Shared barriers: rows of one CTA that wait for each other.

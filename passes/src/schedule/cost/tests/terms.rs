@@ -2,7 +2,7 @@
 
 use norma_dialects::norm::{
     CopyMechanism,
-    Level::{Grid, Lane, Loop, Register, Split, Vector, Warp},
+    Level::{Cluster, Grid, Lane, Loop, Register, Split, Vector, Warp},
 };
 
 use super::*;
@@ -120,19 +120,65 @@ fn shared_memory_bounds_the_ctas_with_rings() {
 }
 
 #[test]
-fn a_cta_alone_waits_at_its_barriers() {
+fn memory_idles_where_the_lifetimes_of_ctas_are_longer_than_what_they_move() {
     let ctas = |count| move |mapping: &mut Mapping| mapping.min_ctas_per_sm = count;
-    let barriers = |row, count| term("barriers", &rows(), &[ROW, row], ctas(count));
-    assert!(is_near(barriers(HELD, 1), 10.0 + 35.0));
-    assert!(is_near(barriers(HELD, 2), 5.0));
-    assert!(is_near(barriers(WALKED, 2), 18.0 / 4.0));
-    let ringed = term("barriers", &rows(), &[ROW, WALKED], |mapping| {
-        ring(4)(mapping);
-        mapping.min_ctas_per_sm = 2;
-    });
-    assert!(is_near(ringed, 4.0 / 4.0));
+    let lost = |row, count| term("lifetimes", &rows(), &[ROW, row], ctas(count));
+    let [one, two, four, eight] = [1, 2, 4, 8].map(|count| lost(HELD, count));
+    assert!(one > 2.0 * two && two > 2.0 * four, "{one} {two} {four}");
+    assert!(four > 5.0 * eight, "{four} {eight}");
+    // A round of a walk takes longer, and a row within a warp has none.
     let within_warp = &[(Loop, 0), (Lane, 32), (Vector, 8)];
-    assert!(is_near(barriers(within_warp, 2), 1.8));
+    assert!(lost(WALKED, 2) > lost(within_warp, 2));
+    let late = |early: bool| {
+        let change = |mapping: &mut Mapping| {
+            mapping.min_ctas_per_sm = 4;
+            mapping.early_reads = early;
+        };
+        term("lifetimes", &rows(), &[ROW, HELD], change)
+    };
+    assert!(late(false) > late(true));
+}
+
+#[test]
+fn the_lifetimes_of_walks_through_rings_are_covered_by_copies() {
+    let lost = |row| {
+        term("lifetimes", &rows(), &[ROW, row], |mapping| {
+            ring(4)(mapping);
+            mapping.min_ctas_per_sm = 2;
+        })
+    };
+    assert!(is_near(lost(WALKED), 4.0 / 4.0));
+    assert!(is_near(lost(&[(Loop, 0), (Lane, 32), (Vector, 8)]), 1.8));
+}
+
+#[test]
+fn kernels_without_reductions_wait_for_nothing() {
+    let mut copies = rows();
+    copies.reductions.clear();
+    assert!(is_near(of("lifetimes", &copies, &[ROW, HELD]), 0.0));
+}
+
+#[test]
+fn clusters_are_launched_slowly_and_read_late_slowly() {
+    let facts = rms_norm(8192, 16384, 2);
+    let clusters = |ctas, registers, early| {
+        let row: &[_] = &[
+            (Register, registers),
+            (Cluster, ctas),
+            (Warp, 4),
+            (Lane, 32),
+            (Vector, 8),
+        ];
+        term("clusters", &facts, &[ROW, row], |mapping| {
+            mapping.early_reads = early
+        })
+    };
+    assert!(is_near(clusters(1, 16, true), 0.0));
+    assert!(is_near(clusters(4, 4, true), 1.5));
+    assert!(is_near(clusters(4, 4, false), 1.5 + 12.0));
+    // Each CTA has bytes for 0.25 us.
+    let short = clusters(8, 2, true);
+    assert!((30.0..40.0).contains(&short), "{short}");
 }
 
 #[test]
@@ -184,7 +230,7 @@ fn ctas_that_read_little_are_launched_too_slowly() {
 fn lanes_beyond_a_row_are_dead() {
     let dead = |columns| of("dead lanes", &rms_norm(16384, columns, 2), &[ROW, HELD_BY_512]);
     assert!(is_near(dead(4096), 0.0));
-    assert!(is_near(dead(3072), 37.0 / 4.0));
+    assert!(is_near(dead(3072), 18.0 / 4.0));
 }
 
 #[test]
@@ -202,24 +248,32 @@ fn accesses_of_fewer_than_16_bytes_take_more_instructions() {
 #[test]
 fn what_rows_share_is_read_once_for_the_rows_of_a_cta_where_tiles_are_aligned() {
     let facts = rms_norm(16384, 4095, 2);
-    let align = |mapping: &mut Mapping| mapping.aligned_dim = Some(1);
+    let align = |mapping: &mut Mapping| {
+        mapping.aligned_dim = Some(1);
+        mapping.early_reads = true;
+    };
     // The weight's buffer is written too, so that nothing beside its elements may be read.
     let mut written = facts.clone();
     written.accesses.push(access(1, true, 2, &[0, 1], 1));
-    let ends = 5.0 + 20_000.0 / 4095.0;
+    let ends = 3.2 + 13_000.0 / 4095.0;
+    let held = ends + 4.0;
     let aligned = |facts: &Facts, rows_of_cta, columns: &[(Level, i64)]| {
         let rows: &[_] = &[(Grid, 0), (Register, rows_of_cta), (Grid, 8)];
         term("aligned rows", facts, &[rows, columns], align)
     };
-    assert!(is_near(aligned(&facts, 1, HELD_BY_512), ends + 8.0));
-    assert!(is_near(aligned(&facts, 2, HELD_BY_512), ends + 4.0));
-    assert!(is_near(aligned(&written, 1, HELD_BY_512), ends + 48.0));
-    assert!(is_near(aligned(&written, 2, HELD_BY_512), ends + 24.0));
+    assert!(is_near(aligned(&facts, 1, HELD_BY_512), held + 5.2));
+    assert!(is_near(aligned(&facts, 2, HELD_BY_512), held + 2.6));
+    assert!(is_near(aligned(&written, 1, HELD_BY_512), held + 31.0));
+    assert!(is_near(aligned(&written, 2, HELD_BY_512), held + 15.5));
     assert!(is_near(of("aligned rows", &facts, &[ROW, HELD_BY_512]), 0.0));
+    let late = |mapping: &mut Mapping| mapping.aligned_dim = Some(1);
+    let rows: &[_] = &[(Grid, 0), (Grid, 8)];
+    let late = term("aligned rows", &facts, &[rows, HELD_BY_512], late);
+    assert!(is_near(late, held + 5.2 + 15.0));
     // Rows that a thread walks together end together, and others of the SM have to go on meanwhile.
     let walked: &[_] = &[(Loop, 0), (Warp, 8), (Lane, 32), (Vector, 8)];
-    assert!(is_near(aligned(&facts, 1, walked), ends + 8.0));
-    assert!(aligned(&facts, 4, walked) > ends + 2.0 + 40.0);
+    assert!(is_near(aligned(&facts, 1, walked), ends + 5.2));
+    assert!(aligned(&facts, 4, walked) > ends + 1.3 + 26.0);
 }
 
 #[test]
