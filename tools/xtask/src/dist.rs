@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: an archive of the tools, the runtime, headers and what CMake needs, which can be unpacked anywhere.
+//! `cargo xtask dist`: an archive of the tools, the runtime, headers and what CMake needs, which can be unpacked in any folder.
 //!
 //! What lies where in it is said once, by the install rules of `cmake/CMakeLists.txt`.
 
@@ -75,7 +75,6 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         Command::new("cmake")
             .arg("--install")
             .arg(&rules)
-            .arg("--strip")
             .arg("--prefix")
             .arg(&tree),
     )?;

@@ -46,7 +46,7 @@ enum Command {
     Docs(docs::Options),
     /// Make a book of HTML of docs/, or write into its pages what their commands print now
     Book(book::Options),
-    /// Make an archive of tools, runtime, headers and CMake files that can be unpacked anywhere, and try it out
+    /// Make an archive of tools, runtime, headers and CMake files that can be unpacked in any folder, and try it out
     Dist(dist::Options),
     /// Check that passes, constraints, tests and README agree
     Tidy,
