@@ -299,21 +299,28 @@ fn run_passes(
             schedules: schedules::resolved(module, options)?,
             ..options.clone()
         };
-        return run_textual(
-            module,
-            &pipeline::textual(Level::Kernel, to, &resolved),
-            to,
-            timing,
-        );
+        return run_steps(module, Level::Kernel, to, &resolved, timing);
     }
-    run_textual(module, &pipeline::textual(from, to, options), to, timing)
+    run_steps(module, from, to, options, timing)
 }
 
-/// Runs passes that lead to level `to`.
+fn run_steps(
+    module: &mut Module,
+    from: Level,
+    to: Level,
+    options: &CompileOptions,
+    timing: &mut Timing,
+) -> Result<()> {
+    pipeline::steps(from, to, options)
+        .iter()
+        .try_for_each(|(level, passes)| run_textual(module, passes, *level, timing))
+}
+
+/// Runs passes that lead to level `to`, and verifies the module behind them.
+///
+/// Verifiers take as long as passes: whether accesses of a kernel stay in bounds is decided exactly. Builds with debug assertions, as
+/// tests are, verify behind each pass.
 fn run_textual(module: &mut Module, passes: &str, to: Level, timing: &mut Timing) -> Result<()> {
-    if passes.is_empty() {
-        return Ok(());
-    }
     timing.measure("passes", || {
         let manager = PassManager::new(context::of(module.as_operation().location()));
         melior::utility::parse_pass_pipeline(
@@ -321,9 +328,12 @@ fn run_textual(module: &mut Module, passes: &str, to: Level, timing: &mut Timing
             &format!("builtin.module({passes})"),
         )
         .map_err(|error| Error::internal("the pipeline does not parse").note(error.to_string()))?;
-        manager
-            .run(module)
-            .map_err(|_| Error::user(format!("the input cannot be lowered to level '{to}'")).diagnosed())
+        manager.enable_verifier(cfg!(debug_assertions));
+        let ran = manager.run(module).is_ok();
+        match ran && module.as_operation().verify() {
+            true => Ok(()),
+            false => Err(Error::user(format!("the input cannot be lowered to level '{to}'")).diagnosed()),
+        }
     })
 }
 

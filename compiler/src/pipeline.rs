@@ -1,6 +1,6 @@
 //! The pipeline, written once: which passes lead to each level.
 //!
-//! [`textual`] gives it to the pass manager, and [`register`] gives every prefix a name, so that
+//! [`steps`] gives it to the pass manager, and [`register`] gives every prefix a name, so that
 //! `norma-opt --norma-to-<level>` does what `normac --emit=<level>` does.
 
 use norma_passes::mlir::driver::register_pipeline;
@@ -107,17 +107,27 @@ const STEPS: &[Step] = &[
 /// information besides: with that, the assembler would not optimise.
 const LINE_INFO: &str = "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}";
 
-/// The passes from one level to another, as the inside of `builtin.module(...)`; empty where nothing is to be
-/// done.
-pub fn textual(from: Level, to: Level, options: &CompileOptions) -> String {
+/// The levels on the way from one to another, each with the passes that lead to it from the one before, as the inside of
+/// `builtin.module(...)`.
+pub fn steps(from: Level, to: Level, options: &CompileOptions) -> Vec<(Level, String)> {
+    let filled_in = |step: &Step| {
+        let passes: Vec<_> = step.passes.iter().map(|pass| fill_in(pass, options)).collect();
+        (step.to, passes.join(","))
+    };
     let steps = STEPS.iter().filter(|step| from < step.to && step.to <= to);
-    let mut passes: Vec<_> = steps
-        .flat_map(|step| step.passes)
-        .map(|pass| fill_in(pass, options))
-        .collect();
+    let mut steps: Vec<_> = steps.map(filled_in).collect();
     if options.line_info && from <= Level::Nvvm && to >= Level::Nvvm {
-        passes.push(LINE_INFO.to_owned());
+        steps.push((Level::Nvvm, LINE_INFO.to_owned()));
     }
+    steps
+}
+
+/// The passes of [`steps`] in one pipeline; empty where nothing is to be done.
+pub fn textual(from: Level, to: Level, options: &CompileOptions) -> String {
+    let passes: Vec<_> = steps(from, to, options)
+        .into_iter()
+        .map(|(_, passes)| passes)
+        .collect();
     passes.join(",")
 }
 

@@ -13,3 +13,9 @@ y = bundle["rms_norm"](x, weight)  # on torch's current stream
 
 z = norma.torch.rms_norm(x, (4096,), weight, eps=1e-6)
 assert torch.equal(y, z)
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = bundle["rms_norm"](x, weight)
+graph.replay()
+assert torch.equal(y, z)

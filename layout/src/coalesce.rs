@@ -4,10 +4,8 @@
 //! An access is known by the distance in memory between neighbours along each axis, in bytes: `None` for an axis whose
 //! distance only the run knows, which is taken for more than a sector.
 
-use std::collections::HashSet;
-
 use crate::error::LayoutError;
-use crate::linear::{Basis, HardwareDim, HardwareIndex, LinearLayout, unit_basis};
+use crate::linear::{Basis, HardwareDim, LinearLayout, unit_basis};
 
 /// The bytes that memory moves as one.
 pub const SECTOR_BYTES: i64 = 32;
@@ -101,47 +99,58 @@ impl LinearLayout {
         self.check_strides(strides)?;
         let copies = self.copies(HardwareDim::Register);
         let bytes = vector as i64 * element_bytes;
-        let mut all = HashSet::new();
+        let [registers, lanes, warps] =
+            [HardwareDim::Register, HardwareDim::Lane, HardwareDim::Warp].map(|dim| self.coordinates(dim));
+        // Sectors by the coordinate along axes of unknown stride and the number among those that share it, in order once sorted:
+        // this runs for each layout that an access might have, and sets would take most of its time.
+        let (mut all, mut request): (Vec<(i64, i64)>, _) = (Vec::new(), Vec::new());
         let (mut asked, mut lines) = (0, 0);
-        for warp in 0..self.num_warps() {
-            for register in (0..self.num_registers())
-                .step_by(vector.max(1))
-                .filter(|register| register & copies == 0)
-            {
-                let mut request = HashSet::new();
-                for lane in 0..self.num_lanes() {
-                    let index = HardwareIndex {
-                        register,
-                        lane,
-                        warp,
-                        block: 0,
-                    };
-                    let mut offset = 0_i64;
-                    let mut apart = Vec::new();
-                    for (value, stride) in self.apply(index).into_iter().zip(strides) {
+        for warp in &warps {
+            let accesses = registers.iter().enumerate().step_by(vector.max(1));
+            for (_, register) in accesses.filter(|(register, _)| register & copies == 0) {
+                request.clear();
+                for lane in &lanes {
+                    let (mut apart, mut offset) = (0_i64, 0_i64);
+                    for (axis, stride) in strides.iter().enumerate() {
+                        let value = register[axis] ^ lane[axis] ^ warp[axis];
                         match stride {
                             Some(stride) => offset = offset.saturating_add(value.saturating_mul(*stride)),
-                            None => apart.push(value),
+                            None => apart = apart * self.shape()[axis] + value,
                         }
                     }
                     let last = offset.saturating_add(bytes - 1);
                     let sectors = offset.div_euclid(SECTOR_BYTES)..=last.div_euclid(SECTOR_BYTES);
-                    request.extend(sectors.map(|sector| (apart.clone(), sector)));
+                    request.extend(sectors.map(|sector| (apart, sector)));
                 }
-                let line_of = |(apart, sector): &(Vec<i64>, i64)| {
-                    (apart.clone(), sector.div_euclid(LINE_BYTES / SECTOR_BYTES))
-                };
+                request.sort_unstable();
+                request.dedup();
+                let line_of =
+                    |(apart, sector): &(i64, i64)| (*apart, sector.div_euclid(LINE_BYTES / SECTOR_BYTES));
                 asked += request.len();
-                lines += request.iter().map(line_of).collect::<HashSet<_>>().len();
-                all.extend(request);
+                lines += request.chunk_by(|a, b| line_of(a) == line_of(b)).count();
+                all.extend_from_slice(&request);
             }
         }
+        all.sort_unstable();
+        all.dedup();
         let warps = self.num_warps() as f64;
         Ok(Sectors {
             asked: asked as f64 / warps,
             lines: lines as f64 / warps,
             distinct: all.len() as f64 / warps,
         })
+    }
+
+    /// The coordinates of each index of a dim, the others being 0; those of an index of several dims are their XOR.
+    fn coordinates(&self, dim: HardwareDim) -> Vec<Vec<i64>> {
+        let mut coordinates = vec![vec![0; self.rank()]];
+        for basis in self.bases(dim) {
+            for index in 0..coordinates.len() {
+                let with_bit = coordinates[index].iter().zip(basis);
+                coordinates.push(with_bit.map(|(sum, &value)| sum ^ i64::from(value)).collect());
+            }
+        }
+        coordinates
     }
 
     fn check_strides(&self, strides: &[Option<i64>]) -> Result<(), LayoutError> {
@@ -158,7 +167,10 @@ impl LinearLayout {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+    use crate::linear::HardwareIndex;
     use crate::sampling::any_layout;
     use proptest::prelude::*;
 
@@ -284,6 +296,22 @@ mod tests {
             let map = layout.register_map_to(&renumbered).unwrap();
             prop_assert!(map.is_some());
             prop_assert!(renumbered.contiguous_elements(&[axis]) >= layout.contiguous_elements(&[axis]));
+        }
+
+        #[test]
+        fn distinct_sectors_are_those_of_all_elements(layout in any_layout(), strides in prop::collection::vec(prop::option::of(-40i64..40), 3)) {
+            let strides = &strides[..layout.rank()];
+            let mut sectors = HashSet::new();
+            for index in layout.indices().map(|index| HardwareIndex { block: 0, ..index }) {
+                let at = layout.apply(index);
+                let offset: i64 = at.iter().zip(strides).filter_map(|(value, stride)| Some(value * (*stride)?)).sum();
+                let apart: Vec<i64> =
+                    at.iter().zip(strides).filter(|(_, stride)| stride.is_none()).map(|(value, _)| *value).collect();
+                sectors.insert((apart, offset.div_euclid(SECTOR_BYTES)));
+            }
+            let counted = layout.sectors(strides, 1, 1).unwrap();
+            prop_assert_eq!(counted.distinct * layout.num_warps() as f64, sectors.len() as f64);
+            prop_assert!(counted.lines <= counted.asked && counted.distinct <= counted.asked);
         }
 
         #[test]

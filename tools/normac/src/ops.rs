@@ -26,9 +26,16 @@ pub const PROMISES: [(&str, Part); 3] = [
     ("max", |promise| &mut promise.max),
 ];
 
-/// The command of every named op.
+/// The command of every named op. Its options, of which all ops together have hundreds, are made once it is the one that was given.
 pub fn commands(ops: &'static [NamedOp]) -> impl Iterator<Item = Command> {
-    ops.iter().map(command)
+    ops.iter().map(|op| {
+        Command::new(op.mnemonic)
+            .about(op.summary)
+            .defer(|command| match NamedOp::find(command.get_name()) {
+                Some(op) => with_options(command, op),
+                None => command,
+            })
+    })
 }
 
 /// The list that `--list-ops` prints: each op with what it computes.
@@ -39,9 +46,9 @@ pub fn list(ops: &[NamedOp]) -> String {
         .collect()
 }
 
-fn command(op: &'static NamedOp) -> Command {
+fn with_options(command: Command, op: &'static NamedOp) -> Command {
     // The options' own description, which becomes the command's, comes first.
-    let command = CompileArgs::augment_args(Command::new(op.mnemonic))
+    let command = CompileArgs::augment_args(command)
         .about(op.summary)
         .long_about(None);
     let first = op.operands.first();

@@ -1,10 +1,10 @@
-//! `cargo xtask dist`: an archive of the tools, the runtime, headers and what CMake needs, which can be unpacked anywhere.
+//! `cargo xtask dist`: an archive of the tools, the runtime, headers and what CMake needs, which can be unpacked in any folder.
 //!
 //! What lies where in it is said once, by the install rules of `cmake/CMakeLists.txt`.
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -13,12 +13,17 @@ use crate::child;
 use crate::failure::Failure;
 use crate::{setup, workspace};
 
+mod try_out;
+
+use try_out::{Driver, try_out};
+
 /// Where archives are made, below the workspace's folder.
 const FOLDER: &str = "target/dist";
 /// What an archive is for.
 const PLATFORM: &str = "x86_64-linux";
-/// What is compiled from an unpacked archive, to see that it works.
-const EXAMPLE: &str = "share/norma/examples/rms_norm.mlir";
+/// The `cuda.h` of the tests, and their stand-in for the driver, which archives are tried out with.
+const CUDA_INCLUDE: &str = "test/runtime/Inputs";
+const STUB_DRIVER: &str = "libnorma_stub_driver.so";
 
 /// What `cargo xtask dist` takes.
 #[derive(clap::Args)]
@@ -30,7 +35,7 @@ pub struct Options {
     setup: setup::Options,
 }
 
-/// Builds, installs into a folder, packs it, and compiles an example by what was unpacked elsewhere.
+/// Builds, installs into a folder, packs it, and tries out what is unpacked elsewhere.
 ///
 /// # Errors
 /// If one of these steps fails.
@@ -70,7 +75,6 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         Command::new("cmake")
             .arg("--install")
             .arg(&rules)
-            .arg("--strip")
             .arg("--prefix")
             .arg(&tree),
     )?;
@@ -91,7 +95,11 @@ pub fn run(options: &Options) -> Result<(), Failure> {
             .arg(&archive)
             .arg(&name),
     )?;
-    try_out(&archive, &name)?;
+    let driver = Driver {
+        include: root.join(CUDA_INCLUDE),
+        library: built.join(STUB_DRIVER),
+    };
+    try_out(&archive, &name, &driver)?;
     let size = fs::metadata(&archive)
         .map_err(Failure::file("read", &archive))?
         .len();
@@ -101,37 +109,6 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         size >> 20
     );
     Ok(())
-}
-
-/// Unpacks the archive in a folder of its own and compiles an example by it, without anything of this machine's environment.
-fn try_out(archive: &Path, name: &str) -> Result<(), Failure> {
-    let scratch = tempfile::tempdir().map_err(Failure::file("make", Path::new("a temporary folder")))?;
-    child::run(
-        Command::new("tar")
-            .arg("-C")
-            .arg(scratch.path())
-            .arg("-xzf")
-            .arg(archive),
-    )?;
-    let tree = scratch.path().join(name);
-    let bundle = scratch.path().join("bundle");
-    child::run(
-        Command::new(tree.join("bin/normac"))
-            .env_clear()
-            .env("PATH", "/usr/bin:/bin")
-            .current_dir(scratch.path())
-            .arg(tree.join(EXAMPLE))
-            .args(["--target", "sm_90a", "-o"])
-            .arg(&bundle),
-    )?;
-    let manifest: PathBuf = bundle.join("manifest.json");
-    match manifest.is_file() {
-        true => Ok(()),
-        false => Err(Failure::Check(format!(
-            "expected {} to be there",
-            manifest.display()
-        ))),
-    }
 }
 
 /// Whose work is in the archive besides ours, and under which licences.

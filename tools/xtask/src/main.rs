@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod book;
 mod c_header;
 mod child;
 mod demo;
@@ -14,6 +15,7 @@ mod dist;
 mod docs;
 mod failure;
 mod lint;
+mod lit;
 mod new_pass;
 mod progress;
 mod python;
@@ -42,7 +44,9 @@ enum Command {
     Lint(setup::Options),
     /// Generate the dialects' and passes' reference from ODS, and the runtime's C header
     Docs(docs::Options),
-    /// Make an archive of tools, runtime, headers and CMake files that can be unpacked anywhere, and try it out
+    /// Make a book of HTML of docs/, or write into its pages what their commands print now
+    Book(book::Options),
+    /// Make an archive of tools, runtime, headers and CMake files that can be unpacked in any folder, and try it out
     Dist(dist::Options),
     /// Check that passes, constraints, tests and README agree
     Tidy,
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&options),
         Command::Lint(options) => lint::run(&options),
         Command::Docs(options) => docs::run(&options),
+        Command::Book(options) => book::run(&options),
         Command::Dist(options) => dist::run(&options),
         Command::Tidy => tidy::run(),
         Command::Wheel(options) => python::wheel(&options),

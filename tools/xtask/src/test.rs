@@ -7,13 +7,12 @@ use std::io::{BufRead, BufReader};
 use std::ops::AddAssign;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread::available_parallelism;
 
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::setup::{self, Setup};
-use crate::{docs, python, workspace};
+use crate::{docs, lit, python, workspace};
 
 /// What `cargo xtask test` takes.
 #[derive(clap::Args)]
@@ -62,7 +61,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let filter = options.filter.as_deref();
 
     let mut tally = run_cargo_tests(&setup, filter)?;
-    if build_tools(&setup)? {
+    if lit::build_tools(&setup)? {
         tally += run_lit(&setup, filter)?;
         tally += run_numerics(&setup, options)?;
         tally += run_python(&setup, options)?;
@@ -174,42 +173,16 @@ fn pytest_line(line: &str) -> Option<Tally> {
     Some(tally)
 }
 
-/// Builds the programs that lit starts. `--all-targets`, as `cargo test` does: libraries that the tests' dependencies
-/// change the features of are then not compiled again.
-fn build_tools(setup: &Setup) -> Result<bool, Failure> {
-    let mut cargo = setup.cargo();
-    cargo.args(["build", "--workspace", "--all-targets"]);
-    let status = cargo.status().map_err(|error| Failure::start(&cargo, &error))?;
-    Ok(status.success())
-}
-
 /// Runs lit over test/, failures of the last run first.
 fn run_lit(setup: &Setup, filter: Option<&str>) -> Result<Tally, Failure> {
     eprintln!("test: lit");
-    let root = workspace::root();
-    let built = workspace::built_programs()?;
-    let scratch = built.join("lit");
-    fs::create_dir_all(&scratch).map_err(Failure::file("create", &scratch))?;
+    let scratch = lit::scratch()?;
     let report = scratch.join("report.json");
     if report.exists() {
         fs::remove_file(&report).map_err(Failure::file("remove", &report))?;
     }
-
-    let mut lit = Command::new(setup.llvm.program("lit"));
-    setup.prepare(&mut lit);
-    let jobs = available_parallelism().map_or(1, usize::from).to_string();
-    lit.current_dir(&root)
-        .args(["-v", "--order=smart", "-j", &jobs, "--print-result-after=failed"]);
-    for (name, path) in [
-        ("tools", &built),
-        ("llvm", &setup.llvm.prefix),
-        ("scratch", &scratch),
-    ] {
-        lit.arg(format!("-D{name}={}", path.display()));
-    }
-    if let Some(cuda) = &setup.cuda {
-        lit.arg(format!("-Dcuda={}", cuda.folder.display()));
-    }
+    let mut lit = lit::command(setup)?;
+    lit.args(["--order=smart", "--print-result-after=failed"]);
     if let Some(filter) = filter {
         lit.args(["--allow-empty-runs", "--filter", &regex_lite::escape(filter)]);
     }

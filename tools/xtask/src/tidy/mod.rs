@@ -11,6 +11,7 @@ use std::path::Path;
 use crate::failure::Failure;
 use crate::workspace;
 
+mod book;
 mod constraints;
 mod cuda_release;
 mod formulas;
@@ -46,6 +47,8 @@ const CHECKS: &[Check] = &[
     readme::every_named_variable_is_read,
     readme::the_picture_has_the_pipelines_passes,
     readme::every_listing_is_of_an_example,
+    book::every_page_is_in_the_summary,
+    book::every_included_file_exists,
     skipped_tests::no_test_is_skipped_without_a_reason,
 ];
 

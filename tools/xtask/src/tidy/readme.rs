@@ -6,17 +6,18 @@ use std::path::Path;
 use super::{Finding, Tree, pattern};
 
 const README: &str = "README.md";
+const BOOK: &str = "docs/";
 const PIPELINE: &str = "compiler/src/pipeline.rs";
 const TABLE: &str = "passes/Passes.td";
 
-/// Folders that exist once something was built or installed, and the name for one that a command writes.
-const GENERATED: &[&str] = &["target/", ".toolchain/", "DIR/"];
+/// Folders that exist once something was built or installed, the name for one that a command writes, and the one that a user is in.
+const GENERATED: &[&str] = &["target/", ".toolchain/", "DIR/", "./"];
 
 /// Every path in backquotes, and every link into the repository, of a README or a page of `docs/` is in the tree: from
 /// the root, from the page's folder, or from one above it. A word in backquotes is a path if it has a slash and no
 /// wildcard.
 pub fn every_named_path_exists(tree: &Tree) -> Vec<Finding> {
-    let quoted = pattern(r"`([\w.][\w.-]*/[\w./-]*)`|\]\(([\w./-]+)\)");
+    let quoted = pattern(r"`([\w.][\w.-]*/[\w./-]*)`|\]\(([\w./-]+)(?:#[^)]*)?\)");
     let is_page =
         |path: &str| path.ends_with("README.md") || path.starts_with("docs/") && path.ends_with(".md");
     let mut findings = Vec::new();
@@ -38,7 +39,7 @@ pub fn every_named_path_exists(tree: &Tree) -> Vec<Finding> {
 }
 
 /// A path below a folder of the tree, with `..` resolved.
-fn joined(folder: &Path, name: &str) -> String {
+pub(super) fn joined(folder: &Path, name: &str) -> String {
     let mut path = folder.to_path_buf();
     for part in name.split('/') {
         match part {
@@ -82,18 +83,31 @@ pub fn the_picture_has_the_pipelines_passes(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// A listing in a language that programs and builds are written in.
-const LISTING: &str = r"(?s)```(?:c|cmake|cpp|mlir|python|rust|toml)\n(.*?)```";
+/// A listing in a language that programs and builds are written in. One that has a file of its own (`file=NAME` behind the language) is
+/// followed by the page's tests.
+const LISTING: &str = r"(?s)```(c|cmake|cpp|mlir|python|rust|toml)\n(.*?)```";
 
-/// Every `NORMA_*` variable is read by some program. What stands in a listing is the program's own.
+/// README and the pages of the book.
+fn pages(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
+    let is_page = |path: &str| path == README || path.starts_with(BOOK) && path.ends_with(".md");
+    tree.files().filter(move |(path, _)| is_page(path))
+}
+
+/// Every `NORMA_*` variable is read by some program, or by a command line that one writes. What stands in a listing is the program's own.
 pub fn every_named_variable_is_read(tree: &Tree) -> Vec<Finding> {
-    let text = tree.text(README).unwrap_or_default();
+    pages(tree)
+        .flat_map(|(page, text)| unread_variables(tree, page, text))
+        .collect()
+}
+
+fn unread_variables(tree: &Tree, page: &str, text: &str) -> Vec<Finding> {
     let variable = pattern(r"\bNORMA_[A-Z0-9_]+\b");
     let is_program = |path: &str| path.ends_with(".rs") || path.ends_with(".py") || path.ends_with(".cmake");
     let is_read = |name: &str| {
-        let quoted = format!("\"{name}\"");
+        let (quoted, expanded) = (format!("\"{name}\""), format!("${name}"));
+        let is_in = |source: &str| source.contains(&quoted) || source.contains(&expanded);
         tree.files()
-            .any(|(path, source)| is_program(path) && source.contains(&quoted))
+            .any(|(path, source)| is_program(path) && is_in(source))
     };
     let listing = pattern(LISTING);
     let is_listed = |offset: usize| {
@@ -104,37 +118,34 @@ pub fn every_named_variable_is_read(tree: &Tree) -> Vec<Finding> {
     let unread = named.filter(|name| !is_read(name.as_str()));
     unread
         .map(|name| {
-            Finding::at(
-                README,
-                text,
-                name.start(),
-                format!("nothing reads {}", name.as_str()),
-            )
+            let what = format!("nothing reads {}", name.as_str());
+            Finding::at(page, text, name.start(), what)
         })
         .collect()
 }
 
 /// Every listing in a language that programs and builds are written in stands in a file of `examples/`, which the tests compile and
-/// run.
+/// run. What the book has of MLIR need not: `test/book` compiles it.
 pub fn every_listing_is_of_an_example(tree: &Tree) -> Vec<Finding> {
-    let text = tree.text(README).unwrap_or_default();
     let is_example = |listing: &str| {
         tree.files()
             .any(|(path, source)| path.starts_with("examples/") && source.contains(listing))
     };
     let listings = pattern(LISTING);
-    let shown = listings.captures_iter(text).filter_map(|capture| capture.get(1));
-    shown
-        .filter(|listing| !is_example(listing.as_str()))
-        .map(|listing| {
-            Finding::at(
-                README,
-                text,
-                listing.start(),
-                "no file of examples/ has this listing",
-            )
-        })
-        .collect()
+    let mut findings = Vec::new();
+    for (page, text) in pages(tree) {
+        for capture in listings.captures_iter(text) {
+            let (Some(language), Some(listing)) = (capture.get(1), capture.get(2)) else {
+                continue;
+            };
+            let is_compiled = page.starts_with(BOOK) && language.as_str() == "mlir";
+            if !is_compiled && !is_example(listing.as_str()) {
+                let what = "no file of examples/ has this listing";
+                findings.push(Finding::at(page, text, listing.start(), what));
+            }
+        }
+    }
+    findings
 }
 
 #[cfg(test)]
@@ -218,6 +229,17 @@ mod tests {
             .map(ToString::to_string)
             .collect();
         assert_eq!(found, ["README.md:5: no file of examples/ has this listing"]);
+    }
+
+    #[test]
+    fn a_page_of_the_book_shows_programs_of_examples_and_any_mlir() {
+        let page = "```mlir\nfunc.func @b()\n```\n```rust\nb();\n```\n```toml file=b.toml\nop = 1\n```\n";
+        let tree = Tree::of(&[("docs/b.md", page), ("examples/a.rs", "a();\n")]);
+        let found: Vec<_> = every_listing_is_of_an_example(&tree)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(found, ["docs/b.md:5: no file of examples/ has this listing"]);
     }
 
     #[test]

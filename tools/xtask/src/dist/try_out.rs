@@ -1,0 +1,89 @@
+//! An archive tried out: unpacked into an empty folder, and used as by somebody who has nothing else of Norma.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::child;
+use crate::failure::Failure;
+
+/// What programs of the archive find, and nothing else of this machine's environment.
+const SEARCH_PATH: &str = "/usr/bin:/bin";
+/// Programs of the archive, each with what it says something of itself by.
+const TOOLS: [(&str, &str); 5] = [
+    ("normac", "--version"),
+    ("norma-run", "--version"),
+    ("norma-sim", "--version"),
+    ("norma-opt", "--version"),
+    ("norma-lsp-server", "--help"),
+];
+/// What is compiled, from the archive's folder, and a C++ program with that inside.
+const KERNEL: &str = "share/norma/examples/rms_norm.mlir";
+const PROGRAM: &str = "share/norma/examples/cpp";
+
+/// What the archive is tried out with: `cuda.h` and a stand-in for the driver, as a program in C++ needs those of CUDA.
+pub struct Driver {
+    /// The folder of `cuda.h`.
+    pub include: PathBuf,
+    /// The stand-in.
+    pub library: PathBuf,
+}
+
+/// Starts every program of the archive, compiles and simulates a kernel, and builds and runs a program by the CMake package.
+///
+/// # Errors
+/// If one of these fails, or the archive cannot be unpacked.
+pub fn try_out(archive: &Path, name: &str, driver: &Driver) -> Result<(), Failure> {
+    let scratch = tempfile::tempdir().map_err(Failure::file("make", Path::new("a temporary folder")))?;
+    let scratch = scratch.path();
+    child::run(
+        Command::new("tar")
+            .arg("-C")
+            .arg(scratch)
+            .arg("-xzf")
+            .arg(archive),
+    )?;
+    let tree = scratch.join(name);
+    let alone = |program: &Path| {
+        let mut command = Command::new(program);
+        command.env_clear().env("PATH", SEARCH_PATH).current_dir(scratch);
+        command
+    };
+
+    for (tool, option) in TOOLS {
+        child::ask(alone(&tree.join("bin").join(tool)).arg(option))?;
+    }
+    let bundle = scratch.join("bundle");
+    let kernel = tree.join(KERNEL);
+    let mut normac = alone(&tree.join("bin/normac"));
+    child::run(normac.arg(&kernel).arg("-o").arg(&bundle))?;
+    let manifest = bundle.join("manifest.json");
+    if !manifest.is_file() {
+        let text = format!("expected {} to be there", manifest.display());
+        return Err(Failure::Check(text));
+    }
+    let mut simulator = alone(&tree.join("bin/norma-sim"));
+    child::ask(simulator.arg(&kernel).args(["--size", "m=2", "--seeds", "1"]))?;
+
+    let library = scratch.join("libcuda.so.1");
+    fs::copy(&driver.library, &library).map_err(Failure::file("copy", &driver.library))?;
+    let link = scratch.join("libcuda.so");
+    symlink(&library, &link).map_err(Failure::file("link", &link))?;
+    let build = scratch.join("build");
+    let cmake = || alone(Path::new("cmake"));
+    let mut configure = cmake();
+    configure.arg("-S").arg(tree.join(PROGRAM)).arg("-B").arg(&build);
+    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", tree.display()));
+    configure.arg(format!("-DCUDA_INCLUDE={}", driver.include.display()));
+    configure.arg(format!("-DCUDA_DRIVER={}", link.display()));
+    child::ask(&mut configure)?;
+    child::ask(cmake().arg("--build").arg(&build))?;
+    let printed = child::ask(alone(&build.join("rms_norm_example")).env("LD_LIBRARY_PATH", scratch))?;
+    match printed.ends_with("done\n") {
+        true => Ok(()),
+        false => Err(Failure::Check(format!(
+            "expected the C++ program to print `done` last, got:\n{printed}"
+        ))),
+    }
+}

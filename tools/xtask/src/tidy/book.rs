@@ -1,0 +1,71 @@
+//! The book of `docs/` has every page in its summary, and includes files that are there.
+
+use std::path::Path;
+
+use super::readme::joined;
+use super::{Finding, Tree, pattern};
+
+const SUMMARY: &str = "docs/SUMMARY.md";
+
+/// Every page of `docs/` stands in the summary, without which mdbook leaves it out. (That what the summary names is there is a check of
+/// all links.)
+pub fn every_page_is_in_the_summary(tree: &Tree) -> Vec<Finding> {
+    let summary = tree.text(SUMMARY).unwrap_or_default();
+    let pages = tree.files().filter_map(|(path, _)| path.strip_prefix("docs/"));
+    pages
+        .filter(|page| page.ends_with(".md") && *page != "SUMMARY.md")
+        .filter(|page| !summary.contains(&format!("]({page})")))
+        .map(|page| Finding::in_file(SUMMARY, format!("docs/{page} is not in it")))
+        .collect()
+}
+
+/// What `{{#include PATH}}` names is there, from the page's folder.
+pub fn every_included_file_exists(tree: &Tree) -> Vec<Finding> {
+    let include = pattern(r"\{\{#include ([^}:]+)[^}]*\}\}");
+    let mut findings = Vec::new();
+    for (page, text) in tree.files().filter(|(path, _)| path.starts_with("docs/")) {
+        let folder = Path::new(page).parent().unwrap_or(Path::new(""));
+        for path in include.captures_iter(text).filter_map(|capture| capture.get(1)) {
+            if !tree.has(&joined(folder, path.as_str())) {
+                let what = format!("there is no {}", path.as_str());
+                findings.push(Finding::at(page, text, path.start(), what));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_the_summary_lacks_is_found() {
+        let tree = Tree::of(&[
+            (SUMMARY, "- [A](a.md)\n- [B](b/c.md)\n"),
+            ("docs/a.md", ""),
+            ("docs/b/c.md", ""),
+            ("docs/b/d.md", ""),
+            ("docs/book.toml", ""),
+        ]);
+        let found: Vec<_> = every_page_is_in_the_summary(&tree)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(found, ["docs/SUMMARY.md: docs/b/d.md is not in it"]);
+    }
+
+    #[test]
+    fn an_included_file_that_is_gone_is_found() {
+        let page = "{{#include ../../norm/norm.md}}\n{{#include ../../norm/gone.md:part}}\n";
+        let tree = Tree::of(&[("docs/reference/norm.md", page), ("norm/norm.md", "")]);
+        let found: Vec<_> = every_included_file_exists(&tree)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            found,
+            ["docs/reference/norm.md:2: there is no ../../norm/gone.md"]
+        );
+    }
+}
