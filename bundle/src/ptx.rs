@@ -52,7 +52,11 @@ pub fn check(text: &str, kernel: &Kernel) -> Result<(), PtxError> {
     let got: Vec<u32> = kernel.args.iter().map(Argument::bytes).collect();
     match expected == got {
         true => Ok(()),
-        false => Err(PtxError::Parameters { symbol, expected, got }),
+        false => Err(PtxError::Parameters {
+            symbol,
+            expected,
+            got,
+        }),
     }
 }
 

@@ -151,10 +151,7 @@ impl Bundle {
     /// The target whose PTX runs on a device.
     fn ptx_for(&self, capability: (u32, u32)) -> Option<&str> {
         let with_ptx = self.targets.iter().filter(|bundle| bundle.has_ptx());
-        closest_ptx(
-            with_ptx.map(|bundle| bundle.manifest.target.as_str()),
-            capability,
-        )
+        closest_ptx(with_ptx.map(|bundle| bundle.manifest.target.as_str()), capability)
     }
 
     /// That there is nothing for a device.

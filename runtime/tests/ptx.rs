@@ -53,12 +53,18 @@ fn ptx_runs_where_it_is_allowed() {
     let launched = launches(&stream);
     assert_eq!(launched.len(), 1);
     assert_eq!(launched[0].symbol, "scale_0");
-    assert_eq!([0, 1, 3].map(|parameter| launched[0].word(parameter)), [X, Y, 100]);
+    assert_eq!(
+        [0, 1, 3].map(|parameter| launched[0].word(parameter)),
+        [X, Y, 100]
+    );
 }
 
 #[test]
 fn without_leave_the_error_names_the_device_and_the_targets() {
-    let error = Function::load(&scale(PTX), &device(0), "scale").err().unwrap().to_string();
+    let error = Function::load(&scale(PTX), &device(0), "scale")
+        .err()
+        .unwrap()
+        .to_string();
     let name = device(0).name;
     assert_eq!(
         error,
@@ -73,6 +79,9 @@ fn without_leave_the_error_names_the_device_and_the_targets() {
 fn ptx_that_takes_other_parameters_is_refused() {
     let mut bundle = scale("//\n.visible .entry scale_0(.param .u64 a)\n{\n}\n");
     bundle.allow_ptx(true);
-    let error = Function::load(&bundle, &device(0), "scale").err().unwrap().to_string();
+    let error = Function::load(&bundle, &device(0), "scale")
+        .err()
+        .unwrap()
+        .to_string();
     assert!(error.contains("takes parameters of [8] bytes"), "{error}");
 }

@@ -57,11 +57,7 @@ impl Bundle {
     /// Takes a bundle from memory: the contents of its files by their paths from its folder. `ptx_fallback` is as for a folder.
     #[staticmethod]
     #[pyo3(signature = (files, *, ptx_fallback = false))]
-    fn from_files(
-        py: Python<'_>,
-        files: BTreeMap<String, Vec<u8>>,
-        ptx_fallback: bool,
-    ) -> PyResult<Self> {
+    fn from_files(py: Python<'_>, files: BTreeMap<String, Vec<u8>>, ptx_fallback: bool) -> PyResult<Self> {
         let files: Files = files
             .into_iter()
             .map(|(path, content)| (path, Cow::Owned(content)))
