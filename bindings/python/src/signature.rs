@@ -91,6 +91,9 @@ enum OutputShape {
 /// Tensors of a call that are there, with their places in it.
 type Borrowed = Vec<(usize, Tensor<'static>)>;
 
+/// How many signatures are kept. One holds all extents of a tensor that has neither the first one's shape nor that of its rows, and
+/// these may be new at each call.
+const MOST_SIGNATURES: usize = 1024;
 /// How the shape of a tensor is written in a signature.
 const ABSENT: i64 = -1;
 const AS_FIRST: i64 = -2;
@@ -154,6 +157,9 @@ impl SignatureCache {
         let served = Arc::new(Served { function, outputs });
         let results = self.serve(py, &served, tensors, borrowed)?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_SIGNATURES {
+            known.clear();
+        }
         known.insert(signature.into(), served);
         Ok(results)
     }
