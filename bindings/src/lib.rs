@@ -131,6 +131,7 @@ fn files(bundle: &TargetBundle, function: &str) -> Result<BTreeMap<String, Vec<u
         function.definition = None;
         for kernel in &mut function.kernels {
             kernel.module = None;
+            kernel.ptx = None;
             let bytes = bundle
                 .cubins
                 .get(&kernel.cubin)

@@ -13,6 +13,7 @@ pub mod expression;
 pub mod manifest;
 mod number;
 pub mod program;
+pub mod ptx;
 pub mod scalar_op;
 
 pub use candidates::Candidates;

@@ -156,6 +156,10 @@ pub struct Kernel {
     /// simulator. Absent where it was not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
+    /// The file name, in the manifest's directory, of the PTX that the cubin was assembled from, for a driver to compile where
+    /// no cubin fits the device. Absent where it was not kept, and for targets whose PTX runs on no other device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ptx: Option<String>,
     /// The architecture of the cubin; the manifest's own.
     pub target: String,
     /// What the launcher reads off the tensors before it evaluates this kernel's expressions.

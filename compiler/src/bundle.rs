@@ -40,6 +40,8 @@ pub struct Bundle {
     pub cubins: Vec<(String, Vec<u8>)>,
     /// File names and texts of the modules of level `nvvm` that were kept.
     pub modules: Vec<(String, String)>,
+    /// File names and texts of the PTX that was kept.
+    pub ptx: Vec<(String, String)>,
 }
 
 /// What a bundle holds of a `gpu.module`.
@@ -51,6 +53,8 @@ pub struct Emitted {
     pub cubin: Option<Cubin>,
     /// Its text at level `nvvm`, if kept.
     pub text: Option<String>,
+    /// Its PTX, if kept.
+    pub ptx: Option<String>,
 }
 
 impl Bundle {
@@ -81,6 +85,7 @@ impl Bundle {
         self.manifest.manifest_version = Manifest::version_of(&self.manifest.functions);
         self.cubins.extend(other.cubins);
         self.modules.extend(other.modules);
+        self.ptx.extend(other.ptx);
         Ok(())
     }
 }
@@ -211,16 +216,26 @@ pub fn assemble(
         let text = emitted.text.clone()?;
         Some((module_name(&emitted.module, target), text))
     });
+    let ptx = emitted.iter().filter_map(|emitted| {
+        let text = emitted.ptx.clone()?;
+        Some((ptx_name(&emitted.module, target), text))
+    });
     Ok(Bundle {
         manifest,
         cubins: cubins.collect(),
         modules: modules.collect(),
+        ptx: ptx.collect(),
     })
 }
 
 /// The name of a module's cubin in a bundle.
 fn cubin_name(module: &str, target: &Target) -> String {
     format!("{module}.{}.cubin", target.name)
+}
+
+/// The name of a module's PTX in a bundle.
+fn ptx_name(module: &str, target: &Target) -> String {
+    format!("{module}.{}.ptx", target.name)
 }
 
 /// The name of a module's text at level `nvvm` in a bundle.

@@ -141,6 +141,7 @@ fn assembled(
             module: name,
             cubin: Some(cubin),
             text: options.keep_nvvm.then(|| located_text(op)).transpose()?,
+            ptx: options.keep_ptx.then_some(ptx),
         })
     })?;
     let provenance = provenance::of(input, options)?;
@@ -184,6 +185,7 @@ pub fn lowered(input: Input, options: &CompileOptions, outcome: &mut Outcome) ->
             module: name,
             cubin: None,
             text: Some(located_text(op)?),
+            ptx: None,
         })
     })
 }

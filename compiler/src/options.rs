@@ -21,6 +21,8 @@ pub struct CompileOptions {
     pub assembled: Vec<Assembled>,
     /// Whether a bundle keeps the modules of level `nvvm` that its cubins were made of, for a simulator.
     pub keep_nvvm: bool,
+    /// Whether a bundle keeps the PTX that its cubins were assembled from, for devices that no cubin fits.
+    pub keep_ptx: bool,
     /// Whether machine code says which line of the input each instruction is of.
     pub line_info: bool,
     /// Whether passes tell, as remarks among the diagnostics, why they chose what they chose.
@@ -63,6 +65,7 @@ impl CompileOptions {
         for (is_set, name) in [
             (self.by_size, "--by-size"),
             (self.keep_nvvm, "--keep-nvvm"),
+            (self.keep_ptx, "--ptx-fallback"),
             (self.line_info, "--line-info"),
         ] {
             arguments.extend(is_set.then(|| name.to_owned()));
@@ -79,6 +82,7 @@ impl CompileOptions {
             by_size: false,
             assembled: Vec::new(),
             keep_nvvm: false,
+            keep_ptx: false,
             line_info: false,
             explain: false,
             ptxas: None,

@@ -25,6 +25,7 @@ fn what_decides_the_kernels_is_in_it_and_nothing_else() {
         options("sm_80"),
         set(|options| options.by_size = true),
         set(|options| options.keep_nvvm = true),
+        set(|options| options.keep_ptx = true),
         set(|options| options.line_info = true),
         set(|options| options.from = Level::Kernel),
         set(|options| options.schedules = vec!["#norm.schedule<spread = [[grid]]>".to_owned()]),

@@ -16,7 +16,8 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
         loss = (1 - e) * w_l * (lse - s_l) + e / C * sum_c(w_c * (lse - s_c)) + z_loss * lse^2
 
     Without a `reduction` there is a loss for each row, with `sum` the sum over all rows, and with `mean` that sum divided by the
-    sum of w_l over the rows whose label is not ignored, which over no such rows is NaN.
+    sum of w_l over the rows whose label is not ignored, which over no such rows is NaN. `row_weight`, if asked for, is what each row
+    weighs in that mean: w_l, 0 where the label is ignored, and NaN where it is no class.
 
     This is PyTorch's `cross_entropy`, with a z-loss, which no weight scales. Terms whose factor `1 - e`, `e` or
     `z_loss` is 0 are not there, so that a logit of -Inf costs nothing without smoothing. `dlogits`, if asked for, is the gradient of
@@ -35,7 +36,7 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
     - C1: `axis` is an axis of `logits`; a negative one counts from the end.
     - C2: `labels` has the shape of the other axes of `logits`.
     - C3: `weight` has one element for each class.
-    - C4: `loss`, without a reduction, and `lse` have the shape of the other axes of `logits`.
+    - C4: `loss`, without a reduction, `lse` and `row_weight` have the shape of the other axes of `logits`.
     - C5: `dlogits` has the shape of `logits`.
     - C6: `label_smoothing` is between 0 and 1; `z_loss` and `softcap` are finite and not negative.
     - C7: `loss` is one number where it is reduced.
@@ -62,17 +63,20 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
   let results = (outs
     Norm_UpToF32Tensor:$loss,
     Optional<Norm_UpToF32Tensor>:$lse,
+    Optional<Norm_UpToF32Tensor>:$row_weight,
     Optional<Norm_UpToF32Tensor>:$dlogits
   );
   let shapes = (by_name
     Norm_OtherAxes<"axis">:$labels,
     Norm_NamedAxes<"axis">:$weight,
     Norm_ReducedRows<"axis", "reduction">:$loss,
-    Norm_OtherAxes<"axis">:$lse
+    Norm_OtherAxes<"axis">:$lse,
+    Norm_OtherAxes<"axis">:$row_weight
   );
   let assemblyFormat = [{
     $logits `labels` `(` $labels `:` type($labels) `)` (`weight` `(` $weight^ `:` type($weight) `)`)?
-    (`reduction` `(` $reduction^ `)`)? attr-dict `:` type($logits) `->` type($loss) (`lse` `(` type($lse)^ `)`)? (`dlogits` `(` type($dlogits)^ `)`)?
+    (`reduction` `(` $reduction^ `)`)? attr-dict `:` type($logits) `->` type($loss) (`lse` `(` type($lse)^ `)`)?
+    (`row_weight` `(` type($row_weight)^ `)`)? (`dlogits` `(` type($dlogits)^ `)`)?
   }];
   let hasVerifier = 1;
 }

@@ -41,7 +41,8 @@ LogicalResult CrossEntropyOp::verify() {
     return failure();
   // cross_entropy_c4
   std::string others = axesOf("other", axes->of);
-  if (failed(verifyShape(*this, "lse", getLse(), axes->otherShape, others)))
+  if (failed(verifyShape(*this, "lse", getLse(), axes->otherShape, others)) ||
+      failed(verifyShape(*this, "row_weight", getRowWeight(), axes->otherShape, others)))
     return failure();
   if (getReduction() == LossReduction::None)
     return verifyShape(*this, "loss", getLoss(), axes->otherShape, others);
@@ -54,7 +55,8 @@ LogicalResult CrossEntropyGradOp::verify() {
     return failure();
   // cross_entropy_grad_c2
   std::string others = axesOf("other", axes->of);
-  if (failed(verifyShape(*this, "dloss", getDloss(), axes->otherShape, others)))
+  bool isOneForAll = getDloss().getType().getRank() == 0;
+  if (!isOneForAll && failed(verifyShape(*this, "dloss", getDloss(), axes->otherShape, others)))
     return failure();
   return verifyShape(*this, "lse", getLse(), axes->otherShape, others);
 }

@@ -62,8 +62,8 @@ def Norm_LogSoftmaxGradOp : Norm_OfResultGradOp<"log_softmax_grad"> {
 def Norm_CrossEntropyGradOp : Norm_NamedOp<"cross_entropy_grad", [AttrSizedOperandSegments]> {
   let summary = "Gradient of cross-entropy";
   let description = [{
-    `dloss` is the gradient with respect to the losses of `norm.cross_entropy`, one for each row, and `dlogits` that with respect to its
-    logits. Semantics, in the words of `norm.cross_entropy`:
+    `dloss` is the gradient with respect to the losses of `norm.cross_entropy`, one for each row or one number for all, as the
+    gradient of their sum has it, and `dlogits` that with respect to its logits. Semantics, in the words of `norm.cross_entropy`:
 
         p       = exp(s - lse)
         ds_c    = (1 - e) * w_l * (p_c - [c = l]) + e / C * (p_c * sum_c(w_c) - w_c) + 2 * z_loss * lse * p_c
@@ -75,7 +75,7 @@ def Norm_CrossEntropyGradOp : Norm_NamedOp<"cross_entropy_grad", [AttrSizedOpera
 
     Constraints:
     - C1: `axis` is an axis of `logits`; a negative one counts from the end.
-    - C2: `labels`, `dloss` and `lse` have the shape of the other axes of `logits`.
+    - C2: `labels`, `dloss` unless it is one number, and `lse` have the shape of the other axes of `logits`.
     - C3: `weight` has one element for each class.
     - C4: `dlogits` has the shape of `logits`.
     - C5: `label_smoothing` is between 0 and 1; `z_loss` and `softcap` are finite and not negative.

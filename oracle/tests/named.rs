@@ -176,6 +176,7 @@ fn cross_entropy(
     let outputs = [
         output("loss", &[1]),
         output("lse", &[1]),
+        output("row_weight", &[1]),
         output("dlogits", &[1, classes]),
     ];
     call("cross_entropy", &attributes, &inputs, &outputs)
@@ -191,6 +192,7 @@ fn cross_entropy_by_hand() {
     assert_close(&found["dlogits"], &[0.25, -0.25]);
     let weighted = cross_entropy(plain, &logits, 1.0, Some(&[2.0, 3.0]));
     assert_close(&weighted["loss"], &[-3.0 * 0.75f64.ln()]);
+    assert_close(&weighted["row_weight"], &[3.0]);
     let smooth = cross_entropy(["0.5", "2.0", "0.0", "-100"], &logits, 1.0, None);
     let expected = -0.5 * 0.75f64.ln() - 0.25 * (0.25f64.ln() + 0.75f64.ln()) + 2.0 * 4f64.ln().powi(2);
     assert_close(&smooth["loss"], &[expected]);
@@ -201,13 +203,18 @@ fn labels_may_be_ignored_or_name_no_class() {
     let logits = input("logits", &[1, 2], &[f64::NAN, 1.0]);
     let ignored = cross_entropy(["0.5", "1.0", "0.0", "1"], &logits, 1.0, None);
     assert_eq!(
-        (ignored["loss"][0], ignored["dlogits"].clone()),
-        (0.0, vec![0.0; 2])
+        (
+            ignored["loss"][0],
+            ignored["row_weight"][0],
+            ignored["dlogits"].clone()
+        ),
+        (0.0, 0.0, vec![0.0; 2])
     );
     for label in [2.0, -1.0] {
         let logits = input("logits", &[1, 2], &[0.0, 1.0]);
         let found = cross_entropy(["0.0", "0.0", "0.0", "-100"], &logits, label, None);
-        assert!(found["loss"][0].is_nan() && found["dlogits"].iter().all(|gradient| gradient.is_nan()));
+        assert!(found["loss"][0].is_nan() && found["row_weight"][0].is_nan());
+        assert!(found["dlogits"].iter().all(|gradient| gradient.is_nan()));
         assert!(found["lse"][0].is_finite());
     }
 }

@@ -1,4 +1,4 @@
-//! A bundle: one manifest, or one per target, and the cubins beside them, in a folder or in memory.
+//! A bundle: one manifest, or one per target, and the machine code beside them, in a folder or in memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,11 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use norma_bundle::Cubin;
 use norma_bundle::manifest::{FILE_NAME, Kernel, Manifest};
+use norma_bundle::{Cubin, ptx};
 
+use crate::driver::Device;
 use crate::error::Error;
-use crate::target::closest_target;
+use crate::target::{closest_ptx, closest_target};
 
 /// The files of a bundle in memory, by their paths from its root, such as `manifest.json` or `sm_90a/manifest.json`.
 pub type Files = BTreeMap<String, Cow<'static, [u8]>>;
@@ -19,6 +20,16 @@ pub type Files = BTreeMap<String, Cow<'static, [u8]>>;
 #[derive(Clone, Debug)]
 pub struct Bundle {
     targets: Vec<TargetBundle>,
+    allows_ptx: bool,
+}
+
+/// What a bundle has for a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Selected<'b> {
+    /// For the target that is closest to the device.
+    pub target: &'b TargetBundle,
+    /// Whether it is the PTX that runs there, which the driver compiles first, and not a cubin.
+    pub is_ptx: bool,
 }
 
 /// What a bundle has for one target.
@@ -26,12 +37,12 @@ pub struct Bundle {
 pub struct TargetBundle {
     /// What the manifest says.
     pub manifest: Manifest,
-    cubins: Cubins,
+    place: Place,
 }
 
-/// Where the cubins are.
+/// Where the files are that a manifest names.
 #[derive(Clone, Debug)]
-enum Cubins {
+enum Place {
     Folder(PathBuf),
     Memory {
         files: Arc<Files>,
@@ -48,8 +59,8 @@ impl Bundle {
     pub fn open(folder: &Path) -> Result<Bundle, Error> {
         let open = |folder: PathBuf| {
             let manifest = Manifest::load(&folder)?;
-            let cubins = Cubins::Folder(folder);
-            Ok(TargetBundle { manifest, cubins })
+            let place = Place::Folder(folder);
+            Ok(TargetBundle { manifest, place })
         };
         let mut nested: Vec<PathBuf> = match fs::read_dir(folder) {
             Ok(entries) => entries
@@ -63,7 +74,7 @@ impl Bundle {
             nested = vec![folder.to_owned()];
         }
         let targets = nested.into_iter().map(open).collect::<Result<_, Error>>()?;
-        Ok(Bundle { targets })
+        Ok(Bundle::of(targets))
     }
 
     /// Takes a bundle from memory, laid out as in a folder.
@@ -88,13 +99,26 @@ impl Bundle {
             let text = str::from_utf8(&files[&path])
                 .map_err(|error| Error::Bundle(format!("'{path}' is no manifest: {error}")))?;
             let manifest = Manifest::parse(text, Path::new(&path))?;
-            let cubins = Cubins::Memory {
+            let place = Place::Memory {
                 files: Arc::clone(&files),
                 prefix,
             };
-            targets.push(TargetBundle { manifest, cubins });
+            targets.push(TargetBundle { manifest, place });
         }
-        Ok(Bundle { targets })
+        Ok(Bundle::of(targets))
+    }
+
+    fn of(targets: Vec<TargetBundle>) -> Bundle {
+        Bundle {
+            targets,
+            allows_ptx: false,
+        }
+    }
+
+    /// Whether functions run by PTX, which the driver compiles when one is loaded, on devices that no cubin fits; they do not unless
+    /// this says so. `normac --ptx-fallback` writes bundles that have PTX.
+    pub fn allow_ptx(&mut self, allows_ptx: bool) {
+        self.allows_ptx = allows_ptx;
     }
 
     /// What there is for each target, in order of the folders' names.
@@ -102,52 +126,116 @@ impl Bundle {
         &self.targets
     }
 
-    /// What there is for a device of that compute capability: of several, what was made for the closest architecture.
+    /// What there is for a device: of several targets, what was made for the closest architecture, and PTX where no cubin fits and
+    /// [`Bundle::allow_ptx`] said so.
     ///
     /// # Errors
     /// Nothing is; says which targets there are.
-    pub fn select(&self, capability: (u32, u32)) -> Result<&TargetBundle, Error> {
-        let targets = || self.targets.iter().map(|bundle| bundle.manifest.target.as_str());
-        let best = closest_target(targets(), capability);
-        let mut bundles = self.targets.iter();
-        let found = best.and_then(|best| bundles.find(|bundle| bundle.manifest.target == best));
-        found.ok_or_else(|| {
-            let (major, minor) = capability;
-            Error::Target(format!(
-                "the bundle is for {}, the GPU is sm_{major}{minor}",
-                targets().collect::<Vec<_>>().join(", ")
-            ))
-        })
+    pub fn select(&self, device: &Device) -> Result<Selected<'_>, Error> {
+        let found = self.find(device.capability);
+        found.ok_or_else(|| self.unfit(device.capability, &device.name))
+    }
+
+    fn find(&self, capability: (u32, u32)) -> Option<Selected<'_>> {
+        let of = |name: &str, is_ptx| {
+            let mut targets = self.targets.iter();
+            let target = targets.find(|bundle| bundle.manifest.target == name)?;
+            Some(Selected { target, is_ptx })
+        };
+        let names = self.targets.iter().map(|bundle| bundle.manifest.target.as_str());
+        let by_cubin = closest_target(names, capability).and_then(|name| of(name, false));
+        let by_ptx = || self.ptx_for(capability).and_then(|name| of(name, true));
+        by_cubin.or_else(|| self.allows_ptx.then(by_ptx).flatten())
+    }
+
+    /// The target whose PTX runs on a device.
+    fn ptx_for(&self, capability: (u32, u32)) -> Option<&str> {
+        let with_ptx = self.targets.iter().filter(|bundle| bundle.has_ptx());
+        closest_ptx(with_ptx.map(|bundle| bundle.manifest.target.as_str()), capability)
+    }
+
+    /// That there is nothing for a device.
+    fn unfit(&self, capability: (u32, u32), device: &str) -> Error {
+        let targets = self.targets.iter().map(|bundle| bundle.manifest.target.as_str());
+        let targets: Vec<_> = targets.collect();
+        let (major, minor) = capability;
+        let hint = self.ptx_for(capability).map(|target| {
+            format!("; it has PTX of {target}, which runs there if whoever loads the bundle allows PTX")
+        });
+        Error::Target(format!(
+            "the bundle is for {}, the GPU is sm_{major}{minor} ({device}){}",
+            targets.join(", "),
+            hint.unwrap_or_default()
+        ))
     }
 }
 
 impl TargetBundle {
+    /// Whether all kernels have PTX.
+    fn has_ptx(&self) -> bool {
+        let mut kernels = self
+            .manifest
+            .functions
+            .iter()
+            .flat_map(|function| &function.kernels);
+        kernels.all(|kernel| kernel.ptx.is_some())
+    }
+
     /// The bytes of a kernel's cubin.
     ///
     /// # Errors
     /// The file cannot be read or is no whole cubin, which the driver would read past the end of; or its kernel takes
     /// other parameters than the manifest passes, which the driver would read all the same.
     pub fn cubin(&self, kernel: &Kernel) -> Result<Cow<'_, [u8]>, Error> {
-        let (path, bytes) = match &self.cubins {
-            Cubins::Folder(folder) => {
-                let path = folder.join(&kernel.cubin);
+        let (path, bytes) = self.file(&kernel.cubin)?;
+        match Cubin::parse(&bytes).and_then(|cubin| cubin.check(kernel)) {
+            Ok(()) => Ok(bytes),
+            Err(error) => Err(unusable(&path, &error)),
+        }
+    }
+
+    /// The text of a kernel's PTX, with the null byte that the driver looks for.
+    ///
+    /// # Errors
+    /// There is none, the file cannot be read or is no text, or its kernel takes other parameters than the manifest passes.
+    pub fn ptx(&self, kernel: &Kernel) -> Result<Vec<u8>, Error> {
+        let Some(file) = &kernel.ptx else {
+            let symbol = &kernel.symbol;
+            return Err(Error::Bundle(format!("the bundle has no PTX of '{symbol}'")));
+        };
+        let (path, bytes) = self.file(file)?;
+        let text = str::from_utf8(&bytes).map_err(|error| unusable(&path, &error))?;
+        ptx::check(text, kernel).map_err(|error| unusable(&path, &error))?;
+        let mut text = bytes.into_owned();
+        text.push(0);
+        Ok(text)
+    }
+
+    /// The path and the content of a file that the manifest names.
+    fn file(&self, name: &str) -> Result<(String, Cow<'_, [u8]>), Error> {
+        let (path, bytes) = match &self.place {
+            Place::Folder(folder) => {
+                let path = folder.join(name);
                 let bytes = fs::read(&path).map_err(|error| error.to_string());
                 (path.display().to_string(), bytes.map(Cow::Owned))
             }
-            Cubins::Memory { files, prefix } => {
-                let path = format!("{prefix}{}", kernel.cubin);
+            Place::Memory { files, prefix } => {
+                let path = format!("{prefix}{name}");
                 let bytes = files
                     .get(&path)
                     .ok_or_else(|| "the bundle has no such file".to_owned());
                 (path, bytes.map(|bytes| Cow::Borrowed(bytes.as_ref())))
             }
         };
-        let bytes = bytes.map_err(|error| Error::Bundle(format!("cannot read '{path}': {error}")))?;
-        match Cubin::parse(&bytes).and_then(|cubin| cubin.check(kernel)) {
-            Ok(()) => Ok(bytes),
-            Err(error) => Err(Error::Bundle(format!("cannot use '{path}': {error}"))),
+        match bytes {
+            Ok(bytes) => Ok((path, bytes)),
+            Err(error) => Err(Error::Bundle(format!("cannot read '{path}': {error}"))),
         }
     }
+}
+
+fn unusable(path: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::Bundle(format!("cannot use '{path}': {error}"))
 }
 
 #[cfg(test)]
@@ -159,7 +247,7 @@ mod tests {
     const CUBIN: &[u8] = include_bytes!("../../bundle/testdata/scale.sm_90a.cubin");
 
     fn target_for(bundle: &Bundle, capability: (u32, u32)) -> String {
-        bundle.select(capability).unwrap().manifest.target.clone()
+        bundle.find(capability).unwrap().target.manifest.target.clone()
     }
 
     #[test]
@@ -174,11 +262,61 @@ mod tests {
         assert_eq!(bundle.targets().len(), 2);
         assert_eq!(target_for(&bundle, (9, 0)), "sm_90a");
         assert_eq!(target_for(&bundle, (8, 6)), "sm_80");
-        let error = bundle.select((10, 0)).unwrap_err();
+        assert!(bundle.find((10, 0)).is_none());
         assert_eq!(
-            error.to_string(),
-            "the bundle is for sm_80, sm_90a, the GPU is sm_100"
+            bundle.unfit((10, 0), "B200").to_string(),
+            "the bundle is for sm_80, sm_90a, the GPU is sm_100 (B200)"
         );
+    }
+
+    #[test]
+    fn ptx_is_used_where_no_cubin_fits_and_only_if_allowed() {
+        let with_ptx = SCALE.replace(
+            "\"cubin\": \"scale_0.sm_90a.cubin\"",
+            "\"cubin\": \"scale_0.sm_90a.cubin\", \"ptx\": \"scale_0.ptx\"",
+        );
+        assert_ne!(with_ptx, SCALE);
+        let file = |target: &str, text: &str| {
+            let text = text.replace("sm_90a", target).into_bytes();
+            (format!("{target}/{FILE_NAME}"), Cow::Owned(text))
+        };
+        let files = [file("sm_80", &with_ptx), file("sm_90a", SCALE)];
+        let mut bundle = Bundle::from_files(files.into()).unwrap();
+        assert!(bundle.find((10, 0)).is_none());
+        assert_eq!(
+            bundle.unfit((10, 0), "B200").to_string(),
+            "the bundle is for sm_80, sm_90a, the GPU is sm_100 (B200); it has PTX of sm_80, which runs there if whoever \
+             loads the bundle allows PTX"
+        );
+        bundle.allow_ptx(true);
+        let fallback = bundle.find((10, 0)).unwrap();
+        assert_eq!(
+            (fallback.target.manifest.target.as_str(), fallback.is_ptx),
+            ("sm_80", true)
+        );
+        assert!(!bundle.find((9, 0)).unwrap().is_ptx);
+        assert!(bundle.find((7, 5)).is_none());
+    }
+
+    #[test]
+    fn ptx_of_another_manifest_is_refused() {
+        let bundle = |ptx: &'static str| {
+            let files = [(FILE_NAME, SCALE), ("scale_0.ptx", ptx)];
+            let files = files.map(|(path, text)| (path.to_owned(), Cow::Borrowed(text.as_bytes())));
+            Bundle::from_files(files.into()).unwrap()
+        };
+        let refusal = |ptx, kernel: &Kernel| bundle(ptx).targets()[0].ptx(kernel).unwrap_err().to_string();
+        let other = bundle("");
+        let mut kernel = other.targets()[0].manifest.functions[0].kernels[0].clone();
+        assert_eq!(refusal("", &kernel), "the bundle has no PTX of 'scale_0'");
+        kernel.ptx = Some("scale_0.ptx".to_owned());
+        let text = ".visible .entry scale_0(.param .u64 a, .param .u64 b, .param .f32 s, .param .u64 m) {}";
+        assert!(bundle(text).targets()[0].ptx(&kernel).unwrap().ends_with(b"{}\0"));
+        assert_eq!(
+            refusal(".visible .entry scale_0(.param .u64 a) {}", &kernel),
+            "cannot use 'scale_0.ptx': kernel 'scale_0' takes parameters of [8] bytes, and the manifest passes [8, 8, 4, 8]"
+        );
+        assert!(refusal(".version 8.0", &kernel).contains("it has no kernel 'scale_0'"));
     }
 
     #[test]

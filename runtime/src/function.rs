@@ -1,12 +1,13 @@
 //! A function on a device: loaded, and launched.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use norma_bundle::manifest::WorkspaceInit;
 
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, Selected};
 use crate::driver::{
     Buffer, Current, Device, DriverError, Kernel, Launch, Module, RelaxedCapture, StreamHandle,
     StreamIdentity,
@@ -48,7 +49,7 @@ impl Function {
     /// # Errors
     /// The bundle has nothing for the device or no such function, one of its files cannot be used, or what the driver says.
     pub fn load(bundle: &Bundle, device: &Device, name: &str) -> Result<Function, Error> {
-        let target = bundle.select(device.capability)?;
+        let Selected { target, is_ptx } = bundle.select(device)?;
         let function = target.manifest.function(Some(name))?;
         let (plan, mut initial) = Plan::new(function, device.multiprocessors)?;
         let api = device.enter()?;
@@ -56,11 +57,14 @@ impl Function {
         let mut modules = HashMap::new();
         let mut kernels = Vec::new();
         for (kernel, planned) in function.kernels.iter().zip(&plan.kernels) {
-            let cubin = target.cubin(kernel)?;
+            let code = match is_ptx {
+                true => Cow::Owned(target.ptx(kernel)?),
+                false => target.cubin(kernel)?,
+            };
             let module = match modules.get(&kernel.cubin) {
                 Some(module) => Arc::clone(module),
                 None => {
-                    let module = Module::load(device, &cubin)?;
+                    let module = Module::load(device, &code)?;
                     modules.insert(kernel.cubin.clone(), Arc::clone(&module));
                     module
                 }

@@ -16,7 +16,7 @@ mod scratch;
 mod target;
 mod tensor;
 
-pub use bundle::{Bundle, Files, TargetBundle};
+pub use bundle::{Bundle, Files, Selected, TargetBundle};
 pub use driver::{Device, Driver, DriverError, StreamHandle};
 pub use embedded::Embedded;
 pub use error::Error;

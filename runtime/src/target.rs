@@ -62,9 +62,36 @@ pub fn closest_target<'t>(
         .map(|(_, name)| name)
 }
 
+/// Of several targets, the newest whose PTX a driver compiles for a device of that compute capability: one without a suffix that is
+/// not newer than the device (PTX ISA, `.target`).
+pub(crate) fn closest_ptx<'t>(
+    targets: impl IntoIterator<Item = &'t str>,
+    (major, minor): (u32, u32),
+) -> Option<&'t str> {
+    let parsed = targets
+        .into_iter()
+        .filter_map(|name| Some((Architecture::parse(name)?, name)));
+    let fitting = parsed.filter(|(architecture, _)| {
+        architecture.features == Features::Baseline
+            && (architecture.major, architecture.minor) <= (major, minor)
+    });
+    fitting
+        .max_by_key(|(architecture, _)| *architecture)
+        .map(|(_, name)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ptx_without_a_suffix_runs_on_all_that_is_newer() {
+        let targets = ["sm_80", "sm_89", "sm_90a"];
+        assert_eq!(closest_ptx(targets, (10, 0)), Some("sm_89"));
+        assert_eq!(closest_ptx(targets, (8, 6)), Some("sm_80"));
+        assert_eq!(closest_ptx(targets, (7, 5)), None);
+        assert_eq!(closest_ptx(["sm_90a", "sm_100f"], (10, 3)), None);
+    }
 
     fn runs_on(name: &str, capability: (u32, u32)) -> bool {
         Architecture::parse(name).is_some_and(|architecture| architecture.runs_on(capability))

@@ -342,6 +342,12 @@ impl Target {
             .min(u64::from(self.ctas_per_sm))
     }
 
+    /// Whether a driver compiles this target's PTX for later devices too: that of targets with a suffix runs on their own alone
+    /// (PTX ISA, `.target`).
+    pub fn has_portable_ptx(&self) -> bool {
+        self.name.ends_with(|last: char| last.is_ascii_digit())
+    }
+
     /// Whether this target has a feature.
     pub fn has(&self, feature: Feature) -> bool {
         self.features

@@ -24,6 +24,22 @@ func.func @plain(%x: tensor<?x100xbf16>, %l: tensor<?xi32>) -> tensor<?xf32> {
 
 // -----
 
+// What a row weighs is 0 where its label is ignored, and NaN where it is no class.
+// CHECK-LABEL: @row_weight(
+// CHECK: norm.write %{{.*}} : tensor<?xf32>
+// CHECK: %[[WEIGHT:.*]] = norm.reduce add %{{.*}} over(%{{.*}}) : f32
+// CHECK: %[[OR_0:.*]] = arith.select %{{.*}}, %{{.*}}, %[[WEIGHT]] : f32
+// CHECK: %[[OR_NAN:.*]] = arith.select %{{.*}}, %[[OR_0]], %{{.*}} : f32
+// CHECK: %[[GUARDED:.*]] = arith.select %{{.*}}, %{{.*}}, %[[OR_NAN]] : f32
+// CHECK: norm.write %[[GUARDED]], %{{.*}} : tensor<?xf32>
+func.func @row_weight(%x: tensor<?x100xf32>, %l: tensor<?xi64>, %w: tensor<100xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %loss, %weight = norm.cross_entropy %x labels(%l : tensor<?xi64>) weight(%w : tensor<100xf32>)
+      : tensor<?x100xf32> -> tensor<?xf32> row_weight(tensor<?xf32>)
+  return %loss, %weight : tensor<?xf32>, tensor<?xf32>
+}
+
+// -----
+
 // How many classes there are is asked of each where the compiler does not know it.
 // CHECK-LABEL: @dynamic(
 // CHECK: norm.reduce or %{{.*}} over(%{{.*}}) : i1

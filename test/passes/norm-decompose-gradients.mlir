@@ -129,3 +129,15 @@ func.func @cross_entropy_grad(%x: tensor<?x100xbf16>, %l: tensor<?xi64>, %g: ten
        : tensor<?x100xbf16> -> tensor<?x100xbf16>
   return %d : tensor<?x100xbf16>
 }
+
+// -----
+
+// A gradient of the sum of all losses is one number.
+// CHECK-LABEL: @cross_entropy_grad_of_sum(
+// CHECK: norm.read %{{.*}}[] : tensor<f32>
+// CHECK: norm.write %{{.*}} : tensor<?x100xbf16>
+func.func @cross_entropy_grad_of_sum(%x: tensor<?x100xbf16>, %l: tensor<?xi64>, %g: tensor<f32>, %lse: tensor<?xf32>) -> tensor<?x100xbf16> {
+  %d = norm.cross_entropy_grad %x labels(%l : tensor<?xi64>) dloss(%g : tensor<f32>) lse(%lse : tensor<?xf32>)
+       : tensor<?x100xbf16> -> tensor<?x100xbf16>
+  return %d : tensor<?x100xbf16>
+}

@@ -52,7 +52,7 @@ impl Arguments {
             let kind = object.get_type_ptr();
             let offered = match known {
                 Some((known, offered)) if known == kind => offered,
-                _ => ExchangeApi::of(object)?,
+                _ => ExchangeApi::of(&object.get_type())?,
             };
             known = Some((kind, offered));
             let borrowed = match offered {

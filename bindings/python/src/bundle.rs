@@ -43,22 +43,28 @@ impl Bundle {
 
 #[pymethods]
 impl Bundle {
-    /// Loads the bundle in a folder that normac wrote.
+    /// Loads the bundle in a folder that normac wrote. With `ptx_fallback`, functions run by PTX, which the driver compiles, on
+    /// devices that no cubin fits.
     #[staticmethod]
-    fn open(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (folder, *, ptx_fallback = false))]
+    fn open(py: Python<'_>, folder: PathBuf, ptx_fallback: bool) -> PyResult<Self> {
         let opened = py.detach(|| norma_runtime::Bundle::open(&folder));
-        Bundle::new(py, opened.map_err(|error| exception(py, &error))?)
+        let mut bundle = opened.map_err(|error| exception(py, &error))?;
+        bundle.allow_ptx(ptx_fallback);
+        Bundle::new(py, bundle)
     }
 
-    /// Takes a bundle from memory: the contents of its files by their paths from its folder.
+    /// Takes a bundle from memory: the contents of its files by their paths from its folder. `ptx_fallback` is as for a folder.
     #[staticmethod]
-    fn from_files(py: Python<'_>, files: BTreeMap<String, Vec<u8>>) -> PyResult<Self> {
+    #[pyo3(signature = (files, *, ptx_fallback = false))]
+    fn from_files(py: Python<'_>, files: BTreeMap<String, Vec<u8>>, ptx_fallback: bool) -> PyResult<Self> {
         let files: Files = files
             .into_iter()
             .map(|(path, content)| (path, Cow::Owned(content)))
             .collect();
-        let bundle = norma_runtime::Bundle::from_files(files);
-        Bundle::new(py, bundle.map_err(|error| exception(py, &error))?)
+        let mut bundle = norma_runtime::Bundle::from_files(files).map_err(|error| exception(py, &error))?;
+        bundle.allow_ptx(ptx_fallback);
+        Bundle::new(py, bundle)
     }
 
     /// The names of its functions.

@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use norma_runtime::{DeviceKey, Tensor};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 /// The version of the structs here. Minor versions add numbers, major ones change layouts.
 const MAJOR: u32 = 1;
@@ -60,6 +61,9 @@ pub struct ExchangeApi {
     borrow: Option<unsafe extern "C" fn(*mut c_void, *mut Tensor<'static>) -> c_int>,
     current_stream: unsafe extern "C" fn(c_int, i32, *mut *mut c_void) -> c_int,
 }
+
+// SAFETY: nothing in it changes, and DLPack has its functions called from any thread that may run Python.
+unsafe impl Sync for ExchangeApi {}
 
 /// A tensor that a capsule held. It is given back when this is dropped, which needs the interpreter.
 pub enum Owned {
@@ -153,13 +157,12 @@ impl Drop for Owned {
 }
 
 impl ExchangeApi {
-    /// What the type of an object offers, if it offers this.
+    /// What a type offers, if it offers this.
     ///
     /// # Errors
     /// What reading the attribute raises.
-    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<&'static ExchangeApi>> {
-        let kind = object.get_type();
-        let Ok(capsule) = kind.getattr(pyo3::intern!(object.py(), "__dlpack_c_exchange_api__")) else {
+    pub fn of(kind: &Bound<'_, PyType>) -> PyResult<Option<&'static ExchangeApi>> {
+        let Ok(capsule) = kind.getattr(pyo3::intern!(kind.py(), "__dlpack_c_exchange_api__")) else {
             return Ok(None);
         };
         // SAFETY: the name is checked; what a capsule of that name holds is such a struct, of which the version and the pointer

@@ -21,6 +21,18 @@ pub enum Kind {
 impl Kind {
     /// The exception with this message.
     pub fn exception(self, py: Python<'_>, message: &str) -> PyErr {
+        match self.class(py) {
+            Ok(class) => PyErr::from_type(class.clone(), message.to_owned()),
+            Err(error) => error,
+        }
+    }
+
+    /// Whether an exception is of this kind.
+    pub fn is(self, py: Python<'_>, error: &PyErr) -> bool {
+        self.class(py).is_ok_and(|class| error.is_instance(py, class))
+    }
+
+    fn class(self, py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
         static CLASSES: [PyOnceLock<Py<PyType>>; 4] = [const { PyOnceLock::new() }; 4];
         let name = match self {
             Kind::Argument => "ArgumentError",
@@ -28,10 +40,7 @@ impl Kind {
             Kind::Driver => "DriverError",
             Kind::Function => "FunctionNotFoundError",
         };
-        match CLASSES[self as usize].import(py, "norma.errors", name) {
-            Ok(class) => PyErr::from_type(class.clone(), message.to_owned()),
-            Err(error) => error,
-        }
+        CLASSES[self as usize].import(py, "norma.errors", name)
     }
 }
 

@@ -182,6 +182,52 @@ impl Function {
         Ok(outputs)
     }
 
+    /// What the manifest says of it.
+    pub(crate) fn described(&self) -> &manifest::Function {
+        &self.described
+    }
+
+    /// Launches the kernels on dense tensors, inputs and then outputs, each seen with the shape that the function has for it.
+    ///
+    /// # Errors
+    /// As a call, of which nothing is launched then.
+    pub(crate) fn launch_dense(
+        &self,
+        py: Python<'_>,
+        tensors: &[Tensor<'static>],
+        stream: StreamHandle,
+    ) -> PyResult<()> {
+        self.check_count(py, tensors.len())?;
+        let ranks = self.views.iter().flatten().map(View::rank);
+        let mut extents = vec![0; ranks.sum()];
+        let mut free = extents.as_mut_slice();
+        let mut viewed = Vec::with_capacity(tensors.len());
+        for ((tensor, view), name) in tensors.iter().zip(&self.views).zip(&self.tensors) {
+            viewed.push(match view {
+                Some(view) => {
+                    let (shape, rest) = free.split_at_mut(view.rank());
+                    free = rest;
+                    // SAFETY: the tensor is as its owner describes it.
+                    unsafe { view.apply(tensor, shape) }
+                        .map_err(|what| self.refusal(py, &format!("expected '{name}' {what}")))?
+                }
+                None => *tensor,
+            });
+        }
+        let tensors: Vec<&Tensor<'_>> = viewed.iter().collect();
+        // SAFETY: as in `__call__`.
+        unsafe { self.enqueue(py, &tensors, &[], stream) }
+    }
+
+    /// Refuses a launch of too few or too many tensors.
+    fn check_count(&self, py: Python<'_>, got: usize) -> PyResult<()> {
+        let expected = self.tensors.len();
+        match got == expected {
+            true => Ok(()),
+            false => Err(self.refusal(py, &format!("expected {expected} tensors, got {got}"))),
+        }
+    }
+
     /// Refuses outputs that are read-only.
     fn check_writable(&self, py: Python<'_>, outputs: &[Argument]) -> PyResult<()> {
         let names = &self.tensors[self.described.inputs.len()..];
@@ -238,31 +284,11 @@ impl Function {
     #[pyo3(signature = (*tensors))]
     fn launch_viewed(&self, py: Python<'_>, tensors: &Bound<'_, PyTuple>) -> PyResult<()> {
         let objects: Vec<_> = tensors.iter().collect();
-        if objects.len() != self.tensors.len() {
-            let (expected, got) = (self.tensors.len(), objects.len());
-            return Err(self.refusal(py, &format!("expected {expected} tensors, got {got}")));
-        }
+        self.check_count(py, objects.len())?;
         let taken = Arguments::take(&objects, &self.tensors, None)?;
         self.check_writable(py, &taken.list[self.described.inputs.len()..])?;
-        let ranks = self.views.iter().flatten().map(View::rank);
-        let mut extents = vec![0; ranks.sum()];
-        let mut free = extents.as_mut_slice();
-        let mut viewed = Vec::with_capacity(objects.len());
-        for ((argument, view), name) in taken.list.iter().zip(&self.views).zip(&self.tensors) {
-            viewed.push(match view {
-                Some(view) => {
-                    let (shape, rest) = free.split_at_mut(view.rank());
-                    free = rest;
-                    // SAFETY: the tensor is as its owner describes it.
-                    unsafe { view.apply(&argument.tensor, shape) }
-                        .map_err(|what| self.refusal(py, &format!("expected '{name}' {what}")))?
-                }
-                None => argument.tensor,
-            });
-        }
-        let tensors: Vec<&Tensor<'_>> = viewed.iter().collect();
-        // SAFETY: as in `__call__`.
-        unsafe { self.enqueue(py, &tensors, &[], taken.stream) }
+        let tensors: Vec<_> = taken.list.iter().map(|argument| argument.tensor).collect();
+        self.launch_dense(py, &tensors, taken.stream)
     }
 
     /// The name.

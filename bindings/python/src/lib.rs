@@ -9,6 +9,7 @@ mod dlpack;
 mod error;
 mod function;
 mod outputs;
+mod signature;
 mod stream;
 mod view;
 
@@ -24,6 +25,8 @@ mod _runtime {
     use super::bundle::Bundle;
     #[pymodule_export]
     use super::function::{Function, TensorDescription};
+    #[pymodule_export]
+    use super::signature::{Framework, SignatureCache};
 
     /// The target that GPU `device` runs best, such as `"sm_90a"`.
     #[pyfunction]

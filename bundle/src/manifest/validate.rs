@@ -175,7 +175,11 @@ impl Kernel {
             ));
         }
         // A bundle may come from anywhere; the files that it names must not.
-        let files = [("cubin", Some(&self.cubin)), ("module", self.module.as_ref())];
+        let files = [
+            ("cubin", Some(&self.cubin)),
+            ("module", self.module.as_ref()),
+            ("ptx", self.ptx.as_ref()),
+        ];
         for (what, file) in files.into_iter().filter_map(|(what, file)| Some((what, file?))) {
             if Path::new(file)
                 .file_name()
@@ -417,6 +421,11 @@ mod tests {
             let module = |m: &mut Manifest| m.functions[0].kernels[0].module = Some(path.into());
             assert!(
                 complaint(module).contains("expected module to be a file name"),
+                "{path}"
+            );
+            let ptx = |m: &mut Manifest| m.functions[0].kernels[0].ptx = Some(path.into());
+            assert!(
+                complaint(ptx).contains("expected ptx to be a file name"),
                 "{path}"
             );
         }

@@ -19,7 +19,7 @@ use norma_passes::mlir::walk;
 use super::conditions::at_least;
 use super::host::{HostFunction, HostScalar, Launch, Role, integers};
 use super::sizes::Sizes;
-use super::{Emitted, affine, cubin_name, module_name};
+use super::{Emitted, affine, cubin_name, module_name, ptx_name};
 use crate::emit::ResourceUsage;
 use crate::error::{Error, Result};
 use crate::target::Target;
@@ -115,7 +115,8 @@ pub(super) fn describe(
 
     let module = launch.module.as_deref().unwrap_or_default();
     let emitted = emitted.iter().find(|emitted| emitted.module == module);
-    let is_kept = emitted.is_some_and(|emitted| emitted.text.is_some());
+    let keeps_text = emitted.is_some_and(|emitted| emitted.text.is_some());
+    let keeps_ptx = emitted.is_some_and(|emitted| emitted.ptx.is_some());
     let usage = emitted.and_then(|emitted| {
         let cubin = emitted.cubin.as_ref()?;
         cubin.kernels.iter().find(|usage| usage.symbol == launch.kernel)
@@ -124,7 +125,8 @@ pub(super) fn describe(
     let mut kernel = Kernel {
         symbol: launch.kernel.clone(),
         cubin: cubin_name(module, target),
-        module: is_kept.then(|| module_name(module, target)),
+        module: keeps_text.then(|| module_name(module, target)),
+        ptx: keeps_ptx.then(|| ptx_name(module, target)),
         target: target.name.to_owned(),
         symbols: Vec::new(),
         when: launch

@@ -18,7 +18,7 @@ use super::Bundle;
 use crate::error::{Error, Result};
 
 /// What files of a bundle end in, before which the hash of their content stands.
-const EXTENSIONS: [&str; 2] = [".cubin", ".nvvm.mlir"];
+const EXTENSIONS: [&str; 3] = [".cubin", ".nvvm.mlir", ".ptx"];
 /// What the name of a file ends in that is not all written yet.
 const PARTIAL: &str = ".partial";
 /// Bytes of a content's SHA-256 in a file's name.
@@ -112,10 +112,11 @@ impl Bundle {
     /// The files by names that hold the hash of their content, and a manifest that uses these names.
     fn by_content(&self) -> (Manifest, BTreeMap<String, &[u8]>) {
         let cubins = self.cubins.iter().map(|(name, bytes)| (name, bytes.as_slice()));
-        let modules = self.modules.iter().map(|(name, text)| (name, text.as_bytes()));
+        let texts = self.modules.iter().chain(&self.ptx);
+        let texts = texts.map(|(name, text)| (name, text.as_bytes()));
         let mut names = BTreeMap::new();
         let mut files = BTreeMap::new();
-        for (name, bytes) in cubins.chain(modules) {
+        for (name, bytes) in cubins.chain(texts) {
             let own = name_by_content(name, bytes);
             files.insert(own.clone(), bytes);
             names.insert(name.as_str(), own);
@@ -126,10 +127,12 @@ impl Bundle {
             .iter_mut()
             .flat_map(|function| &mut function.kernels);
         for kernel in kernels {
-            for name in [Some(&mut kernel.cubin), kernel.module.as_mut()]
-                .into_iter()
-                .flatten()
-            {
+            let files = [
+                Some(&mut kernel.cubin),
+                kernel.module.as_mut(),
+                kernel.ptx.as_mut(),
+            ];
+            for name in files.into_iter().flatten() {
                 if let Some(own) = names.get(name.as_str()) {
                     name.clone_from(own);
                 }
@@ -174,7 +177,10 @@ fn sweep(folder: &Path, kept: &BTreeSet<String>) -> io::Result<()> {
 /// Whether all files that a manifest in `folder` names are there, with the contents that their names ask for.
 pub fn is_whole(folder: &Path, manifest: &Manifest) -> bool {
     let kernels = manifest.functions.iter().flat_map(|function| &function.kernels);
-    let mut names = kernels.flat_map(|kernel| std::iter::once(&kernel.cubin).chain(&kernel.module));
+    let mut names = kernels.flat_map(|kernel| {
+        let kept = kernel.module.iter().chain(&kernel.ptx);
+        std::iter::once(&kernel.cubin).chain(kept)
+    });
     names.all(|name| {
         let hash = hash_in(name);
         hash.is_some_and(|hash| fs::read(folder.join(name)).is_ok_and(|bytes| content_hash(&bytes) == hash))
@@ -220,6 +226,7 @@ mod tests {
             manifest,
             cubins: vec![(name, cubin.as_bytes().to_vec())],
             modules: Vec::new(),
+            ptx: Vec::new(),
         }
     }
 

@@ -48,7 +48,7 @@ impl OfRows for CrossEntropy<'_> {
 
     fn span(&self, result: &str) -> Option<Span> {
         match result {
-            "loss" | "lse" => Some(Span::Row),
+            "loss" | "lse" | "row_weight" => Some(Span::Row),
             "dlogits" => Some(Span::Elements),
             _ => None,
         }
@@ -64,6 +64,7 @@ impl OfRows for CrossEntropy<'_> {
         match result {
             "loss" => vec![self.0.loss(&row)],
             "lse" => vec![lse],
+            "row_weight" => vec![self.0.weight_of_row(&row)],
             _ => self.0.dlogits(&row, &row.exponentials.shares(), lse),
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
     let classes = Classes::bind(&call)?;
     let lse = call.optional("lse")?;
     Ok(Box::new(CrossEntropyGrad {
-        dloss: classes.rows.of_rows("dloss", call.operand("dloss")?)?,
+        dloss: classes.rows.of_rows_or_all("dloss", call.operand("dloss")?)?,
         lse: lse.map(|lse| classes.rows.of_rows("lse", lse)).transpose()?,
         classes,
     }))

@@ -128,6 +128,15 @@ impl Rows {
         self.operand(name, tensor, self.outer.iter().copied())
     }
 
+    /// An operand of an element for each row, or of one for all.
+    pub fn of_rows_or_all<'a>(&self, name: &str, tensor: Tensor<'a>) -> Result<Operand<'a>, String> {
+        let axes: &[usize] = match tensor.layout.shape.is_empty() {
+            true => &[],
+            false => &self.outer,
+        };
+        self.operand(name, tensor, axes.iter().copied())
+    }
+
     /// An operand that broadcasts to the tensor as NumPy's do.
     pub fn broadcast<'a>(&self, name: &str, tensor: Tensor<'a>) -> Result<Operand<'a>, String> {
         let (shape, strides) = (&tensor.layout.shape, &tensor.layout.strides);

@@ -3,6 +3,7 @@
 #ifndef NORMA_RUNTIME_H
 #define NORMA_RUNTIME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -139,6 +140,14 @@ enum norma_status norma_bundle_open(const char *folder,
 enum norma_status norma_bundle_from_memory(const struct norma_file *files,
                                            size_t count,
                                            struct norma_bundle **bundle);
+
+// Lets functions of a bundle that are got after this run by PTX on devices that no cubin fits, or not, which is how it begins: the
+// driver compiles the PTX when a function is loaded. `normac --ptx-fallback` writes bundles that have PTX.
+//
+// The caller makes sure of this:
+// `bundle` is null or open, and no other call uses it meanwhile.
+enum norma_status norma_bundle_allow_ptx(struct norma_bundle *bundle,
+                                         bool allows_ptx);
 
 // Closes a bundle; its functions stay. Null is no bundle.
 //

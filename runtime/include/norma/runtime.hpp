@@ -78,10 +78,12 @@ private:
 /// A function of a bundle in a folder. It may be launched from any thread.
 class function {
 public:
-  function(const std::string &folder, const std::string &name) {
+  /// With `allow_ptx` it runs by PTX, which the driver compiles, on devices that no cubin of the bundle fits.
+  function(const std::string &folder, const std::string &name, bool allow_ptx = false) {
     norma_bundle *opened = nullptr;
     check(norma_bundle_open(folder.c_str(), &opened));
     std::unique_ptr<norma_bundle, decltype(&norma_bundle_close)> bundle(opened, norma_bundle_close);
+    check(norma_bundle_allow_ptx(bundle.get(), allow_ptx));
     norma_function *found = nullptr;
     check(norma_function_get(bundle.get(), name.c_str(), &found));
     function_.reset(found);

@@ -260,6 +260,21 @@ pub unsafe extern "C" fn norma_bundle_from_memory(
     })
 }
 
+/// Lets functions of a bundle that are got after this run by PTX on devices that no cubin fits, or not, which is how it begins: the
+/// driver compiles the PTX when a function is loaded. `normac --ptx-fallback` writes bundles that have PTX.
+///
+/// # Safety
+/// `bundle` is null or open, and no other call uses it meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn norma_bundle_allow_ptx(bundle: *mut NormaBundle, allows_ptx: bool) -> NormaStatus {
+    status(|| {
+        // SAFETY: passed on to the caller.
+        let bundle = unsafe { bundle.as_mut() }.ok_or(Failure::Argument("expected a bundle, got null"))?;
+        Arc::make_mut(&mut bundle.0).allow_ptx(allows_ptx);
+        Ok(())
+    })
+}
+
 /// Closes a bundle; its functions stay. Null is no bundle.
 ///
 /// # Safety

@@ -21,22 +21,23 @@ const PORTABLE_CLUSTER: u32 = 8;
 /// Dynamic shared memory above this many bytes must be asked for.
 const DEFAULT_DYNAMIC_SHARED: u32 = 48 * 1024;
 
-/// A cubin on a device.
+/// Machine code on a device.
 pub(crate) struct Module {
     context: Arc<Context>,
     handle: Handle,
 }
 
 impl Module {
-    /// Loads a cubin.
+    /// Loads a cubin, or PTX that ends in a null byte, which the driver compiles.
     ///
     /// # Errors
-    /// What the driver says, for example that the cubin is for another architecture.
-    pub(crate) fn load(device: &Device, cubin: &[u8]) -> Result<Arc<Module>, DriverError> {
+    /// What the driver says, for example that the code is for another architecture.
+    pub(crate) fn load(device: &Device, code: &[u8]) -> Result<Arc<Module>, DriverError> {
         let api = device.enter()?;
         let mut handle = Handle::NULL;
-        // SAFETY: a cubin is an ELF image that states its own size; the caller has made sure that it is whole.
-        let loaded = unsafe { (api.module_load_data)(&mut handle, cubin.as_ptr().cast()) };
+        // SAFETY: a cubin is an ELF image that states its own size, of which the caller has made sure that it is whole; PTX ends
+        // in a null byte.
+        let loaded = unsafe { (api.module_load_data)(&mut handle, code.as_ptr().cast()) };
         api.check("cuModuleLoadData", loaded)?;
         Ok(Arc::new(Module {
             context: Arc::clone(&device.context),

@@ -9,6 +9,7 @@
 //! function reads and writes, handles are those that the stand-in gave out.
 
 mod context;
+mod exchange;
 mod memory;
 mod module;
 mod record;

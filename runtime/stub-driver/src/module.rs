@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::slice;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use norma_bundle::Cubin;
+use norma_bundle::{Cubin, ptx};
 
 use crate::record::{self, LaunchRecord};
 use crate::{
@@ -15,10 +15,14 @@ use crate::{
 const MAX_DYNAMIC_SHARED_BYTES: c_int = 8;
 const CLUSTER_DIMENSION: c_uint = 4;
 const PROGRAMMATIC_STREAM_SERIALIZATION: c_uint = 6;
+/// What cubins begin with.
+const ELF: &[u8] = b"\x7fELF";
+/// What LLVM begins PTX with, ahead of what comments tell of it.
+const PTX: &[u8] = b"//";
 /// What a kernel may ask for before more is allowed, in bytes.
 const DEFAULT_SHARED: c_int = 48 * 1024;
 
-/// A cubin that was loaded, with the kernels that were looked up.
+/// A cubin or PTX that was loaded, with the kernels that were looked up.
 struct Module {
     device: usize,
     image: Vec<u8>,
@@ -76,13 +80,17 @@ pub(crate) unsafe extern "C" fn cuModuleLoadData(out: *mut *mut c_void, image: *
         return CAPTURE_UNSUPPORTED;
     }
     let image = image.cast::<u8>();
-    // SAFETY: `cuda.h`'s contract: the image states its size and is whole.
+    // SAFETY: `cuda.h`'s contract: an ELF image states its size and is whole, and what is none is text that ends in a null byte.
     let bytes = unsafe {
-        if slice::from_raw_parts(image, 4) != b"\x7fELF" {
-            return INVALID_IMAGE;
+        if CStr::from_ptr(image.cast()).to_bytes().starts_with(ELF) {
+            slice::from_raw_parts(image, elf_bytes(image))
+        } else {
+            CStr::from_ptr(image.cast()).to_bytes()
         }
-        slice::from_raw_parts(image, elf_bytes(image))
     };
+    if !bytes.starts_with(ELF) && !bytes.starts_with(PTX) {
+        return INVALID_IMAGE;
+    }
     let module = Module {
         device,
         image: bytes.to_vec(),
@@ -116,8 +124,14 @@ pub(crate) unsafe extern "C" fn cuModuleGetFunction(
     // SAFETY: `cuda.h`'s contract; the module came from `cuModuleLoadData`.
     let (module, name) = unsafe { (&mut *module.cast::<Module>(), CStr::from_ptr(name)) };
     let symbol = name.to_string_lossy().into_owned();
-    let parameters = Cubin::parse(&module.image).and_then(|cubin| cubin.parameters(&symbol));
-    let Ok(parameter_bytes) = parameters else {
+    let parameters = match module.image.starts_with(ELF) {
+        true => {
+            let cubin = Cubin::parse(&module.image);
+            cubin.and_then(|cubin| cubin.parameters(&symbol)).ok()
+        }
+        false => ptx::parameters(&String::from_utf8_lossy(&module.image), &symbol),
+    };
+    let Some(parameter_bytes) = parameters else {
         return NOT_FOUND;
     };
     let kernel = Box::into_raw(Box::new(Kernel {

@@ -60,7 +60,7 @@ pub fn run(options: &Options) -> Result<Regret, Failure> {
     let list = Candidates::load(folder)?;
     let device = Device::open(&Driver::open()?, options.device)?;
     let bundle = Bundle::open(&folder.join(&list.chosen))?;
-    let problem = bind(bundle.select(device.capability)?, &options.run)?;
+    let problem = bind(bundle.select(&device)?.target, &options.run)?;
     let chosen = Loaded::new(&device, &bundle, &problem)?;
     let inputs = memory::inputs(&problem, options.run.fill, options.run.seed);
     let rotation = Rotation::new(&device, &problem, &inputs, chosen.bytes_moved)?;
@@ -71,7 +71,7 @@ pub fn run(options: &Options) -> Result<Regret, Failure> {
     let mut candidates = Vec::with_capacity(list.candidates.len());
     for candidate in list.candidates {
         let bundle = Bundle::open(&folder.join(&candidate.folder))?;
-        let problem = bind(bundle.select(device.capability)?, &options.run)?;
+        let problem = bind(bundle.select(&device)?.target, &options.run)?;
         let kernels = problem.function.kernels.iter();
         let kernel = kernels.clone().find(|kernel| kernel.symbol == candidate.kernel);
         candidates.push(Timed {

@@ -27,7 +27,7 @@ pub fn run(options: &Options) -> Result<Vec<Report>, Failure> {
         }
     }
     let device = Device::open(&Driver::open()?, options.device)?;
-    let target = bundle.select(device.capability)?;
+    let target = bundle.select(&device)?.target;
     let reports = runs.iter().map(|run| one(options, run, &device, &bundle, target));
     reports.collect()
 }

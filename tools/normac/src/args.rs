@@ -98,6 +98,11 @@ pub struct CompileArgs {
     #[arg(long, conflicts_with = "emit")]
     pub keep_nvvm: bool,
 
+    /// Keep the PTX of targets without a suffix in the bundle, for runtimes that are asked to have it compiled on devices that no
+    /// cubin fits.
+    #[arg(long, conflicts_with = "emit")]
+    pub ptx_fallback: bool,
+
     /// Say in the machine code which line of the input each instruction is of, for profilers and debuggers.
     #[arg(long)]
     pub line_info: bool,
@@ -169,6 +174,13 @@ impl CompileArgs {
                 "--candidates compares schedules of one function: expected one input and one target, got {inputs} and {targets}"
             ));
         }
+        if self.ptx_fallback && !self.target.iter().any(|target| target.has_portable_ptx()) {
+            let names: Vec<_> = self.target.iter().map(|target| target.name).collect();
+            return Err(format!(
+                "--ptx-fallback keeps PTX that later devices run: expected a target without a suffix, such as sm_80, got {}",
+                names.join(", ")
+            ));
+        }
         if self.tvm_ffi && self.emit != Some(Emit::Object) {
             return Err("--tvm-ffi is for --emit=object".to_owned());
         }
@@ -202,6 +214,7 @@ impl CompileArgs {
             by_size: self.by_size,
             schedules: self.schedule.clone(),
             keep_nvvm: self.keep_nvvm,
+            keep_ptx: self.ptx_fallback && target.has_portable_ptx(),
             line_info: self.line_info,
             explain: self.explain,
             ptxas: self.ptxas.clone(),

@@ -42,7 +42,7 @@ pub fn generate(root: &Path) -> Result<String, Failure> {
             "/* The runtime's C interface. Generated from runtime/src/capi by `cargo xtask docs`: do not edit. */".to_owned(),
         ),
         no_includes: true,
-        sys_includes: vec!["stddef.h".to_owned(), "stdint.h".to_owned()],
+        sys_includes: ["stdbool.h", "stddef.h", "stdint.h"].map(str::to_owned).into(),
         include_guard: Some("NORMA_RUNTIME_H".to_owned()),
         cpp_compat: true,
         documentation_style: DocumentationStyle::C99,

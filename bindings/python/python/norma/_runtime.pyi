@@ -9,11 +9,13 @@ class Bundle:
     """Functions that were compiled, for one target or several. ``bundle["name"]`` is one of them."""
 
     @staticmethod
-    def open(folder: str | os.PathLike[str]) -> Bundle:
-        """Loads the bundle in a folder that normac wrote."""
+    def open(folder: str | os.PathLike[str], *, ptx_fallback: bool = False) -> Bundle:
+        """Loads the bundle in a folder that normac wrote. With ``ptx_fallback``, functions run by PTX, which the driver compiles, on
+        devices that no cubin fits."""
     @staticmethod
-    def from_files(files: dict[str, bytes]) -> Bundle:
-        """Takes a bundle from memory: the contents of its files by their paths from its folder."""
+    def from_files(files: dict[str, bytes], *, ptx_fallback: bool = False) -> Bundle:
+        """Takes a bundle from memory: the contents of its files by their paths from its folder. ``ptx_fallback`` is as for a
+        folder."""
     @property
     def functions(self) -> list[str]:
         """The names of its functions."""
@@ -57,6 +59,31 @@ class Function:
     @property
     def scalars(self) -> Sequence[str]:
         """The names of the scalars that a call may set."""
+
+@final
+class Framework:
+    """A framework's tensors, as far as a call needs to know them."""
+
+    def __init__(
+        self, types: Sequence[type], empty: Callable[..., Any], empty_like: Callable[..., Any], dtypes: dict[str, Any]
+    ):
+        """``types`` are those whose objects are tensors and nothing more; ``empty(shape, dtype=, device=)`` and ``empty_like(tensor,
+        dtype=)`` allocate; ``dtypes`` are the framework's types of elements by their names in MLIR."""
+
+@final
+class SignatureCache:
+    """The functions that serve calls of one op, by the signatures of their tensors.
+
+    All but the leading dims of the first tensor belong to a signature, which number its rows. A tensor that is not there does too.
+    """
+
+    def __init__(self, framework: Framework, row_dims: int): ...
+    def call(self, *tensors: Any | None) -> tuple[Any, ...] | None:
+        """Launches the function that serves such tensors on new outputs, which are returned; ``None`` where there is no such function
+        yet, or where these tensors are not dense and aligned as it needs them. A tensor that is ``None`` is not there."""
+    def add(self, function: Function, *tensors: Any | None) -> tuple[Any, ...]:
+        """Launches a function on tensors as :meth:`call` does, and keeps it for those of their signature. Raises what is wrong with
+        the tensors."""
 
 @final
 class TensorDescription:

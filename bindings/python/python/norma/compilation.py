@@ -52,13 +52,16 @@ def compile(
     return bundle_of(request, name)
 
 
-def load(path: str | os.PathLike[str]) -> Bundle:
+def load(path: str | os.PathLike[str], *, ptx_fallback: bool = False) -> Bundle:
     """Loads the bundle in a folder that ``normac -o`` wrote; no compiler is needed.
+
+    With ``ptx_fallback``, its functions run on devices that no cubin of it fits too: by the PTX that ``normac --ptx-fallback`` keeps, which
+    the driver compiles when a function is first called there.
 
     Raises:
         BundleError: there is none, or it cannot be used.
     """
-    return Bundle.open(path)
+    return Bundle.open(path, ptx_fallback=ptx_fallback)
 
 
 def bundle_of(request: Request, name: str = "<source>") -> Bundle:

@@ -4,13 +4,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="cargo xtask test --torch installs torch")
 
-from reference import Reference  # noqa: E402
+from reference import Reference, ReferenceCache  # noqa: E402
 
 
 @pytest.fixture
 def references(monkeypatch):
     """Has the ops of norma.torch run on the host; gives the functions that were compiled, in order."""
-    from norma.torch import kernels, library, support
+    from norma.torch import kernels, launches, library, support
 
     made = []
 
@@ -20,6 +20,10 @@ def references(monkeypatch):
 
     monkeypatch.setattr(kernels, "_compile", compile)
     monkeypatch.setattr(kernels, "_functions", {})
+    monkeypatch.setattr(kernels, "SignatureCache", ReferenceCache)
+    for op in vars(launches).values():
+        if isinstance(op, kernels.Op):
+            monkeypatch.setattr(op, "_caches", {})
     monkeypatch.setattr(support, "_is_on_gpu", lambda tensor: tensor.device.type == "cpu")
     for op in (
         library.rms_norm,

@@ -8,6 +8,7 @@ another order, an option that is lost, or a result of another type change what i
 import functools
 import json
 import math
+import types
 
 import torch
 import torch.nn.functional as F
@@ -26,7 +27,8 @@ DTYPES = {
 
 @functools.cache
 def _manifest(source):
-    return Compiler.find().run(Request(source, ("sm_90a",)), "<source>")["manifest.json"]
+    request = Request(source.text, ("sm_90a",), source.schedules)
+    return Compiler.find().run(request, "<source>")["manifest.json"]
 
 
 class Reference:
@@ -39,24 +41,29 @@ class Reference:
 
     @property
     def inputs(self):
-        return []
+        return [types.SimpleNamespace(align=1) for _ in self.described["inputs"]]
 
-    def launch_viewed(self, *tensors):
+    def launch(self, *tensors):
+        """Evaluates the function on inputs and outputs."""
         described = self.described["inputs"] + self.described["outputs"]
         if len(tensors) != len(described):
             raise ArgumentError(f"expected {len(described)} tensors, got {len(tensors)}")
         sizes, values = {}, {}
         for tensor, expected in zip(tensors, described, strict=True):
             values[expected["name"]] = self._viewed(tensor, expected, sizes)
-        for statement in self.described["definition"]["statements"]:
+        definition = self.described["definition"]
+        dtypes = {made["name"]: DTYPES[made["dtype"]] for made in definition.get("intermediates", [])}
+        for statement in definition["statements"]:
             if statement["kind"] == "program":
-                results = _sum_of_two(statement, values)
-            else:
-                operands = {name: values[tensor].double() for name, tensor in statement["operands"].items()}
-                computed = NAMED[statement["op"]](**operands, **statement["attributes"])
-                results = {tensor: computed[name] for name, tensor in statement["results"].items()}
-            for tensor, value in results.items():
-                values[tensor].copy_(value)
+                run_program(statement, values, dtypes)
+                continue
+            operands = {name: values[tensor].double() for name, tensor in statement["operands"].items()}
+            computed = NAMED[statement["op"]](**operands, **statement["attributes"])
+            for name, tensor in statement["results"].items():
+                if tensor in dtypes:
+                    values[tensor] = computed[name].to(dtypes[tensor])
+                else:
+                    values[tensor].copy_(computed[name])
         self.calls += 1
 
     @staticmethod
@@ -75,11 +82,96 @@ class Reference:
         return tensor
 
 
-def _sum_of_two(statement, values):
-    """The one program that ops here have: the sum of a residual, rounded."""
-    first, second, added, written = statement["steps"]
-    assert (first["kind"], second["kind"], added["name"], written["kind"]) == ("read", "read", "arith.addf", "write")
-    return {written["tensor"]: values[first["tensor"]] + values[second["tensor"]]}
+class ReferenceCache:
+    """A `norma._runtime.SignatureCache` that knows tensors by their whole shapes, for references."""
+
+    def __init__(self, _framework, row_dims):
+        self.row_dims = row_dims
+        self.known = {}
+
+    @staticmethod
+    def _signature(tensors):
+        return tuple(tensor if tensor is None else (tensor.dtype, tensor.shape) for tensor in tensors)
+
+    def call(self, *tensors):
+        function = self.known.get(self._signature(tensors))
+        is_dense = all(tensor is None or tensor.is_contiguous() for tensor in tensors)
+        return self._launch(function, tensors) if function and is_dense else None
+
+    def add(self, function, *tensors):
+        results = self._launch(function, tensors)
+        self.known[self._signature(tensors)] = function
+        return results
+
+    def _launch(self, function, tensors):
+        present = [tensor for tensor in tensors if tensor is not None]
+        first = present[0]
+        rows = first.dim() - self.row_dims
+        inputs = [described["shape"] for described in function.described["inputs"]]
+        outputs = []
+        for described in function.described["outputs"]:
+            shape = described["shape"]
+            if shape in inputs:
+                shape = present[inputs.index(shape)].shape
+            elif shape:
+                shape = first.shape[:rows] if isinstance(shape[0], str) else first.shape[rows:]
+            outputs.append(torch.empty(shape, dtype=DTYPES[described["dtype"]]))
+        function.launch(*present, *outputs)
+        return tuple(outputs)
+
+
+#: What ops of programs compute in float64; their results are rounded where they are written.
+OPS = {
+    "arith.addf": torch.add,
+    "arith.divf": torch.div,
+    "arith.extf": lambda x: x,
+    "arith.truncf": lambda x: x,
+}
+
+
+def run_program(program, values, dtypes):
+    """Runs a program of sums and elementwise ops, whose accesses are dims in order and constants."""
+    reads = [step for step in program["steps"] if step["kind"] == "read"]
+    extents = [1] * len(program["space"])
+    for step in reads:
+        for dim, axis in _dims(step["access"]):
+            extents[dim] = values[step["tensor"]].shape[axis]
+    results = []
+    for step in program["steps"]:
+        if step["kind"] == "read":
+            read = values[step["tensor"]][_index(step["access"])].double()
+            dims = [dim for dim, _ in _dims(step["access"])]
+            results.append(read.reshape([extent if dim in dims else 1 for dim, extent in enumerate(extents)]))
+        elif step["kind"] == "op":
+            results.append(OPS[step["name"]](*(results[operand] for operand in step["operands"])))
+        elif step["kind"] == "reduce":
+            assert step["combiner"] == "add"
+            (operand,) = step["operands"]
+            whole = results[operand].broadcast_to(extents)
+            results.append(whole.sum(step["over"], keepdim=True))
+        else:
+            assert step["kind"] == "write"
+            name, access = step["tensor"], step["access"]
+            dims = dict(_dims(access))
+            if name not in values:
+                behind = [extents[int(place[1:])] if _is_dim(place) else 2 for place in access]
+                values[name] = torch.empty(behind, dtype=dtypes[name])
+            written = results[step["value"]].broadcast_to(
+                [extent if dim in dims else 1 for dim, extent in enumerate(extents)]
+            )
+            values[name][_index(access)] = written.reshape([extents[dim] for dim in dims]).to(values[name].dtype)
+
+
+def _is_dim(place):
+    return isinstance(place, str) and place.startswith("d")
+
+
+def _dims(access):
+    return [(int(place[1:]), axis) for axis, place in enumerate(access) if _is_dim(place)]
+
+
+def _index(access):
+    return tuple(slice(None) if _is_dim(place) else int(place) for place in access)
 
 
 def _rstd(x, eps):
@@ -157,10 +249,14 @@ def _losses(logits, labels, lse, axis, ignore_index, label_smoothing, z_loss, so
     return torch.where(is_ignored, 0.0, loss)
 
 
-def cross_entropy(logits, labels, axis, softcap, reduction, weight=None, **options):
+def cross_entropy(logits, labels, axis, ignore_index, softcap, reduction, weight=None, **options):
     assert reduction == "none"
     lse = torch.logsumexp(_capped(logits, softcap), axis)
-    return {"loss": _losses(logits, labels, lse, axis, softcap=softcap, weight=weight, **options), "lse": lse}
+    loss = _losses(logits, labels, lse, axis, ignore_index, softcap=softcap, weight=weight, **options)
+    weight = torch.ones(logits.shape[axis], dtype=logits.dtype) if weight is None else weight
+    is_ignored = labels == ignore_index
+    row_weight = torch.where(is_ignored, 0.0, weight[torch.where(is_ignored, 0, labels.long())])
+    return {"loss": loss, "lse": lse, "row_weight": row_weight}
 
 
 def cross_entropy_grad(logits, labels, dloss, lse, axis, ignore_index, label_smoothing, z_loss, softcap, weight=None):

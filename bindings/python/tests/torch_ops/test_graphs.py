@@ -16,18 +16,19 @@ def cases():
     centred = torch.rsqrt((x - mean[:, None]).square().mean(-1) + 1e-6)
     x_, weight_ = x.clone().requires_grad_(), weight.clone().requires_grad_()
     options = -100, 0.0, 0.0, 0.0
+    total = torch.tensor(4.0)
     return {
         "rms_norm": (x_, weight_, 1, 1e-6, 0.0, None),
         "add_rms_norm": (x_, x.clone().requires_grad_(), weight_, 1, 1e-6, 0.0, None),
         "rms_norm_grad": (x, x, weight, rstd, None, 1, 1e-6, 0.0, True),
         "layer_norm": (x_, weight_, weight.clone().requires_grad_(), 1, 1e-6, None),
-        "layer_norm_grad": (x, x, weight, weight, mean, centred, 1, 1e-6, True, False),
+        "layer_norm_grad": (x, x, weight, mean, centred, 1, 1e-6, torch.float32, None),
         "softmax": (x_, 1, None),
         "log_softmax": (x_, 0, None),
         "softmax_grad": (x, x.softmax(-1), 1, torch.float32),
         "log_softmax_grad": (x, x.log_softmax(-1), 1, torch.float32),
-        "cross_entropy": (x_, labels, None, *options),
-        "cross_entropy_grad": (torch.ones(4), x, labels, lse, None, *options),
+        "cross_entropy": (x_, labels, None, "mean", None, *options),
+        "cross_entropy_grad": (torch.ones(()), x, labels, lse, total, None, "mean", *options),
     }
 
 

@@ -34,6 +34,10 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
         }
     }
     p.write_if_asked(lse, loss.lse(), &split.kept)?;
+    if let Some(row_weight) = loss.row_weight() {
+        let weight = classes.guarded(classes.weight_of_row(&factors)?)?;
+        p.write(weight, row_weight, &split.kept)?;
+    }
     if let Some(dlogits) = loss.dlogits() {
         let probability = p.op("arith.divf", &[exponentials.exponential, exponentials.sum]);
         let gradient = classes.gradient(&factors, probability, lse);

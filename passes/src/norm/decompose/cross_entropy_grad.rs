@@ -1,7 +1,7 @@
 //! `norm.cross_entropy_grad`: `dloss` of a row times what `norm.cross_entropy` says of its logits' gradients, by probabilities
 //! `exp(s - lse)` of the `lse` that the forward op returned, or by exponentials that are summed again.
 
-use melior::ir::OperationRef;
+use melior::ir::{OperationRef, ValueLike};
 use norma_dialects::norm::CrossEntropyGradOp;
 
 use super::{
@@ -9,6 +9,7 @@ use super::{
     viewed,
 };
 use crate::mlir::pass::PassResult;
+use crate::mlir::types;
 
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let grad = viewed(op, CrossEntropyGradOp::from_op)?;
@@ -31,7 +32,10 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
         }
     };
     let gradient = classes.gradient(&classes.factors()?, probability, lse);
-    let dloss = p.read(grad.dloss()?, &split.kept)?;
+    let dloss = grad.dloss()?;
+    let is_one_for_all = types::shape(dloss.r#type()).is_some_and(|shape| shape.is_empty());
+    let of_rows: &[_] = if is_one_for_all { &[] } else { &split.kept };
+    let dloss = p.read(dloss, of_rows)?;
     let scaled = p.op("arith.mulf", &[gradient, dloss]);
     p.write(classes.guarded(scaled)?, grad.dlogits()?, p.dims())?;
     p.end();

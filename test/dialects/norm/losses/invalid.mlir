@@ -41,6 +41,14 @@ func.func @cross_entropy_c4_lse(%x: tensor<2x4xf32>, %l: tensor<2xi64>) {
 
 // -----
 
+func.func @cross_entropy_c4_row_weight(%x: tensor<2x4xf32>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{expected row_weight to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xf32>'}}
+  %0:2 = norm.cross_entropy %x labels(%l : tensor<2xi64>) : tensor<2x4xf32> -> tensor<2xf32> row_weight(tensor<4xf32>)
+  return
+}
+
+// -----
+
 func.func @cross_entropy_c5(%x: tensor<2x4xf32>, %l: tensor<2xi64>) {
   // expected-error @+1 {{expected dlogits to have the shape of 'tensor<2x4xf32>', got 'tensor<4x2xf32>'}}
   %0:2 = norm.cross_entropy %x labels(%l : tensor<2xi64>) : tensor<2x4xf32> -> tensor<2xf32> dlogits(tensor<4x2xf32>)
@@ -89,9 +97,9 @@ func.func @cross_entropy_grad_c2(%x: tensor<2x4xf32>, %l: tensor<4xi64>, %g: ten
 
 // -----
 
-func.func @cross_entropy_grad_c2_dloss(%x: tensor<2x4xf32>, %l: tensor<2xi64>, %g: tensor<f32>) {
-  // expected-error @+1 {{expected dloss to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<f32>'}}
-  %0 = norm.cross_entropy_grad %x labels(%l : tensor<2xi64>) dloss(%g : tensor<f32>) : tensor<2x4xf32> -> tensor<2x4xf32>
+func.func @cross_entropy_grad_c2_dloss(%x: tensor<2x4xf32>, %l: tensor<2xi64>, %g: tensor<1xf32>) {
+  // expected-error @+1 {{expected dloss to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<1xf32>'}}
+  %0 = norm.cross_entropy_grad %x labels(%l : tensor<2xi64>) dloss(%g : tensor<1xf32>) : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }
 

@@ -14,6 +14,8 @@ func.func @cross_entropy(%x: tensor<?x100xbf16>, %l: tensor<?xi64>, %l32: tensor
       : tensor<?x100xbf16> -> tensor<?xf32> lse(tensor<?xf32>) dlogits(tensor<?x100xbf16>)
   // CHECK: norm.cross_entropy {{.*}} -> tensor<?xf32> dlogits(tensor<?x100xbf16>)
   %1, %2 = norm.cross_entropy %x labels(%l : tensor<?xi64>) : tensor<?x100xbf16> -> tensor<?xf32> dlogits(tensor<?x100xbf16>)
+  // CHECK: norm.cross_entropy {{.*}} -> tensor<?xf32> row_weight(tensor<?xf32>)
+  %3, %4 = norm.cross_entropy %x labels(%l : tensor<?xi64>) : tensor<?x100xbf16> -> tensor<?xf32> row_weight(tensor<?xf32>)
   return
 }
 
@@ -27,12 +29,14 @@ func.func @cross_entropy_reduced(%x: tensor<?x100xbf16>, %l: tensor<?xi64>) {
 }
 
 // CHECK-LABEL: func.func @cross_entropy_grad
-func.func @cross_entropy_grad(%x: tensor<?x100xbf16>, %l: tensor<?xi32>, %g: tensor<?xf32>, %w: tensor<100xbf16>) {
+func.func @cross_entropy_grad(%x: tensor<?x100xbf16>, %l: tensor<?xi32>, %g: tensor<?xf32>, %one: tensor<f32>, %w: tensor<100xbf16>) {
   // CHECK: norm.cross_entropy_grad %{{.*}} labels(%{{.*}} : tensor<?xi32>) dloss(%{{.*}} : tensor<?xf32>) : tensor<?x100xbf16> -> tensor<?x100xf32>
   %0 = norm.cross_entropy_grad %x labels(%l : tensor<?xi32>) dloss(%g : tensor<?xf32>) : tensor<?x100xbf16> -> tensor<?x100xf32>
   // CHECK: norm.cross_entropy_grad %{{.*}} labels(%{{.*}} : tensor<?xi32>) dloss(%{{.*}} : tensor<?xf32>) lse(%{{.*}} : tensor<?xf32>)
   // CHECK-SAME: weight(%{{.*}} : tensor<100xbf16>) {softcap = 3.000000e+01 : f32} : tensor<?x100xbf16> -> tensor<?x100xbf16>
   %1 = norm.cross_entropy_grad %x labels(%l : tensor<?xi32>) dloss(%g : tensor<?xf32>) lse(%g : tensor<?xf32>)
        weight(%w : tensor<100xbf16>) {softcap = 30.0 : f32} : tensor<?x100xbf16> -> tensor<?x100xbf16>
+  // CHECK: norm.cross_entropy_grad %{{.*}} labels(%{{.*}} : tensor<?xi32>) dloss(%{{.*}} : tensor<f32>) : tensor<?x100xbf16> -> tensor<?x100xbf16>
+  %2 = norm.cross_entropy_grad %x labels(%l : tensor<?xi32>) dloss(%one : tensor<f32>) : tensor<?x100xbf16> -> tensor<?x100xbf16>
   return
 }

@@ -101,6 +101,13 @@ const LOGITS: &[Call] = &[
         results: &[("dlogits", "?xNxY")],
         ..PLAIN
     },
+    Call {
+        name: "cross_entropy_grad of a sum of losses",
+        op: "cross_entropy_grad",
+        operands: &[("labels", "?xi64"), ("dloss", "f32"), ("lse", "?xf32")],
+        results: &[("dlogits", "?xNxY")],
+        ..PLAIN
+    },
 ];
 
 /// Axes elsewhere, and extents that only the run knows.

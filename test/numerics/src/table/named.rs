@@ -85,7 +85,12 @@ const LOGITS: &[Call] = &[
         op: "cross_entropy",
         operands: &[("labels", "?xi32"), ("weight", "Nxf32")],
         attributes: "ignore_index = 5, label_smoothing = 0.125 : f32, z_loss = 0.0625 : f32, softcap = 4.0 : f32",
-        results: &[("loss", "?xf32"), ("lse", "?xf32"), ("dlogits", "?xNxY")],
+        results: &[
+            ("loss", "?xf32"),
+            ("lse", "?xf32"),
+            ("row_weight", "?xf32"),
+            ("dlogits", "?xNxY"),
+        ],
         by_keyword: true,
         ..Call::PLAIN
     },
@@ -94,6 +99,15 @@ const LOGITS: &[Call] = &[
         op: "cross_entropy",
         operands: &[("labels", "?xi64")],
         results: &[("loss", "?xY"), ("dlogits", "?xNxY")],
+        by_keyword: true,
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cross_entropy with what rows weigh",
+        op: "cross_entropy",
+        operands: &[("labels", "?xi64")],
+        attributes: "ignore_index = 3",
+        results: &[("loss", "?xf32"), ("row_weight", "?xf32")],
         by_keyword: true,
         ..Call::PLAIN
     },

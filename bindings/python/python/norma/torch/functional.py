@@ -1,4 +1,8 @@
-"""Drop-ins for functions of ``torch.nn.functional``: the same arguments, results and types."""
+"""Drop-ins for functions of ``torch.nn.functional``: the same arguments, results and types.
+
+Whether there is a kernel is asked before an op is recorded by a tracer, and else by :class:`norma.torch.kernels.Op`, at the first call of
+a kind. Only what no op sees is asked at each call.
+"""
 
 from collections.abc import Sequence
 
@@ -17,14 +21,24 @@ def _supported(reason: str | None) -> None:
 
 def _records(*tensors: Tensor | None) -> bool:
     """Whether an op on these is one that gradients go through."""
-    if not torch.is_grad_enabled():
-        return False
-    return any(tensor is not None and tensor.requires_grad for tensor in tensors)
+    if torch.is_grad_enabled():
+        for tensor in tensors:
+            if tensor is not None and tensor.requires_grad:
+                return True
+    return False
 
 
 def _wide_under_autocast(dtype: torch.dtype) -> torch.dtype | None:
     """The type of a result that torch's autocast has in float32; ``None`` where that is ``dtype`` itself."""
     return torch.float32 if dtype != torch.float32 and torch.is_autocast_enabled("cuda") else None
+
+
+def _row_dims(input: Tensor, normalized_shape: Sequence[int]) -> int:
+    """How many dims at the end of the input are normalized."""
+    shape = tuple(normalized_shape)
+    if not shape or input.shape[-len(shape) :] != shape:
+        raise UnsupportedError(support.not_normalized(input, shape))
+    return len(shape)
 
 
 def rms_norm(
@@ -40,12 +54,12 @@ def rms_norm(
     Without ``eps`` it is that of float32, in which the arithmetic is. ``weight_offset`` is 1 in models whose weights are stored
     around 0.
     """
-    _supported(support.rms_norm(input, normalized_shape, weight, weight_offset))
-    options = len(normalized_shape), _eps(eps), float(weight_offset), None
+    options = _row_dims(input, normalized_shape), _eps(eps), float(weight_offset), None
     if not is_plain(input):
+        _supported(support.rms_norm(input, normalized_shape, weight, weight_offset))
         return library.rms_norm(input, weight, *options)[0]
     if _records(input, weight):
-        return gradients.RMSNorm.apply(input, weight, *options)[0]
+        return gradients.rms_norm(input, weight, options)
     return launches.rms_norm(input, None, weight, *options, False)[0]
 
 
@@ -59,17 +73,20 @@ def add_rms_norm(
     weight_offset: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """:func:`rms_norm` of ``input + residual``, and that sum, in one kernel."""
-    _supported(support.add_rms_norm(input, residual, normalized_shape, weight, weight_offset))
-    options = len(normalized_shape), _eps(eps), float(weight_offset), None
+    options = _row_dims(input, normalized_shape), _eps(eps), float(weight_offset), None
     if not is_plain(input):
+        _supported(support.add_rms_norm(input, residual, normalized_shape, weight, weight_offset))
         return library.add_rms_norm(input, residual, weight, *options)[:2]
     if _records(input, residual, weight):
-        return gradients.AddRMSNorm.apply(input, residual, weight, *options)[:2]
-    return launches.rms_norm(input, residual, weight, *options, False)[:2]
+        return gradients.add_rms_norm(input, residual, weight, options)
+    return launches.rms_norm(input, residual, weight, *options, False)
+
+
+_FLOAT32_EPS = torch.finfo(torch.float32).eps
 
 
 def _eps(eps: float | None) -> float:
-    return torch.finfo(torch.float32).eps if eps is None else float(eps)
+    return _FLOAT32_EPS if eps is None else float(eps)
 
 
 def layer_norm(
@@ -80,18 +97,17 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """``torch.nn.functional.layer_norm``."""
-    _supported(support.layer_norm(input, normalized_shape, weight, bias))
-    options = len(normalized_shape), float(eps), _wide_under_autocast(input.dtype)
+    options = _row_dims(input, normalized_shape), float(eps), _wide_under_autocast(input.dtype)
     if not is_plain(input):
+        _supported(support.layer_norm(input, normalized_shape, weight, bias))
         return library.layer_norm(input, weight, bias, *options)[0]
     if _records(input, weight, bias):
-        return gradients.LayerNorm.apply(input, weight, bias, *options)[0]
+        return gradients.layer_norm(input, weight, bias, options)
     return launches.layer_norm(input, weight, bias, *options, False)[0]
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
     """``torch.nn.functional.softmax``; ``dim`` has to be given."""
-    _supported(support.softmax(input, dim, dtype))
     return _softmax("softmax", input, dim, dtype)
 
 
@@ -99,22 +115,23 @@ def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> Tensor:
     """``torch.nn.functional.log_softmax``; ``dim`` has to be given."""
-    _supported(support.softmax(input, dim, dtype))
     return _softmax("log_softmax", input, dim, dtype)
 
 
-def _softmax(op: str, input: Tensor, dim: int, dtype: torch.dtype | None) -> Tensor:
+def _softmax(op: str, input: Tensor, dim: int | None, dtype: torch.dtype | None) -> Tensor:
+    rank, plain = input.dim(), is_plain(input)
+    if not plain or dtype is not None or dim is None or not -rank <= dim < rank:
+        _supported(support.softmax(input, dim, dtype))
     if dtype is None:
         dtype = _wide_under_autocast(input.dtype)
     elif dtype != torch.float32:
         # Torch rounds to the type before it takes exponentials.
         input, dtype = input.to(dtype), None
-    dim %= input.dim()
-    if not is_plain(input):
+    dim %= rank
+    if not plain:
         return getattr(library, op)(input, dim, dtype)
     if _records(input):
-        function = gradients.Softmax if op == "softmax" else gradients.LogSoftmax
-        return function.apply(input, dim, dtype)
+        return getattr(gradients, op)(input, dim, dtype)
     return launches.softmax(op, input, dim, dtype)
 
 
@@ -136,27 +153,18 @@ def cross_entropy(
     ``z_loss`` times the square of each row's logarithm of the sum of exponentials is added to its loss, and logits are first
     capped as ``softcap * tanh(input / softcap)``, unless these are 0. Losses are summed in float32.
     """
-    _supported(
-        support.cross_entropy(input, target, weight, size_average, reduce, reduction, label_smoothing, z_loss, softcap)
-    )
-    options = int(ignore_index), float(label_smoothing), float(z_loss), float(softcap)
-    if not is_plain(input):
-        loss, _ = library.cross_entropy(input, target, weight, *options)
-    elif _records(input):
-        loss, _ = gradients.CrossEntropy.apply(input, target, weight, *options)
-    else:
-        loss, _ = launches.cross_entropy(input, target, weight, *options)
-    if reduction == "sum":
-        loss = loss.sum()
-    elif reduction == "mean":
-        loss = loss.sum() / _total_weight(target, weight, ignore_index)
-    return loss.to(_wide_under_autocast(input.dtype) or input.dtype)
-
-
-def _total_weight(target: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
-    """What a mean divides by: the labels that are not ignored, by their weights."""
-    counts = target != ignore_index
-    if weight is None:
-        return counts.sum()
-    weights = weight.float().index_select(0, torch.where(counts, target, 0).reshape(-1))
-    return (weights * counts.reshape(-1)).sum()
+    plain = is_plain(input)
+    is_deprecated = size_average is not None or reduce is not None
+    if not plain or input.dim() != 2 or is_deprecated or (weight is not None and weight.requires_grad):
+        _supported(
+            support.cross_entropy(
+                input, target, weight, size_average, reduce, reduction, label_smoothing, z_loss, softcap
+            )
+        )
+    dtype = _wide_under_autocast(input.dtype)
+    options = reduction, dtype, int(ignore_index), float(label_smoothing), float(z_loss), float(softcap)
+    if not plain:
+        return library.cross_entropy(input, target, weight, *options)[0]
+    if _records(input):
+        return gradients.cross_entropy(input, target, weight, options)
+    return launches.cross_entropy(input, target, weight, *options, False)[0]

@@ -2,44 +2,52 @@
 
 Each class is torch's ``autograd.Function`` for eager mode, where it costs the host less than an op of the dispatcher does; its
 ``keep`` and ``backward`` are also what the custom op of the same name is registered with. ``keep`` is not called ``setup_context``, as
-torch then reads the signature of ``forward`` at each call, which takes a fifth of a millisecond. Gradients call an op's launch where
-tensors are plain, and the op where something traces.
+torch then reads the signature of ``forward`` at each call, which takes a fifth of a millisecond. In eager mode options are one argument,
+since each argument of its own costs a call on both ways. Gradients call an op's launch where tensors are plain, and the op where
+something traces.
 """
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
-from torch.nn import Parameter
 
 from norma.torch import launches, library
+from norma.torch.kernels import PLAIN
 
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _transforms_active = torch._C._are_functorch_transforms_active
-_PLAIN = (Tensor, Parameter)
 
 
 def is_plain(x: Tensor) -> bool:
     """Whether an op on x runs now: nothing traces, transforms or replaces tensors."""
     return (
-        type(x) in _PLAIN and not torch.compiler.is_compiling() and _dispatch_modes() == 0 and not _transforms_active()
+        type(x) in PLAIN and not torch.compiler.is_compiling() and _dispatch_modes() == 0 and not _transforms_active()
     )
 
 
-def _call(name: str, probe: Tensor, *arguments):
-    """The launch of an op, or the op where something traces."""
-    return getattr(launches if is_plain(probe) else library, name)(*arguments)
+def _once(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """A backward that has no gradient, as torch's ``once_differentiable`` says it of all that it computes; that takes as long as a
+    launch, and is only for a backward that records gradients itself."""
+    guarded = once_differentiable(backward)
+
+    def chosen(ctx, *gradients):
+        return guarded(ctx, *gradients) if torch.is_grad_enabled() else backward(ctx, *gradients)
+
+    return staticmethod(chosen)
 
 
 class RMSNorm(Function):
-    """x, weight, dims, eps, weight_offset, dtype -> y, rstd"""
+    """x, weight, (dims, eps, weight_offset, dtype) -> y"""
 
     @staticmethod
-    def forward(ctx, *inputs):
-        x, *others = inputs
-        y, _, rstd = launches.rms_norm(x, None, *others, True)
-        RMSNorm.keep(ctx, inputs, (y, rstd))
-        return y, rstd
+    def forward(ctx, x, weight, options):
+        y, rstd = launches.rms_norm(x, None, weight, *options, True)
+        RMSNorm.keep(ctx, (x, weight, *options), (y, rstd))
+        return y
 
     @staticmethod
     def keep(ctx, inputs, output):
@@ -47,25 +55,25 @@ class RMSNorm(Function):
         ctx.save_for_backward(x, weight, output[1])
         ctx.set_materialize_grads(False)
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, dy, _):
+    @_once
+    def backward(ctx, dy, *_):
         if dy is None:
             return None, None, None, None, None, None
         x, weight, rstd = ctx.saved_tensors
         with_dweight = ctx.needs_input_grad[1]
-        dx, dweight = _call("rms_norm_grad", dy, dy, x, weight, rstd, None, *ctx.options, with_dweight)
-        return dx, dweight if with_dweight else None, None, None, None, None
+        op = launches.rms_norm_grad if is_plain(dy) else library.rms_norm_grad
+        dx, *dweight = op(dy, x, weight, rstd, None, *ctx.options, with_dweight)
+        return dx, dweight[0] if with_dweight else None, None, None, None, None
 
 
 class AddRMSNorm(Function):
-    """x, residual, weight, dims, eps, weight_offset, dtype -> y, h, rstd"""
+    """x, residual, weight, (dims, eps, weight_offset, dtype) -> y, h"""
 
     @staticmethod
-    def forward(ctx, *inputs):
-        output = launches.rms_norm(*inputs, True)
-        AddRMSNorm.keep(ctx, inputs, output)
-        return output
+    def forward(ctx, x, residual, weight, options):
+        output = launches.rms_norm(x, residual, weight, *options, True)
+        AddRMSNorm.keep(ctx, (x, residual, weight, *options), output)
+        return output[:2]
 
     @staticmethod
     def keep(ctx, inputs, output):
@@ -73,54 +81,50 @@ class AddRMSNorm(Function):
         ctx.save_for_backward(output[1], weight, output[2])
         ctx.set_materialize_grads(False)
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, dy, dh, _):
+    @_once
+    def backward(ctx, dy, dh, *_):
         if dy is None:
             return dh, dh, None, None, None, None, None
         h, weight, rstd = ctx.saved_tensors
         with_dweight = ctx.needs_input_grad[2]
-        dx, dweight = _call("rms_norm_grad", dy, dy, h, weight, rstd, dh, *ctx.options, with_dweight)
-        return dx, dx, dweight if with_dweight else None, None, None, None, None
+        op = launches.rms_norm_grad if is_plain(dy) else library.rms_norm_grad
+        dx, *dweight = op(dy, h, weight, rstd, dh, *ctx.options, with_dweight)
+        return dx, dx, dweight[0] if with_dweight else None, None, None, None, None
 
 
 class LayerNorm(Function):
-    """x, weight, bias, dims, eps, dtype -> y, mean, rstd"""
+    """x, weight, bias, (dims, eps, dtype) -> y"""
 
     @staticmethod
-    def forward(ctx, *inputs):
-        output = launches.layer_norm(*inputs, True)
-        LayerNorm.keep(ctx, inputs, output)
-        return output
+    def forward(ctx, x, weight, bias, options):
+        output = launches.layer_norm(x, weight, bias, *options, True)
+        LayerNorm.keep(ctx, (x, weight, bias, *options), output)
+        return output[0]
 
     @staticmethod
     def keep(ctx, inputs, output):
         x, weight, bias, *ctx.options, _ = inputs
-        ctx.save_for_backward(x, weight, bias, output[1], output[2])
+        ctx.types = tuple(None if operand is None else operand.dtype for operand in (weight, bias))
+        ctx.save_for_backward(x, weight, output[1], output[2])
         ctx.set_materialize_grads(False)
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, dy, _, __):
+    @_once
+    def backward(ctx, dy, *_):
         if dy is None:
             return None, None, None, None, None, None
         _, with_dweight, with_dbias, *_ = ctx.needs_input_grad
-        wanted = with_dweight, with_dbias
-        dx, dweight, dbias = _call("layer_norm_grad", dy, dy, *ctx.saved_tensors, *ctx.options, *wanted)
-        return dx, dweight if with_dweight else None, dbias if with_dbias else None, None, None, None
+        of_weight, of_bias = ctx.types
+        wanted = of_weight if with_dweight else None, of_bias if with_dbias else None
+        op = launches.layer_norm_grad if is_plain(dy) else library.layer_norm_grad
+        dx, *others = op(dy, *ctx.saved_tensors, *ctx.options, *wanted)
+        dweight = others[0] if with_dweight else None
+        return dx, dweight, others[-1] if with_dbias else None, None, None, None
 
 
 def _keep_result(ctx, inputs, output):
     x, ctx.dim, _ = inputs
     ctx.dtype = x.dtype
     ctx.save_for_backward(output)
-
-
-def _softmax_backward(op: str, ctx, dy):
-    (y,) = ctx.saved_tensors
-    if is_plain(dy):
-        return launches.softmax_grad(op, dy, y, ctx.dim, ctx.dtype), None, None
-    return getattr(library, f"{op}_grad")(dy, y, ctx.dim, ctx.dtype), None, None
 
 
 class Softmax(Function):
@@ -134,10 +138,12 @@ class Softmax(Function):
         _keep_result(ctx, inputs, output)
         return output
 
-    @staticmethod
-    @once_differentiable
+    @_once
     def backward(ctx, dy):
-        return _softmax_backward("softmax", ctx, dy)
+        (y,) = ctx.saved_tensors
+        if is_plain(dy):
+            return launches.softmax_grad("softmax", dy, y, ctx.dim, ctx.dtype), None, None
+        return library.softmax_grad(dy, y, ctx.dim, ctx.dtype), None, None
 
 
 class LogSoftmax(Function):
@@ -151,35 +157,51 @@ class LogSoftmax(Function):
         _keep_result(ctx, inputs, output)
         return output
 
-    @staticmethod
-    @once_differentiable
+    @_once
     def backward(ctx, dy):
-        return _softmax_backward("log_softmax", ctx, dy)
+        (y,) = ctx.saved_tensors
+        if is_plain(dy):
+            return launches.softmax_grad("log_softmax", dy, y, ctx.dim, ctx.dtype), None, None
+        return library.log_softmax_grad(dy, y, ctx.dim, ctx.dtype), None, None
 
 
 class CrossEntropy(Function):
-    """logits, labels, weight, ignore_index, label_smoothing, z_loss, softcap -> loss, lse"""
+    """logits, labels, weight, (reduction, dtype, ignore_index, label_smoothing, z_loss, softcap) -> loss"""
 
     @staticmethod
-    def forward(ctx, *inputs):
-        output = launches.cross_entropy(*inputs)
-        CrossEntropy.keep(ctx, inputs, output)
-        return output
+    def forward(ctx, logits, labels, weight, options):
+        loss, lse, *total = launches.cross_entropy(logits, labels, weight, *options, True)
+        CrossEntropy.keep(ctx, (logits, labels, weight, *options), (loss, lse, total[0] if total else None))
+        return loss
 
     @staticmethod
     def keep(ctx, inputs, output):
-        logits, labels, weight, *ctx.options = inputs
-        ctx.save_for_backward(logits, labels, output[1], weight)
+        logits, labels, weight, reduction, _, *options = inputs
+        ctx.options = reduction, *options
+        _, lse, total = output
+        ctx.save_for_backward(logits, labels, lse, total if reduction == "mean" else None, weight)
         ctx.set_materialize_grads(False)
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, dloss, _):
+    @_once
+    def backward(ctx, dloss, *_):
         if dloss is None:
-            return None, None, None, None, None, None, None
-        dlogits = _call("cross_entropy_grad", dloss, dloss, *ctx.saved_tensors, *ctx.options)
-        return dlogits, None, None, None, None, None, None
+            return None, None, None, None, None, None, None, None, None
+        op = launches.cross_entropy_grad if is_plain(dloss) else library.cross_entropy_grad
+        dlogits = op(dloss, *ctx.saved_tensors, *ctx.options)
+        return dlogits, None, None, None, None, None, None, None, None
 
+
+def _recorded(function: type[Function]) -> Callable[..., Any]:
+    """``function.apply`` as it is where nothing transforms tensors: what torch does in Python before is for its transforms."""
+    return super(Function, function).apply
+
+
+rms_norm = _recorded(RMSNorm)
+add_rms_norm = _recorded(AddRMSNorm)
+layer_norm = _recorded(LayerNorm)
+softmax = _recorded(Softmax)
+log_softmax = _recorded(LogSoftmax)
+cross_entropy = _recorded(CrossEntropy)
 
 for _op, _function in (
     (library.rms_norm, RMSNorm),

@@ -1,51 +1,89 @@
-"""Compiled functions by what they are compiled for, and their launches on torch's tensors."""
+"""Compiled functions by what they are compiled for, and calls of them on torch's tensors."""
 
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.nn import Parameter
 
 from norma import Function, target_of_device
+from norma._runtime import Framework, SignatureCache
 from norma.compilation import bundle_of
 from norma.compiler import Request
-from norma.errors import ArgumentError
+from norma.errors import UnsupportedError
+from norma.torch.programs import TYPES, Source
 
-#: The functions of this process, by device, program and what the program is made for. Threads may fill it at a time: they find the
-#: same functions.
-_functions: dict[tuple[Any, ...], Function] = {}
+#: Types whose tensors are no more than memory with a shape.
+PLAIN = (Tensor, Parameter)
+
+
+def _framework() -> Framework:
+    return Framework(PLAIN, torch.empty, torch.empty_like, {name: dtype for dtype, name in TYPES.items()})
+
+
+_TORCH = _framework()
+
+#: The functions of this process, by device and source. Threads may fill it at a time: they find the same functions.
+_functions: dict[tuple[int, Source], Function] = {}
 _targets: dict[int, str] = {}
 
 
-def kernel(device: int, program: Callable[..., str], *made_for: Any) -> Function:
-    """The function of a program for a device, compiled at the first call."""
-    key = (device, program, made_for)
-    function = _functions.get(key)
+class Op:
+    """An op's functions, each compiled when a call first needs it.
+
+    ``program`` writes the one for rows of an extent, types of tensors (``None`` for one that is absent) and options. ``refuse`` says of
+    tensors and options why there is no kernel for them, or ``None`` where there is one; what a call with the same options and like
+    tensors went through once is not asked again.
+    """
+
+    def __init__(self, program: Callable[..., Source], refuse: Callable[..., str | None] = lambda *_: None):
+        self._program = program
+        self._refuse = refuse
+        self._caches: dict[tuple[int, tuple[Any, ...]], SignatureCache] = {}
+
+    def __call__(self, row_dims: int, options: tuple[Any, ...], *tensors: Tensor | None) -> tuple[Tensor, ...]:
+        """The function's results, of tensors in the order of its arguments. The first one's last ``row_dims`` dims are a row."""
+        cache = self._caches.get((row_dims, options))
+        if cache is not None:
+            results = cache.call(*tensors)
+            if results is None:
+                results = cache.call(*(None if tensor is None else tensor.contiguous() for tensor in tensors))
+            if results is not None:
+                return results
+        return self._call_first(row_dims, options, tensors)
+
+    def _call_first(self, row_dims: int, options: tuple[Any, ...], tensors: tuple[Tensor | None, ...]):
+        if reason := self._refuse(row_dims, options, *tensors):
+            raise UnsupportedError(reason)
+        first = tensors[0]
+        row = tuple(first.shape[first.dim() - row_dims :])
+        types = (None if tensor is None else tensor.dtype for tensor in tensors)
+        function = _function(first.get_device(), self._program(row, *types, *options))
+        cache = self._caches.setdefault((row_dims, options), SignatureCache(_TORCH, row_dims))
+        inputs = iter(function.inputs)
+        readable = [tensor if tensor is None else _readable(tensor, next(inputs).align) for tensor in tensors]
+        return cache.add(function, *readable)
+
+
+def _function(device: int, source: Source) -> Function:
+    function = _functions.get((device, source))
     if function is None:
-        function = _functions[key] = _compile(device, program(*made_for))
+        function = _functions[device, source] = _compile(device, source)
     return function
 
 
-def _compile(device: int, source: str) -> Function:
+def _compile(device: int, source: Source) -> Function:
     target = _targets.get(device)
     if target is None:
         target = _targets[device] = target_of_device(device)
-    bundle = bundle_of(Request(source, (target,)))
+    bundle = bundle_of(Request(source.text, (target,), source.schedules))
     return bundle[bundle.functions[0]]
 
 
-def launch(function: Function, *tensors: torch.Tensor) -> None:
-    """Launches a function on dense tensors, inputs and then outputs, on the current stream of their device.
-
-    Kernels read vectors, whose tensors must be aligned; a slice that is not, which is rare, is copied.
-    """
-    try:
-        function.launch_viewed(*tensors)
-    except ArgumentError:
-        inputs = function.inputs
-        aligned = [
-            tensor.clone() if tensor.data_ptr() % described.align else tensor
-            for tensor, described in zip(tensors, inputs, strict=False)
-        ]
-        if all(new is old for new, old in zip(aligned, tensors, strict=False)):
-            raise
-        function.launch_viewed(*aligned, *tensors[len(inputs) :])
+def _readable(tensor: Tensor, align: int) -> Tensor:
+    """The tensor as kernels read it: dense, and aligned for vectors. A slice that is not, which is rare, is copied."""
+    if type(tensor) not in PLAIN:
+        tensor = tensor.as_subclass(Tensor)
+    tensor = tensor.contiguous()
+    return tensor.clone() if tensor.data_ptr() % align else tensor

@@ -1,39 +1,25 @@
-"""The ops on tensors as they are: outputs allocated, kernels launched, no gradients recorded.
+"""The ops on tensors as they are: kernels launched on new results, no gradients recorded.
 
-These run in eager mode and behind the custom ops of :mod:`norma.torch.library`. Arguments have been checked. ``dims`` is how many
-dims at the end are normalized. What a result is not asked for is an empty tensor, as ops have no optional results.
+These run in eager mode and behind the custom ops of :mod:`norma.torch.library`. ``dims`` is how many dims at the end are normalized.
+What a result is not asked for is left out.
 """
 
 import math
 
-import torch
 from torch import Tensor
+import torch
 
-from norma.torch import programs
-from norma.torch.kernels import kernel, launch
+from norma.torch import programs, support
+from norma.torch.kernels import Op
 
-
-def _width(x: Tensor, dims: int) -> int:
-    return x.shape[-1] if dims == 1 else math.prod(x.shape[-dims:])
-
-
-def _dense(tensor: Tensor) -> Tensor:
-    return tensor if tensor.is_contiguous() else tensor.contiguous()
-
-
-def rows_like(x: Tensor, dims: int) -> Tensor:
-    """A float32 for each row."""
-    return x.new_empty(x.shape[: x.dim() - dims], dtype=torch.float32)
-
-
-def dense_like(x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
-    """A new dense tensor of x's shape."""
-    return torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
-
-
-def nothing(x: Tensor) -> Tensor:
-    """The result that is not asked for."""
-    return x.new_empty((0,))
+_RMS_NORM = Op(programs.rms_norm, support.of_rms_norm)
+_RMS_NORM_GRAD = Op(programs.rms_norm_grad)
+_LAYER_NORM = Op(programs.layer_norm, support.of_layer_norm)
+_LAYER_NORM_GRAD = Op(programs.layer_norm_grad)
+_SOFTMAX = Op(programs.softmax, support.of_softmax)
+_SOFTMAX_GRAD = Op(programs.softmax_grad)
+_CROSS_ENTROPY = Op(programs.cross_entropy, support.of_cross_entropy)
+_CROSS_ENTROPY_GRAD = Op(programs.cross_entropy_grad)
 
 
 def rms_norm(
@@ -45,33 +31,9 @@ def rms_norm(
     weight_offset: float,
     dtype: torch.dtype | None,
     with_rstd: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """y, h and rstd."""
-    x = _dense(x)
-    function = kernel(
-        x.get_device(),
-        programs.rms_norm,
-        _width(x, dims),
-        x.dtype,
-        dtype or x.dtype,
-        None if weight is None else weight.dtype,
-        eps,
-        weight_offset,
-        with_rstd,
-        residual is not None,
-    )
-    y = dense_like(x, dtype)
-    tensors, outputs = [x], [y]
-    h = rstd = y
-    if residual is not None:
-        tensors.append(_dense(residual))
-        outputs.append(h := dense_like(x))
-    if weight is not None:
-        tensors.append(_dense(weight))
-    if with_rstd:
-        outputs.append(rstd := rows_like(x, dims))
-    launch(function, *tensors, *outputs)
-    return y, h, rstd
+) -> tuple[Tensor, ...]:
+    """y, [h], [rstd]; h = x + residual is what is normalized, where there is a residual."""
+    return _RMS_NORM(dims, (eps, weight_offset, dtype, with_rstd), x, residual, weight)
 
 
 def rms_norm_grad(
@@ -84,31 +46,9 @@ def rms_norm_grad(
     eps: float,
     weight_offset: float,
     with_dweight: bool,
-) -> tuple[Tensor, Tensor]:
-    """dx and dweight."""
-    x, dy = _dense(x), _dense(dy)
-    function = kernel(
-        x.get_device(),
-        programs.rms_norm_grad,
-        _width(x, dims),
-        x.dtype,
-        dy.dtype,
-        None if weight is None else weight.dtype,
-        eps,
-        weight_offset,
-        residual is not None,
-        with_dweight,
-    )
-    tensors, outputs = [x, dy], [dense_like(x)]
-    if weight is not None:
-        tensors.append(_dense(weight))
-    tensors.append(_dense(rstd))
-    if residual is not None:
-        tensors.append(_dense(residual))
-    if weight is not None and with_dweight:
-        outputs.append(dense_like(weight))
-    launch(function, *tensors, *outputs)
-    return outputs[0], outputs[1] if len(outputs) > 1 else nothing(x)
+) -> tuple[Tensor, ...]:
+    """dx, [dweight]"""
+    return _RMS_NORM_GRAD(dims, (eps, weight_offset, with_dweight), x, dy, weight, rstd, residual)
 
 
 def layer_norm(
@@ -119,99 +59,52 @@ def layer_norm(
     eps: float,
     dtype: torch.dtype | None,
     with_statistics: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """y, mean and rstd."""
-    x = _dense(x)
-    function = kernel(
-        x.get_device(),
-        programs.layer_norm,
-        _width(x, dims),
-        x.dtype,
-        dtype or x.dtype,
-        None if weight is None else weight.dtype,
-        None if bias is None else bias.dtype,
-        eps,
-        with_statistics,
-    )
-    y = dense_like(x, dtype)
-    tensors, outputs = [x], [y]
-    tensors += [_dense(operand) for operand in (weight, bias) if operand is not None]
-    if with_statistics:
-        outputs += [rows_like(x, dims), rows_like(x, dims)]
-    launch(function, *tensors, *outputs)
-    return y, outputs[-2] if with_statistics else y, outputs[-1]
+) -> tuple[Tensor, ...]:
+    """y, [mean], [rstd]"""
+    return _LAYER_NORM(dims, (eps, dtype, with_statistics), x, weight, bias)
 
 
 def layer_norm_grad(
     dy: Tensor,
     x: Tensor,
     weight: Tensor | None,
-    bias: Tensor | None,
     mean: Tensor,
     rstd: Tensor,
     dims: int,
     eps: float,
-    with_dweight: bool,
-    with_dbias: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """dx, dweight and dbias."""
-    x, dy = _dense(x), _dense(dy)
-    function = kernel(
-        x.get_device(),
-        programs.layer_norm_grad,
-        _width(x, dims),
-        x.dtype,
-        dy.dtype,
-        None if weight is None else weight.dtype,
-        None if bias is None else bias.dtype,
-        eps,
-        with_dweight,
-        with_dbias,
-    )
-    tensors, outputs = [x, dy], [dense_like(x)]
-    if weight is not None:
-        tensors.append(_dense(weight))
-    tensors += [_dense(mean), _dense(rstd)]
-    # Two, as results of an op must not be one tensor.
-    dweight, dbias = nothing(x), nothing(x)
-    if weight is not None and with_dweight:
-        outputs.append(dweight := dense_like(weight))
-    if bias is not None and with_dbias:
-        outputs.append(dbias := dense_like(bias))
-    launch(function, *tensors, *outputs)
-    return outputs[0], dweight, dbias
+    dweight: torch.dtype | None,
+    dbias: torch.dtype | None,
+) -> tuple[Tensor, ...]:
+    """dx, [dweight], [dbias], these of the types that are given."""
+    return _LAYER_NORM_GRAD(dims, (eps, dweight, dbias), x, dy, weight, mean, rstd)
 
 
-def _is_last(x: Tensor, dim: int) -> bool:
-    return dim == x.dim() - 1 or math.prod(x.shape[dim + 1 :]) == 1
-
-
-def _seen_along(tensor: Tensor, dim: int, is_last: bool) -> Tensor:
-    """The tensor as a program sees it whose rows lie along ``dim``: where that is not the last, between two other dims."""
-    tensor = _dense(tensor)
-    if is_last:
-        return tensor
-    return tensor.view(math.prod(tensor.shape[:dim]), tensor.shape[dim], -1)
+def _along(x: Tensor, dim: int) -> tuple[int, tuple[int, ...] | None]:
+    """How a program sees rows of x along ``dim``: how many dims at the end a row has for it, and the shape that it sees x with,
+    unless that is x's own. What lies behind the rows is one dim."""
+    behind = x.dim() - dim - 1
+    if behind == 0:
+        return 1, None
+    count = math.prod(x.shape[dim + 1 :])
+    if count == 1 or behind == 1 == dim:
+        return behind + 1, None
+    return 2, (math.prod(x.shape[:dim]), x.shape[dim], count)
 
 
 def softmax(op: str, x: Tensor, dim: int, dtype: torch.dtype | None) -> Tensor:
     """y of softmax or log_softmax, along ``dim``, which is not negative."""
-    is_last = _is_last(x, dim)
-    y = dense_like(x, dtype)
-    function = kernel(x.get_device(), programs.softmax, op, x.shape[dim], is_last, x.dtype, y.dtype)
-    if x.numel() > 0:
-        launch(function, _seen_along(x, dim, is_last), _seen_along(y, dim, is_last))
-    return y
+    row_dims, seen = _along(x, dim)
+    if seen is None:
+        return _SOFTMAX(row_dims, (op, dtype), x)[0]
+    return _SOFTMAX(row_dims, (op, dtype), x.reshape(seen))[0].view(x.shape)
 
 
 def softmax_grad(op: str, dy: Tensor, y: Tensor, dim: int, dtype: torch.dtype) -> Tensor:
     """dx, of type ``dtype``."""
-    is_last = _is_last(y, dim)
-    dx = dense_like(y, dtype)
-    function = kernel(y.get_device(), programs.softmax_grad, op, y.shape[dim], is_last, dtype, y.dtype, dy.dtype)
-    if y.numel() > 0:
-        launch(function, *(_seen_along(tensor, dim, is_last) for tensor in (y, dy, dx)))
-    return dx
+    row_dims, seen = _along(y, dim)
+    if seen is None:
+        return _SOFTMAX_GRAD(row_dims, (op, dtype), y, dy)[0]
+    return _SOFTMAX_GRAD(row_dims, (op, dtype), y.reshape(seen), dy.reshape(seen))[0].view(y.shape)
 
 
 def class_dim(logits: Tensor) -> int:
@@ -219,52 +112,26 @@ def class_dim(logits: Tensor) -> int:
     return 0 if logits.dim() == 1 else 1
 
 
-def loss_rows(logits: Tensor) -> Tensor:
-    """A float32 for each of the rows that have a label."""
-    shape = list(logits.shape)
-    del shape[class_dim(logits)]
-    return logits.new_empty(shape, dtype=torch.float32)
-
-
-def _beside_classes(tensor: Tensor, logits: Tensor, is_last: bool) -> Tensor:
-    """Labels or losses as a program sees them: of rows, or of what lies before and behind the classes."""
-    tensor = _dense(tensor)
-    return tensor if is_last else tensor.view(logits.shape[0], -1)
-
-
 def cross_entropy(
     logits: Tensor,
     labels: Tensor,
     weight: Tensor | None,
+    reduction: str,
+    dtype: torch.dtype | None,
     ignore_index: int,
     label_smoothing: float,
     z_loss: float,
     softcap: float,
-) -> tuple[Tensor, Tensor]:
-    """The loss of each row and the logarithm of its sum of exponentials."""
-    dim = class_dim(logits)
-    is_last = _is_last(logits, dim)
-    function = kernel(
-        logits.get_device(),
-        programs.cross_entropy,
-        logits.shape[dim],
-        is_last,
-        logits.dtype,
-        labels.dtype,
-        None if weight is None else weight.dtype,
-        ignore_index,
-        label_smoothing,
-        z_loss,
-        softcap,
-    )
-    loss, lse = loss_rows(logits), loss_rows(logits)
-    if loss.numel() > 0:
-        tensors = [_seen_along(logits, dim, is_last), _beside_classes(labels, logits, is_last)]
-        if weight is not None:
-            tensors.append(_dense(weight))
-        tensors += [_beside_classes(result, logits, is_last) for result in (loss, lse)]
-        launch(function, *tensors)
-    return loss, lse
+    for_gradients: bool,
+) -> tuple[Tensor, ...]:
+    """The loss, as ``reduction`` says; and for gradients the logarithm of each row's sum of exponentials, and what a mean divides by."""
+    options = reduction, dtype, ignore_index, label_smoothing, z_loss, softcap, for_gradients
+    row_dims, seen = _along(logits, class_dim(logits))
+    if seen is None:
+        return _CROSS_ENTROPY(row_dims, options, logits, labels, weight)
+    of_rows = labels.reshape(seen[0], seen[2])
+    results = _CROSS_ENTROPY(row_dims, options, logits.reshape(seen), of_rows, weight)
+    return tuple(result.view(labels.shape) if result.dim() else result for result in results)
 
 
 def cross_entropy_grad(
@@ -272,33 +139,21 @@ def cross_entropy_grad(
     logits: Tensor,
     labels: Tensor,
     lse: Tensor,
+    total: Tensor | None,
     weight: Tensor | None,
+    reduction: str,
     ignore_index: int,
     label_smoothing: float,
     z_loss: float,
     softcap: float,
 ) -> Tensor:
-    """dlogits."""
-    dim = class_dim(logits)
-    is_last = _is_last(logits, dim)
-    function = kernel(
-        logits.get_device(),
-        programs.cross_entropy_grad,
-        logits.shape[dim],
-        is_last,
-        logits.dtype,
-        labels.dtype,
-        None if weight is None else weight.dtype,
-        ignore_index,
-        label_smoothing,
-        z_loss,
-        softcap,
+    """dlogits; ``dloss`` is the gradient of each row's loss, or of their sum, which a mean divides by ``total``."""
+    options = reduction, ignore_index, label_smoothing, z_loss, softcap
+    row_dims, seen = _along(logits, class_dim(logits))
+    if seen is None:
+        return _CROSS_ENTROPY_GRAD(row_dims, options, logits, labels, dloss, total, lse, weight)[0]
+    labels, dloss, lse = (
+        operand.reshape(seen[0], seen[2]) if operand.dim() else operand for operand in (labels, dloss, lse)
     )
-    dlogits = dense_like(logits)
-    if logits.numel() > 0:
-        of_rows = [_beside_classes(operand, logits, is_last) for operand in (labels, dloss, lse)]
-        tensors = [_seen_along(logits, dim, is_last), *of_rows]
-        if weight is not None:
-            tensors.append(_dense(weight))
-        launch(function, *tensors, _seen_along(dlogits, dim, is_last))
-    return dlogits
+    operands = logits.reshape(seen), labels, dloss, total, lse, weight
+    return _CROSS_ENTROPY_GRAD(row_dims, options, *operands)[0].view(logits.shape)

@@ -4,8 +4,8 @@ Each op is functional and says by a fake implementation what its results look li
 are ops as well; the formulas that tie them together are in :mod:`norma.torch.gradients`.
 """
 
-from torch import Tensor
 import torch
+from torch import Tensor
 from torch.library import custom_op
 
 from norma.torch import launches
@@ -15,17 +15,35 @@ def _op(function):
     return custom_op(f"norma::{function.__name__}", mutates_args=(), device_types="cuda")(function)
 
 
+def _like(x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+    """A new dense tensor of x's shape."""
+    return torch.empty_like(x, dtype=dtype, memory_format=torch.contiguous_format)
+
+
+def _rows(x: Tensor, dims: int) -> Tensor:
+    """A float32 for each row."""
+    return x.new_empty(x.shape[: x.dim() - dims], dtype=torch.float32)
+
+
+def _nothing(x: Tensor) -> Tensor:
+    """The result that is not asked for, as ops have no optional ones."""
+    return x.new_empty((0,))
+
+
+def _or_nothing(x: Tensor, result: tuple[Tensor, ...]) -> Tensor:
+    return result[0] if result else _nothing(x)
+
+
 @_op
 def rms_norm(
     x: Tensor, weight: Tensor | None, dims: int, eps: float, weight_offset: float, dtype: torch.dtype | None
 ) -> tuple[Tensor, Tensor]:
-    y, _, rstd = launches.rms_norm(x, None, weight, dims, eps, weight_offset, dtype, True)
-    return y, rstd
+    return launches.rms_norm(x, None, weight, dims, eps, weight_offset, dtype, True)
 
 
 @rms_norm.register_fake
 def _(x, weight, dims, eps, weight_offset, dtype):
-    return launches.dense_like(x, dtype), launches.rows_like(x, dims)
+    return _like(x, dtype), _rows(x, dims)
 
 
 @_op
@@ -43,7 +61,7 @@ def add_rms_norm(
 
 @add_rms_norm.register_fake
 def _(x, residual, weight, dims, eps, weight_offset, dtype):
-    return launches.dense_like(x, dtype), launches.dense_like(x), launches.rows_like(x, dims)
+    return _like(x, dtype), _like(x), _rows(x, dims)
 
 
 @_op
@@ -58,12 +76,13 @@ def rms_norm_grad(
     weight_offset: float,
     with_dweight: bool,
 ) -> tuple[Tensor, Tensor]:
-    return launches.rms_norm_grad(dy, x, weight, rstd, residual, dims, eps, weight_offset, with_dweight)
+    dx, *dweight = launches.rms_norm_grad(dy, x, weight, rstd, residual, dims, eps, weight_offset, with_dweight)
+    return dx, _or_nothing(x, dweight)
 
 
 @rms_norm_grad.register_fake
 def _(dy, x, weight, rstd, residual, dims, eps, weight_offset, with_dweight):
-    return launches.dense_like(x), _gradient_of(weight, with_dweight, x)
+    return _like(x), _like(weight) if with_dweight and weight is not None else _nothing(x)
 
 
 @_op
@@ -80,7 +99,7 @@ def layer_norm(
 
 @layer_norm.register_fake
 def _(x, weight, bias, dims, eps, dtype):
-    return launches.dense_like(x, dtype), launches.rows_like(x, dims), launches.rows_like(x, dims)
+    return _like(x, dtype), _rows(x, dims), _rows(x, dims)
 
 
 @_op
@@ -88,20 +107,22 @@ def layer_norm_grad(
     dy: Tensor,
     x: Tensor,
     weight: Tensor | None,
-    bias: Tensor | None,
     mean: Tensor,
     rstd: Tensor,
     dims: int,
     eps: float,
-    with_dweight: bool,
-    with_dbias: bool,
+    dweight: torch.dtype | None,
+    dbias: torch.dtype | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return launches.layer_norm_grad(dy, x, weight, bias, mean, rstd, dims, eps, with_dweight, with_dbias)
+    dx, *others = launches.layer_norm_grad(dy, x, weight, mean, rstd, dims, eps, dweight, dbias)
+    return dx, _or_nothing(x, others[:1] if dweight else ()), _or_nothing(x, others[-1:] if dbias else ())
 
 
 @layer_norm_grad.register_fake
-def _(dy, x, weight, bias, mean, rstd, dims, eps, with_dweight, with_dbias):
-    return launches.dense_like(x), _gradient_of(weight, with_dweight, x), _gradient_of(bias, with_dbias, x)
+def _(dy, x, weight, mean, rstd, dims, eps, dweight, dbias):
+    row = x.shape[x.dim() - dims :]
+    dparameters = (x.new_empty(row, dtype=dtype) if dtype else _nothing(x) for dtype in (dweight, dbias))
+    return _like(x), *dparameters
 
 
 @_op
@@ -117,7 +138,7 @@ def log_softmax(x: Tensor, dim: int, dtype: torch.dtype | None) -> Tensor:
 @softmax.register_fake
 @log_softmax.register_fake
 def _(x, dim, dtype):
-    return launches.dense_like(x, dtype)
+    return _like(x, dtype)
 
 
 @_op
@@ -133,7 +154,7 @@ def log_softmax_grad(dy: Tensor, y: Tensor, dim: int, dtype: torch.dtype) -> Ten
 @softmax_grad.register_fake
 @log_softmax_grad.register_fake
 def _(dy, y, dim, dtype):
-    return launches.dense_like(y, dtype)
+    return _like(y, dtype)
 
 
 @_op
@@ -141,17 +162,25 @@ def cross_entropy(
     logits: Tensor,
     labels: Tensor,
     weight: Tensor | None,
+    reduction: str,
+    dtype: torch.dtype | None,
     ignore_index: int,
     label_smoothing: float,
     z_loss: float,
     softcap: float,
-) -> tuple[Tensor, Tensor]:
-    return launches.cross_entropy(logits, labels, weight, ignore_index, label_smoothing, z_loss, softcap)
+) -> tuple[Tensor, Tensor, Tensor]:
+    options = reduction, dtype, ignore_index, label_smoothing, z_loss, softcap
+    loss, lse, *total = launches.cross_entropy(logits, labels, weight, *options, True)
+    return loss, lse, _or_nothing(lse, total)
 
 
 @cross_entropy.register_fake
-def _(logits, labels, weight, ignore_index, label_smoothing, z_loss, softcap):
-    return launches.loss_rows(logits), launches.loss_rows(logits)
+def _(logits, labels, weight, reduction, dtype, ignore_index, label_smoothing, z_loss, softcap):
+    rows = list(logits.shape)
+    del rows[launches.class_dim(logits)]
+    loss = logits.new_empty(rows if reduction == "none" else (), dtype=dtype or logits.dtype)
+    lse = logits.new_empty(rows, dtype=torch.float32)
+    return loss, lse, lse.new_empty(() if reduction == "mean" else (0,))
 
 
 @_op
@@ -160,21 +189,18 @@ def cross_entropy_grad(
     logits: Tensor,
     labels: Tensor,
     lse: Tensor,
+    total: Tensor | None,
     weight: Tensor | None,
+    reduction: str,
     ignore_index: int,
     label_smoothing: float,
     z_loss: float,
     softcap: float,
 ) -> Tensor:
-    return launches.cross_entropy_grad(
-        dloss, logits, labels, lse, weight, ignore_index, label_smoothing, z_loss, softcap
-    )
+    options = reduction, ignore_index, label_smoothing, z_loss, softcap
+    return launches.cross_entropy_grad(dloss, logits, labels, lse, total, weight, *options)
 
 
 @cross_entropy_grad.register_fake
-def _(dloss, logits, labels, lse, weight, ignore_index, label_smoothing, z_loss, softcap):
-    return launches.dense_like(logits)
-
-
-def _gradient_of(operand: Tensor | None, is_wanted: bool, x: Tensor) -> Tensor:
-    return launches.nothing(x) if operand is None or not is_wanted else launches.dense_like(operand)
+def _(dloss, logits, labels, lse, total, weight, reduction, ignore_index, label_smoothing, z_loss, softcap):
+    return _like(logits)

@@ -1,7 +1,12 @@
-"""The programs in MLIR behind the ops, by the types and row lengths that they are compiled for.
+"""The programs in MLIR behind the ops, by the rows and types that they are compiled for.
 
-Rows are dynamic: a program holds for any number of them. Every function's tensors have the names of the op's operands and results.
+Each function here takes the extents of a row, the types of an op's tensors, ``None`` for one that is absent, and the op's options. How many
+rows there are is left open: a program holds for any number of them. A program's tensors have the names of the op's operands and
+results.
 """
+
+import math
+from typing import NamedTuple
 
 import torch
 
@@ -13,6 +18,13 @@ TYPES = {
     torch.int64: "i64",
     torch.int32: "i32",
 }
+
+
+class Source(NamedTuple):
+    """A program of one function, and schedules of kernels for which the compiler's choice is not taken."""
+
+    text: str
+    schedules: tuple[str, ...] = ()
 
 
 class _Program:
@@ -41,12 +53,13 @@ class _Program:
     def line(self, text: str) -> None:
         self._lines.append(text)
 
-    def text(self) -> str:
+    def source(self, *schedules: str) -> Source:
         names = ", ".join(f"%{name}" for name, _ in self._results)
         types = ", ".join(type_ for _, type_ in self._results)
         results = ", ".join(f'{type_} {{norm.name = "{name}"}}' for name, type_ in self._results)
         body = "".join(f"  {line}\n" for line in [*self._lines, f"return {names} : {types}"])
-        return f"func.func @{self._name}({', '.join(self._inputs)}) -> ({results}) {{\n{body}}}\n"
+        text = f"func.func @{self._name}({', '.join(self._inputs)}) -> ({results}) {{\n{body}}}\n"
+        return Source(text, schedules)
 
 
 def _tensor(dtype: torch.dtype, *extents: int | None) -> str:
@@ -69,149 +82,168 @@ def _offset(weight_offset: float) -> str | None:
 
 
 def rms_norm(
-    width: int,
+    row: tuple[int, ...],
     x: torch.dtype,
-    y: torch.dtype,
+    residual: torch.dtype | None,
     weight: torch.dtype | None,
     eps: float,
     weight_offset: float,
+    dtype: torch.dtype | None,
     with_rstd: bool,
-    with_residual: bool,
-) -> str:
+) -> Source:
     """``x, [residual], [weight] -> y, [h], [rstd]``; with a residual, h = x + residual is what is normalized."""
-    program = _Program("add_rms_norm" if with_residual else "rms_norm")
+    program = _Program("add_rms_norm" if residual else "rms_norm")
+    width = math.prod(row)
     rows = _tensor(x, None, width)
     normalized = program.input("x", rows)
-    if with_residual:
-        residual = program.input("residual", rows)
-        program.line(f"%h = arith.addf {normalized}, {residual} : {rows}")
+    if residual:
+        added = program.input("residual", rows)
+        program.line(f"%h = arith.addf {normalized}, {added} : {rows}")
         normalized = "%h"
     operands = program.operand("weight", _tensor(weight, width)) if weight else ""
-    types = program.result("y", _tensor(y, None, width))
+    types = program.result("y", _tensor(dtype or x, None, width))
     values = "%y"
-    if with_residual:
+    if residual:
         program.result("h", rows)
     if with_rstd:
         values += ", %rstd"
         types += f", {program.result('rstd', _tensor(torch.float32, None))}"
     attributes = _attributes(eps=_f32(eps), weight_offset=_offset(weight_offset))
     program.line(f"{values} = norm.rms_norm {normalized}{operands}{attributes} : {rows} -> {types}")
-    return program.text()
+    return program.source()
 
 
 def rms_norm_grad(
-    width: int,
+    row: tuple[int, ...],
     x: torch.dtype,
     dy: torch.dtype,
     weight: torch.dtype | None,
+    rstd: torch.dtype,
+    residual: torch.dtype | None,
     eps: float,
     weight_offset: float,
-    with_residual: bool,
     with_dweight: bool,
-) -> str:
+) -> Source:
     """``x, dy, [weight], rstd, [residual] -> dx, [dweight]``; ``residual`` is a gradient that reaches x along another path."""
     program = _Program("rms_norm_grad")
+    width = math.prod(row)
     rows = _tensor(x, None, width)
     value = program.input("x", rows)
     operands = program.operand("dy", _tensor(dy, None, width))
     if weight:
         operands += program.operand("weight", _tensor(weight, width))
-    operands += program.operand("rstd", _tensor(torch.float32, None))
-    if with_residual:
-        operands += program.operand("residual", rows)
+    operands += program.operand("rstd", _tensor(rstd, None))
+    if residual:
+        operands += program.operand("residual", _tensor(residual, None, width))
     types, values = program.result("dx", rows), "%dx"
     if with_dweight and weight:
         values += ", %dweight"
         types += f" dweight({program.result('dweight', _tensor(weight, width))})"
     attributes = _attributes(eps=_f32(eps), weight_offset=_offset(weight_offset))
     program.line(f"{values} = norm.rms_norm_grad {value}{operands}{attributes} : {rows} -> {types}")
-    return program.text()
+    return program.source()
 
 
 def layer_norm(
-    width: int,
+    row: tuple[int, ...],
     x: torch.dtype,
-    y: torch.dtype,
     weight: torch.dtype | None,
     bias: torch.dtype | None,
     eps: float,
+    dtype: torch.dtype | None,
     with_statistics: bool,
-) -> str:
+) -> Source:
     """``x, [weight], [bias] -> y, [mean, rstd]``"""
     program = _Program("layer_norm")
+    width = math.prod(row)
     rows = _tensor(x, None, width)
     value = program.input("x", rows)
     operands = program.operand("weight", _tensor(weight, width)) if weight else ""
     operands += program.operand("bias", _tensor(bias, width)) if bias else ""
-    types, values = program.result("y", _tensor(y, None, width)), "%y"
+    types, values = program.result("y", _tensor(dtype or x, None, width)), "%y"
     if with_statistics:
         values += ", %mean, %rstd"
         statistic = _tensor(torch.float32, None)
         types += f", {program.result('mean', statistic)}, {program.result('rstd', statistic)}"
     program.line(f"{values} = norm.layer_norm {value}{operands}{_attributes(eps=_f32(eps))} : {rows} -> {types}")
-    return program.text()
+    return program.source()
 
 
 def layer_norm_grad(
-    width: int,
+    row: tuple[int, ...],
     x: torch.dtype,
     dy: torch.dtype,
     weight: torch.dtype | None,
-    bias: torch.dtype | None,
+    mean: torch.dtype,
+    rstd: torch.dtype,
     eps: float,
-    with_dweight: bool,
-    with_dbias: bool,
-) -> str:
+    dweight: torch.dtype | None,
+    dbias: torch.dtype | None,
+) -> Source:
     """``x, dy, [weight], mean, rstd -> dx, [dweight], [dbias]``"""
     program = _Program("layer_norm_grad")
-    rows, statistic = _tensor(x, None, width), _tensor(torch.float32, None)
+    width = math.prod(row)
+    rows = _tensor(x, None, width)
     value = program.input("x", rows)
     operands = program.operand("dy", _tensor(dy, None, width))
     if weight:
         operands += program.operand("weight", _tensor(weight, width))
-    operands += program.operand("mean", statistic) + program.operand("rstd", statistic)
+    operands += program.operand("mean", _tensor(mean, None)) + program.operand("rstd", _tensor(rstd, None))
     types, values = program.result("dx", rows), "%dx"
-    for name, dtype, wanted in (("dweight", weight, with_dweight), ("dbias", bias, with_dbias)):
-        if dtype and wanted:
+    for name, dtype in (("dweight", dweight), ("dbias", dbias)):
+        if dtype:
             values += f", %{name}"
             types += f" {name}({program.result(name, _tensor(dtype, width))})"
     program.line(f"{values} = norm.layer_norm_grad {value}{operands}{_attributes(eps=_f32(eps))} : {rows} -> {types}")
-    return program.text()
+    return program.source()
 
 
-def _along_rows(dtype: torch.dtype, width: int, is_last: bool) -> str:
-    return _tensor(dtype, None, width) if is_last else _tensor(dtype, None, width, None)
+def _is_innermost(row: tuple[int, ...]) -> bool:
+    """Whether elements of a row along its first dim lie side by side."""
+    return math.prod(row[1:]) == 1
 
 
-def softmax(op: str, width: int, is_last: bool, x: torch.dtype, y: torch.dtype) -> str:
-    """``x -> y`` of ``op``, softmax or log_softmax, along the last dim of two or the middle one of three."""
+def _along_rows(dtype: torch.dtype, row: tuple[int, ...]) -> str:
+    """Rows along the last of two dims, or along the middle one of three."""
+    return _tensor(dtype, None, row[0]) if _is_innermost(row) else _tensor(dtype, None, row[0], None)
+
+
+def _of_rows(dtype: torch.dtype, row: tuple[int, ...]) -> str:
+    """An element for each row."""
+    return _tensor(dtype, None) if _is_innermost(row) else _tensor(dtype, None, None)
+
+
+def softmax(row: tuple[int, ...], x: torch.dtype, op: str, dtype: torch.dtype | None) -> Source:
+    """``x -> y`` of ``op``, softmax or log_softmax, along the first dim of a row."""
     program = _Program(op)
-    rows = _along_rows(x, width, is_last)
+    rows = _along_rows(x, row)
     value = program.input("x", rows)
-    result = program.result("y", _along_rows(y, width, is_last))
-    attributes = _attributes(axes=None if is_last else "array<i64: 1>")
+    result = program.result("y", _along_rows(dtype or x, row))
+    attributes = _attributes(axes=None if _is_innermost(row) else "array<i64: 1>")
     program.line(f"%y = norm.{op} {value}{attributes} : {rows} -> {result}")
-    return program.text()
+    return program.source()
 
 
-def softmax_grad(op: str, width: int, is_last: bool, x: torch.dtype, y: torch.dtype, dy: torch.dtype) -> str:
+def softmax_grad(row: tuple[int, ...], y: torch.dtype, dy: torch.dtype, op: str, dtype: torch.dtype) -> Source:
     """``y, dy -> dx`` of ``op``, along the dim that :func:`softmax` takes."""
     program = _Program(f"{op}_grad")
-    rows = _along_rows(y, width, is_last)
+    rows = _along_rows(y, row)
     value = program.input("y", rows)
-    operands = program.operand("dy", _along_rows(dy, width, is_last))
-    result = program.result("dx", _along_rows(x, width, is_last))
-    attributes = _attributes(axes=None if is_last else "array<i64: 1>")
+    operands = program.operand("dy", _along_rows(dy, row))
+    result = program.result("dx", _along_rows(dtype, row))
+    attributes = _attributes(axes=None if _is_innermost(row) else "array<i64: 1>")
     program.line(f"%dx = norm.{op}_grad {value}{operands}{attributes} : {rows} -> {result}")
-    return program.text()
+    return program.source()
 
 
-def _loss_attributes(is_last: bool, ignore_index: int, label_smoothing: float, z_loss: float, softcap: float) -> str:
+def _loss_attributes(
+    row: tuple[int, ...], ignore_index: int, label_smoothing: float, z_loss: float, softcap: float
+) -> str:
     def unless_zero(value: float) -> str | None:
         return _f32(value) if value else None
 
     return _attributes(
-        axis=None if is_last else "1 : i64",
+        axis=None if _is_innermost(row) else "1 : i64",
         ignore_index=f"{ignore_index} : i64",
         label_smoothing=unless_zero(label_smoothing),
         z_loss=unless_zero(z_loss),
@@ -219,47 +251,128 @@ def _loss_attributes(is_last: bool, ignore_index: int, label_smoothing: float, z
     )
 
 
+#: How the losses of rows are summed: by one CTA, since they are few bytes beside the logits that the kernel before read.
+_BY_ONE_CTA = "cross_entropy_1=#norm.schedule<spread = [[loop, register(4), warp(32), lane(32)]]>"
+
+
 def cross_entropy(
-    classes: int,
-    is_last: bool,
+    row: tuple[int, ...],
     logits: torch.dtype,
     labels: torch.dtype,
     weight: torch.dtype | None,
-    *options: float,
-) -> str:
-    """``logits, labels, [weight] -> loss, lse``, of each row, in float32. ``options`` are ignore_index, label_smoothing, z_loss and
-    softcap."""
+    reduction: str,
+    dtype: torch.dtype | None,
+    ignore_index: int,
+    label_smoothing: float,
+    z_loss: float,
+    softcap: float,
+    for_gradients: bool,
+) -> Source:
+    """``logits, labels, [weight] -> loss, [lse], [total]``: the loss of each row, or one as ``reduction`` says, the logarithm of each row's
+    sum of exponentials, and what a mean divides by."""
     program = _Program("cross_entropy")
-    rows = _along_rows(logits, classes, is_last)
+    rows, of_rows = _along_rows(logits, row), _of_rows(torch.float32, row)
     value = program.input("logits", rows)
-    others = (None,) if is_last else (None, None)
-    operands = program.operand("labels", _tensor(labels, *others))
-    operands += program.operand("weight", _tensor(weight, classes)) if weight else ""
-    loss = program.result("loss", _tensor(torch.float32, *others))
-    lse = program.result("lse", _tensor(torch.float32, *others))
-    attributes = _loss_attributes(is_last, *options)
-    program.line(f"%loss, %lse = norm.cross_entropy {value}{operands}{attributes} : {rows} -> {loss} lse({lse})")
-    return program.text()
+    operands = program.operand("labels", _of_rows(labels, row))
+    operands += program.operand("weight", _tensor(weight, row[0])) if weight else ""
+    attributes = _loss_attributes(row, ignore_index, label_smoothing, z_loss, softcap)
+    is_reduced = reduction != "none"
+    types = of_rows if is_reduced else program.result("loss", _of_rows(dtype or logits, row))
+    values = "%row_loss" if is_reduced else "%loss"
+    if is_reduced:
+        program.result("loss", _tensor(dtype or logits))
+    if for_gradients:
+        values += ", %lse"
+        types += f" lse({program.result('lse', of_rows)})"
+    if is_reduced:
+        values += ", %row_weight"
+        types += f" row_weight({of_rows})"
+    program.line(f"{values} = norm.cross_entropy {value}{operands}{attributes} : {rows} -> {types}")
+    if not is_reduced:
+        return program.source()
+    total = reduction == "mean" and for_gradients
+    if total:
+        program.result("total", _tensor(torch.float32))
+    for line in _reduced(row, reduction == "mean", total, dtype or logits):
+        program.line(line)
+    return program.source(*([_BY_ONE_CTA] if _is_innermost(row) else []))
+
+
+def _reduced(row: tuple[int, ...], is_mean: bool, with_total: bool, dtype: torch.dtype) -> list[str]:
+    """``%row_loss, %row_weight -> %loss, [%total]``
+
+    Both go through memory side by side. What several writes make is not fused with what reads it, and so the kernel of the rows does not
+    sum over rows as well: it would have to walk over them, which takes half as long again for rows of 32768 classes.
+    """
+    of_rows = _of_rows(torch.float32, row)
+    dims = ["%m"] if _is_innermost(row) else ["%m", "%k"]
+    space = ", ".join(f"{dim} = dim(%a, {axis})" for axis, dim in enumerate(dims))
+    at = ", ".join(dims)
+    pairs = _tensor(torch.float32, *(None for _ in dims), 2)
+    narrow = TYPES[dtype]
+    lines = [
+        f"%pairs = norm.compute(%a = %row_loss : {of_rows}, %b = %row_weight : {of_rows}) -> (%o : {pairs}) space({space}) {{",
+        f"  %0 = norm.read %a[{at}] : {of_rows}",
+        f"  %1 = norm.read %b[{at}] : {of_rows}",
+        f"  norm.write %0, %o[{at}, 0] : {pairs}",
+        f"  norm.write %1, %o[{at}, 1] : {pairs}",
+        "}",
+    ]
+    names, results = ("%loss, %total", ", %t : tensor<f32>") if with_total else ("%loss", "")
+    lines += [
+        f"{names} = norm.compute(%a = %pairs : {pairs}) -> (%o : tensor<{narrow}>{results}) space({space}) {{",
+        f"  %0 = norm.read %a[{at}, 0] : {pairs}",
+        f"  %loss = norm.reduce add %0 over({at}) : f32",
+    ]
+    value = "%loss"
+    if is_mean:
+        lines += [
+            f"  %1 = norm.read %a[{at}, 1] : {pairs}",
+            f"  %total = norm.reduce add %1 over({at}) : f32",
+            "  %mean = arith.divf %loss, %total : f32",
+        ]
+        value = "%mean"
+    if dtype != torch.float32:
+        lines.append(f"  %narrow = arith.truncf {value} : f32 to {narrow}")
+        value = "%narrow"
+    lines.append(f"  norm.write {value}, %o[] : tensor<{narrow}>")
+    if with_total:
+        lines.append("  norm.write %total, %t[] : tensor<f32>")
+    return [*lines, "}"]
 
 
 def cross_entropy_grad(
-    classes: int,
-    is_last: bool,
+    row: tuple[int, ...],
     logits: torch.dtype,
     labels: torch.dtype,
+    dloss: torch.dtype,
+    total: torch.dtype | None,
+    lse: torch.dtype,
     weight: torch.dtype | None,
-    *options: float,
-) -> str:
-    """``logits, labels, dloss, lse, [weight] -> dlogits``"""
+    reduction: str,
+    ignore_index: int,
+    label_smoothing: float,
+    z_loss: float,
+    softcap: float,
+) -> Source:
+    """``logits, labels, dloss, [total], lse, [weight] -> dlogits``; the gradient of a mean is divided by ``total``."""
     program = _Program("cross_entropy_grad")
-    rows = _along_rows(logits, classes, is_last)
+    rows = _along_rows(logits, row)
     value = program.input("logits", rows)
-    others = (None,) if is_last else (None, None)
-    of_rows = _tensor(torch.float32, *others)
-    operands = program.operand("labels", _tensor(labels, *others))
-    operands += program.operand("dloss", of_rows) + program.operand("lse", of_rows)
-    operands += program.operand("weight", _tensor(weight, classes)) if weight else ""
+    operands = program.operand("labels", _of_rows(labels, row))
+    of_loss = _of_rows(dloss, row) if reduction == "none" else _tensor(dloss)
+    scale = program.input("dloss", of_loss)
+    if total:
+        divisor = program.input("total", _tensor(total))
+        if dloss != torch.float32:
+            program.line(f"%wide = arith.extf {scale} : {of_loss} to tensor<f32>")
+            scale, of_loss = "%wide", "tensor<f32>"
+        program.line(f"%scale = arith.divf {scale}, {divisor} : tensor<f32>")
+        scale = "%scale"
+    operands += f" dloss({scale} : {of_loss})"
+    operands += program.operand("lse", _of_rows(lse, row))
+    operands += program.operand("weight", _tensor(weight, row[0])) if weight else ""
     result = program.result("dlogits", rows)
-    attributes = _loss_attributes(is_last, *options)
+    attributes = _loss_attributes(row, ignore_index, label_smoothing, z_loss, softcap)
     program.line(f"%dlogits = norm.cross_entropy_grad {value}{operands}{attributes} : {rows} -> {result}")
-    return program.text()
+    return program.source()

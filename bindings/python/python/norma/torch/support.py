@@ -27,10 +27,14 @@ def _tensor(name: str, tensor: Tensor, input: Tensor | None = None) -> str | Non
     return None
 
 
+def not_normalized(input: Tensor, shape: tuple[int, ...]) -> str:
+    return f"expected input's last dims to be {shape}, got {tuple(input.shape)}"
+
+
 def _normalized(input: Tensor, normalized_shape: Sequence[int], operands: dict[str, Tensor | None]) -> str | None:
     shape = tuple(normalized_shape)
     if not shape or input.shape[-len(shape) :] != shape:
-        return f"expected input's last dims to be {shape}, got {tuple(input.shape)}"
+        return not_normalized(input, shape)
     if 0 in shape:
         return f"expected rows of at least one element, got normalized_shape {shape}"
     for name, operand in operands.items():
@@ -120,3 +124,33 @@ def cross_entropy(
         if reason := _tensor("weight", weight, input):
             return reason
     return _tensor("input", input)
+
+
+# The same of an op's tensors and options, as `norma.torch.launches` hands them on.
+
+
+def _row(x: Tensor, row_dims: int) -> tuple[int, ...]:
+    return tuple(x.shape[x.dim() - row_dims :])
+
+
+def of_rms_norm(row_dims: int, options: tuple, x: Tensor, residual: Tensor | None, weight: Tensor | None) -> str | None:
+    _, weight_offset, *_ = options
+    if residual is None:
+        return rms_norm(x, _row(x, row_dims), weight, weight_offset)
+    return add_rms_norm(x, residual, _row(x, row_dims), weight, weight_offset)
+
+
+def of_layer_norm(row_dims: int, _: tuple, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> str | None:
+    return layer_norm(x, _row(x, row_dims), weight, bias)
+
+
+def of_softmax(row_dims: int, options: tuple, x: Tensor) -> str | None:
+    _, dtype = options
+    return softmax(x, x.dim() - row_dims, dtype)
+
+
+def of_cross_entropy(
+    _: int, options: tuple, logits: Tensor, labels: Tensor, weight: Tensor | None
+) -> str | None:
+    reduction, _, _, label_smoothing, z_loss, softcap, _ = options
+    return cross_entropy(logits, labels, weight, None, None, reduction, label_smoothing, z_loss, softcap)

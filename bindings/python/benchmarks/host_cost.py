@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""What a call costs the host, in microseconds: Norma beside torch, and beside Liger and QuACK where they are installed.
+
+Tensors are small, so that the GPU keeps up and the host is what is measured; the queue is drained before it fills. Each figure is the
+median over ROUNDS of the mean of CALLS calls.
+
+On a machine without a GPU, the stand-in for CUDA's driver takes the launches and does nothing (``tests/conftest.py`` says where it has
+to be found), and tensors are the host's. Figures are then of the thread's own time, the least over the rounds, and only of Norma, as torch
+would compute.
+"""
+
+import ctypes
+import importlib
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+import norma
+import norma.torch as nt
+
+ROUNDS, CALLS = 50, 200
+ROWS, WIDTH = 8, 1024
+HAS_GPU = torch.cuda.is_available()
+DEVICE = "cuda" if HAS_GPU else "cpu"
+
+
+def microseconds(call: Callable[[], object]) -> float:
+    clock = time.perf_counter if HAS_GPU else time.thread_time
+    for _ in range(20):
+        call()
+    synchronize()
+    means = []
+    for _ in range(ROUNDS):
+        start = clock()
+        for _ in range(CALLS):
+            call()
+        means.append((clock() - start) / CALLS * 1e6)
+        synchronize()
+    return statistics.median(means) if HAS_GPU else min(means)
+
+
+def synchronize() -> None:
+    if HAS_GPU:
+        torch.cuda.synchronize()
+
+
+def peer(module: str, name: str) -> Callable | None:
+    """A function of a library that may not be installed."""
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError):
+        return None
+
+
+def rows() -> list[tuple[str, Callable[[], object], Callable[[], object] | None]]:
+    """What is called: its name, Norma's way, and torch's."""
+    dtype = torch.bfloat16
+    x = torch.randn(ROWS, WIDTH, device=DEVICE, dtype=dtype)
+    weight, bias = (torch.randn(WIDTH, device=DEVICE, dtype=dtype) for _ in range(2))
+    target = torch.randint(0, WIDTH, (ROWS,), device=DEVICE)
+    with_grad, weight_with_grad, bias_with_grad = (t.clone().requires_grad_() for t in (x, weight, bias))
+    grad, y = torch.randn_like(x), torch.empty_like(x)
+    source = f"""
+    func.func @rms_norm(%x: tensor<?x{WIDTH}xbf16> {{norm.name = "x"}}, %w: tensor<{WIDTH}xbf16> {{norm.name = "w"}})
+        -> (tensor<?x{WIDTH}xbf16> {{norm.name = "y"}}) {{
+      %y = norm.rms_norm %x weight(%w : tensor<{WIDTH}xbf16>) : tensor<?x{WIDTH}xbf16> -> tensor<?x{WIDTH}xbf16>
+      return %y : tensor<?x{WIDTH}xbf16>
+    }}
+    """
+    function = norma.compile(source, target=None if HAS_GPU else "sm_90a")["rms_norm"]
+    found = [
+        ("torch.empty_like", lambda: torch.empty_like(x), None),
+        ("launch alone", lambda: function.launch_viewed(x, weight, y), None),
+        ("bundle's function, result given", lambda: function(x, weight, out=y), None),
+        ("bundle's function", lambda: function(x, weight), None),
+    ]
+    if HAS_GPU:
+        op = torch.ops.norma.rms_norm
+        found.append(("rms_norm as an op of graphs", lambda: op(x, weight, 1, 1e-6, 0.0, None), None))
+
+    def both(name, call, inputs, out_grad):
+        """A function of a library and of inputs: without gradients, with them recorded, and forward and backward."""
+        plain = [tensor.detach() for tensor in inputs]
+
+        def forward_and_backward(library):
+            return lambda: torch.autograd.grad(call(library, *inputs), inputs, out_grad)
+
+        return [
+            (name, lambda: call(nt, *plain), lambda: call(F, *plain)),
+            (f"{name}, recorded", lambda: call(nt, *inputs), lambda: call(F, *inputs)),
+            (f"{name}, forward and backward", forward_and_backward(nt), forward_and_backward(F)),
+        ]
+
+    found += both(
+        "rms_norm", lambda lib, x, w: lib.rms_norm(x, (WIDTH,), w, 1e-6), (with_grad, weight_with_grad), grad
+    )
+    inputs = with_grad, weight_with_grad, bias_with_grad
+    found += both("layer_norm", lambda lib, x, w, b: lib.layer_norm(x, (WIDTH,), w, b), inputs, grad)
+    found += both("softmax", lambda lib, x: lib.softmax(x, -1), (with_grad,), grad)
+    found += both("cross_entropy", lambda lib, x: lib.cross_entropy(x, target), (with_grad,), None)
+    if liger := peer("liger_kernel.ops.rms_norm", "LigerRMSNormFunction"):
+        found.append(("rms_norm, Liger", lambda: liger.apply(x, weight, 1e-6), None))
+    if quack := peer("quack", "rmsnorm"):
+        found.append(("rms_norm, QuACK", lambda: quack(x, weight, eps=1e-6), None))
+    return found
+
+
+def main() -> None:
+    if HAS_GPU:
+        print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, {ROWS} rows of {WIDTH} bfloat16")
+    else:
+        sys.path.append(str(Path(__file__).parents[1] / "tests"))
+        from stub_torch import take_hosts_tensors
+
+        take_hosts_tensors()
+        ctypes.CDLL("libcuda.so.1").norma_stub_record(False)
+        print(f"torch {torch.__version__}, STUBBED DRIVER, tensors of the host, {ROWS} rows of {WIDTH} bfloat16")
+    print(f"{'':40}{'norma':>10}{'torch':>10}  microseconds of the host for a call")
+    for name, ours, theirs in rows():
+        cells = [f"{microseconds(ours):10.2f}"]
+        if theirs and HAS_GPU:
+            cells.append(f"{microseconds(theirs):10.2f}")
+        print(f"{name:40}{''.join(cells)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

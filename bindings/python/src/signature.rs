@@ -1,0 +1,343 @@
+//! Calls like earlier ones: which function serves tensors of these types, devices and extents.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use norma_bundle::Expression;
+use norma_bundle::manifest;
+use norma_runtime::{StreamHandle, Tensor};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+
+use crate::dlpack::ExchangeApi;
+use crate::error::Kind;
+use crate::function::Function;
+
+/// A framework's tensors, as far as a call needs to know them.
+#[pyclass(frozen, module = "norma")]
+pub struct Framework {
+    /// The types whose objects are tensors and nothing more.
+    types: Vec<Py<PyType>>,
+    api: &'static ExchangeApi,
+    empty: Py<PyAny>,
+    empty_like: Py<PyAny>,
+    /// What the framework calls the types of elements, by their names in MLIR.
+    dtypes: Py<PyDict>,
+}
+
+#[pymethods]
+impl Framework {
+    /// `empty(shape, dtype=, device=)` and `empty_like(tensor, dtype=)` allocate.
+    #[new]
+    fn new(
+        types: Vec<Bound<'_, PyType>>,
+        empty: Py<PyAny>,
+        empty_like: Py<PyAny>,
+        dtypes: Py<PyDict>,
+    ) -> PyResult<Self> {
+        let first = types
+            .first()
+            .ok_or_else(|| PyValueError::new_err("expected a type of tensors, got none"))?;
+        let api = ExchangeApi::of(first)?.ok_or_else(|| {
+            PyTypeError::new_err("expected a type of tensors that DLPack's exchange API borrows")
+        })?;
+        Ok(Framework {
+            api,
+            types: types.into_iter().map(Bound::unbind).collect(),
+            empty,
+            empty_like,
+            dtypes,
+        })
+    }
+}
+
+/// The functions that serve calls of one op, by the signatures of their tensors.
+///
+/// All but the leading dims of the first tensor belong to a signature, which number its rows. A tensor that is not there does too.
+#[pyclass(frozen, module = "norma")]
+pub struct SignatureCache {
+    framework: Py<Framework>,
+    /// How many dims of the first tensor are those of a row.
+    row_dims: usize,
+    known: RwLock<HashMap<Box<[i64]>, Arc<Served>>>,
+}
+
+/// What serves a signature.
+struct Served {
+    function: Py<Function>,
+    outputs: Vec<Output>,
+}
+
+/// How an output is allocated.
+struct Output {
+    shape: OutputShape,
+    /// What the allocator takes besides the shape.
+    options: Option<Py<PyDict>>,
+}
+
+/// What an output's shape is.
+enum OutputShape {
+    /// That of a tensor, by its place in the call.
+    Like(usize),
+    /// The first tensor's dims that number rows.
+    Rows,
+    /// The first tensor's dims of a row.
+    Row,
+    /// None at all.
+    Number,
+}
+
+/// Tensors of a call that are there, with their places in it.
+type Borrowed = Vec<(usize, Tensor<'static>)>;
+
+/// How many signatures are kept. One holds all extents of a tensor that has neither the first one's shape nor that of its rows, and
+/// these may be new at each call.
+const MOST_SIGNATURES: usize = 1024;
+/// How the shape of a tensor is written in a signature.
+const ABSENT: i64 = -1;
+const AS_FIRST: i64 = -2;
+const ROWS_OF_FIRST: i64 = -3;
+
+#[pymethods]
+impl SignatureCache {
+    #[new]
+    fn new(framework: Py<Framework>, row_dims: usize) -> Self {
+        SignatureCache {
+            framework,
+            row_dims,
+            known: RwLock::default(),
+        }
+    }
+
+    /// Launches the function that serves such tensors on new outputs, which are returned; `None` where there is no such function
+    /// yet, or where these tensors are not dense and aligned as it needs them. A tensor that is `None` is not there.
+    #[pyo3(signature = (*tensors))]
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        tensors: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let framework = self.framework.get();
+        let Some(borrowed) = framework.borrow(tensors)? else {
+            return Ok(None);
+        };
+        let served = self.signature(&borrowed, tensors.len()).and_then(|signature| {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            known.get(signature.as_slice()).cloned()
+        });
+        let Some(served) = served else { return Ok(None) };
+        match self.serve(py, &served, tensors, borrowed) {
+            Ok(outputs) => Ok(Some(outputs)),
+            Err(error) if Kind::Argument.is(py, &error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Launches a function on tensors as [`SignatureCache::call`] does, and keeps it for those of their signature.
+    ///
+    /// Raises what is wrong with the tensors.
+    #[pyo3(signature = (function, *tensors))]
+    fn add<'py>(
+        &self,
+        py: Python<'py>,
+        function: Py<Function>,
+        tensors: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let framework = self.framework.get();
+        let borrowed = framework.borrow(tensors)?;
+        let signed =
+            borrowed.and_then(|borrowed| Some((self.signature(&borrowed, tensors.len())?, borrowed)));
+        let Some((signature, borrowed)) = signed else {
+            return Err(PyTypeError::new_err(
+                "expected plain tensors of the framework, of which the first has the dims of a row",
+            ));
+        };
+        let outputs = self.outputs(py, function.get().described(), tensors)?;
+        let served = Arc::new(Served { function, outputs });
+        let results = self.serve(py, &served, tensors, borrowed)?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_SIGNATURES {
+            known.clear();
+        }
+        known.insert(signature.into(), served);
+        Ok(results)
+    }
+}
+
+impl Framework {
+    /// The tensors of a call; `None` if one is of another type.
+    fn borrow(&self, objects: &Bound<'_, PyTuple>) -> PyResult<Option<Borrowed>> {
+        let mut borrowed = Vec::with_capacity(objects.len() + 4);
+        for (place, object) in objects.iter_borrowed().enumerate() {
+            if object.is_none() {
+                continue;
+            }
+            let kind = object.get_type_ptr();
+            if !self.types.iter().any(|known| known.as_ptr() == kind.cast()) {
+                return Ok(None);
+            }
+            match self.api.borrow(&object)? {
+                Some(tensor) => borrowed.push((place, tensor)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(borrowed))
+    }
+
+    /// What an allocator takes for an output of a type beside the shape, unless that is what the model has.
+    fn options(
+        &self,
+        py: Python<'_>,
+        element: &str,
+        of: &Bound<'_, PyAny>,
+        is_like: bool,
+    ) -> PyResult<Option<Py<PyDict>>> {
+        let Some(dtype) = self.dtypes.bind(py).get_item(element)? else {
+            return Err(PyTypeError::new_err(format!(
+                "the framework has no type '{element}'"
+            )));
+        };
+        if is_like && dtype.is(&of.getattr("dtype")?) {
+            return Ok(None);
+        }
+        let options = PyDict::new(py);
+        options.set_item("dtype", dtype)?;
+        if !is_like {
+            options.set_item("device", of.getattr("device")?)?;
+        }
+        Ok(Some(options.unbind()))
+    }
+}
+
+impl SignatureCache {
+    /// The signature of a call; `None` where the first tensor has too few dims.
+    fn signature(&self, tensors: &Borrowed, count: usize) -> Option<Vec<i64>> {
+        let (_, first) = tensors.first()?;
+        // SAFETY: the tensors are as their owners describe them.
+        let shape_of = |tensor: &Tensor<'static>| unsafe { shape(tensor) };
+        let shape = shape_of(first);
+        let (rows, row) = shape.split_at(shape.len().checked_sub(self.row_dims)?);
+        let mut signature = Vec::with_capacity(4 * count + shape.len());
+        let mut tensors = tensors.iter().peekable();
+        for place in 0..count {
+            let Some((_, tensor)) = tensors.next_if(|(of, _)| *of == place) else {
+                signature.push(ABSENT);
+                continue;
+            };
+            let (dtype, device) = (tensor.dtype, tensor.device);
+            let dtype = i64::from(dtype.code) | i64::from(dtype.bits) << 8 | i64::from(dtype.lanes) << 16;
+            signature.extend([dtype, i64::from(device.kind) << 32 | i64::from(device.ordinal)]);
+            let own = shape_of(tensor);
+            if std::ptr::eq(tensor, first) {
+                signature.push(rows.len() as i64);
+                signature.extend(row);
+            } else if own == shape {
+                signature.push(AS_FIRST);
+            } else if own == rows {
+                signature.push(ROWS_OF_FIRST);
+            } else {
+                signature.push(own.len() as i64);
+                signature.extend(own);
+            }
+        }
+        Some(signature)
+    }
+
+    /// How the outputs of a function are allocated, by what its manifest says of their shapes.
+    fn outputs(
+        &self,
+        py: Python<'_>,
+        function: &manifest::Function,
+        tensors: &Bound<'_, PyTuple>,
+    ) -> PyResult<Vec<Output>> {
+        let framework = self.framework.get();
+        let present: Vec<usize> = (0..tensors.len())
+            .filter(|place| {
+                tensors
+                    .get_borrowed_item(*place)
+                    .is_ok_and(|tensor| !tensor.is_none())
+            })
+            .collect();
+        let mut outputs = Vec::new();
+        for output in &function.outputs {
+            let alike = function
+                .inputs
+                .iter()
+                .position(|input| input.shape == output.shape);
+            let is_known = |extent: &Expression| extent.as_integer().is_some();
+            let shape = match alike.and_then(|input| present.get(input)) {
+                Some(place) => OutputShape::Like(*place),
+                None if output.shape.is_empty() => OutputShape::Number,
+                None if output.shape.iter().all(is_known) => OutputShape::Row,
+                None => OutputShape::Rows,
+            };
+            let (place, is_like) = match shape {
+                OutputShape::Like(place) => (place, true),
+                _ => (0, false),
+            };
+            let model = tensors.get_item(place)?;
+            let options = framework.options(py, output.dtype.name(), &model, is_like)?;
+            outputs.push(Output { shape, options });
+        }
+        Ok(outputs)
+    }
+
+    /// Allocates the outputs and launches the function.
+    fn serve<'py>(
+        &self,
+        py: Python<'py>,
+        served: &Served,
+        objects: &Bound<'py, PyTuple>,
+        borrowed: Borrowed,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let framework = self.framework.get();
+        let Some((_, first)) = borrowed.first().copied() else {
+            return Err(PyTypeError::new_err("expected tensors, got none"));
+        };
+        // SAFETY: the tensors are as their owners describe them.
+        let extents = unsafe { shape(&first) };
+        let (rows, row) = extents.split_at(extents.len() - self.row_dims);
+        let mut tensors: Vec<Tensor<'static>> = borrowed.into_iter().map(|(_, tensor)| tensor).collect();
+        let mut outputs = Vec::with_capacity(served.outputs.len());
+        for output in &served.outputs {
+            let options = output.options.as_ref().map(|options| options.bind(py));
+            let new = |shape: &[i64]| {
+                framework
+                    .empty
+                    .bind(py)
+                    .call((PyTuple::new(py, shape)?,), options)
+            };
+            let made = match output.shape {
+                OutputShape::Like(place) => {
+                    let model = objects.get_item(place)?;
+                    framework.empty_like.bind(py).call((model,), options)
+                }
+                OutputShape::Rows => new(rows),
+                OutputShape::Row => new(row),
+                OutputShape::Number => new(&[]),
+            }?;
+            let tensor = framework.api.borrow(&made)?;
+            tensors.push(tensor.ok_or_else(|| PyTypeError::new_err("expected an allocator of tensors"))?);
+            outputs.push(made);
+        }
+        let stream = match first.device.cuda_ordinal() {
+            Some(_) => StreamHandle::from_raw(framework.api.current_stream(py, first.device)?),
+            None => StreamHandle::DEFAULT,
+        };
+        served.function.get().launch_dense(py, &tensors, stream)?;
+        PyTuple::new(py, outputs)
+    }
+}
+
+/// The extents of a tensor.
+///
+/// # Safety
+/// The tensor's shape is as long as its rank.
+unsafe fn shape<'t>(tensor: &Tensor<'t>) -> &'t [i64] {
+    match usize::try_from(tensor.rank) {
+        // SAFETY: passed on to the caller.
+        Ok(rank) if rank > 0 => unsafe { std::slice::from_raw_parts(tensor.shape, rank) },
+        _ => &[],
+    }
+}

@@ -1,0 +1,107 @@
+"""Calls like earlier ones: which function serves them, what it allocates, and what it leaves to a closer look."""
+
+import pytest
+from stub_exchange import BorrowedTensor
+
+import norma
+from norma._runtime import Framework, SignatureCache
+
+
+class Subclass(BorrowedTensor):
+    """A tensor that is more than one."""
+
+
+class Stub:
+    """A framework of the stand-in's tensors that counts its allocations."""
+
+    def __init__(self):
+        self.allocated = []
+        dtypes = {name: name for name in ("f32", "f16", "bf16", "i64")}
+        self.framework = Framework((BorrowedTensor,), self.empty, self.empty_like, dtypes)
+
+    def empty(self, shape, dtype, device):
+        return self._keep(BorrowedTensor(shape, dtype, device=device))
+
+    def empty_like(self, tensor, dtype=None):
+        return self._keep(BorrowedTensor(tensor.shape, dtype or tensor.dtype, device=tensor.device))
+
+    def _keep(self, tensor):
+        self.allocated.append(tensor)
+        return tensor
+
+
+@pytest.fixture
+def stub():
+    return Stub()
+
+
+@pytest.fixture
+def cache(stub):
+    return SignatureCache(stub.framework, 1)
+
+
+def test_a_function_serves_any_number_of_rows_once_it_is_known(scale, stub, cache, launched):
+    x = BorrowedTensor((3, 64))
+    assert cache.call(x) is None and launched() == []
+    (y,) = cache.add(scale, x)
+    assert (y.shape, y.dtype, y.device) == ((3,), "f32", x.device)
+    (y,) = cache.call(BorrowedTensor((5, 64)))
+    assert y is stub.allocated[-1] and y.shape == (5,)
+    (y,) = cache.call(BorrowedTensor((0, 64)))
+    assert y.shape == (0,)
+    assert len(launched()) == 2
+
+
+def test_dims_before_a_row_are_kept(scale, cache):
+    x = BorrowedTensor((2, 3, 64))
+    (y,) = cache.add(scale, x)
+    assert y.shape == (2, 3)
+    # Another rank is another signature.
+    assert cache.call(BorrowedTensor((6, 64))) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        BorrowedTensor((3, 65)),
+        BorrowedTensor((3, 64), "bf16"),
+        BorrowedTensor((3, 64), device=(2, 1)),
+        BorrowedTensor((3, 128), strides=(128, 1)),
+        BorrowedTensor((3, 64), strides=(65, 1)),
+        BorrowedTensor((3, 64), offset=4),
+        BorrowedTensor(()),
+        Subclass((3, 64)),
+        None,
+        [1.0],
+    ],
+    ids=lambda other: str(getattr(other, "shape", other)),
+)
+def test_what_is_not_like_an_earlier_call_launches_nothing(scale, cache, launched, other):
+    cache.add(scale, BorrowedTensor((3, 64)))
+    assert cache.call(other) is None
+    assert len(launched()) == 1
+
+
+def test_tensors_that_are_absent_belong_to_a_signature(scale, cache):
+    x = BorrowedTensor((3, 64))
+    cache.add(scale, x, None)
+    assert cache.call(x) is None
+    assert cache.call(x, x) is None
+    assert len(cache.call(x, None)) == 1
+
+
+def test_a_function_that_does_not_fit_is_refused_and_not_kept(scale, cache, launched):
+    with pytest.raises(norma.ArgumentError, match="expected 'x' to have a multiple of 64 elements, got 195"):
+        cache.add(scale, BorrowedTensor((3, 65)))
+    assert cache.call(BorrowedTensor((3, 65))) is None
+    with pytest.raises(norma.ArgumentError, match="expected 2 tensors, got 3"):
+        cache.add(scale, BorrowedTensor((3, 64)), BorrowedTensor((64,)))
+    with pytest.raises(TypeError, match="expected plain tensors of the framework"):
+        cache.add(scale, Subclass((3, 64)))
+    assert launched() == []
+
+
+def test_a_framework_has_types_that_are_borrowed():
+    for types, message in (((), "got none"), ((list,), "DLPack's exchange API")):
+        with pytest.raises((TypeError, ValueError), match=message):
+            Framework(types, None, None, {})

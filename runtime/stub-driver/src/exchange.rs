@@ -1,0 +1,102 @@
+//! Tensors of the host that a program is to take for a GPU's: a framework's DLPack exchange API with another device in it.
+//!
+//! Frameworks do not make tensors of a GPU where there is none. What they lend of the host's is as good for the stand-in, whose memory
+//! is the host's too.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use crate::{SUCCESS, Status};
+
+/// `kDLCPU` and `kDLCUDA`.
+const CPU: i32 = 1;
+const CUDA: i32 = 2;
+
+/// `DLTensor` as far as its device.
+#[repr(C)]
+pub(crate) struct Tensor {
+    data: *mut c_void,
+    kind: i32,
+    ordinal: i32,
+    rest: [u64; 4],
+}
+
+/// `DLPackExchangeAPI`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Api {
+    version: [u32; 2],
+    previous: *const c_void,
+    allocate: unsafe extern "C" fn(*mut Tensor, *mut c_void, *mut c_void, *mut c_void) -> c_int,
+    managed_from_object: *const c_void,
+    object_from_managed: *const c_void,
+    borrow: unsafe extern "C" fn(*mut c_void, *mut Tensor) -> c_int,
+    current_stream: unsafe extern "C" fn(c_int, i32, *mut *mut c_void) -> Status,
+}
+
+// SAFETY: nothing in it changes, and DLPack has its functions called from any thread.
+unsafe impl Send for Api {}
+// SAFETY: as above.
+unsafe impl Sync for Api {}
+
+/// The framework's own.
+static ORIGINAL: OnceLock<Api> = OnceLock::new();
+/// What takes its place.
+static CHANGED: OnceLock<Api> = OnceLock::new();
+
+/// The exchange API of a framework with device 0 of the stand-in in the place of the host, and its default stream as the current one.
+/// One framework of a process may have it.
+///
+/// # Safety
+/// `original` is a `DLPackExchangeAPI` of version 1.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn norma_stub_exchange_api(original: *const Api) -> *const Api {
+    // SAFETY: passed on to the caller.
+    let original = *ORIGINAL.get_or_init(|| unsafe { *original });
+    CHANGED.get_or_init(|| Api {
+        previous: ptr::null(),
+        allocate,
+        borrow,
+        current_stream,
+        ..original
+    })
+}
+
+unsafe extern "C" fn allocate(
+    prototype: *mut Tensor,
+    out: *mut c_void,
+    context: *mut c_void,
+    set_error: *mut c_void,
+) -> c_int {
+    let Some(original) = ORIGINAL.get() else { return -1 };
+    // SAFETY: the contract of `DLPackExchangeAPI`.
+    unsafe {
+        (*prototype).kind = CPU;
+        (original.allocate)(prototype, out, context, set_error)
+    }
+}
+
+unsafe extern "C" fn borrow(object: *mut c_void, out: *mut Tensor) -> c_int {
+    let Some(original) = ORIGINAL.get() else { return -1 };
+    // SAFETY: the contract of `DLPackExchangeAPI`.
+    unsafe {
+        let status = (original.borrow)(object, out);
+        if status == 0 && (*out).kind == CPU {
+            ((*out).kind, (*out).ordinal) = (CUDA, 0);
+        }
+        status
+    }
+}
+
+unsafe extern "C" fn current_stream(_kind: c_int, _ordinal: i32, out: *mut *mut c_void) -> Status {
+    // SAFETY: the contract of `DLPackExchangeAPI`.
+    unsafe { *out = ptr::null_mut() };
+    SUCCESS
+}
+
+/// Whether launches are recorded, for programs that find the stand-in as `libcuda.so.1`.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn norma_stub_record(is_recorded: bool) {
+    crate::record(is_recorded);
+}
