@@ -277,3 +277,16 @@ fn batch_stats_by_hand() {
     assert_eq!(var(3, &[1.0, 3.0]), INF);
     assert!(var(1, &[1.0]).is_nan() && var(0, &[]).is_nan());
 }
+
+#[test]
+fn scales_rounded_down_are_those_of_the_microscaling_formats() {
+    let x = input("x", &[1, 4], &[500.0, 1.0, 0.0, 0.0]);
+    let outputs = [
+        Case::output("q", Element::F8E4M3FN, &[1, 4]),
+        Case::output("scale", Element::F8E8M0FNU, &[1, 2]),
+    ];
+    let found = call("quantize", "\"block\": [1, 2], \"round_down\": 1", &[x], &outputs);
+    // 500 is 1.95 * 2^8, and 448 is 1.75 * 2^8: the scale is 1, and 500 saturates where it is stored.
+    assert_eq!(found["scale"], [127.0, 1.0]);
+    assert_eq!(found["q"][..2], [500.0, 1.0]);
+}

@@ -27,6 +27,7 @@ pub(super) use self::classes::{Classes, Factors, Smooth};
 pub(super) use self::gradients::{Normalized, Places};
 pub(super) use self::groups::Grouped;
 pub(super) use self::logits::Exponentials;
+pub(super) use self::powers::Rounding;
 pub(super) use self::statistics::{Affine, Moments};
 use crate::{
     kernel::reductions,
