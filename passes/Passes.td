@@ -146,6 +146,11 @@ def NormFormComputes : RustPass<"norm-form-computes"> {
     `norm.compute`, with a dim for each axis or loop:
     - `arith` and `math` ops, on each element;
     - `arith.constant` of one value, and `tensor.splat`;
+    - views, each element of which is read where it is: `tensor.cast`,
+      `tensor.expand_shape` and `tensor.collapse_shape`, whose space has the
+      axes of the side with more of them, and `tensor.extract_slice` at offsets
+      and strides that are numbers. Of axes that are joined only the first may
+      have a size that only a run knows;
     - ops of `linalg` that are loop nests with indexing maps: `linalg.generic`,
       and named ones such as `linalg.fill`, `linalg.broadcast`,
       `linalg.transpose`, `linalg.reduce` and `linalg.map`. A loop that no

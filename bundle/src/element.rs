@@ -29,6 +29,10 @@ pub enum Element {
     /// 1-5-2 with infinities (OCP 8-bit floating point, E5M2).
     #[serde(rename = "f8E5M2")]
     F8E5M2,
+    /// The exponent of a power of two, biased by 127; 0xff is NaN (OCP Microscaling Formats, E8M0). A scale, which kernels take as its
+    /// bits: it counts as an integer.
+    #[serde(rename = "f8E8M0FNU")]
+    F8E8M0FNU,
     /// A boolean, one byte in memory: 0 or 1.
     #[serde(rename = "i1")]
     I1,
@@ -149,13 +153,14 @@ fn power_of_two(exponent: i32) -> f64 {
 
 impl Element {
     /// Every storage type.
-    pub const ALL: [Element; 10] = [
+    pub const ALL: [Element; 11] = [
         Element::F64,
         Element::F32,
         Element::F16,
         Element::BF16,
         Element::F8E4M3FN,
         Element::F8E5M2,
+        Element::F8E8M0FNU,
         Element::I1,
         Element::I8,
         Element::I32,
@@ -171,6 +176,7 @@ impl Element {
             Element::BF16 => "bf16",
             Element::F8E4M3FN => "f8E4M3FN",
             Element::F8E5M2 => "f8E5M2",
+            Element::F8E8M0FNU => "f8E8M0FNU",
             Element::I1 => "i1",
             Element::I8 => "i8",
             Element::I32 => "i32",
@@ -189,7 +195,7 @@ impl Element {
             Element::F64 | Element::I64 => 8,
             Element::F32 | Element::I32 => 4,
             Element::F16 | Element::BF16 => 2,
-            Element::F8E4M3FN | Element::F8E5M2 | Element::I1 | Element::I8 => 1,
+            Element::F8E4M3FN | Element::F8E5M2 | Element::F8E8M0FNU | Element::I1 | Element::I8 => 1,
         }
     }
 
@@ -203,11 +209,11 @@ impl Element {
         self.is_float() && self.bytes() < 4
     }
 
-    /// The width of an integer in bits; `None` for floats.
+    /// The width of what counts as an integer in bits; `None` for floats.
     pub fn integer_bits(self) -> Option<u32> {
         match self {
             Element::I1 => Some(1),
-            Element::I8 => Some(8),
+            Element::I8 | Element::F8E8M0FNU => Some(8),
             Element::I32 => Some(32),
             Element::I64 => Some(64),
             _ => None,
@@ -222,7 +228,7 @@ impl Element {
             Element::BF16 => (8, 7, true),
             Element::F8E4M3FN => (4, 3, false),
             Element::F8E5M2 => (5, 2, true),
-            Element::I1 | Element::I8 | Element::I32 | Element::I64 => return None,
+            Element::F8E8M0FNU | Element::I1 | Element::I8 | Element::I32 | Element::I64 => return None,
         };
         Some(Format {
             exponent_bits,
@@ -301,7 +307,7 @@ impl Element {
     pub fn wrap_integer(self, value: i64) -> i64 {
         match self {
             Element::I1 => value & 1,
-            Element::I8 => i64::from(value as i8),
+            Element::I8 | Element::F8E8M0FNU => i64::from(value as i8),
             Element::I32 => i64::from(value as i32),
             _ => value,
         }
@@ -449,6 +455,14 @@ mod tests {
         assert_eq!(Element::F16.ulp(0.0), f16::from_bits(1).to_f64());
         assert_eq!(Element::F64.ulp(1.0), f64::EPSILON);
         assert_eq!(Element::F64.ulp(0.0), f64::from_bits(1));
+    }
+
+    #[test]
+    fn powers_of_two_are_bytes_that_count_as_integers() {
+        let scale = Element::F8E8M0FNU;
+        assert!(!scale.is_float() && scale.integer_bits() == Some(8));
+        assert_eq!(scale.load(&[0xff], 0), Some(0xff));
+        assert_eq!(scale.wrap_integer(0xff), Element::I8.wrap_integer(0xff));
     }
 
     #[test]

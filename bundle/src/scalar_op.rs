@@ -8,7 +8,7 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E};
 use std::fmt::Write;
 
 use crate::derivative::{Derivative, Partial, Relation};
-use crate::element::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I1, I8, I32, I64};
+use crate::element::Element::{self, BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, I1, I8, I32, I64};
 
 /// The float types that kernels compute in.
 const FLOATS: &[Element] = &[F16, BF16, F32, F64];
@@ -20,6 +20,8 @@ const UP_TO_F32: &[Element] = &[F16, BF16, F32];
 const INTEGERS: &[Element] = &[I1, I8, I32, I64];
 /// The integers of whole bytes.
 const NUMBERS: &[Element] = &[I8, I32, I64];
+/// The types whose bits may be taken for another's.
+const PATTERNS: &[Element] = &[F8E4M3FN, F8E5M2, F8E8M0FNU, F16, BF16, F32, F64, I8, I32, I64];
 
 /// What an op takes and gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +198,7 @@ table! {
     TruncI "arith.trunci" Convert(Conversion::NarrowInteger), NUMBERS, "a, wrapped", Rounded, "cvt", Derivative::None;
     IndexCast "arith.index_cast" Convert(Conversion::Index), NUMBERS, "a", Rounded, "cvt.s", Derivative::None;
     IndexCastUI "arith.index_castui" Convert(Conversion::Index), NUMBERS, "a, unsigned", Rounded, "cvt.u", Derivative::None;
-    Bitcast "arith.bitcast" Convert(Conversion::Bits), &[F16, BF16, F32, F64, I32, I64], "a's bits", Rounded, "mov", Derivative::None;
+    Bitcast "arith.bitcast" Convert(Conversion::Bits), PATTERNS, "a's bits", Rounded, "mov", Derivative::None;
     AbsF "math.absf" Same(1), FLOATS, "|a|", Rounded, "abs", Along(&[Difference(&Holds(Greater, &A, &ZERO), &Holds(Greater, &ZERO, &A))]);
     CopySign "math.copysign" Same(2), FLOATS, "|a| with b's sign", Rounded, "copysign", Along(&[Product(&Call(ScalarOp::CopySign, &[ONE, A]), &Call(ScalarOp::CopySign, &[ONE, B])), ZERO]);
     Fma "math.fma" Same(3), FLOATS, "a * b + c, rounded once", Rounded, "fma.rn", Along(&[B, A, ONE]);
@@ -290,17 +292,17 @@ impl Conversion {
     fn accepts(self, from: Element, to: Element) -> bool {
         let bits = |element: Element| element.integer_bits().unwrap_or(8 * element.bytes() as u32);
         let both_float = from.is_float() && to.is_float();
-        let both_integer = !from.is_float() && !to.is_float();
+        let both_integer = INTEGERS.contains(&from) && INTEGERS.contains(&to);
         match self {
             Conversion::WidenFloat => both_float && bits(from) < bits(to),
             Conversion::NarrowFloat => both_float && bits(from) > bits(to),
-            Conversion::ToInteger => from.is_float() && !to.is_float() && to != I1,
+            Conversion::ToInteger => from.is_float() && NUMBERS.contains(&to),
             Conversion::ToFloat => !from.is_float() && FLOATS.contains(&to),
             Conversion::WidenInteger => both_integer && bits(from) < bits(to),
             Conversion::NarrowInteger => both_integer && bits(from) > bits(to),
             // `index` and i64 are one element type here.
             Conversion::Index => both_integer && (from == I64 || to == I64),
-            Conversion::Bits => from != to && bits(from) == bits(to) && from != I1,
+            Conversion::Bits => from != to && bits(from) == bits(to) && PATTERNS.contains(&to),
         }
     }
 }
@@ -370,6 +372,7 @@ mod tests {
         assert!(accepts("arith.extf", F8E5M2, BF16) && !accepts("arith.extf", F8E5M2, F8E4M3FN));
         assert!(accepts("arith.truncf", F64, F8E4M3FN) && !accepts("arith.sitofp", I32, F8E4M3FN));
         assert!(accepts("arith.bitcast", F32, I32) && !accepts("arith.bitcast", F32, I64));
+        assert!(accepts("arith.bitcast", F8E8M0FNU, I8) && !accepts("arith.extf", F8E8M0FNU, F32));
         assert!(accepts("arith.trunci", I64, I1) && !accepts("arith.fptosi", F32, I1));
         assert!(accepts("arith.index_cast", I32, I64) && !accepts("arith.index_cast", I8, I32));
     }

@@ -13,6 +13,7 @@ mod host;
 mod kernel;
 mod kernel_form;
 mod sizes;
+mod views;
 mod write;
 
 use std::collections::BTreeMap;

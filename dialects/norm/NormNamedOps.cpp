@@ -77,6 +77,12 @@ LogicalResult mlir::norm::verifyBroadcast(Operation *op, StringRef name, Value v
   return op->emitOpError() << "expected " << name << " to broadcast to " << to << ", got " << value.getType();
 }
 
+LogicalResult mlir::norm::verifyLengths(Operation *op, Value lengths, const AxisSplit &axes) {
+  if (lengths && axes.namedShape.size() != 1)
+    return op->emitOpError() << "expected lengths of rows along one axis, got " << axes.namedShape.size() << " axes";
+  return verifyShape(op, "lengths", lengths, axes.otherShape, axesOf("other", axes.of));
+}
+
 FailureOr<Groups> mlir::norm::splitGroups(Operation *op, TypedValue<RankedTensorType> x, int64_t channelAxis,
                                           int64_t groups) {
   RankedTensorType type = x.getType();

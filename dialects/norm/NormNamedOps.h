@@ -32,6 +32,9 @@ LogicalResult verifyStatistic(Operation *op, StringRef name, Value value, ArrayR
 /// Checks that an operand broadcasts to `to` as NumPy's do. One that is not given is fine.
 LogicalResult verifyBroadcast(Operation *op, StringRef name, Value value, RankedTensorType to);
 
+/// Checks that lengths are those of rows along one axis. Without any there is nothing to check.
+LogicalResult verifyLengths(Operation *op, Value lengths, const AxisSplit &axes);
+
 /// The channels of a tensor, divided into groups.
 struct Groups {
   int64_t channels;

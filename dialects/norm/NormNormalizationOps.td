@@ -16,7 +16,8 @@ def Norm_RMSNormOp : Norm_NamedOp<"rms_norm", [AttrSizedOperandSegments]> {
     Operands are widened to f32, or to f64 where an operand or a result is of f64, and all arithmetic is of that type; each result
     is rounded once, to its own type. The sum may be taken in any order. NaN and Inf among the elements that share a sum reach all
     of them. `weight` and `bias` have the shape of the normalized axes. Without `weight` its factor is 1, and `weight_offset`
-    must be 0. The second result, if asked for, is `rstd`, with the shape of the other axes; over no elements it is NaN.
+    must be 0. The second result, if asked for, is `rstd`, with the shape of the other axes; over no elements it is NaN. `lengths`, if
+    given, says how many elements each row has: those from there on do not exist, N is the length, and their y is 0.
 
     Constraints:
     - C1: `axes` names at least one axis of `x`, none twice; negative ones count from the end.
@@ -25,6 +26,7 @@ def Norm_RMSNormOp : Norm_NamedOp<"rms_norm", [AttrSizedOperandSegments]> {
     - C4: `rstd` is of the type of the arithmetic, with the shape of the other axes of `x`.
     - C5: `weight_offset` is 0 when there is no `weight`.
     - C6: `eps` is finite and not negative.
+    - C7: `lengths` has the shape of the other axes of `x`, and `axes` then names one axis.
 
     Example:
 
@@ -37,6 +39,7 @@ def Norm_RMSNormOp : Norm_NamedOp<"rms_norm", [AttrSizedOperandSegments]> {
     Norm_FloatTensor:$x,
     Optional<Norm_FloatTensor>:$weight,
     Optional<Norm_FloatTensor>:$bias,
+    Optional<Norm_LabelTensor>:$lengths,
     Norm_Axes:$axes,
     Norm_Number<"1.0e-6">:$eps,
     Norm_Number<"0.0">:$weight_offset
@@ -45,12 +48,13 @@ def Norm_RMSNormOp : Norm_NamedOp<"rms_norm", [AttrSizedOperandSegments]> {
   let shapes = (by_name
     Norm_NamedAxes<"axes">:$weight,
     Norm_NamedAxes<"axes">:$bias,
+    Norm_OtherAxes<"axes">:$lengths,
     Norm_OtherAxes<"axes">:$rstd
   );
   let usual = ["weight"];
   let assemblyFormat = [{
     $x (`weight` `(` $weight^ `:` type($weight) `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)?
-    attr-dict `:` type($x) `->` type($y) (`,` type($rstd)^)?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)? attr-dict `:` type($x) `->` type($y) (`,` type($rstd)^)?
   }];
   let hasVerifier = 1;
 }
@@ -64,8 +68,8 @@ def Norm_LayerNormOp : Norm_NamedOp<"layer_norm", [AttrSizedOperandSegments, Att
         rstd = 1 / sqrt(sum_n((x - mean)^2) / N + eps)
         y    = (x - mean) * rstd * (weight + weight_offset) + bias
 
-    This is PyTorch's `layer_norm`, over any axes. Types, the order of sums, NaN and Inf, `weight`, `bias` and `weight_offset` are
-    as in `norm.rms_norm`. The squares are taken around the mean, so that values far from 0 lose nothing. `mean` and `rstd`, if asked
+    This is PyTorch's `layer_norm`, over any axes. Types, the order of sums, NaN and Inf, `weight`, `bias`, `weight_offset` and
+    `lengths` are as in `norm.rms_norm`. The squares are taken around the mean, so that values far from 0 lose nothing. `mean` and `rstd`, if asked
     for, have the shape of the other axes; over no elements both are NaN.
 
     Constraints:
@@ -75,6 +79,7 @@ def Norm_LayerNormOp : Norm_NamedOp<"layer_norm", [AttrSizedOperandSegments, Att
     - C4: `mean` and `rstd` are both there or neither, of the type of the arithmetic, with the shape of the other axes of `x`.
     - C5: `weight_offset` is 0 when there is no `weight`.
     - C6: `eps` is finite and not negative.
+    - C7: `lengths` has the shape of the other axes of `x`, and `axes` then names one axis.
 
     Example:
 
@@ -87,6 +92,7 @@ def Norm_LayerNormOp : Norm_NamedOp<"layer_norm", [AttrSizedOperandSegments, Att
     Norm_FloatTensor:$x,
     Optional<Norm_FloatTensor>:$weight,
     Optional<Norm_FloatTensor>:$bias,
+    Optional<Norm_LabelTensor>:$lengths,
     Norm_Axes:$axes,
     Norm_Number<"1.0e-5">:$eps,
     Norm_Number<"0.0">:$weight_offset
@@ -95,13 +101,14 @@ def Norm_LayerNormOp : Norm_NamedOp<"layer_norm", [AttrSizedOperandSegments, Att
   let shapes = (by_name
     Norm_NamedAxes<"axes">:$weight,
     Norm_NamedAxes<"axes">:$bias,
+    Norm_OtherAxes<"axes">:$lengths,
     Norm_OtherAxes<"axes">:$mean,
     Norm_OtherAxes<"axes">:$rstd
   );
   let usual = ["weight", "bias"];
   let assemblyFormat = [{
     $x (`weight` `(` $weight^ `:` type($weight) `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)?
-    attr-dict `:` type($x) `->` type($y) (`,` type($mean)^ `,` type($rstd))?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)? attr-dict `:` type($x) `->` type($y) (`,` type($mean)^ `,` type($rstd))?
   }];
   let hasVerifier = 1;
 }

@@ -18,6 +18,8 @@ static LogicalResult verifyAffine(NormalizationOp op, const AxisSplit &axes) {
   if (failed(verifyShape(op, "weight", op.getWeight(), axes.namedShape, normalized)) ||
       failed(verifyShape(op, "bias", op.getBias(), axes.namedShape, normalized)))
     return failure();
+  if (failed(verifyLengths(op, op.getLengths(), axes))) // rms_norm_c7, layer_norm_c7
+    return failure();
   return verifyOffset(op, op.getWeight(), op.getWeightOffset()); // rms_norm_c5, layer_norm_c5
 }
 

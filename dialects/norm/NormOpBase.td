@@ -30,7 +30,8 @@ def Norm_LabelTensor : RankedTensorOf<[I64, I32], [], "ranked tensor of i64 or i
 def Norm_NumberTensor : RankedTensorOf<[BF16, F16, F32, F64, I8, I32, I64], [], "ranked tensor of bf16, f16, f32, f64, i8, i32 or i64">;
 def Norm_QuantizedTensor : RankedTensorOf<[F8E4M3FN, F8E5M2, I8], [], "ranked tensor of f8E4M3FN, f8E5M2 or i8">;
 def Norm_F32Tensor : RankedTensorOf<[F32], [], "ranked tensor of f32">;
-def Norm_BlockScaleTensor : RankedTensorOf<[F32, I8], [], "ranked tensor of f32 or, as E8M0, i8">;
+def Norm_BlockScaleTensor : RankedTensorOf<[F32, F8E8M0FNU, I8], [], "ranked tensor of f32, f8E8M0FNU or, as its bits, i8">;
+def Norm_SortableTensor : RankedTensorOf<[BF16, F16, F32, I8, I32], [], "ranked tensor of bf16, f16, f32, i8 or i32">;
 def Norm_Buffer : AnyTypeOf<[AnyMemRef, AnyRankedTensor], "memref or ranked tensor">;
 def Norm_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
 def Norm_ComputeInput : AnyTypeOf<[AnyRankedTensor, Norm_Scalar], "ranked tensor or scalar">;

@@ -21,8 +21,14 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedResultSegments]> {
         scale = static_scale, or max(amax / L, 2^-126) without it
         q     = x / scale
 
-    With `power_of_two` the computed scale is rounded up to a power of two, so that nothing saturates. A `scale` of i8 has its biased
-    exponent, the bits of E8M0, which is rounded up too. Where a computed scale is no finite number it is NaN, in E8M0 255.
+    With `power_of_two` the computed scale is a power of two, as one of f8E8M0FNU always is, whose bits are its biased exponent; a
+    `scale` of i8 has these bits. It is rounded up, so that nothing saturates. With `round_down` it is that of the Microscaling Formats
+    (OCP MX specification 1.0, section 6.3), of which the largest elements of a block may saturate:
+
+        scale = max(2^(floor(log2(amax)) - floor(log2(L))), 2^-126)
+
+    Blocks of 32 neighbours, `array<i64: 1, 32>`, are MXFP8's; those of i8 are MXINT8's with the 2^-6 of its elements in the scale.
+    Where a computed scale is no finite number it is NaN, in E8M0 255.
 
     q is rounded once, to the nearest, ties to even, and saturates: what is beyond the largest finite number becomes that, and i8 is
     between -128 and 127. NaN stays NaN, and becomes -128 in i8. Operands are widened to f32, in which all arithmetic is.
@@ -34,19 +40,22 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedResultSegments]> {
     - C3: either `static_scale` or the result `scale` is there.
     - C4: `static_scale`, `scale` and `amax` have the shape of the blocks of `x`.
     - C5: `power_of_two` is given with a `scale` of f32 only.
+    - C6: `round_down` is given with a `scale` that is a power of two.
 
     Examples:
 
     ```mlir
     %q = norm.quantize %x static_scale(%s : tensor<f32>) : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>
-    %q, %s = norm.quantize %x {block = array<i64: 1, 32>} : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN> scale(tensor<?x128xi8>)
+    %q, %s = norm.quantize %x {block = array<i64: 1, 32>, round_down}
+             : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN> scale(tensor<?x128xf8E8M0FNU>)
     ```
   }];
   let arguments = (ins
     Norm_UpToF32Tensor:$x,
     Optional<Norm_F32Tensor>:$static_scale,
     Norm_Block:$block,
-    UnitAttr:$power_of_two
+    UnitAttr:$power_of_two,
+    UnitAttr:$round_down
   );
   let results = (outs Norm_QuantizedTensor:$q, Optional<Norm_BlockScaleTensor>:$scale, Optional<Norm_F32Tensor>:$amax);
   let shapes = (by_name
@@ -69,7 +78,7 @@ def Norm_DequantizeOp : Norm_NamedOp<"dequantize"> {
 
         y = q * scale
 
-    A `scale` of i8 is the bits of E8M0: 2^(s - 127), and NaN for 255. Operands are widened to f32, in which the product is, and the
+    A `scale` of f8E8M0FNU, or of i8 as its bits s, is 2^(s - 127), and NaN for 255. Operands are widened to f32, in which the product is, and the
     result is rounded once.
 
     Constraints:

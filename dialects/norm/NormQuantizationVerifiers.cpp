@@ -43,6 +43,8 @@ LogicalResult QuantizeOp::verify() {
     return failure();
   if (getPowerOfTwo() && !(getScale() && getScale().getType().getElementType().isF32())) // quantize_c5
     return emitOpError() << "expected power_of_two with a scale of f32 alone";
+  if (getRoundDown() && !(getScale() && (getPowerOfTwo() || !getScale().getType().getElementType().isF32()))) // quantize_c6
+    return emitOpError() << "expected round_down with a scale that is a power of two";
   return success();
 }
 

@@ -11,15 +11,17 @@ class Norm_OfLogitsOp<string mnemonic> : Norm_NamedOp<mnemonic, [AttrSizedOperan
     Norm_UpToF32Tensor:$x,
     Optional<Norm_UpToF32Tensor>:$mask,
     Optional<Norm_TruthTensor>:$keep,
+    Optional<Norm_LabelTensor>:$lengths,
     Norm_Axes:$axes,
     Norm_Number<"1.0">:$scale,
     Norm_Number<"0.0">:$softcap,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$causal
   );
   let results = (outs Norm_UpToF32Tensor:$y);
+  let shapes = (by_name Norm_OtherAxes<"axes">:$lengths);
   let assemblyFormat = [{
     $x (`mask` `(` $mask^ `:` type($mask) `)`)? (`keep` `(` $keep^ `:` type($keep) `)`)?
-    attr-dict `:` type($x) `->` type($y)
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)? attr-dict `:` type($x) `->` type($y)
   }];
   let hasVerifier = 1;
 }
@@ -34,6 +36,7 @@ def Norm_SoftmaxOp : Norm_OfLogitsOp<"softmax"> {
         s = s + mask                          a number for each element, or one for several: as NumPy broadcasts
         s = -inf where keep is 0              likewise
         s = -inf where k > q                  causal: q and k are the indices along the two axes that `causal` names
+        s = -inf where n >= lengths           n is the index along the axis: elements from there on do not exist, and their y is 0
 
     Semantics, with n over the `axes` of `x`:
 
@@ -49,6 +52,7 @@ def Norm_SoftmaxOp : Norm_OfLogitsOp<"softmax"> {
     - C3: `y` has the shape of `x`.
     - C4: `scale` is finite, and `softcap` is finite and not negative.
     - C5: `causal` names no axis or two different ones of `x`; negative ones count from the end.
+    - C6: `lengths` has the shape of the other axes of `x`, and `axes` then names one axis.
 
     Example, of attention scores:
 
@@ -75,6 +79,7 @@ def Norm_LogSoftmaxOp : Norm_OfLogitsOp<"log_softmax"> {
     - C3: `y` has the shape of `x`.
     - C4: `scale` is finite, and `softcap` is finite and not negative.
     - C5: `causal` names no axis or two different ones of `x`; negative ones count from the end.
+    - C6: `lengths` has the shape of the other axes of `x`, and `axes` then names one axis.
 
     Example: `%y = norm.log_softmax %x : tensor<?x1000xbf16> -> tensor<?x1000xf32>`
   }];
@@ -96,10 +101,11 @@ def Norm_LogSumExpOp : Norm_OfLogitsOp<"logsumexp"> {
     - C3: `y` has the shape of the other axes of `x`.
     - C4: `scale` is finite, and `softcap` is finite and not negative.
     - C5: `causal` names no axis or two different ones of `x`; negative ones count from the end.
+    - C6: `lengths` has the shape of the other axes of `x`, and `axes` then names one axis.
 
     Example: `%y = norm.logsumexp %x {softcap = 30.0 : f32} : tensor<?x32000xbf16> -> tensor<?xf32>`
   }];
-  let shapes = (by_name Norm_OtherAxes<"axes">:$y);
+  let shapes = (by_name Norm_OtherAxes<"axes">:$lengths, Norm_OtherAxes<"axes">:$y);
 }
 
 #endif // NORM_SOFTMAX_OPS_TD

@@ -22,6 +22,8 @@ template <typename OpOfLogits> static FailureOr<AxisSplit> verifyLogits(OpOfLogi
   // softmax_c4, log_softmax_c4, logsumexp_c4
   if (failed(verifyFinite(op, "scale", op.getScale())) || failed(verifyNotNegative(op, "softcap", op.getSoftcap())))
     return failure();
+  if (failed(verifyLengths(op, op.getLengths(), *axes))) // softmax_c6, log_softmax_c6, logsumexp_c6
+    return failure();
   if (op.getCausal().empty())
     return axes;
   // softmax_c5, log_softmax_c5, logsumexp_c5

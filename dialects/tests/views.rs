@@ -105,7 +105,19 @@ fn a_builder_sets_segment_sizes_and_leaves_defaults_to_the_op() {
         block.argument(0).unwrap().into(),
         block.argument(1).unwrap().into(),
     );
-    let op = norm::RMSNormOp::build(location, x, None, Some(b), None, Some(1.0e-5), None, row, None).unwrap();
+    let op = norm::RMSNormOp::build(
+        location,
+        x,
+        None,
+        Some(b),
+        None,
+        None,
+        Some(1.0e-5),
+        None,
+        row,
+        None,
+    )
+    .unwrap();
     assert!(op.verify());
     let op = norm::RMSNormOp::from_op(block.append_operation(op)).unwrap();
     assert_eq!((op.weight(), op.bias(), op.axes()), (None, Some(b), Ok(vec![-1])));

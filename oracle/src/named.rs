@@ -16,6 +16,7 @@ mod l2_norm;
 mod l2_norm_grad;
 mod layer_norm;
 mod layer_norm_grad;
+mod lengths;
 mod log_softmax;
 mod log_softmax_grad;
 mod logits;

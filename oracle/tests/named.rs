@@ -284,3 +284,34 @@ fn batch_stats_by_hand() {
     assert_eq!(var(3, &[1.0, 3.0]), INF);
     assert!(var(1, &[1.0]).is_nan() && var(0, &[]).is_nan());
 }
+
+#[test]
+fn scales_rounded_down_are_those_of_the_microscaling_formats() {
+    let x = input("x", &[1, 4], &[500.0, 1.0, 0.0, 0.0]);
+    let outputs = [
+        Case::output("q", Element::F8E4M3FN, &[1, 4]),
+        Case::output("scale", Element::F8E8M0FNU, &[1, 2]),
+    ];
+    let found = call("quantize", "\"block\": [1, 2], \"round_down\": 1", &[x], &outputs);
+    // 500 is 1.95 * 2^8, and 448 is 1.75 * 2^8: the scale is 1, and 500 saturates where it is stored.
+    assert_eq!(found["scale"], [127.0, 1.0]);
+    assert_eq!(found["q"][..2], [500.0, 1.0]);
+}
+
+#[test]
+fn elements_behind_the_length_of_a_row_do_not_exist() {
+    let inputs = [
+        input("x", &[4, 2], &[3.0, 4.0, 1.0, f64::NAN, 5.0, 6.0, 3.0, 4.0]),
+        integers("lengths", Element::I32, &[4], &[2.0, 1.0, 0.0, 9.0]),
+    ];
+    let found = call("softmax", PLAIN, &inputs, &[output("y", &[4, 2])]);
+    assert_eq!(found["y"][2..6], [1.0, 0.0, 0.0, 0.0]);
+    let found = call("logsumexp", PLAIN, &inputs, &[output("y", &[4])]);
+    assert_eq!(found["y"][1..3], [1.0, -INF]);
+    let attributes = "\"axes\": [-1], \"eps\": 0.0, \"weight_offset\": 0.0";
+    let outputs = [output("y", &[4, 2]), output("rstd", &[4])];
+    let found = call("rms_norm", attributes, &inputs, &outputs);
+    assert_eq!(found["y"][2..6], [1.0, 0.0, 0.0, 0.0]);
+    let rstd = 12.5f64.sqrt().recip();
+    assert_close(&found["rstd"], &[rstd, 1.0, f64::NAN, rstd]);
+}

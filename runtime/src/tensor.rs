@@ -45,7 +45,7 @@ pub struct DeviceKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataType {
     /// What a number is: 0 a signed integer, 1 an unsigned one, 2 an IEEE float, 4 a bfloat, 6 a boolean, 10 an `f8E4M3FN`,
-    /// 12 an `f8E5M2`.
+    /// 12 an `f8E5M2`, 14 an `f8E8M0FNU`.
     pub code: u8,
     /// The bits of a number.
     pub bits: u8,
@@ -94,6 +94,7 @@ impl From<Element> for DataType {
             Element::BF16 => (4, 16),
             Element::F8E4M3FN => (10, 8),
             Element::F8E5M2 => (12, 8),
+            Element::F8E8M0FNU => (14, 8),
             Element::I1 => (BOOL, 8),
             Element::I8 => (0, 8),
             Element::I32 => (0, 32),
@@ -122,6 +123,7 @@ impl DataType {
             BOOL => "bool",
             10 => return "f8E4M3FN".to_owned(),
             12 => return "f8E5M2".to_owned(),
+            14 => return "f8E8M0FNU".to_owned(),
             code => return format!("DLPack's type {code} of {} bits", self.bits),
         };
         let lanes = match self.lanes {

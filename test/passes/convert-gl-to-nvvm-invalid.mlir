@@ -98,7 +98,7 @@ gpu.module @float8 {
   gpu.func @select(%x: memref<128xf8E4M3FN>, %y: memref<128xf8E4M3FN>)
       kernel attributes {gl.num_warps = 1 : i64, gl.launch = #launch} {
     %0 = gl.load %x at affine_map<(d0) -> (d0)>() : memref<128xf8E4M3FN> -> tensor<128xf8E4M3FN, #blocked>
-    // expected-error@+1 {{unsupported: expected 8-bit floats to be converted by arith.extf and arith.truncf alone, got arith.negf of f8E4M3FN}}
+    // expected-error@+1 {{unsupported: expected 8-bit floats to be converted by arith.extf, arith.truncf and arith.bitcast alone, got arith.negf of f8E4M3FN}}
     %1 = arith.negf %0 : tensor<128xf8E4M3FN, #blocked>
     gl.store %1, %y at affine_map<(d0) -> (d0)>() : tensor<128xf8E4M3FN, #blocked>, memref<128xf8E4M3FN>
     gpu.return

@@ -91,3 +91,21 @@ func.func @batch_stats(%x: tensor<4x?x8xf32>) -> (tensor<?xf32>, tensor<?xf32>) 
   %mean, %var = norm.batch_stats %x {axes = array<i64: 0, 2>, correction = 1} : tensor<4x?x8xf32> -> tensor<?xf32>, tensor<?xf32>
   return %mean, %var : tensor<?xf32>, tensor<?xf32>
 }
+
+// -----
+
+// Of rows of stated lengths sums leave out what does not exist, and elements that do are counted.
+// CHECK-LABEL: @of_lengths(
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt
+// CHECK: %[[SQUARE:.*]] = arith.mulf
+// CHECK: %[[TERM:.*]] = arith.select %[[EXISTS]], %[[SQUARE]], %{{.*}} : f32
+// CHECK: %[[SUM:.*]] = norm.reduce add %[[TERM]]
+// CHECK: %[[ONE:.*]] = arith.select %[[EXISTS]], %{{.*}}, %{{.*}} : f32
+// CHECK: %[[COUNT:.*]] = norm.reduce add %[[ONE]]
+// CHECK: arith.divf %[[SUM]], %[[COUNT]]
+// CHECK: %[[WHOLE:.*]] = arith.select %[[EXISTS]]
+// CHECK: norm.write %[[WHOLE]]
+func.func @of_lengths(%x: tensor<?x64xf32>, %l: tensor<?xi64>) -> tensor<?x64xf32> {
+  %y = norm.rms_norm %x lengths(%l : tensor<?xi64>) : tensor<?x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}

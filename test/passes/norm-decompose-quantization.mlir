@@ -54,3 +54,32 @@ func.func @dequantize(%q: tensor<?x64xi8>, %s: tensor<?xf32>) -> tensor<?x64xf32
   %y = norm.dequantize %q scale(%s : tensor<?xf32>) {block = array<i64: 1, 0>} : tensor<?x64xi8> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+// Rounded down, the exponent is that of the maximum less 8; as f8E8M0FNU the same bits are stored.
+// CHECK-LABEL: @rounded_down(
+// CHECK: %[[AMAX:.*]] = norm.reduce max
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[AMAX]] : f32 to i32
+// CHECK: %[[EXPONENT:.*]] = arith.shrui %[[BITS]], %{{.*}} : i32
+// CHECK: %[[EIGHT:.*]] = arith.constant 8 : i32
+// CHECK: arith.subi %[[EXPONENT]], %[[EIGHT]] : i32
+// CHECK: %[[BYTE:.*]] = arith.trunci %{{.*}} : i32 to i8
+// CHECK-NEXT: %[[SCALE:.*]] = arith.bitcast %[[BYTE]] : i8 to f8E8M0FNU
+// CHECK-NEXT: norm.write %[[SCALE]], %{{.*}} : tensor<?x2xf8E8M0FNU>
+func.func @rounded_down(%x: tensor<?x64xf32>) -> (tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>) {
+  %q, %s = norm.quantize %x {block = array<i64: 1, 32>, round_down}
+           : tensor<?x64xf32> -> tensor<?x64xf8E4M3FN> scale(tensor<?x2xf8E8M0FNU>)
+  return %q, %s : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>
+}
+
+// -----
+
+// CHECK-LABEL: @from_powers_of_two(
+// CHECK: %[[STORED:.*]] = norm.read %{{.*}} : tensor<?x2xf8E8M0FNU>
+// CHECK-NEXT: %[[BITS:.*]] = arith.bitcast %[[STORED]] : f8E8M0FNU to i8
+// CHECK-NEXT: arith.extui %[[BITS]] : i8 to i32
+func.func @from_powers_of_two(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU>) -> tensor<?x64xf32> {
+  %y = norm.dequantize %q scale(%s : tensor<?x2xf8E8M0FNU>) {block = array<i64: 1, 32>} : tensor<?x64xf8E4M3FN> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}

@@ -66,3 +66,21 @@ func.func @of_linalg(%x: tensor<?x64xbf16>, %to: tensor<?x64xbf16>) -> tensor<?x
   %y = linalg.softmax dimension(0) ins(%x : tensor<?x64xbf16>) outs(%to : tensor<?x64xbf16>) -> tensor<?x64xbf16>
   return %y : tensor<?x64xbf16>
 }
+
+// -----
+
+// Elements from the row's length on are -inf, and their results 0.
+// CHECK-LABEL: @of_lengths(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)
+// CHECK: %[[LENGTH:.*]] = norm.read %{{.*}}[%[[M]]] : tensor<?xi32>
+// CHECK: %[[PLACE:.*]] = arith.index_cast %[[N]] : index to i32
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %[[PLACE]], %[[LENGTH]] : i32
+// CHECK: %[[LOGIT:.*]] = arith.select %[[EXISTS]], %{{.*}}, %{{.*}} : f32
+// CHECK: norm.reduce max %[[LOGIT]]
+// CHECK: %[[Y:.*]] = arith.divf
+// CHECK: %[[WHOLE:.*]] = arith.select %[[EXISTS]], %[[Y]], %{{.*}} : f32
+// CHECK: norm.write %[[WHOLE]]
+func.func @of_lengths(%x: tensor<?x64xf32>, %l: tensor<?xi32>) -> tensor<?x64xf32> {
+  %y = norm.softmax %x lengths(%l : tensor<?xi32>) : tensor<?x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}

@@ -55,3 +55,35 @@ func.func @no_number(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = tensor.splat %s : tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+func.func @joined_sizes(%x: tensor<?x?x8xf32>) -> tensor<?x8xf32> {
+  // expected-error @below {{unsupported: 'tensor.collapse_shape' of axes [0, 1] as one, of which another than the first has a size that only a run knows; supported: groups whose sizes are static but for the first, and ops on tensors of any rank, which need no reshape}}
+  %y = tensor.collapse_shape %x [[0, 1], [2]] : tensor<?x?x8xf32> into tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}
+
+// -----
+
+func.func @parted_sizes(%x: tensor<?xf32>, %m: index, %n: index) -> tensor<?x?xf32> {
+  // expected-error @below {{unsupported: 'tensor.expand_shape' of axes [0, 1] as one}}
+  %y = tensor.expand_shape %x [[0, 1]] output_shape [%m, %n] : tensor<?xf32> into tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+
+// -----
+
+func.func @offset_of_a_run(%x: tensor<8x32xf32>, %i: index) -> tensor<8x16xf32> {
+  // expected-error @below {{unsupported: a slice whose offset or stride along axis 1 only a run knows; supported: offsets and strides that are numbers}}
+  %y = tensor.extract_slice %x[0, %i] [8, 16] [1, 1] : tensor<8x32xf32> to tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+
+// -----
+
+func.func @size_of_a_run(%x: tensor<8x?xf32>, %n: index) -> tensor<8x?xf32> {
+  // expected-error @below {{unsupported: 'tensor.extract_slice' of tensor<8x?xf32>, whose size along axis 1 is no tensor's}}
+  %y = tensor.extract_slice %x[0, 0] [8, %n] [1, 1] : tensor<8x?xf32> to tensor<8x?xf32>
+  return %y : tensor<8x?xf32>
+}

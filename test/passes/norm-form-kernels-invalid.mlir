@@ -473,3 +473,14 @@ func.func @rounds_down(%x: tensor<4xf32> {norm.name = "x"}) -> (tensor<4xf16> {n
   }
   return %y : tensor<4xf16>
 }
+
+// -----
+
+func.func @constant_power_of_two(%x: tensor<4xf8E8M0FNU>) -> tensor<4xf8E8M0FNU> {
+  %y = norm.compute(%a = %x : tensor<4xf8E8M0FNU>) -> (%o : tensor<4xf8E8M0FNU>) space(%i = 4) {
+    // expected-error @below {{unsupported: a constant of f8E8M0FNU in a kernel; supported: its bits, an i8, by arith.bitcast}}
+    %0 = arith.constant 1.0 : f8E8M0FNU
+    norm.write %0, %o[%i] : tensor<4xf8E8M0FNU>
+  }
+  return %y : tensor<4xf8E8M0FNU>
+}

@@ -2,8 +2,11 @@
 //!
 //! It is read before any pass, as the definition is: a merge of dims would keep only the product of their sizes. Until the
 //! tensors have their names, `t0_1` is the extent of the function's tensor 0 (its arguments, then its results) along
-//! axis 1, and `v0_1` that of an intermediate, which the condition of the compute that writes it gives a value. Tensors of
-//! named ops have no conditions of their own: their sizes are one size wherever they must be equal.
+//! axis 1, and `v0_1` that of an intermediate, which the condition of the compute that writes it gives a value, or the shapes of the op
+//! that makes it ([`views`]). Other tensors of named ops have no conditions of their own: their sizes are one size wherever they must
+//! be equal.
+
+mod views;
 
 use std::collections::HashMap;
 
@@ -143,6 +146,7 @@ fn read(function: OperationRef, module: &Module) -> Option<Vec<Sides>> {
                 buffers.map(|value| names.collapsed(value)).collect(),
             )
         } else {
+            all.extend(names.of_shapes(op).unwrap_or_default());
             continue;
         };
         if let (Some(needs), Some(buffers)) = (needs, buffers) {

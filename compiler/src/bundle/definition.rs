@@ -242,10 +242,10 @@ mod tests {
     #[test]
     fn a_function_with_an_op_that_has_no_form_has_no_definition() {
         let found = collected(
-            "func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-               %t = tensor.extract_slice %x[0, 0] [4, 8] [1, 1] : tensor<4x8xf32> to tensor<4x8xf32>
-               %y = norm.rms_norm %t : tensor<4x8xf32> -> tensor<4x8xf32>
-               return %y : tensor<4x8xf32>
+            "func.func @f(%x: tensor<4x8xf32>) -> tensor<8x8xf32> {
+               %t = tensor.concat dim(0) %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+               %y = norm.rms_norm %t : tensor<8x8xf32> -> tensor<8x8xf32>
+               return %y : tensor<8x8xf32>
              }",
         );
         assert_eq!(found, None);
@@ -285,6 +285,37 @@ mod tests {
         .unwrap();
         let reduced = r#"{"kind":"reduce","combiner":"max","operands":[0],"over":[1],"types":["f32"]},{"kind":"read","tensor":"t1","access":["d0"],"type":"f32"},{"kind":"op","name":"arith.maximumf","operands":[2,1],"type":"f32"}"#;
         assert!(found.contains(reduced), "{found}");
+    }
+
+    #[test]
+    fn views_are_programs_that_move_elements() {
+        let found = collected(
+            "func.func @f(%x: tensor<?x12xf32>) -> tensor<?x4xf32> {
+               %c0 = arith.constant 0 : index
+               %m = tensor.dim %x, %c0 : tensor<?x12xf32>
+               %e = tensor.expand_shape %x [[0], [1, 2]] output_shape [%m, 3, 4] : tensor<?x12xf32> into tensor<?x3x4xf32>
+               %s = tensor.extract_slice %e[0, 1, 0] [%m, 1, 4] [1, 1, 1] : tensor<?x3x4xf32> to tensor<?x4xf32>
+               return %s : tensor<?x4xf32>
+             }",
+        )
+        .unwrap();
+        let expanded = r#"{"kind":"program","space":["t0_0",3,4],"steps":[{"kind":"read","tensor":"t0","access":["d0","d1*4 + d2"],"type":"f32"},{"kind":"write","value":0,"tensor":"v0","access":["d0","d1","d2"]}]}"#;
+        assert!(found.contains(expanded), "{found}");
+        let sliced = r#"{"kind":"program","space":["t0_0",4],"steps":[{"kind":"read","tensor":"v0","access":["d0",1,"d1"],"type":"f32"},"#;
+        assert!(found.contains(sliced), "{found}");
+    }
+
+    #[test]
+    fn a_collapse_writes_where_its_groups_say() {
+        let found = collected(
+            "func.func @f(%x: tensor<?x3x4xf32>) -> tensor<?xf32> {
+               %s = tensor.collapse_shape %x [[0, 1, 2]] : tensor<?x3x4xf32> into tensor<?xf32>
+               return %s : tensor<?xf32>
+             }",
+        )
+        .unwrap();
+        let written = r#""tensor":"t1","access":["(d0*3 + d1)*4 + d2"]"#;
+        assert!(found.contains(written), "{found}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use norma_bundle::Element;
 
+use super::lengths::{Lengths, whole};
 use super::of_rows::{OfRows, Span};
 use super::rows::{Operand, Rows, position};
 use super::{Call, Formula};
@@ -22,6 +23,7 @@ pub struct Logits<'a> {
     keep: Option<Operand<'a>>,
     /// The axes of queries and keys.
     causal: Option<(usize, usize)>,
+    lengths: Lengths<'a>,
 }
 
 /// The exponentials of a row of logits, relative to the largest.
@@ -53,6 +55,7 @@ impl<'a> Logits<'a> {
             mask: mask.map(|mask| rows.broadcast("mask", mask)).transpose()?,
             keep: keep.map(|keep| rows.broadcast("keep", keep)).transpose()?,
             causal,
+            lengths: Lengths::bind(call, &rows)?,
             rows,
             x,
         })
@@ -64,7 +67,7 @@ impl<'a> Logits<'a> {
         self.rows.ulps().max(self.x.ulps()).max(mask)
     }
 
-    /// The logits of the row at `index`.
+    /// The logits of the row at `index`, of elements that exist.
     pub fn row(&self, index: &[i64]) -> Vec<Scaled> {
         let mut row = self.x.row(&self.rows, index);
         for logit in &mut row {
@@ -94,7 +97,7 @@ impl<'a> Logits<'a> {
                 }
             }
         }
-        row
+        self.lengths.existing(&self.rows, index, row)
     }
 }
 
@@ -131,7 +134,11 @@ impl OfRows for OpOnLogits<'_> {
     }
 
     fn numbers(&self, _result: &str, index: &[i64]) -> Vec<Scaled> {
-        (self.y)(&exponentials(&self.logits.row(index)))
+        let y = (self.y)(&exponentials(&self.logits.row(index)));
+        match self.span {
+            Span::Elements => whole(&self.logits.rows, y),
+            _ => y,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What normalizations of rows share: their operands, and `* (weight + weight_offset) + bias` of what they have normalized.
 
 use super::Call;
+use super::lengths::{Lengths, whole};
 use super::rows::{Operand, Rows};
 use crate::scaled::Scaled;
 
@@ -14,6 +15,7 @@ pub struct Normalization<'a> {
     weight: Option<Operand<'a>>,
     offset: Scaled,
     bias: Option<Operand<'a>>,
+    lengths: Lengths<'a>,
 }
 
 impl<'a> Normalization<'a> {
@@ -31,6 +33,7 @@ impl<'a> Normalization<'a> {
         }
         Ok(Normalization {
             eps: Scaled::exact(call.float("eps")?),
+            lengths: Lengths::bind(call, &rows)?,
             rows,
             x,
             weight,
@@ -44,12 +47,13 @@ impl<'a> Normalization<'a> {
         self.rows.ulps().max(self.x.ulps())
     }
 
-    /// The elements of the row at `index`.
+    /// The elements of the row at `index` that exist.
     pub fn row(&self, index: &[i64]) -> Vec<Scaled> {
-        self.x.row(&self.rows, index)
+        let row = self.x.row(&self.rows, index);
+        self.lengths.existing(&self.rows, index, row)
     }
 
-    /// Scales and shifts the elements of the row at `index`.
+    /// Scales and shifts the elements of the row at `index`; those that do not exist are 0.
     pub fn affine(&self, index: &[i64], mut row: Vec<Scaled>) -> Vec<Scaled> {
         if let Some(weight) = &self.weight {
             for (y, weight) in row.iter_mut().zip(weight.row(&self.rows, index)) {
@@ -61,6 +65,6 @@ impl<'a> Normalization<'a> {
                 *y = *y + bias;
             }
         }
-        row
+        whole(&self.rows, row)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! amax  = max_n(|x|)
-//! scale = static_scale, or max(amax / L, 2^-126), rounded up to a power of two where that is asked for
+//! scale = static_scale, or max(amax / L, 2^-126), rounded up to a power of two where that is asked for,
+//!         or max(2^(floor(log2(amax)) - floor(log2(L))), 2^-126)
 //! q     = x / scale
 //! ```
 
@@ -33,6 +34,7 @@ struct Quantize<'a> {
     /// The type of `q`.
     element: Element,
     is_power: bool,
+    rounds_down: bool,
     is_e8m0: bool,
 }
 
@@ -47,6 +49,7 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
     Ok(Box::new(Quantize {
         element: call.result("q")?,
         is_power: is_e8m0 || call.is_set("power_of_two"),
+        rounds_down: call.is_set("round_down"),
         is_e8m0,
         blocks,
         x,
@@ -74,9 +77,17 @@ impl Quantize<'_> {
     /// The exponent of the scale of a block as a power of two; nothing where it is no number.
     fn exponent(&self, block: &[i64]) -> Option<i32> {
         let amax = self.amax(block).value;
-        let reaches = |exponent: &i32| self.largest() * f64::from(*exponent).exp2() >= amax;
-        // No f32 divided by what a type of 8 bits holds needs more.
-        let found = || (LEAST_EXPONENT..=BIAS).find(reaches);
+        let power = |exponent: i32| f64::from(exponent).exp2();
+        let found = || match self.rounds_down {
+            // The largest power of two within the block, as a multiple of the largest within q's type.
+            true => {
+                let own = (0..=BIAS).rfind(|exponent| power(*exponent) <= self.largest())?;
+                let most = (LEAST_EXPONENT..=BIAS).rfind(|exponent| power(*exponent + own) <= amax);
+                Some(most.unwrap_or(LEAST_EXPONENT))
+            }
+            // No f32 divided by what a type of 8 bits holds needs more.
+            false => (LEAST_EXPONENT..=BIAS).find(|exponent| self.largest() * power(*exponent) >= amax),
+        };
         (!amax.is_nan() && amax != f64::INFINITY).then(found).flatten()
     }
 

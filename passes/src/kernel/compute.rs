@@ -6,7 +6,7 @@ use melior::ir::{
 };
 use norma_dialects::norm::{ComputeOp, WriteOp};
 
-use crate::mlir::{builder::Builder, pass::PassError, types, values::key, walk};
+use crate::mlir::{affine::simplified, builder::Builder, pass::PassError, types, values::key, walk};
 
 /// The arguments of a compute's block, in their order.
 #[derive(Clone, Debug)]
@@ -90,7 +90,10 @@ pub fn reached<'c: 'a, 'a>(
         let points = AffineMap::new(context, 0, extents.symbol_count(), &points);
         let access = write.access()?;
         let reached = (0..access.result_count())
-            .map(|axis| Ok(access.result(axis)?.compose(points) + constant(1)))
+            .map(|axis| {
+                let last = access.result(axis)?.compose(points);
+                Ok(simplified(last + constant(1), extents.symbol_count()))
+            })
             .collect::<Result<_, PassError<'c>>>()?;
         found.push(reached);
     }

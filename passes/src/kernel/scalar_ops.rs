@@ -24,13 +24,21 @@ pub fn element(ty: Type<'_>) -> Option<Element> {
 ///
 /// # Errors
 ///
-/// Unsupported: an op that the table lacks, one on other types than the table says, or one that rounds in another way.
+/// Unsupported: an op that the table lacks, one on other types than the table says, or one that rounds in another way; a constant of
+/// a type that counts as its bits.
 pub fn check<'c>(program: OperationRef<'c, '_>) -> Result<(), Diagnostic<'c>> {
-    let is_scalar = |op: &OperationRef<'c, '_>| {
-        *op != program && !op_name(*op).starts_with("norm.") && op_name(*op) != "arith.constant"
-    };
+    let is_scalar = |op: &OperationRef<'c, '_>| *op != program && !op_name(*op).starts_with("norm.");
     for op in walk::pre_order(program).into_iter().filter(is_scalar) {
         let name = op_name(op);
+        if name == "arith.constant" {
+            let is_power = |ty| element(ty) == Some(Element::F8E8M0FNU);
+            if op.results().any(|result| is_power(result.r#type())) {
+                let message =
+                    "a constant of f8E8M0FNU in a kernel; supported: its bits, an i8, by arith.bitcast";
+                return Err(Diagnostic::unsupported(op.location(), message));
+            }
+            continue;
+        }
         let Some(op_of_table) = ScalarOp::from_name(name) else {
             let message = format!(
                 "'{name}' in a kernel; supported: arith.constant, {}",

@@ -1,4 +1,4 @@
-//! Affine expressions taken apart: which symbols one has, and the same expression over other dims and symbols.
+//! Affine expressions taken apart: which symbols one has, the same expression over other dims and symbols, and simplified.
 
 use std::collections::BTreeSet;
 
@@ -50,5 +50,33 @@ pub fn substitute<'c>(
         AffineExpr::floor_div(lhs, rhs)
     } else {
         AffineExpr::ceil_div(lhs, rhs)
+    }
+}
+
+/// The expression over sizes alone, with what MLIR leaves apart when it is built brought together: `(s0 - 1) * 8 + 8` is `s0 * 8`.
+pub fn simplified(expression: AffineExpr<'_>, symbols: usize) -> AffineExpr<'_> {
+    // SAFETY: the expression is alive, and the one that comes back lives in its context.
+    unsafe {
+        AffineExpr::from_raw(mlir_sys::mlirSimplifyAffineExpr(
+            expression.to_raw(),
+            0,
+            symbols as u32,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use melior::{Context, ir::AffineExpr};
+
+    use super::simplified;
+
+    #[test]
+    fn constants_meet_behind_products() {
+        let context = Context::new();
+        let constant = |value| AffineExpr::constant(&context, value);
+        let rows = AffineExpr::floor_div(AffineExpr::symbol(&context, 0), constant(8));
+        let reached = (rows + constant(-1)) * constant(8) + constant(7) + constant(1);
+        assert_eq!(simplified(reached, 1), rows * constant(8));
     }
 }

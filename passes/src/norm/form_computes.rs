@@ -1,7 +1,7 @@
 //! `norm-form-computes`: ops on whole tensors become programs over their elements, each a `norm.compute`.
 //!
-//! Matches `arith` and `math` ops on ranked tensors, constants of one value, `tensor.splat`, and every op of `linalg` that is a
-//! loop nest with indexing maps. An op is one compute whose values are of the element types that the op has: each result is
+//! Matches `arith` and `math` ops on ranked tensors, constants of one value, `tensor.splat`, views ([`views`]), and every op of
+//! `linalg` that is a loop nest with indexing maps. An op is one compute whose values are of the element types that the op has: each result is
 //! rounded where the op rounds it, so that nothing depends on what is fused later. Shapes that an op demands to be equal are taken
 //! for equal ([`sizes`]), and dims range over the size that comes first in the function, so that computes which follow each other
 //! have the same extents.
@@ -11,6 +11,7 @@ mod fill;
 mod scalars;
 mod sizes;
 mod structured;
+mod views;
 mod writer;
 
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use std::collections::HashMap;
 use melior::ir::{Attribute, BlockRef, OperationRef, RegionLike, Value, ValueLike, operation::OperationLike};
 use norma_dialects::op_name;
 use sizes::Sizes;
+use views::View;
 
 use crate::{
     mlir::{
@@ -70,6 +72,8 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
             self.splat(op)?
         } else if name.starts_with("arith.") || name.starts_with("math.") {
             (self.elementwise(op)?, None)
+        } else if let Some(view) = View::of(op)? {
+            self.view(&view)?
         } else if let Some(maps) = structured::indexing_maps(op) {
             self.structured(op, &maps?)?
         } else {
@@ -89,7 +93,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
 
 /// Erases what only said how large tensors are, or which numbers they are made of.
 fn erase_unused(block: BlockRef<'_, '_>) {
-    const SIZES_AND_NUMBERS: [&str; 3] = ["arith.constant", "tensor.dim", "tensor.empty"];
+    const SIZES_AND_NUMBERS: [&str; 4] = ["affine.apply", "arith.constant", "tensor.dim", "tensor.empty"];
     for op in walk::in_block(block).into_iter().rev() {
         let is_unused = op.result_count() > 0 && op.results().all(|result| uses(result.into()) == 0);
         let name = op_name(op);

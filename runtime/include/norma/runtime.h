@@ -62,7 +62,7 @@ typedef struct norma_device {
 // DLPack's `DLDataType`.
 typedef struct norma_dtype {
   // What a number is: 0 a signed integer, 1 an unsigned one, 2 an IEEE float, 4 a bfloat, 6 a boolean, 10 an `f8E4M3FN`,
-  // 12 an `f8E5M2`.
+  // 12 an `f8E5M2`, 14 an `f8E8M0FNU`.
   uint8_t code;
   // The bits of a number.
   uint8_t bits;

@@ -39,6 +39,7 @@ constexpr norma_dtype f16{2, 16, 1};
 constexpr norma_dtype bf16{4, 16, 1};
 constexpr norma_dtype f8E4M3FN{10, 8, 1};
 constexpr norma_dtype f8E5M2{12, 8, 1};
+constexpr norma_dtype f8E8M0FNU{14, 8, 1};
 constexpr norma_dtype i1{6, 8, 1};
 constexpr norma_dtype i8{0, 8, 1};
 constexpr norma_dtype i32{0, 32, 1};

@@ -372,7 +372,7 @@ impl Plan {
 /// `CUtensorMapDataType`. The copy engine moves fp8 as bytes.
 fn tensor_map_type(map: &TensorMap) -> i32 {
     match map.element {
-        Element::I1 | Element::I8 | Element::F8E4M3FN | Element::F8E5M2 => 0,
+        Element::I1 | Element::I8 | Element::F8E4M3FN | Element::F8E5M2 | Element::F8E8M0FNU => 0,
         Element::I32 => 3,
         Element::I64 => 5,
         Element::F16 => 6,

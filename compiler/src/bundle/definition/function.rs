@@ -1,6 +1,7 @@
 //! The body of a function as the statements of a definition.
 
 mod tensors;
+mod views;
 
 use std::collections::HashMap;
 

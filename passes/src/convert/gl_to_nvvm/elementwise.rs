@@ -51,9 +51,11 @@ pub(super) fn elementwise<'c, 'a>(
             let from = types::element(op.operand(0)?.r#type());
             float8::convert(&e, operands[0], from, types::element(result), ty)?
         }
+        // Both are bytes already.
+        "arith.bitcast" if float8.is_some() => operands[0],
         name if name != "arith.constant" && float8.is_some() => {
             let message = format!(
-                "expected 8-bit floats to be converted by arith.extf and arith.truncf alone, got {name} of {}",
+                "expected 8-bit floats to be converted by arith.extf, arith.truncf and arith.bitcast alone, got {name} of {}",
                 float8.unwrap_or(result)
             );
             return Err(e.unsupported(message).into());
@@ -85,10 +87,13 @@ fn constant<'c, 'a>(
             (_, Ok(float)) if types::bit_width(element) == Some(8) => {
                 let format = Element::from_name(&value.r#type().to_string()).ok_or_else(|| {
                     e.unsupported(format!(
-                        "expected 8-bit floats of f8E4M3FN or f8E5M2 as constants, got {value}"
+                        "expected 8-bit floats of f8E4M3FN, f8E5M2 or f8E8M0FNU as constants, got {value}"
                     ))
                 })?;
-                let bits = format.encode_float(float.value()) as i64;
+                let bits = match format {
+                    Element::F8E8M0FNU => exponent_of_power(float.value()),
+                    format => format.encode_float(float.value()) as i64,
+                };
                 Ok(IntegerAttribute::new(element, bits).into())
             }
             _ => Ok(value),
@@ -108,6 +113,13 @@ fn constant<'c, 'a>(
         Attribute::from_raw(mlirDenseElementsAttrSplatGet(ty.to_raw(), splat.to_raw()))
     };
     Ok(e.b.constant(dense, ty))
+}
+
+/// The bits of a power of two from 2^-127 to 2^127, or NaN, in E8M0.
+fn exponent_of_power(power: f64) -> i64 {
+    // All of these are normal numbers of f64.
+    let exponent = (power.to_bits() >> 52) as i64 - 1023;
+    if power.is_nan() { 255 } else { exponent + 127 }
 }
 
 fn index_cast<'c, 'a>(e: &Emit<'_, 'c, 'a>, name: &str, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {

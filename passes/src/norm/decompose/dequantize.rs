@@ -19,7 +19,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
         false => p.float_of_integer(q),
     };
     let scale = p.read_stored(of.scale()?, &Coordinate::of(blocks.of_block()))?;
-    let scale = match types::is_float(scale.r#type()) {
+    let scale = match types::is_f32(scale.r#type()) {
         true => scale,
         false => p.power_of_exponent(p.exponent_of_e8m0(scale)),
     };

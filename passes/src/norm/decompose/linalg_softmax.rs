@@ -28,6 +28,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
         x,
         None,
         None,
+        None,
         Some(&[axis]),
         None,
         None,

@@ -9,12 +9,12 @@ use crate::mlir::pass::PassResult;
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let of = viewed(op, LogSoftmaxOp::from_op)?;
     let p = Program::begin(op)?;
-    let split = p.split(&of.axes()?);
-    let logits = p.logits(&of.try_into()?)?;
+    let split = p.rows(&of.axes()?, of.lengths())?;
+    let logits = p.logits(&of.try_into()?, &split)?;
     let exponentials = p.exponentials(logits, &split)?;
     let log = p.op("math.log", &[exponentials.sum]);
     let y = p.op("arith.subf", &[exponentials.distance, log]);
-    p.write(y, of.y()?, p.dims())?;
+    p.write_existing(y, of.y()?, &split)?;
     p.end();
     Ok(())
 }

@@ -9,8 +9,8 @@ use crate::mlir::pass::PassResult;
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let of = viewed(op, LogSumExpOp::from_op)?;
     let p = Program::begin(op)?;
-    let split = p.split(&of.axes()?);
-    let logits = p.logits(&of.try_into()?)?;
+    let split = p.rows(&of.axes()?, of.lengths())?;
+    let logits = p.logits(&of.try_into()?, &split)?;
     let exponentials = p.exponentials(logits, &split)?;
     p.write(p.log_sum_exp(&exponentials), of.y()?, &split.kept)?;
     p.end();

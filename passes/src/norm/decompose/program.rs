@@ -10,6 +10,7 @@ mod conversions;
 mod gradients;
 mod groups;
 mod labels;
+mod lengths;
 mod logits;
 mod places;
 mod powers;
@@ -27,6 +28,7 @@ pub(super) use self::classes::{Classes, Factors, Smooth};
 pub(super) use self::gradients::{Normalized, Places};
 pub(super) use self::groups::Grouped;
 pub(super) use self::logits::Exponentials;
+pub(super) use self::powers::Rounding;
 pub(super) use self::statistics::{Affine, Moments};
 use crate::{
     kernel::reductions,
@@ -71,6 +73,8 @@ pub(super) struct Split<'c, 'a> {
     pub(super) kept: Vec<Value<'c, 'a>>,
     /// How many points the reduced dims have, where that is known.
     pub(super) count: Option<i64>,
+    /// Whether an element exists; nothing where all do.
+    pub(super) exists: Option<Value<'c, 'a>>,
 }
 
 impl<'c, 'a> Split<'c, 'a> {
@@ -190,6 +194,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
                     Extent::Size(_) => None,
                 })
                 .product(),
+            exists: None,
         }
     }
 
@@ -218,12 +223,13 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(reductions::reduce(&self.b, kind, dims, value)?)
     }
 
-    /// The sum over the reduced dims.
+    /// The sum over the reduced dims of the elements that exist.
     pub(super) fn sum(
         &self,
         value: Value<'c, 'a>,
         split: &Split<'c, 'a>,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let value = self.existing(value, 0.0, split);
         self.reduce(ReduceKind::Add, value, &split.reduced)
     }
 

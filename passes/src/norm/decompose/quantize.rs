@@ -4,7 +4,7 @@ use melior::ir::{OperationRef, Type, Value, ValueLike};
 use norma_dialects::norm::{QuantizeOp, ReduceKind};
 
 use super::{
-    program::{Blocks, Coordinate, Program},
+    program::{Blocks, Coordinate, Program, Rounding},
     viewed,
 };
 use crate::mlir::{
@@ -30,8 +30,17 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let scale = match (of.static_scale(), of.scale()) {
         (Some(scale), _) => p.read_at(scale, &of_block)?,
         (None, Some(result)) => {
-            let is_power = of.power_of_two();
-            let (scale, stored) = computed(p, amax()?, element, result, is_power);
+            let rounding = match of.round_down() {
+                true => Rounding::Down,
+                false => Rounding::Up,
+            };
+            let (scale, stored) = match types::is_f32(types::element(result.r#type())) && !of.power_of_two() {
+                true => {
+                    let scale = quotient(p, amax()?, element);
+                    (scale, scale)
+                }
+                false => power_of_two(p, amax()?, element, result, rounding),
+            };
             p.write_at(stored, result, &of_block)?;
             scale
         }
@@ -51,25 +60,27 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     Ok(())
 }
 
-/// The scale of a block whose largest magnitude is `amax`, and as `result` stores it.
-fn computed<'c: 'a, 'a>(
+/// The scale of a block whose largest magnitude is `amax`.
+fn quotient<'c: 'a, 'a>(p: &Program<'c, 'a>, amax: Value<'c, 'a>, element: Type<'c>) -> Value<'c, 'a> {
+    let largest = p.constant(f64::from(largest_number(element)));
+    let quotient = p.op("arith.divf", &[amax, largest]);
+    let scale = p.op("arith.maximumf", &[quotient, p.constant(LEAST_SCALE)]);
+    p.select(p.is_infinite(scale), p.constant(f64::NAN), scale)
+}
+
+/// The same as a power of two, and as `result` stores it.
+fn power_of_two<'c: 'a, 'a>(
     p: &Program<'c, 'a>,
     amax: Value<'c, 'a>,
     element: Type<'c>,
     result: Value<'c, 'a>,
-    is_power: bool,
+    rounding: Rounding,
 ) -> (Value<'c, 'a>, Value<'c, 'a>) {
-    let largest = largest_number(element);
-    let is_e8m0 = !types::is_float(types::element(result.r#type()));
-    if !is_power && !is_e8m0 {
-        let quotient = p.op("arith.divf", &[amax, p.constant(f64::from(largest))]);
-        let scale = p.op("arith.maximumf", &[quotient, p.constant(LEAST_SCALE)]);
-        let scale = p.select(p.is_infinite(scale), p.constant(f64::NAN), scale);
-        return (scale, scale);
-    }
-    let exponent = p.exponent_of_quotient(amax, largest);
+    let exponent = p.exponent_of_quotient(amax, largest_number(element), rounding);
     let scale = p.power_of_exponent(exponent);
-    (scale, if is_e8m0 { p.e8m0(exponent) } else { scale })
+    let stored = types::element(result.r#type());
+    let is_f32 = types::is_f32(stored);
+    (scale, if is_f32 { scale } else { p.e8m0(exponent, stored) })
 }
 
 /// The largest finite number of a type of 8 bits (Micikevicius et al. 2022, FP8 formats for deep learning).

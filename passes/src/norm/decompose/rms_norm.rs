@@ -12,7 +12,7 @@ use crate::mlir::pass::PassResult;
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let norm = viewed(op, RMSNormOp::from_op)?;
     let p = Program::begin(op)?;
-    let split = p.split(&norm.axes()?);
+    let split = p.rows(&norm.axes()?, norm.lengths())?;
     let affine = Affine {
         weight: norm.weight(),
         offset: norm.weight_offset()?,
@@ -24,7 +24,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     p.write_if_asked(rstd, norm.rstd(), &split.kept)?;
     let normalized = p.op("arith.mulf", &[x, rstd]);
     let y = p.affine(normalized, affine, &split.row())?;
-    p.write(y, norm.y()?, p.dims())?;
+    p.write_existing(y, norm.y()?, &split)?;
     p.end();
     Ok(())
 }

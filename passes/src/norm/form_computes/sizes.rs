@@ -1,7 +1,7 @@
 //! Which sizes of a function's tensors are equal, because an op demands it.
 //!
 //! An elementwise op takes tensors of one shape; a loop of a `linalg` op ranges over every axis that its maps index by it alone;
-//! the result of a program is as large as its writes reach. What follows is a partition of the axes, and the first one of a class
+//! an axis that a view leaves as it is keeps its size; the result of a program is as large as its writes reach. What follows is a partition of the axes, and the first one of a class
 //! in the function stands for it.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use melior::ir::{BlockLike, BlockRef, OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{norm::ComputeOp, op_name};
 
-use super::structured::indexing_maps;
+use super::{structured::indexing_maps, views::View};
 use crate::{
     kernel::compute,
     mlir::{
@@ -27,6 +27,8 @@ pub(super) enum Size<'c, 'a> {
     Static(i64),
     /// As large as an axis of a tensor.
     Of(Value<'c, 'a>, usize),
+    /// An axis of a tensor divided by a number, which divides it.
+    Quotient(Value<'c, 'a>, usize, i64),
 }
 
 /// An axis of a tensor.
@@ -171,15 +173,13 @@ impl<'c: 'a, 'a> Sizes<'c, 'a> {
                 }
             }
         } else if name == "tensor.empty" || name == "tensor.splat" {
-            let result = Value::from(op.result(0)?);
-            let shape = types::shape(result.r#type()).unwrap_or_default();
             let asked = op.operands().filter(|operand| types::is_index(operand.r#type()));
-            let dynamic = (0..shape.len()).filter(|axis| shape[*axis].is_none());
-            for (axis, size) in dynamic.zip(asked) {
-                if let Some(of) = dim_of(size) {
-                    self.unite(of, (result, axis));
-                }
+            self.relate_asked(op, asked.collect())?;
+        } else if let Some(view) = View::of(op)? {
+            for [a, b] in view.equal_axes() {
+                self.unite(a, b);
             }
+            self.relate_asked(op, view.asked_sizes())?;
         } else if name.starts_with("arith.") || name.starts_with("math.") {
             let values = op.operands().chain(op.results().map(Value::from));
             let tensors = values
@@ -189,6 +189,19 @@ impl<'c: 'a, 'a> Sizes<'c, 'a> {
                 for axis in 0..types::shape(pair[0].r#type()).unwrap_or_default().len() {
                     self.unite((pair[0], axis), (pair[1], axis));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// The dynamic sizes of an op's result are those that `asked` says, in order.
+    fn relate_asked(&mut self, op: OperationRef<'c, 'a>, asked: Vec<Value<'c, 'a>>) -> PassResult<'c> {
+        let result = Value::from(op.result(0)?);
+        let shape = types::shape(result.r#type()).unwrap_or_default();
+        let dynamic = (0..shape.len()).filter(|axis| shape[*axis].is_none());
+        for (axis, size) in dynamic.zip(asked) {
+            if let Some(of) = dim_of(size) {
+                self.unite(of, (result, axis));
             }
         }
         Ok(())

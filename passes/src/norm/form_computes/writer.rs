@@ -51,23 +51,23 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
             position(*tensor);
         }
         let mut sizes = Vec::new();
-        let mut of_space = Vec::new();
-        for extent in extents {
-            of_space.push(match extent {
-                Size::Static(size) => AffineExpr::constant(context, *size),
-                Size::Of(tensor, axis) => {
-                    let size = (position(*tensor), *axis);
-                    let known = sizes.iter().position(|known| *known == size);
-                    AffineExpr::symbol(
-                        context,
-                        known.unwrap_or_else(|| {
-                            sizes.push(size);
-                            sizes.len() - 1
-                        }),
-                    )
-                }
+        let mut size = |tensor: Value<'c, 'a>, axis: usize| {
+            let size = (position(tensor), axis);
+            let known = sizes.iter().position(|known| *known == size);
+            let symbol = known.unwrap_or_else(|| {
+                sizes.push(size);
+                sizes.len() - 1
             });
-        }
+            AffineExpr::symbol(context, symbol)
+        };
+        let of_space = extents.iter().map(|extent| match extent {
+            Size::Static(size) => AffineExpr::constant(context, *size),
+            Size::Of(tensor, axis) => size(*tensor, *axis),
+            Size::Quotient(tensor, axis, divisor) => {
+                AffineExpr::floor_div(size(*tensor, *axis), AffineExpr::constant(context, *divisor))
+            }
+        });
+        let of_space = of_space.collect::<Vec<_>>();
         let mut leaves = Vec::new();
         for number in numbers {
             scalars::leaves(*number, op, &mut leaves)?;

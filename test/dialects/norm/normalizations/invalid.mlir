@@ -147,7 +147,7 @@ func.func @layer_norm_c4_rstd(%x: tensor<2x4xf32>) {
 
 func.func @layer_norm_c4_one(%x: tensor<2x4xf32>) {
   // expected-error @+1 {{expected both mean and rstd or neither}}
-  %0, %mean = "norm.layer_norm"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0>}> : (tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
+  %0, %mean = "norm.layer_norm"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0>}> : (tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
   return
 }
 
@@ -212,5 +212,37 @@ func.func @l2_norm_c3(%x: tensor<2x4xf32>) {
 func.func @l2_norm_c4(%x: tensor<2x4xf32>) {
   // expected-error @+1 {{expected eps to be finite and not negative, got INF}}
   %0 = norm.l2_norm %x {eps = 0x7F800000 : f32} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c7(%x: tensor<2x4xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{expected lengths to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xi32>'}}
+  %0 = norm.rms_norm %x lengths(%l : tensor<4xi32>) : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c7_axes(%x: tensor<2x4xf32>, %l: tensor<i64>) {
+  // expected-error @+1 {{expected lengths of rows along one axis, got 2 axes}}
+  %0 = norm.rms_norm %x lengths(%l : tensor<i64>) {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c7(%x: tensor<2x4xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{expected lengths to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xi32>'}}
+  %0 = norm.layer_norm %x lengths(%l : tensor<4xi32>) : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c7_axes(%x: tensor<2x4xf32>, %l: tensor<i64>) {
+  // expected-error @+1 {{expected lengths of rows along one axis, got 2 axes}}
+  %0 = norm.layer_norm %x lengths(%l : tensor<i64>) {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }

@@ -39,3 +39,12 @@ func.func @l2_norm(%x: tensor<?x64xf16>) {
   %1, %inverse = norm.l2_norm %x : tensor<?x64xf16> -> tensor<?x64xf32>, tensor<?xf32>
   return
 }
+
+// CHECK-LABEL: func.func @of_lengths
+func.func @of_lengths(%x: tensor<?x64xf16>, %w: tensor<64xf16>, %l: tensor<?xi64>) {
+  // CHECK: norm.rms_norm %{{.*}} weight(%{{.*}} : tensor<64xf16>) lengths(%{{.*}} : tensor<?xi64>) : tensor<?x64xf16> -> tensor<?x64xf16>
+  %0 = norm.rms_norm %x weight(%w : tensor<64xf16>) lengths(%l : tensor<?xi64>) : tensor<?x64xf16> -> tensor<?x64xf16>
+  // CHECK: norm.layer_norm %{{.*}} lengths(%{{.*}} : tensor<?xi64>) : tensor<?x64xf16> -> tensor<?x64xf16>
+  %1 = norm.layer_norm %x lengths(%l : tensor<?xi64>) : tensor<?x64xf16> -> tensor<?x64xf16>
+  return
+}

@@ -97,6 +97,22 @@ func.func @quantize_c5_e8m0(%x: tensor<?x8xf32>, %s: tensor<f32>) {
 
 // -----
 
+func.func @quantize_c6(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{expected round_down with a scale that is a power of two}}
+  %0:2 = norm.quantize %x {round_down} : tensor<?x8xf32> -> tensor<?x8xi8> scale(tensor<f32>)
+  return
+}
+
+// -----
+
+func.func @quantize_c6_static(%x: tensor<?x8xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{expected round_down with a scale that is a power of two}}
+  %0 = norm.quantize %x static_scale(%s : tensor<f32>) {round_down} : tensor<?x8xf32> -> tensor<?x8xi8>
+  return
+}
+
+// -----
+
 func.func @dequantize_c1(%q: tensor<?x8xi8>, %s: tensor<f32>) {
   // expected-error @+1 {{expected block to have a number for each axis of 'tensor<?x8xi8>', got 1}}
   %0 = norm.dequantize %q scale(%s : tensor<f32>) {block = array<i64: 8>} : tensor<?x8xi8> -> tensor<?x8xf32>

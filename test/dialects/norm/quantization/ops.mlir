@@ -19,3 +19,12 @@ func.func @dequantize(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?xi8>) {
   %0 = norm.dequantize %q scale(%s : tensor<?xi8>) {block = array<i64: 1, 0>} : tensor<?x64xf8E4M3FN> -> tensor<?x64xf16>
   return
 }
+
+// CHECK-LABEL: func.func @powers_of_two
+func.func @powers_of_two(%x: tensor<?x64xbf16>, %s: tensor<?x2xf8E8M0FNU>) {
+  // CHECK: norm.quantize %{{.*}} {block = array<i64: 1, 32>, round_down} : tensor<?x64xbf16> -> tensor<?x64xf8E5M2> scale(tensor<?x2xf8E8M0FNU>)
+  %0, %1 = norm.quantize %x {block = array<i64: 1, 32>, round_down} : tensor<?x64xbf16> -> tensor<?x64xf8E5M2> scale(tensor<?x2xf8E8M0FNU>)
+  // CHECK: norm.dequantize %{{.*}} scale(%{{.*}} : tensor<?x2xf8E8M0FNU>) {block = array<i64: 1, 32>} : tensor<?x64xf8E5M2> -> tensor<?x64xbf16>
+  %2 = norm.dequantize %0 scale(%s : tensor<?x2xf8E8M0FNU>) {block = array<i64: 1, 32>} : tensor<?x64xf8E5M2> -> tensor<?x64xbf16>
+  return
+}

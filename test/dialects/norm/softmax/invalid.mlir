@@ -166,3 +166,51 @@ func.func @logsumexp_c5(%x: tensor<2x4xf32>) {
   %0 = norm.logsumexp %x {causal = array<i64: 0, -2>} : tensor<2x4xf32> -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @softmax_c6(%x: tensor<2x4xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{expected lengths to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xi32>'}}
+  %0 = norm.softmax %x lengths(%l : tensor<4xi32>) : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_c6_axes(%x: tensor<2x4xf32>, %l: tensor<i64>) {
+  // expected-error @+1 {{expected lengths of rows along one axis, got 2 axes}}
+  %0 = norm.softmax %x lengths(%l : tensor<i64>) {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @log_softmax_c6(%x: tensor<2x4xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{expected lengths to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xi32>'}}
+  %0 = norm.log_softmax %x lengths(%l : tensor<4xi32>) : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @log_softmax_c6_axes(%x: tensor<2x4xf32>, %l: tensor<i64>) {
+  // expected-error @+1 {{expected lengths of rows along one axis, got 2 axes}}
+  %0 = norm.log_softmax %x lengths(%l : tensor<i64>) {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @logsumexp_c6(%x: tensor<2x4xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{expected lengths to have the shape of the other axes of 'tensor<2x4xf32>', got 'tensor<4xi32>'}}
+  %0 = norm.logsumexp %x lengths(%l : tensor<4xi32>) : tensor<2x4xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @logsumexp_c6_axes(%x: tensor<2x4xf32>, %l: tensor<i64>) {
+  // expected-error @+1 {{expected lengths of rows along one axis, got 2 axes}}
+  %0 = norm.logsumexp %x lengths(%l : tensor<i64>) {axes = array<i64: 0, 1>} : tensor<2x4xf32> -> tensor<f32>
+  return
+}

@@ -22,3 +22,12 @@ func.func @of_logits(%x: tensor<?x64xf16>, %k: tensor<64xi8>) {
   %1 = norm.logsumexp %x {axes = array<i64: 0>} : tensor<?x64xf16> -> tensor<64xf16>
   return
 }
+
+// CHECK-LABEL: func.func @of_lengths
+func.func @of_lengths(%x: tensor<?x64xf16>, %k: tensor<64xi8>, %l: tensor<?xi32>) {
+  // CHECK: norm.softmax %{{.*}} keep(%{{.*}} : tensor<64xi8>) lengths(%{{.*}} : tensor<?xi32>) : tensor<?x64xf16> -> tensor<?x64xf16>
+  %0 = norm.softmax %x keep(%k : tensor<64xi8>) lengths(%l : tensor<?xi32>) : tensor<?x64xf16> -> tensor<?x64xf16>
+  // CHECK: norm.logsumexp %{{.*}} lengths(%{{.*}} : tensor<?xi32>) : tensor<?x64xf16> -> tensor<?xf32>
+  %1 = norm.logsumexp %x lengths(%l : tensor<?xi32>) : tensor<?x64xf16> -> tensor<?xf32>
+  return
+}

@@ -310,8 +310,57 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"})
 "#,
 };
 
+/// Heads that are taken apart, normalized each by itself and joined again, as exporters write it.
+pub const HEADS: Graph = Graph {
+    name: "heads, rms_norm, joined",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %w: tensor<$Hx$X> {norm.name = "w"}, %g: tensor<?x$Nx$X> {norm.name = "g"})
+    -> (tensor<?x$Nx$Y> {norm.name = "y"}) {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x$Nx$X>
+  %heads = tensor.expand_shape %x [[0], [1, 2]] output_shape [%m, 2, $H] : tensor<?x$Nx$X> into tensor<?x2x$Hx$X>
+  %n = norm.rms_norm %heads weight(%w : tensor<$Hx$X>) {eps = 1.0e-6 : f32} : tensor<?x2x$Hx$X> -> tensor<?x2x$Hx$Y>
+  %joined = tensor.collapse_shape %n [[0], [1, 2]] : tensor<?x2x$Hx$Y> into tensor<?x$Nx$Y>
+  %gate = arith.addf %g, %g : tensor<?x$Nx$X>
+  %y = arith.mulf %joined, %gate : tensor<?x$Nx$Y>
+  return %y : tensor<?x$Nx$Y>
+}
+"#,
+};
+
+/// A part of each row, which is normalized, and every third element of the rest, of which a softmax is made.
+pub const SLICES: Graph = Graph {
+    name: "slices, layer_norm and softmax",
+    kernels: 2,
+    text: r#"
+func.func @f(%x: tensor<?x5x$Nx$X> {norm.name = "x"}) -> (tensor<?x$Hx$Y> {norm.name = "y"}, tensor<?x2x$Nx$Y> {norm.name = "p"}) {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x5x$Nx$X>
+  %a = tensor.extract_slice %x[0, 1, $H] [%m, 1, $H] [1, 1, 1] : tensor<?x5x$Nx$X> to tensor<?x$Hx$X>
+  %y = norm.layer_norm %a {eps = 1.0e-5 : f32} : tensor<?x$Hx$X> -> tensor<?x$Hx$Y>
+  %b = tensor.extract_slice %x[0, 0, 0] [%m, 2, $N] [1, 3, 1] : tensor<?x5x$Nx$X> to tensor<?x2x$Nx$X>
+  %p = norm.softmax %b : tensor<?x2x$Nx$X> -> tensor<?x2x$Nx$Y>
+  return %y, %p : tensor<?x$Hx$Y>, tensor<?x2x$Nx$Y>
+}
+"#,
+};
+
+/// A row that is given as two axes, and whose norm is over both.
+pub const JOINED_ROWS: Graph = Graph {
+    name: "joined axes, layer_norm",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x2x$Hx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.name = "w"}) -> (tensor<?x$Nx$Y> {norm.name = "y"}) {
+  %rows = tensor.collapse_shape %x [[0], [1, 2]] : tensor<?x2x$Hx$X> into tensor<?x$Nx$X>
+  %y = norm.layer_norm %rows weight(%w : tensor<$Nx$X>) {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$Y>
+  return %y : tensor<?x$Nx$Y>
+}
+"#,
+};
+
 /// Every function.
-pub const ALL: [&Graph; 12] = [
+pub const ALL: [&Graph; 15] = [
     &ADD_RMS_NORM,
     &SILU_GATE,
     &GELU,
@@ -324,4 +373,7 @@ pub const ALL: [&Graph; 12] = [
     &SOFTMAX_BY_HAND,
     &COLUMNS_COME_BACK,
     &QUANTIZED_BLOCKS,
+    &HEADS,
+    &SLICES,
+    &JOINED_ROWS,
 ];

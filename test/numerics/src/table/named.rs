@@ -23,6 +23,20 @@ const ROWS: &[Call] = &[
         ..Call::PLAIN
     },
     Call {
+        name: "rms_norm of lengths",
+        op: "rms_norm",
+        operands: &[("weight", "NxX"), ("lengths", "?xi32")],
+        results: &[("y", "?xNxY"), ("rstd", "?xA")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "layer_norm of lengths",
+        op: "layer_norm",
+        operands: &[("weight", "NxX"), ("bias", "NxX"), ("lengths", "?xi64")],
+        results: &[("y", "?xNxY"), ("mean", "?xA"), ("rstd", "?xA")],
+        ..Call::PLAIN
+    },
+    Call {
         name: "l2_norm",
         op: "l2_norm",
         results: &[("y", "?xNxY"), ("inverse", "?xA")],
@@ -55,6 +69,26 @@ const LOGITS: &[Call] = &[
         name: "log_softmax",
         op: "log_softmax",
         operands: &[("keep", "Nxi8")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "softmax of lengths",
+        op: "softmax",
+        operands: &[("keep", "?xNxi8"), ("lengths", "?xi32")],
+        attributes: "scale = 0.5 : f32",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "log_softmax of lengths",
+        op: "log_softmax",
+        operands: &[("lengths", "?xi64")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "logsumexp of lengths",
+        op: "logsumexp",
+        operands: &[("lengths", "?xi32")],
+        results: &[("y", "?xY")],
         ..Call::PLAIN
     },
     Call {

@@ -77,6 +77,42 @@ const BLOCKS: &[Call] = &[
         ..PLAIN
     },
     Call {
+        name: "quantize blocks of 32 as MXFP8",
+        attributes: "block = array<i64: 1, 32>, round_down",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x4xf8E8M0FNU")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 32 to f8E5M2 as MXFP8",
+        attributes: "block = array<i64: 1, 32>, round_down",
+        results: &[
+            ("q", "?xNxf8E5M2"),
+            ("scale", "?x4xf8E8M0FNU"),
+            ("amax", "?x4xf32"),
+        ],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 32 to integers, rounded down",
+        attributes: "block = array<i64: 1, 32>, round_down, power_of_two",
+        results: &[("q", "?xNxi8"), ("scale", "?x4xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 32 with f8E8M0FNU, rounded up",
+        attributes: "block = array<i64: 1, 32>",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x4xf8E8M0FNU")],
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize MXFP8",
+        op: "dequantize",
+        x: "?xNxf8E4M3FN",
+        operands: &[("scale", "?x4xf8E8M0FNU")],
+        attributes: "block = array<i64: 1, 32>",
+        ..PLAIN
+    },
+    Call {
         name: "quantize blocks of 128",
         attributes: "block = array<i64: 1, 128>",
         results: &[("q", "?xNxf8E4M3FN"), ("scale", "?x1xf32")],

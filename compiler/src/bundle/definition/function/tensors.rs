@@ -1,4 +1,4 @@
-//! Ops on whole tensors as programs: `arith` and `math` element by element, tensors of one value, and loop nests of `linalg`.
+//! Ops on whole tensors as programs: `arith` and `math` element by element, tensors of one value, views, and loop nests of `linalg`.
 //!
 //! Each op is a statement of its own, whose result is rounded to its tensor's type, whatever the compiler makes of it.
 
@@ -14,7 +14,7 @@ use norma_passes::mlir::values::{definition, key};
 use norma_passes::mlir::{types, walk};
 
 use super::{Reader, scalar, shape};
-use crate::bundle::affine;
+use crate::bundle::{affine, views};
 
 /// A statement that is being written.
 #[derive(Default)]
@@ -54,6 +54,9 @@ impl Reader<'_, '_> {
                 let operands = operands.collect::<Option<_>>()?;
                 Some(statement.push(scalar::step(op, operands)?))
             });
+        }
+        if views::is_view(op) {
+            return self.view(op, result);
         }
         self.nest(op)
     }
@@ -242,20 +245,18 @@ impl Reader<'_, '_> {
     }
 
     /// The extents of a tensor.
-    fn extents(&mut self, tensor: IrValue) -> Option<Vec<Expression>> {
+    pub(super) fn extents(&mut self, tensor: IrValue) -> Option<Vec<Expression>> {
         let rank = types::shape(tensor.r#type())?.len();
         (0..rank).map(|axis| self.extent(tensor, axis)).collect()
     }
 
     /// The extent of a tensor along an axis: of one that is made of numbers, as it was asked for.
-    fn extent(&mut self, tensor: IrValue, axis: usize) -> Option<Expression> {
+    pub(super) fn extent(&mut self, tensor: IrValue, axis: usize) -> Option<Expression> {
         let shape_of_type = types::shape(tensor.r#type())?;
         if let Some(extent) = shape_of_type[axis] {
             return Some(Expression::Integer(extent));
         }
-        let made_of_numbers = definition(tensor)
-            .filter(|op| walk::has_name(*op, "tensor.empty") || walk::has_name(*op, "tensor.splat"));
-        let Some(op) = made_of_numbers else {
+        let Some(asked) = definition(tensor).and_then(asked_sizes) else {
             let name = self.tensor(tensor)?;
             return shape(&name, tensor)?.get(axis).cloned();
         };
@@ -263,14 +264,13 @@ impl Reader<'_, '_> {
             .iter()
             .filter(|extent| extent.is_none())
             .count();
-        let size = op
-            .operands()
-            .filter(|operand| types::is_index(operand.r#type()))
-            .nth(dynamic)?;
-        let dim = definition(size).filter(|op| walk::has_name(*op, "tensor.dim"))?;
-        let constant = definition(dim.operand(1).ok()?)?.attribute("value").ok()?;
-        let of = usize::try_from(norma_dialects::integer(constant).ok()?).ok()?;
-        self.extent(dim.operand(0).ok()?, of)
+        self.size(*asked.get(dynamic)?)
+    }
+
+    /// A number that is the size of a tensor.
+    fn size(&mut self, number: IrValue) -> Option<Expression> {
+        let (tensor, axis) = views::tensor_dim(number)?;
+        self.extent(tensor, axis)
     }
 
     /// The extent of an axis that a loop alone indexes.
@@ -287,8 +287,20 @@ impl Reader<'_, '_> {
     }
 }
 
+/// The numbers that an op takes as the dynamic sizes of its result; nothing for one whose result has sizes of its own.
+fn asked_sizes<'c, 'a>(op: OperationRef<'c, 'a>) -> Option<Vec<IrValue<'c, 'a>>> {
+    match op_name(op) {
+        "tensor.empty" | "tensor.splat" => {
+            let numbers = op.operands().filter(|operand| types::is_index(operand.r#type()));
+            Some(numbers.collect())
+        }
+        "tensor.extract_slice" => Some(views::Slice::of(op)?.asked_sizes()),
+        _ => None,
+    }
+}
+
 /// The dims of a space.
-fn dims(count: usize) -> Vec<Expression> {
+pub(super) fn dims(count: usize) -> Vec<Expression> {
     (0..count)
         .map(|dim| Expression::symbol(format!("d{dim}")))
         .collect()

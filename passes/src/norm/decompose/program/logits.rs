@@ -60,10 +60,11 @@ pub(in crate::norm::decompose) struct Exponentials<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// The logits.
+    /// The logits; -inf of elements that do not exist.
     pub(in crate::norm::decompose) fn logits(
         &self,
         logits: &Logits<'c, 'a>,
+        split: &Split<'c, 'a>,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
         let mut value = self.scaled(self.read(logits.x, self.dims())?, logits.scale);
         if logits.softcap != 0.0 {
@@ -84,7 +85,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             let is_later = compare_integers(&self.b, IntegerPredicate::Greater, dim(*key), dim(*query));
             value = self.select(is_later, excluded(), value);
         }
-        Ok(value)
+        Ok(self.existing(value, f64::NEG_INFINITY, split))
     }
 
     /// `softcap * tanh(value / softcap)`, and the hyperbolic tangent alone.
@@ -108,7 +109,8 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         let max = self.reduce(ReduceKind::Max, logits, &split.reduced)?;
         let distance = self.op("arith.subf", &[logits, max]);
         let exponential = self.op("math.exp", &[distance]);
-        let sum = self.sum(exponential, split)?;
+        // Those of elements that do not exist are 0, or there are none that do.
+        let sum = self.reduce(ReduceKind::Add, exponential, &split.reduced)?;
         Ok(Exponentials {
             max,
             distance,

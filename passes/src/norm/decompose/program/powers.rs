@@ -1,10 +1,13 @@
 //! Powers of two as scales: E8M0, a biased exponent of 8 bits, and the f32 that it stands for. All of it is arithmetic of bits, and
 //! exact.
 
-use melior::ir::{Type, Value, r#type::IntegerType};
+use melior::ir::{Type, Value, ValueLike, r#type::IntegerType};
 
 use super::Program;
-use crate::mlir::comparison::{IntegerPredicate, compare_integers};
+use crate::mlir::{
+    comparison::{IntegerPredicate, compare_integers},
+    types,
+};
 
 /// Bits of f32's mantissa.
 const MANTISSA_BITS: i64 = 23;
@@ -14,6 +17,15 @@ const MANTISSA: i64 = (1 << MANTISSA_BITS) - 1;
 const NO_NUMBER: i64 = 255;
 /// 2^-127, whose biased exponent is 0: no normal f32.
 const LEAST: i64 = 1 << (MANTISSA_BITS - 1);
+
+/// Which power of two stands for a quotient.
+#[derive(Clone, Copy)]
+pub(in crate::norm::decompose) enum Rounding {
+    /// The least that is no smaller.
+    Up,
+    /// The quotient of the largest that dividend and divisor reach (OCP Microscaling Formats specification 1.0, section 6.3).
+    Down,
+}
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
     fn i32(&self) -> Type<'c> {
@@ -25,18 +37,22 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.b.value(name, &[lhs, rhs], self.i32())
     }
 
-    /// The biased exponent, an i32, of the least power of two that is `value / divisor` or more, 2^-126 at the least; 255 where
-    /// `value`, which is an f32 and not negative, is no finite number. The divisor is a finite f32.
+    /// The biased exponent, an i32, of the power of two that stands for `value / divisor`, 2^-126 at the least; 255 where
+    /// `value`, which is an f32 and not negative, is no finite number. The divisor is a normal f32.
     pub(in crate::norm::decompose) fn exponent_of_quotient(
         &self,
         value: Value<'c, 'a>,
         divisor: f32,
+        rounding: Rounding,
     ) -> Value<'c, 'a> {
         let divisor = i64::from(divisor.to_bits());
         let exponent = (divisor >> MANTISSA_BITS) - 127;
         let bits = self.b.value("arith.bitcast", &[value], self.i32());
-        // The sum carries into the exponent where the value's mantissa exceeds the divisor's.
-        let rounded = self.bits("arith.addi", bits, MANTISSA - (divisor & MANTISSA));
+        let rounded = match rounding {
+            // The sum carries into the exponent where the value's mantissa exceeds the divisor's.
+            Rounding::Up => self.bits("arith.addi", bits, MANTISSA - (divisor & MANTISSA)),
+            Rounding::Down => bits,
+        };
         let quotient = self.bits(
             "arith.subi",
             self.bits("arith.shrui", rounded, MANTISSA_BITS),
@@ -64,14 +80,27 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.select(is(NO_NUMBER), self.constant(f64::NAN), power)
     }
 
-    /// The biased exponent in 8 bits, as E8M0 has it.
-    pub(in crate::norm::decompose) fn e8m0(&self, exponent: Value<'c, 'a>) -> Value<'c, 'a> {
+    /// The biased exponent in the 8 bits of E8M0, as `stored`, which is that type or i8.
+    pub(in crate::norm::decompose) fn e8m0(
+        &self,
+        exponent: Value<'c, 'a>,
+        stored: Type<'c>,
+    ) -> Value<'c, 'a> {
         let i8 = IntegerType::new(self.b.context(), 8).into();
-        self.b.value("arith.trunci", &[exponent], i8)
+        let bits = self.b.value("arith.trunci", &[exponent], i8);
+        match types::is_float(stored) {
+            true => self.b.value("arith.bitcast", &[bits], stored),
+            false => bits,
+        }
     }
 
-    /// The biased exponent that E8M0 has in 8 bits, as an i32.
-    pub(in crate::norm::decompose) fn exponent_of_e8m0(&self, bits: Value<'c, 'a>) -> Value<'c, 'a> {
+    /// The biased exponent, as an i32, that E8M0 has, or i8 as its bits.
+    pub(in crate::norm::decompose) fn exponent_of_e8m0(&self, stored: Value<'c, 'a>) -> Value<'c, 'a> {
+        let i8 = IntegerType::new(self.b.context(), 8).into();
+        let bits = match types::is_float(stored.r#type()) {
+            true => self.b.value("arith.bitcast", &[stored], i8),
+            false => stored,
+        };
         self.b.value("arith.extui", &[bits], self.i32())
     }
 }

@@ -28,7 +28,7 @@ pub(in crate::norm::decompose) struct Moments<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// The number of points of the reduced dims, which is counted where the compiler does not know it.
+    /// The number of points of the reduced dims, of elements that exist, which is counted where the compiler does not know it.
     pub(in crate::norm::decompose) fn count(
         &self,
         split: &Split<'c, 'a>,

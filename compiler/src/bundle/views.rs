@@ -1,0 +1,113 @@
+//! What ops that say how a tensor is seen say of it: reshapes, casts and slices.
+
+use melior::ir::attribute::ArrayAttribute;
+use melior::ir::operation::OperationLike;
+use melior::ir::{Attribute, OperationRef, Value};
+use norma_dialects::{dense_i64, op_name};
+use norma_passes::mlir::values::definition;
+use norma_passes::mlir::walk;
+
+/// Whether an op says how a tensor is seen.
+pub(super) fn is_view(op: OperationRef) -> bool {
+    [
+        "tensor.cast",
+        "tensor.collapse_shape",
+        "tensor.expand_shape",
+        "tensor.extract_slice",
+    ]
+    .contains(&op_name(op))
+}
+
+/// The groups of axes of a reshape.
+pub(super) fn groups(op: OperationRef) -> Option<Vec<Vec<usize>>> {
+    fn list(attribute: Attribute) -> Option<Vec<Attribute>> {
+        let array = ArrayAttribute::try_from(attribute).ok()?;
+        (0..array.len()).map(|index| array.element(index).ok()).collect()
+    }
+    let axis = |attribute| usize::try_from(norma_dialects::integer(attribute).ok()?).ok();
+    let group = |group| list(group)?.into_iter().map(axis).collect::<Option<Vec<_>>>();
+    list(op.attribute("reassociation").ok()?)?
+        .into_iter()
+        .map(group)
+        .collect()
+}
+
+/// What of each axis is in a slice.
+pub(super) struct Slice<'c, 'a> {
+    /// Where it begins.
+    pub offsets: Vec<Number<'c, 'a>>,
+    /// How many elements it has.
+    pub sizes: Vec<Number<'c, 'a>>,
+    /// How far these are apart.
+    pub strides: Vec<Number<'c, 'a>>,
+}
+
+impl<'c, 'a> Slice<'c, 'a> {
+    /// The lists of a `tensor.extract_slice`.
+    pub fn of(op: OperationRef<'c, 'a>) -> Option<Self> {
+        let mut operands = Operands { op, next: 1 };
+        Some(Self {
+            offsets: operands.numbers("static_offsets")?,
+            sizes: operands.numbers("static_sizes")?,
+            strides: operands.numbers("static_strides")?,
+        })
+    }
+
+    /// The operands that are taken as the dynamic sizes of the result.
+    pub fn asked_sizes(&self) -> Vec<Value<'c, 'a>> {
+        let dynamic = self.sizes.iter().filter_map(|size| match size {
+            Number::Static(_) => None,
+            Number::Dynamic(value) => Some(*value),
+        });
+        dynamic.collect()
+    }
+}
+
+/// A number that an op has as an attribute or takes as an operand.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Number<'c, 'a> {
+    /// As an attribute.
+    Static(i64),
+    /// As an operand.
+    Dynamic(Value<'c, 'a>),
+}
+
+impl Number<'_, '_> {
+    /// The number, if it is constant.
+    pub fn known(&self) -> Option<i64> {
+        match self {
+            Number::Static(number) => Some(*number),
+            Number::Dynamic(value) => norma_dialects::integer_of(definition(*value)?, "value"),
+        }
+    }
+}
+
+/// The operands of a slice behind its source, which its lists of numbers take one after the other.
+struct Operands<'c, 'a> {
+    op: OperationRef<'c, 'a>,
+    next: usize,
+}
+
+impl<'c, 'a> Operands<'c, 'a> {
+    /// The next list, whose numbers are in an attribute but for those that stand for an operand.
+    fn numbers(&mut self, name: &str) -> Option<Vec<Number<'c, 'a>>> {
+        // SAFETY: the function takes no arguments.
+        let dynamic = unsafe { mlir_sys::mlirShapedTypeGetDynamicSize() };
+        let numbers = dense_i64(self.op.attribute(name).ok()?).ok()?.into_iter();
+        let number = |number: i64| {
+            if number != dynamic {
+                return Some(Number::Static(number));
+            }
+            self.next += 1;
+            Some(Number::Dynamic(self.op.operand(self.next - 1).ok()?))
+        };
+        numbers.map(number).collect()
+    }
+}
+
+/// The tensor and the axis whose size a number is.
+pub(super) fn tensor_dim<'c: 'a, 'a>(number: Value<'c, 'a>) -> Option<(Value<'c, 'a>, usize)> {
+    let dim = definition(number).filter(|op| walk::has_name(*op, "tensor.dim"))?;
+    let axis = norma_dialects::integer_of(definition(dim.operand(1).ok()?)?, "value")?;
+    Some((dim.operand(0).ok()?, usize::try_from(axis).ok()?))
+}

@@ -1,0 +1,325 @@
+//! Views of tensors: reshapes, casts and slices.
+//!
+//! A view moves no element; it says by which coordinates one is found. Its program therefore reads an element and writes it, and
+//! fusion makes an access of it: whoever reads the view reads what is behind it. The space of a reshape is that of the side with
+//! more axes, so that the other side is a sum of dims, without divisions: `%h * 128 + %c` numbers the elements of heads whether they
+//! are taken apart (`tensor.expand_shape`) or joined (`tensor.collapse_shape`).
+
+use melior::{
+    Context,
+    ir::{
+        AffineExpr, AffineMap, Attribute, OperationRef, Value, ValueLike, attribute::ArrayAttribute,
+        operation::OperationLike,
+    },
+};
+use norma_dialects::{dense_i64, integer, op_name};
+
+use super::{
+    Former,
+    fill::{Filled, constant_of},
+    sizes::Size,
+    unknown_size,
+    writer::Writer,
+};
+use crate::mlir::{context, diagnostic::Diagnostic, pass::PassError, types, values::key};
+
+/// A view, and the tensor that it is of.
+pub(super) struct View<'c, 'a> {
+    op: OperationRef<'c, 'a>,
+    source: Value<'c, 'a>,
+    result: Value<'c, 'a>,
+    kind: Kind<'c, 'a>,
+}
+
+enum Kind<'c, 'a> {
+    /// Each axis of the source is a group of axes of the result, which number its elements.
+    Expanded(Vec<Vec<usize>>),
+    /// Each axis of the result is a group of axes of the source.
+    Collapsed(Vec<Vec<usize>>),
+    /// Each `stride`-th element from `offset` on, for each axis of the source.
+    Sliced(Vec<Slice<'c, 'a>>),
+}
+
+/// What of an axis is in a slice.
+struct Slice<'c, 'a> {
+    offset: Number<'c, 'a>,
+    size: Number<'c, 'a>,
+    stride: Number<'c, 'a>,
+}
+
+/// A number of an op that is an attribute or, as an operand, any value.
+#[derive(Clone, Copy)]
+enum Number<'c, 'a> {
+    Static(i64),
+    Dynamic(Value<'c, 'a>),
+}
+
+impl Number<'_, '_> {
+    /// The number, where it is one that is known.
+    fn known(&self) -> Option<i64> {
+        match self {
+            Self::Static(number) => Some(*number),
+            Self::Dynamic(value) => integer(constant_of(*value)?).ok(),
+        }
+    }
+}
+
+impl<'c: 'a, 'a> View<'c, 'a> {
+    /// The view that an op is; `None` for any other op.
+    pub(super) fn of(op: OperationRef<'c, 'a>) -> Result<Option<Self>, PassError<'c>> {
+        let kind = match op_name(op) {
+            "tensor.cast" => {
+                let Some(shape) = types::shape(op.operand(0)?.r#type()) else {
+                    return Ok(None);
+                };
+                Kind::Expanded((0..shape.len()).map(|axis| vec![axis]).collect())
+            }
+            "tensor.expand_shape" => Kind::Expanded(groups(op)?),
+            "tensor.collapse_shape" => Kind::Collapsed(groups(op)?),
+            "tensor.extract_slice" => Kind::Sliced(slices(op)?),
+            _ => return Ok(None),
+        };
+        Ok(Some(Self {
+            op,
+            source: op.operand(0)?,
+            result: op.result(0)?.into(),
+            kind,
+        }))
+    }
+
+    /// Pairs of an axis of the source and one of the result that are of one size.
+    pub(super) fn equal_axes(&self) -> Vec<[(Value<'c, 'a>, usize); 2]> {
+        let (joined, parts, groups) = match &self.kind {
+            Kind::Expanded(groups) => (self.source, self.result, groups),
+            Kind::Collapsed(groups) => (self.result, self.source, groups),
+            Kind::Sliced(_) => return Vec::new(),
+        };
+        let shape = types::shape(parts.r#type()).unwrap_or_default();
+        let equal = groups.iter().enumerate().filter_map(|(axis, group)| {
+            let mut long = group.iter().filter(|axis| shape[**axis] != Some(1));
+            let only = long.next().filter(|_| long.next().is_none())?;
+            Some([(joined, axis), (parts, *only)])
+        });
+        equal.collect()
+    }
+
+    /// The numbers that the result's dynamic sizes are given by, in order.
+    pub(super) fn asked_sizes(&self) -> Vec<Value<'c, 'a>> {
+        match &self.kind {
+            Kind::Expanded(_) => self.op.operands().skip(1).collect(),
+            Kind::Collapsed(_) => Vec::new(),
+            Kind::Sliced(slices) => {
+                let dynamic = slices.iter().filter_map(|slice| match slice.size {
+                    Number::Static(_) => None,
+                    Number::Dynamic(size) => Some(size),
+                });
+                dynamic.collect()
+            }
+        }
+    }
+}
+
+/// The points of a space: a dim for each axis that may have more than one element.
+struct Points<'c, 'a> {
+    context: &'c Context,
+    sizes: Vec<Size<'c, 'a>>,
+    /// The extents of the dims.
+    extents: Vec<Size<'c, 'a>>,
+    /// By axis: a dim, or 0.
+    coordinates: Vec<AffineExpr<'c>>,
+}
+
+impl<'c, 'a> Points<'c, 'a> {
+    fn of(context: &'c Context, sizes: Vec<Size<'c, 'a>>) -> Self {
+        let mut extents = Vec::new();
+        let coordinates = sizes.iter().map(|size| match size {
+            Size::Static(1) => AffineExpr::constant(context, 0),
+            size => {
+                extents.push(*size);
+                AffineExpr::dim(context, extents.len() - 1)
+            }
+        });
+        Self {
+            coordinates: coordinates.collect(),
+            context,
+            sizes,
+            extents,
+        }
+    }
+
+    fn map(&self, coordinates: &[AffineExpr<'c>]) -> AffineMap<'c> {
+        AffineMap::new(self.context, self.extents.len(), 0, coordinates)
+    }
+
+    /// The coordinate along an axis that consists of a group of axes: which of its points it is, the last axis running fastest.
+    fn joined(&self, group: &[usize], op: OperationRef<'c, 'a>) -> Result<AffineExpr<'c>, PassError<'c>> {
+        let mut at = AffineExpr::constant(self.context, 0);
+        let mut stride = Some(1);
+        for axis in group.iter().rev() {
+            let size = match self.sizes[*axis] {
+                Size::Static(1) => continue,
+                Size::Static(size) => Some(size),
+                Size::Of(..) | Size::Quotient(..) => None,
+            };
+            let step = stride.ok_or_else(|| many_sizes(op, group))?;
+            at = self.coordinates[*axis] * AffineExpr::constant(self.context, step) + at;
+            stride = size.and_then(|size| step.checked_mul(size));
+        }
+        Ok(at)
+    }
+}
+
+impl<'c: 'a, 'a> Former<'c, 'a> {
+    /// The results of the program that a view becomes, and the constant that all elements of theirs are.
+    pub(super) fn view(&mut self, view: &View<'c, 'a>) -> Result<Filled<'c, 'a>, PassError<'c>> {
+        let sizes = match &view.kind {
+            Kind::Expanded(groups) => self.expanded(view, groups)?,
+            Kind::Collapsed(_) => self.extents(view.op, view.source)?,
+            Kind::Sliced(_) => self.extents(view.op, view.result)?,
+        };
+        let points = Points::of(context::of(view.op.location()), sizes);
+        let joined = |groups: &[Vec<usize>]| {
+            let joined = groups.iter().map(|group| points.joined(group, view.op));
+            joined.collect::<Result<Vec<_>, _>>()
+        };
+        let own = points.coordinates.clone();
+        let (read, write) = match &view.kind {
+            Kind::Expanded(groups) => (joined(groups)?, own),
+            Kind::Collapsed(groups) => (own, joined(groups)?),
+            Kind::Sliced(slices) => (sliced(view, slices, &points)?, own),
+        };
+        let mut writer = Writer::begin(view.op, &[view.source], &[], &points.extents)?;
+        let element = writer.read(view.source, points.map(&read))?;
+        writer.write(element, 0, points.map(&write))?;
+        Ok((writer.results(), self.constants.get(&key(view.source)).copied()))
+    }
+
+    /// The sizes of a result whose groups of axes are the source's axes.
+    fn expanded(
+        &self,
+        view: &View<'c, 'a>,
+        groups: &[Vec<usize>],
+    ) -> Result<Vec<Size<'c, 'a>>, PassError<'c>> {
+        let mut sizes = Vec::new();
+        for (of, group) in groups.iter().enumerate() {
+            for axis in group {
+                sizes.push(match self.sizes.size(view.result, *axis, view.op) {
+                    Some(size) => size,
+                    None => self.quotient(view, of, group, *axis)?,
+                });
+            }
+        }
+        Ok(sizes)
+    }
+
+    /// What the other axes of a group leave of axis `of` of the source.
+    fn quotient(
+        &self,
+        view: &View<'c, 'a>,
+        of: usize,
+        group: &[usize],
+        axis: usize,
+    ) -> Result<Size<'c, 'a>, PassError<'c>> {
+        let shape = types::shape(view.result.r#type()).unwrap_or_default();
+        let others = group.iter().filter(|other| **other != axis);
+        let divisor = others.map(|other| shape[*other]).product::<Option<i64>>();
+        let divisor = divisor
+            .filter(|divisor| *divisor > 0)
+            .ok_or_else(|| many_sizes(view.op, group))?;
+        match self.sizes.size(view.source, of, view.op) {
+            Some(Size::Static(size)) => Ok(Size::Static(size / divisor)),
+            Some(Size::Of(tensor, axis)) => Ok(Size::Quotient(tensor, axis, divisor)),
+            Some(Size::Quotient(tensor, axis, other)) => Ok(Size::Quotient(tensor, axis, other * divisor)),
+            None => Err(unknown_size(view.op, view.source, of)),
+        }
+    }
+}
+
+/// Where the elements of a slice lie. An axis of one element may be left out of the result, as `tensor.extract_slice` does from the
+/// first axis on.
+fn sliced<'c: 'a, 'a>(
+    view: &View<'c, 'a>,
+    slices: &[Slice<'c, 'a>],
+    points: &Points<'c, 'a>,
+) -> Result<Vec<AffineExpr<'c>>, PassError<'c>> {
+    let shape = types::shape(view.result.r#type()).unwrap_or_default();
+    let constant = |number: i64| AffineExpr::constant(points.context, number);
+    let mut next = 0;
+    let mut at = Vec::new();
+    for (axis, slice) in slices.iter().enumerate() {
+        let (offset, stride) = slice.offset.known().zip(slice.stride.known()).ok_or_else(|| {
+            let message = format!(
+                "a slice whose offset or stride along axis {axis} only a run knows; supported: offsets and strides that are numbers"
+            );
+            PassError::from(Diagnostic::unsupported(view.op.location(), message))
+        })?;
+        let is_left_out =
+            matches!(slice.size, Number::Static(1)) && shape.get(next).is_none_or(|size| *size != Some(1));
+        if is_left_out {
+            at.push(constant(offset));
+            continue;
+        }
+        let coordinate = points.coordinates.get(next).copied();
+        let coordinate = coordinate
+            .ok_or_else(|| PassError::Internal("expected an axis of a slice in its result".to_owned()))?;
+        at.push(coordinate * constant(stride) + constant(offset));
+        next += 1;
+    }
+    Ok(at)
+}
+
+/// The groups of axes of a reshape.
+fn groups<'c>(op: OperationRef<'c, '_>) -> Result<Vec<Vec<usize>>, PassError<'c>> {
+    let list = |attribute: Attribute<'c>| -> Result<Vec<Attribute<'c>>, PassError<'c>> {
+        let array = ArrayAttribute::try_from(attribute)?;
+        let elements = (0..array.len()).map(|index| array.element(index));
+        Ok(elements.collect::<Result<_, _>>()?)
+    };
+    let mut groups = Vec::new();
+    for group in list(op.attribute("reassociation")?)? {
+        let axes = list(group)?.into_iter().map(|axis| Ok(integer(axis)? as usize));
+        groups.push(axes.collect::<Result<_, PassError<'c>>>()?);
+    }
+    Ok(groups)
+}
+
+/// What of each axis is in a slice.
+fn slices<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Slice<'c, 'a>>, PassError<'c>> {
+    // SAFETY: the functions take no arguments.
+    let unknown = unsafe {
+        [
+            mlir_sys::mlirShapedTypeGetDynamicStrideOrOffset(),
+            mlir_sys::mlirShapedTypeGetDynamicSize(),
+        ]
+    };
+    let mut dynamic = op.operands().skip(1);
+    let mut numbers = |name: &str| {
+        let numbers = dense_i64(op.attribute(name)?)?.into_iter();
+        let numbers = numbers.map(|number| match unknown.contains(&number) {
+            false => Ok(Number::Static(number)),
+            true => match dynamic.next() {
+                Some(value) => Ok(Number::Dynamic(value)),
+                None => Err(PassError::Internal(format!("expected an operand for {name}"))),
+            },
+        });
+        numbers.collect::<Result<Vec<_>, PassError<'c>>>()
+    };
+    let (offsets, sizes, strides) = (
+        numbers("static_offsets")?,
+        numbers("static_sizes")?,
+        numbers("static_strides")?,
+    );
+    let slices = offsets.into_iter().zip(sizes).zip(strides);
+    let slices = slices.map(|((offset, size), stride)| Slice { offset, size, stride });
+    Ok(slices.collect())
+}
+
+/// The refusal of a group whose points no sum of dims with known factors numbers.
+fn many_sizes<'c>(op: OperationRef<'c, '_>, group: &[usize]) -> PassError<'c> {
+    let message = format!(
+        "'{}' of axes {group:?} as one, of which another than the first has a size that only a run knows; supported: groups whose \
+         sizes are static but for the first, and ops on tensors of any rank, which need no reshape",
+        op_name(op)
+    );
+    Diagnostic::unsupported(op.location(), message).into()
+}

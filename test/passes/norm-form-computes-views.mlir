@@ -1,0 +1,114 @@
+// Views of tensors become programs that read each element where it is, and with what uses them one program.
+// RUN: norma-opt %s --split-input-file --norm-form-computes | FileCheck %s --implicit-check-not=tensor.
+// RUN: norma-opt %s --split-input-file --norm-form-computes --norm-fuse-computes | FileCheck %s --check-prefix=FUSED
+
+// The side with more axes has the dims; the other one's axes are sums of these.
+// CHECK-LABEL: func.func @heads(
+// CHECK: norm.compute(%[[X:[^ ]*]] = %{{[^,]*}}) -> (%[[E:.*]] : tensor<?x4x8xf32>) space(%[[M:.*]] = dim(%[[X]], 0), %[[H:.*]] = 4, %[[C:.*]] = 8)
+// CHECK-NEXT: norm.read %[[X]][%[[M]], %[[H]] * 8 + %[[C]]] : tensor<?x32xf32>
+// CHECK-NEXT: norm.write %{{.*}}, %[[E]][%[[M]], %[[H]], %[[C]]]
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[M:.*]], %[[H:.*]] * 8 + %[[C:.*]]] : tensor<?x32xf32>
+// FUSED-LABEL: func.func @heads(
+// FUSED: norm.compute(%[[X:.*]] = %{{.*}} : tensor<?x32xf32>, %[[W:.*]] = %{{.*}} : tensor<?x32xf32>) -> (%[[O:.*]] : tensor<?x32xf32>)
+// FUSED-SAME: space(%[[M:.*]] = dim(%[[X]], 0), %[[H:.*]] = 4, %[[C:.*]] = 8)
+// FUSED: %[[V:.*]] = norm.read %[[X]][%[[M]], %[[H]] * 8 + %[[C]]]
+// FUSED: norm.reduce max %[[V]] over(%[[C]])
+// FUSED: norm.read %[[W]][%[[M]], %[[H]] * 8 + %[[C]]]
+// FUSED: norm.write %{{.*}}, %[[O]][%[[M]], %[[H]] * 8 + %[[C]]]
+// FUSED-NOT: norm.compute
+func.func @heads(%x: tensor<?x32xf32>, %w: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x32xf32>
+  %e = tensor.expand_shape %x [[0], [1, 2]] output_shape [%m, 4, 8] : tensor<?x32xf32> into tensor<?x4x8xf32>
+  %s = norm.compute(%a = %e : tensor<?x4x8xf32>) -> (%o : tensor<?x4x8xf32>) space(%i = dim(%a, 0), %h = 4, %k = 8) {
+    %0 = norm.read %a[%i, %h, %k] : tensor<?x4x8xf32>
+    %1 = norm.reduce max %0 over(%k) : f32
+    %2 = arith.subf %0, %1 : f32
+    norm.write %2, %o[%i, %h, %k] : tensor<?x4x8xf32>
+  }
+  %r = tensor.collapse_shape %s [[0], [1, 2]] : tensor<?x4x8xf32> into tensor<?x32xf32>
+  %y = arith.mulf %r, %w : tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}
+
+// -----
+
+// What other axes leave of a size that only a run knows is a quotient; one that it is joined with is a product.
+// CHECK-LABEL: func.func @sizes(
+// CHECK: space(%[[I:.*]] = dim(%[[X:.*]], 0) floordiv 8, %[[J:.*]] = 8)
+// CHECK-NEXT: norm.read %[[X]][%[[I]] * 8 + %[[J]]] : tensor<?xf32>
+// CHECK: space(%[[I:.*]] = dim(%[[E:.*]], 0), %[[J:.*]] = 8)
+// CHECK-NEXT: norm.read %[[E]][%[[I]], %[[J]]]
+// CHECK-NEXT: norm.write %{{.*}}, %{{.*}}[%[[I]] * 8 + %[[J]]] : tensor<?xf32>
+// CHECK: space(%{{.*}} = dim(%{{.*}}, 0))
+// FUSED-LABEL: func.func @sizes(
+// FUSED: space(%[[I:.*]] = dim(%[[X:.*]], 0) floordiv 8, %[[J:.*]] = 8)
+// FUSED-NOT: norm.compute
+func.func @sizes(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %m = arith.divsi %n, %c8 : index
+  %e = tensor.expand_shape %x [[0, 1]] output_shape [%m, 8] : tensor<?xf32> into tensor<?x8xf32>
+  %c = tensor.collapse_shape %e [[0, 1]] : tensor<?x8xf32> into tensor<?xf32>
+  %y = math.exp %c : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// Axes of one element have no dim, wherever they stand. A cast keeps all axes, and what it says of a size holds before it too.
+// FUSED-LABEL: func.func @axes_of_one(
+// CHECK-LABEL: func.func @axes_of_one(
+// CHECK: norm.compute(%[[X:[^ ]*]] = %{{[^,]*}}) -> (%{{.*}} : tensor<?xf32>) space(%[[M:.*]] = 3)
+// CHECK-NEXT: norm.read %[[X]][%[[M]], 0] : tensor<?x1xf32>
+// CHECK-NEXT: norm.write %{{.*}}, %{{.*}}[%[[M]]] : tensor<?xf32>
+// CHECK: space(%[[M:.*]] = 3)
+// CHECK-NEXT: norm.read %[[C:.*]][%[[M]]] : tensor<?xf32>
+// CHECK-NEXT: norm.write %{{.*}}, %{{.*}}[%[[M]]] : tensor<3xf32>
+// CHECK: space() {
+// CHECK-NEXT: norm.read %{{.*}}[0, 0] : tensor<1x1xf32>
+// CHECK-NEXT: norm.write %{{.*}}, %{{.*}}[] : tensor<f32>
+func.func @axes_of_one(%x: tensor<?x1xf32>, %z: tensor<1x1xf32>) -> (tensor<3xf32>, tensor<f32>) {
+  %c = tensor.collapse_shape %x [[0, 1]] : tensor<?x1xf32> into tensor<?xf32>
+  %y = tensor.cast %c : tensor<?xf32> to tensor<3xf32>
+  %s = tensor.collapse_shape %z [] : tensor<1x1xf32> into tensor<f32>
+  return %y, %s : tensor<3xf32>, tensor<f32>
+}
+
+// -----
+
+// Offsets and strides, and an axis that the result leaves out.
+// CHECK-LABEL: func.func @slices(
+// CHECK: space(%[[M:.*]] = dim(%[[X:.*]], 0), %[[N:.*]] = 8)
+// CHECK-NEXT: norm.read %[[X]][%[[M]], 2, %[[N]] * 3 + 5] : tensor<?x4x32xf32>
+// CHECK-NEXT: norm.write %{{.*}}, %{{.*}}[%[[M]], %[[N]]]
+// FUSED-LABEL: func.func @slices(
+// FUSED: norm.read %[[X:.*]][%[[M:.*]], 2, %[[N:.*]] * 3 + 5]
+// FUSED: norm.reduce add %{{.*}} over(%[[N]])
+// FUSED-NOT: norm.compute
+func.func @slices(%x: tensor<?x4x32xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c5 = arith.constant 5 : index
+  %m = tensor.dim %x, %c0 : tensor<?x4x32xf32>
+  %s = tensor.extract_slice %x[0, 2, %c5] [%m, 1, 8] [1, 1, 3] : tensor<?x4x32xf32> to tensor<?x8xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%m) : tensor<?xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %y = linalg.reduce {arith.addf} ins(%s : tensor<?x8xf32>) outs(%f : tensor<?xf32>) dimensions = [1]
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// A view of a constant is that constant: the reduction begins with what changes nothing.
+// FUSED-LABEL: func.func @constant(
+// CHECK-LABEL: func.func @constant(
+// CHECK: norm.reduce add
+// CHECK-NEXT: norm.write
+func.func @constant(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %zero = arith.constant dense<0.0> : tensor<2x2xf32>
+  %f = tensor.collapse_shape %zero [[0, 1]] : tensor<2x2xf32> into tensor<4xf32>
+  %y = linalg.reduce {arith.addf} ins(%x : tensor<4x8xf32>) outs(%f : tensor<4xf32>) dimensions = [1]
+  return %y : tensor<4xf32>
+}
