@@ -92,6 +92,83 @@ def NormDifferentiate : RustPass<"norm-differentiate", "builtin.module"> {
   let dependentDialects = ["norm", "arith", "math", "func"];
 }
 
+def NormShard : RustPass<"norm-shard", "builtin.module"> {
+  let summary = "Make of functions whose tensors are sharded what each device runs";
+  let description = [{
+    **Requires** of each function with `norm.devices` that it becomes
+    `norm.compute`s alone by `norm-decompose`, `norm-form-computes` and
+    `norm-fuse-computes`. The attribute stands on arguments, with one number for
+    each axis: over how many devices it is sharded, and 1 for all axes but one. The
+    function is written for the whole tensors.
+
+    Every axis that is accessed at the same dim of a program as a sharded one is
+    sharded too. Such an axis is accessed at one dim alone, which passes over all
+    of it. A static extent is a multiple of the number of devices; shards of an
+    extent that only the run knows may differ in length. What `norm.multiples`,
+    `norm.min` and `norm.max` say of a dynamic extent, they say of each shard.
+
+    **Guarantees** that the function `@f` has become functions of one device:
+    - `@f_partial` takes the device's shards, and gives the states to which its
+      reductions over shared dims come there: tensors `states0`, `states1`, ...
+      of one element type each, with the states along the first axis and what they
+      vary over along the others. A truth is told as an i8, an index as an i64.
+    - `@f_rest` takes shards, and each `states<i>` of all devices, one behind the
+      other along a new first axis in the order of the shards; it gives the
+      device's shards of the results, and whole what no shared dim indexes. It
+      combines states in their order: each device has the same bits.
+    - A reduction over a shared dim that waits for another one is merged with it if
+      its terms depend on the first one's result in a way that allows it, as in
+      `norm-merge-reductions`. Otherwise its states are told in a round of
+      their own, by `@f_partial2`, which takes those of the rounds before it.
+
+    Each function takes the arguments that it uses. One that computes with the
+    coordinate of a shared dim, as a comparison with labels does, takes `offset`
+    besides: the coordinate of the first element of the device's shard.
+
+    **Leaves alone** functions without the attribute. A function that reduces over
+    no shared dim, and accesses that are none of the above, are errors.
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32> {norm.name = "x", norm.devices = array<i64: 1, 2>})
+        -> (tensor<?x64xf32> {norm.name = "y"}) {
+      %y = norm.compute(%a = %x : tensor<?x64xf32>) -> (%o : tensor<?x64xf32>) space(%m = dim(%a, 0), %n = 64) {
+        %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
+        %1 = norm.reduce max %0 over(%n) : f32
+        %2 = arith.subf %0, %1 : f32
+        norm.write %2, %o[%m, %n] : tensor<?x64xf32>
+      }
+      return %y : tensor<?x64xf32>
+    }
+    ==>
+    func.func @f_partial(%x: tensor<?x32xf32> {norm.name = "x"}) -> (tensor<1x?xf32> {norm.name = "states0"}) {
+      %s = norm.compute(%a = %x : tensor<?x32xf32>) -> (%o : tensor<1x?xf32>) space(%m = dim(%a, 0), %n = 32) {
+        %0 = norm.read %a[%m, %n] : tensor<?x32xf32>
+        %1 = norm.reduce max %0 over(%n) : f32
+        norm.write %1, %o[0, %m] : tensor<1x?xf32>
+      }
+      return %s : tensor<1x?xf32>
+    }
+    func.func @f_rest(%x: tensor<?x32xf32> {norm.name = "x"}, %s: tensor<2x1x?xf32> {norm.name = "states0"})
+        -> (tensor<?x32xf32> {norm.name = "y"}) {
+      %y = norm.compute(%a = %x : tensor<?x32xf32>, %p = %s : tensor<2x1x?xf32>) -> (%o : tensor<?x32xf32>)
+          space(%m = dim(%a, 0), %n = 32) {
+        %0 = norm.read %a[%m, %n] : tensor<?x32xf32>
+        %1 = norm.read %p[0, 0, %m] : tensor<2x1x?xf32>
+        %2 = norm.read %p[1, 0, %m] : tensor<2x1x?xf32>
+        %3 = arith.maximumf %1, %2 : f32
+        %4 = arith.subf %0, %3 : f32
+        norm.write %4, %o[%m, %n] : tensor<?x32xf32>
+      }
+      return %y : tensor<?x32xf32>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numSharded", "num-sharded", "Functions that are those of one device now">,
+  ];
+  let dependentDialects = ["norm", "arith", "math", "func"];
+}
+
 def NormDecompose : RustPass<"norm-decompose"> {
   let summary = "Replace named ops by the scalar programs that define them";
   let description = [{
@@ -630,7 +707,7 @@ def NormSplitReductions : RustPass<"norm-split-reductions", "builtin.module"> {
     }
     ==>
     func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {
-      %p = memref.alloc() {alignment = 256 : i64, norm.name = "partial0", norm.scratch} : memref<8x64xf32>
+      %p = memref.alloc() {alignment = 256 : i64, norm.name = "states0", norm.scratch} : memref<8x64xf32>
       norm.launch @sum_0(%x, %p) : memref<?x64xf32>, memref<8x64xf32>
       norm.launch @sum_0_finish(%y, %p) : memref<64xf32>, memref<8x64xf32>
       return

@@ -206,7 +206,7 @@ fn assemble_bundle(
     schedules::check(options)?;
     with_module(input, options, outcome, |module, timing| {
         if options.from == Level::Tensor {
-            run_textual(module, pipeline::DIFFERENTIATE, Level::Kernel, timing)?;
+            run_textual(module, pipeline::MAKE_FUNCTIONS, Level::Kernel, timing)?;
         }
         let definitions = timing.measure("definition", || SourceDefinition::collect(module));
         let conditions = timing.measure("conditions", || SourceConditions::collect(module));

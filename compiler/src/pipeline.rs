@@ -17,14 +17,16 @@ struct Step {
     passes: &'static [&'static str],
 }
 
-/// What adds functions to those that a user wrote. It runs before anything is read off these, and finds nothing to do a second time.
-pub const DIFFERENTIATE: &str = "norm-differentiate";
+/// What makes further functions of those that a user wrote. It runs before anything is read off these, and finds nothing to do a second
+/// time.
+pub const MAKE_FUNCTIONS: &str = "norm-differentiate,norm-shard";
 
 const STEPS: &[Step] = &[
     Step {
         to: Level::Kernel,
         passes: &[
-            DIFFERENTIATE,
+            // A gradient is sharded as its function is.
+            MAKE_FUNCTIONS,
             "norm-decompose",
             "norm-form-computes",
             "norm-fuse-computes{explain=$explain}",

@@ -46,6 +46,8 @@ pub mod tensor {
     pub const ALIGN: &str = "norm.align";
     /// What each extent is a multiple of, an array of i64.
     pub const MULTIPLES: &str = "norm.multiples";
+    /// Over how many devices each axis is sharded, an array of i64: 1 for all axes but one. Of an argument alone.
+    pub const DEVICES: &str = "norm.devices";
     /// The least that each extent is, an array of i64.
     pub const MIN: &str = "norm.min";
     /// The most that each extent is, an array of i64; -1 for no bound.

@@ -6,7 +6,29 @@ use melior::{
 };
 use norma_dialects::norm::{ReduceKind, ReduceOp, YieldOp};
 
-use crate::mlir::{builder::Builder, pass::PassError, walk};
+use super::named_combiner;
+use crate::mlir::{builder::Builder, combiner, pass::PassError, types, walk};
+
+/// The combiner of a reduction on two sides of partial results, one tuple behind the other.
+///
+/// # Errors
+/// Unsupported: a combiner whose ops have regions. Internal: a combiner that its op's verifier does not accept.
+pub fn combine<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    reduce: ReduceOp<'c, 'a>,
+    sides: &[Value<'c, 'a>],
+) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+    let Some(kind) = reduce.kind() else {
+        let block = reduce.combiner()?.first_block();
+        let block = block.ok_or_else(|| PassError::Internal("expected a combiner".to_owned()))?;
+        return Ok(combiner::inline(b, block, sides)?);
+    };
+    let ty = reduce.values()[0].r#type();
+    let (op, flags) = named_combiner::op(kind, types::is_float(ty));
+    let flags = flags.and_then(|flags| Attribute::parse(b.context(), flags));
+    let attributes = flags.map(|flags| ("fastmath", flags));
+    Ok(vec![b.value_with(op, sides, ty, attributes.as_slice())])
+}
 
 /// A reduction over `dims` by a named combiner; the value itself where there are none.
 ///

@@ -210,15 +210,19 @@ pub fn drop_unused<'c>(kernel: KernelOp<'c, '_>) -> Result<Left, Error> {
 ///
 /// The kernel is not one that its verifier accepts.
 pub fn drop_dead(kernel: KernelOp<'_, '_>) -> Result<(), Error> {
-    let space = Space::of(kernel)?;
-    let b = Builder::before(kernel.op());
+    drop_dead_of(Space::of(kernel)?);
+    Ok(())
+}
+
+/// [`drop_dead`] of a program that has been analysed.
+pub fn drop_dead_of(space: Space<'_, '_>) {
+    let b = Builder::before(space.program);
     for op in space.ops.iter().rev() {
         let is_dead = op.result_count() > 0 && op.results().all(|result| uses(result.into()) == 0);
         if is_dead {
             b.erase(*op);
         }
     }
-    Ok(())
 }
 
 fn block<'c, 'a>(kernel: KernelOp<'c, 'a>) -> Result<BlockRef<'c, 'a>, Error> {

@@ -1,4 +1,4 @@
-//! What a kernel's iteration space says about its values and accesses: dims, phases, reuse, strides, traffic.
+//! What the iteration space of a kernel, or of a compute, says about its values and accesses: dims, phases, reuse, strides, traffic.
 //!
 //! A value varies over the dims that its operands vary over, less those that a reduction removes. Its phase is 0 before
 //! any reduction and one more than that of the reduced values behind a reduction: phase p can start when every
@@ -20,7 +20,7 @@ use melior::{
         operation::OperationLike,
     },
 };
-use norma_dialects::norm::{CacheOp, DimRole, KernelOp, ReadOp, ReduceOp};
+use norma_dialects::norm::{CacheOp, ComputeOp, DimRole, KernelOp, ReadOp, ReduceOp};
 
 use super::{
     nests,
@@ -41,9 +41,9 @@ pub type DimSet = BTreeSet<usize>;
 /// A kernel's space and what follows from its body's data flow. Positions of ops count within the body.
 #[derive(Debug)]
 pub struct Space<'c, 'a> {
-    /// The kernel.
-    pub kernel: KernelOp<'c, 'a>,
-    /// Its buffers, the first of the block's arguments.
+    /// The kernel, or the compute that one may become.
+    pub program: OperationRef<'c, 'a>,
+    /// Its buffers, the first of the block's arguments; of a compute the tensors that it reads, and its results.
     pub buffers: Vec<Value<'c, 'a>>,
     /// The numbers that a launch passes, which come after the buffers among the block's arguments.
     pub scalars: Vec<Value<'c, 'a>>,
@@ -120,29 +120,44 @@ impl<'c, 'a> Space<'c, 'a> {
     ///
     /// The kernel is not one that its verifier accepts.
     pub fn of(kernel: KernelOp<'c, 'a>) -> Result<Self, Error> {
-        let extents = results(kernel.extents()?)?;
+        let mut space = Self::read(kernel.op(), kernel.extents()?, &kernel.sizes()?)?;
         let guards = kernel.guards().map(results).transpose()?.unwrap_or_default();
-        let block = kernel
-            .body()?
+        space.guards = guards.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+        space.roles = kernel.roles().map(decode).transpose()?;
+        Ok(space)
+    }
+
+    /// Analyses a compute.
+    ///
+    /// # Errors
+    ///
+    /// The compute is not one that its verifier accepts.
+    pub fn of_compute(compute: ComputeOp<'c, 'a>) -> Result<Self, Error> {
+        Self::read(compute.op(), compute.extents()?, &compute.sizes()?)
+    }
+
+    fn read(program: OperationRef<'c, 'a>, extents: AffineMap<'c>, sizes: &[i64]) -> Result<Self, Error> {
+        let extents = results(extents)?;
+        let block = program
+            .region(0)?
             .first_block()
             .ok_or(Error::BlockArgumentExpected("a kernel without a body".to_owned()))?;
         let mut arguments = (0..block.argument_count())
             .map(|index| block.argument(index).map(Value::from))
             .collect::<Result<Vec<_>, _>>()?;
         let dims = arguments.split_off(arguments.len().saturating_sub(extents.len()));
-        let is_scalar = |argument: &Value<'c, 'a>| !types::is_memref(argument.r#type());
+        let is_scalar = |argument: &Value<'c, 'a>| types::shape(argument.r#type()).is_none();
         let buffers = arguments.iter().position(is_scalar).unwrap_or(arguments.len());
         let scalars = arguments.split_off(buffers);
         let mut space = Self {
-            kernel,
+            program,
             buffers: arguments,
             scalars,
             dims,
             extents,
-            roles: kernel.roles().map(decode).transpose()?,
-            guards: guards.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect(),
-            sizes: kernel
-                .sizes()?
+            roles: None,
+            guards: Vec::new(),
+            sizes: sizes
                 .chunks_exact(2)
                 .map(|pair| (pair[0] as usize, pair[1] as usize))
                 .collect(),
@@ -166,9 +181,21 @@ impl<'c, 'a> Space<'c, 'a> {
         Ok(space)
     }
 
-    /// Where the kernel stands in the source.
+    /// The kernel.
+    ///
+    /// # Errors
+    ///
+    /// The program is a compute, which is none yet.
+    pub fn kernel(&self) -> Result<KernelOp<'c, 'a>, Error> {
+        KernelOp::from_op(self.program).ok_or_else(|| Error::OperationExpected {
+            expected: KernelOp::NAME,
+            actual: self.program.to_string(),
+        })
+    }
+
+    /// Where the program stands in the source.
     pub fn location(&self) -> Location<'c> {
-        self.kernel.op().location()
+        self.program.location()
     }
 
     /// Derives what is known of an op's results from its operands.

@@ -67,11 +67,10 @@ impl<'c> NewSpace<'c> {
 ///
 /// An old dim is no sum, or the kernel is not one that its verifier accepts.
 pub fn replace_space<'c>(space: &Space<'c, '_>, new: &NewSpace<'c>) -> Result<(), Error> {
-    let op = space.kernel.op();
+    let op = space.program;
     let context = context::of(op.location());
-    let block = space
-        .kernel
-        .body()?
+    let block = op
+        .region(0)?
         .first_block()
         .ok_or_else(|| expected("a kernel with a body", op))?;
     let dims = new
@@ -206,7 +205,7 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
 
     fn attributes(&self) -> Result<(), Error> {
         let context = self.builder.context();
-        let kernel = self.space.kernel;
+        let kernel = self.space.kernel()?;
         let symbols = kernel.extents()?.symbol_count();
         let extents = self.new.dims.iter().map(|dim| dim.extent).collect::<Vec<_>>();
         let roles = self

@@ -25,18 +25,15 @@ use melior::ir::{
 };
 use norma_dialects::{attributes::function::GRADIENT, symbol_name};
 
+use super::host_function::{TO_COMPUTES, check_is_free};
 use crate::{
     mlir::{
         builder::Builder,
-        diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
         walk,
     },
     table::{NormDifferentiate, NormDifferentiateStatistic},
 };
-
-/// What makes a function one of computes alone.
-const TO_COMPUTES: &str = "norm-decompose,norm-form-computes,norm-fuse-computes";
 
 pub(crate) fn run<'c>(
     module: OperationRef<'c, '_>,
@@ -63,13 +60,7 @@ fn copied<'c, 'a>(
     let name = symbol_name(function)
         .ok_or_else(|| PassError::Internal("expected a function with a name".to_owned()))?;
     let name = format!("{name}_grad");
-    let same = |op: &OperationRef<'c, 'a>| symbol_name(*op) == Some(name.as_str());
-    if let Some(other) = walk::pre_order(module).into_iter().find(same) {
-        let message = format!("expected no other '{name}', which is the name of this function's gradient");
-        return Err(Diagnostic::user(function.location(), message)
-            .note(other.location(), "it is here")
-            .into());
-    }
+    check_is_free(module, function, &name, "this function's gradient")?;
     let b = Builder::after(function);
     b.remove_attribute(function, GRADIENT);
     // SAFETY: the function is alive, and the copy is the builder's from here on.

@@ -54,7 +54,7 @@ pub(crate) fn run<'c>(
             let message = "expected a kernel with roles, as norm-tile leaves it";
             return Err(Diagnostic::user(kernel.op().location(), message).into());
         }
-        let merged = merge_groups(kernel, by_role)?;
+        let merged = merge_groups(|| Space::of(kernel), by_role)?;
         cx.count(NormMergeReductionsStatistic::NumMerged, merged as u64);
         drop_dead(kernel)?;
     }
@@ -71,16 +71,16 @@ pub(super) struct Partition<'c, 'a> {
     pub(super) across: Vec<Value<'c, 'a>>,
 }
 
-/// Merges the groups of a kernel for whose first reductions there is a partition, and says how many reductions need not wait any
-/// more. What was merged is left without uses.
+/// Merges the groups of a program for whose first reductions there is a partition, and says how many reductions need not wait any
+/// more. What was merged is left without uses. `read` analyses the program as it is by then.
 pub(super) fn merge_groups<'c: 'a, 'a>(
-    kernel: KernelOp<'c, 'a>,
+    read: impl Fn() -> Result<Space<'c, 'a>, Error>,
     partition: impl Fn(&Space<'c, 'a>, ReduceOp<'c, 'a>) -> Option<Partition<'c, 'a>>,
 ) -> Result<usize, PassError<'c>> {
     let mut merged = 0;
     // What is merged is no group any more, so that each round has one less.
     loop {
-        let space = Space::of(kernel)?;
+        let space = read()?;
         let found = homomorphism::groups(&space).into_iter().find_map(|group| {
             let partition = partition(&space, ReduceOp::from_op(space.ops[group.lead])?)?;
             Some((group, partition))

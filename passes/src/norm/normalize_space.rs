@@ -74,7 +74,8 @@ fn read<'c>(
         is_write: access.is_write,
         coordinates: access.coordinates,
     });
-    let sizes = space.kernel.sizes()?;
+    let kernel = space.kernel()?;
+    let sizes = kernel.sizes()?;
     let sizes = sizes
         .chunks_exact(2)
         .map(|size| (size[0] as usize, size[1] as usize));
@@ -89,7 +90,7 @@ fn read<'c>(
             .iter()
             .enumerate()
             .map(|(index, buffer)| {
-                let multiples = multiples_of(space.kernel, index);
+                let multiples = multiples_of(kernel, index);
                 Buffer::new(buffer.r#type(), &multiples, |axis| space.size_bounds(index, axis))
             })
             .collect(),
@@ -115,7 +116,7 @@ fn multiples_of(kernel: KernelOp<'_, '_>, buffer: usize) -> Vec<(usize, i64)> {
 /// a dim too.
 fn dims_used_as_values(space: &Space<'_, '_>) -> BTreeSet<usize> {
     let mut values = BTreeSet::new();
-    for op in walk::pre_order(space.kernel.op()) {
+    for op in walk::pre_order(space.program) {
         let operands = if ReadOp::from_op(op).is_some() || WriteOp::from_op(op).is_some() {
             // A write's value is its first operand.
             op.operands().take(1).collect()
@@ -162,7 +163,7 @@ fn collapse_arguments<'c, 'a>(launch: LaunchOp<'c, 'a>, mergeable: &Mergeable<'c
 
 /// Gives the kernel the merged space.
 fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c> {
-    let kernel = space.kernel.op();
+    let kernel = space.program;
     let b = Builder::before(kernel);
     for (value, buffer) in space.buffers.iter().zip(&merged.buffers) {
         if buffer.is_joined() {

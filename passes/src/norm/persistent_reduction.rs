@@ -48,7 +48,7 @@ pub(crate) fn run<'c>(
 
 /// The space without `loops`, with 0 in their place.
 fn without<'c>(space: &Space<'c, '_>, roles: &[DimRole], loops: &DimSet) -> NewSpace<'c> {
-    let context = context::of(space.kernel.op().location());
+    let context = context::of(space.location());
     let mut new = NewSpace::default();
     for (dim, (extent, role)) in space.extents.iter().zip(roles).enumerate() {
         if loops.contains(&dim) {

@@ -169,15 +169,19 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         let Parts { new, part, factors } = Parts::of(&self, &space)?;
         replace_space(&space, &new)?;
         if self.mapping.merge_reductions {
-            merge_groups(self.kernel, |space, lead| {
-                let is_part = |dim: &Value<'c, 'a>| *dim == space.dims[part];
-                let (loops, within) = lead.dims().into_iter().partition::<Vec<_>, _>(is_part);
-                (!loops.is_empty()).then_some(Partition {
-                    within,
-                    loops,
-                    across: Vec::new(),
-                })
-            })?;
+            let kernel = self.kernel;
+            merge_groups(
+                || Space::of(kernel),
+                |space, lead| {
+                    let is_part = |dim: &Value<'c, 'a>| *dim == space.dims[part];
+                    let (loops, within) = lead.dims().into_iter().partition::<Vec<_>, _>(is_part);
+                    (!loops.is_empty()).then_some(Partition {
+                        within,
+                        loops,
+                        across: Vec::new(),
+                    })
+                },
+            )?;
             drop_dead(self.kernel)?;
         }
         let space = Space::of(self.kernel)?;

@@ -247,8 +247,9 @@ impl Facts {
                 let used = access.dims();
                 let strides = access.strides();
                 let alignment = space
-                    .kernel
-                    .alignments()
+                    .kernel()
+                    .ok()
+                    .and_then(|kernel| kernel.alignments())
                     .and_then(|alignments| alignments.get(access.buffer).copied())
                     .unwrap_or_else(|| access.element_bytes());
                 let bytes = access.element_bytes();

@@ -16,6 +16,8 @@ mod mutants;
 mod planted;
 mod random;
 mod reduce;
+#[cfg(test)]
+mod sharded;
 mod source;
 mod space;
 mod suite;

@@ -31,8 +31,8 @@ pub(super) fn attribute<'c>(
     let over_sizes = |results: &[AffineExpr<'c>]| {
         affine_map_attribute(AffineMap::new(context, 0, space.sizes.len(), results))
     };
-    let alignments = space
-        .kernel
+    let kernel = space.kernel()?;
+    let alignments = kernel
         .alignments()
         .unwrap_or_else(|| vec![NO_ALIGNMENT; space.buffers.len()]);
     let carveout = if mapping.keep.contains(&CachePlace::L1) {
@@ -45,11 +45,11 @@ pub(super) fn attribute<'c>(
         context,
         over_sizes(&[ctas]),
         over_sizes(&[traffic.read, traffic.written]),
-        &space.kernel.sizes()?,
+        &kernel.sizes()?,
         &alignments,
-        space.kernel.multiples().map(attribute_of),
-        space.kernel.bounds().map(attribute_of),
-        space.kernel.aliases().map(attribute_of),
+        kernel.multiples().map(attribute_of),
+        kernel.bounds().map(attribute_of),
+        kernel.aliases().map(attribute_of),
         mapping.ctas_per_cluster(),
         carveout,
         mapping.dependent_launch,

@@ -150,7 +150,8 @@ impl<'c> Space<'c, '_> {
         if let Some(Some(size)) = shape.get(axis) {
             return *size;
         }
-        let multiples = self.kernel.multiples().unwrap_or_default();
+        let multiples = self.kernel().ok().and_then(|kernel| kernel.multiples());
+        let multiples = multiples.unwrap_or_default();
         let stated = multiples
             .chunks_exact(3)
             .find(|triple| (triple[0], triple[1]) == (buffer as i64, axis as i64));
@@ -163,7 +164,8 @@ impl<'c> Space<'c, '_> {
         if let Some(Some(size)) = shape.get(axis) {
             return Interval::exactly(*size);
         }
-        let bounds = self.kernel.bounds().unwrap_or_default();
+        let bounds = self.kernel().ok().and_then(|kernel| kernel.bounds());
+        let bounds = bounds.unwrap_or_default();
         let stated = bounds
             .chunks_exact(4)
             .find(|bound| (bound[0], bound[1]) == (buffer as i64, axis as i64));
@@ -204,7 +206,8 @@ impl<'c> Space<'c, '_> {
     pub fn stride_divisors(&self, access: &Access<'_, '_>) -> Option<Vec<i64>> {
         let ty = self.buffers[access.buffer].r#type();
         let (strides, _) = types::strides_and_offset(ty)?;
-        let alignments = self.kernel.alignments().unwrap_or_default();
+        let alignments = self.kernel().ok().and_then(|kernel| kernel.alignments());
+        let alignments = alignments.unwrap_or_default();
         let alignment = alignments.get(access.buffer).copied().unwrap_or(1);
         let mut divisors = vec![0_i64; self.dims.len()];
         for (axis, coordinate) in access.coordinates.iter().enumerate() {

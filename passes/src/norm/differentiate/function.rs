@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use melior::ir::{BlockLike, BlockRef, OperationRef, RegionLike, Value, operation::OperationLike};
-use norma_dialects::{norm::ComputeOp, op_name};
+use melior::ir::{BlockLike, BlockRef, OperationRef, Value, operation::OperationLike};
+use norma_dialects::norm::ComputeOp;
 
 use super::{
     activity::{self, is_of_floats},
     program::{self, Adjoints},
-    signature::{self, Tensor},
+    signature,
 };
 use crate::{
     kernel::compute,
@@ -19,11 +19,12 @@ use crate::{
         values::{key, uses},
         walk,
     },
+    norm::host_function::{self, Body, Tensor, Tensors},
 };
 
 /// Makes of a function, which consists of computes, its gradient with respect to the arguments at the positions `wanted`.
 pub(super) fn differentiate<'c: 'a, 'a>(function: OperationRef<'c, 'a>, wanted: &[usize]) -> PassResult<'c> {
-    let (block, computes, end) = body(function)?;
+    let Body { block, computes, end } = host_function::body(function, "the gradient of a function")?;
     let arguments = wanted.iter().map(|argument| block.argument(*argument));
     let arguments = arguments
         .map(|argument| argument.map(Value::from))
@@ -34,7 +35,7 @@ pub(super) fn differentiate<'c: 'a, 'a>(function: OperationRef<'c, 'a>, wanted: 
         .filter(|result| is_of_floats(returned[*result]) && active.contains(&key(returned[*result])))
         .collect::<Vec<_>>();
 
-    let tensors = signature::Tensors::of(function)?;
+    let mut tensors = Tensors::of(function)?;
     let mut adjoints = Adjoints::new();
     for result in &results {
         let adjoint = block.add_argument(tensors.results[*result].ty, end.location());
@@ -71,38 +72,14 @@ pub(super) fn differentiate<'c: 'a, 'a>(function: OperationRef<'c, 'a>, wanted: 
     let pick = |tensors: &[Tensor<'c>], positions: &[usize]| {
         positions
             .iter()
-            .map(|position| tensors[*position].gradient(b.context()))
+            .map(|position| signature::gradient(&tensors[*position], b.context()))
             .collect::<Vec<_>>()
     };
     let of_results = pick(&tensors.results, &results);
-    let of_arguments = pick(&tensors.arguments, wanted);
-    tensors.set(function, of_results, of_arguments);
+    tensors.results = pick(&tensors.arguments, wanted);
+    tensors.arguments.extend(of_results);
+    tensors.set(function);
     Ok(())
-}
-
-/// A function's block, its computes and its return.
-type Body<'c, 'a> = (BlockRef<'c, 'a>, Vec<ComputeOp<'c, 'a>>, OperationRef<'c, 'a>);
-
-fn body<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<Body<'c, 'a>, PassError<'c>> {
-    let refused = |at: OperationRef<'c, 'a>, what: &str| {
-        let message = format!(
-            "the gradient of a function with {what}; supported: functions of one block, of what becomes norm.compute"
-        );
-        PassError::from(Diagnostic::unsupported(at.location(), message))
-    };
-    let block = function.region(0)?.first_block();
-    let block = block.ok_or_else(|| refused(function, "no body"))?;
-    let mut computes = Vec::new();
-    for op in walk::in_block(block) {
-        if let Some(compute) = ComputeOp::from_op(op) {
-            computes.push(compute);
-        } else if walk::has_name(op, "func.return") && block.next_in_region().is_none() {
-            return Ok((block, computes, op));
-        } else {
-            return Err(refused(op, &format!("'{}'", op_name(op))));
-        }
-    }
-    Err(refused(function, "control flow"))
 }
 
 /// The tensors that change with the floats of `arguments`, these among them.

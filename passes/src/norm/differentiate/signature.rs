@@ -4,92 +4,37 @@
 use melior::{
     Context,
     ir::{
-        Attribute, AttributeLike, Identifier, OperationRef, Type,
-        attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute, TypeAttribute},
+        Attribute, AttributeLike, Identifier, OperationRef,
+        attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute},
         operation::OperationLike,
-        r#type::FunctionType,
     },
 };
 use norma_dialects::attributes::tensor;
 
-use crate::mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, types};
+use crate::{
+    mlir::{diagnostic::Diagnostic, pass::PassError, types},
+    norm::host_function::{Tensor, Tensors, entries},
+};
 
 /// What a gradient has in common with the tensor that it is with respect to.
 const SHARED: [&str; 4] = [tensor::ALIGN, tensor::MULTIPLES, tensor::MIN, tensor::MAX];
 
-/// An argument or a result of a function.
-#[derive(Clone, Debug)]
-pub(super) struct Tensor<'c> {
-    /// Its name in the bundle.
-    pub(super) name: String,
-    pub(super) ty: Type<'c>,
-    attributes: DictionaryAttribute<'c>,
-}
-
-/// The arguments and the results of a function.
-pub(super) struct Tensors<'c> {
-    pub(super) arguments: Vec<Tensor<'c>>,
-    pub(super) results: Vec<Tensor<'c>>,
-}
-
-impl<'c> Tensor<'c> {
-    /// The gradient with respect to it.
-    pub(super) fn gradient(&self, context: &'c Context) -> Self {
-        let name = format!("d{}", self.name);
-        let shared = entries(self.attributes).filter(|(key, _)| {
-            let key = key.as_string_ref();
-            key.as_str().is_ok_and(|key| SHARED.contains(&key))
-        });
-        let own = (
-            Identifier::new(context, tensor::NAME),
-            StringAttribute::new(context, &name).into(),
-        );
-        let attributes = shared.chain([own]).collect::<Vec<_>>();
-        Self {
-            name,
-            ty: self.ty,
-            attributes: DictionaryAttribute::new(context, &attributes),
-        }
-    }
-}
-
-impl<'c> Tensors<'c> {
-    pub(super) fn of(function: OperationRef<'c, '_>) -> Result<Self, PassError<'c>> {
-        let ty = TypeAttribute::try_from(function.attribute("function_type")?)?.value();
-        let ty = FunctionType::try_from(ty)?;
-        let arguments = (0..ty.input_count()).map(|index| {
-            let attributes = attributes(function, "arg_attrs", index)?;
-            Ok(named(attributes, &format!("arg{index}"), ty.input(index)?))
-        });
-        let results = (0..ty.result_count()).map(|index| {
-            let attributes = attributes(function, "res_attrs", index)?;
-            Ok(named(attributes, &format!("result{index}"), ty.result(index)?))
-        });
-        Ok(Self {
-            arguments: arguments.collect::<Result<_, PassError<'c>>>()?,
-            results: results.collect::<Result<_, PassError<'c>>>()?,
-        })
-    }
-
-    /// Gives the function, whose block has the arguments by now, another type.
-    pub(super) fn set(
-        self,
-        function: OperationRef<'c, '_>,
-        further: Vec<Tensor<'c>>,
-        results: Vec<Tensor<'c>>,
-    ) {
-        let b = Builder::before(function);
-        let context = b.context();
-        let arguments = [self.arguments, further].concat();
-        let types = |tensors: &[Tensor<'c>]| tensors.iter().map(|tensor| tensor.ty).collect::<Vec<_>>();
-        let attributes = |tensors: &[Tensor<'c>]| {
-            let attributes = tensors.iter().map(|tensor| tensor.attributes.into());
-            ArrayAttribute::new(context, &attributes.collect::<Vec<_>>()).into()
-        };
-        let ty = FunctionType::new(context, &types(&arguments), &types(&results));
-        b.set_attribute(function, "function_type", TypeAttribute::new(ty.into()).into());
-        b.set_attribute(function, "arg_attrs", attributes(&arguments));
-        b.set_attribute(function, "res_attrs", attributes(&results));
+/// The gradient with respect to a tensor.
+pub(super) fn gradient<'c>(of: &Tensor<'c>, context: &'c Context) -> Tensor<'c> {
+    let name = format!("d{}", of.name);
+    let shared = entries(of.attributes).filter(|(key, _)| {
+        let key = key.as_string_ref();
+        key.as_str().is_ok_and(|key| SHARED.contains(&key))
+    });
+    let own = (
+        Identifier::new(context, tensor::NAME),
+        StringAttribute::new(context, &name).into(),
+    );
+    let attributes = shared.chain([own]).collect::<Vec<_>>();
+    Tensor {
+        name,
+        ty: of.ty,
+        attributes: DictionaryAttribute::new(context, &attributes),
     }
 }
 
@@ -145,32 +90,4 @@ pub(super) fn wanted<'c>(
         found.push(position);
     }
     Ok(found)
-}
-
-fn named<'c>(attributes: DictionaryAttribute<'c>, default: &str, ty: Type<'c>) -> Tensor<'c> {
-    let name = entries(attributes).find(|(key, _)| key.as_string_ref().as_str() == Ok(tensor::NAME));
-    let name = name.and_then(|(_, name)| norma_dialects::string(name).ok().map(str::to_owned));
-    Tensor {
-        name: name.unwrap_or_else(|| default.to_owned()),
-        ty,
-        attributes,
-    }
-}
-
-fn entries<'c>(attributes: DictionaryAttribute<'c>) -> impl Iterator<Item = (Identifier<'c>, Attribute<'c>)> {
-    (0..attributes.len()).filter_map(move |index| attributes.element(index).ok())
-}
-
-/// The attributes of an argument or a result.
-fn attributes<'c>(
-    function: OperationRef<'c, '_>,
-    list: &str,
-    index: usize,
-) -> Result<DictionaryAttribute<'c>, PassError<'c>> {
-    let Ok(list) = function.attribute(list) else {
-        return Ok(DictionaryAttribute::new(context::of(function.location()), &[]));
-    };
-    Ok(DictionaryAttribute::try_from(
-        ArrayAttribute::try_from(list)?.element(index)?,
-    )?)
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use melior::ir::{
-    AffineExpr, AffineMap, Attribute, Operation, OperationRef, RegionLike, Value, ValueLike,
-    attribute::DenseI32ArrayAttribute, operation::OperationLike,
+    AffineExpr, AffineMap, Operation, OperationRef, Value, ValueLike, attribute::DenseI32ArrayAttribute,
+    operation::OperationLike,
 };
-use norma_dialects::norm::{ComputeOp, ReadOp, ReduceOp, WriteOp};
+use norma_dialects::norm::{ComputeOp, ReadOp, WriteOp};
 
 use super::{
     graph::{Graph, Kind, Node, Program, Use, dims_of, replace},
@@ -15,13 +15,12 @@ use super::{
 use crate::{
     kernel::{
         compute::{self, Arguments, Signature},
-        named_combiner,
+        reductions::combine,
     },
     mlir::{
         affine::{Leaf, substitute, symbols},
         affine_value::value_of,
         builder::Builder,
-        combiner,
         pass::{PassError, PassResult},
         types,
         values::key,
@@ -177,7 +176,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
             }
             Kind::Combine(reduce, operands) => {
                 let operands = self.operands(operands)?;
-                self.combine(*reduce, &operands)?
+                combine(&self.b, *reduce, &operands)?
             }
             Kind::Reduce(reduce, operands, dims) => {
                 let operands = self.operands(operands)?;
@@ -202,24 +201,6 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
             self.values.insert(Use { node, result }, value);
         }
         Ok(())
-    }
-
-    /// The combiner of a reduction on partial results.
-    fn combine(
-        &self,
-        reduce: ReduceOp<'c, 'a>,
-        operands: &[Value<'c, 'a>],
-    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
-        let Some(kind) = reduce.kind() else {
-            let block = reduce.combiner()?.first_block();
-            let block = block.ok_or_else(|| PassError::Internal("expected a combiner".to_owned()))?;
-            return Ok(combiner::inline(&self.b, block, operands)?);
-        };
-        let ty = reduce.values()[0].r#type();
-        let (op, flags) = named_combiner::op(kind, types::is_float(ty));
-        let flags = flags.and_then(|flags| Attribute::parse(self.b.context(), flags));
-        let attributes = flags.map(|flags| ("fastmath", flags));
-        Ok(vec![self.b.value_with(op, operands, ty, attributes.as_slice())])
     }
 
     fn value(&self, of: Use) -> Result<Value<'c, 'a>, PassError<'c>> {

@@ -1,0 +1,261 @@
+//! What devices tell each other: which results of reductions, and in which round.
+//!
+//! A result of a reduction over a device's share is the device's partial state. A round is a run of a function up to such states, and an
+//! exchange of them. A state can be told in the round behind the last one that its reduction waits for; in the last run, behind all
+//! rounds, the results are computed.
+
+use std::collections::HashMap;
+
+use melior::{
+    Context,
+    ir::{Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType},
+};
+use norma_dialects::norm::{ReadOp, ReduceOp, WriteOp};
+
+use super::axes::outside;
+use crate::{
+    kernel::space::Space,
+    mlir::{
+        context,
+        diagnostic::Diagnostic,
+        pass::{PassError, PassResult},
+        types,
+        values::{key, uses},
+    },
+    norm::host_function::Body,
+};
+
+/// A program whose reductions over the shared dim have been taken apart.
+pub(super) struct Program<'c, 'a> {
+    pub(super) space: Space<'c, 'a>,
+    /// The dim that the devices share.
+    pub(super) shared: Option<usize>,
+    /// The dim of the devices.
+    pub(super) of_devices: Option<usize>,
+    /// What its buffers are outside.
+    pub(super) outside: Vec<Value<'c, 'a>>,
+    /// By op.
+    pub(super) facts: Vec<Facts>,
+}
+
+/// What is known of an op of a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Facts {
+    /// How many rounds are over when a device can compute it.
+    after: usize,
+    /// How many rounds are over when a device can compute it for each device.
+    of_all_after: usize,
+    /// Whether it depends on states that no reduction over the devices has combined.
+    pub(super) is_of_each: bool,
+    /// The round in which its results are told, if it is a reduction over a device's share.
+    pub(super) round: Option<usize>,
+}
+
+/// States of one round that are one tensor.
+#[derive(Debug)]
+pub(super) struct Exchange<'c> {
+    /// The tensor's name.
+    pub(super) name: String,
+    /// Counted from 1.
+    pub(super) round: usize,
+    /// The position of the compute.
+    pub(super) compute: usize,
+    /// What the states are told as.
+    pub(super) element: Type<'c>,
+    /// The dims that states vary over, or some of them.
+    pub(super) dims: Vec<usize>,
+    /// Ops and their results, in the order of the tensor's first axis.
+    pub(super) states: Vec<(usize, usize)>,
+}
+
+impl<'c> Exchange<'c> {
+    /// The axes of the tensor that all devices have told, before those of the dims: the devices, and the states.
+    pub(super) const TOLD_AXES: usize = 2;
+
+    /// Which of the states a value is, a result of the op at `definition`.
+    pub(super) fn row<'a>(
+        &self,
+        space: &Space<'c, 'a>,
+        definition: usize,
+        value: Value<'c, 'a>,
+    ) -> Option<usize> {
+        let results = space.ops[definition].results().map(Value::from);
+        let result = results
+            .collect::<Vec<_>>()
+            .iter()
+            .position(|result| *result == value)?;
+        self.states
+            .iter()
+            .position(|state| *state == (definition, result))
+    }
+
+    /// The tensor that a device tells, or, of several, the one that all have told.
+    pub(super) fn tensor(
+        &self,
+        space: &Space<'c, '_>,
+        devices: Option<i64>,
+    ) -> Result<Type<'c>, PassError<'c>> {
+        let dims = self.dims.iter().map(|dim| {
+            let extent = space.extents[*dim];
+            extent.is_constant().then(|| extent.constant_value())
+        });
+        let states = Some(self.states.len() as i64);
+        let shape = devices.map(Some).into_iter().chain([states]).chain(dims);
+        types::tensor(&shape.collect::<Vec<_>>(), self.element, None).ok_or(PassError::Reported)
+    }
+}
+
+impl<'c: 'a, 'a> Program<'c, 'a> {
+    /// How many of the buffers are inputs; the others are results.
+    pub(super) fn inputs(&self) -> usize {
+        self.space.buffers.len() - self.space.program.result_count()
+    }
+
+    /// Whether a reduction combines what devices have told.
+    pub(super) fn combines(&self, reduce: ReduceOp<'c, 'a>) -> bool {
+        self.ranges_over(reduce, self.of_devices)
+    }
+
+    fn ranges_over(&self, reduce: ReduceOp<'c, 'a>, dim: Option<usize>) -> bool {
+        dim.is_some_and(|dim| self.space.dims_reduced_by(reduce).contains(&dim))
+    }
+
+    /// Derives the facts of all ops; `known` has the rounds of tensors that are computed, and gets those of the results.
+    fn derive(&mut self, known: &mut HashMap<usize, usize>) -> PassResult<'c> {
+        for op in &self.space.ops {
+            let of = |value| Some(self.facts[self.space.definition(value)?]);
+            let mut facts = Facts::default();
+            for operand in op.operands().filter_map(of) {
+                facts.after = facts.after.max(operand.after);
+                let of_each = if operand.is_of_each {
+                    operand.of_all_after
+                } else {
+                    operand.after
+                };
+                facts.of_all_after = facts.of_all_after.max(of_each);
+                facts.is_of_each |= operand.is_of_each;
+            }
+            if let Some(read) = ReadOp::from_op(*op) {
+                let tensor = self.tensor(read.buffer()?)?;
+                facts.after = known.get(&key(tensor)).copied().unwrap_or(0);
+            } else if let Some(write) = WriteOp::from_op(*op) {
+                let tensor = self.tensor(write.buffer()?)?;
+                let of_tensor = known.entry(key(tensor)).or_default();
+                *of_tensor = facts.after.max(*of_tensor);
+            } else if let Some(reduce) = ReduceOp::from_op(*op) {
+                if self.combines(reduce) {
+                    facts.after = facts.of_all_after;
+                    facts.is_of_each = false;
+                } else if self.ranges_over(reduce, self.shared) {
+                    facts.round = Some(facts.after + 1);
+                    facts.of_all_after = facts.after + 1;
+                    facts.is_of_each = true;
+                }
+            }
+            self.facts.push(facts);
+        }
+        Ok(())
+    }
+
+    /// What a buffer is outside.
+    pub(super) fn tensor(&self, buffer: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let position = self.space.buffers.iter().position(|known| *known == buffer);
+        let tensor = position.and_then(|position| self.outside.get(position).copied());
+        tensor.ok_or_else(|| PassError::Internal("an access is to no buffer".to_owned()))
+    }
+}
+
+/// Analyses the computes of a function; `dims` has for each the dim that the devices share, and the dim of the devices.
+pub(super) fn programs<'c: 'a, 'a>(
+    body: &Body<'c, 'a>,
+    dims: &[(Option<usize>, Option<usize>)],
+) -> Result<Vec<Program<'c, 'a>>, PassError<'c>> {
+    let mut known = HashMap::new();
+    let mut programs = Vec::new();
+    for (compute, (shared, of_devices)) in body.computes.iter().zip(dims) {
+        let mut program = Program {
+            space: Space::of_compute(*compute)?,
+            shared: *shared,
+            of_devices: *of_devices,
+            outside: outside(*compute),
+            facts: Vec::new(),
+        };
+        program.derive(&mut known)?;
+        programs.push(program);
+    }
+    Ok(programs)
+}
+
+/// The exchanges between the devices, in the order of their rounds. States of one element type whose dims are among those of
+/// another one are one tensor with it.
+///
+/// # Errors
+///
+/// Unsupported: a state of a type that no tensor of bytes holds.
+pub(super) fn exchanges<'c: 'a, 'a>(
+    programs: &[Program<'c, 'a>],
+) -> Result<Vec<Exchange<'c>>, PassError<'c>> {
+    let mut exchanges = Vec::<Exchange<'c>>::new();
+    for (compute, program) in programs.iter().enumerate() {
+        for mut state in states(program)? {
+            let fits = |exchange: &&mut Exchange<'c>| {
+                exchange.compute == compute
+                    && exchange.round == state.round
+                    && exchange.element == state.element
+                    && state.dims.iter().all(|dim| exchange.dims.contains(dim))
+            };
+            match exchanges.iter_mut().find(fits) {
+                Some(exchange) => exchange.states.append(&mut state.states),
+                None => exchanges.push(Exchange { compute, ..state }),
+            }
+        }
+    }
+    exchanges.sort_by_key(|exchange| exchange.round);
+    for (number, exchange) in exchanges.iter_mut().enumerate() {
+        exchange.name = format!("states{number}");
+    }
+    Ok(exchanges)
+}
+
+/// The type of a tensor's elements that hold states of type `ty`: a truth is told as a byte, and an index as the integer that it is.
+fn told_as<'c>(context: &'c Context, ty: Type<'c>) -> Option<Type<'c>> {
+    let integer = |bits| Some(IntegerType::new(context, bits).into());
+    match types::bit_width(ty) {
+        Some(1) => integer(8),
+        Some(bits) => (bits % 8 == 0).then_some(ty),
+        None if types::is_index(ty) => integer(64),
+        None => None,
+    }
+}
+
+/// The states of a program, each on its own; those of the most dims come first.
+fn states<'c: 'a, 'a>(program: &Program<'c, 'a>) -> Result<Vec<Exchange<'c>>, PassError<'c>> {
+    let mut states = Vec::new();
+    let rounds = program.facts.iter().enumerate();
+    for (position, round) in rounds.filter_map(|(position, facts)| Some((position, facts.round?))) {
+        let op = program.space.ops[position];
+        for (index, result) in op.results().enumerate() {
+            let value = Value::from(result);
+            if uses(value) == 0 {
+                continue;
+            }
+            let Some(element) = told_as(context::of(op.location()), value.r#type()) else {
+                let message = format!(
+                    "a reduction of {} over what devices share; supported: floats, indices, truths and integers of whole bytes",
+                    value.r#type()
+                );
+                return Err(Diagnostic::unsupported(op.location(), message).into());
+            };
+            states.push(Exchange {
+                name: String::new(),
+                round,
+                compute: 0,
+                element,
+                dims: program.space.dims_of(value).into_iter().collect(),
+                states: vec![(position, index)],
+            });
+        }
+    }
+    states.sort_by_key(|state| std::cmp::Reverse(state.dims.len()));
+    Ok(states)
+}
