@@ -49,14 +49,15 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
         let own = self.exchanges.iter().map(|exchange| exchange.name.as_str());
         let own = own.chain([OFFSET]).collect::<HashSet<_>>();
         let tensors = self.tensors.arguments.iter().chain(&self.tensors.results);
-        for tensor in tensors.filter(|tensor| own.contains(tensor.name.as_str())) {
-            let message = format!(
-                "expected no '{}' among the arguments and results of a sharded function: one device's run of it has another",
-                tensor.name
-            );
-            return Err(Diagnostic::user(self.function.location(), message).into());
-        }
-        Ok(())
+        let mut tensors = tensors.filter(|tensor| own.contains(tensor.name.as_str()));
+        let Some(tensor) = tensors.next() else {
+            return Ok(());
+        };
+        let message = format!(
+            "expected no '{}' among the arguments and results of a sharded function: one device's run of it has another",
+            tensor.name
+        );
+        Err(Diagnostic::user(self.function.location(), message).into())
     }
 
     /// Puts the run that tells the states of `round`, or behind all rounds the one that gives the results, before the function.

@@ -18,8 +18,7 @@ pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
         false if mapped.facts.reductions.is_empty() => LOADS_IN_FLIGHT,
         false => {
             let read_beyond_half = (2.0 * mapped.read / mapped.bytes - 1.0).max(0.0);
-            LOADS_IN_FLIGHT_OF_REDUCTION
-                + read_beyond_half * (LOADS_IN_FLIGHT - LOADS_IN_FLIGHT_OF_REDUCTION)
+            LOADS_IN_FLIGHT_OF_REDUCTION + read_beyond_half * (LOADS_IN_FLIGHT - LOADS_IN_FLIGHT_OF_REDUCTION)
         }
     };
     waits * needed / in_flight + latency
