@@ -130,9 +130,13 @@ func.func @f_grad(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-func.func @unformed(%x: tensor<4x8xf32>) -> tensor<?x8xf32> attributes {norm.gradient} {
-  // expected-error @below {{unsupported: the gradient of a function with 'tensor.cast'; supported: functions of one block, of what becomes norm.compute}}
-  %t = tensor.cast %x : tensor<4x8xf32> to tensor<?x8xf32>
-  %y = norm.rms_norm %t : tensor<?x8xf32> -> tensor<?x8xf32>
-  return %y : tensor<?x8xf32>
+func.func @unformed(%x: tensor<4x8xf32>) -> tensor<5x8xf32> attributes {norm.gradient} {
+  // expected-error @below {{unsupported: the gradient of a function with 'tensor.pad'; supported: functions of one block, of what becomes norm.compute}}
+  %t = tensor.pad %x low[0, 0] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    %zero = arith.constant 0.0 : f32
+    tensor.yield %zero : f32
+  } : tensor<4x8xf32> to tensor<5x8xf32>
+  %y = norm.rms_norm %t : tensor<5x8xf32> -> tensor<5x8xf32>
+  return %y : tensor<5x8xf32>
 }

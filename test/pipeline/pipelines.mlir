@@ -16,6 +16,7 @@
 
 // ALL:           builtin.module(
 // ALL-NEXT:        norm-differentiate
+// ALL-NEXT:        norm-shard
 // ALL-NEXT:        norm-decompose
 // ALL-NEXT:        norm-form-computes
 // ALL-NEXT:        norm-fuse-computes{explain=false}

@@ -31,7 +31,8 @@ pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
     }
     let serial = match candidate.mapped.is_looped() {
         true => SERIAL_LOADS_IN_LOOP,
-        false => SERIAL_LOADS,
+        false if candidate.mapped.facts.reductions.is_empty() => SERIAL_LOADS,
+        false => SERIAL_LOADS_OF_REDUCTION,
     };
     serial * candidate.mapped.further_loads()
 }

@@ -29,6 +29,9 @@ pub const LOADS_IN_FLIGHT: f64 = 4.8;
 pub const LOADS_IN_FLIGHT_OF_REDUCTION: f64 = 1.0;
 /// Each further 16 bytes per thread: copies with 4 vectors per thread reach 4080 GB/s, with 1 vector 4230.
 pub const SERIAL_LOADS: f64 = 1.2;
+/// The same where something is reduced, which waits for all of them in any case. RMSNorm at 16384 columns, two CTAs for each SM: 4248
+/// GB/s with 4 vectors for each thread, 4222 with 8.
+pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.9;
 /// The same in a loop, where other CTAs are in another step.
 pub const SERIAL_LOADS_IN_LOOP: f64 = 1.0;
 /// What a CTA takes beyond moving its bytes, in microseconds: its launch, the latency of its first loads, and its end. Fitted, with
