@@ -24,7 +24,13 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
     if mapped.is_ringed() && mapped.is_looped() {
         return match mapped.crosses_warps() {
             true => LONE_RING_CTA / (resident * resident),
-            false => LONE_RING_CTA_OF_WARPS / resident,
+            false => LONE_CTA_OF_WARPS / resident,
+        };
+    }
+    if only_sums(candidate) {
+        return match mapped.crosses_warps() {
+            true => LONE_SUMMING_CTA / (resident * resident),
+            false => LONE_CTA_OF_WARPS / resident,
         };
     }
     let under_way_us = resident * candidate.busy() * cta_us(candidate);
@@ -35,6 +41,16 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
     let alone = serial + candidate.busy() * issue_us(candidate) / candidate.ideal_us();
     let short = lifetime_us(candidate) / under_way_us + alone / resident;
     100.0 * ((1.0 + short.powi(LIFETIME_POWER)).powf(1.0 / f64::from(LIFETIME_POWER)) - 1.0)
+}
+
+/// Whether a kernel walks over what it reduces and comes back to none of it, as a sum over rows does: it waits at its end alone. The
+/// sweeps have no such kernels but for those that merge reductions.
+fn only_sums(candidate: &Candidate<'_>) -> bool {
+    let mapped = &candidate.mapped;
+    let dims = mapped.facts.dims.iter().zip(&mapped.dims);
+    let mut walked = dims.filter(|(_, spread)| spread.is_looped);
+    let comes_back = walked.any(|(dim, _)| dim.is_revisited);
+    mapped.is_looped() && !comes_back && !mapped.reduces_in_steps() && !mapped.mapping.merge_reductions
 }
 
 /// The time that a CTA takes beyond moving its bytes, in microseconds.
