@@ -27,20 +27,24 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
             false => LONE_CTA_OF_WARPS / resident,
         };
     }
-    if only_sums(candidate) {
-        return match mapped.crosses_warps() {
-            true => LONE_SUMMING_CTA / (resident * resident),
-            false => LONE_CTA_OF_WARPS / resident,
-        };
-    }
     let under_way_us = resident * candidate.busy() * cta_us(candidate);
     let serial = match mapped.is_looped() {
         true => SERIAL_SHARE_OF_LOOP,
         false => SERIAL_SHARE,
     };
     let alone = serial + candidate.busy() * issue_us(candidate) / candidate.ideal_us();
-    let short = lifetime_us(candidate) / under_way_us + alone / resident;
-    100.0 * ((1.0 + short.powi(LIFETIME_POWER)).powf(1.0 / f64::from(LIFETIME_POWER)) - 1.0)
+    let idle = |lifetime_us: f64| {
+        let short = lifetime_us / under_way_us + alone / resident;
+        100.0 * ((1.0 + short.powi(LIFETIME_POWER)).powf(1.0 / f64::from(LIFETIME_POWER)) - 1.0)
+    };
+    if !only_sums(candidate) {
+        return idle(lifetime_us(candidate));
+    }
+    let lone = match mapped.crosses_warps() {
+        true => LONE_SUMMING_CTA / (resident * resident),
+        false => LONE_CTA_OF_WARPS / resident,
+    };
+    idle(LIFETIME_US + ROUND_US) + lone
 }
 
 /// Whether a kernel walks over what it reduces and comes back to none of it, as a sum over rows does: it waits at its end alone. The
