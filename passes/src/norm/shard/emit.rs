@@ -217,21 +217,23 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
     fn tell(&mut self, result: usize, exchange: &Exchange<'c>) -> PassResult<'c> {
         let space = &self.program.space;
         let buffer = self.arguments.results.get(result).copied().ok_or_else(lost)?;
-        let dims = exchange
-            .dims
-            .iter()
-            .map(|dim| space.dims[*dim])
-            .collect::<Vec<_>>();
-        let indices = self.dims(&dims)?;
+        let indices = self.indices(exchange)?;
         for (row, (position, index)) in exchange.states.iter().enumerate() {
             let state = Value::from(space.ops[*position].result(*index)?);
-            let access = access(&self.b, &[row as i64], dims.len());
+            let access = access(&self.b, &[row as i64], indices.len());
             let value = self.value(state)?;
             let value = converted(&self.b, value, exchange.element);
             let write = WriteOp::build(space.ops[*position].location(), value, buffer, &indices, access)?;
             self.b.insert(write);
         }
         Ok(())
+    }
+
+    /// The points of the dims that an exchange's states vary over.
+    fn indices(&self, exchange: &Exchange<'c>) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let space = &self.program.space;
+        let dims = exchange.dims.iter().map(|dim| space.dims[*dim]);
+        self.dims(&dims.collect::<Vec<_>>())
     }
 
     fn define(&mut self, old: OperationRef<'c, 'a>, new: OperationRef<'c, 'a>) -> PassResult<'c> {
@@ -263,13 +265,8 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         let (place, exchange, row) = state.ok_or_else(lost)?;
         let buffer = self.arguments.tensors.get(self.needs.tensors.len() + place);
         let buffer = buffer.copied().ok_or_else(lost)?;
-        let dims = exchange
-            .dims
-            .iter()
-            .map(|dim| space.dims[*dim])
-            .collect::<Vec<_>>();
-        let indices = self.dims(&dims)?;
-        let access = access(&self.b, &[device, row as i64], dims.len());
+        let indices = self.indices(exchange)?;
+        let access = access(&self.b, &[device, row as i64], indices.len());
         let read = ReadOp::build(self.b.location(), buffer, &indices, access)?;
         let read = Value::from(self.b.insert(read).result(0)?);
         let read = converted(&self.b, read, value.r#type());

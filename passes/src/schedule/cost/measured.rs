@@ -35,7 +35,7 @@ pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.9;
 /// The same in a loop, where other CTAs are in another step.
 pub const SERIAL_LOADS_IN_LOOP: f64 = 1.0;
 /// What a CTA takes beyond moving its bytes, in microseconds: its launch, the latency of its first loads, and its end. Fitted, with
-/// what follows up to `LATE_READS_OF_CLUSTER`, to sweeps of 1300 schedules of 62 kernels (docs/measurements/sweeps-h200.md). LayerNorm at
+/// what follows up to `LATE_READS_OF_CLUSTER`, to sweeps of 1628 schedules of 68 kernels (docs/measurements/sweeps-h200.md). LayerNorm at
 /// 8192 columns: 3295 GB/s where the CTAs on an SM have bytes for 2.0 us under way, 3940 for 3.0 and 4248 for 4.0.
 pub const LIFETIME_US: f64 = 1.4;
 /// The same for each round in which the warps of a CTA wait for one another, where it holds what it reduces.
