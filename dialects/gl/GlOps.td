@@ -33,9 +33,10 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
     `vector` is the number of elements that one access moves; `gl-vectorize-access` sets it. Where the guards hold for some
     elements of a vector alone, those are moved one by one: no other byte is touched.
 
-    A vector begins at a multiple of its bytes. With `alignment` it begins at a multiple of that many only: the two words of
-    a vector's bytes that lie at such multiples and cover it are read and shifted together, as far as both lie within the
-    buffer, and elements one by one elsewhere. So the bytes between its elements are read too, which nothing may write meanwhile.
+    A vector begins at a multiple of its bytes. With `alignment` it begins at a multiple of that many, which may be fewer: the words
+    of a vector's bytes, at multiples of these, that cover it are read, one or two that are shifted together, as far as they
+    lie within the buffer, and elements one by one elsewhere. So bytes of elements that guards keep out are read too, which
+    nothing may write meanwhile.
 
     Constraints:
     - C1: `access` maps the indices and the tile's axes to one coordinate per axis of the buffer.
@@ -43,7 +44,7 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
     - C3: guards come in pairs, over the dims of `access` and one symbol per limit.
     - C4: `other` is an element of the buffer.
     - C5: `vector` is a power of two, at most the longest run of neighbours that the layout has in a thread's registers.
-    - C6: `alignment` is a power of two of bytes, at least an element's and less than a vector's, which are 4 or more; the
+    - C6: `alignment` is a power of two of bytes, at least an element's and at most a vector's, which are 4 or more; the
       buffer has static strides, no offset, and static sizes but for its outermost axis.
 
     Example:

@@ -246,8 +246,8 @@ static LogicalResult verifyAlignment(Operation *op, std::optional<int64_t> align
     return success();
   Type element = buffer.getElementType();
   int64_t bytes = element.isIntOrFloat() ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) : 8;
-  if (*alignment < bytes || !llvm::isPowerOf2_64(*alignment) || *alignment >= vector * bytes || vector * bytes < 4)
-    return op->emitOpError() << "expected alignment to be a power of two from " << bytes << " to less than "
+  if (*alignment < bytes || !llvm::isPowerOf2_64(*alignment) || *alignment > vector * bytes || vector * bytes < 4)
+    return op->emitOpError() << "expected alignment to be a power of two from " << bytes << " to "
                              << std::max<int64_t>(vector * bytes, 4) << ", got " << *alignment;
   SmallVector<int64_t> strides;
   int64_t offset;

@@ -426,6 +426,32 @@ gpu.module @m {
 
 // -----
 
+#line = #gl.linear<register = [[1], [2], [4]], lane = [[8], [16], [32], [64], [128]], warp = [], block = []>
+
+// Vectors that a guard ends in, at places where they are aligned: each is read as a whole, and what the guard keeps out of it, at
+// registers that are not known to be let through, is replaced. Elements go one by one where the buffer ends within a vector.
+// CHECK-LABEL: llvm.func @whole_words
+// CHECK-NOT: ld.global.b16
+// CHECK: ld.global.v4.b32
+// CHECK-COUNT-6: llvm.select
+// CHECK-NOT: llvm.select
+// CHECK: scf.if
+// CHECK-COUNT-8: ld.global.b16
+// CHECK-NOT: ld.global
+gpu.module @m {
+  gpu.func @whole_words(%x: memref<?x250xbf16>, %y: memref<?x256xbf16>) kernel attributes {gl.num_warps = 1 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>} {
+    %b = gpu.block_id x
+    %zero = arith.constant 0.0 : bf16
+    %0 = gl.load %x at affine_map<(b, n) -> (b * 4, n)>(%b) where affine_map<(b, n) -> (n, 250)>[] other %zero : bf16
+      vector 8 alignment 16 : memref<?x250xbf16> -> tensor<256xbf16, #line>
+    gl.store %0, %y at affine_map<(b, n) -> (b, n)>(%b) vector 8 : tensor<256xbf16, #line>, memref<?x256xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
 #line = #gl.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64]], warp = [], block = []>
 
 // Registers are whole elements: nothing is left to shift by. Where a buffer ends whose outermost size the run decides is passed.

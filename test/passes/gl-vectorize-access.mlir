@@ -66,11 +66,11 @@ gpu.module @kernels {
 
 // -----
 
-// A guard may end within a vector, but no quotient of one may change there: a bound at no multiple of 8, and one that a run
-// of 4 columns has to itself.
+// A guard may end within a vector, which is then read as a whole, but no quotient of one may change there: a bound of rows, one at
+// no multiple of 8, and one that a run of 4 columns has to itself.
 // CHECK-LABEL: gpu.func @guards
 // CHECK: gl.load %{{.*}} where {{.*}} vector 8 :
-// CHECK: gl.load %{{.*}} where {{.*}} vector 8 :
+// CHECK: gl.load %{{.*}} where {{.*}} vector 8 alignment 16 :
 // CHECK: gl.load %{{.*}} where {{.*}} vector 4 :
 #rows = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 8], order = [1, 0]>
 #launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16]>
@@ -165,7 +165,7 @@ gpu.module @kernels {
 // Rows of 4095 elements whose tile is shifted down to where 8 elements begin: what a row's number adds to the address is a
 // multiple of 8, by the quotient that a remainder is.
 // CHECK-LABEL: gpu.func @shifted
-// CHECK: gl.load %{{.*}} vector 8 :
+// CHECK: gl.load %{{.*}} vector 8 alignment 16 :
 // CHECK: gl.load %{{.*}} vector 8 alignment 2 :
 #rows = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [16], order = [0]>
 #launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16]>
@@ -213,6 +213,22 @@ gpu.module @kernels {
     %7 = gl.load %h at affine_map<(i, n) -> (i + n)>(%i) : memref<4098xbf16> -> tensor<256xbf16, #row>
     %8 = gl.load %k at affine_map<(i, n) -> (i + n, 0)>(%i) : memref<?x?xbf16, strided<[1, 8]>> -> tensor<256xbf16, #row>
     gl.store %6, %g at affine_map<(n) -> (n)>() : tensor<256xbf16, #row>, memref<4097xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// What others may write meanwhile is not read: a vector that a guard ends in goes element by element where its buffer is stored to.
+// CHECK-LABEL: gpu.func @stored_to
+// CHECK: gl.load %{{.*}} vector 8 :
+#rows = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16]>
+gpu.module @kernels {
+  gpu.func @stored_to(%x: memref<?x256xbf16>) kernel attributes {gl.launch = #launch} {
+    %b = gpu.block_id x
+    %0 = gl.load %x at affine_map<(b, n) -> (b, n)>(%b) where affine_map<(b, n) -> (n, 250)>[] : memref<?x256xbf16> -> tensor<256xbf16, #rows>
+    gl.store %0, %x at affine_map<(b, n) -> (b, n)>(%b) where affine_map<(b, n) -> (n, 250)>[] : tensor<256xbf16, #rows>, memref<?x256xbf16>
     gpu.return
   }
 }

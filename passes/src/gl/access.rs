@@ -178,6 +178,22 @@ impl<'c, 'a> Access<'c, 'a> {
         Some((vector, power_of_two_in(address.divisor(&dims))))
     }
 
+    /// The bytes of a vector of a load that a guard may let through in part, if vectors may be read as a whole all the same.
+    pub fn whole_words(&self, layout: &LinearLayout, vector: i64) -> Option<i64> {
+        let bytes = self.element_bytes()?;
+        let address = Address::of(self, bytes)?;
+        let guards = self.guards()?;
+        let is_suitable = self.is_covered_by_words
+            && address.runtime.is_empty()
+            && vector > 1
+            && vector * bytes >= SHORTEST_WORD;
+        let mut runs = self.runs(&address, layout, bytes);
+        let (along, _) = runs.find(|(_, run)| is_suitable && *run >= vector)?;
+        let dims = self.divisors(along, vector, layout.rank());
+        let ends_within = |guard| divisibility::changes_sign(guard, along, vector, &dims, &self.limits);
+        guards.iter().any(ends_within).then_some(vector * bytes)
+    }
+
     /// The dims along which neighbours of a thread are neighbours in memory, and how many of them one access may move as far
     /// as the layout knows.
     fn runs(

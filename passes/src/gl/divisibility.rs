@@ -58,6 +58,19 @@ pub fn of_form(form: &QuotientForm, dims: &[i64], symbols: &[i64]) -> i64 {
     gcd(without_constant(form, dims, symbols), form.constant)
 }
 
+/// Whether a form, of whose quotients each stays the same, may be negative at some and not at others of `count` steps of dim `along`
+/// from a place that `dims` divide.
+pub fn changes_sign(form: &QuotientForm, along: usize, count: i64, dims: &[i64], symbols: &[i64]) -> bool {
+    // From a multiple of `count` on, upwards the sign changes ahead of a multiple, downwards behind one: never among the steps.
+    let distance = match form.dims[along] {
+        0 => return false,
+        1 => form.constant,
+        -1 => form.constant.wrapping_add(1),
+        _ => return true,
+    };
+    without_constant(form, dims, symbols) % count != 0 || distance % count != 0
+}
+
 /// Whether the quotient of a form by `divisor` is the same at each of `count` steps of dim `along` from a place that `dims`
 /// divide.
 ///
@@ -200,7 +213,7 @@ pub fn gcd(a: i64, b: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{gcd, is_steady, of_form};
+    use super::{changes_sign, gcd, is_steady, of_form};
     use crate::gl::quotient_form::{Quotient, QuotientForm};
 
     #[test]
@@ -258,5 +271,32 @@ mod tests {
             }
         }
         assert!(steady > 100);
+    }
+
+    /// Against every place below 60 that the divisors allow, and not of what is as steady as a row's end at a multiple of a vector.
+    #[test]
+    fn what_keeps_its_sign_is_negative_at_all_steps_or_none() {
+        let mut kept = 0;
+        for count in [2_i64, 4, 8] {
+            for (step, constant) in (-1..3).flat_map(|step| (-60..60).map(move |constant| (step, constant))) {
+                let form = sum(&[step, 1], constant);
+                for other in [1_i64, 2, 8, 12] {
+                    if changes_sign(&form, 0, count, &[count, other], &[]) {
+                        continue;
+                    }
+                    kept += 1;
+                    for start in (0..60).step_by(count as usize) {
+                        for rest in (0..60).step_by(other as usize) {
+                            let at = |i: i64| step * (start + i) + rest + constant < 0;
+                            assert!((0..count).all(|i| at(i) == at(0)), "{step} {constant} {count}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(kept > 100);
+        assert!(!changes_sign(&sum(&[1], -4096), 0, 8, &[8], &[]));
+        assert!(!changes_sign(&sum(&[-1], -1), 0, 8, &[8], &[]));
+        assert!(changes_sign(&sum(&[1], -4095), 0, 8, &[8], &[]));
     }
 }

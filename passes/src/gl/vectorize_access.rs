@@ -38,6 +38,9 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlVectorize
             cx.remark(op.location(), format!("vector of {vector}: {reason}"));
         }
         b.set_attribute(op, "vector", b.i64_attribute(vector));
+        if let Some(alignment) = access.whole_words(&layout, vector) {
+            b.set_attribute(op, "alignment", b.i64_attribute(alignment));
+        }
         if vector > 1 {
             cx.count(GlVectorizeAccessStatistic::NumVectorized, 1);
         }

@@ -381,6 +381,11 @@ impl<'c, 'a> Space<'c, 'a> {
         self.crossings().iter().map(|crossing| crossing.read).collect()
     }
 
+    /// Positions of the reads that contribute to the reduction at a position; `None` if there is none.
+    pub fn contributors(&self, reduction: usize) -> Option<&Positions> {
+        Some(&self.reduced.get(&reduction)?.contributors)
+    }
+
     /// Positions of all reads that contribute to a reduction.
     pub fn contributing_reads(&self) -> Positions {
         let mut reads = Positions::default();

@@ -27,7 +27,7 @@ const SECOND_REGISTERS: [u64; 4] = [1, 2, 4, 8];
 /// Rows that one thread takes a part of.
 const ROWS_PER_THREAD: [u64; 2] = [1, 2];
 /// CTAs for each SM that a dim is split into where there would be too few.
-const SPLIT_CTAS_PER_SM: [u64; 3] = [1, 2, 4];
+const SPLIT_CTAS_PER_SM: [u64; 4] = [1, 2, 3, 4];
 
 /// How a tile lies along one dim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -73,8 +73,7 @@ fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Optio
     let percent = |loss: f64| ideal * loss / 100.0;
     let mut losses = Vec::with_capacity(SHARES.len() + 2);
     losses.extend(SHARES.map(|(name, term)| (name, percent(term(&candidate)))));
-    let issue = instructions::issue_us(&candidate);
-    losses.push(("instructions", (issue - ideal).max(0.0)));
+    losses.push(("instructions", instructions::instructions_us(&candidate)));
     let (kernel, scratch) = launches::second_kernel(&candidate);
     losses.push(("a second kernel", kernel + percent(scratch)));
     Some(Cost {

@@ -136,8 +136,8 @@ func.func @load_c5(%x: memref<32xf32>) {
 
 #layout = #gl.blocked<size_per_thread = [4], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
 func.func @load_c6(%x: memref<128xf32>) {
-  // expected-error @+1 {{expected alignment to be a power of two from 4 to less than 16, got 16}}
-  %t = gl.load %x at affine_map<(n) -> (n)>() vector 4 alignment 16 : memref<128xf32> -> tensor<128xf32, #layout>
+  // expected-error @+1 {{expected alignment to be a power of two from 4 to 16, got 32}}
+  %t = gl.load %x at affine_map<(n) -> (n)>() vector 4 alignment 32 : memref<128xf32> -> tensor<128xf32, #layout>
   return
 }
 

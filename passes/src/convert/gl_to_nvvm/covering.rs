@@ -1,8 +1,11 @@
-//! Vectors that begin at any element: the two words of memory around one, each as long as it and aligned, shifted together.
+//! Vectors read as the words of memory around them, each as long as a vector and aligned: one word where vectors are known to be
+//! aligned, and otherwise two, shifted together.
 //!
-//! The words are those that hold its first and its last element, so that a vector which is aligned reads one of them twice.
-//! The buffer's base is a multiple of a word, which its first element therefore begins; its last word may end beyond it, and what
-//! reaches into that one is left to be read element by element.
+//! The two words are those that hold the vector's first and its last element, so that a vector which happens to be aligned reads one
+//! of them twice. A word is read as a whole although a guard keeps some of its elements out: it holds one that is let through,
+//! and nothing else is done with the rest. The buffer's base is a multiple of a word, which its first element therefore begins, so
+//! that a word lies before the buffer only if all of it does. The buffer's last word may end beyond it, and what reaches into that
+//! one is left to be read element by element.
 
 use std::collections::HashMap;
 
@@ -18,7 +21,7 @@ use crate::{
 use super::{
     access::Access,
     emit::{Emit, Value},
-    form::Scalars,
+    form::{Scalars, Values},
     global::Vector,
     guards::{Guard, Predicate},
     params::{Buffer, End, Stride},
@@ -27,18 +30,45 @@ use super::{
 /// Bytes of a register.
 const REGISTER_BYTES: usize = 4;
 
+/// Which words around a vector are read.
+pub(super) struct Readable<'c, 'a> {
+    /// Whether the word of the first element is.
+    low: Predicate<'c, 'a>,
+    /// Whether the word of the last element is.
+    high: Predicate<'c, 'a>,
+    /// Whether the elements are to be read one by one instead.
+    pub is_cut_off: Predicate<'c, 'a>,
+}
+
+impl<'c, 'a> Readable<'c, 'a> {
+    /// Whether no word can be read.
+    pub fn is_nothing(&self) -> bool {
+        matches!((self.low, self.high), (Predicate::Never, Predicate::Never))
+    }
+}
+
+/// Which words end within a buffer.
+enum Ends<'c, 'a> {
+    /// All or none that the CTA reads: but for the last ones of a buffer, CTAs read none that does not.
+    Alike(Predicate<'c, 'a>),
+    /// Those of elements at which the guard holds.
+    Each(Guard<'c, 'a>),
+}
+
 /// The words around the vectors of a load.
 pub(super) struct Covering<'c, 'a> {
     /// What divides addresses, in bytes.
     alignment: usize,
-    /// Holds at elements in words that the buffer has all of.
-    within: Guard<'c, 'a>,
+    /// Holds at elements that do not lie before the buffer.
+    start: Guard<'c, 'a>,
+    /// Holds at elements in words that do not end beyond the buffer.
+    end: Ends<'c, 'a>,
     /// For each register how many elements of a word lie before it; i64.
     before: Vec<Value<'c, 'a>>,
 }
 
 impl<'c, 'a> Covering<'c, 'a> {
-    /// Those of vectors of `count` elements, at addresses that `alignment` bytes divide.
+    /// Those of vectors at addresses that `alignment` bytes divide.
     ///
     /// # Errors
     ///
@@ -47,10 +77,12 @@ impl<'c, 'a> Covering<'c, 'a> {
         access: &Access<'_, 'c, 'a>,
         map: AffineMap<'c>,
         buffer: &Buffer<'c, 'a>,
-        count: usize,
+        vector: &Vector<'c>,
         alignment: i64,
     ) -> Result<Self, Diagnostic<'c>> {
         let e = access.e;
+        let count = vector.count;
+        let is_aligned = alignment == vector.bytes as i64;
         let mut offset = QuotientForm::zero(map.dim_count(), 1);
         for (axis, stride) in buffer.strides(e)?.into_iter().enumerate() {
             let Stride::Static(stride) = stride else {
@@ -63,30 +95,50 @@ impl<'c, 'a> Covering<'c, 'a> {
         Ok(Self {
             alignment: alignment as usize,
             before: before(access, offset.clone(), count)?,
-            within: within(access, offset, buffer.end(e)?, count as i64)?,
+            start: start(access, &offset)?,
+            end: ends(access, offset, buffer.end(e)?, count as i64, is_aligned)?,
         })
     }
 
-    /// Whether both words around the vector of `count` registers from that at `first` on lie within the buffer.
-    pub fn is_within(
+    /// Whether vectors of so many bytes are words themselves.
+    pub fn is_aligned(&self, vector: &Vector<'c>) -> bool {
+        self.alignment == vector.bytes
+    }
+
+    /// What can be read around the vector of `count` registers from that at `first` on, of which elements are needed under `any`.
+    pub fn readable(
         &self,
         e: &Emit<'_, 'c, 'a>,
         first: usize,
         count: usize,
-    ) -> Result<Predicate<'c, 'a>, Diagnostic<'c>> {
-        self.within.at(e, first + count - 1)
+        any: Predicate<'c, 'a>,
+    ) -> Result<Readable<'c, 'a>, Diagnostic<'c>> {
+        let last = first + count - 1;
+        let ends_within = match &self.end {
+            Ends::Alike(predicate) => *predicate,
+            Ends::Each(guard) => guard.at(e, last)?,
+        };
+        let needed = any.and(e, ends_within);
+        Ok(Readable {
+            low: needed.and(e, self.start.at(e, first)?),
+            high: needed.and(e, self.start.at(e, last)?),
+            is_cut_off: any.and_not(e, ends_within),
+        })
     }
 
-    /// Reads the vector that begins with the register at `first`, at `pointer`, under a predicate; zeros where it does not hold.
+    /// Reads the vector that begins with the register at `first`, at `pointer`; zeros for words that are not readable.
     pub fn load(
         &self,
         e: &Emit<'_, 'c, 'a>,
         vector: &Vector<'c>,
         first: usize,
         pointer: Value<'c, 'a>,
-        predicate: Predicate<'c, 'a>,
+        readable: &Readable<'c, 'a>,
         cache: Option<CacheAttr<'c>>,
     ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+        if self.is_aligned(vector) {
+            return vector.load(e, pointer, readable.low, cache);
+        }
         let element = vector.element;
         let before = self.before[first];
         let low = e.element_pointer(pointer, element, e.subi(e.i64(0), before));
@@ -97,7 +149,7 @@ impl<'c, 'a> Covering<'c, 'a> {
         let registers = vector.bytes / REGISTER_BYTES;
         let word = vector.as_registers(e, registers)?;
         let mut words = Vec::with_capacity(2 * registers);
-        for pointer in [low, high] {
+        for (pointer, predicate) in [(low, readable.low), (high, readable.high)] {
             let loaded = word.load(e, pointer, predicate, cache)?;
             words.extend(e.elements(loaded).map_err(|error| e.internal(error))?);
         }
@@ -141,13 +193,30 @@ impl<'c, 'a> Covering<'c, 'a> {
     }
 }
 
-/// The guard of elements that lie before what the last whole word leaves of the buffer.
-fn within<'c, 'a>(
+/// The guard of elements at an offset of zero or more.
+fn start<'c, 'a>(access: &Access<'_, 'c, 'a>, offset: &QuotientForm) -> Result<Guard<'c, 'a>, Diagnostic<'c>> {
+    let e = access.e;
+    let before_zero = QuotientForm::zero(offset.dims.len(), offset.symbols.len());
+    let mut distance = QuotientForm::difference(&before_zero, offset)
+        .ok_or_else(|| e.unsupported("expected offsets of 64 bits"))?;
+    distance.constant -= 1;
+    let none = Scalars::new(&[], Vec::new());
+    Ok(Guard::of(
+        e,
+        access.thread.evaluate(&distance, &access.indices, &none)?,
+    ))
+}
+
+/// Which elements lie before what the last whole word of `count` elements leaves of the buffer. Where vectors are words, one comparison
+/// by scalars is made for all of them, which their loads need not wait for; where two words surround each vector, the last ones of
+/// every row may end beyond a weight.
+fn ends<'c, 'a>(
     access: &Access<'_, 'c, 'a>,
     mut offset: QuotientForm,
     end: End<'c, 'a>,
     count: i64,
-) -> Result<Guard<'c, 'a>, Diagnostic<'c>> {
+    is_aligned: bool,
+) -> Result<Ends<'c, 'a>, Diagnostic<'c>> {
     let e = access.e;
     let end = match end {
         End::Static(end) => {
@@ -160,10 +229,26 @@ fn within<'c, 'a>(
         }
     };
     let end = Scalars::new(&end, end.clone());
-    Ok(Guard::of(
-        e,
-        access.thread.evaluate(&offset, &access.indices, &end)?,
-    ))
+    let values = access.thread.evaluate(&offset, &access.indices, &end)?;
+    if is_aligned
+        && let Some((_, last)) = values.range_of_others()
+        && let Ok(last) = i64::try_from(last)
+    {
+        let of_last = Values {
+            uniform: values.uniform,
+            range_of_uniform: values.range_of_uniform,
+            places: Vec::new(),
+            jumps: vec![None],
+            constants: vec![last],
+            divisor: 1,
+        };
+        let predicate = Guard::of(e, of_last).at(e, 0)?;
+        // Where nothing but constants decides, vectors that do not reach the end are known one by one.
+        if !matches!(predicate, Predicate::Never) {
+            return Ok(Ends::Alike(predicate));
+        }
+    }
+    Ok(Ends::Each(Guard::of(e, values)))
 }
 
 /// For each register what is left of its offset by a word of `count` elements, as far as vectors begin with it.

@@ -8,8 +8,9 @@
 //! and, behind a branch that few warps take, element by element, each under its own. All whole vectors of a tile are read
 //! before the first such branch. Those elements have no cache hints: others of their sectors are still to come.
 //!
-//! Vectors that begin at any element are read as the words around them ([`super::covering`]), as far as those lie within the
-//! buffer, and element by element behind that branch where they do not.
+//! Loads that have an `alignment` read the words around their vectors ([`super::covering`]) as far as those lie within the buffer, and
+//! element by element behind that branch where they do not. What a guard keeps out of such a vector is replaced in registers, so
+//! that no warp waits in a branch for elements that memory has yet to bring.
 
 use melior::ir::{OperationRef, Type, ValueLike};
 use norma_dialects::gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp};
@@ -57,7 +58,7 @@ pub(super) fn load<'c, 'a>(
             &access,
             load.access()?,
             &view,
-            vector.count,
+            &vector,
             alignment,
         )?),
         None => None,
@@ -72,26 +73,38 @@ pub(super) fn load<'c, 'a>(
     };
     let mut result = e.splat(fill, vector.registers)?;
     let mut in_part = Vec::new();
+    let mut with_others = Vec::new();
     for first in vector.first_registers() {
         let reach = guards.within(first, vector.count)?;
-        let is_covered = match &covering {
-            Some(covering) => covering.is_within(&e, first, vector.count)?,
-            None => Predicate::Always,
+        let pointer = addresses.of(&e, first);
+        let words = match (&covering, reach) {
+            (Some(covering), Reach::Whole(_)) if covering.is_aligned(&vector) => None,
+            (covering, _) => covering.as_ref(),
         };
-        let predicate = reach.all().and(&e, is_covered);
-        let is_whole = matches!((reach, is_covered), (Reach::Whole(_), Predicate::Always));
-        if !is_whole && !matches!(reach.any(), Predicate::Never) {
-            in_part.push((first, reach.any().and_not(&e, predicate)));
+        let Some(covering) = words else {
+            let predicate = reach.all();
+            if let Reach::Part { any, .. } = reach {
+                in_part.push((first, any.and_not(&e, predicate)));
+            }
+            if !matches!(predicate, Predicate::Never) {
+                let part = vector.load(&e, pointer, predicate, load.cache())?;
+                let part = vector.fill(&e, part, predicate, other)?;
+                result = e.insert(part, result, first);
+            }
+            continue;
+        };
+        let readable = covering.readable(&e, first, vector.count, reach.any())?;
+        if !matches!(readable.is_cut_off, Predicate::Never) {
+            in_part.push((first, readable.is_cut_off));
         }
-        if let Predicate::Never = predicate {
+        if readable.is_nothing() {
             continue;
         }
-        let pointer = addresses.of(&e, first);
-        let part = match &covering {
-            Some(covering) => covering.load(&e, &vector, first, pointer, predicate, load.cache())?,
-            None => vector.load(&e, pointer, predicate, load.cache())?,
-        };
-        let part = vector.fill(&e, part, predicate, other)?;
+        let mut part = covering.load(&e, &vector, first, pointer, &readable, load.cache())?;
+        match reach {
+            Reach::Whole(predicate) => part = vector.fill(&e, part, predicate, other)?,
+            Reach::Part { .. } => with_others.push(first),
+        }
         result = e.insert(part, result, first);
     }
     let single = Vector::of(&e, &tile.layout, None, element)?;
@@ -111,6 +124,19 @@ pub(super) fn load<'c, 'a>(
             Ok(Some(part))
         })?;
         result = e.insert(part.ok_or("expected the elements")?, result, first);
+    }
+    // Behind all branches: what waits for a load here would keep the loads behind the next branch from being issued.
+    for (first, other) in with_others.into_iter().zip(other.into_iter().cycle()) {
+        let part = e.slice(result, first, vector.count)?;
+        let mut elements = e.elements(part).map_err(|error| e.internal(error))?;
+        for (element, register) in elements.iter_mut().zip(first..) {
+            *element = match guards.at(register)? {
+                Predicate::Always => *element,
+                Predicate::Never => other,
+                Predicate::When(holds) => e.select(holds, *element, other),
+            };
+        }
+        result = e.insert(e.pack(&elements)?, result, first);
     }
     b.replace(op, &[tile::from_memory(&e, result, tile.element)?]);
     Ok(())

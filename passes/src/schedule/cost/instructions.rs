@@ -9,8 +9,23 @@ use super::{
     spread::Spread,
 };
 
-/// Microseconds in which the SMs that have CTAs issue the instructions of all threads.
+/// Instructions: microseconds by which issuing them takes longer than moving the bytes. Those of a walk through a ring are among what
+/// its steps take ([`super::waiting`]).
+pub(super) fn instructions_us(candidate: &Candidate<'_>) -> f64 {
+    match candidate.mapped.is_ringed() && candidate.mapped.is_looped() {
+        true => 0.0,
+        false => (issue_us(candidate) - candidate.ideal_us()).max(0.0),
+    }
+}
+
+/// Microseconds in which the SMs that have CTAs issue the instructions of all threads, with the warps that they have.
 pub(super) fn issue_us(candidate: &Candidate<'_>) -> f64 {
+    let warps = candidate.resident_now() * candidate.mapped.threads() as f64 / WARP as f64;
+    all_issue_us(candidate) / (warps / ISSUING_WARPS).min(1.0)
+}
+
+/// The same with warps enough for all issue slots.
+pub(super) fn all_issue_us(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let all_threads = mapped.ctas() * mapped.threads() as f64;
     let ops = mapped.facts.work
@@ -18,10 +33,8 @@ pub(super) fn issue_us(candidate: &Candidate<'_>) -> f64 {
         + covering_work(mapped)
         + exchange_work(mapped.facts, &mapped.dims, all_threads)
         + exchange_ops(candidate);
-    let warps = candidate.resident_now() * mapped.threads() as f64 / WARP as f64;
     let ops_per_second = f64::from(WARP as u32)
         * ISSUE_PER_SM
-        * (warps / ISSUING_WARPS).min(1.0)
         * candidate.sms()
         * candidate.busy()
         * mapped.live_lanes().max(0.01);

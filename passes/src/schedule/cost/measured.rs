@@ -70,10 +70,17 @@ pub const ELEMENTS_OF_CLUSTER: f64 = 20.0;
 /// What late reads lose in clusters, whose CTAs make them all at once. RMSNorm at 32768 columns in clusters of 8 CTAs: 4235 GB/s with
 /// weights read early, 3796 late.
 pub const LATE_READS_OF_CLUSTER: f64 = 12.0;
-/// A CTA alone on its SM whose tiles come through a ring, in per cent, with the square of the CTAs. RMSNorm's gradient at 4096 columns:
-/// 3969 GB/s with one CTA of 16 warps, 4126 with two of 8.
-pub const LONE_RING_CTA: f64 = 4.0;
-/// The same where a row stays within a warp: no barrier, but a CTA gives its registers back only when its last warp ends.
+/// A step of a walk through a ring beyond its instructions, in microseconds: waiting for the tile, for the warps of a row, and for its last
+/// stores. Gradients of RMSNorm and LayerNorm at 1024 to 12288 columns with one to four CTAs on an SM, whose rows have 1 to 16 warps,
+/// 33 schedules: 5% from what was measured, in the mean, and with its instructions taken as [`RING_ISSUE`] of what [`ISSUE_PER_SM`]
+/// makes of them, and summed up with the power [`RING_POWER`].
+pub const RING_STEP_US: f64 = 0.53;
+pub const RING_ISSUE: f64 = 0.7;
+pub const RING_POWER: f64 = 3.2;
+/// Warps of an SM among which its schedulers always find one that can issue, in a walk through a ring: two CTAs of four warps suffice
+/// LayerNorm's gradient at 5120 columns.
+pub const RING_ISSUING_WARPS: f64 = 8.0;
+/// A CTA alone on its SM whose rows stay within a warp, in per cent: no barrier, but a CTA gives its registers back only when its last warp ends.
 pub const LONE_CTA_OF_WARPS: f64 = 3.6;
 /// The same of a CTA that walks over what it sums up, and whose warps tell each other at the end. Chosen so that a sum over 32768 rows of
 /// 4096 columns is split as the fastest of those that were measured, 4186 GB/s.
@@ -81,11 +88,10 @@ pub const LONE_SUMMING_CTA: f64 = 18.0;
 /// Rows that fewer than four warps walk with merged reductions, less a quarter of it for each warp: more rows are under way, and each takes shorter pieces of
 /// memory. Cross-entropy at 32768 columns, the same loop: 3910 GB/s with one warp for a row, 3973 with two, 4202 with four.
 pub const FEW_WARPS: f64 = 8.0;
-/// Microseconds by which each CTA of a cluster makes a step of a walk through a ring longer, where an SM has 16 warps; with the square
-/// of the warps, which all wait. RMSNorm's gradient at 16384 columns, 1.5 us for the bytes of a step: 2.05 us with clusters of two CTAs of
-/// 16 warps, 2.3 with four of 8 warps, two on an SM, 3.4 with eight of 8 warps, four on an SM.
-pub const RING_EXCHANGE_US: f64 = 0.25;
-pub const RING_WARPS: f64 = 16.0;
+/// Microseconds that an exchange between the CTAs of a cluster adds to a step of a walk through a ring, for each CTA on an SM: clusters of
+/// two and four CTAs alone on their SMs take 0.5 to 0.8 longer at 12288 to 20480 columns, four of 8 warps, two on an SM, 1.4, and eight of
+/// 8 warps, four on an SM, 2.7.
+pub const RING_EXCHANGE_US: f64 = 0.7;
 /// Launching a CTA, for each thread: fits CTAs of 128 and 256 threads for short rows.
 pub const LAUNCH: f64 = 80.0;
 /// Bytes that a CTA must read lest launching CTAs be what takes the time: rows of 512 columns in CTAs of one row each, 1
@@ -154,10 +160,11 @@ pub const MISPLACED: f64 = 1.0;
 /// The share of L1 that rows to be read again may take: streams of weights and results need the rest.
 pub const L1_SHARE: f64 = 0.85;
 /// The shares of L2 at which rows to be read again begin to be evicted, and at which all are. RMSNorm from L2 with two rows
-/// on each SM of 132: 4167 GB/s at 32768 columns (17 MB), 3704 at 65536 (35 MB), 2934 at 131072 (69 MB).
-pub const L2_FULL: [f64; 2] = [0.4, 1.2];
-/// What reading again loses besides once all of it is.
-pub const EVICTED_FROM_L2: f64 = 40.0;
+/// on each SM of 132: 4167 GB/s at 32768 columns (17 MB), 3704 at 65536 (35 MB), 2934 at 131072 (69 MB); softmax over 201088 columns
+/// with two CTAs on an SM, whose rows are 106 MB, 2843.
+pub const L2_FULL: [f64; 2] = [0.5, 1.4];
+/// What reading again loses besides once all of it is: the bytes come from DRAM again.
+pub const EVICTED_FROM_L2: f64 = 85.0;
 /// The same of a kernel that reads its row again in a loop: ptxas takes 32 and 38 for 1 and 2 vectors at a time.
 pub const BASE_REGISTERS_OF_LOOP: u64 = 22;
 /// The same of a walk over rows that reduces within each step, and computes on what it read before and after that: RMSNorm's

@@ -5,8 +5,9 @@ use norma_dialects::norm::Level;
 use super::{
     super::facts::Use,
     candidate::{Candidate, bandwidth_per_sm},
-    instructions::{issue_us, rounds_between_ctas, rounds_between_warps},
+    instructions::{all_issue_us, issue_us, rounds_between_ctas, rounds_between_warps},
     measured::*,
+    spread::Spread,
 };
 
 /// Lifetimes: how far the CTAs on an SM fall short of keeping memory busy.
@@ -22,10 +23,7 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
     }
     let resident = candidate.resident_now();
     if mapped.is_ringed() && mapped.is_looped() {
-        return match mapped.crosses_warps() {
-            true => LONE_RING_CTA / (resident * resident),
-            false => LONE_CTA_OF_WARPS / resident,
-        };
+        return steps_of_ring(candidate);
     }
     let under_way_us = resident * candidate.busy() * cta_us(candidate);
     let serial = match mapped.is_looped() {
@@ -45,6 +43,23 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
         false => LONE_CTA_OF_WARPS / resident,
     };
     idle(LIFETIME_US + ROUND_US) + lone
+}
+
+/// The same of a walk through a ring, whose tiles arrive while it computes. A step takes its CTA [`RING_STEP_US`] in which warps wait for one
+/// another, and the time in which the SM issues its instructions; the CTAs on an SM hide each other's waiting, but all of their
+/// instructions and all of their bytes pass through it. What the CTAs of a cluster wait for each other is the longer the more CTAs share
+/// their SMs.
+fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
+    let dims = candidate.mapped.dims.iter();
+    let steps = dims.filter(|dim| dim.is_looped).map(Spread::steps).product::<f64>();
+    let warps = candidate.resident_now() * candidate.mapped.threads() as f64 / WARP as f64;
+    let issue_us = RING_ISSUE * all_issue_us(candidate) / (warps / RING_ISSUING_WARPS).min(1.0);
+    let exchanges = rounds_between_ctas(candidate.mapped.facts, &candidate.mapped.dims);
+    let resident = candidate.resident_now();
+    let waited_us = steps * RING_STEP_US + exchanges * RING_EXCHANGE_US * resident + issue_us / resident;
+    let ideal_us = candidate.ideal_us();
+    let [issue, waited] = [issue_us, waited_us].map(|us| (us / ideal_us).powf(RING_POWER));
+    100.0 * ((1.0 + issue + waited).powf(1.0 / RING_POWER) - 1.0)
 }
 
 /// Whether a kernel walks over what it reduces and comes back to none of it, as a sum over rows does: it waits at its end alone. The
@@ -93,19 +108,12 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
     }
 }
 
-/// Clusters: the rate at which their CTAs can be launched, and what walks, late reads and reads of single elements lose in them. In a walk through a ring, what a step waits for
-/// the other CTAs is measured.
+/// Clusters: the rate at which their CTAs can be launched, and what walks, late reads and reads of single elements lose in them. What a
+/// walk through a ring loses is among what its steps take.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    if mapped.mapping.ctas_per_cluster() == 1 {
+    if mapped.mapping.ctas_per_cluster() == 1 || mapped.is_ringed() && mapped.is_looped() {
         return 0.0;
-    }
-    if mapped.is_ringed() && mapped.is_looped() {
-        let warps = candidate.resident_now() * mapped.threads() as f64 / WARP as f64;
-        let ctas = mapped.mapping.ctas_per_cluster() as f64;
-        let rounds = rounds_between_ctas(mapped.facts, &mapped.dims);
-        let waits = rounds * RING_EXCHANGE_US * ctas * (warps / RING_WARPS).powi(2);
-        return 100.0 * waits / candidate.ideal_us();
     }
     let launches = 100.0 * (CLUSTER_LAUNCH_US / cta_us(candidate) - 1.0).max(0.0);
     let walk = if mapped.is_looped() { WALK_OF_CLUSTER } else { 0.0 };
