@@ -32,6 +32,8 @@ pub struct Preset {
     pub choices: BTreeMap<&'static str, String>,
     /// What is promised of sizes by name.
     pub promises: BTreeMap<String, Promise>,
+    /// Over how many devices the first operand is sharded, along the last axis of those that the op's attributes name; 1 for none.
+    pub devices: i64,
 }
 
 /// An extent of a shape.
@@ -117,6 +119,7 @@ impl Preset {
             tensors: BTreeMap::new(),
             choices: BTreeMap::new(),
             promises: BTreeMap::new(),
+            devices: 1,
         }
     }
 

@@ -10,6 +10,7 @@
 //! eps = 1e-5
 //! weight = true                      # there, not there (false), or of this type ("f32")
 //! max = { m = 65536 }                # promises of sizes, as are min and multiple
+//! devices = 2                        # how many GPUs share the axis that is reduced, the last of several
 //!
 //! [[kernel]]
 //! file = "add_rms_norm.mlir"         # beside the catalog
@@ -66,6 +67,7 @@ struct Entry {
     min: BTreeMap<String, i64>,
     #[serde(default)]
     max: BTreeMap<String, i64>,
+    devices: Option<i64>,
     /// What is said of the op's operands, attributes and results.
     #[serde(flatten)]
     of_op: BTreeMap<String, Value>,
@@ -184,6 +186,7 @@ impl Entry {
         if let Some(name) = of_op
             .chain(says_shape.then_some("shape or dtype"))
             .chain(says_sizes.then_some("a promise of sizes"))
+            .chain(self.devices.map(|_| "devices"))
             .next()
         {
             return Err(Error::user(format!(
@@ -235,6 +238,13 @@ impl Entry {
         let mut preset = Preset::new(op, extents);
         preset.name = format!("{base}_{}_{dtype}", spelt.join("x"));
         preset.dtype = Some(dtype.to_owned());
+        preset.devices = self.devices.unwrap_or(1);
+        if preset.devices < 1 {
+            return Err(Error::user(format!(
+                "expected devices to be at least 1, got {}",
+                preset.devices
+            )));
+        }
         for (name, value) in &self.of_op {
             say(&mut preset, name, value)?;
         }
