@@ -29,7 +29,7 @@ pub struct Framework {
 #[pymethods]
 impl Framework {
     /// `empty_strided(shape, strides, dtype=, device=)` and `empty_like(tensor, dtype=)` allocate. Of torch's functions that allocate by a
-    /// shape, the one that takes strides too executes half as many instructions as the others.
+    /// shape, the one that takes strides too executes the fewest instructions, half of those of `torch.empty`.
     #[new]
     fn new(
         types: Vec<Bound<'_, PyType>>,
