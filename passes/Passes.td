@@ -125,6 +125,10 @@ def NormShard : RustPass<"norm-shard", "builtin.module"> {
     coordinate of a shared dim, as a comparison with labels does, takes `offset`
     besides: the coordinate of the first element of the device's shard.
 
+    Each function says what it is a part of by `norm.sharded`: the name of `@f`,
+    the number of devices, and the axes along which arguments and results of
+    `@f` are sharded, by their names.
+
     **Leaves alone** functions without the attribute. A function that reduces over
     no shared dim, and accesses that are none of the above, are errors.
 

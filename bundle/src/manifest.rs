@@ -6,6 +6,7 @@
 
 mod alternatives;
 mod choose;
+pub mod sharded;
 mod validate;
 
 use std::collections::BTreeSet;
@@ -22,7 +23,8 @@ use crate::element::Element;
 use crate::expression::Expression;
 use crate::program::Number;
 
-pub use choose::FunctionError;
+pub use choose::{Chosen, FunctionError};
+pub use sharded::Sharded;
 
 /// The version of a manifest whose kernels are all launched.
 pub const MANIFEST_VERSION: u32 = 1;
@@ -67,6 +69,9 @@ pub struct Manifest {
     pub target: String,
     /// What can be launched.
     pub functions: Vec<Function>,
+    /// The functions that devices run together, each by several of [`Self::functions`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sharded: Vec<Sharded>,
 }
 
 /// One compiled function: tensors in, tensors out, and the kernels that run in order on one stream.

@@ -3,7 +3,8 @@
 //! The host functions say which buffers each kernel gets ([`host`]), `gl.launch` and `gl.params` on a kernel
 //! say how it is launched ([`kernel`]), the kernel forms, kept from before they were scheduled, give the sizes that are equal
 //! ([`kernel_form`]), and the input, kept from before any pass, says what is computed ([`definition`]) and
-//! for which sizes ([`conditions`]); what its tensors' attributes promise of sizes is a condition too ([`bounds`]).
+//! for which sizes ([`conditions`]); what its tensors' attributes promise of sizes is a condition too ([`bounds`]). Functions that were
+//! sharded are described whole besides ([`sharded`]).
 
 mod affine;
 mod bounds;
@@ -12,6 +13,7 @@ mod definition;
 mod host;
 mod kernel;
 mod kernel_form;
+pub(crate) mod sharded;
 mod sizes;
 mod views;
 mod write;
@@ -19,13 +21,13 @@ mod write;
 use std::collections::BTreeMap;
 
 use melior::ir::Module;
-use norma_bundle::manifest::Function;
+use norma_bundle::manifest::{Function, Sharded};
 use norma_bundle::{Expression, Manifest};
 
 use crate::emit::Cubin;
 use crate::error::{Error, Result};
 use crate::target::Target;
-use host::Role;
+use host::{HostFunction, Role};
 
 pub use conditions::SourceConditions;
 pub use definition::SourceDefinition;
@@ -66,12 +68,10 @@ impl Bundle {
     /// Both have a function or a module of one name.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         let names = |bundle: &Self| -> Vec<String> {
-            let functions = bundle
-                .manifest
-                .functions
-                .iter()
-                .map(|function| function.name.clone());
+            let whole = bundle.manifest.sharded.iter().map(|sharded| &sharded.whole);
+            let functions = bundle.manifest.functions.iter().chain(whole);
             functions
+                .map(|function| function.name.clone())
                 .chain(bundle.cubins.iter().map(|(name, _)| name.clone()))
                 .chain(bundle.modules.iter().map(|(name, _)| name.clone()))
                 .collect()
@@ -83,6 +83,7 @@ impl Bundle {
             )));
         }
         self.manifest.functions.extend(other.manifest.functions);
+        self.manifest.sharded.extend(other.manifest.sharded);
         self.manifest.manifest_version = Manifest::version_of(&self.manifest.functions);
         self.cubins.extend(other.cubins);
         self.modules.extend(other.modules);
@@ -134,7 +135,7 @@ pub(crate) fn renamed(expression: &Expression, names: &BTreeMap<String, String>)
 }
 
 /// Puts a bundle together from a module at level `nvvm`, what was emitted for its `gpu.module`s, the kernel
-/// forms they came from, and what the input said that its functions compute and need.
+/// forms they came from, what the input said that its functions compute and need, and the functions of it that were sharded.
 ///
 /// # Errors
 ///
@@ -145,43 +146,19 @@ pub fn assemble(
     conditions: &[SourceConditions],
     forms: &KernelForms,
     emitted: &[Emitted],
+    sharded: Vec<Sharded>,
     target: &Target,
 ) -> Result<Bundle> {
     let lowered = kernel::Kernels::of(module);
     let mut functions = Vec::new();
     for host in host::functions(module)? {
         let sizes = sizes::name_sizes(&host, forms);
-        let kernels = host
+        let mut function = describe(&host, &sizes, definitions, conditions, forms, Some(&lowered))?;
+        function.kernels = host
             .launches
             .iter()
             .map(|launch| kernel::describe(&lowered, &host, launch, &sizes, emitted, target))
             .collect::<Result<Vec<_>>>()?;
-        let (outputs, inputs) = sizes::tensors(&host, &sizes, &lowered, forms)?
-            .into_iter()
-            .partition(|tensor| {
-                let is_output = |role: &Role| matches!(role, Role::Output(_));
-                host.tensors
-                    .iter()
-                    .any(|other| is_output(&other.role) && other.name == tensor.name)
-            });
-        let mut conditions = SourceConditions::find(conditions, &host, &sizes);
-        for condition in bounds::conditions(&host, &sizes, &lowered)? {
-            if !conditions.iter().any(|other| other.is_same(&condition)) {
-                conditions.push(condition);
-            }
-        }
-        let mut function = Function {
-            name: host.name.clone(),
-            inputs,
-            outputs,
-            conditions,
-            provenance: None,
-            definition: None,
-            kernels,
-        };
-        // One that reads an output before it is written would depend on what the caller left there.
-        function.definition = SourceDefinition::find(definitions, &host, &sizes)
-            .filter(|definition| definition.validate(&function).is_ok());
         functions.push(function);
     }
     if functions.is_empty() {
@@ -194,6 +171,7 @@ pub fn assemble(
         producer: concat!("norma ", env!("CARGO_PKG_VERSION")).to_owned(),
         target: target.name.to_owned(),
         functions,
+        sharded,
     };
     manifest
         .validate()
@@ -227,6 +205,44 @@ pub fn assemble(
         modules: modules.collect(),
         ptx: ptx.collect(),
     })
+}
+
+/// A function as the manifest has it, but for its kernels. What these assume of its tensors is said where they are lowered.
+fn describe(
+    host: &HostFunction,
+    sizes: &sizes::Sizes,
+    definitions: &[SourceDefinition],
+    conditions: &[SourceConditions],
+    forms: &KernelForms,
+    lowered: Option<&kernel::Kernels>,
+) -> Result<Function> {
+    let (outputs, inputs) = sizes::tensors(host, sizes, lowered, forms)?
+        .into_iter()
+        .partition(|tensor| {
+            let is_output = |role: &Role| matches!(role, Role::Output(_));
+            host.tensors
+                .iter()
+                .any(|other| is_output(&other.role) && other.name == tensor.name)
+        });
+    let mut conditions = SourceConditions::find(conditions, host, sizes);
+    for condition in bounds::conditions(host, sizes, lowered)? {
+        if !conditions.iter().any(|other| other.is_same(&condition)) {
+            conditions.push(condition);
+        }
+    }
+    let mut function = Function {
+        name: host.name.clone(),
+        inputs,
+        outputs,
+        conditions,
+        provenance: None,
+        definition: None,
+        kernels: Vec::new(),
+    };
+    // One that reads an output before it is written would depend on what the caller left there.
+    function.definition = SourceDefinition::find(definitions, host, sizes)
+        .filter(|definition| definition.validate(&function).is_ok());
+    Ok(function)
 }
 
 /// The name of a module's cubin in a bundle.

@@ -205,8 +205,20 @@ fn assemble_bundle(
     }
     schedules::check(options)?;
     with_module(input, options, outcome, |module, timing| {
+        let mut sharded = Vec::new();
         if options.from == Level::Tensor {
-            run_textual(module, pipeline::MAKE_FUNCTIONS, Level::Kernel, timing)?;
+            run_textual(module, pipeline::DIFFERENTIATE, Level::Kernel, timing)?;
+            let whole = bundle::sharded::whole(module)?;
+            run_textual(module, pipeline::SHARD, Level::Kernel, timing)?;
+            if let Some(mut whole) = whole {
+                let quiet = CompileOptions {
+                    explain: false,
+                    ..options.clone()
+                };
+                sharded = bundle::sharded::describe(module, &mut whole, |whole| {
+                    run_steps(whole, Level::Tensor, Level::Kernel, &quiet, timing)
+                })?;
+            }
         }
         let definitions = timing.measure("definition", || SourceDefinition::collect(module));
         let conditions = timing.measure("conditions", || SourceConditions::collect(module));
@@ -227,6 +239,7 @@ fn assemble_bundle(
                 &conditions,
                 &forms,
                 &emitted,
+                sharded,
                 options.target,
             )
         })

@@ -17,16 +17,18 @@ struct Step {
     passes: &'static [&'static str],
 }
 
-/// What makes further functions of those that a user wrote. It runs before anything is read off these, and finds nothing to do a second
-/// time.
-pub const MAKE_FUNCTIONS: &str = "norm-differentiate,norm-shard";
+/// What makes further functions of those that a user wrote. Both run before anything is read off these, and find nothing to do a second
+/// time. A gradient is sharded as its function is.
+pub const DIFFERENTIATE: &str = "norm-differentiate";
+/// What puts the runs of a sharded function on one device in its place.
+pub const SHARD: &str = "norm-shard";
 
 const STEPS: &[Step] = &[
     Step {
         to: Level::Kernel,
         passes: &[
-            // A gradient is sharded as its function is.
-            MAKE_FUNCTIONS,
+            DIFFERENTIATE,
+            SHARD,
             "norm-decompose",
             "norm-form-computes",
             "norm-fuse-computes{explain=$explain}",

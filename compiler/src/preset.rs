@@ -32,6 +32,8 @@ pub struct Preset {
     pub choices: BTreeMap<&'static str, String>,
     /// What is promised of sizes by name.
     pub promises: BTreeMap<String, Promise>,
+    /// Over how many devices the first operand is sharded, along the last axis of those that the op's attributes name; 1 for none.
+    pub devices: i64,
 }
 
 /// An extent of a shape.
@@ -74,8 +76,10 @@ impl FromStr for Extent {
                 _ => Err(format!("expected extents that are not negative, got {number}")),
             };
         }
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         match is_size_name(text) {
             true => Ok(Self::Dynamic(text.to_owned())),
+            false if is_number => Err(format!("expected extents below 2^63, got {text}")),
             false => Err(format!(
                 "expected an extent to be a number, or a name such as m for a size that only the run knows, got '{text}'"
             )),
@@ -117,6 +121,7 @@ impl Preset {
             tensors: BTreeMap::new(),
             choices: BTreeMap::new(),
             promises: BTreeMap::new(),
+            devices: 1,
         }
     }
 

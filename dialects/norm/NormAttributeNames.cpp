@@ -18,7 +18,8 @@ static constexpr StringRef tensorAttributes[] = {"norm.align",     "norm.buffer"
 
 /// The attributes of a host function, of the function that a kernel becomes, and of a host function's scratch (README.md).
 static constexpr StringRef opAttributes[] = {"norm.choice",   "norm.gradient", "norm.name",
-                                             "norm.schedule", "norm.scratch",  "norm.zeroed"};
+                                             "norm.schedule", "norm.scratch",  "norm.sharded",
+                                             "norm.zeroed"};
 
 /// Completes `error`, which says what was expected, with the known names and the one that `name` is likely to mean.
 static LogicalResult suggest(InFlightDiagnostic error, StringRef name, ArrayRef<StringRef> known) {

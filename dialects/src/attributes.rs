@@ -32,6 +32,10 @@ pub mod function {
     /// Asks for the function's gradient: an array of the names of the arguments that it is with respect to, or a unit for all tensors
     /// of floats.
     pub const GRADIENT: &str = "norm.gradient";
+    /// What one device's run says of the sharded function that it is a part of, a dictionary: `function`, its name; `devices`, how many
+    /// share it, an i64; and `axes`, a dictionary of the axes along which arguments and results of it are sharded, by their names, each
+    /// an i64.
+    pub const SHARDED: &str = "norm.sharded";
 }
 
 /// Attributes of a host function's arguments and results.

@@ -64,6 +64,9 @@ impl fmt::Display for Verification {
         for workspace in &self.dirty_workspaces {
             writeln!(f, "  workspace '{workspace}' was not left zero")?;
         }
+        for fault in &self.of_devices {
+            writeln!(f, "  {fault}")?;
+        }
         Ok(())
     }
 }

@@ -50,6 +50,9 @@ pub struct Verification {
     pub unwritten: Vec<String>,
     /// Workspaces that the kernels did not leave zero.
     pub dirty_workspaces: Vec<String>,
+    /// What devices did wrong that the tensors of the whole function do not show, where several share one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub of_devices: Vec<String>,
 }
 
 impl Verification {

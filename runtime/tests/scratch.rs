@@ -4,10 +4,11 @@
 
 mod fixture;
 
+use std::sync::Arc;
 use std::thread;
 
 use fixture::{Rows, function, launch, launches, stream, with_workspace};
-use norma_runtime::driver::Stream;
+use norma_runtime::driver::{Stream, StreamHandle};
 use norma_runtime::{Error, Function, WorkspaceMemory};
 
 /// The places of the workspace in the calls on a stream, by call.
@@ -27,10 +28,14 @@ fn places(stream: &Stream) -> Vec<u64> {
 }
 
 fn workspaces(function: &Function, m: i64, stream: &Stream) -> Vec<WorkspaceMemory> {
+    workspaces_on(function, m, stream.handle())
+}
+
+fn workspaces_on(function: &Function, m: i64, stream: StreamHandle) -> Vec<WorkspaceMemory> {
     let rows = Rows::new(m);
     let [x, y] = rows.on(0);
     // SAFETY: the tensors have their shapes.
-    unsafe { function.workspaces(&[&x, &y], &[], stream.handle()) }.unwrap()
+    unsafe { function.workspaces(&[&x, &y], &[], stream) }.unwrap()
 }
 
 #[test]
@@ -44,6 +49,19 @@ fn calls_on_one_stream_share_and_others_do_not() {
     assert_eq!(one[0], one[1]);
     assert_ne!(one[0], other[0]);
     assert!(one[0].is_multiple_of(256));
+}
+
+#[test]
+fn calls_on_the_default_stream_share_with_each_other_alone() {
+    let shared = function(|function| with_workspace(function, "m*4", "none"));
+    let of = |stream| workspaces_on(&shared, 10, stream).remove(0).memory;
+    let stream = stream();
+    let first = of(StreamHandle::DEFAULT);
+    assert!(Arc::ptr_eq(&first, &of(StreamHandle::DEFAULT)));
+    assert!(!Arc::ptr_eq(&first, &of(stream.handle())));
+    // SAFETY: nothing was launched on it.
+    unsafe { shared.release_scratch(StreamHandle::DEFAULT) }.unwrap();
+    assert!(!Arc::ptr_eq(&first, &of(StreamHandle::DEFAULT)));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 // The example of the pass's description.
 // CHECK-LABEL: func.func @f_partial(
 // CHECK-SAME: %[[X:.*]]: tensor<?x32xf32> {norm.name = "x"}) -> (tensor<1x?xf32> {norm.name = "states0"})
+// CHECK-SAME: attributes {norm.sharded = {axes = {x = 1 : i64, y = 1 : i64}, devices = 2 : i64, function = "f"}}
 // CHECK: norm.compute(%[[A:.*]] = %[[X]] : {{.*}}) -> (%[[O:.*]] : tensor<1x?xf32>) space(%[[M:.*]] = dim(%[[A]], 0), %[[N:.*]] = 32) {
 // CHECK-NEXT: %[[READ:.*]] = norm.read %[[A]][%[[M]], %[[N]]]
 // CHECK-NEXT: %[[MAX:.*]] = norm.reduce max %[[READ]] over(%[[N]])

@@ -2,7 +2,11 @@
 """What a call costs the host, in microseconds: Norma beside torch, and beside Liger and QuACK where they are installed.
 
 Tensors are small, so that the GPU keeps up and the host is what is measured; the queue is drained before it fills. Each figure is the
-median over ROUNDS of the mean of CALLS calls.
+median over ROUNDS of the mean of CALLS calls, and libraries take turns within a round. Where the GPU had as much as a tenth of that time to
+work on when the host was done, the figure has a star: it may be the GPU's.
+
+Of forward and backward, two rows say what is not a library's own: a gradient's launch without autograd, and autograd's engine with a
+function that launches nothing.
 
 On a machine without a GPU, the stand-in for CUDA's driver takes the launches and does nothing (``tests/conftest.py`` says where it has
 to be found), and tensors are the host's. Figures are then of the thread's own time, the least over the rounds, and only of Norma, as torch
@@ -15,6 +19,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -22,6 +27,7 @@ import torch.nn.functional as F
 
 import norma
 import norma.torch as nt
+from norma.torch import launches
 
 ROUNDS, CALLS = 50, 200
 ROWS, WIDTH = 8, 1024
@@ -29,19 +35,35 @@ HAS_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if HAS_GPU else "cpu"
 
 
-def microseconds(call: Callable[[], object]) -> float:
+@dataclass
+class Figure:
+    """Microseconds of a call: the host's, and until the GPU is done."""
+
+    host: float
+    all: float
+
+    def __str__(self) -> str:
+        return f"{self.host:10.2f}{'*' if self.all > 1.1 * self.host else ' '}"
+
+
+def measured(calls: list[Callable[[], object]]) -> list[Figure]:
+    """A figure for each call."""
     clock = time.perf_counter if HAS_GPU else time.thread_time
-    for _ in range(20):
-        call()
-    synchronize()
-    means = []
-    for _ in range(ROUNDS):
-        start = clock()
-        for _ in range(CALLS):
+    for call in calls:
+        for _ in range(20):
             call()
-        means.append((clock() - start) / CALLS * 1e6)
-        synchronize()
-    return statistics.median(means) if HAS_GPU else min(means)
+    synchronize()
+    means: list[list[Figure]] = [[] for _ in calls]
+    for _ in range(ROUNDS):
+        for call, found in zip(calls, means, strict=True):
+            start = clock()
+            for _ in range(CALLS):
+                call()
+            host = clock() - start
+            synchronize()
+            found.append(Figure(host / CALLS * 1e6, (clock() - start) / CALLS * 1e6))
+    middle = statistics.median if HAS_GPU else min
+    return [Figure(middle(one.host for one in found), middle(one.all for one in found)) for found in means]
 
 
 def synchronize() -> None:
@@ -55,6 +77,20 @@ def peer(module: str, name: str) -> Callable | None:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError):
         return None
+
+
+class Nothing(torch.autograd.Function):
+    """A function of autograd that gives, both ways, tensors that are there already."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, weight = ctx.saved_tensors
+        return x, weight
 
 
 def rows() -> list[tuple[str, Callable[[], object], Callable[[], object] | None]]:
@@ -96,6 +132,16 @@ def rows() -> list[tuple[str, Callable[[], object], Callable[[], object] | None]
             (f"{name}, forward and backward", forward_and_backward(nt), forward_and_backward(F)),
         ]
 
+    rstd = torch.ones(ROWS, device=DEVICE)
+    of_rms_norm = grad, x, weight, rstd, None, 1, 1e-6, 0.0, True
+    found += [
+        ("rms_norm's gradient, launched alone", lambda: launches.rms_norm_grad(*of_rms_norm), None),
+        (
+            "autograd alone, forward and backward",
+            lambda: torch.autograd.grad(Nothing.apply(with_grad, weight_with_grad), (with_grad, weight_with_grad), grad),
+            None,
+        ),
+    ]
     found += both(
         "rms_norm", lambda lib, x, w: lib.rms_norm(x, (WIDTH,), w, 1e-6), (with_grad, weight_with_grad), grad
     )
@@ -120,12 +166,10 @@ def main() -> None:
         take_hosts_tensors()
         ctypes.CDLL("libcuda.so.1").norma_stub_record(False)
         print(f"torch {torch.__version__}, STUBBED DRIVER, tensors of the host, {ROWS} rows of {WIDTH} bfloat16")
-    print(f"{'':40}{'norma':>10}{'torch':>10}  microseconds of the host for a call")
+    print(f"{'':40}{'norma':>10}{'torch':>11}   microseconds of the host for a call")
     for name, ours, theirs in rows():
-        cells = [f"{microseconds(ours):10.2f}"]
-        if theirs and HAS_GPU:
-            cells.append(f"{microseconds(theirs):10.2f}")
-        print(f"{name:40}{''.join(cells)}", flush=True)
+        cells = measured([ours, theirs] if theirs and HAS_GPU else [ours])
+        print(f"{name:40}{''.join(map(str, cells))}", flush=True)
 
 
 if __name__ == "__main__":

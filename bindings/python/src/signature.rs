@@ -20,7 +20,7 @@ pub struct Framework {
     /// The types whose objects are tensors and nothing more.
     types: Vec<Py<PyType>>,
     api: &'static ExchangeApi,
-    empty: Py<PyAny>,
+    empty_strided: Py<PyAny>,
     empty_like: Py<PyAny>,
     /// What the framework calls the types of elements, by their names in MLIR.
     dtypes: Py<PyDict>,
@@ -28,11 +28,12 @@ pub struct Framework {
 
 #[pymethods]
 impl Framework {
-    /// `empty(shape, dtype=, device=)` and `empty_like(tensor, dtype=)` allocate.
+    /// `empty_strided(shape, strides, dtype=, device=)` and `empty_like(tensor, dtype=)` allocate. Of torch's functions that allocate by a
+    /// shape, the one that takes strides too executes the fewest instructions, half of those of `torch.empty`.
     #[new]
     fn new(
         types: Vec<Bound<'_, PyType>>,
-        empty: Py<PyAny>,
+        empty_strided: Py<PyAny>,
         empty_like: Py<PyAny>,
         dtypes: Py<PyDict>,
     ) -> PyResult<Self> {
@@ -45,7 +46,7 @@ impl Framework {
         Ok(Framework {
             api,
             types: types.into_iter().map(Bound::unbind).collect(),
-            empty,
+            empty_strided,
             empty_like,
             dtypes,
         })
@@ -303,10 +304,8 @@ impl SignatureCache {
         for output in &served.outputs {
             let options = output.options.as_ref().map(|options| options.bind(py));
             let new = |shape: &[i64]| {
-                framework
-                    .empty
-                    .bind(py)
-                    .call((PyTuple::new(py, shape)?,), options)
+                let dense = (PyTuple::new(py, shape)?, PyTuple::new(py, strides(shape))?);
+                framework.empty_strided.bind(py).call(dense, options)
             };
             let made = match output.shape {
                 OutputShape::Like(place) => {
@@ -328,6 +327,15 @@ impl SignatureCache {
         served.function.get().launch_dense(py, &tensors, stream)?;
         PyTuple::new(py, outputs)
     }
+}
+
+/// The strides of a dense tensor in row-major order.
+fn strides(shape: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1; shape.len()];
+    for dim in (1..shape.len()).rev() {
+        strides[dim - 1] = strides[dim] * shape[dim].max(1);
+    }
+    strides
 }
 
 /// The extents of a tensor.

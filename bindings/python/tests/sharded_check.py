@@ -1,25 +1,37 @@
 #!/usr/bin/env python3
-"""Checks sharded functions on the GPUs of one machine: run it as it is, `python sharded_check.py [RANKS]`, with 2 ranks where not said.
+"""Checks sharded functions on the GPUs of one machine: `python sharded_check.py [RANKS] [--only CHECK]`, with 2 ranks where not said.
 
-Each function is run by all ranks on shards, and whole on the first GPU. Results are compared with torch's in float64 too. A line for each
-check begins with PASS or FAIL; the last line is `N passed, N failed`.
+Each function is run by all ranks on shards, and whole on each GPU. Results are compared with each other and with torch's in float64. Every
+check has processes of its own, so that one that fails takes no other along. A line for each check begins with PASS or FAIL; the last
+line is `N passed, N failed`. It needs torch with NCCL, as many GPUs as ranks, and a compiler (NORMA_NORMAC, or normac in the wheel).
+
+With `--dry-run` it needs no GPU: the stand-in for CUDA's driver launches nothing (``conftest.py`` says where it has to be found), ranks tell
+each other by gloo, and of results only types, shapes and who has the same are looked at.
 """
 
+import argparse
+import ctypes
 import os
-import socket
+import statistics
 import sys
-import traceback
+import tempfile
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 import torch.nn.functional as F
+from stub_torch import take_hosts_tensors
 
 import norma
 import norma.torch.sharded as sharded
 
 ROWS = 1000
+#: How long ranks wait for each other, also while one of them loads kernels.
+PATIENCE = timedelta(minutes=2)
+#: What the stand-in launches are kernels for.
+STAND_IN_TARGET = "sm_90a"
 #: Roundings of a result's type that it may be off, of the size of the largest element.
 TOLERANCE = {torch.float32: 256.0, torch.bfloat16: 4.0}
 
@@ -36,6 +48,11 @@ class Check:
     axes: dict[str, int] = field(default_factory=dict)
     outputs: tuple[str, ...] = ("y",)
     columns: int = 4096
+
+    def compiled(self, ranks: int | None, target: str | None) -> norma.Function | sharded.Function:
+        """The function of shards, or without ranks the whole one."""
+        bundle = norma.compile(self.text(ranks), target=target)
+        return bundle["f"] if ranks is None else sharded.Function(bundle, "f")
 
     def text(self, ranks: int | None) -> str:
         devices = "" if ranks is None else f", norm.devices = array<i64: 1, {ranks}>"
@@ -94,11 +111,11 @@ func.func @f(%y: tensor<?x@Nxbf16> {norm.name = "y"@DEVICES}, %dy: tensor<?x@Nxb
 
 
 def rows(columns):
-    return torch.randn(ROWS, columns, device="cuda").bfloat16()
+    return torch.randn(ROWS, columns).bfloat16()
 
 
 def vector(columns):
-    return torch.randn(columns, device="cuda").bfloat16()
+    return torch.randn(columns).bfloat16()
 
 
 def rstd_of(x):
@@ -141,7 +158,7 @@ CHECKS = (
     Check(
         "cross_entropy",
         CROSS_ENTROPY,
-        lambda n: {"x": rows(n), "labels": torch.randint(0, n, (ROWS,), device="cuda")},
+        lambda n: {"x": rows(n), "labels": torch.randint(0, n, (ROWS,))},
         cross_entropy,
         {"x": 1, "dx": 1},
         ("loss", "dx"),
@@ -180,69 +197,107 @@ def in_tuple(results):
     return results if isinstance(results, tuple) else (results,)
 
 
-def check(one, rank, ranks):
-    """What is wrong; nothing where all is right."""
+def microseconds(call):
+    """How long a call takes until its GPU is done, the median of some."""
+    times = []
+    for _ in range(30):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end) * 1e3)
+    return statistics.median(times[10:])
+
+
+def check(one, rank, ranks, is_dry):
+    """What is wrong, or how long it takes."""
+    device = torch.device("cpu") if is_dry else torch.device("cuda", rank)
+    target = STAND_IN_TARGET if is_dry else None
+    # All ranks draw the same.
     torch.manual_seed(1)
-    inputs = one.inputs(one.columns)
-    for tensor in inputs.values():
-        dist.broadcast(tensor, 0)
-    function = sharded.Function(norma.compile(one.text(ranks)), "f")
+    inputs = {name: tensor.to(device) for name, tensor in one.inputs(one.columns).items()}
+    function = one.compiled(ranks, target)
     shards = {name: shard(tensor, one.axes.get(name), rank, ranks) for name, tensor in inputs.items()}
-    results = in_tuple(function(offset=rank * one.columns // ranks, **shards))
-    whole = in_tuple(norma.compile(one.text(None))["f"](**inputs))
+    shards["offset"] = rank * one.columns // ranks
+    alone = one.compiled(None, target)
+    results, whole = in_tuple(function(**shards)), in_tuple(alone(**inputs))
     wide = (tensor.double() if tensor.is_floating_point() else tensor for tensor in inputs.values())
     wrong = []
-    for name, got, alone, expected in zip(one.outputs, results, whole, one.reference(*wide), strict=True):
+    for name, got, of_one, expected in zip(one.outputs, results, whole, one.reference(*wide), strict=True):
         axis = one.axes.get(name)
-        for what, other in (("one GPU's", alone), ("torch's", expected)):
-            off = error(got, shard(other, axis, rank, ranks))
+        of_shard = shard(of_one, axis, rank, ranks)
+        if (got.shape, got.dtype) != (of_shard.shape, of_shard.dtype):
+            wrong.append(f"{name} is {got.dtype} {tuple(got.shape)}, expected {of_shard.dtype} {tuple(of_shard.shape)}")
+            continue
+        if is_dry:
+            continue
+        for what, other in (("one GPU's", of_shard), ("torch's", shard(expected, axis, rank, ranks))):
+            off = error(got, other)
             if not off <= TOLERANCE[got.dtype]:
-                wrong.append(f"rank {rank}: {name} is off {what} by {off:.3g} roundings")
+                wrong.append(f"{name} is off {what} by {off:.3g} roundings")
         if axis is None:
             first = got.clone()
             dist.broadcast(first, 0)
             if not torch.equal(first, got):
-                wrong.append(f"rank {rank}: {name} has other bits than on rank 0")
-    return wrong
+                wrong.append(f"{name} has other bits than on rank 0")
+    if wrong:
+        raise AssertionError("\n".join(f"rank {rank}: {line}" for line in wrong))
+    if is_dry:
+        return "with nothing computed"
+    together, by_one = microseconds(lambda: function(**shards)), microseconds(lambda: alone(**inputs))
+    return f"{together:.1f} us by {ranks} GPUs, {by_one:.1f} us by one"
 
 
-def work(rank, ranks, port):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NCCL_NVLS_ENABLE="0")
-    torch.cuda.set_device(rank)
-    dist.init_process_group("nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank))
-    failed = 0
-    for one in CHECKS:
-        try:
-            wrong = check(one, rank, ranks)
-        except Exception:
-            wrong = [f"rank {rank}: {traceback.format_exc()}"]
-        found = [None] * ranks
-        dist.all_gather_object(found, wrong)
-        wrong = [line for lines in found for line in lines]
-        failed += bool(wrong)
-        if rank == 0:
-            print("FAIL" if wrong else "PASS", one.name, *wrong, sep="\n  " if wrong else " ", flush=True)
+def work(rank, ranks, number, folder, is_dry):
+    """What one rank does for one check. It prints where that succeeds, and else raises."""
+    if is_dry:
+        take_hosts_tensors()
+        ctypes.CDLL("libcuda.so.1").norma_stub_record(False)
+    else:
+        # Multicast needs a fabric manager, and a gather of a few bytes a row has no use for it.
+        os.environ["NCCL_NVLS_ENABLE"] = "0"
+        torch.cuda.set_device(rank)
+    dist.init_process_group(
+        "gloo" if is_dry else "nccl",
+        init_method=f"file://{folder}/ranks-{number}",
+        rank=rank,
+        world_size=ranks,
+        timeout=PATIENCE,
+        device_id=None if is_dry else torch.device("cuda", rank),
+    )
+    found = check(CHECKS[number], rank, ranks, is_dry)
+    # Nobody leaves while others wait for what it tells.
+    dist.barrier()
     if rank == 0:
-        print(f"{len(CHECKS) - failed} passed, {failed} failed", flush=True)
+        print("PASS", CHECKS[number].name, found, flush=True)
     dist.destroy_process_group()
-    if failed:
-        sys.exit(1)
 
 
 def main():
-    ranks = int(sys.argv[1]) if len(sys.argv) > 1 else 2
-    if torch.cuda.device_count() < ranks:
-        print(f"FAIL expected {ranks} GPUs, got {torch.cuda.device_count()}")
+    parser = argparse.ArgumentParser(description="Checks sharded functions on the GPUs of one machine.")
+    parser.add_argument("ranks", nargs="?", type=int, default=2, metavar="RANKS")
+    parser.add_argument("--dry-run", action="store_true", help="launch on the stand-in for the driver, and compute nothing")
+    parser.add_argument("--only", choices=[one.name for one in CHECKS], help="the only check to run")
+    options = parser.parse_args()
+    if not options.dry_run and torch.cuda.device_count() < options.ranks:
+        print(f"FAIL expected {options.ranks} GPUs, got {torch.cuda.device_count()}")
         return 1
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    # Compiled once, before the ranks ask for it.
-    for one in CHECKS:
-        norma.compile(one.text(ranks))
-        norma.compile(one.text(None))
-    multiprocessing.spawn(work, (ranks, port), nprocs=ranks)
-    return 0
+    chosen = [number for number, one in enumerate(CHECKS) if options.only in (None, one.name)]
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for number in chosen:
+            one = CHECKS[number]
+            try:
+                # Compiled once, before the ranks ask for it.
+                for ranks in (options.ranks, None):
+                    norma.compile(one.text(ranks), target=STAND_IN_TARGET if options.dry_run else None)
+                multiprocessing.spawn(work, (options.ranks, number, folder, options.dry_run), nprocs=options.ranks)
+            except Exception as reason:
+                failed += 1
+                print("FAIL", one.name, reason, flush=True)
+    print(f"{len(chosen) - failed} passed, {failed} failed", flush=True)
+    return int(failed > 0)
 
 
 if __name__ == "__main__":

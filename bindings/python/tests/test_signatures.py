@@ -1,5 +1,7 @@
 """Calls like earlier ones: which function serves them, what it allocates, and what it leaves to a closer look."""
 
+import math
+
 import pytest
 from stub_exchange import BorrowedTensor
 
@@ -17,9 +19,10 @@ class Stub:
     def __init__(self):
         self.allocated = []
         dtypes = {name: name for name in ("f32", "f16", "bf16", "i64")}
-        self.framework = Framework((BorrowedTensor,), self.empty, self.empty_like, dtypes)
+        self.framework = Framework((BorrowedTensor,), self.empty_strided, self.empty_like, dtypes)
 
-    def empty(self, shape, dtype, device):
+    def empty_strided(self, shape, strides, dtype, device):
+        assert strides == tuple(math.prod(extent or 1 for extent in shape[dim + 1 :]) for dim in range(len(shape)))
         return self._keep(BorrowedTensor(shape, dtype, device=device))
 
     def empty_like(self, tensor, dtype=None):

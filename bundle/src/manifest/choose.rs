@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{Function, Manifest};
+use super::{Function, Manifest, Sharded};
 
 /// Why no function is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -26,7 +26,41 @@ pub enum FunctionError {
     },
 }
 
+/// What of a bundle is meant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Chosen<'m> {
+    /// A function, on one device.
+    Function(&'m Function),
+    /// A function that devices run together.
+    Sharded(&'m Sharded),
+}
+
 impl Manifest {
+    /// The function of that name, sharded or not, or the only one, whatever runs it has.
+    ///
+    /// # Errors
+    /// There is none of that name, or none is named where there are several.
+    pub fn choose(&self, name: Option<&str>) -> Result<Chosen<'_>, FunctionError> {
+        let sharded = match (name, self.sharded.as_slice()) {
+            (Some(name), all) => all.iter().find(|sharded| sharded.whole.name == name),
+            (None, [only]) => {
+                let is_run = |function: &Function| only.runs.contains(&function.name);
+                self.functions.iter().all(is_run).then_some(only)
+            }
+            (None, _) => None,
+        };
+        if let Some(sharded) = sharded {
+            return Ok(Chosen::Sharded(sharded));
+        }
+        let function = self.function(name).map_err(|mut error| {
+            if let FunctionError::Unknown { known, .. } | FunctionError::Several { known } = &mut error {
+                known.extend(self.sharded.iter().map(|sharded| sharded.whole.name.clone()));
+            }
+            error
+        });
+        function.map(Chosen::Function)
+    }
+
     /// The function of that name, or the only one.
     ///
     /// # Errors
@@ -55,6 +89,8 @@ impl Manifest {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn manifest(names: &[&str]) -> Manifest {
@@ -88,6 +124,37 @@ mod tests {
         assert_eq!(
             manifest.function(Some("h")).unwrap_err().to_string(),
             "there is no function 'h', only f, g"
+        );
+    }
+
+    #[test]
+    fn a_sharded_function_is_meant_where_all_others_are_its_runs() {
+        let mut manifest = manifest(&["f_partial", "f_rest"]);
+        let whole = Function {
+            name: "f".to_owned(),
+            ..manifest.functions[0].clone()
+        };
+        manifest.sharded.push(Sharded {
+            whole,
+            devices: 2,
+            runs: vec!["f_partial".to_owned(), "f_rest".to_owned()],
+            axes: BTreeMap::new(),
+        });
+        let chosen = |manifest: &Manifest, name| match manifest.choose(name).unwrap() {
+            Chosen::Function(function) => function.name.clone(),
+            Chosen::Sharded(sharded) => format!("sharded {}", sharded.whole.name),
+        };
+        assert_eq!(chosen(&manifest, None), "sharded f");
+        assert_eq!(chosen(&manifest, Some("f")), "sharded f");
+        assert_eq!(chosen(&manifest, Some("f_rest")), "f_rest");
+        let other = Function {
+            name: "g".to_owned(),
+            ..manifest.functions[0].clone()
+        };
+        manifest.functions.push(other);
+        assert_eq!(
+            manifest.choose(None).unwrap_err().to_string(),
+            "there are 4 functions, name one by --function: f_partial, f_rest, g, f"
         );
     }
 

@@ -38,6 +38,13 @@ impl Manifest {
             }
             function.validate(&self.target)?;
         }
+        for sharded in &self.sharded {
+            if !names.insert(&sharded.whole.name) {
+                return Err(inconsistent(&sharded.whole.name, "two functions have this name"));
+            }
+            sharded.whole.validate(&self.target)?;
+            sharded.validate(&self.functions)?;
+        }
         Ok(())
     }
 }
@@ -315,7 +322,8 @@ impl Kernel {
     }
 }
 
-fn inconsistent(at: &str, message: impl Into<String>) -> ManifestError {
+/// What a manifest says at a place that contradicts the rest.
+pub(super) fn inconsistent(at: &str, message: impl Into<String>) -> ManifestError {
     ManifestError::Inconsistent {
         at: at.to_owned(),
         message: message.into(),

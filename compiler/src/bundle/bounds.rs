@@ -10,8 +10,12 @@ use super::kernel::{self, Kernels};
 use super::sizes::Sizes;
 use crate::error::Result;
 
-/// What the attributes of a function's tensors say, and what its kernels assume besides.
-pub(super) fn conditions(host: &HostFunction, sizes: &Sizes, kernels: &Kernels) -> Result<Vec<Condition>> {
+/// What the attributes of a function's tensors say, and what its kernels assume besides, where these are lowered.
+pub(super) fn conditions(
+    host: &HostFunction,
+    sizes: &Sizes,
+    kernels: Option<&Kernels>,
+) -> Result<Vec<Condition>> {
     let mut all = Vec::new();
     let mut add = |condition: Condition| {
         if !condition.is_trivial() && !all.contains(&condition) {
@@ -24,6 +28,7 @@ pub(super) fn conditions(host: &HostFunction, sizes: &Sizes, kernels: &Kernels) 
             sides(&size, *bounds).for_each(|[left, right]| add(at_least(host, sizes, &left, &right)));
         }
     }
+    let Some(kernels) = kernels else { return Ok(all) };
     for launch in &host.launches {
         for (buffer, axis, bounds) in kernel::assumptions(kernels, launch)?.bounds {
             let Some(buffer) = launch.buffers.get(buffer) else {

@@ -203,7 +203,8 @@ pub(super) fn scalar(index: usize, ty: Type, attributes: Option<DictionaryAttrib
     })
 }
 
-fn name(attributes: Option<DictionaryAttribute>) -> Option<String> {
+/// `norm.name` among the attributes of an argument or a result.
+pub(super) fn name(attributes: Option<DictionaryAttribute>) -> Option<String> {
     let name = attributes?.element_by_name(tensor::NAME)?;
     norma_dialects::string(name).ok().map(str::to_owned)
 }

@@ -168,16 +168,18 @@ fn contiguous(shape: &[Expression]) -> Vec<Expression> {
     strides
 }
 
-/// The manifest's tensors, in the order of the arguments.
+/// The manifest's tensors, in the order of the arguments, with what the kernels assume of them where these are lowered.
 pub(super) fn tensors(
     host: &HostFunction,
     sizes: &Sizes,
-    kernels: &Kernels,
+    kernels: Option<&Kernels>,
     forms: &KernelForms,
 ) -> Result<Vec<Tensor>> {
     let mut assumed = Assumed::of(host);
-    for launch in &host.launches {
-        assumed.add(host, sizes, launch, &kernel::assumptions(kernels, launch)?)?;
+    if let Some(kernels) = kernels {
+        for launch in &host.launches {
+            assumed.add(host, sizes, launch, &kernel::assumptions(kernels, launch)?)?;
+        }
     }
     for (launch, form) in forms.of(host) {
         assumed.reach(sizes, &launch, form);

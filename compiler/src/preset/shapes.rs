@@ -102,6 +102,17 @@ impl Preset {
         Ok(named)
     }
 
+    /// The axis that devices share: the last one that the op's `axes` or `axis` names, and of an op that has neither the last of all.
+    pub(super) fn shared_axis(&self) -> Result<usize> {
+        const NAMES: [&[&str]; 2] = [&["axes"], &["axis"]];
+        let has = |by: &&[&str]| self.op.choices.iter().any(|choice| by.contains(&choice.name));
+        let named = match NAMES.into_iter().find(has) {
+            Some(by) => self.axes(by, 0)?.into_iter().rposition(|is_named| is_named),
+            None => None,
+        };
+        Ok(named.unwrap_or(self.shape.len().saturating_sub(1)))
+    }
+
     fn is_first_case(&self, by: &'static [&'static str], position: usize) -> Result<bool> {
         let word = self.word(by, position)?;
         let choice = self

@@ -75,15 +75,15 @@ fn written(preset: &Preset, tensors: &'static [Tensor]) -> Result<Vec<Written>> 
                     extents.collect::<String>(),
                     preset.element(tensor)?
                 ),
-                attributes: attributes(preset, tensor.name, &shape),
+                attributes: attributes(preset, tensor.name, &shape)?,
                 shape,
             })
         })
         .collect()
 }
 
-/// The attributes of an argument or result: its name, those of its sizes, and what is promised of them.
-fn attributes(preset: &Preset, name: &str, shape: &[Option<Extent>]) -> String {
+/// The attributes of an argument or result: its name, those of its sizes, what is promised of them, and how many devices share it.
+fn attributes(preset: &Preset, name: &str, shape: &[Option<Extent>]) -> Result<String> {
     let names: Vec<&str> = shape
         .iter()
         .map(|extent| match extent {
@@ -115,7 +115,18 @@ fn attributes(preset: &Preset, name: &str, shape: &[Option<Extent>]) -> String {
             all.push(format!("{attribute} = array<i64: {numbers}>"));
         }
     }
-    format!("{{{}}}", all.join(", "))
+    let is_first = preset.op.operands.first().is_some_and(|first| first.name == name);
+    if is_first && preset.devices != 1 {
+        let shared = preset.shared_axis()?;
+        let devices = (0..shape.len()).map(|axis| if axis == shared { preset.devices } else { 1 });
+        let devices = devices.map(|devices| devices.to_string()).collect::<Vec<_>>();
+        all.push(format!(
+            "{} = array<i64: {}>",
+            attribute::DEVICES,
+            devices.join(", ")
+        ));
+    }
+    Ok(format!("{{{}}}", all.join(", ")))
 }
 
 /// The op's attributes, those that say which operands and results are there among them.

@@ -28,11 +28,18 @@ enum Number {
 }
 
 impl StreamIdentity {
-    /// Asks the driver about a stream.
+    /// Asks the driver about a stream. The legacy default stream is one for as long as its context lives and takes part in no capture,
+    /// so that there is nothing to ask.
     ///
     /// # Errors
     /// What the driver says, for example that a capture on the stream has failed.
     pub(crate) fn of(api: &Current<'_>, stream: StreamHandle) -> Result<StreamIdentity, DriverError> {
+        if stream == StreamHandle::DEFAULT {
+            return Ok(StreamIdentity {
+                handle: 0,
+                number: Number::Stream(0),
+            });
+        }
         let (mut id, mut status, mut capture) = (0, 0, 0);
         // SAFETY: the handle is a stream's, which the caller of a launch makes sure of; the out-pointers are valid for the
         // calls, and those that are null are not asked for.

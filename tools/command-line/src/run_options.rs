@@ -2,7 +2,7 @@
 
 use clap::Args;
 use norma_bundle::Manifest;
-use norma_bundle::manifest::{Function, FunctionError};
+use norma_bundle::manifest::{Chosen, Function, FunctionError};
 use norma_oracle::problem::BindError;
 use norma_oracle::verify::Sampling;
 use norma_oracle::{Fill, Problem};
@@ -65,6 +65,14 @@ impl RunOptions {
     /// There is none of that name, or none is named where there are several.
     pub fn function<'m>(&self, manifest: &'m Manifest) -> Result<&'m Function, RunOptionsError> {
         Ok(manifest.function(self.function.as_deref())?)
+    }
+
+    /// The function that is meant, on one device or sharded over several.
+    ///
+    /// # Errors
+    /// As [`RunOptions::function`].
+    pub fn choose<'m>(&self, manifest: &'m Manifest) -> Result<Chosen<'m>, RunOptionsError> {
+        Ok(manifest.choose(self.function.as_deref())?)
     }
 
     /// Binds the sizes, strides and scalars of a function.

@@ -24,6 +24,14 @@ pub enum Failure {
     /// The function, sizes, strides or scalars do not fit the bundle.
     #[error(transparent)]
     Options(#[from] RunOptionsError),
+    /// A sharded function was to be timed: between its runs stands a collective.
+    #[error("expected one device's run to time, {}, by --function, got the sharded function '{function}'", runs.join(" or "))]
+    Sharded {
+        /// The function.
+        function: String,
+        /// Its runs.
+        runs: Vec<String>,
+    },
     /// What the function computes cannot be evaluated.
     #[error(transparent)]
     Oracle(#[from] OracleError),
@@ -76,6 +84,7 @@ impl Failure {
             | Failure::Bind(_)
             | Failure::Candidates(_)
             | Failure::Options(_)
+            | Failure::Sharded { .. }
             | Failure::Oracle(_)
             | Failure::Outputs(_)
             | Failure::Page { .. }

@@ -14,6 +14,9 @@ use crate::timing::Timing;
 pub struct Report {
     /// The function that ran.
     pub function: String,
+    /// How many devices share its tensors, where it is sharded; they ran one after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<usize>,
     /// The architecture of its kernels.
     pub target: String,
     /// The device it ran on.
@@ -78,7 +81,11 @@ impl fmt::Display for Report {
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        writeln!(f, "{} ({}) on {}", self.function, self.target, self.device)?;
+        write!(f, "{} ({}) on {}", self.function, self.target, self.device)?;
+        match self.devices {
+            Some(devices) => writeln!(f, ", which ran as {devices} devices one after the other")?,
+            None => writeln!(f)?,
+        }
         if !sizes.is_empty() {
             writeln!(f, "sizes   {}", sizes.join(" "))?;
         }
@@ -118,6 +125,7 @@ mod tests {
         };
         Report {
             function: "rms_norm".into(),
+            devices: None,
             target: "sm_90a".into(),
             device: "a GPU".into(),
             sizes: BTreeMap::from([("m".into(), 16384)]),

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use norma_bundle::manifest::Chosen;
 use norma_command_line::RunOptions;
 use norma_oracle::memory;
 use norma_oracle::problem::Problem;
+use norma_oracle::sharded::ShardedProblem;
 use norma_runtime::{Bundle, Device, Driver, TargetBundle};
 
 use crate::call::Loaded;
@@ -13,6 +15,12 @@ use crate::options::Options;
 use crate::report::{KernelSummary, Report};
 use crate::timing;
 use crate::verify;
+
+/// What is run: a function on one device, or one whose devices this one stands in for, one after the other.
+enum Subject<'b> {
+    One(Problem<'b>),
+    Sharded(ShardedProblem<'b>),
+}
 
 /// Refuses a bad request before it looks for a device, then runs what was asked for.
 ///
@@ -23,12 +31,15 @@ pub fn run(options: &Options) -> Result<Vec<Report>, Failure> {
     let runs = options.runs();
     for target in bundle.targets() {
         for run in &runs {
-            bind(target, run)?;
+            subject(options, target, run)?;
         }
     }
     let device = Device::open(&Driver::open()?, options.device)?;
     let target = bundle.select(&device)?.target;
-    let reports = runs.iter().map(|run| one(options, run, &device, &bundle, target));
+    let reports = runs.iter().map(|run| match subject(options, target, run)? {
+        Subject::One(problem) => one(options, run, &device, &bundle, target, &problem),
+        Subject::Sharded(problem) => sharded(options, run, &device, &bundle, target, &problem),
+    });
     reports.collect()
 }
 
@@ -39,24 +50,24 @@ fn one(
     device: &Device,
     bundle: &Bundle,
     target: &TargetBundle,
+    problem: &Problem<'_>,
 ) -> Result<Report, Failure> {
-    let problem = bind(target, run)?;
-    let loaded = Loaded::new(device, bundle, &problem)?;
-
-    let inputs = memory::inputs(&problem, run.fill, run.seed);
+    let loaded = Loaded::new(device, bundle, problem)?;
+    let inputs = memory::inputs(problem, run.fill, run.seed);
     let verification = options
         .verifies()
         .then(|| {
             let outputs = options.write_outputs.as_deref();
-            verify::verify(device, &loaded, &problem, &inputs, run.sampling(), outputs)
+            verify::verify(device, &loaded, problem, &inputs, run.sampling(), outputs)
         })
         .transpose()?;
     let timing = options
         .times()
-        .then(|| timing::time(device, &loaded, &problem, &inputs, options.copies()))
+        .then(|| timing::time(device, &loaded, problem, &inputs, options.copies()))
         .transpose()?;
     Ok(Report {
         function: problem.function.name.clone(),
+        devices: None,
         target: target.manifest.target.clone(),
         device: device.name.clone(),
         sizes: problem.sizes.clone(),
@@ -66,7 +77,55 @@ fn one(
     })
 }
 
-/// What `run` says of the function's sizes, strides and scalars.
+/// One run of a sweep, of a sharded function.
+fn sharded(
+    options: &Options,
+    run: &RunOptions,
+    device: &Device,
+    bundle: &Bundle,
+    target: &TargetBundle,
+    problem: &ShardedProblem<'_>,
+) -> Result<Report, Failure> {
+    let inputs = memory::inputs(&problem.whole, run.fill, run.seed);
+    let outputs = options.write_outputs.as_deref();
+    let verification = verify::verify_sharded(device, bundle, problem, &inputs, run.sampling(), outputs)?;
+    let kernels = problem.runs().flat_map(|run| &run.kernels);
+    Ok(Report {
+        function: problem.whole.function.name.clone(),
+        devices: Some(problem.devices()),
+        target: target.manifest.target.clone(),
+        device: device.name.clone(),
+        sizes: problem.whole.sizes.clone(),
+        kernels: kernels.map(KernelSummary::of).collect(),
+        verification: Some(verification),
+        timing: None,
+    })
+}
+
+/// What `run` says of the bundle's function that is meant.
+///
+/// # Errors
+/// It does not fit the bundle.
+fn subject<'b>(
+    options: &Options,
+    target: &'b TargetBundle,
+    run: &RunOptions,
+) -> Result<Subject<'b>, Failure> {
+    match run.choose(&target.manifest)? {
+        Chosen::Function(function) => Ok(Subject::One(run.problem(function)?)),
+        Chosen::Sharded(sharded) if options.times() => Err(Failure::Sharded {
+            function: sharded.whole.name.clone(),
+            runs: sharded.runs.clone(),
+        }),
+        Chosen::Sharded(sharded) => {
+            let whole = run.problem(&sharded.whole)?;
+            let shared = ShardedProblem::new(&target.manifest, sharded, whole)?;
+            Ok(Subject::Sharded(shared))
+        }
+    }
+}
+
+/// What `run` says of the sizes, strides and scalars of a function on one device.
 ///
 /// # Errors
 /// They do not fit the bundle.

@@ -5,9 +5,10 @@ use std::path::Path;
 use norma_oracle::memory::Images;
 use norma_oracle::outputs;
 use norma_oracle::problem::Problem;
+use norma_oracle::sharded::ShardedProblem;
 use norma_oracle::verify::{Run, Sampling, Verification};
-use norma_runtime::Device;
 use norma_runtime::driver::Stream;
+use norma_runtime::{Bundle, Device};
 
 use crate::call::{Loaded, Tensors};
 use crate::failure::Failure;
@@ -55,4 +56,51 @@ pub fn verify(
         workspaces: &workspaces.read()?,
     };
     Ok(norma_oracle::verify(problem, left, sampling)?)
+}
+
+/// Runs each device of `problem` on this one, twice, and compares what they leave together; leaves that of the first time in the folder
+/// `directory`, if given.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_sharded(
+    device: &Device,
+    bundle: &Bundle,
+    problem: &ShardedProblem<'_>,
+    inputs: &Images,
+    sampling: Sampling,
+    directory: Option<&Path>,
+) -> Result<Verification, Failure> {
+    let stream = Stream::new(device)?;
+    let run = || {
+        let mut dirty = Vec::new();
+        let left = problem.run(inputs, |own, before, number| -> Result<Images, Failure> {
+            let loaded = Loaded::new(device, bundle, own)?;
+            let tensors = Tensors::new(device, own, before)?;
+            let workspaces = loaded.workspaces(&tensors, &stream)?;
+            workspaces.poison()?;
+            loaded.enqueue(&tensors, &stream)?;
+            stream.synchronize()?;
+            for (name, bytes) in workspaces.read()? {
+                if bytes.iter().any(|byte| *byte != 0) {
+                    let function = &own.function.name;
+                    dirty.push(format!(
+                        "workspace '{name}' was not left zero by '{function}' on device {number}"
+                    ));
+                }
+            }
+            let all = own.function.tensors();
+            all.map(|tensor| Ok((tensor.name.clone(), tensors.read(&tensor.name)?)))
+                .collect()
+        });
+        left.map(|mut left| {
+            left.faults.extend(dirty);
+            left
+        })
+    };
+    let (left, again) = (run()?, run()?);
+    if let Some(directory) = directory {
+        outputs::write(directory, &problem.whole, &left.images)?;
+    }
+    Ok(problem.verify(inputs, &left, Some(&again), sampling)?)
 }

@@ -5,13 +5,14 @@ use std::fmt;
 
 use norma_oracle::memory::{self, Images};
 use norma_oracle::problem::Problem;
+use norma_oracle::sharded::ShardedProblem;
 use norma_oracle::verify::{Run as Ran, Sampling, verify};
 use norma_oracle::{Fill, Verification};
 use norma_simulator::{Finding, Options, Progress};
 
 use crate::bundle::Bundle;
 use crate::error::Error;
-use crate::run::{fitting, run};
+use crate::run::{Run, fitting, run};
 use crate::traffic::KernelTraffic;
 
 /// What is run.
@@ -27,6 +28,20 @@ pub struct Request {
     pub rows_checked: usize,
     /// The simulator's options; their seed is not used.
     pub options: Options,
+}
+
+impl Request {
+    fn sampling(&self) -> Sampling {
+        Sampling {
+            rows: self.rows_checked,
+            seed: self.seed,
+        }
+    }
+
+    /// Whether the results of a run are compared: those of the first one, if nothing was found.
+    fn compares(&self, options: &Options, run: &Run) -> bool {
+        options.seed == self.seed && run.findings.is_empty()
+    }
 }
 
 /// An element that two runs gave different bits.
@@ -90,6 +105,77 @@ pub fn judge(
     progress: &mut dyn FnMut(u64, Progress),
 ) -> Result<Judgement, Error> {
     fitting(problem, &request.options)?;
+    under_seeds(problem, request, progress, |inputs, options, tell| {
+        let run = run(bundle, problem, inputs, options, tell)?;
+        let judged = |run: &Run| {
+            let ran = Ran {
+                before: inputs,
+                after: &run.images,
+                again: None,
+                workspaces: &run.workspaces,
+            };
+            Ok(verify(problem, ran, request.sampling())?)
+        };
+        let verification = request.compares(options, &run).then(|| judged(&run));
+        Ok((run, verification))
+    })
+}
+
+/// Runs a function that devices run together under each seed, as [`judge`] does; devices are simulated one after the other.
+///
+/// # Errors
+/// As [`judge`].
+pub fn judge_sharded(
+    bundle: &Bundle,
+    problem: &ShardedProblem<'_>,
+    request: &Request,
+    progress: &mut dyn FnMut(u64, Progress),
+) -> Result<Judgement, Error> {
+    under_seeds(&problem.whole, request, progress, |inputs, options, tell| {
+        let mut all = Run::default();
+        let mut dirty = Vec::new();
+        // No error means that a device's run has been found wrong, and is the last.
+        let left = problem.run(inputs, |own, before, device| {
+            let run = run(bundle, own, before, options, tell).map_err(Some)?;
+            all.thread_instructions += run.thread_instructions;
+            all.traffic.extend(run.traffic);
+            all.findings = run.findings;
+            dirty.extend(run.workspaces.iter().filter_map(|(name, bytes)| {
+                let function = &own.function.name;
+                let is_dirty = bytes.iter().any(|byte| *byte != 0);
+                is_dirty.then(|| {
+                    format!("workspace '{name}' was not left zero by '{function}' on device {device}")
+                })
+            }));
+            match all.findings.is_empty() {
+                true => Ok(run.images),
+                false => Err(None),
+            }
+        });
+        match left {
+            Ok(mut left) => {
+                left.faults.extend(dirty);
+                let judged = || Ok(problem.verify(inputs, &left, None, request.sampling())?);
+                let verification = request.compares(options, &all).then(judged);
+                all.images = left.images;
+                Ok((all, verification))
+            }
+            Err(Some(error)) => Err(error),
+            Err(None) => Ok((all, None)),
+        }
+    })
+}
+
+/// A run, and how its results compare where they are compared.
+type Judged = (Run, Option<Result<Verification, Error>>);
+
+/// Runs what `once` runs under each seed, on the inputs of `problem`.
+fn under_seeds(
+    problem: &Problem<'_>,
+    request: &Request,
+    progress: &mut dyn FnMut(u64, Progress),
+    mut once: impl FnMut(&Images, &Options, &mut dyn FnMut(Progress)) -> Result<Judged, Error>,
+) -> Result<Judgement, Error> {
     let inputs = memory::inputs(problem, request.fill, request.seed);
     let mut judgement = Judgement::default();
     for number in 0..request.seeds.max(1) {
@@ -98,7 +184,7 @@ pub fn judge(
             seed,
             ..request.options.clone()
         };
-        let run = run(bundle, problem, &inputs, &options, &mut |at| progress(number, at))?;
+        let (run, verification) = once(&inputs, &options, &mut |at| progress(number, at))?;
         judgement.seeds += 1;
         judgement.thread_instructions += run.thread_instructions;
         for finding in run.findings {
@@ -110,19 +196,7 @@ pub fn judge(
         }
         match number {
             0 => {
-                if judgement.findings.is_empty() {
-                    let ran = Ran {
-                        before: &inputs,
-                        after: &run.images,
-                        again: None,
-                        workspaces: &run.workspaces,
-                    };
-                    let sampling = Sampling {
-                        rows: request.rows_checked,
-                        seed: request.seed,
-                    };
-                    judgement.verification = Some(verify(problem, ran, sampling)?);
-                }
+                judgement.verification = verification.transpose()?;
                 judgement.traffic = run.traffic;
                 judgement.images = run.images;
             }

@@ -55,9 +55,13 @@ pub fn text(session: &Session, options: &Options) -> String {
         .collect();
     let _ = writeln!(
         text,
-        "{} ({}){sizes}: {} under {}",
+        "{} ({}){}{sizes}: {} under {}",
         session.function,
         session.target,
+        match session.devices {
+            Some(devices) => format!(" on {devices} devices"),
+            None => String::new(),
+        },
         match judgement.findings.len() + usize::from(judgement.difference.is_some()) {
             0 => "nothing found".to_owned(),
             1 => "1 error".to_owned(),
@@ -88,6 +92,7 @@ pub fn json(session: &Session) -> String {
     let traffic: Vec<Value> = judgement.traffic.iter().map(traffic).collect();
     let value = json!({
         "function": session.function,
+        "devices": session.devices.unwrap_or(1),
         "target": session.target,
         "sizes": session.sizes,
         "passed": session.passed(),

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use norma_bundle::manifest::Chosen;
 use norma_oracle::outputs::{self, Agreement};
+use norma_oracle::sharded::ShardedProblem;
 use norma_sim::Error;
-use norma_sim::judge::{Judgement, judge};
+use norma_sim::judge::{Judgement, judge, judge_sharded};
 
 use crate::input;
 use crate::options::Options;
@@ -14,6 +16,8 @@ use crate::progress::Bar;
 pub struct Session {
     /// The function.
     pub function: String,
+    /// How many devices run it together, if several do.
+    pub devices: Option<usize>,
     /// What its kernels are compiled for.
     pub target: String,
     /// The sizes it ran with.
@@ -38,13 +42,26 @@ impl Session {
 /// See [`Error`]. What the kernels do wrong is no error, but part of the session.
 pub fn run(options: &Options, diagnostics: &mut String) -> Result<Session, Error> {
     let bundle = input::bundle(options, diagnostics)?;
-    let function = options.run.function(&bundle.manifest)?;
-    let problem = input::problem(options, function)?;
+    let chosen = options.run.choose(&bundle.manifest)?;
+    let function = match chosen {
+        Chosen::Function(function) => function,
+        Chosen::Sharded(sharded) => &sharded.whole,
+    };
+    let mut problem = input::problem(options, function)?;
     let request = input::request(options);
     let mut bar = Bar::new(options.seeds);
-    let judgement = judge(&bundle, &problem, &request, &mut |number, at| {
-        bar.tell(number, at)
-    })?;
+    let mut tell = |number, at| bar.tell(number, at);
+    let mut devices = None;
+    let judgement = match chosen {
+        Chosen::Function(_) => judge(&bundle, &problem, &request, &mut tell)?,
+        Chosen::Sharded(sharded) => {
+            let shared = ShardedProblem::new(&bundle.manifest, sharded, problem)?;
+            devices = Some(shared.devices());
+            let judgement = judge_sharded(&bundle, &shared, &request, &mut tell)?;
+            problem = shared.whole;
+            judgement
+        }
+    };
     let agreements = options
         .compare_outputs
         .as_ref()
@@ -52,6 +69,7 @@ pub fn run(options: &Options, diagnostics: &mut String) -> Result<Session, Error
         .transpose()?;
     Ok(Session {
         function: function.name.clone(),
+        devices,
         target: bundle.manifest.target.clone(),
         sizes: problem.sizes.clone(),
         judgement,

@@ -224,13 +224,18 @@ impl CompileArgs {
 
     /// Leaves each target once, where it first stands.
     pub fn drop_repeated_targets(&mut self) {
-        let mut seen = Vec::new();
-        self.target.retain(|target| {
-            let is_new = !seen.contains(target);
-            seen.push(*target);
-            is_new
-        });
+        drop_repeated(&mut self.target);
     }
+}
+
+/// Leaves each target once, where it first stands.
+pub fn drop_repeated(targets: &mut Vec<&'static Target>) {
+    let mut seen = Vec::new();
+    targets.retain(|target| {
+        let is_new = !seen.contains(target);
+        seen.push(*target);
+        is_new
+    });
 }
 
 fn parse_target(name: &str) -> Result<&'static Target, String> {

@@ -82,6 +82,18 @@ fn with_options(command: Command, op: &'static NamedOp) -> Command {
                 .help_heading(OF_OP)
                 .help("The name of the function, the op's unless told"),
         )
+        .arg(
+            Arg::new("devices")
+                .long("devices")
+                .value_name("N")
+                .value_parser(clap::value_parser!(i64).range(1..))
+                .default_value("1")
+                .help_heading(OF_OP)
+                .help(
+                    "Compile what each of N GPUs runs that share the axis which is reduced, the last of several: \
+                     NAME_partial and NAME_rest",
+                ),
+        )
         .args(
             [
                 ("multiple", "A size is a multiple of N"),
@@ -188,6 +200,7 @@ pub fn preset(op: &'static NamedOp, matches: &ArgMatches) -> Result<Preset, Stri
     if let Some(name) = matches.get_one::<String>("name") {
         preset.name.clone_from(name);
     }
+    preset.devices = matches.get_one("devices").copied().unwrap_or(1);
     let is_said = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
     for choice in op.choices.iter().filter(|choice| is_said(choice.name)) {
         let said = match choice.kind {

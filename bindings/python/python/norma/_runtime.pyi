@@ -65,10 +65,14 @@ class Framework:
     """A framework's tensors, as far as a call needs to know them."""
 
     def __init__(
-        self, types: Sequence[type], empty: Callable[..., Any], empty_like: Callable[..., Any], dtypes: dict[str, Any]
+        self,
+        types: Sequence[type],
+        empty_strided: Callable[..., Any],
+        empty_like: Callable[..., Any],
+        dtypes: dict[str, Any],
     ):
-        """``types`` are those whose objects are tensors and nothing more; ``empty(shape, dtype=, device=)`` and ``empty_like(tensor,
-        dtype=)`` allocate; ``dtypes`` are the framework's types of elements by their names in MLIR."""
+        """``types`` are those whose objects are tensors and nothing more; ``empty_strided(shape, strides, dtype=, device=)`` and
+        ``empty_like(tensor, dtype=)`` allocate; ``dtypes`` are the framework's types of elements by their names in MLIR."""
 
 @final
 class SignatureCache:

@@ -8,9 +8,10 @@ use melior::ir::{
         DenseI64ArrayAttribute, DictionaryAttribute, IntegerAttribute, StringAttribute, TypeAttribute,
     },
     operation::OperationLike,
-    r#type::FunctionType,
+    r#type::{FunctionType, IntegerType},
 };
-use norma_dialects::attributes::tensor;
+use norma_bundle::manifest::sharded::OFFSET;
+use norma_dialects::attributes::{function::SHARDED, tensor};
 
 use super::{
     axes::Axes,
@@ -29,9 +30,6 @@ use crate::{
     },
     norm::host_function::{Body, Tensor, Tensors, entries},
 };
-
-/// The name of the number that says where a device's shard begins: the coordinate of its first element along the sharded axis.
-const OFFSET: &str = "offset";
 
 /// A function, and what its runs on one device are made of.
 pub(super) struct Sharded<'s, 'c, 'a> {
@@ -66,7 +64,7 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
         let taken = self.taken(&needs)?;
         let (arguments, results) = self.signature(&needs, &taken, round)?;
         let b = Builder::before(self.function);
-        let function = self.declare(&b, name, arguments.iter().map(|argument| argument.ty).collect());
+        let function = self.declare(&b, name, arguments.iter().map(|argument| argument.ty).collect())?;
         Tensors { arguments, results }.set(function);
         let block = walk::entry_block(function)?;
         let mut given = (0..block.argument_count())
@@ -328,7 +326,12 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
     }
 
     /// Adds a function without ops, whose type is to be set.
-    fn declare(&self, b: &Builder<'c, 'a>, name: &str, arguments: Vec<Type<'c>>) -> OperationRef<'c, 'a> {
+    fn declare(
+        &self,
+        b: &Builder<'c, 'a>,
+        name: &str,
+        arguments: Vec<Type<'c>>,
+    ) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
         let context = b.context();
         let body = Region::new();
         let at = arguments.iter().map(|ty| (*ty, self.function.location()));
@@ -337,8 +340,37 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
         let attributes = [
             ("sym_name", StringAttribute::new(context, name).into()),
             ("function_type", TypeAttribute::new(ty.into()).into()),
+            (SHARDED, self.described()?),
         ];
-        b.op_with("func.func", &[], &[], &attributes, vec![body])
+        Ok(b.op_with("func.func", &[], &[], &attributes, vec![body]))
+    }
+
+    /// What each run says of the function.
+    fn described(&self) -> Result<Attribute<'c>, PassError<'c>> {
+        let context = self.context();
+        let wide = IntegerType::new(context, 64).into();
+        let number = |number: i64| Attribute::from(IntegerAttribute::new(wide, number));
+        let dictionary = |entries: &[(&str, Attribute<'c>)]| {
+            let entries = entries.iter();
+            let named = entries.map(|(name, value)| (Identifier::new(context, name), *value));
+            Attribute::from(DictionaryAttribute::new(context, &named.collect::<Vec<_>>()))
+        };
+        let arguments = (0..self.tensors.arguments.len()).map(|index| self.body.block.argument(index));
+        let mut values = arguments
+            .map(|argument| Ok(Value::from(argument?)))
+            .collect::<Result<Vec<_>, PassError<'c>>>()?;
+        values.extend(self.body.end.operands());
+        let tensors = self.tensors.arguments.iter().chain(&self.tensors.results);
+        let axes = tensors.zip(values).filter_map(|(tensor, value)| {
+            let axis = self.axes.of_tensor(value)?;
+            Some((tensor.name.as_str(), number(i64::try_from(axis).ok()?)))
+        });
+        let own = norma_dialects::symbol_name(self.function).unwrap_or_default();
+        Ok(dictionary(&[
+            ("function", StringAttribute::new(context, own).into()),
+            ("devices", number(self.axes.devices)),
+            ("axes", dictionary(&axes.collect::<Vec<_>>())),
+        ]))
     }
 
     fn context(&self) -> &'c melior::Context {

@@ -10,6 +10,7 @@
 //! eps = 1e-5
 //! weight = true                      # there, not there (false), or of this type ("f32")
 //! max = { m = 65536 }                # promises of sizes, as are min and multiple
+//! devices = 2                        # how many GPUs share the axis that is reduced, the last of several
 //!
 //! [[kernel]]
 //! file = "add_rms_norm.mlir"         # beside the catalog
@@ -24,7 +25,7 @@ use norma_compiler::{CompileOptions, Error, Result, Target};
 use serde::Deserialize;
 use toml::Value;
 
-use crate::args::CompileArgs;
+use crate::args::{CompileArgs, drop_repeated};
 use crate::input::InputText;
 use crate::ops::PROMISES;
 
@@ -66,13 +67,14 @@ struct Entry {
     min: BTreeMap<String, i64>,
     #[serde(default)]
     max: BTreeMap<String, i64>,
+    devices: Option<i64>,
     /// What is said of the op's operands, attributes and results.
     #[serde(flatten)]
     of_op: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a string or a list of strings")]
 enum OneOrMore {
     One(String),
     More(Vec<String>),
@@ -156,7 +158,12 @@ fn targets(names: Option<&Vec<String>>, args: &CompileArgs) -> Result<Vec<&'stat
             hint.into_iter().fold(Error::user(error.to_string()), Error::note)
         })
     };
-    names.iter().map(target).collect()
+    let mut targets = names.iter().map(target).collect::<Result<Vec<_>>>()?;
+    drop_repeated(&mut targets);
+    match targets.is_empty() {
+        true => Err(Error::user("expected targets to name at least one, got none")),
+        false => Ok(targets),
+    }
 }
 
 /// A source of an entry.
@@ -184,6 +191,7 @@ impl Entry {
         if let Some(name) = of_op
             .chain(says_shape.then_some("shape or dtype"))
             .chain(says_sizes.then_some("a promise of sizes"))
+            .chain(self.devices.map(|_| "devices"))
             .next()
         {
             return Err(Error::user(format!(
@@ -235,6 +243,13 @@ impl Entry {
         let mut preset = Preset::new(op, extents);
         preset.name = format!("{base}_{}_{dtype}", spelt.join("x"));
         preset.dtype = Some(dtype.to_owned());
+        preset.devices = self.devices.unwrap_or(1);
+        if preset.devices < 1 {
+            return Err(Error::user(format!(
+                "expected devices to be at least 1, got {}",
+                preset.devices
+            )));
+        }
         for (name, value) in &self.of_op {
             say(&mut preset, name, value)?;
         }
@@ -320,6 +335,42 @@ mod tests {
             text: text.to_owned(),
         };
         units(&text, Path::new(""), &args.compile)
+    }
+
+    #[test]
+    fn a_target_that_is_named_twice_is_compiled_for_once() {
+        let units = read(
+            "[[kernel]]\nop = \"softmax\"\nshape = \"m,64\"\ntargets = [\"sm_80\", \"sm_90a\", \"sm_80\"]",
+        );
+        let targets = units.unwrap().into_iter().map(|unit| unit.options.target.name);
+        assert_eq!(targets.collect::<Vec<_>>(), ["sm_80", "sm_90a"]);
+    }
+
+    #[test]
+    fn a_line_of_another_type_is_refused_in_the_words_of_catalogs() {
+        let refusal = |line: &str| {
+            let text = format!("[[kernel]]\nop = \"softmax\"\n{line}");
+            read(&text)
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
+        };
+        let found = refusal("shape = 7");
+        assert!(found.contains("line 3"), "{found}");
+        assert!(
+            found.ends_with("expected a string or a list of strings"),
+            "{found}"
+        );
+        let found = refusal("shape = \"m,64\"\ntargets = []");
+        assert_eq!(
+            found,
+            "'kernels.toml': kernel 1 (softmax): expected targets to name at least one, got none"
+        );
+        let found = refusal("shape = \"m,64\"\ndevices = 0");
+        assert_eq!(
+            found,
+            "'kernels.toml': kernel 1 (softmax): expected devices to be at least 1, got 0"
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@ PLAIN = (Tensor, Parameter)
 
 
 def _framework() -> Framework:
-    return Framework(PLAIN, torch.empty, torch.empty_like, {name: dtype for dtype, name in TYPES.items()})
+    return Framework(PLAIN, torch.empty_strided, torch.empty_like, {name: dtype for dtype, name in TYPES.items()})
 
 
 _TORCH = _framework()

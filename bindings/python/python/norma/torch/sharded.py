@@ -68,6 +68,9 @@ class Function:
         raise AssertionError("a sharded function has a last run")
 
     def _gather(self, state: torch.Tensor) -> torch.Tensor:
-        told = state.new_empty((dist.get_world_size(self._group), *state.shape))
+        """What all ranks have told, in order along a new first axis."""
+        ranks = dist.get_world_size(self._group)
+        # One behind the other along the first axis that there is: the form that every backend gathers into.
+        told = state.new_empty((ranks * state.shape[0], *state.shape[1:]))
         dist.all_gather_into_tensor(told, state, group=self._group)
-        return told
+        return told.view(ranks, *state.shape)
