@@ -1118,7 +1118,8 @@ def GlExpandReductions : RustPass<"gl-expand-reductions"> {
   let summary = "Expand reductions that cross warps into exchanges through shared memory";
   let description = [{
     Each warp reduces its part, stores one partial per result to shared memory, and every thread reads all partials of
-    its results and combines them in registers.
+    its results and combines them in registers. Of reductions that do not hang on each other all partials are stored before the first
+    are read, so that they share a barrier.
 
     Along an axis that CTAs of a cluster are spread over, each CTA stores its partial results into the shared memory of all of
     them by `st.async`, waits at an mbarrier of its own, and combines what has come. Reductions that do not hang on each other
