@@ -1031,6 +1031,49 @@ def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
   let dependentDialects = ["arith", "gl", "tensor"];
 }
 
+def GlPrefetchLoads : RustPass<"gl-prefetch-loads"> {
+  let summary = "Let loops load the tiles of their next step before they compute on those of this one";
+  let description = [{
+    In a kernel with `gl.stages = 2` that copies nothing to shared memory, loops carry the tiles that they load: the first ones are
+    loaded in front of the loop, and each step begins with the loads of the next one, whose latency its own arithmetic, and what its
+    threads wait for one another, then hides.
+
+    **Requires** that a step loads nothing that an earlier one has stored.
+
+    **Guarantees** that each load at the top of a loop's body whose place follows from the step's number, by scalar arithmetic, is
+    one step ahead of its use, and that nothing is read for a step that is not there: a guard that steps are left joins those of
+    the load. A kernel with such loops has `gl.min_ctas_per_sm`, 1 if it had none: the assembler would else delay the loads to save
+    registers. `gl.stages` is gone.
+
+    **Leaves alone** loops that are known to have one step at most; loads that are the same in each step, whose place depends on
+    earlier ones, or of a buffer that the loop stores to, with a remark; and kernels that copy to shared memory (`gl-pipeline`). Of a loop
+    that was peeled each part begins anew.
+
+    ```mlir
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<1x2048xf32, #rows>) {
+      %t = gl.load %x at affine_map<(i, r, n) -> (i, n)>(%i) : memref<?x2048xf32> -> tensor<1x2048xf32, #rows>
+      %s = arith.addf %acc, %t : tensor<1x2048xf32, #rows>
+      scf.yield %s : tensor<1x2048xf32, #rows>
+    }
+    ==>
+    %left = arith.subi %n, %c0 : index
+    %first = gl.load %x at affine_map<(i, r, n) -> (i, n)>(%c0) where affine_map<(i, r, n)[s0] -> (0, s0)>[%left] : ...
+    %sum, %last = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %t = %first) -> (...) {
+      %next = arith.addi %i, %c1 : index
+      %more = arith.subi %n, %next : index
+      %u = gl.load %x at affine_map<(i, r, n) -> (i, n)>(%next) where affine_map<(i, r, n)[s0] -> (0, s0)>[%more] : ...
+      %s = arith.addf %acc, %t : tensor<1x2048xf32, #rows>
+      scf.yield %s, %u : tensor<1x2048xf32, #rows>, tensor<1x2048xf32, #rows>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numLoads", "num-loads", "Loads moved a step ahead">,
+    Statistic<"numLoops", "num-loops", "Loops that carry what they have loaded">,
+  ];
+  let dependentDialects = ["arith", "gl", "scf"];
+}
+
 def GlPipeline : RustPass<"gl-pipeline"> {
   let summary = "Make copies to shared memory asynchronous, in loops several steps ahead";
   let description = [{
@@ -1122,7 +1165,8 @@ def GlExpandReductions : RustPass<"gl-expand-reductions"> {
   let summary = "Expand reductions that cross warps into exchanges through shared memory";
   let description = [{
     Each warp reduces its part, stores one partial per result to shared memory, and every thread reads all partials of
-    its results and combines them in registers.
+    its results and combines them in registers. Of reductions that do not hang on each other all partials are stored before the first
+    are read, so that they share a barrier.
 
     Along an axis that CTAs of a cluster are spread over, each CTA stores its partial results into the shared memory of all of
     them by `st.async`, waits at an mbarrier of its own, and combines what has come. Reductions that do not hang on each other

@@ -75,7 +75,10 @@ const STEPS: &[Step] = &[
     Step {
         to: Level::GlLowered,
         passes: &[
+            // Loads have the layouts that they are made in.
             "gl-optimize-layouts",
+            // While copies to shared memory still tell whose stages those of a kernel are.
+            "gl-prefetch-loads",
             "gl-pipeline",
             // Before anything depends on which threads meet: barriers and exchanges are a partition's own.
             "gl-specialize-warps",

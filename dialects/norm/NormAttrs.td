@@ -136,7 +136,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     |---|---|---|
     | `keep` | | where a read that is needed again behind a reduction lives in between: one place for each buffer of the kernel, or one for all, which is `register` where nothing is said |
     | `bring` | | how a tile travels to shared memory, when it is kept there |
-    | `stages` | | buffers in flight |
+    | `stages` | | tiles in flight: of what is kept in shared memory the stages of a loop's ring; where loops load to registers, 2 has each step load the next one's tile before it computes on its own (`gl-prefetch-loads`) |
     | `producer_warps` | warps | warps that only copy (warp specialisation); 0 for none |
     | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: an atomic counter does |
     | `dependent_launch` | | programmatic dependent launch: start before the previous kernel has ended |
@@ -170,6 +170,12 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
 
     ```mlir
     #norm.schedule<spread = [[grid, warp(4)], [loop, register(8), lane(32), vector(8)]], keep = [l2]>
+    ```
+
+    A row for each CTA, walked in chunks of 2048 columns, of which each step loads the next one's ahead:
+
+    ```mlir
+    #norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(8)]], keep = [l1], stages = 2>
     ```
 
     Four rows of 4095 elements for each CTA, 8 apart and each shifted alike, in 16-byte accesses:

@@ -13,7 +13,8 @@ pub mod kernel {
     pub const NUM_WARPS: &str = "gl.num_warps";
     /// CTAs that an SM is to hold at least, an i64; absent where registers are not bounded.
     pub const MIN_CTAS_PER_SM: &str = "gl.min_ctas_per_sm";
-    /// Stages of the rings through which loops bring tiles to shared memory, an i64; 1 where absent.
+    /// Stages of the rings through which loops bring tiles to shared memory; where nothing is copied there, tiles of a load that
+    /// registers hold, this step's and later ones'. An i64; 1 where absent.
     pub const STAGES: &str = "gl.stages";
     /// Warps besides those of `gl.num_warps` that only issue copies, an i64; absent for none.
     pub const PRODUCER_WARPS: &str = "gl.producer_warps";

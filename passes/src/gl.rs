@@ -1,6 +1,7 @@
 //! Passes on `gl`, one CTA's program on tiles. One file a pass, named after it; `shared_memory` says what ops of `gl` do
 //! to shared memory, `access` what loads and stores do to global memory, `quotient_form` takes affine expressions apart,
 //! `divisibility` says what divides them, and `bounds` where scalars lie; `scalars` is what these two follow scalars by.
+//! `steps` gives scalars of loops as they are in other steps.
 
 pub(crate) mod access;
 pub(crate) mod allocate_shared;
@@ -12,8 +13,10 @@ pub(crate) mod expand_reductions;
 pub(crate) mod insert_barriers;
 pub(crate) mod optimize_layouts;
 pub(crate) mod pipeline;
+pub(crate) mod prefetch_loads;
 pub(crate) mod quotient_form;
 mod scalars;
 pub(crate) mod shared_memory;
 pub(crate) mod specialize_warps;
+mod steps;
 pub(crate) mod vectorize_access;

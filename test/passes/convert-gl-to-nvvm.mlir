@@ -350,12 +350,12 @@ gpu.module @m {
 // -----
 
 // Where all lanes hold results of their own, each sends them to all CTAs. Memory of several stages has one behind the other; an arrival
-// at the mbarriers of others is released at the cluster's scope.
+// at the mbarriers of others is released at the CTA's scope, which waits for no store to global memory.
 // CHECK-LABEL: llvm.func @own_results
 // CHECK: llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
 // CHECK-COUNT-2: st.async.shared::cluster
 // CHECK-NOT: st.async
-// CHECK: nvvm.mbarrier.arrive %{{.*}} {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
+// CHECK: nvvm.mbarrier.arrive %{{.*}} : !llvm.ptr<7>
 #rows = #gl.linear<register = [], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = [], block = [[1, 0]]>
 gpu.module @m {
   gpu.func @own_results(%x: memref<2x32xf32>, %slot: index) kernel attributes {gl.num_warps = 1 : i64, gl.shared_bytes = 528 : i64,

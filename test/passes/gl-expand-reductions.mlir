@@ -50,14 +50,14 @@ gpu.module @kernels {
 
 // -----
 
-// A combiner of several tiles (an index travels with its value) has a memory for each.
+// A combiner of several tiles (an index travels with its value) has a memory for each, all of which are filled before the first is read.
 // CHECK-LABEL: gpu.func @several_tiles
 // CHECK: %[[P:.*]]:2 = gl.warp_reduce %{{.*}}, %{{.*}} axis 1
 // CHECK: %[[M0:.*]] = gl.local_alloc : <2x2xf32, #gl.plain<order = [1, 0]>>
 // CHECK: gl.local_store %[[P]]#0, %[[M0]]
-// CHECK: %[[G0:.*]] = gl.local_load %[[M0]]
 // CHECK: %[[M1:.*]] = gl.local_alloc : <2x2xindex, #gl.plain<order = [1, 0]>>
 // CHECK: gl.local_store %[[P]]#1, %[[M1]]
+// CHECK: %[[G0:.*]] = gl.local_load %[[M0]]
 // CHECK: %[[G1:.*]] = gl.local_load %[[M1]]
 // CHECK: %[[R:.*]]:2 = gl.reduce %[[G0]], %[[G1]] axis 1
 // CHECK: "test.use"(%[[R]]#0, %[[R]]#1)
@@ -99,6 +99,49 @@ gpu.module @kernels {
       gl.yield %0 : f32
     }
     "test.use"(%s, %t) : (tensor<32xf32, #gl.slice<axis = 0, parent = #columns>>, tensor<f32, #gl.slice<axis = 0, parent = #line>>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Reductions that do not hang on each other are stored before any is loaded, with what the second needs of the scalars between them; one that
+// hangs on the first comes behind.
+// CHECK-LABEL: gpu.func @one_barrier
+// CHECK: arith.mulf
+// CHECK: gl.warp_reduce
+// CHECK: gl.local_store
+// CHECK: gl.warp_reduce
+// CHECK: gl.local_store
+// CHECK-NOT: gl.local_store
+// CHECK: gl.local_load
+// CHECK: gl.local_load
+// CHECK: arith.addf
+// CHECK: gl.local_store
+// CHECK: gl.local_load
+#line = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [4], order = [0]>
+!sum = tensor<f32, #gl.slice<axis = 0, parent = #line>>
+gpu.module @kernels {
+  gpu.func @one_barrier(%x: tensor<1024xf32, #line>, %y: tensor<1024xf32, #line>) {
+    %s = gl.reduce %x axis 0 : (tensor<1024xf32, #line>) -> !sum combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.maximumf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    %z = arith.mulf %x, %y : tensor<1024xf32, #line>
+    %t = gl.reduce %z axis 0 : (tensor<1024xf32, #line>) -> !sum combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.maximumf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    %w = gl.broadcast %s axis 0 : !sum -> tensor<1024xf32, #line>
+    %v = arith.addf %w, %y : tensor<1024xf32, #line>
+    %u = gl.reduce %v axis 0 : (tensor<1024xf32, #line>) -> !sum combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.maximumf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    "test.use"(%s, %t, %u) : (!sum, !sum, !sum) -> ()
     gpu.return
   }
 }

@@ -130,3 +130,47 @@ norm.kernel @places(%x: memref<?x64xf32>, %z: memref<?x64xf32>, %y: memref<?x64x
   %4 = arith.subf %2, %3 : f32
   norm.write %4, %y[%b, %t] : memref<?x64xf32>
 }
+
+// -----
+
+// %g is multiplied by a factor that waits for one sum alone, and what comes of that meets the sum that %g contributes to: %g lies
+// behind it as %x does, and stays 16 bits wide. Where nothing meets a sum over the other dim, it keeps nothing.
+// CHECK: norm.kernel @factor_of_row(
+// CHECK: %[[X:.*]] = norm.read %x
+// CHECK-NEXT: norm.cache %[[X]] in register
+// CHECK: %[[G:.*]] = norm.read %g
+// CHECK-NEXT: %[[C:.*]] = norm.cache %[[G]] in register
+// CHECK: norm.reduce
+// CHECK-NEXT: arith.extf %[[C]]
+// CHECK: norm.kernel @sum_of_columns(
+// CHECK: %[[G:.*]] = norm.read %g
+// CHECK-NOT: norm.cache %[[G]]
+norm.kernel @factor_of_row(%x: memref<?x64xbf16>, %g: memref<?x64xbf16>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) : grid, %t = 64 : thread) schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<?x64xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = arith.mulf %1, %1 : f32
+  %3 = norm.reduce add %2 over(%t) : f32
+  %4 = math.rsqrt %3 : f32
+  %5 = norm.read %g[%b, %t] : memref<?x64xbf16>
+  %6 = arith.extf %5 : bf16 to f32
+  %7 = arith.mulf %6, %1 : f32
+  %8 = norm.reduce add %7 over(%t) : f32
+  %9 = arith.mulf %4, %6 : f32
+  %10 = arith.mulf %8, %1 : f32
+  %11 = arith.subf %9, %10 : f32
+  norm.write %11, %y[%b, %t] : memref<?x64xf32>
+}
+
+norm.kernel @sum_of_columns(%x: memref<64x64xbf16>, %g: memref<64x64xbf16>, %y: memref<64x64xf32>, %z: memref<64xf32>)
+    space(%b = 64 : loop, %t = 64 : thread) schedule(#norm.schedule<spread = [[loop], [warp(2), lane(32)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<64x64xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = norm.reduce add %1 over(%t) : f32
+  %3 = norm.read %g[%b, %t] : memref<64x64xbf16>
+  %4 = arith.extf %3 : bf16 to f32
+  %5 = arith.mulf %2, %4 : f32
+  norm.write %5, %y[%b, %t] : memref<64x64xf32>
+  %6 = norm.reduce add %4 over(%b) : f32
+  norm.write %6, %z[%t] : memref<64xf32>
+}

@@ -80,7 +80,7 @@ norm.kernel @bring(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0
 
 // -----
 
-// expected-error @+1 {{expected stages = 1 and producer_warps = 0 where nothing is kept in shared memory}}
+// expected-error @+1 {{expected a dim that passes in a loop for stages = 2, got none}}
 norm.kernel @stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], stages = 2>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -90,7 +90,17 @@ norm.kernel @stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
 
 // -----
 
-// expected-error @+1 {{expected stages = 1 and producer_warps = 0 where nothing is kept in shared memory}}
+// expected-error @+1 {{unsupported: stages = 3 where nothing is kept in shared memory; supported: 1, and 2 for loops that load a step ahead}}
+norm.kernel @more_stages(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]], stages = 3>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected producer_warps = 0 where nothing is kept in shared memory, got 1}}
 norm.kernel @producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], producer_warps = 1>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>

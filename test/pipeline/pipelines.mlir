@@ -57,6 +57,7 @@
 // GL-LOWERED-NEXT: canonicalize
 // GL-LOWERED-NEXT: cse
 // GL-LOWERED-NEXT: gl-optimize-layouts
+// GL-LOWERED-NEXT: gl-prefetch-loads
 // GL-LOWERED-NEXT: gl-pipeline
 // GL-LOWERED-NEXT: gl-specialize-warps
 // GL-LOWERED-NEXT: gl-expand-reductions

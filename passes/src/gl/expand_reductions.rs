@@ -11,7 +11,8 @@
 //! step before it exchanged. Between warps the number of the step says whose turn it is, which `gl-insert-barriers` understands;
 //! between CTAs all turns of all loops are counted ([`phase`]), as the phases of mbarriers are.
 //!
-//! Costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps.
+//! Costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps. Reductions that do not
+//! hang on each other share the barrier ([`rounds`]), as those across CTAs share an exchange.
 
 mod buffers;
 mod cluster;
@@ -43,139 +44,130 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandRed
     for function in walk::named(op, "gpu.func") {
         let rounds = cluster::expand(function)?;
         cx.count(GlExpandReductionsStatistic::NumRounds, rounds);
-    }
-    for reduce in walk::named(op, ReduceOp::NAME)
-        .into_iter()
-        .filter_map(ReduceOp::from_op)
-    {
-        if expand(reduce)? {
-            cx.count(GlExpandReductionsStatistic::NumExpanded, 1);
+        for round in rounds::of(function, &|plan| plan.warps() > 1)? {
+            expand(&round)?;
+            cx.count(GlExpandReductionsStatistic::NumExpanded, round.len() as u64);
         }
     }
     Ok(())
 }
 
-/// Expands `reduce` if it crosses warps; says whether it does.
-fn expand<'c: 'a, 'a>(reduce: ReduceOp<'c, 'a>) -> Result<bool, PassError<'c>> {
-    let op = reduce.op();
-    let location = op.location();
-    let tiles = reduce.tiles();
-    let Some(first) = tiles.first() else {
-        return Ok(false);
+/// Expands the reductions of a round: all partials are stored before the first are loaded, so that one barrier serves them all.
+fn expand<'c: 'a, 'a>(round: &[ReduceOp<'c, 'a>]) -> Result<(), PassError<'c>> {
+    let Some(first) = round.first() else {
+        return Ok(());
     };
-    let axis = reduce.axis()? as usize;
-    let layout = layout::of_tile(first.r#type()).map_err(|error| Diagnostic::user(location, error))?;
-    let plan = layout
-        .reduction(axis)
-        .map_err(|error| Diagnostic::user(location, error))?;
-    if plan.blocks() > 1 {
-        let message = format!(
-            "expected a reduction across {} CTAs of a cluster to stand in a gpu.func",
-            plan.blocks()
-        );
-        return Err(Diagnostic::user(location, message).into());
+    let mut exchanges = Vec::with_capacity(round.len());
+    for reduce in round {
+        let mut b = Builder::before(first.op());
+        b.set_location(reduce.op().location());
+        exchanges.push(Exchange::stored(&b, *reduce)?);
     }
-    if plan.warps() == 1 {
-        return Ok(false);
+    for exchange in &exchanges {
+        exchange.combine()?;
     }
-
-    let exchange = Exchange::new(op, axis, &layout)?;
-    let b = &exchange.b;
-    let combiner = reduce.combiner()?;
-    let axis_attribute = op.attribute("axis")?;
-
-    let partial_types = exchange.types_of(&tiles, exchange.partial)?;
-    let partials = b.op_with(
-        WarpReduceOp::NAME,
-        &tiles,
-        &partial_types,
-        &[("axis", axis_attribute)],
-        vec![copy_of_body(op)?],
-    );
-    let gathered = partials
-        .results()
-        .map(|partial| exchange.through_memory(partial.into()))
-        .collect::<Result<Vec<_>, _>>()?;
-
-    let result_types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
-    let reduced = b.op_with(
-        ReduceOp::NAME,
-        &gathered,
-        &result_types,
-        &[("axis", axis_attribute)],
-        vec![region::taken_from(combiner)],
-    );
-    let results = reduced.results().map(Value::from).collect::<Vec<_>>();
-    b.replace(op, &results);
-    Ok(true)
+    Ok(())
 }
 
-/// What is the same for every tile of a reduction.
+/// A reduction whose partials are in shared memory.
 struct Exchange<'c, 'a> {
-    b: Builder<'c, 'a>,
-    /// The shape of the partials: along the reduced axis, how many warps have one.
-    shape: Vec<i64>,
-    axis: usize,
-    /// The number of the step of the loop that the reduction stands in.
-    step: Option<Value<'c, 'a>>,
-    /// The layout of one partial per warp.
-    partial: Attribute<'c>,
-    /// The layout of all partials of a result in each thread's registers.
-    gathered: Attribute<'c>,
+    reduce: ReduceOp<'c, 'a>,
+    /// For each tile, where its partials lie.
+    memories: Vec<Value<'c, 'a>>,
+    /// For each tile, all partials of a result in each thread's registers.
+    gathered: Vec<Type<'c>>,
 }
 
 impl<'c: 'a, 'a> Exchange<'c, 'a> {
-    fn new(op: OperationRef<'c, 'a>, axis: usize, layout: &LinearLayout) -> Result<Self, Diagnostic<'c>> {
-        let b = Builder::before(op);
+    /// Reduces within each warp and writes the partials to shared memory of their own, at `b`.
+    fn stored(b: &Builder<'c, 'a>, reduce: ReduceOp<'c, 'a>) -> Result<Self, PassError<'c>> {
+        let op = reduce.op();
+        let tiles = reduce.tiles();
+        let first = tiles.first();
+        let first = first.ok_or_else(|| Diagnostic::internal(op.location(), "expected a tile"))?;
+        let axis = reduce.axis()? as usize;
         let wrong = |error| Diagnostic::user(op.location(), error);
+        let layout =
+            layout::of_tile(first.r#type()).map_err(|error| Diagnostic::user(op.location(), error))?;
         let partial = layout.partial_layout(axis, HardwareDim::Warp).map_err(wrong)?;
         let gathered = layout.gathered_layout(axis, HardwareDim::Warp).map_err(wrong)?;
+        let types_in = |layout: &LinearLayout| {
+            let encoding: Attribute<'c> = layout::to_attribute(b.context(), layout).into();
+            // Along the reduced axis there are as many partials as warps.
+            let shape = partial.shape().iter().copied().map(Some).collect::<Vec<_>>();
+            let ty = |tile: &Value<'c, 'a>| {
+                types::tensor(&shape, types::element(tile.r#type()), Some(encoding)).ok_or_else(|| {
+                    Diagnostic::internal(op.location(), "the layout does not fit the partials")
+                })
+            };
+            tiles.iter().map(ty).collect::<Result<Vec<_>, _>>()
+        };
+        let partials = b.op_with(
+            WarpReduceOp::NAME,
+            &tiles,
+            &types_in(&partial)?,
+            &[("axis", op.attribute("axis")?)],
+            vec![copy_of_body(op)?],
+        );
+        let step = step_around(op);
+        let memories = partials
+            .results()
+            .map(|partials| to_memory(b, partials.into(), partial.shape(), axis, step))
+            .collect();
         Ok(Self {
-            axis,
-            shape: partial.shape().to_vec(),
-            step: step_around(op),
-            partial: layout::to_attribute(b.context(), &partial).into(),
-            gathered: layout::to_attribute(b.context(), &gathered).into(),
-            b,
+            reduce,
+            memories,
+            gathered: types_in(&gathered)?,
         })
     }
 
-    /// Tiles of partials in `layout` with the elements of `tiles`.
-    fn types_of(
-        &self,
-        tiles: &[Value<'c, 'a>],
-        layout: Attribute<'c>,
-    ) -> Result<Vec<Type<'c>>, Diagnostic<'c>> {
-        tiles
+    /// Replaces the reduction by one of the partials of all warps.
+    fn combine(&self) -> Result<(), PassError<'c>> {
+        let op = self.reduce.op();
+        let b = Builder::before(op);
+        let gathered = self
+            .memories
             .iter()
-            .map(|tile| self.tile_type(types::element(tile.r#type()), layout))
-            .collect()
+            .zip(&self.gathered)
+            .map(|(memory, ty)| {
+                let load = LocalLoadOp::build(b.location(), *memory, &[], &[], None, None, *ty)?;
+                Ok(b.insert(load).result(0)?.into())
+            })
+            .collect::<Result<Vec<_>, PassError<'c>>>()?;
+        let result_types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
+        let reduced = b.op_with(
+            ReduceOp::NAME,
+            &gathered,
+            &result_types,
+            &[("axis", op.attribute("axis")?)],
+            vec![region::taken_from(self.reduce.combiner()?)],
+        );
+        let results = reduced.results().map(Value::from).collect::<Vec<_>>();
+        b.replace(op, &results);
+        Ok(())
     }
+}
 
-    fn tile_type(&self, element: Type<'c>, layout: Attribute<'c>) -> Result<Type<'c>, Diagnostic<'c>> {
-        let shape = self.shape.iter().copied().map(Some).collect::<Vec<_>>();
-        types::tensor(&shape, element, Some(layout))
-            .ok_or_else(|| Diagnostic::internal(self.b.location(), "the layout does not fit the partials"))
-    }
-
-    /// Writes partials to shared memory of their own and reads them back gathered.
-    fn through_memory(&self, partial: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let b = &self.b;
-        let element = types::element(partial.r#type());
-        let memory = |is_repeated| buffers::memory(b, &self.shape, self.axis, element, is_repeated).into();
-        let memory = match self.step {
-            None => b.value(LocalAllocOp::NAME, &[], memory(false)),
-            Some(step) => {
-                let all = b.value(LocalAllocOp::NAME, &[], memory(true));
-                let slot = b.value("arith.remui", &[step, b.index(BUFFERS)], step.r#type());
-                b.value(MemDescIndexOp::NAME, &[all, slot], memory(false))
-            }
-        };
-        b.op(LocalStoreOp::NAME, &[partial, memory], &[]);
-        let gathered = self.tile_type(element, self.gathered)?;
-        let load = LocalLoadOp::build(b.location(), memory, &[], &[], None, None, gathered)?;
-        Ok(b.insert(load).result(0)?.into())
-    }
+/// Writes partials to shared memory of their own, which steps of a loop take turns with.
+fn to_memory<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    partials: Value<'c, 'a>,
+    shape: &[i64],
+    axis: usize,
+    step: Option<Value<'c, 'a>>,
+) -> Value<'c, 'a> {
+    let element = types::element(partials.r#type());
+    let memory = |is_repeated| buffers::memory(b, shape, axis, element, is_repeated).into();
+    let memory = match step {
+        None => b.value(LocalAllocOp::NAME, &[], memory(false)),
+        Some(step) => {
+            let all = b.value(LocalAllocOp::NAME, &[], memory(true));
+            let slot = b.value("arith.remui", &[step, b.index(BUFFERS)], step.r#type());
+            b.value(MemDescIndexOp::NAME, &[all, slot], memory(false))
+        }
+    };
+    b.op(LocalStoreOp::NAME, &[partials, memory], &[]);
+    memory
 }
 
 /// The induction variable of the loop that an op stands in directly.

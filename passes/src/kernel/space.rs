@@ -5,11 +5,12 @@
 //! reduction of the phases before it has its result.
 
 mod access;
+mod crossings;
 mod traffic;
 
 use std::{
     cell::{OnceCell, RefCell},
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap},
     rc::Rc,
 };
 
@@ -33,6 +34,7 @@ use crate::mlir::{
 };
 
 pub use access::{Access, Strides};
+pub use crossings::Crossing;
 pub use traffic::Traffic;
 
 /// Positions of dims in a kernel's space.
@@ -61,8 +63,10 @@ pub struct Space<'c, 'a> {
     pub ops: Vec<OperationRef<'c, 'a>>,
     facts: HashMap<usize, Facts>,
     definitions: HashMap<usize, usize>,
-    /// By the position of a reduction, what it combines: the reads, and the dims that it removes.
+    /// By the position of a reduction, what is known of it.
     reduced: HashMap<usize, Reduced>,
+    /// By the position of an op, what [`Self::met_by`] gives, once it has been asked for.
+    met: OnceCell<Vec<Rc<Positions>>>,
     /// What [`Self::crossings`] gives, once it has been asked for.
     crossings: OnceCell<BTreeSet<Crossing>>,
     /// What [`nests::count`] gives, by the dims that are loops.
@@ -76,15 +80,8 @@ struct Reduced {
     contributors: Rc<Positions>,
     /// The dims that it removes.
     dims: DimSet,
-}
-
-/// A read that is needed again behind a reduction that it contributes to, both as positions of ops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Crossing {
-    /// The read.
-    pub read: usize,
-    /// The reduction.
-    pub reduction: usize,
+    /// The phase in which its result can first be had.
+    phase: usize,
 }
 
 /// What is known of one value. Sets are shared: most values depend on just what one of their operands does.
@@ -165,6 +162,7 @@ impl<'c, 'a> Space<'c, 'a> {
             facts: HashMap::new(),
             definitions: HashMap::new(),
             reduced: HashMap::new(),
+            met: OnceCell::new(),
             crossings: OnceCell::new(),
             nested: RefCell::default(),
         };
@@ -215,8 +213,12 @@ impl<'c, 'a> Space<'c, 'a> {
             facts.leaves = Rc::default();
             Rc::make_mut(&mut facts.reductions).insert(position);
             facts.last_reductions = Rc::new([position].into_iter().collect());
-            let contributors = facts.reads.clone();
-            self.reduced.insert(position, Reduced { contributors, dims });
+            let reduced = Reduced {
+                contributors: facts.reads.clone(),
+                dims,
+                phase: facts.phase,
+            };
+            self.reduced.insert(position, reduced);
         }
         if CacheOp::from_op(op).is_some() {
             facts.leaves = Rc::default();
@@ -315,70 +317,6 @@ impl<'c, 'a> Space<'c, 'a> {
             .get(&key(value))
             .map(|facts| facts.leaves.clone())
             .unwrap_or_default()
-    }
-
-    /// Whether the use of `operand` by `user` needs reused reads across a phase: `user` waits for a reduction that
-    /// they contribute to, and `operand` does not. Only reads that vary over a reduced dim count; a value per row is
-    /// simply kept.
-    pub fn carries_reads(&self, user: OperationRef<'c, 'a>, operand: Value<'c, 'a>) -> bool {
-        let waits_for = self.joined(user.operands()).reductions;
-        self.crossings_of(user, operand, &waits_for).next().is_some()
-    }
-
-    /// The reads that `operand` brings to `user`, which waits for the reductions at `waits_for`, each with a reduction among
-    /// these that it contributes to.
-    fn crossings_of<'s>(
-        &'s self,
-        user: OperationRef<'c, 'a>,
-        operand: Value<'c, 'a>,
-        waits_for: &'s Positions,
-    ) -> impl Iterator<Item = Crossing> + 's {
-        let facts = self.facts.get(&key(operand));
-        let facts = facts.filter(|facts| !facts.leaves.is_empty() && facts.phase < self.phase_of_op(user));
-        facts.into_iter().flat_map(move |facts| {
-            waits_for.iter().flat_map(move |reduction| {
-                let reduced = &self.reduced[&reduction];
-                let varies = |leaf: &usize| {
-                    let mut results = self.ops[*leaf].results();
-                    results.any(|result| {
-                        let dims = self.facts.get(&key(result.into())).map(|facts| &facts.dims);
-                        dims.is_some_and(|dims| !dims.is_disjoint(&reduced.dims))
-                    })
-                };
-                let leaves = facts.leaves.shared(&reduced.contributors).filter(varies);
-                leaves.map(move |read| Crossing { read, reduction })
-            })
-        })
-    }
-
-    /// Every read that is needed again behind a reduction it contributes to, with that reduction.
-    pub fn crossings(&self) -> &BTreeSet<Crossing> {
-        self.crossings.get_or_init(|| self.find_crossings())
-    }
-
-    fn find_crossings(&self) -> BTreeSet<Crossing> {
-        let mut crossings = BTreeSet::new();
-        // Uses of what depends on the same reads, behind the same reductions, are alike.
-        let mut seen = HashSet::new();
-        for user in &self.ops {
-            let waits_for = self.joined(user.operands()).reductions;
-            for operand in user.operands() {
-                let leaves = self.leaves(operand);
-                if seen.insert((
-                    leaves,
-                    self.phase_of(operand) < self.phase_of_op(*user),
-                    waits_for.clone(),
-                )) {
-                    crossings.extend(self.crossings_of(*user, operand, &waits_for));
-                }
-            }
-        }
-        crossings
-    }
-
-    /// Positions of all reused reads: those that contribute to a reduction and are needed again behind it.
-    pub fn reused_reads(&self) -> BTreeSet<usize> {
-        self.crossings().iter().map(|crossing| crossing.read).collect()
     }
 
     /// Positions of the reads that contribute to the reduction at a position; `None` if there is none.

@@ -123,7 +123,7 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         let operands = self.operands[position].clone();
         let mut renewed = operands.clone();
         for (operand, renewed) in operands.iter().zip(&mut renewed) {
-            if late.is_some() || self.space.carries_reads(user, *operand) {
+            if late.is_some() || self.space.carries_reads(position, *operand) {
                 *renewed = self.again(*operand, phase, user)?;
             }
         }

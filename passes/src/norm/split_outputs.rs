@@ -143,8 +143,9 @@ fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet)
         let mut mapping = Mapping::of(schedule);
         let spread = remaining
             .iter()
-            .filter_map(|dim| mapping.spread.get(*dim).cloned());
-        mapping.spread = spread.collect();
+            .filter_map(|dim| mapping.spread.get(*dim).cloned())
+            .collect();
+        mapping.respread(spread);
         let schedule = mapping
             .attribute(kernel.op().location())
             .ok_or(PassError::Reported)?;

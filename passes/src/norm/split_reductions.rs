@@ -352,7 +352,8 @@ fn respread<'c>(kernel: KernelOp<'c, '_>, mut mapping: Mapping) -> Result<Left, 
     let space = Space::of(kernel)?;
     let spread = mapping.spread.iter().zip(&space.dims);
     let spread = spread.filter(|(_, dim)| uses(**dim) > 0);
-    mapping.spread = spread.map(|(factors, _)| factors.clone()).collect();
+    let spread = spread.map(|(factors, _)| factors.clone()).collect();
+    mapping.respread(spread);
     let left = drop_unused(kernel)?;
     if mapping.keep.len() > 1 {
         // Partial results, which have no place, are written alone.

@@ -13,6 +13,7 @@ pub struct Kind {
     levels: Vec<BTreeSet<Level>>,
     keep: Vec<CachePlace>,
     bring: CopyMechanism,
+    prefetches: bool,
     merges_reductions: bool,
     aligned_dim: Option<usize>,
 }
@@ -28,6 +29,7 @@ impl Kind {
             levels: levels.collect(),
             keep: mapping.keep.clone(),
             bring: mapping.bring,
+            prefetches: mapping.prefetches(),
             merges_reductions: mapping.merge_reductions,
             aligned_dim: mapping.aligned_dim,
         }

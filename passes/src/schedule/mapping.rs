@@ -61,7 +61,7 @@ pub struct Mapping {
     pub keep: Vec<CachePlace>,
     /// How tiles travel to shared memory.
     pub bring: CopyMechanism,
-    /// Buffers in flight.
+    /// Tiles in flight: stages of a ring in shared memory, or the registers of a loop's step and of the next one's.
     pub stages: i64,
     /// Warps that only copy.
     pub producer_warps: i64,
@@ -168,6 +168,19 @@ impl Mapping {
             .fold(1, i64::saturating_mul)
     }
 
+    /// Whether loops load the tiles of their next step ahead, to registers.
+    pub fn prefetches(&self) -> bool {
+        self.bring == CopyMechanism::Load && self.stages > 1
+    }
+
+    /// Takes another spread, of the dims that are left of a kernel: without a loop there is no next step to load.
+    pub fn respread(&mut self, spread: Vec<Vec<Factor>>) {
+        self.spread = spread;
+        if self.prefetches() && self.looped_dims() == 0 {
+            self.stages = 1;
+        }
+    }
+
     /// How many dims pass in a loop.
     pub fn looped_dims(&self) -> usize {
         let is_looped = |dim: &&Vec<Factor>| dim.iter().any(|factor| factor.level == Level::Loop);
@@ -259,6 +272,9 @@ impl fmt::Display for Mapping {
                 self.stages,
                 self.producer_warps
             )?;
+        }
+        if self.prefetches() {
+            write!(formatter, " stages {}", self.stages)?;
         }
         if let Some(dim) = self.aligned_dim {
             write!(formatter, " aligned_dim {dim}")?;

@@ -174,6 +174,8 @@ pub struct Schedule {
     pub keep: Keep,
     /// As in `#norm.schedule`.
     pub early_reads: bool,
+    /// Whether a loop over the row loads the next step's part ahead.
+    pub prefetches: bool,
     /// Whether the row's tile is shifted to where vectors are aligned. Takes vectors of several elements, and rows beside each
     /// other in a thread alone.
     pub is_aligned: bool,
@@ -207,6 +209,7 @@ impl Default for Schedule {
             chunk: None,
             keep: Keep::Register,
             early_reads: false,
+            prefetches: false,
             is_aligned: false,
             parts: 1,
         }
@@ -252,6 +255,9 @@ impl Schedule {
         };
         if self.early_reads {
             text += ", early_reads = true";
+        }
+        if self.prefetches && self.chunk.is_some() {
+            text += ", stages = 2";
         }
         if self.parts > 1 {
             text += ", merge_reductions = true";

@@ -172,6 +172,7 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
         chunk,
         keep,
         early_reads: random.one_in(4),
+        prefetches: chunk.is_some() && random.one_in(4),
         is_aligned: false,
         parts: 1,
     }

@@ -7,6 +7,7 @@ mod gradients;
 mod graphs;
 mod named;
 mod odd_rows;
+mod prefetched;
 mod quantization;
 mod reductions;
 mod rings;
@@ -80,6 +81,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     schedules::clusters(&mut cases);
     schedules::shared(&mut cases);
     rings::cases(&mut cases);
+    prefetched::cases(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;
     }

@@ -125,6 +125,11 @@ pub(super) fn remote_store<'c, 'a>(
 }
 
 /// Lowers `gl.remote_arrive`.
+///
+/// It releases at the CTA's scope, as widely used pipelines across clusters do (CUTLASS, `ClusterBarrier::arrive`): what it orders is
+/// that threads of this CTA, which have met at a barrier, have read their shared memory. At the cluster's scope it would wait
+/// until everything that the CTA has stored to global memory is visible to the GPU (MEMBAR.ALL.GPU in SASS of sm_90a), in each
+/// step of a walk.
 pub(super) fn remote_arrive<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -135,8 +140,7 @@ pub(super) fn remote_arrive<'c, 'a>(
         return Err("expected mbarriers and an index".into());
     };
     let barrier = mbarrier::element(&e, *barriers, *index);
-    let scope = Attribute::parse(b.context(), "#nvvm.mem_scope<cluster>")
-        .ok_or_else(|| e.internal("no scope of the cluster"))?;
+    let attributes = mbarrier::ordered(&e)?;
     let ctas = cluster_size(&e, op)?;
     let rank = e.thread_id();
     let is_sender = e.compare(IntegerPredicate::Less, rank, e.i32(ctas));
@@ -145,7 +149,7 @@ pub(super) fn remote_arrive<'c, 'a>(
             "nvvm.mbarrier.arrive",
             &[in_cta(&e, barrier, rank)],
             &[],
-            &[("scope", scope)],
+            &attributes,
             Vec::new(),
         );
         Ok(None)

@@ -151,7 +151,9 @@ pub(super) fn element<'c, 'a>(
 }
 
 /// The attributes of an op on an mbarrier that orders memory within the CTA.
-fn ordered<'c>(e: &Emit<'_, 'c, '_>) -> Result<[(&'static str, Attribute<'c>); 2], Diagnostic<'c>> {
+pub(super) fn ordered<'c>(
+    e: &Emit<'_, 'c, '_>,
+) -> Result<[(&'static str, Attribute<'c>); 2], Diagnostic<'c>> {
     let context = e.b.context();
     let scope =
         Attribute::parse(context, "#nvvm.mem_scope<cta>").ok_or_else(|| e.internal("no scope of the CTA"))?;

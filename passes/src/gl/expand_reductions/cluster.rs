@@ -43,7 +43,7 @@ use super::{
 
 /// Expands the reductions of a function that cross CTAs; says in how many rounds.
 pub(super) fn expand<'c>(function: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
-    let rounds = rounds::of(function)?;
+    let rounds = rounds::of(function, &|plan| plan.blocks() > 1)?;
     if rounds.is_empty() {
         return Ok(0);
     }

@@ -1,5 +1,5 @@
-//! Which reductions across CTAs share a round: those of one block that do not hang on each other, as far as what the later ones
-//! need can be computed before the first.
+//! Which reductions across CTAs, or across warps, share a round: those of one block that do not hang on each other, as far as what the
+//! later ones need can be computed before the first.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,6 +11,7 @@ use norma_dialects::{
     },
     layout, op_name,
 };
+use norma_layout::ReductionPlan;
 
 use crate::mlir::{
     diagnostic::Diagnostic,
@@ -22,27 +23,34 @@ use crate::mlir::{
 /// Reductions that stand side by side and whose partial results travel together.
 pub(super) type Round<'c, 'a> = Vec<ReduceOp<'c, 'a>>;
 
-/// The rounds of a function, in program order. Moves what the reductions of a round need before the first of them.
-pub(super) fn of<'c, 'a>(function: OperationRef<'c, 'a>) -> Result<Vec<Round<'c, 'a>>, PassError<'c>> {
+/// Whether partial results of a reduction that is done so are exchanged.
+pub(super) type Crosses<'p> = dyn Fn(&ReductionPlan) -> bool + 'p;
+
+/// The rounds of a function's reductions that cross, in program order. Moves what the reductions of a round need before the first of
+/// them.
+pub(super) fn of<'c, 'a>(
+    function: OperationRef<'c, 'a>,
+    crosses: &Crosses<'_>,
+) -> Result<Vec<Round<'c, 'a>>, PassError<'c>> {
     let mut crossing = Vec::new();
     for reduce in walk::named(function, ReduceOp::NAME)
         .into_iter()
         .filter_map(ReduceOp::from_op)
     {
-        if crosses_ctas(reduce)? {
+        if is_exchanged(reduce, crosses)? {
             crossing.push(reduce);
         }
     }
     let mut rounds = Vec::new();
     while !crossing.is_empty() {
         let mut round = vec![crossing.remove(0)];
-        crossing.retain(|other| !joins(&mut round, *other));
+        crossing.retain(|other| !joins(&mut round, *other, crosses));
         rounds.push(round);
     }
     Ok(rounds)
 }
 
-fn crosses_ctas<'c>(reduce: ReduceOp<'c, '_>) -> Result<bool, PassError<'c>> {
+fn is_exchanged<'c>(reduce: ReduceOp<'c, '_>, crosses: &Crosses<'_>) -> Result<bool, PassError<'c>> {
     let wrong = |error| Diagnostic::user(reduce.op().location(), error);
     let Some(first) = reduce.tiles().first().copied() else {
         return Ok(false);
@@ -50,13 +58,13 @@ fn crosses_ctas<'c>(reduce: ReduceOp<'c, '_>) -> Result<bool, PassError<'c>> {
     let layout =
         layout::of_tile(first.r#type()).map_err(|error| Diagnostic::user(reduce.op().location(), error))?;
     let plan = layout.reduction(reduce.axis()? as usize).map_err(wrong)?;
-    Ok(plan.blocks() > 1)
+    Ok(crosses(&plan))
 }
 
 /// Whether `other` can join the round; moves it and what it needs there, if so.
-fn joins<'c, 'a>(round: &mut Round<'c, 'a>, other: ReduceOp<'c, 'a>) -> bool {
+fn joins<'c, 'a>(round: &mut Round<'c, 'a>, other: ReduceOp<'c, 'a>, crosses: &Crosses<'_>) -> bool {
     let (first, last) = (round[0].op(), round[round.len() - 1].op());
-    let Some(needed) = needed_behind(first, other.op()) else {
+    let Some(needed) = needed_behind(first, other.op(), crosses) else {
         return false;
     };
     for op in needed {
@@ -73,6 +81,7 @@ fn joins<'c, 'a>(round: &mut Round<'c, 'a>, other: ReduceOp<'c, 'a>) -> bool {
 fn needed_behind<'c, 'a>(
     first: OperationRef<'c, 'a>,
     op: OperationRef<'c, 'a>,
+    crosses: &Crosses<'_>,
 ) -> Option<Vec<OperationRef<'c, 'a>>> {
     let block = first.block().filter(|block| op.block() == Some(*block))?;
     let ops = walk::in_block(block);
@@ -95,8 +104,8 @@ fn needed_behind<'c, 'a>(
             continue;
         }
         let op = ops[position];
-        let is_exchanged = ReduceOp::from_op(op).is_some_and(|reduce| crosses_ctas(reduce).unwrap_or(true));
-        if is_exchanged || !is_movable(op) {
+        let waits = ReduceOp::from_op(op).is_some_and(|reduce| is_exchanged(reduce, crosses).unwrap_or(true));
+        if waits || !is_movable(op) {
             return None;
         }
         needed.insert(position);

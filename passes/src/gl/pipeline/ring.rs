@@ -9,13 +9,14 @@ use norma_dialects::gl::{
     CopyToSharedOp, LoadOp, LocalAllocOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp, MemDescType,
 };
 
+use crate::gl::steps::{self, Unknown};
 use crate::mlir::{
     builder::Builder,
     comparison::{IntegerPredicate, compare_integers},
     diagnostic::Diagnostic,
     pass::PassError,
     region,
-    values::{definition, key, users},
+    values::{definition, users},
     walk,
 };
 
@@ -177,8 +178,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
                 definition(operand)
                     .is_none_or(|made| made.parent_operation() != Some(of) || ahead.contains(&made))
             };
-            let is_movable =
-                LoadOp::from_op(op).is_some() || is_scalar_arithmetic(op) && op.region_count() == 0;
+            let is_movable = LoadOp::from_op(op).is_some() || steps::is_scalar_arithmetic(op);
             if is_movable && op.operands().all(is_there) {
                 // SAFETY: both are alive and in one block.
                 unsafe { mlirOperationMoveBefore(op.to_raw(), first.to_raw()) };
@@ -248,7 +248,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         Ok(())
     }
 
-    /// A scalar of the last loop's body as it is in another step: what it is computed from is computed again.
+    /// A scalar of the last loop's body as it is in another step.
     fn at_step(
         &self,
         b: &Builder<'c, 'a>,
@@ -259,40 +259,18 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
             .loops
             .last()
             .ok_or_else(|| Diagnostic::internal(b.location(), "expected a loop"))?;
-        let body = walk::entry_block(*last)?;
-        if key(value) == key(body.argument(0)?.into()) {
-            return Ok(step);
-        }
-        let Some(op) = definition(value).filter(|op| op.parent_operation() == Some(*last)) else {
-            let is_carried = (1..body.argument_count()).any(|argument| {
-                body.argument(argument)
-                    .is_ok_and(|other| key(other.into()) == key(value))
-            });
-            if is_carried {
-                let message = "a copy to shared memory whose place depends on earlier steps; supported: on the step's number";
-                return Err(Diagnostic::unsupported(b.location(), message).into());
-            }
-            return Ok(value);
-        };
-        if op.region_count() > 0 || !is_scalar_arithmetic(op) {
-            let name = norma_dialects::op_name(op);
-            let message = format!(
-                "a copy to shared memory whose place is computed by {name}; supported: scalar arithmetic"
-            );
-            return Err(Diagnostic::unsupported(b.location(), message).into());
-        }
-        let operands = op
-            .operands()
-            .map(|operand| self.at_step(b, operand, step))
-            .collect::<Result<Vec<_>, _>>()?;
-        let types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
-        Ok(b.rebuild(op, &operands, &types).result(0)?.into())
+        steps::at_step(b, *last, value, step).map_err(|unknown| {
+            let message = match unknown {
+                Unknown::Carried => {
+                    "a copy to shared memory whose place depends on earlier steps; supported: on the step's number".to_owned()
+                }
+                Unknown::ComputedBy(name) => format!(
+                    "a copy to shared memory whose place is computed by {name}; supported: scalar arithmetic"
+                ),
+            };
+            Diagnostic::unsupported(b.location(), message).into()
+        })
     }
-}
-
-fn is_scalar_arithmetic(op: OperationRef<'_, '_>) -> bool {
-    let name = norma_dialects::op_name(op);
-    name.starts_with("arith.") || name == "affine.apply"
 }
 
 fn memory_of<'c>(copy: CopyToSharedOp<'c, '_>) -> Result<MemDescType<'c>, PassError<'c>> {

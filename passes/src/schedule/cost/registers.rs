@@ -20,7 +20,12 @@ pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
         true => 2,
         false => 1,
     };
-    base(mapped) + wide * rows.max(streamed) + early(mapped) + carried(mapped)
+    // What is loaded a step ahead stays as it is in memory.
+    let ahead = match mapped.mapping.prefetches() {
+        true => streamed,
+        false => 0,
+    };
+    base(mapped) + wide * rows.max(streamed) + ahead + early(mapped) + carried(mapped)
 }
 
 /// Those of what a thread holds of an access. Two elements share a register only where one access moves both.

@@ -155,12 +155,7 @@ fn check_brought(
                 "expected bring = bulk for what is kept in shared memory, got load",
             ));
         }
-        CopyMechanism::Load if mapping.stages != 1 || mapping.producer_warps != 0 => {
-            return Err(Reason::wrong(
-                "expected stages = 1 and producer_warps = 0 where nothing is kept in shared memory",
-            ));
-        }
-        CopyMechanism::Load => return Ok(()),
+        CopyMechanism::Load => return check_loaded(mapping),
         CopyMechanism::Bulk if !is_shared => {
             return Err(Reason::wrong(
                 "expected a read that is kept in shared memory for bring = bulk, got none",
@@ -199,6 +194,26 @@ fn check_brought(
         ));
     }
     Ok(())
+}
+
+/// Refuses what no pass does with tiles that are loaded to registers: more stages than the next step's, and warps that only copy.
+fn check_loaded(mapping: &Mapping) -> Result<(), Reason> {
+    if mapping.producer_warps != 0 {
+        return Err(Reason::wrong(format!(
+            "expected producer_warps = 0 where nothing is kept in shared memory, got {}",
+            mapping.producer_warps
+        )));
+    }
+    match mapping.stages {
+        1 => Ok(()),
+        2 if mapping.looped_dims() > 0 => Ok(()),
+        2 => Err(Reason::wrong(
+            "expected a dim that passes in a loop for stages = 2, got none",
+        )),
+        stages => Err(Reason::unsupported(format!(
+            "stages = {stages} where nothing is kept in shared memory; supported: 1, and 2 for loops that load a step ahead"
+        ))),
+    }
 }
 
 /// Refuses registers for what a loop reads step by step, and needs again once the loop has ended.

@@ -30,6 +30,8 @@ pub struct Mapping {
     pub keep: Option<&'static str>,
     /// As in `#norm.schedule`.
     pub early_reads: bool,
+    /// Whether loops load the tiles of their next step ahead.
+    pub prefetches: bool,
     /// As in `#norm.schedule`.
     pub min_ctas_per_sm: i64,
 }
@@ -69,6 +71,9 @@ impl fmt::Display for Mapping {
         }
         if self.early_reads {
             f.write_str(", early_reads = true")?;
+        }
+        if self.prefetches {
+            f.write_str(", stages = 2")?;
         }
         if self.min_ctas_per_sm > 0 {
             write!(f, ", min_ctas_per_sm = {}", self.min_ctas_per_sm)?;
@@ -157,6 +162,7 @@ fn over(random: &mut Draw, dims: &[Dim]) -> Mapping {
         // What passes in a loop is in no registers.
         keep: random.of(&places[if is_looped { 3 } else { 0 }..]),
         early_reads: random.one_in(4),
+        prefetches: is_looped && random.one_in(4),
         min_ctas_per_sm: if random.one_in(6) { random.up_to(3) } else { 0 },
     }
 }

@@ -246,6 +246,10 @@ fn simpler(mapping: &Mapping) -> Vec<Mapping> {
             ..mapping.clone()
         },
         Mapping {
+            prefetches: false,
+            ..mapping.clone()
+        },
+        Mapping {
             min_ctas_per_sm: 0,
             ..mapping.clone()
         },

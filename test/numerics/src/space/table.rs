@@ -86,6 +86,7 @@ fn mapped(extents: &[i64], spread: &str) -> Case {
                 .collect(),
             keep: None,
             early_reads: false,
+            prefetches: false,
             min_ctas_per_sm: 0,
         }),
         fill: Fill::Exact,

@@ -85,6 +85,25 @@ fn each_further_load_of_a_thread_is_in_a_row_with_the_first() {
     assert!(is_near(of("loads in a row", &rows(), &[ROW, walked]), 1.0));
 }
 
+/// Of a loop over rows whose steps a thread has 16 elements of, two to a register.
+#[test]
+fn a_tile_that_is_loaded_ahead_takes_its_registers() {
+    let registers = |stages| {
+        let looped = [
+            (Loop, None),
+            (Register, Some(2)),
+            (Warp, Some(4)),
+            (Lane, Some(32)),
+            (Vector, Some(8)),
+        ];
+        let factor = |(level, size)| Factor { level, size };
+        let mut mapping = Mapping::new(vec![vec![Factor::rest(Grid)], looped.map(factor).to_vec()]);
+        mapping.stages = stages;
+        cost(&rows(), &mapping, &SM_90A).map(|cost| cost.registers)
+    };
+    assert_eq!(registers(2), registers(1).map(|registers| registers + 8));
+}
+
 #[test]
 fn rings_keep_in_flight_what_their_stages_hold() {
     let two_ctas = |mapping: &mut Mapping| mapping.min_ctas_per_sm = 2;

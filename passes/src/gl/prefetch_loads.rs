@@ -1,0 +1,261 @@
+//! `gl-prefetch-loads`: loops load the tiles of their next step before they compute on those of this one.
+//!
+//! Matches loops with `gl.load` in kernels whose `gl.stages` is 2 and that copy nothing to shared memory, so that the stages are of
+//! registers. Each such load whose place follows from the step's number moves one step ahead: the tile is carried from step to step,
+//! the first one is loaded in front of the loop, and each step begins with the load of the next one's. Behind the last step nothing
+//! is read: a guard that steps are left joins those of the load.
+//!
+//! Why it is right: a step finds the tile that it would have loaded, as long as no earlier step stores to the buffer. A kernel's
+//! buffers do not overlap, but for results that may be written over an argument, and of these each element is read for the last
+//! time at the point that writes it (`norm.may_alias`): loaded earlier, it is the same.
+//!
+//! It costs the registers of a tile in its storage type, and a predicate for each load.
+
+use melior::ir::{
+    AffineExpr, AffineMap, BlockLike, OperationRef, Type, Value, ValueLike, operation::OperationLike,
+};
+use norma_dialects::{
+    attributes::kernel,
+    gl::{CopyToSharedOp, LoadOp},
+    integer_of,
+};
+
+use crate::{
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::{PassContext, PassError, PassResult},
+        region,
+        values::users,
+        walk,
+    },
+    table::{GlPrefetchLoads, GlPrefetchLoadsStatistic},
+};
+
+use super::{
+    bounds,
+    steps::{self, Unknown},
+};
+
+/// Tiles of a load that registers hold: the one at hand and the next one.
+const STAGES: i64 = 2;
+/// The bound on registers of a kernel that has none. Without one, ptxas 13.0 saves registers and moves the loads of the next step behind
+/// the last use of the tile at hand, where nothing is left to hide them: RMSNorm's gradient at 128 columns then took 80 registers
+/// and loaded at three quarters of the step, with a bound of up to four CTAs of 128 threads 113 to 127 and loaded at its start
+/// (SASS of sm_90a).
+const FEWEST_CTAS: i64 = 1;
+
+pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPrefetchLoads>) -> PassResult<'c> {
+    for function in walk::named(op, "gpu.func") {
+        let stages = integer_of(function, kernel::STAGES).unwrap_or(1);
+        if stages == 1 || !walk::named(function, CopyToSharedOp::NAME).is_empty() {
+            continue;
+        }
+        if stages != STAGES {
+            let message = format!("{stages} stages of registers; supported: 1 and {STAGES}");
+            return Err(Diagnostic::unsupported(function.location(), message).into());
+        }
+        // An outer loop before those within it, which it would else carry the first tiles of.
+        let mut moved = 0;
+        for of in walk::named(function, "scf.for") {
+            moved += prefetch(of, cx)?;
+        }
+        let b = Builder::before(function);
+        if moved > 0 && integer_of(function, kernel::MIN_CTAS_PER_SM).is_none() {
+            b.set_attribute(function, kernel::MIN_CTAS_PER_SM, b.i64_attribute(FEWEST_CTAS));
+        }
+        b.remove_attribute(function, kernel::STAGES);
+    }
+    Ok(())
+}
+
+/// Moves the loads of a loop ahead, as far as they may, and gives their number.
+fn prefetch<'c: 'a, 'a>(
+    of: OperationRef<'c, 'a>,
+    cx: &PassContext<'c, GlPrefetchLoads>,
+) -> Result<usize, PassError<'c>> {
+    let steps = Steps::of(of)?;
+    if steps.is_one_at_most() {
+        return Ok(0);
+    }
+    let mut loads = Vec::new();
+    for load in walk::in_block(walk::entry_block(of)?)
+        .into_iter()
+        .filter_map(LoadOp::from_op)
+    {
+        match stays(of, load)? {
+            None => loads.push(load),
+            Some(reason) => cx.remark(load.op().location(), format!("not loaded ahead: {reason}")),
+        }
+    }
+    if !loads.is_empty() {
+        cx.count(GlPrefetchLoadsStatistic::NumLoads, loads.len() as u64);
+        cx.count(GlPrefetchLoadsStatistic::NumLoops, 1);
+        steps.load_ahead(&loads)?;
+    }
+    Ok(loads.len())
+}
+
+/// Why a load stays where it is, if it does.
+fn stays<'c: 'a, 'a>(
+    of: OperationRef<'c, 'a>,
+    load: LoadOp<'c, 'a>,
+) -> Result<Option<String>, PassError<'c>> {
+    let buffer = load.buffer()?;
+    let is_within = |op: &OperationRef<'c, 'a>| {
+        std::iter::successors(Some(*op), OperationRef::parent_operation).any(|around| around == of)
+    };
+    let stores =
+        |user: &OperationRef<'c, 'a>| !matches!(norma_dialects::op_name(*user), LoadOp::NAME | "memref.dim");
+    if users(buffer).iter().any(|user| stores(user) && is_within(user)) {
+        return Ok(Some("the loop stores to the buffer".to_owned()));
+    }
+    let scalars = load
+        .indices()
+        .into_iter()
+        .chain(load.limits())
+        .chain(load.other());
+    let changes = scalars
+        .map(|scalar| steps::changes(of, scalar))
+        .collect::<Result<Vec<_>, _>>();
+    Ok(match changes {
+        Ok(changes) if changes.contains(&true) => None,
+        Ok(_) => Some("it is the same in each step".to_owned()),
+        Err(Unknown::Carried) => Some("its place depends on earlier steps".to_owned()),
+        Err(Unknown::ComputedBy(name)) => Some(format!("its place is computed by {name}")),
+    })
+}
+
+/// The steps of an `scf.for`.
+struct Steps<'c, 'a> {
+    of: OperationRef<'c, 'a>,
+    lower: Value<'c, 'a>,
+    upper: Value<'c, 'a>,
+    step: Value<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Steps<'c, 'a> {
+    fn of(of: OperationRef<'c, 'a>) -> Result<Self, melior::Error> {
+        Ok(Self {
+            of,
+            lower: of.operand(0)?,
+            upper: of.operand(1)?,
+            step: of.operand(2)?,
+        })
+    }
+
+    /// Whether there is known to be no second step.
+    fn is_one_at_most(&self) -> bool {
+        let second = bounds::of_scalar(self.lower).plus(bounds::of_scalar(self.step));
+        bounds::of_scalar(self.upper).most <= second.least
+    }
+
+    /// Whether there is known to be a step.
+    fn is_one_at_least(&self) -> bool {
+        bounds::of_scalar(self.lower).most < bounds::of_scalar(self.upper).least
+    }
+
+    /// Puts a loop in the place of this one that carries the tiles of `loads`.
+    fn load_ahead(&self, loads: &[LoadOp<'c, 'a>]) -> Result<(), PassError<'c>> {
+        let b = Builder::before(self.of);
+        let index = Type::index(b.context());
+        let body = walk::entry_block(self.of)?;
+        let left = match self.is_one_at_least() {
+            true => None,
+            false => Some(b.value("arith.subi", &[self.upper, self.lower], index)),
+        };
+        let firsts = self.tiles(&b, loads, self.lower, left)?;
+        let inside = Builder::at_start(body, self.of.location());
+        let next = inside.value("arith.addi", &[body.argument(0)?.into(), self.step], index);
+        let left = inside.value("arith.subi", &[self.upper, next], index);
+        let nexts = self.tiles(&inside, loads, next, Some(left))?;
+
+        let end = body
+            .terminator()
+            .ok_or_else(|| Diagnostic::internal(self.of.location(), "expected a loop that yields"))?;
+        b.set_operands(end, &end.operands().chain(nexts).collect::<Vec<_>>());
+        let mut types = self
+            .of
+            .results()
+            .map(|result| result.r#type())
+            .collect::<Vec<_>>();
+        for load in loads {
+            let ty = load.tile()?.r#type();
+            types.push(ty);
+            b.replace(load.op(), &[body.add_argument(ty, load.op().location())]);
+        }
+        let operands = self.of.operands().chain(firsts).collect::<Vec<_>>();
+        let region = region::taken_from(self.of.region(0)?);
+        let rotated = b.op_with("scf.for", &operands, &types, &[], vec![region]);
+        for (result, renewed) in self.of.results().zip(rotated.results()) {
+            b.replace_all_uses(result.into(), renewed.into());
+        }
+        b.erase(self.of);
+        Ok(())
+    }
+
+    /// Loads what `loads` do in the step of number `number`, at `b`; where `left` is given, only if so many steps, that one included, are
+    /// more than none.
+    fn tiles(
+        &self,
+        b: &Builder<'c, 'a>,
+        loads: &[LoadOp<'c, 'a>],
+        number: Value<'c, 'a>,
+        left: Option<Value<'c, 'a>>,
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let at_step = |value| {
+            steps::at_step(b, self.of, value, number).map_err(|_| {
+                Diagnostic::internal(self.of.location(), "expected what follows from the step's number")
+            })
+        };
+        let at_steps = |values: Vec<_>| values.into_iter().map(at_step).collect::<Result<Vec<_>, _>>();
+        let mut tiles = Vec::with_capacity(loads.len());
+        for load in loads {
+            let mut limits = at_steps(load.limits())?;
+            let guards = match left {
+                Some(left) => {
+                    limits.push(left);
+                    Some(with_steps_left(*load)?)
+                }
+                None => load.guards(),
+            };
+            let ahead = LoadOp::build(
+                load.op().location(),
+                load.buffer()?,
+                &at_steps(load.indices())?,
+                &limits,
+                load.other().map(at_step).transpose()?,
+                load.access()?,
+                guards,
+                load.cache(),
+                load.vector(),
+                load.alignment(),
+                load.tile()?.r#type(),
+            )?;
+            tiles.push(b.insert(ahead).result(0)?.into());
+        }
+        Ok(tiles)
+    }
+}
+
+/// The guards of a load, and `0 < n` for a limit `n` behind its own.
+fn with_steps_left<'c>(load: LoadOp<'c, '_>) -> Result<AffineMap<'c>, PassError<'c>> {
+    let context = crate::mlir::context::of(load.op().location());
+    let limits = load.limits().len();
+    let mut sides = match load.guards() {
+        Some(guards) => (0..guards.result_count())
+            .map(|side| guards.result(side))
+            .collect::<Result<Vec<_>, _>>()?,
+        None => Vec::new(),
+    };
+    sides.extend([
+        AffineExpr::constant(context, 0),
+        AffineExpr::symbol(context, limits),
+    ]);
+    Ok(AffineMap::new(
+        context,
+        load.access()?.dim_count(),
+        limits + 1,
+        &sides,
+    ))
+}

@@ -1,0 +1,96 @@
+//! Scalars of a loop's body as they are in another of its steps.
+
+use melior::ir::{OperationRef, Value, ValueLike, block::BlockArgument, operation::OperationLike};
+use norma_dialects::op_name;
+
+use crate::mlir::{
+    builder::Builder,
+    values::{definition, owner},
+};
+
+/// Why a scalar is not known in other steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown<'c> {
+    /// It depends on what the loop carries from step to step.
+    Carried,
+    /// An op of the body that is no scalar arithmetic computes it; the op's name.
+    ComputedBy(&'c str),
+}
+
+/// What a value is to a loop.
+enum Place<'c, 'a> {
+    /// Defined outside of the loop, and the same in all steps.
+    Outside,
+    /// The step's number.
+    Number,
+    /// The result of scalar arithmetic in the body.
+    Computed(OperationRef<'c, 'a>),
+}
+
+fn place<'c, 'a>(of: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Result<Place<'c, 'a>, Unknown<'c>> {
+    if let Some(op) = definition(value) {
+        return match op.parent_operation() == Some(of) {
+            true if is_scalar_arithmetic(op) => Ok(Place::Computed(op)),
+            true => Err(Unknown::ComputedBy(op_name(op))),
+            false => Ok(Place::Outside),
+        };
+    }
+    if owner(value) != Some(of) {
+        return Ok(Place::Outside);
+    }
+    match BlockArgument::try_from(value).map(|argument| argument.argument_number()) {
+        Ok(0) => Ok(Place::Number),
+        _ => Err(Unknown::Carried),
+    }
+}
+
+/// Whether an op computes scalars from scalars, and does nothing else.
+pub fn is_scalar_arithmetic(op: OperationRef<'_, '_>) -> bool {
+    let name = op_name(op);
+    op.region_count() == 0 && (name.starts_with("arith.") || name == "affine.apply")
+}
+
+/// Whether a scalar that is used in the body of `of`, an `scf.for`, changes from step to step.
+///
+/// # Errors
+///
+/// It does not follow from the step's number.
+pub fn changes<'c, 'a>(of: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Result<bool, Unknown<'c>> {
+    match place(of, value)? {
+        Place::Outside => Ok(false),
+        Place::Number => Ok(true),
+        Place::Computed(op) => {
+            let mut operands = op.operands();
+            operands.try_fold(false, |any, operand| Ok(changes(of, operand)? || any))
+        }
+    }
+}
+
+/// A scalar that is used in the body of `of`, an `scf.for`, as it is in the step of number `step`: what it is computed from is computed
+/// again, at `b`.
+///
+/// # Errors
+///
+/// It does not follow from the step's number.
+pub fn at_step<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    of: OperationRef<'c, 'a>,
+    value: Value<'c, 'a>,
+    step: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, Unknown<'c>> {
+    match place(of, value)? {
+        Place::Outside => Ok(value),
+        Place::Number => Ok(step),
+        Place::Computed(op) => {
+            let operands = op
+                .operands()
+                .map(|operand| at_step(b, of, operand, step))
+                .collect::<Result<Vec<_>, _>>()?;
+            let types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
+            let again = b.rebuild(op, &operands, &types);
+            let mut results = op.results().zip(again.results());
+            let same = results.find(|(result, _)| Value::from(*result) == value);
+            Ok(same.map_or(value, |(_, result)| result.into()))
+        }
+    }
+}

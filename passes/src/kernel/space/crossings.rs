@@ -1,0 +1,106 @@
+//! Reads whose elements are needed again behind a reduction that they contribute to: what a schedule has to keep, or to read twice.
+//!
+//! A use lies behind the reductions that it waits for. It also lies behind one that is complete in the same phase, or earlier, if what
+//! is computed of the use meets that reduction's result: in `(rstd * dy) - s * x`, where `s` is a sum over `dy`, the product waits
+//! for `rstd` alone, but nothing comes of it before `s` is there.
+
+use std::collections::{BTreeSet, HashSet};
+
+use melior::ir::{Value, operation::OperationLike};
+
+use super::{
+    super::positions::{Positions, join},
+    Space,
+};
+use crate::mlir::values::key;
+
+/// A read that is needed again behind a reduction that it contributes to, both as positions of ops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Crossing {
+    /// The read.
+    pub read: usize,
+    /// The reduction.
+    pub reduction: usize,
+}
+
+impl<'c, 'a> Space<'c, 'a> {
+    /// Whether the use of `operand` by the op at position `user` needs reused reads across a phase: it lies behind a reduction that
+    /// they contribute to, and `operand` does not wait for one of that phase. Only reads that vary over a reduced dim count; a
+    /// value per row is simply kept.
+    pub fn carries_reads(&self, user: usize, operand: Value<'c, 'a>) -> bool {
+        self.crossings_of(user, operand).next().is_some()
+    }
+
+    /// The reads that `operand` brings to the op at position `user`, each with a reduction that it contributes to and that the use
+    /// lies behind.
+    fn crossings_of<'s>(
+        &'s self,
+        user: usize,
+        operand: Value<'c, 'a>,
+    ) -> impl Iterator<Item = Crossing> + 's {
+        let phase = self.phase_of_op(self.ops[user]);
+        let facts = self.facts.get(&key(operand));
+        let facts = facts.filter(|facts| !facts.leaves.is_empty() && facts.phase < phase);
+        facts.into_iter().flat_map(move |facts| {
+            let met = self.met_by(user).iter();
+            let complete = met.filter(move |reduction| self.reduced[reduction].phase <= phase);
+            complete.flat_map(move |reduction| {
+                let reduced = &self.reduced[&reduction];
+                let varies = |leaf: &usize| {
+                    let mut results = self.ops[*leaf].results();
+                    results.any(|result| {
+                        let dims = self.facts.get(&key(result.into())).map(|facts| &facts.dims);
+                        dims.is_some_and(|dims| !dims.is_disjoint(&reduced.dims))
+                    })
+                };
+                let leaves = facts.leaves.shared(&reduced.contributors).filter(varies);
+                leaves.map(move |read| Crossing { read, reduction })
+            })
+        })
+    }
+
+    /// Positions of the reductions whose results the op at a position meets: those that it waits for, and those that anything waits
+    /// for that is computed of its results without a reduction in between.
+    fn met_by(&self, position: usize) -> &Positions {
+        let met = self.met.get_or_init(|| {
+            let mut met = Vec::with_capacity(self.ops.len());
+            met.extend(self.ops.iter().map(|op| self.joined(op.operands()).reductions));
+            for user in (0..self.ops.len()).rev() {
+                for operand in self.ops[user].operands() {
+                    let made = self.definition(operand);
+                    if let Some(made) = made.filter(|made| !self.reduced.contains_key(made)) {
+                        let of_user = met[user].clone();
+                        join(&mut met[made], &of_user);
+                    }
+                }
+            }
+            met
+        });
+        &met[position]
+    }
+
+    /// Every read that is needed again behind a reduction it contributes to, with that reduction.
+    pub fn crossings(&self) -> &BTreeSet<Crossing> {
+        self.crossings.get_or_init(|| self.find_crossings())
+    }
+
+    fn find_crossings(&self) -> BTreeSet<Crossing> {
+        let mut crossings = BTreeSet::new();
+        // Uses of what depends on the same reads, in the same phase and where the same reductions are met, are alike.
+        let mut seen = HashSet::new();
+        for (position, user) in self.ops.iter().enumerate() {
+            let phase = self.phase_of_op(*user);
+            for operand in user.operands().filter(|operand| self.phase_of(*operand) < phase) {
+                if seen.insert((self.leaves(operand), phase, self.met_by(position))) {
+                    crossings.extend(self.crossings_of(position, operand));
+                }
+            }
+        }
+        crossings
+    }
+
+    /// Positions of all reused reads: those that contribute to a reduction and are needed again behind it.
+    pub fn reused_reads(&self) -> BTreeSet<usize> {
+        self.crossings().iter().map(|crossing| crossing.read).collect()
+    }
+}
