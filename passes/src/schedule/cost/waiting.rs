@@ -4,8 +4,9 @@ use norma_dialects::norm::Level;
 
 use super::{
     super::facts::Use,
+    accesses::is_exchanged,
     candidate::{Candidate, bandwidth_per_sm},
-    instructions::{issue_us, rounds_between_ctas, rounds_between_warps},
+    instructions::{rounds_between_ctas, rounds_between_warps},
     measured::*,
 };
 
@@ -32,7 +33,7 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
         true => SERIAL_SHARE_OF_LOOP,
         false => SERIAL_SHARE,
     };
-    let alone = serial + candidate.busy() * issue_us(candidate) / candidate.ideal_us();
+    let alone = serial + candidate.busy() * candidate.issue_us() / candidate.ideal_us();
     let idle = |lifetime_us: f64| {
         let short = lifetime_us / under_way_us + alone / resident;
         100.0 * ((1.0 + short.powi(LIFETIME_POWER)).powf(1.0 / f64::from(LIFETIME_POWER)) - 1.0)
@@ -61,7 +62,7 @@ fn only_sums(candidate: &Candidate<'_>) -> bool {
 fn lifetime_us(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let rounds =
-        rounds_between_warps(mapped.facts, &mapped.dims) + f64::from(u8::from(mapped.is_exchanged()));
+        rounds_between_warps(mapped.facts, &mapped.dims) + f64::from(u8::from(is_exchanged(candidate)));
     let round_us = match mapped.is_looped() {
         true => ROUND_OF_LOOP_US,
         false => ROUND_US,
