@@ -275,9 +275,8 @@ fn with_module<T>(
     let context = timing.measure("start", || {
         registry::register_passes();
         // One module at a time: threads would cost more to start than they would save.
-        let context = Context::new_with_registry(&registry::dialects(), false);
-        context.load_all_available_dialects();
-        context
+        // The parser and the passes load the dialects that they need.
+        Context::new_with_registry(&registry::dialects(), false)
     });
     let source = Source::new(&context, input.name, input.text, options.explain);
     let result = (|| {

@@ -9,17 +9,20 @@
 // condition on the sizes, and the question is asked again under it: a condition that is found is always enough. It may
 // ask more than is needed where a coordinate uses one dim twice, or where a dim has no points.
 //
+// Most accesses have a dim for each axis. What their ranges say (NormAffineRanges.h) needs no set, which would say the same
+// and take longer.
+//
 //===----------------------------------------------------------------------===//
 
 #include "norm/NormAccessChecks.h"
 
+#include "norm/NormAffineRanges.h"
 #include "norm/NormDialect.h"
 
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Analysis/Presburger/PresburgerRelation.h"
 #include "mlir/IR/IntegerSet.h"
 #include "llvm/ADT/SmallBitVector.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::norm;
@@ -51,11 +54,6 @@ struct Access {
   SmallVector<AffineExpr> coordinates;
   /// The dims that the coordinates use.
   llvm::SmallBitVector dims;
-};
-
-/// The least and the greatest value of a coordinate, over sizes.
-struct Range {
-  AffineExpr least, greatest;
 };
 
 /// A point of a system, dims first and then sizes.
@@ -156,25 +154,6 @@ private:
     return success();
   }
 
-  /// An upper bound of the factors that flattening the expression into a sum makes; none where it does not fit.
-  static std::optional<int64_t> largestFactor(AffineExpr expression) {
-    if (auto literal = dyn_cast<AffineConstantExpr>(expression)) {
-      if (literal.getValue() == std::numeric_limits<int64_t>::min())
-        return std::nullopt;
-      return std::max<int64_t>(std::abs(literal.getValue()), 1);
-    }
-    auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
-    if (!binary)
-      return 1;
-    std::optional<int64_t> lhs = largestFactor(binary.getLHS()), rhs = largestFactor(binary.getRHS());
-    int64_t factor;
-    if (!lhs || !rhs ||
-        (binary.getKind() == AffineExprKind::Add ? llvm::AddOverflow(*lhs, *rhs, factor)
-                                                 : llvm::MulOverflow(*lhs, *rhs, factor)))
-      return std::nullopt;
-    return factor;
-  }
-
   /// Inputs are not written and outputs are not read.
   LogicalResult checkUses(std::optional<size_t> firstOutput) {
     for (const Access &write : writes)
@@ -240,7 +219,18 @@ private:
     System system = sizesSystem();
     for (unsigned dim : dims.set_bits())
       system.atLeastZero(extents[dim] - 1);
-    return sample(system, 0).has_value();
+    return holdsForLargeSizes(system) || sample(system, 0).has_value();
+  }
+
+  /// Whether a system over sizes holds where all of them are one large power of two, which most extents and promises of multiples
+  /// agree with: one such point spares the search for another.
+  bool holdsForLargeSizes(const System &system) {
+    SmallVector<AffineExpr> sizes(conditions.sizes.size(), constant(int64_t(1) << 20));
+    return llvm::all_of(llvm::zip(system.expressions, system.equalities), [&](auto constraint) {
+      auto [expression, isEquality] = constraint;
+      auto value = dyn_cast<AffineConstantExpr>(expression.replaceSymbols(sizes));
+      return value && (isEquality ? value.getValue() == 0 : value.getValue() >= 0);
+    });
   }
 
   /// What an expression over sizes is at a point, whose sizes begin at `firstSize`.
@@ -271,36 +261,6 @@ private:
   // Bounds
   //===--------------------------------------------------------------------===//
 
-  /// Between what the expression lies while each of its dims has a point; exact if each dim is used once and no `mod`
-  /// wraps a range of its own.
-  Range rangeOf(AffineExpr expression) {
-    if (auto dim = dyn_cast<AffineDimExpr>(expression))
-      return {constant(0), extents[dim.getPosition()] - 1};
-    auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
-    if (!binary)
-      return {expression, expression};
-    Range lhs = rangeOf(binary.getLHS());
-    if (expression.getKind() == AffineExprKind::Add) {
-      Range rhs = rangeOf(binary.getRHS());
-      return {lhs.least + rhs.least, lhs.greatest + rhs.greatest};
-    }
-    // An affine expression has a constant on the right of everything else.
-    AffineExpr rhs = binary.getRHS();
-    int64_t factor = cast<AffineConstantExpr>(rhs).getValue();
-    switch (expression.getKind()) {
-    case AffineExprKind::Mul:
-      return factor < 0 ? Range{lhs.greatest * rhs, lhs.least * rhs} : Range{lhs.least * rhs, lhs.greatest * rhs};
-    case AffineExprKind::FloorDiv:
-      return {lhs.least.floorDiv(rhs), lhs.greatest.floorDiv(rhs)};
-    case AffineExprKind::CeilDiv:
-      return {lhs.least.ceilDiv(rhs), lhs.greatest.ceilDiv(rhs)};
-    default:
-      if (lhs.least.floorDiv(rhs) == lhs.greatest.floorDiv(rhs) && isa<AffineConstantExpr>(lhs.least.floorDiv(rhs)))
-        return {lhs.least % rhs, lhs.greatest % rhs};
-      return {constant(0), constant(factor - 1)};
-    }
-  }
-
   /// Adds a condition, unless it always holds.
   void require(AffineExpr lhs, AffineExpr rhs, bool isEquality) {
     if (!largestFactor(lhs - rhs)) {
@@ -319,22 +279,21 @@ private:
     for (auto [axis, coordinate] : llvm::enumerate(access.coordinates)) {
       AffineExpr size = sizeOf(access.buffer, axis);
       for (bool isAbove : {false, true}) {
-        AffineExpr excess = isAbove ? coordinate - size : -coordinate - 1;
-        auto outside = [&] {
-          System system = sizesSystem();
-          addDims(system, access.dims);
-          system.atLeastZero(excess);
-          return sample(system, numDims);
-        };
-        std::optional<Point> first = outside();
+        Range range = rangeOf(coordinate, extents);
+        if (isNeverNegative(isAbove ? size - 1 - range.greatest : range.least, conditions.sizes.size()))
+          continue;
+        System system = sizesSystem();
+        addDims(system, access.dims);
+        system.atLeastZero(isAbove ? coordinate - size : -coordinate - 1);
+        std::optional<Point> first = sample(system, numDims);
         if (!first)
           continue;
-        Range range = rangeOf(coordinate);
+        // What is required keeps the whole range within bounds.
         if (isAbove)
           require(size, range.greatest + 1, /*isEquality=*/false);
         else
           require(range.least, constant(0), /*isEquality=*/false);
-        if (canHold(access.dims) && !outside())
+        if (canHold(access.dims))
           continue;
         // read_c4, write_c5
         return access.op->emitOpError() << "expected coordinate " << axis << " to be within "
@@ -398,6 +357,8 @@ private:
   }
 
   LogicalResult checkInjective(const Access &write) {
+    if (boxOf(write.coordinates, extents))
+      return success();
     for (unsigned dim : write.dims.set_bits()) {
       std::optional<Point> first = collision(write, write, dim);
       if (!first)
@@ -441,22 +402,22 @@ private:
     }
   }
 
-  static bool collectTerms(AffineExpr expression, SmallVectorImpl<std::pair<int64_t, unsigned>> &terms) {
-    if (isa<AffineConstantExpr>(expression))
-      return true;
-    if (auto dim = dyn_cast<AffineDimExpr>(expression)) {
-      terms.push_back({1, dim.getPosition()});
-      return true;
-    }
-    auto binary = cast<AffineBinaryOpExpr>(expression);
-    if (binary.getKind() == AffineExprKind::Add)
-      return collectTerms(binary.getLHS(), terms) && collectTerms(binary.getRHS(), terms);
-    auto dim = dyn_cast<AffineDimExpr>(binary.getLHS());
-    auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
-    if (binary.getKind() != AffineExprKind::Mul || !dim || !factor)
-      return false;
-    terms.push_back({std::abs(factor.getValue()), dim.getPosition()});
-    return true;
+  /// Whether there are sizes for which none of the writes reaches some element of the buffer.
+  bool leavesOut(size_t buffer, ArrayRef<const Access *> own) {
+    std::optional<SmallVector<AffineExpr>> box = own.size() == 1 ? boxOf(own.front()->coordinates, extents) : std::nullopt;
+    if (!box)
+      return uncovered(buffer, own).has_value();
+    // The element that is furthest along an axis lies beyond the box.
+    auto isBeyond = [&](size_t axis) {
+      if (isNeverNegative((*box)[axis] - sizeOf(buffer, axis), conditions.sizes.size()))
+        return false;
+      System system = sizesSystem();
+      for (size_t other = 0; other < box->size(); ++other)
+        system.atLeastZero(sizeOf(buffer, other) - 1);
+      system.atLeastZero(sizeOf(buffer, axis) - 1 - (*box)[axis]);
+      return sample(system, 0).has_value();
+    };
+    return llvm::any_of(llvm::seq(box->size()), isBeyond);
   }
 
   /// An element of the buffer that none of the writes reaches.
@@ -491,24 +452,28 @@ private:
   }
 
   LogicalResult checkCovered(size_t buffer, ArrayRef<const Access *> own) {
-    std::optional<Point> first = uncovered(buffer, own);
-    if (!first)
+    if (!leavesOut(buffer, own))
       return success();
+    size_t before = conditions.all.size();
     llvm::SmallBitVector dims(numDims);
     for (const Access *write : own)
       dims |= write->dims;
     for (size_t axis = 0; axis < own.front()->coordinates.size(); ++axis) {
       // The write that goes furthest, if that is the same one for all sizes.
-      AffineExpr greatest = rangeOf(own.front()->coordinates[axis]).greatest;
+      AffineExpr greatest = rangeOf(own.front()->coordinates[axis], extents).greatest;
       for (const Access *write : own.drop_front()) {
-        AffineExpr other = rangeOf(write->coordinates[axis]).greatest;
+        AffineExpr other = rangeOf(write->coordinates[axis], extents).greatest;
         if (auto beyond = dyn_cast<AffineConstantExpr>(other - greatest); beyond && beyond.getValue() > 0)
           greatest = other;
       }
       require(sizeOf(buffer, axis), greatest + 1, /*isEquality=*/true);
     }
-    if (canHold(dims) && !uncovered(buffer, own))
+    if (canHold(dims) && !leavesOut(buffer, own))
       return success();
+    conditions.all.truncate(before);
+    std::optional<Point> first = uncovered(buffer, own);
+    if (!first)
+      return op->emitError("internal compiler error: an element that is left out has no coordinates");
     // write_c8
     InFlightDiagnostic error = own.back()->op->emitOpError() << "expected every element of "
                                                              << describeBuffer(buffer)

@@ -7,13 +7,14 @@ use melior::{
     ir::{Attribute, AttributeLike, Type, TypeLike, attribute::StridedLayoutAttribute},
 };
 use mlir_sys::{
-    mlirAttributeGetNull, mlirFloatTypeGetWidth, mlirIntegerTypeGetWidth, mlirLocationUnknownGet,
-    mlirMemRefTypeGetChecked, mlirMemRefTypeGetLayout, mlirMemRefTypeGetMemorySpace,
+    mlirAttributeGetNull, mlirFloatTypeGetWidth, mlirIntegerTypeGetWidth, mlirLLVMPointerTypeGetAddressSpace,
+    mlirLocationUnknownGet, mlirMemRefTypeGetChecked, mlirMemRefTypeGetLayout, mlirMemRefTypeGetMemorySpace,
     mlirMemRefTypeGetStridesAndOffset, mlirRankedTensorTypeGetChecked, mlirRankedTensorTypeGetEncoding,
     mlirShapedTypeGetDimSize, mlirShapedTypeGetDynamicSize, mlirShapedTypeGetElementType,
     mlirShapedTypeGetRank, mlirShapedTypeHasRank, mlirShapedTypeIsDynamicDim, mlirTypeGetContext,
-    mlirTypeIsAFloat, mlirTypeIsAInteger, mlirTypeIsAMemRef, mlirTypeIsARankedTensor, mlirTypeIsAShaped,
-    mlirTypeIsAVector, mlirVectorTypeGetChecked, mlirVectorTypeIsScalable,
+    mlirTypeIsAFloat, mlirTypeIsAInteger, mlirTypeIsALLVMPointerType, mlirTypeIsAMemRef,
+    mlirTypeIsARankedTensor, mlirTypeIsAShaped, mlirTypeIsAVector, mlirVectorTypeGetChecked,
+    mlirVectorTypeIsScalable,
 };
 
 /// The dims of a ranked tensor, memref or fixed-size vector; `None` within for a dynamic dim.
@@ -52,6 +53,13 @@ pub fn bit_width(ty: Type<'_>) -> Option<usize> {
 pub fn is_index(ty: Type<'_>) -> bool {
     // SAFETY: the type is alive by its lifetime.
     unsafe { mlir_sys::mlirTypeIsAIndex(ty.to_raw()) }
+}
+
+/// The address space of an LLVM pointer; `None` for another type.
+pub fn address_space(ty: Type<'_>) -> Option<u32> {
+    let raw = ty.to_raw();
+    // SAFETY: the type is alive, and a pointer where its address space is asked for.
+    unsafe { mlirTypeIsALLVMPointerType(raw).then(|| mlirLLVMPointerTypeGetAddressSpace(raw)) }
 }
 
 /// Whether `ty` is a float of any format.

@@ -31,7 +31,7 @@ use crate::{
     },
     schedule::{
         candidates::candidates,
-        cost::{Assembled, Cost, ranked},
+        cost::{Assembled, Cost, cheapest, ranked},
         facts::Facts,
         mapping::Mapping,
         plan,
@@ -90,29 +90,27 @@ fn choose<'c>(
     let space = Space::of(kernel)?;
     let facts = Facts::of(&space)?;
     let assembled = assembled_of(kernel, cx)?;
-    let ranked = ranked(&facts, candidates(&facts, target), target, &assembled);
-    let mut refused = None;
     let may_split = cx.options().splits;
-    let mut legal = ranked
-        .iter()
-        .filter(|(mapping, _)| may_split || mapping.extent(Level::Split) == 1)
-        .filter(|(mapping, _)| match plan::check(&space, mapping) {
-            Ok(()) => true,
-            Err(reason) => {
-                refused.get_or_insert(reason);
-                false
-            }
-        });
-    let Some((mapping, cost)) = legal.next() else {
+    let is_offered = |mapping: &Mapping| may_split || mapping.extent(Level::Split) == 1;
+    let is_legal = |mapping: &Mapping| is_offered(mapping) && plan::check(&space, mapping).is_ok();
+    let best = cheapest(&facts, candidates(&facts, target), target, &assembled, is_legal);
+    let all = || ranked(&facts, candidates(&facts, target), target, &assembled);
+    let Some((mapping, cost)) = best else {
+        let mut all = all().into_iter().map(|(mapping, _)| mapping).filter(is_offered);
+        let refused = all.find_map(|mapping| plan::check(&space, &mapping).err());
         let reason = refused.unwrap_or_else(|| {
             Reason::Unsupported("a kernel whose tiles no CTA has registers for".to_owned())
         });
         return Err(reason.at(location).into());
     };
     if cx.options().explain {
-        let text = explanation((mapping, cost), legal, ranked.len(), target);
+        let all = all();
+        let others = all
+            .iter()
+            .filter(|(other, _)| *other != mapping && is_legal(other));
+        let text = explanation((&mapping, &cost), others, all.len(), target);
         cx.remark(location, text);
-        for (mapping, registers) in assembled.iter().filter(|(other, _)| *other != mapping) {
+        for (mapping, registers) in assembled.iter().filter(|(other, _)| **other != mapping) {
             let why = match registers {
                 Some(registers) => {
                     format!("the assembler takes {registers} registers, not what was expected")
@@ -122,7 +120,7 @@ fn choose<'c>(
             cx.remark(location, format!("not {mapping}: {why}"));
         }
     }
-    if by_size && let Some(few) = few(&space, &facts, mapping, target)? {
+    if by_size && let Some(few) = few(&space, &facts, &mapping, target)? {
         let schedule = few.mapping.attribute(location).ok_or(PassError::Reported)?;
         // SAFETY: the attribute lives in the context of the location.
         let schedule = unsafe { Attribute::from_raw(schedule.to_raw()) };

@@ -10,6 +10,7 @@
 mod accesses;
 mod candidate;
 mod instructions;
+mod kernel;
 mod latency;
 mod launches;
 mod mapped;
@@ -27,9 +28,9 @@ use norma_targets::Target;
 
 use super::{facts::Facts, mapping::Mapping};
 use candidate::Candidate;
-use mapped::Mapped;
+use kernel::Kernel;
 pub use measured::KERNEL_US;
-pub use ranking::{Assembled, bounds_registers, ranked};
+pub use ranking::{Assembled, cheapest, ranked};
 
 /// The expected cost of a candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,50 +64,53 @@ impl Cost {
 
 /// Judges a candidate; `None` if an SM cannot hold one CTA of it.
 pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
-    cost_with(facts, mapping, target, None)
+    let kernel = Kernel::of(facts, target);
+    Some(kernel::cost(&kernel.candidate(mapping, None)?))
 }
 
-/// As [`cost`], with the registers of a thread that the assembler took, if they are known.
-fn cost_with(facts: &Facts, mapping: &Mapping, target: &Target, assembled: Option<u64>) -> Option<Cost> {
-    let candidate = Candidate::of(Mapped::of(facts, mapping), target, assembled)?;
-    let ideal = candidate.ideal_us();
-    let percent = |loss: f64| ideal * loss / 100.0;
-    let mut losses = Vec::with_capacity(SHARES.len() + 2);
-    losses.extend(SHARES.map(|(name, term)| (name, percent(term(&candidate)))));
-    losses.push(("instructions", instructions::instructions_us(&candidate)));
-    let (kernel, scratch) = launches::second_kernel(&candidate);
-    losses.push(("a second kernel", kernel + percent(scratch)));
-    Some(Cost {
-        ideal,
-        losses,
-        registers: candidate.registers,
-        resident: candidate.resident,
-        ring_bytes: candidate.mapped.ring_bytes().unwrap_or(0),
-        requested: accesses::requested(&candidate),
-    })
+/// A term that is a share of the copy's time.
+struct Term {
+    name: &'static str,
+    /// The loss in per cent, at least 0.
+    of: fn(&Candidate<'_>) -> f64,
+    /// Whether it needs the sectors of accesses, which take longer than all other terms together.
+    needs_sectors: bool,
 }
 
-/// A term that is a share of the copy's time, in per cent, by its name.
-type Share = (&'static str, fn(&Candidate<'_>) -> f64);
+const fn term(name: &'static str, of: fn(&Candidate<'_>) -> f64) -> Term {
+    Term {
+        name,
+        of,
+        needs_sectors: false,
+    }
+}
+
+const fn term_of_sectors(name: &'static str, of: fn(&Candidate<'_>) -> f64) -> Term {
+    Term {
+        name,
+        of,
+        needs_sectors: true,
+    }
+}
 
 /// The terms that are shares of the copy's time.
-const SHARES: [Share; 18] = [
-    ("loads in flight", latency::loads_in_flight),
-    ("loads in a row", latency::loads_in_a_row),
-    ("lifetimes", waiting::lifetimes),
-    ("few warps", waiting::few_warps),
-    ("clusters", waiting::clusters),
-    ("shared barriers", waiting::shared_barriers),
-    ("waves", launches::waves),
-    ("CTA launches", launches::cta_launches),
-    ("dead lanes", accesses::dead_lanes),
-    ("narrow accesses", accesses::narrow_accesses),
-    ("aligned rows", accesses::aligned_rows),
-    ("partial sectors", accesses::partial_sectors),
-    ("wasted bytes", accesses::wasted_bytes),
-    ("short runs", accesses::short_runs),
-    ("pieces of lines", accesses::pieces_of_lines),
-    ("exchanges", accesses::exchanges),
-    ("reading again", rereads::reading_again),
-    ("idle SMs", launches::idle_sms),
+const TERMS: [Term; 18] = [
+    term("loads in flight", latency::loads_in_flight),
+    term("loads in a row", latency::loads_in_a_row),
+    term_of_sectors("lifetimes", waiting::lifetimes),
+    term("few warps", waiting::few_warps),
+    term("clusters", waiting::clusters),
+    term("shared barriers", waiting::shared_barriers),
+    term("waves", launches::waves),
+    term("CTA launches", launches::cta_launches),
+    term("dead lanes", accesses::dead_lanes),
+    term_of_sectors("narrow accesses", accesses::narrow_accesses),
+    term("aligned rows", accesses::aligned_rows),
+    term_of_sectors("partial sectors", accesses::partial_sectors),
+    term_of_sectors("wasted bytes", accesses::wasted_bytes),
+    term_of_sectors("short runs", accesses::short_runs),
+    term_of_sectors("pieces of lines", accesses::pieces_of_lines),
+    term_of_sectors("exchanges", accesses::exchanges),
+    term("reading again", rereads::reading_again),
+    term("idle SMs", launches::idle_sms),
 ];

@@ -152,22 +152,21 @@ pub(super) fn of(op: OperationRef) -> Vec<Need> {
     needs
 }
 
-/// Whether a value of the op is a pointer to the cluster's shared memory, address space 7.
+/// The address space of the shared memory of a cluster's CTAs.
+const CLUSTER_SPACE: u32 = 7;
+
+/// Whether a value of the op is a pointer to the cluster's shared memory.
 fn touches_cluster(op: OperationRef) -> bool {
-    const POINTER: &str = "!llvm.ptr<7>";
-    op.operands().any(|value| value.r#type().to_string() == POINTER)
-        || op.results().any(|value| value.r#type().to_string() == POINTER)
+    let is_of_cluster = |ty| types::address_space(ty) == Some(CLUSTER_SPACE);
+    op.operands().any(|value| is_of_cluster(value.r#type()))
+        || op.results().any(|value| is_of_cluster(value.r#type()))
         || op.has_attribute("nvvm.cluster_dim")
 }
 
 fn of_nvvm(op: OperationRef, name: &str) -> Need {
     match name {
         "inline_ptx" => text(op, "ptxCode").map_or(UNLISTED, of_assembly),
-        "redux.sync"
-            if op
-                .result(0)
-                .is_ok_and(|result| result.r#type().to_string() == "f32") =>
-        {
+        "redux.sync" if op.result(0).is_ok_and(|result| types::is_f32(result.r#type())) => {
             Need::Feature(Feature::ReduxF32)
         }
         "redux.sync" => Need::Feature(Feature::ReduxInteger),

@@ -11,7 +11,7 @@ use norma_dialects::{
     gl::{ConvertLayoutOp, LoadOp, OptimizationBarrierOp, StoreOp},
     layout, op_name,
 };
-use norma_layout::{ConversionPlan, LinearLayout};
+use norma_layout::{ConversionPlan, LinearLayout, coalesce::Sectors};
 use norma_targets::ACCESS_BYTES;
 
 use crate::{
@@ -78,18 +78,26 @@ fn suitable(access: &Access<'_, '_>, held: &LinearLayout, is_store: bool) -> Opt
             best = (renumbered, vector);
         }
     }
-    let cycles = |(layout, vector): &(LinearLayout, i64)| {
-        let sectors = layout.sectors(&strides, *vector as usize, bytes).ok()?;
+    let sectors =
+        |(layout, vector): &(LinearLayout, i64)| layout.sectors(&strides, *vector as usize, bytes).ok();
+    let cycles = |(layout, vector): &(LinearLayout, i64), sectors: &Sectors| {
         let requests = (layout.num_registers() as i64 / vector) as f64;
         let moved = match is_store {
             // L1 keeps nothing of what is stored, so each request goes on to L2.
             true => sectors.lines * L2_LINE,
             false => sectors.asked * L1_SECTOR,
         };
-        Some(moved.max(sectors.distinct * DRAM_SECTOR) + requests * REQUEST)
+        moved.max(sectors.distinct * DRAM_SECTOR) + requests * REQUEST
     };
-    let mut least = cycles(&best)?;
+    let of_best = sectors(&best)?;
+    let mut least = cycles(&best, &of_best);
     let elements = held.shape().iter().product::<i64>();
+    // Every layout of the tile touches as many sectors, in as many requests at least as the widest accesses need.
+    let threads = (held.num_lanes() * held.num_warps()) as i64;
+    let fewest_requests = (elements / threads / (ACCESS_BYTES / bytes).max(1)).max(1) as f64;
+    if least <= of_best.distinct * DRAM_SECTOR + fewest_requests * REQUEST {
+        return (best.0 != *held).then_some(best.0);
+    }
     for moved in along_memory(access, held, &strides, bytes) {
         let (from, to) = match is_store {
             true => (held, &moved.0),
@@ -99,7 +107,7 @@ fn suitable(access: &Access<'_, '_>, held: &LinearLayout, is_store: bool) -> Opt
         if matches!(plan, ConversionPlan::Memory(_)) && elements * bytes > EXCHANGED_BYTES {
             continue;
         }
-        let cost = cycles(&moved)? + plan.cost(bytes.unsigned_abs()) as f64;
+        let cost = cycles(&moved, &sectors(&moved)?) + plan.cost(bytes.unsigned_abs()) as f64;
         if cost < least {
             (best, least) = (moved, cost);
         }

@@ -10,7 +10,7 @@ use crate::{
     kernel::space::Space,
     schedule::{
         candidates::candidates,
-        cost::{Assembled, Cost, KERNEL_US, cost, ranked},
+        cost::{Assembled, Cost, KERNEL_US, cheapest, cost},
         facts::Facts,
         mapping::Mapping,
         plan,
@@ -57,9 +57,9 @@ pub(super) fn few(
         return Ok(None);
     }
     let facts = at(few_extent)?;
-    let best = ranked(&facts, candidates(&facts, target), target, &Assembled::new())
-        .into_iter()
-        .find(|(mapping, _)| plan::check(space, mapping).is_ok());
+    let all = candidates(&facts, target);
+    let is_legal = |mapping: &Mapping| plan::check(space, mapping).is_ok();
+    let best = cheapest(&facts, all, target, &Assembled::new(), is_legal);
     let (Some((mapping, best)), Some(cost_of_many)) = (best, cost(&facts, many, target)) else {
         return Ok(None);
     };

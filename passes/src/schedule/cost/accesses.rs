@@ -14,31 +14,32 @@ use super::{
     waiting::has_late_reads,
 };
 
-/// One access that moves a good part of all bytes, and the sectors that it takes.
-pub(super) struct Streaming<'a> {
+/// One access, and the sectors that it takes.
+pub(super) struct AccessUse<'a> {
     access: &'a Access,
     /// Its share of all bytes.
     share: f64,
+    /// Whether that is a good part.
+    pub(super) streams: bool,
     sectors: SectorUse,
     /// The dim along which its tile is moved between threads before it is accessed, if it is.
     moved_along: Option<usize>,
 }
 
-impl<'a> Streaming<'a> {
+impl<'a> AccessUse<'a> {
     /// Those of a kernel.
     pub(super) fn of(mapped: &Mapped<'a>) -> Vec<Self> {
-        let accesses = mapped.facts.accesses.iter();
-        let accesses = accesses.filter(|access| mapped.streams(access));
-        let streaming = |access: &'a Access| {
+        let of_access = |access: &'a Access| {
             let sectors = SectorUse::of(access, &mapped.dims);
             Self {
                 access,
                 share: mapped.share(access),
+                streams: mapped.streams(access),
                 moved_along: access.contiguous().filter(|_| sectors.is_moved(access.is_write)),
                 sectors,
             }
         };
-        accesses.map(streaming).collect()
+        mapped.facts.accesses.iter().map(of_access).collect()
     }
 
     /// The share of the sectors' bytes that one request of a warp uses. Where a tile is moved first, it is all that the tile uses.
@@ -59,7 +60,7 @@ pub(super) fn dead_lanes(candidate: &Candidate<'_>) -> f64 {
 /// Narrow accesses: instructions for the same bytes.
 pub(super) fn narrow_accesses(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    let of = |streaming: &Streaming<'_>| {
+    let of = |streaming: &AccessUse<'_>| {
         let access = streaming.access;
         let width = match streaming.moved_along {
             Some(dim) => mapped.dims[dim].tile.min(access.vector),
@@ -68,7 +69,7 @@ pub(super) fn narrow_accesses(candidate: &Candidate<'_>) -> f64 {
         let bytes = (width * access.bytes) as f64;
         streaming.share * NARROW_ACCESSES * (ACCESS / bytes.min(ACCESS) - 1.0)
     };
-    candidate.streaming.iter().map(of).sum()
+    candidate.streaming().map(of).sum()
 }
 
 /// Aligned rows: the ends of rows that begin anywhere, element by element, and what begins at other places than the tile, once
@@ -121,20 +122,20 @@ fn rows_that_end_together(candidate: &Candidate<'_>, aligned: usize) -> f64 {
 /// Partial sectors: what one request of a warp moves and does not use, and L1 has for the next.
 pub(super) fn partial_sectors(candidate: &Candidate<'_>) -> f64 {
     let of =
-        |streaming: &Streaming<'_>| streaming.share * PARTIAL_SECTORS * (1.0 / streaming.request() - 1.0);
-    candidate.streaming.iter().map(of).sum()
+        |streaming: &AccessUse<'_>| streaming.share * PARTIAL_SECTORS * (1.0 / streaming.request() - 1.0);
+    candidate.streaming().map(of).sum()
 }
 
 /// Wasted bytes: those of sectors that a CTA does not use at all.
 pub(super) fn wasted_bytes(candidate: &Candidate<'_>) -> f64 {
     let of =
-        |streaming: &Streaming<'_>| streaming.share * WASTED_BYTES * (1.0 / streaming.sectors.tile - 1.0);
-    candidate.streaming.iter().map(of).sum()
+        |streaming: &AccessUse<'_>| streaming.share * WASTED_BYTES * (1.0 / streaming.sectors.tile - 1.0);
+    candidate.streaming().map(of).sum()
 }
 
 /// Short runs: few neighbours that are taken together, or in one request.
 pub(super) fn short_runs(candidate: &Candidate<'_>) -> f64 {
-    let of = |streaming: &Streaming<'_>| {
+    let of = |streaming: &AccessUse<'_>| {
         let of_kind = if streaming.access.is_write {
             SHORT_WRITES
         } else {
@@ -145,20 +146,19 @@ pub(super) fn short_runs(candidate: &Candidate<'_>) -> f64 {
         let in_request = SHORT_REQUESTS * (RUN / sectors.run_of_request.min(RUN)).log2();
         streaming.share * (together + in_request)
     };
-    candidate.streaming.iter().map(of).sum()
+    candidate.streaming().map(of).sum()
 }
 
 /// Pieces of lines: what L2 takes to serve requests that touch lines in pieces, beside memory. Few bytes in small pieces count here
 /// as well.
 pub(super) fn pieces_of_lines(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    let cycles = |access: &Access| {
-        let sectors = SectorUse::of(access, &mapped.dims);
-        let is_moved = mapped.is_moved(access);
-        access.total_bytes(&mapped.facts.dims) * sectors.l2_cycles(access.is_write, is_moved)
+    let cycles = |of: &AccessUse<'_>| {
+        let cycles = of.sectors.l2_cycles(of.access.is_write, of.moved_along.is_some());
+        of.access.total_bytes(&mapped.facts.dims) * cycles
     };
     let dram = DRAM_SECTOR / SECTOR;
-    let l2 = mapped.facts.accesses.iter().map(cycles).sum::<f64>() / (mapped.bytes * dram);
+    let l2 = candidate.accesses().iter().map(cycles).sum::<f64>() / (mapped.bytes * dram);
     let of_whole_runs = l2_cycles(LINE_BYTES as f64) / dram;
     100.0 * (beside_dram(l2) - beside_dram(of_whole_runs)).max(0.0)
 }
@@ -171,7 +171,7 @@ pub(super) fn exchanges(candidate: &Candidate<'_>) -> f64 {
 /// Ops of all threads that move elements between threads.
 pub(super) fn exchange_ops(candidate: &Candidate<'_>) -> f64 {
     let dims = &candidate.mapped.facts.dims;
-    let ops = |streaming: &Streaming<'_>| {
+    let ops = |streaming: &AccessUse<'_>| {
         let access = streaming.access;
         let elements = access.total_bytes(dims) / access.bytes as f64;
         elements * streaming.sectors.ops_of_exchange(access.bytes)
@@ -179,16 +179,22 @@ pub(super) fn exchange_ops(candidate: &Candidate<'_>) -> f64 {
     moved(candidate).map(ops).sum()
 }
 
-fn moved<'c>(candidate: &'c Candidate<'_>) -> impl Iterator<Item = &'c Streaming<'c>> {
-    let streaming = candidate.streaming.iter();
-    streaming.filter(|streaming| streaming.moved_along.is_some())
+/// Whether tiles of accesses that move a good part of all bytes are moved between threads.
+pub(super) fn is_exchanged(candidate: &Candidate<'_>) -> bool {
+    moved(candidate).next().is_some()
+}
+
+fn moved<'c, 'a>(candidate: &'c Candidate<'a>) -> impl Iterator<Item = &'c AccessUse<'a>> {
+    candidate
+        .streaming()
+        .filter(|streaming| streaming.moved_along.is_some())
 }
 
 /// Bytes of the sectors that warps ask for: (read, written). What later passes over a row read again counts again.
 pub(super) fn requested(candidate: &Candidate<'_>) -> (f64, f64) {
     let mapped = &candidate.mapped;
     let mut requested = (0.0, 0.0);
-    for streaming in &candidate.streaming {
+    for streaming in candidate.streaming() {
         let access = streaming.access;
         let bytes = access.total_bytes(&mapped.facts.dims) / streaming.request();
         let of_kind = match access.is_write {

@@ -1,19 +1,22 @@
 //! A mapped kernel on a target: how many of its CTAs an SM holds, and what that leaves in flight.
 
+use std::cell::OnceCell;
+
 use norma_targets::{REGISTER_UNIT, SHARED_OF_CTA, SM_90A, Target};
 
-use super::{accesses::Streaming, mapped::Mapped, measured::BYTES_IN_FLIGHT, registers};
+use super::{accesses::AccessUse, instructions, mapped::Mapped, measured::BYTES_IN_FLIGHT, registers};
 
 /// A mapped kernel of which an SM holds a CTA at least.
 pub(super) struct Candidate<'a> {
     pub(super) mapped: Mapped<'a>,
-    /// The accesses that move a good part of all bytes.
-    pub(super) streaming: Vec<Streaming<'a>>,
     pub(super) target: &'a Target,
     /// Registers of a thread.
     pub(super) registers: u64,
     /// CTAs that an SM holds at a time.
     pub(super) resident: u64,
+    /// What [`Self::accesses`] and [`Self::all_issue_us`] give, once they have been asked.
+    accesses: OnceCell<Vec<AccessUse<'a>>>,
+    all_issue_us: OnceCell<f64>,
 }
 
 impl<'a> Candidate<'a> {
@@ -30,12 +33,35 @@ impl<'a> Candidate<'a> {
         };
         let is_held = resident > 0 && registers <= u64::from(target.registers_per_thread);
         is_held.then(|| Self {
-            streaming: Streaming::of(&mapped),
             mapped,
             target,
             registers,
             resident,
+            accesses: OnceCell::new(),
+            all_issue_us: OnceCell::new(),
         })
+    }
+
+    /// The same with registers bounded so that an SM holds so many CTAs, which are not more than it holds now.
+    pub(super) fn bounded(self, resident: u64) -> Self {
+        Self {
+            resident, ..self
+        }
+    }
+
+    /// Its accesses, and the sectors that they take.
+    pub(super) fn accesses(&self) -> &[AccessUse<'a>] {
+        self.accesses.get_or_init(|| AccessUse::of(&self.mapped))
+    }
+
+    /// Those of them that move a good part of all bytes.
+    pub(super) fn streaming(&self) -> impl Iterator<Item = &AccessUse<'a>> {
+        self.accesses().iter().filter(|access| access.streams)
+    }
+
+    /// Microseconds in which the SMs that have CTAs issue the instructions of all threads, with warps enough for all issue slots.
+    pub(super) fn all_issue_us(&self) -> f64 {
+        *self.all_issue_us.get_or_init(|| instructions::all_issue_us(self))
     }
 
     /// SMs of the target's part.

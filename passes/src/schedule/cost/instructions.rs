@@ -21,10 +21,10 @@ pub(super) fn instructions_us(candidate: &Candidate<'_>) -> f64 {
 /// Microseconds in which the SMs that have CTAs issue the instructions of all threads, with the warps that they have.
 pub(super) fn issue_us(candidate: &Candidate<'_>) -> f64 {
     let warps = candidate.resident_now() * candidate.mapped.threads() as f64 / WARP as f64;
-    all_issue_us(candidate) / (warps / ISSUING_WARPS).min(1.0)
+    candidate.all_issue_us() / (warps / ISSUING_WARPS).min(1.0)
 }
 
-/// The same with warps enough for all issue slots.
+/// The same with warps enough for all issue slots. [`Candidate::all_issue_us`] remembers it.
 pub(super) fn all_issue_us(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let all_threads = mapped.ctas() * mapped.threads() as f64;

@@ -10,7 +10,6 @@ use super::{
     },
     measured::{ACCESS, WARP},
     rereads::{passes, passes_in_loop},
-    sectors::SectorUse,
     spread::{Spread, spreads},
 };
 
@@ -27,14 +26,14 @@ pub(super) struct Mapped<'a> {
 }
 
 impl<'a> Mapped<'a> {
-    pub(super) fn of(facts: &'a Facts, mapping: &'a Mapping) -> Self {
-        let (read, written) = facts.traffic();
+    /// That of a kernel that reads, and reads and writes, so many bytes.
+    pub(super) fn of(facts: &'a Facts, mapping: &'a Mapping, read: f64, bytes: f64) -> Self {
         Self {
             facts,
             mapping,
             dims: spreads(facts, mapping),
             read,
-            bytes: (read + written).max(1.0),
+            bytes,
         }
     }
 
@@ -172,17 +171,6 @@ impl<'a> Mapped<'a> {
     pub(super) fn reduces_what_a_step_holds(&self) -> bool {
         let is_merged = |reduction: &Reduction| self.is_merged(reduction);
         self.reduces_in_steps() || self.facts.reductions.iter().any(is_merged)
-    }
-
-    /// Whether the tile of an access is moved between threads before it is accessed.
-    pub(super) fn is_moved(&self, access: &Access) -> bool {
-        access.contiguous().is_some() && SectorUse::of(access, &self.dims).is_moved(access.is_write)
-    }
-
-    /// Whether tiles of accesses that move a good part of all bytes are.
-    pub(super) fn is_exchanged(&self) -> bool {
-        let mut accesses = self.facts.accesses.iter();
-        accesses.any(|access| self.streams(access) && self.is_moved(access))
     }
 
     /// Whether a reduction ranges over several warps.

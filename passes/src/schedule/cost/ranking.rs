@@ -10,15 +10,20 @@ use super::{
         facts::Facts,
         mapping::{Factor, Mapping},
     },
-    Cost, cost, cost_with,
-    spread::spreads,
+    Cost,
+    candidate::Candidate,
+    kernel::{Kernel, bound, cost},
 };
 
 /// Whether to bound a kernel's registers by what the model expects. With up to three accesses per thread ptxas takes
 /// registers for a few instructions' gain and halves the CTAs on an SM; with more, the row leaves it no choice, and a bound
 /// that is a little too low spills.
-pub fn bounds_registers(facts: &Facts, mapping: &Mapping) -> bool {
-    let crosses_warps = facts.reductions.iter().any(|reduction| {
+fn bounds_registers(candidate: &Candidate<'_>) -> bool {
+    let mapping = candidate.mapped.mapping;
+    if !mapping.early_reads {
+        return false;
+    }
+    let crosses_warps = candidate.mapped.facts.reductions.iter().any(|reduction| {
         let warps = |factors: &Vec<Factor>| factors.iter().any(|factor| factor.level == Level::Warp);
         mapping
             .spread
@@ -26,10 +31,9 @@ pub fn bounds_registers(facts: &Facts, mapping: &Mapping) -> bool {
             .zip(&reduction.over)
             .any(|(factors, over)| *over && warps(factors))
     });
-    let spreads = spreads(facts, mapping);
-    let accesses = spreads.iter().map(|spread| spread.registers / spread.vector);
-    let held = accesses.product::<u64>();
-    mapping.early_reads && crosses_warps && held <= 3
+    let dims = candidate.mapped.dims.iter();
+    let held = dims.map(|dim| dim.registers / dim.vector).product::<u64>();
+    crosses_warps && held <= 3
 }
 
 /// How many bounds on registers are candidates: as many CTAs as the model expects, and fewer.
@@ -37,6 +41,63 @@ const BOUNDS_TRIED: u64 = 4;
 
 /// What the assembler made of mappings: the registers of a thread, or `None` where some spilled.
 pub type Assembled = HashMap<Mapping, Option<u64>>;
+
+/// A candidate, and what was found out of it.
+struct Judged<T> {
+    mapping: Mapping,
+    /// The registers of a thread, where the assembler has been asked.
+    assembled: Option<u64>,
+    found: T,
+}
+
+/// What `judge` says of each candidate that an SM can hold, in their order. Registers are bounded as the model expects them, and are
+/// those of the assembler where it has been asked; what spilled is no candidate.
+fn judged<T>(
+    kernel: &Kernel<'_>,
+    candidates: Vec<Mapping>,
+    assembled: &Assembled,
+    judge: impl Fn(&Candidate<'_>) -> T,
+) -> Vec<Judged<T>> {
+    let mut all = Vec::with_capacity(candidates.len());
+    let mut add = |mapping: Mapping, expected: T| {
+        let (registers, found) = match assembled.get(&mapping) {
+            None => (None, Some(expected)),
+            // It spilled.
+            Some(None) => (None, None),
+            Some(registers) => (
+                *registers,
+                kernel.candidate(&mapping, *registers).as_ref().map(&judge),
+            ),
+        };
+        all.extend(found.map(|found| Judged {
+            mapping,
+            assembled: registers,
+            found,
+        }));
+    };
+    for mapping in candidates {
+        let Some(expected) = kernel.candidate(&mapping, None) else {
+            continue;
+        };
+        if !bounds_registers(&expected) {
+            let found = judge(&expected);
+            add(mapping, found);
+            continue;
+        }
+        // A bound that is too tight spills: the same schedule with fewer CTAs is a candidate of its own.
+        let resident = expected.resident;
+        let mut bounded = expected;
+        for fewer in (0..BOUNDS_TRIED).filter(|fewer| resident > *fewer) {
+            bounded = bounded.bounded(resident - fewer);
+            let with_bound = Mapping {
+                min_ctas_per_sm: bounded.resident as i64,
+                ..mapping.clone()
+            };
+            add(with_bound, judge(&bounded));
+        }
+    }
+    all
+}
 
 /// The candidates with their costs, cheapest first; equal ones keep their order. Registers are bounded as the model expects
 /// them, and are those of the assembler where it has been asked; what spilled is no candidate.
@@ -46,36 +107,48 @@ pub fn ranked(
     target: &Target,
     assembled: &Assembled,
 ) -> Vec<(Mapping, Cost)> {
-    let mut ranked = Vec::new();
-    for mapping in candidates {
-        let Some(expected) = cost(facts, &mapping, target) else {
-            continue;
-        };
-        if !bounds_registers(facts, &mapping) {
-            ranked.push((mapping, expected));
-            continue;
-        }
-        // A bound that is too tight spills: the same schedule with fewer CTAs is a candidate of its own.
-        for fewer in (0..BOUNDS_TRIED).filter(|fewer| expected.resident > *fewer) {
-            let bounded = Mapping {
-                min_ctas_per_sm: (expected.resident - fewer) as i64,
-                ..mapping.clone()
-            };
-            ranked.extend(cost(facts, &bounded, target).map(|cost| (bounded, cost)));
-        }
-    }
-    if !assembled.is_empty() {
-        ranked = ranked
-            .into_iter()
-            .filter_map(|(mapping, cost)| {
-                let cost = match assembled.get(&mapping) {
-                    None => cost,
-                    Some(registers) => cost_with(facts, &mapping, target, Some((*registers)?))?,
-                };
-                Some((mapping, cost))
-            })
-            .collect();
-    }
+    let judged = judged(&Kernel::of(facts, target), candidates, assembled, cost).into_iter();
+    let mut ranked = judged
+        .map(|judged| (judged.mapping, judged.found))
+        .collect::<Vec<_>>();
     ranked.sort_by(|(_, a), (_, b)| a.total().total_cmp(&b.total()));
     ranked
+}
+
+/// The first of [`ranked`] that may be chosen. Costs are those of few candidates: in the order of lower bounds of what they take, until
+/// a bound is above the best (best-first search).
+pub fn cheapest(
+    facts: &Facts,
+    candidates: Vec<Mapping>,
+    target: &Target,
+    assembled: &Assembled,
+    mut may_be_chosen: impl FnMut(&Mapping) -> bool,
+) -> Option<(Mapping, Cost)> {
+    let kernel = Kernel::of(facts, target);
+    let judged = judged(&kernel, candidates, assembled, bound);
+    let mut order = (0..judged.len()).collect::<Vec<_>>();
+    order.sort_by(|a, b| judged[*a].found.total_cmp(&judged[*b].found));
+    let mut best: Option<(f64, usize, Cost)> = None;
+    for position in order {
+        let Judged {
+            mapping,
+            assembled,
+            found,
+        } = &judged[position];
+        if best.as_ref().is_some_and(|(least, ..)| found > least) {
+            break;
+        }
+        let Some(candidate) = kernel.candidate(mapping, *assembled) else {
+            continue;
+        };
+        let cost = cost(&candidate);
+        let total = cost.total();
+        let is_better = best
+            .as_ref()
+            .is_none_or(|(least, first, _)| total.total_cmp(least).then(position.cmp(first)).is_lt());
+        if is_better && may_be_chosen(mapping) {
+            best = Some((total, position, cost));
+        }
+    }
+    best.map(|(_, position, cost)| (judged[position].mapping.clone(), cost))
 }

@@ -95,5 +95,8 @@ pub(super) fn passes(
             .and_then(|reduction| facts.reductions.get(reduction)?.follows);
         starts(&need.waits_for, follows, &loops)
     });
-    needs.collect::<BTreeSet<_>>().len()
+    let mut needs = needs.collect::<Vec<_>>();
+    needs.sort_unstable();
+    needs.dedup();
+    needs.len()
 }

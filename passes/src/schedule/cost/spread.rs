@@ -29,30 +29,32 @@ pub(super) struct Spread {
 impl Spread {
     /// That of a dim whose tiles begin up to `before` points before it.
     pub(super) fn of(factors: &[Factor], extent: u64, before: u64) -> Self {
-        let of = |level: Level| {
-            factors
-                .iter()
-                .filter(|factor| factor.level == level)
-                .filter_map(|factor| factor.size)
-                .product::<i64>() as u64
-        };
-        let vector = of(Level::Vector);
-        let (lanes, warps) = (of(Level::Lane), of(Level::Warp));
-        let whole = of(Level::Register) * vector;
+        let (mut registers, mut vector, mut lanes, mut warps) = (1, 1, 1, 1);
+        let (mut cluster, mut split, mut grid) = (1, 1, 1);
+        let (mut is_looped, mut is_in_grid, mut is_rest_in_grid) = (false, false, false);
+        for factor in factors {
+            let size = factor.size.unwrap_or(1) as u64;
+            match factor.level {
+                Level::Register => registers *= size,
+                Level::Vector => vector *= size,
+                Level::Lane => lanes *= size,
+                Level::Warp => warps *= size,
+                Level::Cluster => cluster *= size,
+                Level::Split => split *= size,
+                Level::Loop => is_looped = true,
+                Level::Grid => {
+                    grid *= size;
+                    is_in_grid = true;
+                    is_rest_in_grid |= factor.size.is_none();
+                }
+            }
+        }
+        let whole = registers * vector;
         let tile = whole * lanes * warps;
-        let cluster = of(Level::Cluster);
-        let has = |level: Level| factors.iter().any(|factor| factor.level == level);
-        let rest = |level: Level| {
-            factors
-                .iter()
-                .any(|factor| factor.level == level && factor.size.is_none())
-        };
-        let is_looped = has(Level::Loop);
-        let split = of(Level::Split);
         // The steps of a row that begins anywhere reach up to `before` points further.
         let walked = if is_looped { extent + before } else { extent };
         let outer = walked.div_ceil(tile * cluster).max(1);
-        let held_whole = !is_looped && !has(Level::Grid);
+        let held_whole = !is_looped && !is_in_grid;
         // Registers that are dead in every thread fold away; in a group that is live at all, each thread has its registers.
         let registers = if held_whole {
             let access = cluster * lanes * warps * vector;
@@ -74,7 +76,7 @@ impl Spread {
             cluster,
             tile,
             is_looped,
-            ctas: if rest(Level::Grid) { outer } else { of(Level::Grid) } * split * cluster,
+            ctas: if is_rest_in_grid { outer } else { grid } * split * cluster,
             live: (extent as f64 / covered as f64).min(1.0),
         }
     }

@@ -1,5 +1,6 @@
 //! The choices of the cost model, held to what was measured.
 
+mod search;
 mod terms;
 
 use std::collections::BTreeSet;

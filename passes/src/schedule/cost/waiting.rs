@@ -4,8 +4,9 @@ use norma_dialects::norm::Level;
 
 use super::{
     super::facts::Use,
+    accesses::is_exchanged,
     candidate::{Candidate, bandwidth_per_sm},
-    instructions::{all_issue_us, issue_us, rounds_between_ctas, rounds_between_warps},
+    instructions::{issue_us, rounds_between_ctas, rounds_between_warps},
     measured::*,
     spread::Spread,
 };
@@ -53,7 +54,7 @@ fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
     let dims = candidate.mapped.dims.iter();
     let steps = dims.filter(|dim| dim.is_looped).map(Spread::steps).product::<f64>();
     let warps = candidate.resident_now() * candidate.mapped.threads() as f64 / WARP as f64;
-    let issue_us = RING_ISSUE * all_issue_us(candidate) / (warps / RING_ISSUING_WARPS).min(1.0);
+    let issue_us = RING_ISSUE * candidate.all_issue_us() / (warps / RING_ISSUING_WARPS).min(1.0);
     let exchanges = rounds_between_ctas(candidate.mapped.facts, &candidate.mapped.dims);
     let resident = candidate.resident_now();
     let waited_us = steps * RING_STEP_US + exchanges * RING_EXCHANGE_US * resident + issue_us / resident;
@@ -76,7 +77,7 @@ fn only_sums(candidate: &Candidate<'_>) -> bool {
 fn lifetime_us(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let rounds =
-        rounds_between_warps(mapped.facts, &mapped.dims) + f64::from(u8::from(mapped.is_exchanged()));
+        rounds_between_warps(mapped.facts, &mapped.dims) + f64::from(u8::from(is_exchanged(candidate)));
     let round_us = match mapped.is_looped() {
         true => ROUND_OF_LOOP_US,
         false => ROUND_US,

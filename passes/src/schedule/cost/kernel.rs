@@ -1,0 +1,76 @@
+//! What all candidates for a kernel on a target have in common, and how one of them is judged.
+
+use norma_targets::Target;
+
+use super::{
+    super::{facts::Facts, mapping::Mapping},
+    Cost, TERMS, accesses,
+    candidate::Candidate,
+    instructions, launches,
+    mapped::Mapped,
+};
+
+/// A kernel on a target.
+pub(super) struct Kernel<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) target: &'a Target,
+    /// Bytes that one pass over the space reads.
+    read: f64,
+    /// Bytes that it reads and writes, at least 1.
+    bytes: f64,
+}
+
+impl<'a> Kernel<'a> {
+    pub(super) fn of(facts: &'a Facts, target: &'a Target) -> Self {
+        let (read, written) = facts.traffic();
+        Self {
+            facts,
+            target,
+            read,
+            bytes: (read + written).max(1.0),
+        }
+    }
+
+    /// A candidate for it; `None` if an SM cannot hold one CTA of it. `assembled` are the registers of a thread, where they are known.
+    pub(super) fn candidate<'m>(&self, mapping: &'m Mapping, assembled: Option<u64>) -> Option<Candidate<'m>>
+    where
+        'a: 'm,
+    {
+        let mapped = Mapped::of(self.facts, mapping, self.read, self.bytes);
+        Candidate::of(mapped, self.target, assembled)
+    }
+}
+
+/// What a candidate is expected to take.
+pub(super) fn cost(candidate: &Candidate<'_>) -> Cost {
+    let ideal = candidate.ideal_us();
+    let percent = |loss: f64| ideal * loss / 100.0;
+    let mut losses = Vec::with_capacity(TERMS.len() + 2);
+    losses.extend(
+        TERMS
+            .iter()
+            .map(|term| (term.name, percent((term.of)(candidate)))),
+    );
+    losses.push(("instructions", instructions::instructions_us(candidate)));
+    let (kernel, scratch) = launches::second_kernel(candidate);
+    losses.push(("a second kernel", kernel + percent(scratch)));
+    Cost {
+        ideal,
+        losses,
+        registers: candidate.registers,
+        resident: candidate.resident,
+        ring_bytes: candidate.mapped.ring_bytes().unwrap_or(0),
+        requested: accesses::requested(candidate),
+    }
+}
+
+/// Less than what a candidate is expected to take, or as much: without the terms that need the sectors of accesses, and without
+/// instructions. The others are summed up in the order of the total, so that rounding makes it no larger than that.
+pub(super) fn bound(candidate: &Candidate<'_>) -> f64 {
+    let ideal = candidate.ideal_us();
+    let percent = |loss: f64| ideal * loss / 100.0;
+    let quick = TERMS.iter().filter(|term| !term.needs_sectors);
+    let quick = quick.map(|term| percent((term.of)(candidate)));
+    let (kernel, scratch) = launches::second_kernel(candidate);
+    ideal + quick.chain([kernel + percent(scratch)]).sum::<f64>()
+}
