@@ -11,18 +11,21 @@
 //! step before it exchanged. Between warps the number of the step says whose turn it is, which `gl-insert-barriers` understands;
 //! between CTAs all turns of all loops are counted ([`phase`]), as the phases of mbarriers are.
 //!
+//! A scan across warps ([`scan`]) takes the same way.
+//!
 //! Costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps.
 
 mod buffers;
 mod cluster;
 mod phase;
 mod rounds;
+mod scan;
 
 use melior::ir::{
     Attribute, BlockLike, Operation, OperationRef, Region, Type, Value, ValueLike, operation::OperationLike,
 };
 use norma_dialects::{
-    gl::{LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, ReduceOp, WarpReduceOp},
+    gl::{LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, ReduceOp, ScanOp, WarpReduceOp},
     layout,
 };
 use norma_layout::{HardwareDim, LinearLayout};
@@ -49,6 +52,14 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandRed
         .filter_map(ReduceOp::from_op)
     {
         if expand(reduce)? {
+            cx.count(GlExpandReductionsStatistic::NumExpanded, 1);
+        }
+    }
+    for scan in walk::named(op, ScanOp::NAME)
+        .into_iter()
+        .filter_map(ScanOp::from_op)
+    {
+        if scan::expand(scan)? {
             cx.count(GlExpandReductionsStatistic::NumExpanded, 1);
         }
     }
