@@ -9,6 +9,8 @@ mod explanation;
 mod few;
 mod given;
 
+use std::collections::HashSet;
+
 use alternatives::{set_alternatives, size_name};
 use explanation::explanation;
 use few::few;
@@ -90,12 +92,14 @@ fn choose<'c>(
     let space = Space::of(kernel)?;
     let facts = Facts::of(&space)?;
     let assembled = assembled_of(kernel, cx)?;
-    let ranked = ranked(&facts, candidates(&facts, target), target, &assembled);
+    let candidates = match cx.options().splits {
+        true => candidates(&facts, target),
+        false => of_one_kernel(candidates(&facts, target)),
+    };
+    let ranked = ranked(&facts, candidates, target, &assembled);
     let mut refused = None;
-    let may_split = cx.options().splits;
     let mut legal = ranked
         .iter()
-        .filter(|(mapping, _)| may_split || mapping.extent(Level::Split) == 1)
         .filter(|(mapping, _)| match plan::check(&space, mapping) {
             Ok(()) => true,
             Err(reason) => {
@@ -143,6 +147,18 @@ fn choose<'c>(
     let choice = ChoiceAttr::get(cx.context(), schedule, cost.resident as i64);
     Builder::before(kernel.op()).set_attribute(kernel.op(), attributes::kernel::CHOICE, choice.into());
     Ok(schedule.into())
+}
+
+/// The candidates without what splits them over several kernels, each once: a CTA has all parts.
+fn of_one_kernel(candidates: Vec<Mapping>) -> Vec<Mapping> {
+    let mut seen = HashSet::new();
+    let whole = candidates.into_iter().map(|mut mapping| {
+        for factors in &mut mapping.spread {
+            factors.retain(|factor| factor.level != Level::Split);
+        }
+        mapping
+    });
+    whole.filter(|mapping| seen.insert(mapping.clone())).collect()
 }
 
 /// What the assembler made of schedules of a kernel.
