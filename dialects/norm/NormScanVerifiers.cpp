@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mlir::norm;
 
 LogicalResult CumsumOp::verify() {
-  FailureOr<AxisSplit> axes = splitAxes(*this, getX(), {getAxis()}); // cumsum_c1
+  FailureOr<AxisSplit> axes = splitAxes(*this, getX(), {static_cast<int64_t>(getAxis())}); // cumsum_c1
   if (failed(axes))
     return failure();
   if (failed(verifyShape(*this, "y", getY(), axes->of.getShape(), quoted(axes->of)))) // cumsum_c2
