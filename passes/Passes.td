@@ -57,8 +57,8 @@ def NormDifferentiate : RustPass<"norm-differentiate", "builtin.module"> {
     subtracts. The attribute is gone.
 
     **Leaves alone** everything else, also the function itself. A gradient through
-    an op without derivative, a combiner that is written out or other reads is
-    an error that says what is supported.
+    an op without derivative, a scan, a combiner that is written out or other reads
+    is an error that says what is supported.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.name = "y"})
@@ -130,7 +130,7 @@ def NormShard : RustPass<"norm-shard", "builtin.module"> {
     `@f` are sharded, by their names.
 
     **Leaves alone** functions without the attribute. A function that reduces over
-    no shared dim, and accesses that are none of the above, are errors.
+    no shared dim, scans, and accesses that are none of the above, are errors.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {norm.name = "x", norm.devices = array<i64: 1, 2>})
@@ -292,7 +292,8 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
       are not among those of the other, and neither is the last, whose results
       are only written;
     - a result that may be the same memory as an argument would be written
-      before the argument is read for the last time.
+      where others read the argument: at other coordinates, or for points of
+      dims that it is not indexed by.
 
     Dims are one where the one compute writes and the other reads by them, where
     both read the same elements by them, and where a reduction removes the one
@@ -304,7 +305,7 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
     bit but for the order of sums. What no result depends on is gone.
 
     **Leaves alone** computes whose size is given by a result, whose results are
-    written in several parts, and every other op. Under `explain` a remark
+    written in several parts, those with a `norm.scan`, and every other op. Under `explain` a remark
     tells which ops became one, and what kept others apart.
 
     ```mlir
@@ -369,8 +370,8 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
 
     A result may be the same memory as an argument of the same type if the
     compute that makes it reads the argument only at the coordinates that it
-    writes, if what it writes depends on every reduction over what it reads
-    there, and if no later compute reads the argument.
+    writes, if nothing that depends on what it reads there varies over other
+    dims, and if no later compute reads the argument.
 
     **Guarantees** that each compute that a result depends on is a `norm.kernel`
     with one alignment per buffer, launched where the compute stood. Tensors
@@ -468,7 +469,8 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
       adjacent axes, and the buffer's layout allows those to be one axis: it
       is contiguous, or the outer stride is the inner size times the inner
       stride, all static;
-    - every reduction is over both or neither;
+    - every reduction is over both or neither, and every scan along both or
+      neither;
     - nothing computes with their coordinates;
     - a read is known to use the whole of the inner axis.
 
@@ -941,14 +943,18 @@ def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
     out, loads give zero, stores do nothing and reductions see their identity.
 
     What a reduction over a loop comes to is carried from step to step, reduced
-    within each thread; threads meet once, behind the loop. A loop whose guard
+    within each thread; threads meet once, behind the loop. A scan is one along
+    each axis of the tile, from the innermost on, of what the axes within it come
+    to; what a loop has come to before is carried, and told to all threads in
+    each step. A loop whose guard
     holds in all but the last steps becomes two: one for those steps, without
     the guard, and one for what is left. A value that is needed again behind a
     loop is read again in the next one, with hints to the caches that the
     schedule keeps it in.
 
-    **Requires** kernels that are tiled (`norm-tile`), have a schedule, and
-    reduce over no dim of the grid.
+    **Requires** kernels that are tiled (`norm-tile`), have a schedule, reduce
+    over no dim of the grid, and scan along dims that a CTA holds, within loops
+    over them.
 
     **Guarantees** that each `norm.kernel` has become a `gpu.func` of the same name
     in a `gpu.module` of its own, with `gl.num_warps`, `gl.launch` and the
@@ -1174,14 +1180,16 @@ def GlExpandReductions : RustPass<"gl-expand-reductions"> {
     the function begins, and the cluster's barrier, which makes that known, is waited for before the first round, or before the
     partitions of warps of which one has it.
 
+    A scan across warps goes the same way: each warp scans its part behind what the warps before it come to. Along CTAs there is none.
+
     **Requires** layouts that split the reduced axis into registers, lanes and warps, or that spread it over CTAs alone; and
     reductions across CTAs in the body of a `gpu.func`, in one partition of its warps, or in loops there whose bounds do not change
     from turn to turn.
 
-    **Guarantees** that every `gl.reduce` stays within a warp, and that a CTA waits for all that others store to it. Barriers of the
+    **Guarantees** that every `gl.reduce` stays within a warp, that every `gl.scan` across warps has what they come to, and that a CTA waits for all that others store to it. Barriers of the
     CTA are left to `gl-insert-barriers`.
 
-    **Leaves alone** reductions that stay within a warp.
+    **Leaves alone** reductions and scans that stay within a warp.
 
     ```mlir
     %s = gl.reduce %x axis 1 : (tensor<1x2048xf32, #rows>) -> tensor<1xf32, #gl.slice<axis = 1, parent = #rows>> combine {...}

@@ -84,6 +84,22 @@ pub enum Step {
         /// The type of each accumulator.
         types: Vec<Element>,
     },
+    /// Defines at each point what the operand comes to from the first point of some dims up to that one. It varies over these dims
+    /// and over those of the operand.
+    Scan {
+        /// How what points come to is combined: one that has a name.
+        combiner: Combiner,
+        /// Whether the point itself is left out.
+        #[serde(default, skip_serializing_if = "is_false")]
+        exclusive: bool,
+        /// The value.
+        operand: Value,
+        /// The dims, of which the last varies fastest.
+        along: Vec<usize>,
+        /// The type of the operand and of the result.
+        #[serde(rename = "type")]
+        element: Element,
+    },
     /// Stores a value into an output tensor; defines nothing.
     Write {
         /// The value, of the tensor's element type.
@@ -165,9 +181,10 @@ impl Step {
             Step::Write { .. } => None,
             Step::Reduce { types, .. } => types.get(index).copied(),
             Step::Index { .. } | Step::Size { .. } => Some(Element::I64),
-            Step::Read { element, .. } | Step::Scalar { element, .. } | Step::Constant { element, .. } => {
-                Some(*element)
-            }
+            Step::Read { element, .. }
+            | Step::Scalar { element, .. }
+            | Step::Constant { element, .. }
+            | Step::Scan { element, .. } => Some(*element),
             Step::Op(operation) => Some(operation.element),
         }
     }

@@ -212,7 +212,48 @@ def Gl_WarpReduceOp : Gl_Op<"warp_reduce", [Pure, IsolatedFromAbove]> {
   let hasVerifier = 1;
 }
 
-def Gl_YieldOp : Gl_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ReduceOp", "WarpReduceOp"]>]> {
+def Gl_ScanOp : Gl_Op<"scan", [Pure, IsolatedFromAbove,
+    TypesMatchWith<"the result has the type of the tile", "tile", "result", "$_self">]> {
+  let summary = "Combines each element of a tile with those before it along an axis";
+  let description = [{
+    Element `i` of the result is what the elements up to `i` come to along the axis, in their order. With an `identity` it is
+    what those before it come to, and the identity at the first one. The total is what all of them come to, which the threads
+    know by then. The combiner is that of `gl.reduce`, of one tile.
+
+    The bits of a coordinate are taken from the lowest on, each a step in which the upper half of a block takes what the lower
+    half comes to: bits of registers within each thread, bits of lanes by shuffles (Sklansky, Conditional-Sum Addition Logic,
+    1960). Bits of warps are the highest ones: `gl-expand-reductions` has each warp scan its own elements behind `gathered`, what
+    each warp's elements come to, which it brings through shared memory.
+
+    Constraints:
+    - C1: `axis` is an axis of the tile.
+    - C2: the combiner takes two of the tile's elements and yields one; the identity is one.
+    - C3: `gathered` has the tile's elements, and its shape but along `axis`.
+    - C4: the total has the tile's elements and its shape without that axis, and a layout that places elements as the slice along
+      it does, whichever attribute says so.
+
+    Example:
+
+    ```mlir
+    %s, %t = gl.scan %x axis 1 identity 0.0 : f32
+        : tensor<2x64xf32, #blocked> -> tensor<2xf32, #gl.slice<axis = 1, parent = #blocked>> combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    ```
+  }];
+  let arguments = (ins Gl_Tile:$tile, Optional<Gl_Tile>:$gathered, I64Attr:$axis, OptionalAttr<TypedAttrInterface>:$identity);
+  let results = (outs Gl_Tile:$result, Gl_Tile:$total);
+  let regions = (region SizedRegion<1>:$combiner);
+  let assemblyFormat = [{
+    $tile `axis` $axis (`behind` $gathered^ `:` type($gathered))? (`identity` $identity^)? attr-dict
+    `:` type($tile) `->` type($total) `combine` $combiner
+  }];
+  let hasVerifier = 1;
+}
+
+def Gl_YieldOp : Gl_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ReduceOp", "ScanOp", "WarpReduceOp"]>]> {
   let summary = "Ends a combiner";
   let arguments = (ins Variadic<Gl_Scalar>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";

@@ -377,7 +377,7 @@ LogicalResult ConvertLayoutOp::verify() {
   return success();
 }
 
-/// What gl.reduce and gl.warp_reduce share: operands of one shape and layout, and a combiner of their elements.
+/// What gl.reduce, gl.warp_reduce and gl.scan share: operands of one shape and layout, and a combiner of their elements.
 static LogicalResult verifyReduction(Operation *op, OperandRange tiles, int64_t axis, Region &combiner) {
   if (tiles.empty())
     return op->emitOpError() << "expected at least one tile";
@@ -396,7 +396,7 @@ static LogicalResult verifyReduction(Operation *op, OperandRange tiles, int64_t 
   Block &block = combiner.front();
   auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
   if (block.getArgumentTypes() != TypeRange(elements) || !yield ||
-      yield.getValues().getTypes() != TypeRange(elements).take_front(tiles.size())) // reduce_c3, warp_reduce_c3
+      yield.getValues().getTypes() != TypeRange(elements).take_front(tiles.size())) // reduce_c3, warp_reduce_c3, scan_c2
     return op->emitOpError() << "expected a combiner of two scalars per tile that yields one, got "
                              << block.getArgumentTypes();
   return success();
@@ -428,6 +428,28 @@ LogicalResult WarpReduceOp::verify() {
     if (to.getShape() != ArrayRef(shape) || to.getElementType() != from.getElementType()) // warp_reduce_c2
       return emitOpError() << "expected the shape of " << from << " but along axis " << getAxis() << ", got " << to;
   }
+  return success();
+}
+
+LogicalResult ScanOp::verify() {
+  OperandRange tiles = getODSOperands(0);
+  if (failed(verifyReduction(*this, tiles, getAxis(), getCombiner()))) // scan_c1
+    return failure();
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  auto identity = getIdentityAttr();
+  if (identity && identity.getType() != tile.getElementType()) // scan_c2
+    return emitOpError() << "expected an identity of type " << tile.getElementType() << ", got " << identity;
+  auto total = cast<RankedTensorType>(getTotal().getType());
+  if (!isSliceOf(total, tile, getAxis()) || total.getElementType() != tile.getElementType()) // scan_c4
+    return emitOpError() << "expected the slice of " << tile << " along axis " << getAxis() << ", got " << total;
+  if (!getGathered())
+    return success();
+  auto gathered = cast<RankedTensorType>(getGathered().getType());
+  SmallVector<int64_t> shape(tile.getShape());
+  if (gathered.getRank() == tile.getRank())
+    shape[getAxis()] = gathered.getDimSize(getAxis());
+  if (gathered.getShape() != ArrayRef(shape) || gathered.getElementType() != tile.getElementType()) // scan_c3
+    return emitOpError() << "expected the shape of " << tile << " but along axis " << getAxis() << ", got " << gathered;
   return success();
 }
 

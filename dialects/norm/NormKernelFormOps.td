@@ -290,6 +290,39 @@ def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedF
   let hasVerifier = 1;
 }
 
+def Norm_ScanOp : Norm_Op<"scan", [Pure,
+    TypesMatchWith<"the result has the type of the value", "value", "result", "$_self">]> {
+  let summary = "Combines a value with those of the points before it along dims";
+  let description = [{
+    At each point the result is what the values come to from the first point of the dims up to that one, all other dims
+    being the same. With `exclusive` it is what those before the point come to: the combiner's identity at the first one. Of
+    several dims the last varies fastest, as the points of one dim do that a split has taken apart.
+
+    The combiner and its identity are those of `norm.reduce`. It must be associative up to rounding: values may be combined in any
+    binary tree that keeps their order, so that neighbouring results need not be of one tree. The type of the value is the
+    type of accumulation. Points that a kernel's guards keep out count as the identity.
+
+    The result varies over what the value varies over, and over the dims.
+
+    Constraints:
+    - C1: `and` and `or` take an integer.
+    - C2: a dim is one of the space's, at least one is named, and they are named in the order of the space.
+
+    Examples:
+
+    ```mlir
+    %3 = norm.scan add %2 along(%n) : f32
+    %4 = norm.scan max exclusive %2 along(%n) : f32
+    ```
+  }];
+  let arguments = (ins Norm_ReduceKind:$kind, UnitAttr:$exclusive, Norm_ScannedValue:$value, Variadic<Index>:$dims);
+  let results = (outs Norm_ScannedValue:$result);
+  let assemblyFormat = [{
+    $kind (`exclusive` $exclusive^)? $value `along` `(` $dims `)` attr-dict `:` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
 def Norm_YieldOp : Norm_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ReduceOp"]>]> {
   let summary = "Ends a combiner";
   let arguments = (ins Variadic<Norm_Scalar>:$values);

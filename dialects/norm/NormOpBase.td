@@ -34,6 +34,7 @@ def Norm_BlockScaleTensor : RankedTensorOf<[F32, F8E8M0FNU, I8], [], "ranked ten
 def Norm_SortableTensor : RankedTensorOf<[BF16, F16, F32, I8, I32], [], "ranked tensor of bf16, f16, f32, i8 or i32">;
 def Norm_Buffer : AnyTypeOf<[AnyMemRef, AnyRankedTensor], "memref or ranked tensor">;
 def Norm_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
+def Norm_ScannedValue : AnyTypeOf<[AnyFloat, AnySignlessInteger], "float or integer">;
 def Norm_ComputeInput : AnyTypeOf<[AnyRankedTensor, Norm_Scalar], "ranked tensor or scalar">;
 def Norm_LaunchArgument : AnyTypeOf<[AnyMemRef, Norm_Scalar], "memref or scalar">;
 

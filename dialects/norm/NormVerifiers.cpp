@@ -407,3 +407,24 @@ LogicalResult ReduceOp::verify() {
       return emitOpError() << "expected dims of the space, each once, got " << dim;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// norm.scan
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScanOp::verify() {
+  ReduceKind kind = getKind();
+  bool logical = kind == ReduceKind::And || kind == ReduceKind::Or;
+  if (logical && !getValue().getType().isInteger()) // scan_c1
+    return emitOpError() << "expected an integer for " << stringifyReduceKind(kind) << ", got " << getValue().getType();
+  if (getDims().empty()) // scan_c2
+    return emitOpError() << "expected at least one dim";
+  std::optional<size_t> before;
+  for (Value dim : getDims()) {
+    std::optional<size_t> position = dimAround(*this, dim);
+    if (!position || (before && *position <= *before)) // scan_c2
+      return emitOpError() << "expected dims of the space in its order, each once, got " << dim;
+    before = position;
+  }
+  return success();
+}

@@ -40,6 +40,7 @@
 //! | [`blocked`] | layouts given by sizes per thread, warp and CTA |
 //! | [`mod@slice`] | dropping an axis and broadcasting back |
 //! | [`reduction`] | which registers, lanes, warps and CTAs a reduction combines |
+//! | [`scan`] | which registers, lanes and warps a scan takes one after the other |
 //! | [`vectorize`] | how wide a memory access may be |
 //! | [`coalesce`] | which layout suits an access, and the sectors that it touches |
 //! | [`conversion`] | how far data moves between two layouts |
@@ -59,6 +60,7 @@ pub mod memory_exchange;
 pub mod reduction;
 #[cfg(test)]
 mod sampling;
+pub mod scan;
 pub mod shared;
 pub mod slice;
 pub mod vectorize;
@@ -71,6 +73,7 @@ pub use error::LayoutError;
 pub use linear::{Basis, HardwareDim, HardwareIndex, InverseLayout, LinearLayout};
 pub use memory_exchange::MemoryExchange;
 pub use reduction::ReductionPlan;
+pub use scan::ScanStep;
 pub use shared::{BankReport, OffsetMap, Padding, SharedLayout, Swizzle};
 pub use slice::Slice;
 pub use warp_exchange::{Round, Swap, WarpExchange};

@@ -8,6 +8,7 @@ mod blocks;
 mod classes;
 mod cross_entropy;
 mod cross_entropy_grad;
+mod cumsum;
 mod dequantize;
 mod group_norm;
 mod group_norm_grad;
@@ -68,6 +69,7 @@ const FORMULAS: &[(&str, Bind)] = &[
     ("batch_stats", batch_stats::bind),
     ("cross_entropy", cross_entropy::bind),
     ("cross_entropy_grad", cross_entropy_grad::bind),
+    ("cumsum", cumsum::bind),
     ("dequantize", dequantize::bind),
     ("group_norm", group_norm::bind),
     ("group_norm_grad", group_norm_grad::bind),

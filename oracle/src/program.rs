@@ -6,6 +6,7 @@ pub mod evaluate;
 mod functions;
 pub mod grid;
 pub mod operation;
+mod scan;
 mod values;
 
 pub use evaluate::Evaluator;

@@ -488,3 +488,58 @@ norm.kernel @cluster_in_shared(%x: memref<?x200xf32>, %y: memref<?xf32>)
   %1 = norm.reduce add %0 over(%r, %k, %t) : f32
   norm.write %1, %y[%b] : memref<?xf32>
 }
+
+// -----
+
+// A scan along a loop, threads and registers: within threads first, then what threads come to before, then what steps do.
+// CHECK-LABEL: gpu.func @scan
+// CHECK: %[[LOOP:.*]] = scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (f32)
+// CHECK: %[[T:.*]] = gl.load
+// CHECK: %[[V:.*]], %[[OF_THREAD:.*]] = gl.scan %[[T]] axis 1 : tensor<32x2xf32
+// CHECK: %[[P:.*]], %[[OF_STEP:.*]] = gl.scan %[[OF_THREAD]] axis 0 identity 0.000000e+00 : f32 : tensor<32xf32
+// CHECK: %[[ALL:.*]] = tensor.extract %[[OF_STEP]][]
+// CHECK: %[[AFTER:.*]] = arith.addf %[[BEFORE]], %[[ALL]]
+// CHECK: %[[WIDE:.*]] = tensor.splat %[[BEFORE]]
+// CHECK: %[[OUTER:.*]] = arith.addf %[[WIDE]], %[[P]]
+// CHECK: %[[OUTERS:.*]] = gl.broadcast %[[OUTER]] axis 1
+// CHECK: %[[Y:.*]] = arith.addf %[[OUTERS]], %[[V]]
+// CHECK: gl.store %[[Y]]
+// CHECK: scf.yield %[[AFTER]] : f32
+norm.kernel @scan(%x: memref<?x256xf32>, %y: memref<?x256xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 4 : loop, %t = 32 : thread, %v = 2 : register)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32), vector(2)]]>) {
+  %0 = norm.read %x[%b, %c * 64 + %t * 2 + %v] : memref<?x256xf32>
+  %1 = norm.scan add %0 along(%c, %t, %v) : f32
+  norm.write %1, %y[%b, %c * 64 + %t * 2 + %v] : memref<?x256xf32>
+}
+
+// -----
+
+// What a step of one point comes to is the carried sum itself: before it, where the scan is exclusive.
+// CHECK-LABEL: gpu.func @scan_of_steps
+// CHECK: scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (tensor<32xf32
+// CHECK: arith.addf %[[BEFORE]], %{{.*}}
+// CHECK: gl.store %[[BEFORE]]
+norm.kernel @scan_of_steps(%x: memref<64x32xf32>, %y: memref<64x32xf32>)
+    space(%c = 64 : loop, %t = 32 : thread)
+    schedule(#norm.schedule<spread = [[loop], [lane(32)]]>) {
+  %0 = norm.read %x[%c, %t] : memref<64x32xf32>
+  %1 = norm.scan add exclusive %0 along(%c) : f32
+  norm.write %1, %y[%c, %t] : memref<64x32xf32>
+}
+
+// -----
+
+// Points beyond the row count as what the scan begins with.
+// CHECK-LABEL: gpu.func @scan_of_the_largest
+// CHECK: %[[I:.*]] = arith.constant 0xFF800000 : f32
+// CHECK: gl.mask
+// CHECK: %[[X:.*]] = arith.select
+// CHECK: gl.scan %[[X]] axis 0 : tensor<32xf32
+norm.kernel @scan_of_the_largest(%x: memref<?x21xf32>, %y: memref<?x21xf32>)
+    space(%b = dim(%x, 0) : grid, %t = 32 : thread) where(%t < 21)
+    schedule(#norm.schedule<spread = [[grid], [lane(32)]]>) {
+  %0 = norm.read %x[%b, %t] : memref<?x21xf32>
+  %1 = norm.scan max %0 along(%t) : f32
+  norm.write %1, %y[%b, %t] : memref<?x21xf32>
+}

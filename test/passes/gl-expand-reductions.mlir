@@ -373,3 +373,47 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A scan across warps is one within each warp, behind what the warps come to.
+// CHECK-LABEL: gpu.func @scan
+// CHECK-SAME: (%[[X:.*]]: tensor<1x2048xf32
+// CHECK: %[[P:.*]] = gl.warp_reduce %[[X]] axis 1
+// CHECK: %[[M:.*]] = gl.local_alloc
+// CHECK: gl.local_store %[[P]], %[[M]]
+// CHECK: %[[G:.*]] = gl.local_load %[[M]]
+// CHECK: %[[S:.*]], %[[T:.*]] = gl.scan %[[X]] axis 1 behind %[[G]] : tensor<1x4xf32, {{.*}}> identity 0.000000e+00 : f32 :
+// CHECK-NOT: gl.local_alloc
+// CHECK: "test.use"(%[[S]], %[[T]])
+#rows = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0]>
+gpu.module @kernels {
+  gpu.func @scan(%x: tensor<1x2048xf32, #rows>) {
+    %s, %t = gl.scan %x axis 1 identity 0.0 : f32
+        : tensor<1x2048xf32, #rows> -> tensor<1xf32, #gl.slice<axis = 1, parent = #rows>> combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    "test.use"(%s, %t) : (tensor<1x2048xf32, #rows>, tensor<1xf32, #gl.slice<axis = 1, parent = #rows>>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK-LABEL: gpu.func @scan_within_a_warp
+// CHECK-NOT: gl.local_alloc
+// CHECK: gl.scan %{{.*}} axis 1 : tensor<4x256xf32
+#packed = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [4, 1], order = [1, 0]>
+gpu.module @kernels {
+  gpu.func @scan_within_a_warp(%x: tensor<4x256xf32, #packed>) {
+    %s, %t = gl.scan %x axis 1 : tensor<4x256xf32, #packed> -> tensor<4xf32, #gl.slice<axis = 1, parent = #packed>> combine {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      gl.yield %0 : f32
+    }
+    "test.use"(%s) : (tensor<4x256xf32, #packed>) -> ()
+    gpu.return
+  }
+}

@@ -48,3 +48,28 @@ func.func @argmax(%x: tensor<?x64xf32>) -> tensor<?xi32> {
   %y = norm.reduce_axes argmax %x : tensor<?x64xf32> -> tensor<?xi32>
   return %y : tensor<?xi32>
 }
+
+// -----
+
+// CHECK-LABEL: @cumsum(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)
+// CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : bf16 to f32
+// CHECK-NEXT: %[[SUM:.*]] = norm.scan add %[[WIDE]] along(%[[N]]) : f32
+// CHECK-NEXT: %[[Y:.*]] = arith.truncf %[[SUM]] : f32 to bf16
+// CHECK-NEXT: norm.write %[[Y]], %{{.*}}[%[[M]], %[[N]]] : tensor<?x64xbf16>
+func.func @cumsum(%x: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+  %y = norm.cumsum %x : tensor<?x64xbf16> -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
+}
+
+// -----
+
+// Integers are widened before they are added.
+// CHECK-LABEL: @cumsum_of_integers(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %{{.*}} = 64)
+// CHECK: %[[WIDE:.*]] = arith.extsi %{{.*}} : i32 to i64
+// CHECK-NEXT: norm.scan add exclusive %[[WIDE]] along(%[[M]]) : i64
+func.func @cumsum_of_integers(%x: tensor<?x64xi32>) -> tensor<?x64xi64> {
+  %y = norm.cumsum %x {axis = 0, exclusive} : tensor<?x64xi32> -> tensor<?x64xi64>
+  return %y : tensor<?x64xi64>
+}

@@ -140,3 +140,11 @@ func.func @unformed(%x: tensor<4x8xf32>) -> tensor<5x8xf32> attributes {norm.gra
   %y = norm.rms_norm %t : tensor<5x8xf32> -> tensor<5x8xf32>
   return %y : tensor<5x8xf32>
 }
+
+// -----
+
+func.func @scanned(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {norm.gradient} {
+  // expected-error @below {{unsupported: a gradient of a program with a scan; supported: reductions and ops of arith and math}}
+  %y = norm.cumsum %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}

@@ -365,15 +365,19 @@ func.func @alias_elsewhere(%x: tensor<4x8xf32> {norm.name = "x"}) -> (tensor<4x8
 
 // -----
 
-// expected-error @below {{result 0 cannot be the same memory as 'x': what is written does not depend on every reduction over what is read}}
-func.func @alias_before_a_reduction(%x: tensor<4x8xf32> {norm.name = "x"}) -> (tensor<4x8xf32> {norm.may_alias = "x"}, tensor<4xf32>) {
-  %y, %r = norm.compute(%a = %x : tensor<4x8xf32>) -> (%y_ : tensor<4x8xf32>, %s : tensor<4xf32>) space(%m = 4, %n = 8) {
+// A CTA may have another point of %k, and read what the first one has written.
+// expected-error @below {{result 0 cannot be the same memory as 'x': what is read is needed at points of dims that it is not indexed by}}
+func.func @alias_for_other_points(%x: tensor<4x8xf32> {norm.name = "x"}) -> (tensor<4x8xf32> {norm.may_alias = "x"}, tensor<4x8x2xf32>) {
+  %y, %z = norm.compute(%a = %x : tensor<4x8xf32>) -> (%y_ : tensor<4x8xf32>, %z_ : tensor<4x8x2xf32>) space(%m = 4, %n = 8, %k = 2) {
     %0 = norm.read %a[%m, %n] : tensor<4x8xf32>
-    %1 = norm.reduce add %0 over(%n) : f32
-    norm.write %1, %s[%m] : tensor<4xf32>
-    norm.write %0, %y_[%m, %n] : tensor<4x8xf32>
+    %1 = arith.negf %0 : f32
+    norm.write %1, %y_[%m, %n] : tensor<4x8xf32>
+    %2 = arith.index_cast %k : index to i32
+    %3 = arith.sitofp %2 : i32 to f32
+    %4 = arith.addf %0, %3 : f32
+    norm.write %4, %z_[%m, %n, %k] : tensor<4x8x2xf32>
   }
-  return %y, %r : tensor<4x8xf32>, tensor<4xf32>
+  return %y, %z : tensor<4x8xf32>, tensor<4x8x2xf32>
 }
 
 // -----

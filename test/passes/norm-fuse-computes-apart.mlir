@@ -157,14 +157,17 @@ func.func @everywhere(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
 
 // CHECK-LABEL: func.func @in_place(
 // CHECK-COUNT-2: norm.compute
-func.func @in_place(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?x64xf32> {norm.may_alias = "x"}, tensor<?xf32>) {
+func.func @in_place(%x: tensor<?x64xf32> {norm.name = "x"}, %w: tensor<4xf32>)
+    -> (tensor<?x64xf32> {norm.may_alias = "x"}, tensor<?x64x4xf32>) {
   // expected-note @below {{what this makes goes through memory}}
   %h = math.exp %x : tensor<?x64xf32>
-  // expected-remark @below {{a kernel of its own: a result may be the same memory as 'x', which would be read after it is written}}
-  %s = norm.compute(%a = %h : tensor<?x64xf32>) -> (%o : tensor<?xf32>) space(%m = dim(%a, 0), %n = 64) {
+  // expected-remark @below {{a kernel of its own: a result may be the same memory as 'x', which would be read elsewhere than it is written}}
+  %s = norm.compute(%a = %h : tensor<?x64xf32>, %b = %w : tensor<4xf32>) -> (%o : tensor<?x64x4xf32>)
+      space(%m = dim(%a, 0), %n = 64, %k = 4) {
     %0 = norm.read %a[%m, %n] : tensor<?x64xf32>
-    %1 = norm.reduce max %0 over(%n) : f32
-    norm.write %1, %o[%m] : tensor<?xf32>
+    %1 = norm.read %b[%k] : tensor<4xf32>
+    %2 = arith.mulf %0, %1 : f32
+    norm.write %2, %o[%m, %n, %k] : tensor<?x64x4xf32>
   }
-  return %h, %s : tensor<?x64xf32>, tensor<?xf32>
+  return %h, %s : tensor<?x64xf32>, tensor<?x64x4xf32>
 }

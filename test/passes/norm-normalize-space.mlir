@@ -187,3 +187,15 @@ norm.kernel @tiled(%x: memref<3x4xf32>, %y: memref<3x4xf32>) space(%a = 3 : grid
   %0 = norm.read %x[%a, %b] : memref<3x4xf32>
   norm.write %0, %y[%a, %b] : memref<3x4xf32>
 }
+
+// -----
+
+// A scan along both of two dims is one along the merged dim; one along the inner alone keeps them apart.
+// CHECK-LABEL: norm.kernel @scan(
+// CHECK-SAME: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 32)
+// CHECK: norm.scan add %{{.*}} along(%[[N]]) : f32
+norm.kernel @scan(%x: memref<?x4x8xf32>, %y: memref<?x4x8xf32>) space(%m = dim(%x, 0), %a = 4, %b = 8) {
+  %0 = norm.read %x[%m, %a, %b] : memref<?x4x8xf32>
+  %1 = norm.scan add %0 along(%a, %b) : f32
+  norm.write %1, %y[%m, %a, %b] : memref<?x4x8xf32>
+}

@@ -129,3 +129,12 @@ func.func @f_rest(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %y = norm.softmax %x : tensor<?x64xf32> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+func.func @scanned(%x: tensor<?x64xf32> {norm.devices = array<i64: 1, 2>}) -> (tensor<?x64xf32>, tensor<?xf32>) {
+  // expected-error @below {{unsupported: a scan in a function whose tensors are sharded; supported: reductions}}
+  %y = norm.cumsum %x : tensor<?x64xf32> -> tensor<?x64xf32>
+  %s = norm.reduce_axes sum %x : tensor<?x64xf32> -> tensor<?xf32>
+  return %y, %s : tensor<?x64xf32>, tensor<?xf32>
+}

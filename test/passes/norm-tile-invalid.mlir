@@ -263,3 +263,34 @@ norm.kernel @part(%x: memref<?x65xbf16>, %w: memref<4xbf16>, %y: memref<?xbf16>)
   %3 = norm.reduce add %2 over(%n) : bf16
   norm.write %3, %y[%m] : memref<?xbf16>
 }
+
+// -----
+
+// expected-error @+1 {{unsupported: a scan along dim 1, which the schedule gives to grid factors; supported: warps, lanes and registers within loops}}
+norm.kernel @scan_in_the_grid(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [grid, lane(32)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.scan add %0 along(%n) : f32
+  norm.write %1, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// A thread's points would come between the steps' in the order of the dim.
+// expected-error @+1 {{unsupported: a scan along dim 1, which the schedule gives to loop steps within others; supported: warps, lanes and registers within loops}}
+norm.kernel @scan_in_an_inner_loop(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [register(2), loop, lane(16)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.scan add %0 along(%n) : f32
+  norm.write %1, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: aligned_dim = 1 where a reduction over rows keeps it; supported: reductions along it}}
+norm.kernel @scan_over_aligned_rows(%x: memref<?x65xbf16>, %y: memref<?x65xbf16>) space(%m = dim(%x, 0), %n = 65)
+    schedule(#norm.schedule<spread = [[loop], [lane(16), vector(8)]], aligned_dim = 1>) {
+  %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
+  %1 = norm.scan add %0 along(%m) : bf16
+  norm.write %1, %y[%m, %n] : memref<?x65xbf16>
+}

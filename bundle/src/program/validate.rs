@@ -49,6 +49,7 @@ impl Program {
             let operands: &[Value] = match step {
                 Step::Op(operation) => &operation.operands,
                 Step::Reduce { operands, .. } => operands,
+                Step::Scan { operand, .. } => std::slice::from_ref(operand),
                 Step::Write { value, .. } => std::slice::from_ref(value),
                 _ => &[],
             };
@@ -94,6 +95,23 @@ impl Program {
                         return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
                     }
                     check_combiner(combiner, operands.len()).or_else(fail)?;
+                }
+                Step::Scan {
+                    combiner,
+                    operand,
+                    along,
+                    element,
+                    ..
+                } => {
+                    if matches!(combiner, Combiner::Region(_)) {
+                        return fail("expected a combiner that has a name".to_owned());
+                    }
+                    if types[*operand] != *element {
+                        return fail(format!("expected type {}, got {element}", types[*operand]));
+                    }
+                    if let Some(dim) = along.iter().find(|dim| **dim >= self.space.len()) {
+                        return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
+                    }
                 }
                 _ => {}
             }

@@ -1,4 +1,4 @@
-//! Reductions: combining accumulators, pairwise and over whole rows of points at once.
+//! Reductions and scans: combining accumulators, pairwise and over whole rows of points at once.
 
 use std::ops::Mul;
 
@@ -55,6 +55,39 @@ pub(crate) fn reduce_rows(
         }
     }
     Ok(partials)
+}
+
+/// For each of `rows` rows of `kept` elements what the rows up to it come to, or with `exclusive` those before it.
+pub(crate) fn scan_rows(
+    step: usize,
+    combiner: &Combiner,
+    element: Element,
+    exclusive: bool,
+    data: Data,
+    rows: usize,
+    kept: usize,
+) -> Result<Data, OracleError> {
+    let types = [element];
+    let one = |data: Vec<Data>| data.into_iter().next().ok_or(OracleError::Kind(step));
+    let exact = match combiner {
+        Combiner::Add => exact_sums(&data, element, kept),
+        _ => Vec::new(),
+    };
+    let mut before = one(identities(combiner, &types, kept))?;
+    let (mut found, mut rest) = data.clone().split(0);
+    for _ in 0..rows {
+        let (row, others) = rest.split(kept);
+        let up_to = one(combine(step, combiner, &types, vec![before.clone()], vec![row])?)?;
+        found = found.append(if exclusive { before } else { up_to.clone() });
+        (before, rest) = (up_to, others);
+    }
+    if let Data::Float { scales, .. } = &mut found {
+        let exact = scales.iter_mut().zip(exact.iter().cycle());
+        exact
+            .filter(|(_, exact)| **exact)
+            .for_each(|(scale, _)| *scale = 0.0);
+    }
+    Ok(found)
 }
 
 /// For each of the `kept` sums of `data`'s rows, whether it is the same in every order: all terms are exact multiples of one

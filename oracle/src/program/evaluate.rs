@@ -81,6 +81,7 @@ impl<'a> Evaluator<'a> {
                     .into_iter()
                     .filter(|dim| !over.contains(dim))
                     .collect(),
+                Step::Scan { operand, along, .. } => with(&dims[*operand], along),
                 Step::Size { .. } | Step::Scalar { .. } | Step::Constant { .. } | Step::Write { .. } => {
                     vec![]
                 }
@@ -89,11 +90,10 @@ impl<'a> Evaluator<'a> {
                 Step::Read { tensor, .. } => inputs.get(tensor).map_or(0.0, |tensor| tensor.ulps),
                 Step::Op(operation) => most(&ulps, &operation.operands),
                 Step::Reduce { operands, over, .. } => {
-                    let terms = over.iter().map(|dim| extents[*dim].max(1)).product();
-                    // A reduction that keeps the innermost dim runs down the columns.
-                    let innermost = union(&dims, operands).last().is_none_or(|dim| over.contains(dim));
-                    let order = if innermost { Order::Tree } else { Order::Sequential };
-                    most(&ulps, operands).max(arithmetic_ulps(terms, order))
+                    most(&ulps, operands).max(combining_ulps(&union(&dims, operands), over, &extents))
+                }
+                Step::Scan { operand, along, .. } => {
+                    most(&ulps, &[*operand]).max(combining_ulps(&step_dims, along, &extents))
                 }
                 _ => arithmetic_ulps(1, Order::Tree),
             };
@@ -117,10 +117,15 @@ impl<'a> Evaluator<'a> {
         &self.extents
     }
 
-    /// The dims that some reduction removes.
+    /// The dims that a scan's result varies over.
+    pub(super) fn dims_of_scan(&self, operand: Value, along: &[usize]) -> Vec<usize> {
+        with(&self.dims[operand], along)
+    }
+
+    /// The dims that some reduction removes, or a scan is along.
     pub(crate) fn reduced_dims(&self) -> Vec<usize> {
         let over = self.program.steps.iter().filter_map(|step| match step {
-            Step::Reduce { over, .. } => Some(over),
+            Step::Reduce { over, .. } | Step::Scan { along: over, .. } => Some(over),
             _ => None,
         });
         over.flatten().copied().collect()
@@ -213,6 +218,23 @@ impl<'a> Evaluator<'a> {
     pub fn arithmetic_ulps(&self, value: Value) -> f64 {
         self.ulps[value]
     }
+}
+
+/// How many ulp a kernel may be off that combines values over `dims` along some of these.
+fn combining_ulps(dims: &[usize], over: &[usize], extents: &[i64]) -> f64 {
+    let terms = over.iter().map(|dim| extents[*dim].max(1)).product();
+    // What keeps the innermost dim runs down the columns.
+    let innermost = dims.last().is_none_or(|dim| over.contains(dim));
+    let order = if innermost { Order::Tree } else { Order::Sequential };
+    arithmetic_ulps(terms, order)
+}
+
+/// Dims and others, ascending, each once.
+fn with(dims: &[usize], others: &[usize]) -> Vec<usize> {
+    let mut all = [dims, others].concat();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 pub(super) fn union(dims: &[Vec<usize>], values: &[Value]) -> Vec<usize> {

@@ -22,6 +22,7 @@ mod params;
 mod partitions;
 mod reduce;
 mod reshape;
+mod scan;
 mod shared;
 mod shuffle;
 mod threads;
@@ -55,11 +56,12 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 36] = [
+const PATTERNS: [(&str, Pattern); 37] = [
     ("gl.load", global::load),
     ("gl.store", global::store),
     ("gl.reduce", reduce::reduce),
     ("gl.warp_reduce", reduce::warp_reduce),
+    ("gl.scan", scan::scan),
     ("gl.broadcast", reshape::broadcast),
     ("gl.convert_layout", reshape::convert_layout),
     ("gl.coordinates", reshape::coordinates),

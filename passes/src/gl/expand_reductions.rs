@@ -11,6 +11,8 @@
 //! step before it exchanged. Between warps the number of the step says whose turn it is, which `gl-insert-barriers` understands;
 //! between CTAs all turns of all loops are counted ([`phase`]), as the phases of mbarriers are.
 //!
+//! A scan across warps ([`scan`]) takes the same way.
+//!
 //! Costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps. Reductions that do not
 //! hang on each other share the barrier ([`rounds`]), as those across CTAs share an exchange.
 
@@ -18,12 +20,13 @@ mod buffers;
 mod cluster;
 mod phase;
 mod rounds;
+mod scan;
 
 use melior::ir::{
     Attribute, BlockLike, Operation, OperationRef, Region, Type, Value, ValueLike, operation::OperationLike,
 };
 use norma_dialects::{
-    gl::{LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, ReduceOp, WarpReduceOp},
+    gl::{LocalAllocOp, LocalLoadOp, LocalStoreOp, MemDescIndexOp, ReduceOp, ScanOp, WarpReduceOp},
     layout,
 };
 use norma_layout::{HardwareDim, LinearLayout};
@@ -47,6 +50,14 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandRed
         for round in rounds::of(function, &|plan| plan.warps() > 1)? {
             expand(&round)?;
             cx.count(GlExpandReductionsStatistic::NumExpanded, round.len() as u64);
+        }
+    }
+    for scan in walk::named(op, ScanOp::NAME)
+        .into_iter()
+        .filter_map(ScanOp::from_op)
+    {
+        if scan::expand(scan)? {
+            cx.count(GlExpandReductionsStatistic::NumExpanded, 1);
         }
     }
     Ok(())

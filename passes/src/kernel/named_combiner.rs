@@ -1,6 +1,15 @@
-//! What the named combiners of reductions are: ops of `arith`, and what they leave as it is.
+//! What the named combiners of reductions and scans are: ops of `arith`, and what they leave as it is.
 
+use melior::{
+    Context,
+    ir::{
+        Attribute, Type,
+        attribute::{FloatAttribute, IntegerAttribute},
+    },
+};
 use norma_dialects::norm::ReduceKind;
+
+use crate::mlir::types;
 
 /// The op, by its full name, and the flags of one that has any. A sum may be taken in any order, so the sign of a zero is free.
 pub fn op(kind: ReduceKind, is_float: bool) -> (&'static str, Option<&'static str>) {
@@ -39,6 +48,19 @@ pub fn integer_identity(kind: ReduceKind, bits: u32) -> i64 {
         ReduceKind::Max => i64::MIN >> (64 - bits.min(64)),
         ReduceKind::Min => i64::MAX >> (64 - bits.min(64)),
     }
+}
+
+/// What a scan of numbers of type `ty` begins with; `None` of floats for a combiner of integers alone. Of a sum it is +0, which
+/// an exclusive one gives out.
+pub fn first_of_scan<'c>(context: &'c Context, kind: ReduceKind, ty: Type<'c>) -> Option<Attribute<'c>> {
+    if !types::is_float(ty) {
+        let bits = types::bit_width(ty).unwrap_or(64);
+        let value = integer_identity(kind, bits as u32);
+        return Some(IntegerAttribute::new(ty, value).into());
+    }
+    // A sum of zeros may have either sign.
+    let value = float_identity(kind)? + 0.0;
+    Some(FloatAttribute::new(context, ty, value).into())
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@
 //!   step to step is one tile.
 //! - Roots share a loop unless one needs the result of another that the loop computes. A reduction whose result varies over
 //!   the loop stays with those that need it: outside of the loop there is no such result.
+//! - A scan is computed in the loops that it is along as everything else is, and carries what the steps before have come to. No
+//!   other loop may stand within these.
+//! - A write over memory that is read is in the last loop that reads it.
 //!
 //! Two reductions that cross, each over a loop that the other keeps, thus become two nests. What needs the results of both at
 //! each point of the two loops has no nest: one of the loops would have to go around the other and within it.
@@ -42,7 +45,7 @@ pub enum Item {
 pub struct Nest {
     /// The dim.
     pub dim: usize,
-    /// Positions of the reductions that range over the dim: what the loop carries from step to step.
+    /// Positions of the reductions that range over the dim and of the scans along it: what the loop carries from step to step.
     pub carried: Vec<usize>,
     /// What a step does.
     pub body: Vec<Item>,
@@ -53,8 +56,27 @@ pub struct Nest {
 pub enum Refused {
     /// Loops would have to go around each other.
     Crossing,
+    /// An element would be read behind the loop that writes it over.
+    Overwritten,
     /// The nests would hold more ops than they may, as what each needs is computed in it again.
     TooMany,
+}
+
+impl Refused {
+    /// What is wrong, and what is supported.
+    pub fn explained(self) -> &'static str {
+        match self {
+            Self::Crossing => {
+                "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
+                 one of these dims in a loop"
+            }
+            Self::Overwritten => {
+                "a loop that reads what an earlier one may have written over; supported: results over the memory of what no later \
+                 loop reads"
+            }
+            Self::TooMany => "loops that compute too many ops again; supported: fewer loops",
+        }
+    }
 }
 
 /// The nests of a kernel; for one without loops, its ops as they are.
@@ -91,7 +113,38 @@ fn over(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool, most: usize) -> 
     let roots = (0..space.ops.len())
         .filter(|position| facts.is_root[*position])
         .collect();
-    facts.scope(&DimSet::new(), roots, Positions::default())
+    let items = facts.scope(&DimSet::new(), roots, Positions::default())?;
+    match reads_what_is_overwritten(space, &items) {
+        true => Err(Refused::Overwritten),
+        false => Ok(items),
+    }
+}
+
+/// Whether something is read, in the order of the nests, behind a write to what may be the same memory.
+fn reads_what_is_overwritten(space: &Space<'_, '_>, items: &[Item]) -> bool {
+    fn flatten(items: &[Item], order: &mut Vec<usize>) {
+        for item in items {
+            match item {
+                Item::Op(position) => order.push(*position),
+                Item::Loop(nest) => flatten(&nest.body, order),
+            }
+        }
+    }
+    let aliases = space.aliases();
+    if aliases.is_empty() {
+        return false;
+    }
+    let mut order = Vec::new();
+    flatten(items, &mut order);
+    let accesses = order.iter().map(|position| space.access(space.ops[*position]));
+    let accesses = accesses.map(|access| access.ok().flatten()).collect::<Vec<_>>();
+    aliases.iter().any(|(output, input)| {
+        let mut behind = accesses
+            .iter()
+            .flatten()
+            .skip_while(|access| access.buffer != *output);
+        behind.any(|access| access.buffer == *input && !access.is_write)
+    })
 }
 
 /// How often each op of the body occurs in the nests, by position.

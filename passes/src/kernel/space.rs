@@ -1,6 +1,7 @@
 //! What the iteration space of a kernel, or of a compute, says about its values and accesses: dims, phases, reuse, strides, traffic.
 //!
-//! A value varies over the dims that its operands vary over, less those that a reduction removes. Its phase is 0 before
+//! A value varies over the dims that its operands vary over, less those that a reduction removes; the dims that a scan is along
+//! are operands too. Its phase is 0 before
 //! any reduction and one more than that of the reduced values behind a reduction: phase p can start when every
 //! reduction of the phases before it has its result.
 
@@ -21,7 +22,7 @@ use melior::{
         operation::OperationLike,
     },
 };
-use norma_dialects::norm::{CacheOp, ComputeOp, DimRole, KernelOp, ReadOp, ReduceOp};
+use norma_dialects::norm::{CacheOp, ComputeOp, DimRole, KernelOp, ReadOp, ReduceOp, ScanOp};
 
 use super::{
     nests,
@@ -191,6 +192,14 @@ impl<'c, 'a> Space<'c, 'a> {
         })
     }
 
+    /// Pairs (output, input) of buffers that may be the same memory.
+    pub fn aliases(&self) -> Vec<(usize, usize)> {
+        let aliases = self.kernel().ok().and_then(|kernel| kernel.aliases());
+        let aliases = aliases.unwrap_or_default();
+        let pairs = aliases.chunks_exact(2);
+        pairs.map(|pair| (pair[0] as usize, pair[1] as usize)).collect()
+    }
+
     /// Where the program stands in the source.
     pub fn location(&self) -> Location<'c> {
         self.program.location()
@@ -301,6 +310,19 @@ impl<'c, 'a> Space<'c, 'a> {
     pub fn dims_reduced_by(&self, reduce: ReduceOp<'c, 'a>) -> DimSet {
         reduce
             .dims()
+            .into_iter()
+            .filter_map(|dim| self.dim_position(dim))
+            .collect()
+    }
+
+    /// Every scan of the body.
+    pub fn scans(&self) -> Vec<ScanOp<'c, 'a>> {
+        self.ops.iter().filter_map(|op| ScanOp::from_op(*op)).collect()
+    }
+
+    /// The dims that a scan is along.
+    pub fn dims_scanned_by(&self, scan: ScanOp<'c, 'a>) -> DimSet {
+        scan.dims()
             .into_iter()
             .filter_map(|dim| self.dim_position(dim))
             .collect()

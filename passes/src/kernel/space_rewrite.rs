@@ -1,21 +1,24 @@
 //! Gives a kernel another iteration space whose dims the old ones are functions of.
 //!
-//! Accesses, reductions and guards follow by substitution, so a pass that changes a space only says what each old dim
+//! Accesses, reductions, scans and guards follow by substitution, so a pass that changes a space only says what each old dim
 //! is in the new one.
 
 use melior::{
     Error,
     ir::{
-        AffineExpr, AffineMap, Attribute, BlockLike, OperationRef, RegionLike, Type, Value,
+        AffineExpr, AffineMap, Attribute, BlockLike, OperationRef, RegionLike, Type, Value, ValueLike,
         attribute::DenseI32ArrayAttribute, operation::OperationLike,
     },
 };
 use norma_dialects::{
     affine_map_attribute,
-    norm::{DimRole, ReadOp, ReduceOp, WriteOp},
+    norm::{DimRole, ReadOp, ReduceOp, ScanOp, WriteOp},
 };
 
-use super::space::Space;
+use super::{
+    named_combiner,
+    space::{DimSet, Space},
+};
 use crate::mlir::{affine_value::value_of, builder::Builder, context};
 
 /// A dim of a new space.
@@ -61,7 +64,8 @@ impl<'c> NewSpace<'c> {
 }
 
 /// Replaces a kernel's space. A reduction over an old dim becomes one over the new dims that the old one varies over; where
-/// there are none it has one point, and its values are its results.
+/// there are none it has one point, and its values are its results. So it is with a scan, but that one without a point before it
+/// gives the combiner's identity.
 ///
 /// # Errors
 ///
@@ -113,7 +117,7 @@ struct Rewrite<'s, 'c, 'a> {
 }
 
 impl<'c, 'a> Rewrite<'_, 'c, 'a> {
-    /// Rewrites an op; says whether it is a reduction that has no dims left.
+    /// Rewrites an op; says whether it is a reduction or a scan that has no dims left.
     fn op(&self, op: OperationRef<'c, 'a>) -> Result<bool, Error> {
         if let Some(read) = ReadOp::from_op(op) {
             self.access(op, &[read.buffer()?])?;
@@ -121,6 +125,8 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
             self.access(op, &[write.value()?, write.buffer()?])?;
         } else if let Some(reduce) = ReduceOp::from_op(op) {
             return Ok(self.reduce(reduce));
+        } else if let Some(scan) = ScanOp::from_op(op) {
+            return self.scan(scan);
         }
         Ok(false)
     }
@@ -163,15 +169,7 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
 
     fn reduce(&self, reduce: ReduceOp<'c, 'a>) -> bool {
         let values = reduce.values();
-        let reduced = self.space.dims_reduced_by(reduce);
-        let dims = (0..self.dims.len())
-            .filter(|dim| {
-                reduced
-                    .iter()
-                    .any(|old| self.new.old_dims[*old].is_function_of_dim(*dim))
-            })
-            .map(|dim| self.dims[dim])
-            .collect::<Vec<_>>();
+        let dims = self.new_dims_of(&self.space.dims_reduced_by(reduce));
         if dims.is_empty() {
             for (result, value) in reduce.results().into_iter().zip(values) {
                 self.builder.replace_all_uses(result, value);
@@ -185,6 +183,37 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
         self.builder
             .set_attribute(reduce.op(), "operandSegmentSizes", segments);
         false
+    }
+
+    fn scan(&self, scan: ScanOp<'c, 'a>) -> Result<bool, Error> {
+        let (value, result) = (scan.value()?, scan.result()?);
+        let dims = self.new_dims_of(&self.space.dims_scanned_by(scan));
+        if !dims.is_empty() {
+            self.builder
+                .set_operands(scan.op(), &[vec![value], dims].concat());
+            return Ok(false);
+        }
+        let only = match scan.exclusive() {
+            false => value,
+            true => {
+                let ty = value.r#type();
+                let first = named_combiner::first_of_scan(self.builder.context(), scan.kind()?, ty);
+                let first = first.ok_or_else(|| expected("a combiner of the value", scan.op()))?;
+                self.builder.constant(first, ty)
+            }
+        };
+        self.builder.replace_all_uses(result, only);
+        Ok(true)
+    }
+
+    /// The new dims that some of the old ones vary over, in the order of the space.
+    fn new_dims_of(&self, old: &DimSet) -> Vec<Value<'c, 'a>> {
+        let is_of = |dim: &usize| {
+            old.iter()
+                .any(|old| self.new.old_dims[*old].is_function_of_dim(*dim))
+        };
+        let dims = (0..self.dims.len()).filter(is_of);
+        dims.map(|dim| self.dims[dim]).collect()
     }
 
     /// Replaces dims that are used as values by sums computed at the start of the body.

@@ -7,6 +7,7 @@
 mod batch_stats;
 mod cross_entropy;
 mod cross_entropy_grad;
+mod cumsum;
 mod dequantize;
 mod group_norm;
 mod group_norm_grad;
@@ -28,10 +29,10 @@ mod softmax_grad;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
-    BatchStatsOp, CacheOp, ComputeOp, CrossEntropyGradOp, CrossEntropyOp, DequantizeOp, GroupNormGradOp,
-    GroupNormOp, KernelOp, L2NormGradOp, L2NormOp, LaunchOp, LayerNormGradOp, LayerNormOp, LogSoftmaxGradOp,
-    LogSoftmaxOp, LogSumExpOp, NumSmsOp, QuantizeOp, RMSNormGradOp, RMSNormOp, ReadOp, ReduceAxesOp,
-    ReduceOp, SoftmaxGradOp, SoftmaxOp, WriteOp, YieldOp,
+    BatchStatsOp, CacheOp, ComputeOp, CrossEntropyGradOp, CrossEntropyOp, CumsumOp, DequantizeOp,
+    GroupNormGradOp, GroupNormOp, KernelOp, L2NormGradOp, L2NormOp, LaunchOp, LayerNormGradOp, LayerNormOp,
+    LogSoftmaxGradOp, LogSoftmaxOp, LogSumExpOp, NumSmsOp, QuantizeOp, RMSNormGradOp, RMSNormOp, ReadOp,
+    ReduceAxesOp, ReduceOp, ScanOp, SoftmaxGradOp, SoftmaxOp, WriteOp, YieldOp,
 };
 
 use crate::{
@@ -51,6 +52,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (BatchStatsOp::NAME, batch_stats::decompose),
     (CrossEntropyOp::NAME, cross_entropy::decompose),
     (CrossEntropyGradOp::NAME, cross_entropy_grad::decompose),
+    (CumsumOp::NAME, cumsum::decompose),
     (DequantizeOp::NAME, dequantize::decompose),
     (GroupNormOp::NAME, group_norm::decompose),
     (GroupNormGradOp::NAME, group_norm_grad::decompose),
@@ -71,7 +73,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
 ];
 
 /// The dialect's other ops, which are definitions already.
-const KERNEL_FORM: [&str; 9] = [
+const KERNEL_FORM: [&str; 10] = [
     CacheOp::NAME,
     ComputeOp::NAME,
     KernelOp::NAME,
@@ -79,6 +81,7 @@ const KERNEL_FORM: [&str; 9] = [
     NumSmsOp::NAME,
     ReadOp::NAME,
     ReduceOp::NAME,
+    ScanOp::NAME,
     WriteOp::NAME,
     YieldOp::NAME,
 ];

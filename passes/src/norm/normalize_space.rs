@@ -1,4 +1,4 @@
-//! `norm-normalize-space`: adjacent dims that every access, reduction and buffer treats as one become one.
+//! `norm-normalize-space`: adjacent dims that every access, reduction, scan and buffer treats as one become one.
 //!
 //! A tensor of any rank then looks like the fewest axes that its strides allow, so that later passes meet one kept and
 //! one reduced dim where the user had several, and chunks and tails fall into long dims. Kernels' buffers are
@@ -19,7 +19,7 @@ use melior::ir::{
 use merge::{Access, Mergeable};
 use norma_dialects::{
     affine_map_attribute,
-    norm::{KernelOp, LaunchOp, ReadOp, ReduceOp, WriteOp},
+    norm::{KernelOp, LaunchOp, ReadOp, ReduceOp, ScanOp, WriteOp},
 };
 
 use crate::{
@@ -79,7 +79,9 @@ fn read<'c>(
     let sizes = sizes
         .chunks_exact(2)
         .map(|size| (size[0] as usize, size[1] as usize));
-    let reductions = space.reductions();
+    let reductions = space.reductions().into_iter();
+    let reduced = reductions.map(|reduce| space.dims_reduced_by(reduce));
+    let scanned = space.scans().into_iter().map(|scan| space.dims_scanned_by(scan));
     Ok(Mergeable {
         context: cx.context(),
         dims: (0..space.dims.len()).collect(),
@@ -95,10 +97,7 @@ fn read<'c>(
             })
             .collect(),
         accesses: accesses.collect(),
-        reductions: reductions
-            .iter()
-            .map(|reduce| space.dims_reduced_by(*reduce))
-            .collect(),
+        combined: reduced.chain(scanned).collect(),
         values: dims_used_as_values(space),
     })
 }
@@ -112,7 +111,7 @@ fn multiples_of(kernel: KernelOp<'_, '_>, buffer: usize) -> Vec<(usize, i64)> {
     of_buffer.map(|known| (known[1] as usize, known[2])).collect()
 }
 
-/// Dims that an op computes with; in accesses and in a reduction's dims they are coordinates only. A combiner may use
+/// Dims that an op computes with; in accesses and in the dims of a reduction or scan they are coordinates only. A combiner may use
 /// a dim too.
 fn dims_used_as_values(space: &Space<'_, '_>) -> BTreeSet<usize> {
     let mut values = BTreeSet::new();
@@ -122,6 +121,8 @@ fn dims_used_as_values(space: &Space<'_, '_>) -> BTreeSet<usize> {
             op.operands().take(1).collect()
         } else if let Some(reduce) = ReduceOp::from_op(op) {
             reduce.values()
+        } else if ScanOp::from_op(op).is_some() {
+            op.operands().take(1).collect()
         } else {
             op.operands().collect::<Vec<_>>()
         };
@@ -173,11 +174,17 @@ fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c
     for (access, new) in space.accesses()?.iter().zip(&merged.accesses) {
         write_access(&b, space, access.op, new);
     }
+    let left_of = |dims: BTreeSet<usize>| {
+        let left = merged.dims.iter().filter(|dim| dims.contains(dim));
+        left.map(|dim| space.dims[*dim]).collect::<Vec<_>>()
+    };
+    for scan in space.scans() {
+        let dims = left_of(space.dims_scanned_by(scan));
+        b.set_operands(scan.op(), &[vec![scan.value()?], dims].concat());
+    }
     for reduce in space.reductions() {
         let values = reduce.values();
-        let reduced = space.dims_reduced_by(reduce);
-        let kept = merged.dims.iter().filter(|dim| reduced.contains(dim));
-        let dims = kept.map(|dim| space.dims[*dim]).collect::<Vec<_>>();
+        let dims = left_of(space.dims_reduced_by(reduce));
         let segments = DenseI32ArrayAttribute::new(b.context(), &[values.len() as i32, dims.len() as i32]);
         b.set_operands(reduce.op(), &[values, dims].concat());
         b.set_attribute(reduce.op(), "operandSegmentSizes", segments.into());
@@ -218,7 +225,7 @@ fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c
         .rev()
         .filter(|dim| !merged.dims.contains(dim))
     {
-        // SAFETY: the accesses and reductions that used the dim have been rewritten, and nothing else may use it.
+        // SAFETY: the accesses, reductions and scans that used the dim have been rewritten, and nothing else may use it.
         unsafe { block.erase_argument(space.buffers.len() + space.scalars.len() + dim) }
     }
     Ok(())

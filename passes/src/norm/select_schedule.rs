@@ -9,6 +9,8 @@ mod explanation;
 mod few;
 mod given;
 
+use std::collections::HashSet;
+
 use alternatives::{set_alternatives, size_name};
 use explanation::explanation;
 use few::few;
@@ -90,13 +92,15 @@ fn choose<'c>(
     let space = Space::of(kernel)?;
     let facts = Facts::of(&space)?;
     let assembled = assembled_of(kernel, cx)?;
-    let may_split = cx.options().splits;
-    let is_offered = |mapping: &Mapping| may_split || mapping.extent(Level::Split) == 1;
-    let is_legal = |mapping: &Mapping| is_offered(mapping) && plan::check(&space, mapping).is_ok();
-    let best = cheapest(&facts, candidates(&facts, target), target, &assembled, is_legal);
-    let all = || ranked(&facts, candidates(&facts, target), target, &assembled);
+    let offered = || match cx.options().splits {
+        true => candidates(&facts, target),
+        false => of_one_kernel(candidates(&facts, target)),
+    };
+    let is_legal = |mapping: &Mapping| plan::check(&space, mapping).is_ok();
+    let best = cheapest(&facts, offered(), target, &assembled, is_legal);
+    let all = || ranked(&facts, offered(), target, &assembled);
     let Some((mapping, cost)) = best else {
-        let mut all = all().into_iter().map(|(mapping, _)| mapping).filter(is_offered);
+        let mut all = all().into_iter().map(|(mapping, _)| mapping);
         let refused = all.find_map(|mapping| plan::check(&space, &mapping).err());
         let reason = refused.unwrap_or_else(|| {
             Reason::Unsupported("a kernel whose tiles no CTA has registers for".to_owned())
@@ -141,6 +145,18 @@ fn choose<'c>(
     let choice = ChoiceAttr::get(cx.context(), schedule, cost.resident as i64);
     Builder::before(kernel.op()).set_attribute(kernel.op(), attributes::kernel::CHOICE, choice.into());
     Ok(schedule.into())
+}
+
+/// The candidates without what splits them over several kernels, each once: a CTA has all parts.
+fn of_one_kernel(candidates: Vec<Mapping>) -> Vec<Mapping> {
+    let mut seen = HashSet::new();
+    let whole = candidates.into_iter().map(|mut mapping| {
+        for factors in &mut mapping.spread {
+            factors.retain(|factor| factor.level != Level::Split);
+        }
+        mapping
+    });
+    whole.filter(|mapping| seen.insert(mapping.clone())).collect()
 }
 
 /// What the assembler made of schedules of a kernel.

@@ -139,14 +139,18 @@ impl Alignment {
             parts.collect::<DimSet>()
         };
         let own = parts(self.dim);
-        for reduce in space.reductions() {
-            let reduced = space.dims_reduced_by(reduce);
-            let results = reduce.results();
+        // What is combined over which dims, and what it comes to.
+        let reductions = space.reductions().into_iter();
+        let reductions = reductions.map(|reduce| (space.dims_reduced_by(reduce), reduce.results()));
+        let scans = space.scans().into_iter();
+        let scans = scans.map(|scan| (space.dims_scanned_by(scan), scan.result().into_iter().collect()));
+        for (over, results) in reductions.chain(scans) {
             let keeps = results
                 .first()
-                .is_some_and(|result| space.dims_of(*result).contains(&self.dim));
+                .is_some_and(|result| space.dims_of(*result).contains(&self.dim))
+                && !over.contains(&self.dim);
             let is_shifting = |old: &usize| !parts(*old).is_disjoint(shifting);
-            if keeps && reduced.iter().any(is_shifting) {
+            if keeps && over.iter().any(is_shifting) {
                 return Err(Reason::unsupported(format!(
                     "aligned_dim = {} where a reduction over rows keeps it; supported: reductions along it",
                     self.dim

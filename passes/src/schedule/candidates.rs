@@ -308,7 +308,7 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
     let splittable = looped
         .iter()
         .copied()
-        .filter(|dim| !facts.dims[*dim].is_revisited || ctas < sms)
+        .filter(|dim| !facts.dims[*dim].is_scanned && (!facts.dims[*dim].is_revisited || ctas < sms))
         .max_by_key(|dim| facts.dims[*dim].extent);
     let mut splits = vec![1];
     if let Some(dim) = splittable {

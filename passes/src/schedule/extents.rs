@@ -4,7 +4,7 @@ use melior::Error;
 use norma_dialects::norm::ReduceOp;
 
 use super::facts::{Access, Dim, Reduction, Use};
-use crate::kernel::space::Space;
+use crate::kernel::space::{DimSet, Space};
 
 /// Bytes that a kernel is taken to move in all: five times what the L2 of an H200 holds, so that memory bounds it.
 const NOMINAL_BYTES: f64 = (1u64 << 28) as f64;
@@ -35,8 +35,12 @@ pub(super) fn dims(
             .is_constant()
             .then(|| extent.constant_value().max(0) as u64)
     };
+    let scans = space.scans().into_iter();
+    let scanned = scans
+        .flat_map(|scan| space.dims_scanned_by(scan))
+        .collect::<DimSet>();
     let usage = |dim: usize| {
-        let is_reduced = reductions.iter().any(|reduction| reduction.over[dim]);
+        let is_reduced = reductions.iter().any(|reduction| reduction.over[dim]) || scanned.contains(&dim);
         let is_kept = reductions.iter().any(|reduction| reduction.keeps[dim]);
         match (is_reduced, is_kept) {
             (false, _) => Use::Kept,
@@ -67,7 +71,7 @@ pub(super) fn dims(
             let usual = match (usage(dim), most(dim)) {
                 // A row is as long as it may be, lest a tile hold only some of them.
                 (Use::Reduced | Use::Both, Some(most)) if is_revisited[dim] => most,
-                (Use::Reduced, _) if is_revisited[dim] => NOMINAL_ROW,
+                (Use::Reduced, _) if is_revisited[dim] || scanned.contains(&dim) => NOMINAL_ROW,
                 (Use::Reduced, _) => NOMINAL_WALK,
                 (Use::Kept | Use::Both, _) => std::mem::replace(&mut first, 1),
             };
@@ -81,6 +85,7 @@ pub(super) fn dims(
                 extent,
                 is_known: known(dim).is_some() || most(dim) == Some(extent),
                 usage: usage(dim),
+                is_scanned: scanned.contains(&dim),
                 is_revisited: is_revisited[dim],
             }
         };
@@ -97,9 +102,9 @@ pub(super) fn dims(
         .filter(varies)
         .map(|access| access.total_bytes(&dims))
         .sum::<f64>();
-    let largest = match reductions {
-        [] => LARGEST_BOUND,
-        _ => NOMINAL_ROWS,
+    let largest = match reductions.is_empty() && scanned.is_empty() {
+        true => LARGEST_BOUND,
+        false => NOMINAL_ROWS,
     };
     // A power of two, which no tile leaves a part of: a nominal extent should not count against any.
     let first = (NOMINAL_BYTES / bytes_of_one.max(1.0)).log2().round().exp2() as u64;

@@ -45,8 +45,10 @@ pub struct Dim {
     pub extent: u64,
     /// Whether no extent of it is larger, because it is static or bounded: a tile of so many points holds all of it.
     pub is_known: bool,
-    /// How reductions use it.
+    /// How reductions use it, and scans, which count as such.
     pub usage: Use,
+    /// Whether a scan is along it, so that a CTA has to come by all of its points in their order.
+    pub is_scanned: bool,
     /// Whether something that a reduction over it contributed to varies over it again, so that a CTA has to hold its points
     /// or to pass over them twice.
     pub is_revisited: bool,

@@ -279,6 +279,66 @@ func.func @reduce_c3(%x: tensor<2x32xf32, #row>) {
 // -----
 
 #row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @scan_c1(%x: tensor<2x32xf32, #row>) {
+  // expected-error @+1 {{got 2}}
+  %s, %t = gl.scan %x axis 2 : tensor<2x32xf32, #row> -> tensor<2xf32, #gl.slice<axis = 1, parent = #row>> combine {
+  ^bb0(%a: f32, %b: f32):
+    gl.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @scan_c2(%x: tensor<2x32xf32, #row>) {
+  // expected-error @+1 {{expected a combiner of two scalars per tile that yields one, got 'f32'}}
+  %s, %t = gl.scan %x axis 1 : tensor<2x32xf32, #row> -> tensor<2xf32, #gl.slice<axis = 1, parent = #row>> combine {
+  ^bb0(%a: f32):
+    gl.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @scan_c2_identity(%x: tensor<2x32xf32, #row>) {
+  // expected-error @+1 {{expected an identity of type 'f32', got 0 : i32}}
+  %s, %t = gl.scan %x axis 1 identity 0 : i32 : tensor<2x32xf32, #row> -> tensor<2xf32, #gl.slice<axis = 1, parent = #row>> combine {
+  ^bb0(%a: f32, %b: f32):
+    gl.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @scan_c3(%x: tensor<2x32xf32, #row>, %g: tensor<4x1xf32, #row>) {
+  // expected-error @+1 {{but along axis 1, got}}
+  %s, %t = gl.scan %x axis 1 behind %g : tensor<4x1xf32, #row> : tensor<2x32xf32, #row> -> tensor<2xf32, #gl.slice<axis = 1, parent = #row>> combine {
+  ^bb0(%a: f32, %b: f32):
+    gl.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
+func.func @scan_c4(%x: tensor<2x32xf32, #row>) {
+  // expected-error @+1 {{along axis 1, got}}
+  %s, %t = gl.scan %x axis 1 : tensor<2x32xf32, #row> -> tensor<32xf32, #gl.slice<axis = 0, parent = #row>> combine {
+  ^bb0(%a: f32, %b: f32):
+    gl.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
 func.func @warp_reduce_c1(%x: tensor<2x32xf32, #row>, %y: tensor<4x32xf32, #row>) {
   // expected-error @+1 {{expected tiles of one shape and layout}}
   %s, %t = gl.warp_reduce %x, %y axis 1 : (tensor<2x32xf32, #row>, tensor<4x32xf32, #row>)

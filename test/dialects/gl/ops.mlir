@@ -6,6 +6,7 @@
 #cluster = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0], ctas_per_cluster = [1, 2]>
 #kept = #gl.slice<axis = 1, parent = #row>
 #partial = #gl.linear<register = [], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 1], [0, 2]], block = []>
+#gathered = #gl.linear<register = [[0, 1], [0, 2]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 0], [0, 0]], block = []>
 #columns = #gl.blocked<size_per_thread = [8, 1], threads_per_warp = [32, 1], warps_per_cta = [1, 4], order = [0, 1]>
 #plain = #gl.plain<order = [1, 0]>
 #padded = #gl.plain<order = [1, 0], padding = 4>
@@ -75,13 +76,26 @@ func.func @tiles(%x: tensor<2x1024xf32, #row>, %s: tensor<2xf32, #kept>, %b: ind
 }
 
 // CHECK-LABEL: func.func @reductions
-func.func @reductions(%x: tensor<1x1024xf32, #row>) {
+func.func @reductions(%x: tensor<1x1024xf32, #row>, %gathered: tensor<1x4xf32, #gathered>) {
   // CHECK: gl.reduce %{{.*}} axis 1 : (tensor<1x1024xf32, {{.*}}>) -> tensor<1xf32, #gl.slice<{{.*}}>> combine {
   // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32):
   %s = gl.reduce %x axis 1 : (tensor<1x1024xf32, #row>) -> tensor<1xf32, #kept> combine {
   ^bb0(%a: f32, %b: f32):
     %0 = arith.addf %a, %b : f32
     // CHECK: gl.yield %{{.*}} : f32
+    gl.yield %0 : f32
+  }
+  // CHECK: gl.scan %{{.*}} axis 1 : tensor<1x1024xf32, {{.*}}> -> tensor<1xf32, #gl.slice<{{.*}}>> combine {
+  %c, %all = gl.scan %x axis 1 : tensor<1x1024xf32, #row> -> tensor<1xf32, #kept> combine {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %b : f32
+    gl.yield %0 : f32
+  }
+  // CHECK: gl.scan %{{.*}} axis 1 behind %{{.*}} : tensor<1x4xf32, {{.*}}> identity 0.000000e+00 : f32 : tensor<1x1024xf32, {{.*}}> -> tensor<1xf32, #gl.slice<{{.*}}>> combine {
+  %d, %same = gl.scan %x axis 1 behind %gathered : tensor<1x4xf32, #gathered> identity 0.0 : f32
+      : tensor<1x1024xf32, #row> -> tensor<1xf32, #kept> combine {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %b : f32
     gl.yield %0 : f32
   }
   // CHECK: gl.warp_reduce %{{.*}} axis 1 : (tensor<1x1024xf32, {{.*}}>) -> tensor<1x4xf32, {{.*}}> combine {

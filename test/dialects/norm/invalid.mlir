@@ -302,6 +302,40 @@ norm.kernel @reduce_c5(%x: memref<4xf32>) space(%n = 4) {
 
 // -----
 
+norm.kernel @scan_c1(%x: memref<4xf32>, %y: memref<4xf32>) space(%n = 4) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  // expected-error @+1 {{expected an integer for or, got 'f32'}}
+  %1 = norm.scan or %0 along(%n) : f32
+}
+
+// -----
+
+norm.kernel @scan_c2(%x: memref<4x4xf32>) space(%m = 4, %n = 4) {
+  %0 = norm.read %x[%m, %n] : memref<4x4xf32>
+  // expected-error @+1 {{expected dims of the space in its order, each once, got}}
+  %1 = norm.scan add %0 along(%n, %m) : f32
+}
+
+// -----
+
+norm.kernel @scan_c2_none(%x: memref<4xf32>) space(%n = 4) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  // expected-error @+1 {{expected at least one dim}}
+  %1 = norm.scan add %0 along() : f32
+}
+
+// -----
+
+// The result varies over the dim that the scan is along.
+norm.kernel @scan_varies(%x: memref<4xf32>, %y: memref<1xf32>) space(%m = 1, %n = 4) {
+  %one = arith.constant 1.0 : f32
+  %1 = norm.scan add %one along(%n) : f32
+  // expected-error @+1 {{expected the access to use every dim that the value varies over, but it leaves out}}
+  norm.write %1, %y[%m] : memref<1xf32>
+}
+
+// -----
+
 norm.kernel @reduce_isolated(%x: memref<4xf32>) space(%n = 4) {
   %0 = norm.read %x[%n] : memref<4xf32>
   // expected-note @+1 {{required by region isolation constraints}}

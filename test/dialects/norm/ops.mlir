@@ -18,6 +18,20 @@ func.func @compute(%x: tensor<?x64xf32>) -> tensor<?xf32> {
   return %s : tensor<?xf32>
 }
 
+// A scan varies over the dims that it is along.
+// CHECK-LABEL: norm.kernel @scans
+// CHECK-SAME: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)
+norm.kernel @scans(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<64xf32>) space(%m = dim(%x, 0), %n = 64) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  // CHECK: norm.scan add %{{.*}} along(%[[N]]) : f32
+  %1 = norm.scan add %0 along(%n) : f32
+  norm.write %1, %y[%m, %n] : memref<?x64xf32>
+  %one = arith.constant 1.0 : f32
+  // CHECK: norm.scan max exclusive %{{.*}} along(%[[N]]) : f32
+  %2 = norm.scan max exclusive %one along(%n) : f32
+  norm.write %2, %z[%n] : memref<64xf32>
+}
+
 // A dim's index is a value like any other.
 // CHECK-LABEL: norm.kernel @positions
 norm.kernel @positions(%y: memref<8xindex>) space(%n = 8) {

@@ -11,6 +11,7 @@ mod prefetched;
 mod quantization;
 mod reductions;
 mod rings;
+mod scans;
 mod schedules;
 
 use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
@@ -76,6 +77,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     differentiated::cases(&mut cases);
     gradients::cases(&mut cases);
     reductions::cases(&mut cases);
+    scans::cases(&mut cases);
     quantization::cases(&mut cases);
     graphs::cases(&mut cases);
     schedules::clusters(&mut cases);

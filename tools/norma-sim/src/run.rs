@@ -1,4 +1,5 @@
-//! One run of a function: its kernels in order, on memory of its own, under one seed.
+//! One run of a function: its kernels in order, on memory of its own, under one seed. A result that may be the same memory as an input
+//! is under every other seed.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +71,17 @@ pub fn run(
             true => tensor.align.max(ALLOCATED_ALIGN),
             false => tensor.align,
         };
-        let buffer = buffer(problem, tensor, inputs, align);
+        let shared = tensor.may_alias.as_ref().filter(|_| is_in_place(options));
+        if let Some(index) = shared.and_then(|input| places.tensors.get(input)) {
+            places.tensors.insert(tensor.name.clone(), *index);
+            continue;
+        }
+        let mut buffer = buffer(problem, tensor, inputs, align);
+        let mut outputs = problem.function.outputs.iter();
+        let is_shared = outputs.any(|output| output.may_alias.as_ref() == Some(&tensor.name));
+        if is_shared && is_in_place(options) {
+            buffer.access = BufferAccess::Output;
+        }
         let index = memory.add(buffer);
         places.tensors.insert(tensor.name.clone(), index);
     }
@@ -101,7 +112,12 @@ pub fn run(
         }
     }
     for (name, index) in places.tensors {
-        run.images.insert(name, image(&memory, index));
+        // The caller has given up what a result was written over.
+        let given_up = inputs
+            .get(&name)
+            .filter(|_| memory.access(index) == BufferAccess::Output);
+        let image = given_up.cloned().unwrap_or_else(|| image(&memory, index));
+        run.images.insert(name, image);
     }
     for (name, workspace) in places.workspaces {
         if workspace.init.is_zero() {
@@ -110,6 +126,11 @@ pub fn run(
         }
     }
     Ok(run)
+}
+
+/// Whether results that may be the same memory as an input are: under every other seed, as a caller may do either.
+fn is_in_place(options: &Options) -> bool {
+    options.seed % 2 == 1
 }
 
 fn buffer(problem: &Problem<'_>, tensor: &Tensor, inputs: &Images, align: u64) -> Buffer {

@@ -10,7 +10,7 @@ use melior::ir::{
 };
 use norma_bundle::Expression;
 use norma_bundle::program::{Combiner, Program, Region, Step, Value};
-use norma_dialects::norm::{CacheOp, ReadOp, ReduceKind, ReduceOp, WriteOp, YieldOp};
+use norma_dialects::norm::{CacheOp, ReadOp, ReduceKind, ReduceOp, ScanOp, WriteOp, YieldOp};
 use norma_dialects::op_name;
 use norma_passes::mlir::values::key;
 use norma_passes::mlir::walk;
@@ -159,6 +159,20 @@ impl Reader {
                     .collect::<Option<_>>()?,
             };
             self.define(step, &reduce.results());
+        } else if let Some(scan) = ScanOp::from_op(op) {
+            let (value, result) = (scan.value().ok()?, scan.result().ok()?);
+            let step = Step::Scan {
+                combiner: named_combiner(scan.kind().ok()?),
+                exclusive: scan.exclusive(),
+                operand: self.value(value)?,
+                along: scan
+                    .dims()
+                    .into_iter()
+                    .map(|dim| self.dim(dim))
+                    .collect::<Option<_>>()?,
+                element: scalar::element(result.r#type())?,
+            };
+            self.define(step, &[result]);
         } else if let Some(cache) = CacheOp::from_op(op) {
             let value = self.value(cache.value().ok()?)?;
             self.values.insert(key(cache.result().ok()?), value);
@@ -217,14 +231,20 @@ impl Reader {
 
 fn combiner(reduce: ReduceOp) -> Option<Combiner> {
     Some(match reduce.kind() {
-        Some(ReduceKind::Add) => Combiner::Add,
-        Some(ReduceKind::Mul) => Combiner::Mul,
-        Some(ReduceKind::Max) => Combiner::Max,
-        Some(ReduceKind::Min) => Combiner::Min,
-        Some(ReduceKind::And) => Combiner::And,
-        Some(ReduceKind::Or) => Combiner::Or,
+        Some(kind) => named_combiner(kind),
         None => Combiner::Region(region(reduce.combiner().ok()?, &reduce.identity()?)?),
     })
+}
+
+fn named_combiner(kind: ReduceKind) -> Combiner {
+    match kind {
+        ReduceKind::Add => Combiner::Add,
+        ReduceKind::Mul => Combiner::Mul,
+        ReduceKind::Max => Combiner::Max,
+        ReduceKind::Min => Combiner::Min,
+        ReduceKind::And => Combiner::And,
+        ReduceKind::Or => Combiner::Or,
+    }
 }
 
 fn region(region: RegionRef, identity: &[Attribute]) -> Option<Region> {

@@ -2,11 +2,12 @@
 //!
 //! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An
 //! op that combines values widens them to the union of their dims first. `nest` writes loops, `access` translates reads and
-//! writes, `reduction` reductions.
+//! writes, `reduction` reductions, `scan` scans.
 
 mod access;
 mod nest;
 mod reduction;
+mod scan;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,7 +17,7 @@ use melior::ir::{
 };
 use norma_dialects::{
     gl::{CoordinatesOp, OptimizationBarrierOp},
-    norm::{CacheOp, CachePlace, ReadOp, ReduceOp, WriteOp},
+    norm::{CacheOp, CachePlace, ReadOp, ReduceOp, ScanOp, WriteOp},
     op_name,
 };
 
@@ -56,11 +57,8 @@ pub(super) fn translate<'c: 'a, 'a>(
     tiles: &Tiles<'c>,
     entry: BlockRef<'c, 'a>,
 ) -> Result<(), PassError<'c>> {
-    let items = nests::of(space).map_err(|_| {
-        let message = "loops that would have to go around each other; supported: a reduction's result that is needed at points \
-                       of the loops around it";
-        Diagnostic::unsupported(space.location(), message)
-    })?;
+    let items =
+        nests::of(space).map_err(|refused| Diagnostic::unsupported(space.location(), refused.explained()))?;
     let occurrences = nests::occurrences(&items, space.ops.len());
     let mut body = Body {
         space,
@@ -113,7 +111,7 @@ struct Body<'s, 'c, 'a> {
     own_places: HashMap<usize, Value<'c, 'a>>,
     /// The guards that hold at every point of the scope at hand.
     settled: BTreeSet<usize>,
-    /// What reductions over the loops around the scope at hand have come to, by the reduction's position.
+    /// What reductions and scans over the loops around the scope at hand have come to, by the op's position.
     carried: HashMap<usize, Vec<Value<'c, 'a>>>,
     /// What a read has brought to shared memory, by its value, or by what stands for that in a later phase.
     brought: HashMap<usize, Brought<'c, 'a>>,
@@ -181,6 +179,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             } else {
                 self.reduce(reduce)
             }
+        } else if let Some(scan) = ScanOp::from_op(op) {
+            self.scan(position, scan)
         } else if let Some(cache) = CacheOp::from_op(op) {
             self.cache(cache)
         } else {

@@ -3,7 +3,7 @@
 use std::{cell::Cell, rc::Rc};
 
 use melior::ir::operation::OperationLike;
-use norma_dialects::norm::{ReduceOp, WriteOp};
+use norma_dialects::norm::{ReduceOp, ScanOp, WriteOp};
 
 use super::super::{
     positions::{self, Positions},
@@ -17,6 +17,8 @@ pub(super) struct Facts {
     pub(super) domain: Vec<DimSet>,
     /// Of a reduction, the loop dims that it ranges over.
     pub(super) reduced: Vec<DimSet>,
+    /// Of a scan, the loop dims that it is along.
+    pub(super) scanned: Vec<DimSet>,
     /// Positions of the ops that make its operands.
     operands: Vec<Vec<usize>>,
     /// Positions of the roots that it needs without another root in between.
@@ -32,6 +34,7 @@ impl Facts {
             is_root: Vec::new(),
             domain: Vec::new(),
             reduced: Vec::new(),
+            scanned: Vec::new(),
             operands: Vec::new(),
             roots: Vec::new(),
             left: Cell::new(most),
@@ -49,6 +52,9 @@ impl Facts {
                 .into_iter()
                 .filter(is_loop)
                 .collect::<DimSet>();
+            let scanned = ScanOp::from_op(*op)
+                .map(|scan| space.dims_scanned_by(scan))
+                .unwrap_or_default();
             let mut roots = Rc::<Positions>::default();
             for operand in &operands {
                 match facts.is_root[*operand] {
@@ -61,10 +67,40 @@ impl Facts {
                 .push(WriteOp::from_op(*op).is_some() || !reduced.is_empty());
             facts.domain.push(dims.into_iter().filter(is_loop).collect());
             facts.reduced.push(reduced);
+            facts.scanned.push(scanned.into_iter().filter(is_loop).collect());
             facts.operands.push(operands);
             facts.roots.push(roots);
         }
+        facts.hold_back_writes(space);
         facts
+    }
+
+    /// Has a write over memory that is read wait for what all others wait for that read it: it is then in the last loop that does.
+    fn hold_back_writes(&mut self, space: &Space<'_, '_>) {
+        for (output, input) in space.aliases() {
+            let is_of = |position: &usize, buffer: usize, is_write: bool| {
+                let access = space.access(space.ops[*position]).ok().flatten();
+                access.is_some_and(|access| access.buffer == buffer && access.is_write == is_write)
+            };
+            let positions = 0..space.ops.len();
+            let writes = positions.clone().filter(|position| is_of(position, output, true));
+            let writes = writes.collect::<Vec<_>>();
+            // What depends on a read without a root in between is computed where the element is read.
+            let mut reads = Positions::default();
+            let mut awaited = Rc::<Positions>::default();
+            for position in positions {
+                let takes = |operand: &usize| reads.contains(*operand) && !self.is_root[*operand];
+                if is_of(&position, input, false) || self.operands[position].iter().any(takes) {
+                    reads.insert(position);
+                    if self.is_root[position] && !writes.contains(&position) {
+                        positions::join(&mut awaited, &self.roots[position]);
+                    }
+                }
+            }
+            for write in writes {
+                positions::join(&mut self.roots[write], &awaited);
+            }
+        }
     }
 
     /// The loops that a reduction's result varies over, or all of a write's.

@@ -43,9 +43,10 @@ impl Facts {
             let carried = group
                 .iter()
                 .copied()
-                .filter(|root| self.reduced[*root].contains(&dim))
-                .collect();
+                .filter(|root| self.reduced[*root].contains(&dim));
+            let mut carried = carried.collect::<Vec<_>>();
             let body = self.scope(&inside, group.clone(), available.clone())?;
+            carried.extend(self.scans_carried(dim, open, &body)?);
             items.push(Item::Loop(Nest { dim, carried, body }));
             let outlives = |root: &usize| {
                 self.reduced[*root].is_disjoint(open) && !self.kept(*root, open).contains(&dim)
@@ -56,6 +57,33 @@ impl Facts {
             remaining = self.with_needs(left.collect(), &available);
         }
         Ok(items)
+    }
+
+    /// The scans that a loop over `dim` within the loops `open` carries.
+    fn scans_carried(&self, dim: usize, open: &DimSet, body: &[Item]) -> Result<Vec<usize>, Refused> {
+        let mut carried = Vec::new();
+        for scan in self.scans_of(body) {
+            let along = &self.scanned[scan];
+            // Each point is to be passed over once: not in every step of another loop, nor by two loops of one step.
+            let is_repeated = !along.is_disjoint(open) && !along.contains(&dim);
+            if is_repeated || carried.contains(&scan) {
+                return Err(Refused::Crossing);
+            }
+            if along.contains(&dim) {
+                carried.push(scan);
+            }
+        }
+        Ok(carried)
+    }
+
+    /// Positions of the scans along loops that a loop computes, each as often as it does.
+    fn scans_of(&self, body: &[Item]) -> Vec<usize> {
+        let scans = body.iter().flat_map(|item| match item {
+            Item::Op(op) if !self.scanned[*op].is_empty() => vec![*op],
+            Item::Op(_) => Vec::new(),
+            Item::Loop(nest) => self.scans_of(&nest.body),
+        });
+        scans.collect()
     }
 
     /// Adds ops to a scope.

@@ -160,3 +160,64 @@ fn one_carrier_goes_through_nested_loops() {
        }";
     assert_eq!(nests(text).as_deref(), Some("1[1]{2[1]{read reduce}} write"));
 }
+
+#[test]
+fn a_scan_is_carried_by_the_loops_that_it_is_along() {
+    let text = "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+           space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread) {
+         %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x64xf32>
+         %1 = norm.scan add %0 along(%c, %t) : f32
+         norm.write %1, %y[%b, %c * 32 + %t] : memref<?x64xf32>
+       }";
+    assert_eq!(nests(text).as_deref(), Some("1[1]{read scan write}"));
+}
+
+#[test]
+fn a_scan_that_is_needed_behind_a_loop_is_computed_again() {
+    let text = "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+           space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread) {
+         %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x64xf32>
+         %1 = norm.scan add %0 along(%c, %t) : f32
+         %2 = norm.reduce max %1 over(%c, %t) : f32
+         %3 = arith.subf %1, %2 : f32
+         norm.write %3, %y[%b, %c * 32 + %t] : memref<?x64xf32>
+       }";
+    assert_eq!(
+        nests(text).as_deref(),
+        Some("1[2]{read scan reduce} 1[1]{read scan write}")
+    );
+}
+
+#[test]
+fn no_loop_stands_within_those_of_a_scan() {
+    // The loop over %m is within that over %c, because the first dim of what is written is %c.
+    let text = "norm.kernel @k(%x: memref<64x8xf32>, %y: memref<64x8xf32>)
+           space(%c = 64 : loop, %m = 8 : loop) {
+         %0 = norm.read %x[%c, %m] : memref<64x8xf32>
+         %1 = norm.scan add %0 along(%c) : f32
+         norm.write %1, %y[%c, %m] : memref<64x8xf32>
+       }";
+    assert_eq!(nests(text).as_deref(), Some("none"));
+}
+
+#[test]
+fn what_is_written_over_an_argument_waits_for_the_loop_that_reads_it_last() {
+    let text = "norm.kernel @k(%x: memref<?x64xf32>, %h: memref<?x64xf32>, %y: memref<?x64xf32>)
+           space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread) aliases(%h = %x) {
+         %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x64xf32>
+         %1 = arith.negf %0 : f32
+         norm.write %1, %h[%b, %c * 32 + %t] : memref<?x64xf32>
+         %2 = norm.reduce max %1 over(%c, %t) : f32
+         %3 = arith.subf %1, %2 : f32
+         norm.write %3, %y[%b, %c * 32 + %t] : memref<?x64xf32>
+       }";
+    assert_eq!(
+        nests(text).as_deref(),
+        Some("1[1]{read reduce} 1[0]{read write write}")
+    );
+    let apart = text.replace("aliases(%h = %x)", "");
+    assert_eq!(
+        nests(&apart).as_deref(),
+        Some("1[1]{read write reduce} 1[0]{read write}")
+    );
+}

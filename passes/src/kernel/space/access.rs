@@ -94,7 +94,8 @@ pub struct Access<'c, 'a> {
     pub is_write: bool,
     /// One coordinate for each axis, over all dims of the kernel.
     pub coordinates: Vec<AffineExpr<'c>>,
-    value: Value<'c, 'a>,
+    /// The element that is read or written.
+    pub value: Value<'c, 'a>,
     buffer_value: Value<'c, 'a>,
     dim_count: usize,
 }

@@ -20,7 +20,7 @@ use melior::ir::{AffineExpr, AffineMap};
 use melior::ir::{
     Block, BlockLike, OperationRef, Region, RegionLike, Type, Value, ValueLike, operation::OperationLike,
 };
-use norma_dialects::norm::{ComputeOp, ReduceKind};
+use norma_dialects::norm::{ComputeOp, ReduceKind, ScanOp};
 
 pub(super) use self::access::Coordinate;
 pub(super) use self::blocks::Blocks;
@@ -221,6 +221,18 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         dims: &[Value<'c, 'a>],
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
         Ok(reductions::reduce(&self.b, kind, dims, value)?)
+    }
+
+    /// A value combined with those before it along `dims`, or with `exclusive` those before it alone.
+    pub(super) fn scan(
+        &self,
+        kind: ReduceKind,
+        exclusive: bool,
+        value: Value<'c, 'a>,
+        dims: &[Value<'c, 'a>],
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let scan = ScanOp::build(self.b.location(), value, dims, kind, exclusive)?;
+        Ok(self.b.insert(scan).result(0)?.into())
     }
 
     /// The sum over the reduced dims of the elements that exist.

@@ -12,7 +12,7 @@ use melior::ir::{
 };
 use norma_bundle::{ScalarOp, derivative::Derivative, scalar_op};
 use norma_dialects::{
-    norm::{ComputeOp, ReadOp, ReduceOp, WriteOp},
+    norm::{ComputeOp, ReadOp, ReduceOp, ScanOp, WriteOp},
     op_name,
 };
 
@@ -284,6 +284,11 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
             return Ok(());
         }
         self.values.b.set_location(op.location());
+        if ScanOp::from_op(op).is_some() {
+            let message =
+                "a gradient of a program with a scan; supported: reductions and ops of arith and math";
+            return Err(Diagnostic::unsupported(op.location(), message).into());
+        }
         // SAFETY: the op is alive, and the copy is the builder's from here on.
         let copy = unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(op.to_raw())) };
         let copy = self.values.b.insert(copy);

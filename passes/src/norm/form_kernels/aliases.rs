@@ -1,20 +1,22 @@
 //! Results that may be the same memory as an argument: what `norm.may_alias` asks for, judged by what is computed.
 //!
 //! A result may be written over an argument if each element is read for the last time at the point that writes it, or
-//! before. That is so if the compute that writes it reads the argument at the coordinates that it writes, if what it
-//! writes depends on every reduction that such a read takes part in, and if no later compute reads the argument.
+//! before. That can be had if the compute that writes it reads the argument at the coordinates that it writes, if nothing
+//! that depends on it varies over other dims, over which CTAs may be spread, and if no later compute reads the argument.
+//! That no loop reads an element behind the one that writes it is a matter of nests ([`crate::kernel::nests`]).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashSet};
 
-use melior::ir::{BlockLike, RegionLike, Value, operation::OperationLike};
-use norma_dialects::norm::{ReadOp, ReduceOp, WriteOp};
+use melior::ir::{BlockLike, Value, operation::OperationLike};
 
 use super::{Compute, Host};
-use crate::mlir::{
-    diagnostic::Diagnostic,
-    pass::{PassError, PassResult},
-    values::key,
-    walk,
+use crate::{
+    kernel::space::Space,
+    mlir::{
+        diagnostic::Diagnostic,
+        pass::{PassError, PassResult},
+        values::key,
+    },
 };
 
 /// Checks every `norm.may_alias` of a function.
@@ -53,8 +55,7 @@ pub(super) fn check<'c: 'a, 'a>(host: &Host<'c, 'a>) -> PassResult<'c> {
             if compute.op.outputs().contains(&result) {
                 is_written = true;
                 if reads {
-                    let found = accesses(compute, argument, result)?;
-                    if let Some(why) = found.hazard() {
+                    if let Some(why) = hazard(compute, argument, result)? {
                         return refuse(why);
                     }
                 }
@@ -89,97 +90,45 @@ pub(super) fn pairs<'c: 'a, 'a>(
     Ok(pairs)
 }
 
-/// How a compute uses an argument and a result.
-#[derive(Default)]
-struct Accesses {
-    /// The reads and the writes, as an access's map and the dims that it is over.
-    coordinates: Vec<(String, Vec<usize>)>,
-    /// Positions of the reductions that a read takes part in.
-    reductions: BTreeSet<usize>,
-    /// For each write, the reductions that its value depends on.
-    before: Vec<BTreeSet<usize>>,
-}
-
-impl Accesses {
-    /// Why an element may be read after it is written.
-    fn hazard(&self) -> Option<&'static str> {
-        if self.coordinates.windows(2).any(|pair| pair[0] != pair[1]) {
-            return Some("it is not read at the coordinates at which it is written");
-        }
-        if self
-            .before
-            .iter()
-            .any(|before| !before.is_superset(&self.reductions))
-        {
-            return Some("what is written does not depend on every reduction over what is read");
-        }
-        None
-    }
-}
-
-/// What a value depends on: whether on a read of the argument, and on which reductions.
-#[derive(Clone, Default)]
-struct Facts {
-    reads: bool,
-    reductions: BTreeSet<usize>,
-}
-
-fn accesses<'c: 'a, 'a>(
+/// Why an element of the argument may be read by others than those that write it.
+fn hazard<'c: 'a, 'a>(
     compute: &Compute<'c, 'a>,
     argument: Value<'c, 'a>,
     result: Value<'c, 'a>,
-) -> Result<Accesses, PassError<'c>> {
-    let block = compute.op.body()?.first_block();
-    let block = block.ok_or_else(|| PassError::Internal("expected a norm.compute with a body".to_owned()))?;
-    let tensors = compute.tensors();
-    let tensors = tensors.iter().map(|tensor| *tensor == argument);
-    let outputs = compute.op.outputs();
-    let outputs = outputs.iter().map(|output| *output == result);
-    let shared = tensors.chain(outputs).collect::<Vec<_>>();
-    let is_shared = |buffer: Value<'c, 'a>| {
-        let mut arguments = shared.iter().enumerate().filter(|(_, is_shared)| **is_shared);
-        arguments.any(|(index, _)| {
-            block
-                .argument(index)
-                .is_ok_and(|argument| key(argument.into()) == key(buffer))
-        })
+) -> Result<Option<&'static str>, PassError<'c>> {
+    let space = Space::of_compute(compute.op)?;
+    let inputs = compute.tensors().into_iter().map(|tensor| tensor == argument);
+    let outputs = compute.op.outputs().into_iter().map(|output| output == result);
+    let shared = inputs.chain(outputs).collect::<Vec<_>>();
+    let accesses = space
+        .accesses()?
+        .into_iter()
+        .filter(|access| shared[access.buffer]);
+    let accesses = accesses.collect::<Vec<_>>();
+    if accesses
+        .windows(2)
+        .any(|pair| pair[0].coordinates != pair[1].coordinates)
+    {
+        return Ok(Some("it is not read at the coordinates at which it is written"));
+    }
+    let Some(access) = accesses.first() else {
+        return Ok(None);
     };
-    let mut found = Accesses::default();
-    let mut facts = HashMap::<usize, Facts>::new();
-    for (position, op) in walk::in_block(block).into_iter().enumerate() {
-        let mut own = Facts::default();
-        for operand in op.operands() {
-            if let Some(known) = facts.get(&key(operand)) {
-                own.reads |= known.reads;
-                own.reductions.extend(&known.reductions);
+    let at = access.dims();
+    let reads = accesses.iter().filter(|access| !access.is_write);
+    let mut dependent = reads.map(|read| key(read.value)).collect::<HashSet<_>>();
+    for op in &space.ops {
+        if !op.operands().any(|operand| dependent.contains(&key(operand))) {
+            continue;
+        }
+        for result in op.results() {
+            if !space.dims_of(result.into()).is_subset(&at) {
+                return Ok(Some(
+                    "what is read is needed at points of dims that it is not indexed by",
+                ));
             }
-        }
-        let dims = |indices: Vec<Value<'c, 'a>>| indices.into_iter().map(key).collect::<Vec<_>>();
-        if let Some(read) = ReadOp::from_op(op)
-            && is_shared(read.buffer()?)
-        {
-            found
-                .coordinates
-                .push((read.access()?.to_string(), dims(read.indices())));
-            own.reads = true;
-        }
-        if let Some(write) = WriteOp::from_op(op)
-            && is_shared(write.buffer()?)
-        {
-            found
-                .coordinates
-                .push((write.access()?.to_string(), dims(write.indices())));
-            found.before.push(own.reductions.clone());
-        }
-        if ReduceOp::from_op(op).is_some() {
-            if own.reads {
-                found.reductions.insert(position);
-            }
-            own.reductions.insert(position);
-        }
-        for index in 0..op.result_count() {
-            facts.insert(key(op.result(index)?.into()), own.clone());
+            dependent.insert(key(result.into()));
         }
     }
-    Ok(found)
+    Ok(None)
 }

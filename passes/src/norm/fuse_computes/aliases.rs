@@ -1,7 +1,7 @@
 //! Results that may be the same memory as an argument: what must not become of them.
 //!
-//! `norm-form-kernels` checks what `norm.may_alias` asks for. A program that reads the argument behind the write would not pass, even
-//! where the programs that it was made of do.
+//! `norm-form-kernels` checks what `norm.may_alias` asks for. A program that reads the argument at other points than those that write
+//! it would not pass, even where the programs that it was made of do.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use melior::{
 use norma_dialects::attributes::tensor;
 
 use super::{
-    graph::{Graph, Kind, Program},
+    graph::{Graph, Kind, Program, dims_of},
     stop::Stop,
 };
 
@@ -64,7 +64,8 @@ pub(super) fn of<'c: 'a, 'a>(
     Ok(aliases)
 }
 
-/// Checks that a program which makes such a result reads the argument only where it is written, and no later.
+/// Checks that a program which makes such a result reads the argument only where it is written, and needs it nowhere else: then a loop
+/// can write each element when it reads it for the last time.
 pub(super) fn check<'c: 'a, 'a>(
     graph: &Graph<'c, 'a>,
     program: &Program<'c, 'a>,
@@ -82,12 +83,11 @@ pub(super) fn check<'c: 'a, 'a>(
                 Kind::Read(_, at) => *at != write.at,
                 _ => false,
             });
-            let waits_for = &graph.entry(write.value.node).reductions;
-            let is_late = nodes.iter().any(|node| {
-                let is_reduction = matches!(graph.entry(*node).kind, Kind::Reduce(..));
-                is_reduction && !waits_for.contains(node) && !graph.reachable([*node]).is_disjoint(&reads)
+            let at = write.at.iter().flat_map(|at| dims_of(*at)).collect();
+            let is_wider = nodes.iter().any(|node| {
+                !graph.entry(*node).dims.is_subset(&at) && !graph.reachable([*node]).is_disjoint(&reads)
             });
-            if elsewhere || is_late {
+            if elsewhere || is_wider {
                 return Err(Stop::Alias(alias.name.clone()));
             }
         }

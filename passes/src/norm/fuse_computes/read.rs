@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use melior::ir::{AffineExpr, Value, ValueLike, operation::OperationLike};
-use norma_dialects::norm::{ComputeOp, ReadOp, ReduceOp, WriteOp};
+use norma_dialects::norm::{ComputeOp, ReadOp, ReduceOp, ScanOp, WriteOp};
 
 use super::graph::{Dims, Graph, Kind, Program, Use, Write, dims_of, replace};
 use crate::{
@@ -179,7 +179,10 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                 let dims = dims.flat_map(|position| dims_of(self.dims[position])).collect();
                 self.reduce(reduce, values, dims);
             } else {
-                if op.region_count() > 0 || op.result_count() != 1 {
+                // A scan's points would have to stay in their order.
+                let is_scalar =
+                    op.region_count() == 0 && op.result_count() == 1 && ScanOp::from_op(op).is_none();
+                if !is_scalar {
                     return Ok(false);
                 }
                 let operands = op.operands().map(|operand| self.value(operand));

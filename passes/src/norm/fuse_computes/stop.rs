@@ -39,7 +39,7 @@ impl fmt::Display for Stop {
             Stop::Everywhere => f.write_str("everything waits for a reduction of everything"),
             Stop::Alias(argument) => write!(
                 f,
-                "a result may be the same memory as '{argument}', which would be read after it is written"
+                "a result may be the same memory as '{argument}', which would be read elsewhere than it is written"
             ),
         }
     }

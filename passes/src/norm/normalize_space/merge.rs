@@ -1,7 +1,7 @@
 //! Which adjacent dims of a space are one dim, decided on a copy of what the kernel says about them.
 //!
 //! Dims `p` and `q`, adjacent in this order, are one if every access that uses either has them as the plain
-//! coordinates of two adjacent axes that can be joined, every reduction has both or neither, and nothing else asks for
+//! coordinates of two adjacent axes that can be joined, every reduction and scan has both or neither, and nothing else asks for
 //! their coordinates. The joined coordinate is `p * size(q's axis) + q`, so that size must be q's extent: a read could
 //! otherwise be of a part of its buffer. A write needs no proof, as it covers its buffer.
 
@@ -35,8 +35,9 @@ pub(super) struct Mergeable<'c> {
     pub(super) sizes: Vec<(usize, usize)>,
     pub(super) buffers: Vec<Buffer<'c>>,
     pub(super) accesses: Vec<Access<'c>>,
-    /// The dims that each reduction removes.
-    pub(super) reductions: Vec<BTreeSet<usize>>,
+    /// The dims that each reduction removes, and those that each scan is along: one that is along both has the points of the
+    /// second within those of the first.
+    pub(super) combined: Vec<BTreeSet<usize>>,
     /// Dims whose coordinates are used as values.
     pub(super) values: BTreeSet<usize>,
 }
@@ -63,7 +64,7 @@ impl<'c> Mergeable<'c> {
     /// Merges `q` into `p`, its neighbour before it; `None` if they are not one dim, and nothing is changed.
     fn merge(&mut self, p: usize, q: usize) -> Option<()> {
         let split = |dims: &BTreeSet<usize>| dims.contains(&p) != dims.contains(&q);
-        if self.values.contains(&p) || self.values.contains(&q) || self.reductions.iter().any(split) {
+        if self.values.contains(&p) || self.values.contains(&q) || self.combined.iter().any(split) {
             return None;
         }
         let joined = self.joined_axes(p, q)?;

@@ -122,6 +122,10 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
 
     /// Derives the facts of all ops; `known` has the rounds of tensors that are computed, and gets those of the results.
     fn derive(&mut self, known: &mut HashMap<usize, usize>) -> PassResult<'c> {
+        if let Some(scan) = self.space.scans().first() {
+            let message = "a scan in a function whose tensors are sharded; supported: reductions";
+            return Err(Diagnostic::unsupported(scan.op().location(), message).into());
+        }
         for op in &self.space.ops {
             let of = |value| Some(self.facts[self.space.definition(value)?]);
             let mut facts = Facts::default();

@@ -18,7 +18,10 @@ const WARPS: u64 = THREADS_PER_CTA as u64 / WARP_SIZE as u64;
 /// The candidates with clusters, each of whose CTAs has accesses for all of its threads. What needs a row again finds a part of it in
 /// each CTA; rows that are only summed up are split instead. Only sizes that are portable: others need more of whoever launches.
 pub(super) fn candidates(facts: &Facts, target: &Target, first: usize, vector: u64, all: &mut Vec<Mapping>) {
-    let is_shared = |dim: usize| facts.dims[dim].is_known && facts.dims[dim].is_revisited;
+    let is_shared = |dim: usize| {
+        let dim = &facts.dims[dim];
+        dim.is_known && dim.is_revisited && !dim.is_scanned
+    };
     for ctas in powers(2, target.cluster_size.into()) {
         for warps in powers(1, WARPS) {
             let along = Extent {

@@ -26,6 +26,7 @@ fn dim(extent: u64, usage: Use, is_revisited: bool) -> Dim {
         extent,
         is_known: true,
         usage,
+        is_scanned: false,
         is_revisited,
     }
 }

@@ -59,10 +59,38 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                  that do not hang on each other, or that merge_reductions merges"
             )));
         }
+        if is_overwritten(space, dim)? {
+            return Err(Reason::unsupported(format!(
+                "a split of dim {dim}, behind which a kernel reads again what the first one may have written over; supported: \
+                 results that depend on all reductions over what is read at their place"
+            )));
+        }
         // A part is a dim of the grid in the kernel that leaves partial results.
         factors[split].level = Level::Grid;
     }
     apply(space, &whole).map(|_| ())
+}
+
+/// Whether something is read again behind a reduction over a dim whose memory a write that does not wait for it is over.
+fn is_overwritten(space: &Space<'_, '_>, dim: usize) -> Result<bool, Reason> {
+    let aliases = space.aliases();
+    let accesses = space.accesses().map_err(Reason::wrong)?;
+    for crossing in space.crossings() {
+        let over =
+            ReduceOp::from_op(space.ops[crossing.reduction]).map(|reduce| space.dims_reduced_by(reduce));
+        let read = space.access(space.ops[crossing.read]).map_err(Reason::wrong)?;
+        let Some(read) = read.filter(|_| over.is_some_and(|over| over.contains(&dim))) else {
+            continue;
+        };
+        let early = accesses
+            .iter()
+            .filter(|access| access.is_write && !space.waits_for(access.value).contains(crossing.reduction));
+        let mut overwritten = early.map(|write| (write.buffer, read.buffer));
+        if overwritten.any(|pair| aliases.contains(&pair)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a reduction over a dim depends on the result of another that it is not merged with.
@@ -95,6 +123,7 @@ pub(super) fn check_applied(
     before: &dyn Fn(usize) -> i64,
 ) -> Result<(), Reason> {
     check_brought(space, mapping, before)?;
+    check_scans(space, mapping)?;
     if mapping.hand_out != HandOut::Static {
         return Err(Reason::unsupported("hand_out = dynamic; supported: static"));
     }
@@ -130,16 +159,39 @@ pub(super) fn check_applied(
         false => nests::count(space, &loops, UNROLLED_OPS as usize).and_then(fits),
     });
     nested.map_err(|refused| match refused {
-        nests::Refused::Crossing => Reason::unsupported(
-            "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
-             one of these dims in a loop",
-        ),
+        nests::Refused::Crossing | nests::Refused::Overwritten => Reason::unsupported(refused.explained()),
         nests::Refused::TooMany => Reason::unsupported(format!(
             "{held} elements of each value in a thread, where loops compute {} ops, or more of them again; supported: \
              {UNROLLED_OPS} elements of all values together",
             space.ops.len()
         )),
     })
+}
+
+/// Refuses scans along dims of which a CTA does not come by all points in their order.
+fn check_scans(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    for scan in space.scans() {
+        let mut is_within_tile = false;
+        for dim in space.dims_scanned_by(scan) {
+            for factor in mapping.spread[dim].iter().filter(|factor| factor.size != Some(1)) {
+                let is_shared = matches!(factor.level, Level::Grid | Level::Split | Level::Cluster);
+                if is_shared || (factor.level == Level::Loop && is_within_tile) {
+                    return Err(Reason::unsupported(format!(
+                        "a scan along dim {dim}, which the schedule gives to {} {}; supported: warps, lanes and registers \
+                         within loops",
+                        factor.level.keyword(),
+                        if is_shared {
+                            "factors"
+                        } else {
+                            "steps within others"
+                        },
+                    )));
+                }
+                is_within_tile |= factor.level != Level::Loop;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Refuses ways through shared memory that no pass applies.

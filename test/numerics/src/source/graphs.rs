@@ -41,6 +41,33 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %r: tensor<?x$Nx$X> {norm.na
 "#,
 };
 
+/// The same with the sum in the place of the residual, which the norm needs again.
+pub const ADD_RMS_NORM_IN_PLACE: Graph = Graph {
+    name: "add, rms_norm in place",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %r: tensor<?x$Nx$X> {norm.name = "r"}, %w: tensor<$Nx$X> {norm.name = "w"})
+    -> (tensor<?x$Nx$X> {norm.name = "h", norm.may_alias = "r"}, tensor<?x$Nx$Y> {norm.name = "y"}) {
+  %h = arith.addf %x, %r : tensor<?x$Nx$X>
+  %y = norm.rms_norm %h weight(%w : tensor<$Nx$X>) {eps = 1.0e-5 : f32} : tensor<?x$Nx$X> -> tensor<?x$Nx$Y>
+  return %h, %y : tensor<?x$Nx$X>, tensor<?x$Nx$Y>
+}
+"#,
+};
+
+/// A loss, which reads a logit that its gradient is written over.
+pub const CROSS_ENTROPY_IN_PLACE: Graph = Graph {
+    name: "cross_entropy in place",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %l: tensor<?xi64> {norm.name = "labels"})
+    -> (tensor<?xf32> {norm.name = "loss"}, tensor<?x$Nx$X> {norm.name = "dlogits", norm.may_alias = "x"}) {
+  %loss, %d = norm.cross_entropy %x labels(%l : tensor<?xi64>) : tensor<?x$Nx$X> -> tensor<?xf32> dlogits(tensor<?x$Nx$X>)
+  return %loss, %d : tensor<?xf32>, tensor<?x$Nx$X>
+}
+"#,
+};
+
 /// What is normalized, times the SiLU of a gate, by ops on whole tensors.
 pub const SILU_GATE: Graph = Graph {
     name: "rms_norm, silu gate",
@@ -360,8 +387,10 @@ func.func @f(%x: tensor<?x2x$Hx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.na
 };
 
 /// Every function.
-pub const ALL: [&Graph; 15] = [
+pub const ALL: [&Graph; 17] = [
     &ADD_RMS_NORM,
+    &ADD_RMS_NORM_IN_PLACE,
+    &CROSS_ENTROPY_IN_PLACE,
     &SILU_GATE,
     &GELU,
     &QK_NORM_ROTARY,

@@ -5,7 +5,7 @@ use norma_oracle::Fill;
 
 use super::plain;
 use crate::case::{Case, Op};
-use crate::source::graphs::ALL;
+use crate::source::graphs::{ADD_RMS_NORM_IN_PLACE, ALL, CROSS_ENTROPY_IN_PLACE};
 
 /// Every case of a function of several ops.
 pub fn cases(cases: &mut Vec<Case>) {
@@ -25,6 +25,12 @@ pub fn cases(cases: &mut Vec<Case>) {
             case.run.fill = fill;
             cases.push(case);
         }
+    }
+    // Rows that loops read twice.
+    for graph in [&ADD_RMS_NORM_IN_PLACE, &CROSS_ENTROPY_IN_PLACE] {
+        let mut case = plain(Op::Graph(graph), BF16, 20000);
+        case.run.rows = 3;
+        cases.push(case);
     }
 }
 

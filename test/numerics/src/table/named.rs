@@ -289,6 +289,12 @@ const AXES_OF_LOGITS: &[Call] = &[
 /// Every case of a named op but those of RMSNorm over rows, which vary everything else, and of gradients.
 pub fn cases(cases: &mut Vec<Case>) {
     calls(cases, ROWS, LOGITS.iter().chain(REDUCED), AXES, AXES_OF_LOGITS);
+    // Rows that are read twice, within a walk over all of them.
+    for call in REDUCED {
+        let mut case = plain(Op::Named(call), BF16, 33000);
+        case.run.rows = 3;
+        cases.push(case);
+    }
 }
 
 /// Cases of calls on rows along the last axis, and of calls on other axes: of each those that compute in f64 too, and those that do

@@ -1,10 +1,10 @@
 //! Loops: one `scf.for` for the steps that no guard concerns, and one each for those before and behind them.
 //!
 //! What a reduction over the loop has come to is carried from step to step as a tile, from which the axes within a thread
-//! have been reduced already; the threads meet once, behind the loop.
+//! have been reduced already; the threads meet once, behind the loop. What a scan has come to is told to all threads in each step.
 
 use melior::ir::{BlockLike, Location, Type, Value, ValueLike, operation::OperationLike};
-use norma_dialects::norm::ReduceOp;
+use norma_dialects::norm::{ReduceOp, ScanOp};
 
 use crate::{
     gl::quotient_form::QuotientForm,
@@ -54,22 +54,22 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         } else {
             Bound::Value(self.size_expression(extent)?)
         };
-        let reductions = nest
-            .carried
-            .iter()
-            .map(|position| {
-                let reduce = ReduceOp::from_op(self.space.ops[*position])
-                    .ok_or_else(|| self.internal("expected what a loop carries to be a reduction"))?;
-                Ok((*position, reduce))
-            })
-            .collect::<Result<Vec<_>, PassError<'c>>>()?;
         let mut outermost = Vec::new();
-        for (position, reduce) in &reductions {
-            if !self.carried.contains_key(position) {
-                let identities = self.identities(*reduce)?;
-                self.carried.insert(*position, identities);
-                outermost.push((*position, *reduce));
+        for position in &nest.carried {
+            if self.carried.contains_key(position) {
+                continue;
             }
+            let op = self.space.ops[*position];
+            let first = match (ReduceOp::from_op(op), ScanOp::from_op(op)) {
+                (Some(reduce), _) => self.identities(reduce)?,
+                (None, Some(scan)) => self.before_first_step(scan)?,
+                (None, None) => {
+                    let message = "expected what a loop carries to be a reduction or a scan";
+                    return Err(self.internal(message).into());
+                }
+            };
+            self.carried.insert(*position, first);
+            outermost.push(*position);
         }
 
         let entered = self.nests_entered.clone();
@@ -80,13 +80,15 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             None => self.steps(nest, zero, steps, location)?,
         }
 
-        for (position, reduce) in outermost {
+        for position in outermost {
             let partial = self
                 .carried
                 .remove(&position)
                 .ok_or_else(|| self.internal("expected what the loop carried"))?;
-            self.b.set_location(reduce.op().location());
-            self.finish(reduce, partial)?;
+            if let Some(reduce) = ReduceOp::from_op(self.space.ops[position]) {
+                self.b.set_location(reduce.op().location());
+                self.finish(reduce, partial)?;
+            }
         }
         Ok(())
     }

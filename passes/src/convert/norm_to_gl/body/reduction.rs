@@ -144,7 +144,10 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                     axes,
                     ..operand
                 };
-                self.masked(reduce, wide, &reduced, position)
+                let is_sum = reduce.kind() == Some(ReduceKind::Add);
+                self.masked(wide, &reduced, is_sum, |body| {
+                    body.identity(reduce, operand.element, position)
+                })
             })
             .collect()
     }
@@ -225,10 +228,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 .first()
                 .map(|value| value.r#type())
                 .ok_or_else(|| self.internal("expected a value"))?;
-            let (name, attributes) = self.named(kind, element)?;
-            let operands = [lhs, rhs].concat();
-            let ty = self.tiles.ty(element, axes)?;
-            return Ok(vec![self.b.value_with(name, &operands, ty, &attributes)]);
+            return Ok(vec![self.combine_by(kind, element, lhs[0], rhs[0], axes)?]);
         }
         let source = walk::entry_block(reduce.op())?;
         combiner::inline_over(&self.b, source, &[lhs, rhs].concat(), &mut |b, op, operands| {
@@ -255,16 +255,29 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         .map_err(Into::into)
     }
 
-    /// The operand with the identity where a guard over reduced dims fails.
-    fn masked(
+    /// Two tiles of `element` over `axes` combined element by element by a named combiner.
+    pub(super) fn combine_by(
+        &self,
+        kind: ReduceKind,
+        element: Type<'c>,
+        lhs: Value<'c, 'a>,
+        rhs: Value<'c, 'a>,
+        axes: Axes,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let (name, attributes) = self.named(kind, element)?;
+        let ty = self.tiles.ty(element, axes)?;
+        Ok(self.b.value_with(name, &[lhs, rhs], ty, &attributes))
+    }
+
+    /// The operand with the identity where a guard over the dims that are combined fails. Of a sum that is what zeros are.
+    pub(super) fn masked(
         &mut self,
-        reduce: ReduceOp<'c, 'a>,
         operand: Translated<'c, 'a>,
-        reduced: &DimSet,
-        position: usize,
+        combined: &DimSet,
+        is_sum: bool,
+        identity: impl FnOnce(&Self) -> Result<Value<'c, 'a>, PassError<'c>>,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
         let axes = operand.axes;
-        let is_sum = reduce.kind() == Some(ReduceKind::Add);
         let mut guards = self.guards_over(&self.placement.dims_over(axes));
         guards.retain(|guard| {
             let concerns = |dim: &usize| {
@@ -272,12 +285,12 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 sides.iter().any(|side| side.is_function_of_dim(*dim))
             };
             let is_zero = is_sum && *guard < Guards::BITS as usize && operand.zero_outside >> guard & 1 == 1;
-            reduced.iter().any(concerns) && !is_zero
+            combined.iter().any(concerns) && !is_zero
         });
         if guards.is_empty() {
             return Ok(operand.value);
         }
-        let identity = self.identity(reduce, operand.element, position)?;
+        let identity = identity(self)?;
         let identity = self.tiles.widen(&self.b, identity, operand.element, 0, axes)?;
         let local = self.localize(&[], &self.sides(&guards), axes)?;
         let guards = local.guards.ok_or_else(|| self.internal("expected guards"))?;
@@ -322,10 +335,13 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
     }
 
-    /// The combiner as a region of `gl`.
+    /// A reduction's combiner as a region of `gl`.
     fn combiner(&self, reduce: ReduceOp<'c, 'a>) -> Result<Region<'c>, PassError<'c>> {
         let location = self.b.location();
         let values = reduce.values();
+        if let (Some(kind), Some(value)) = (reduce.kind(), values.first()) {
+            return self.named_combiner(kind, value.r#type());
+        }
         let arguments = values
             .iter()
             .chain(&values)
@@ -337,15 +353,25 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let arguments = (0..arguments.len())
             .map(|index| block.argument(index).map(Value::from))
             .collect::<Result<Vec<_>, _>>()?;
-        let yielded = match reduce.kind() {
-            Some(kind) => {
-                let element = arguments[0].r#type();
-                let (name, attributes) = self.named(kind, element)?;
-                vec![b.value_with(name, &arguments, element, &attributes)]
-            }
-            None => combiner::inline(&b, walk::entry_block(reduce.op())?, &arguments)?,
-        };
+        let yielded = combiner::inline(&b, walk::entry_block(reduce.op())?, &arguments)?;
         b.op(YieldOp::NAME, &yielded, &[]);
+        Ok(region)
+    }
+
+    /// A named combiner of `element` as a region of `gl`.
+    pub(super) fn named_combiner(
+        &self,
+        kind: ReduceKind,
+        element: Type<'c>,
+    ) -> Result<Region<'c>, PassError<'c>> {
+        let location = self.b.location();
+        let region = Region::new();
+        let block = region.append_block(Block::new(&[(element, location), (element, location)]));
+        let b = Builder::at_end(block, location);
+        let sides = [block.argument(0)?.into(), block.argument(1)?.into()];
+        let (name, attributes) = self.named(kind, element)?;
+        let yielded = b.value_with(name, &sides, element, &attributes);
+        b.op(YieldOp::NAME, &[yielded], &[]);
         Ok(region)
     }
 

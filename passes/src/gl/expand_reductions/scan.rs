@@ -1,0 +1,50 @@
+//! A scan across warps: each warp scans its own elements behind what the warps before it come to, which all threads read from
+//! shared memory.
+
+use melior::ir::{Value, ValueLike, operation::OperationLike};
+use norma_dialects::{
+    gl::{ScanOp, WarpReduceOp},
+    layout,
+};
+use norma_layout::HardwareDim;
+
+use super::{Exchange, copy_of_body};
+use crate::mlir::{diagnostic::Diagnostic, pass::PassError, region};
+
+/// Expands `scan` if it crosses warps; says whether it does.
+pub(super) fn expand<'c: 'a, 'a>(scan: ScanOp<'c, 'a>) -> Result<bool, PassError<'c>> {
+    let op = scan.op();
+    let location = op.location();
+    let tile = scan.tile()?;
+    let axis = scan.axis()?;
+    let wrong = |error| Diagnostic::user(location, error);
+    let layout = layout::of_tile(tile.r#type()).map_err(|error| Diagnostic::user(location, error))?;
+    let levels = layout.levels_crossed(axis as usize).map_err(wrong)?;
+    if levels.contains(&HardwareDim::Block) {
+        let message = "a scan across the CTAs of a cluster; supported: one within a CTA";
+        return Err(Diagnostic::unsupported(location, message).into());
+    }
+    if scan.gathered().is_some() || !levels.contains(&HardwareDim::Warp) {
+        return Ok(false);
+    }
+    let exchange = Exchange::new(op, axis as usize, &layout)?;
+    let b = &exchange.b;
+    let partial = exchange.types_of(&[tile], exchange.partial)?;
+    let attributes = [("axis", op.attribute("axis")?)];
+    let combiner = vec![copy_of_body(op)?];
+    let partial = b.op_with(WarpReduceOp::NAME, &[tile], &partial, &attributes, combiner);
+    let gathered = exchange.through_memory(partial.result(0)?.into())?;
+    let behind = ScanOp::build(
+        location,
+        tile,
+        Some(gathered),
+        axis,
+        scan.identity(),
+        tile.r#type(),
+        scan.total()?.r#type(),
+        region::taken_from(scan.combiner()?),
+    )?;
+    let results = b.insert(behind).results().map(Value::from).collect::<Vec<_>>();
+    b.replace(op, &results);
+    Ok(true)
+}

@@ -1,0 +1,123 @@
+//! Scans as a named op: of floats and integers, along any axis, held in registers, across warps and in loops.
+
+use norma_bundle::Element::{BF16, F32, F64, I8, I32, I64};
+use norma_oracle::Fill;
+
+use super::named::{over_axes, over_rows};
+use super::plain;
+use crate::case::{Case, Op};
+use crate::source::named::Call;
+
+/// What is called on rows of floats along the last axis.
+const ROWS: &[Call] = &[
+    Call {
+        name: "cumsum",
+        op: "cumsum",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cumsum of those before",
+        op: "cumsum",
+        attributes: "exclusive",
+        results: &[("y", "?xNxA")],
+        ..Call::PLAIN
+    },
+];
+
+/// What integers are summed by.
+const INTEGERS: &[Call] = &[
+    Call {
+        name: "cumsum of integers",
+        op: "cumsum",
+        results: &[("y", "?xNxi64")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cumsum of integers before",
+        op: "cumsum",
+        attributes: "exclusive",
+        ..Call::PLAIN
+    },
+];
+
+/// Axes elsewhere, and extents that only the run knows.
+const AXES: &[Call] = &[
+    Call {
+        name: "cumsum of the first axis",
+        op: "cumsum",
+        attributes: "axis = 0",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cumsum of a middle axis",
+        op: "cumsum",
+        x: "?xNx5xX",
+        attributes: "axis = -2, exclusive",
+        results: &[("y", "?xNx5xY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cumsum of dynamic rows",
+        op: "cumsum",
+        x: "?x?xX",
+        results: &[("y", "?x?xY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cumsum of one row",
+        op: "cumsum",
+        x: "?xX",
+        attributes: "exclusive",
+        results: &[("y", "?xA")],
+        ..Call::PLAIN
+    },
+];
+
+/// Rows of 1000 in each way that a CTA comes by them: in a loop, across warps, with elements of a thread outside and inside.
+const SCHEDULES: &[Call] = &[
+    of_schedule("spread = [[grid], [loop, lane(32)]]"),
+    of_schedule("spread = [[grid, warp(4)], [loop, lane(32), vector(2)]]"),
+    of_schedule("spread = [[grid], [loop, warp(4), lane(32), vector(1)]]"),
+    of_schedule("spread = [[grid], [register(2), warp(8), lane(32), vector(2)]]"),
+    of_schedule("spread = [[grid, register(2)], [loop, register(2), warp(2), lane(16), vector(2)]]"),
+    of_schedule("spread = [[grid], [loop, register(4)]]"),
+    of_schedule("spread = [[grid, lane(8)], [loop]]"),
+    of_schedule("spread = [[grid], [warp(4), register(4), lane(32), vector(2)]]"),
+];
+
+const fn of_schedule(schedule: &'static str) -> Call {
+    Call {
+        name: "cumsum as scheduled",
+        op: "cumsum",
+        schedule: Some(schedule),
+        ..Call::PLAIN
+    }
+}
+
+/// Every case of a scan.
+pub fn cases(cases: &mut Vec<Case>) {
+    for call in ROWS {
+        over_rows(cases, call);
+        cases.push(plain(Op::Named(call), F64, 769));
+        cases.push(plain(Op::Named(call), BF16, 20000));
+        let mut exact = plain(Op::Named(call), F32, 5000);
+        exact.run.fill = Fill::Exact;
+        cases.push(exact);
+    }
+    for call in INTEGERS {
+        for (columns, x) in [(1, I32), (33, I8), (769, I64), (1000, I32)] {
+            cases.push(plain(Op::Named(call), x, columns));
+        }
+    }
+    for call in AXES {
+        over_axes(cases, call);
+        cases.push(plain(Op::Named(call), F64, 20));
+    }
+    for call in SCHEDULES {
+        for fill in [Fill::Exact, Fill::Normal] {
+            let mut case = plain(Op::Named(call), F32, 1000);
+            case.run.fill = fill;
+            cases.push(case);
+        }
+    }
+}
