@@ -54,10 +54,8 @@ pub(super) fn check<'c: 'a, 'a>(host: &Host<'c, 'a>) -> PassResult<'c> {
             }
             if compute.op.outputs().contains(&result) {
                 is_written = true;
-                if reads {
-                    if let Some(why) = hazard(compute, argument, result)? {
-                        return refuse(why);
-                    }
+                if reads && let Some(why) = hazard(compute, argument, result)? {
+                    return refuse(why);
                 }
             }
         }
