@@ -72,31 +72,55 @@ fn expand<'c: 'a, 'a>(round: &[ReduceOp<'c, 'a>]) -> Result<(), PassError<'c>> {
     for reduce in round {
         let mut b = Builder::before(first.op());
         b.set_location(reduce.op().location());
-        exchanges.push(Exchange::stored(&b, *reduce)?);
+        exchanges.push((
+            *reduce,
+            Partials::stored(&b, reduce.op(), &reduce.tiles(), reduce.axis()?)?,
+        ));
     }
-    for exchange in &exchanges {
-        exchange.combine()?;
+    for (reduce, partials) in &exchanges {
+        combine(*reduce, partials)?;
     }
     Ok(())
 }
 
-/// A reduction whose partials are in shared memory.
-struct Exchange<'c, 'a> {
-    reduce: ReduceOp<'c, 'a>,
+/// Replaces a reduction by one of the partials of all warps.
+fn combine<'c: 'a, 'a>(reduce: ReduceOp<'c, 'a>, partials: &Partials<'c, 'a>) -> Result<(), PassError<'c>> {
+    let op = reduce.op();
+    let b = Builder::before(op);
+    let gathered = partials.loaded(&b)?;
+    let result_types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
+    let reduced = b.op_with(
+        ReduceOp::NAME,
+        &gathered,
+        &result_types,
+        &[("axis", op.attribute("axis")?)],
+        vec![region::taken_from(reduce.combiner()?)],
+    );
+    let results = reduced.results().map(Value::from).collect::<Vec<_>>();
+    b.replace(op, &results);
+    Ok(())
+}
+
+/// What each warp's part of some tiles comes to, in shared memory.
+struct Partials<'c, 'a> {
     /// For each tile, where its partials lie.
     memories: Vec<Value<'c, 'a>>,
     /// For each tile, all partials of a result in each thread's registers.
     gathered: Vec<Type<'c>>,
 }
 
-impl<'c: 'a, 'a> Exchange<'c, 'a> {
-    /// Reduces within each warp and writes the partials to shared memory of their own, at `b`.
-    fn stored(b: &Builder<'c, 'a>, reduce: ReduceOp<'c, 'a>) -> Result<Self, PassError<'c>> {
-        let op = reduce.op();
-        let tiles = reduce.tiles();
+impl<'c: 'a, 'a> Partials<'c, 'a> {
+    /// Reduces `tiles` along an axis within each warp, by the combiner of `op`, and writes the partials to shared memory of their own,
+    /// at `b`.
+    fn stored(
+        b: &Builder<'c, 'a>,
+        op: OperationRef<'c, 'a>,
+        tiles: &[Value<'c, 'a>],
+        axis: i64,
+    ) -> Result<Self, PassError<'c>> {
         let first = tiles.first();
         let first = first.ok_or_else(|| Diagnostic::internal(op.location(), "expected a tile"))?;
-        let axis = reduce.axis()? as usize;
+        let axis = axis as usize;
         let wrong = |error| Diagnostic::user(op.location(), error);
         let layout =
             layout::of_tile(first.r#type()).map_err(|error| Diagnostic::user(op.location(), error))?;
@@ -115,7 +139,7 @@ impl<'c: 'a, 'a> Exchange<'c, 'a> {
         };
         let partials = b.op_with(
             WarpReduceOp::NAME,
-            &tiles,
+            tiles,
             &types_in(&partial)?,
             &[("axis", op.attribute("axis")?)],
             vec![copy_of_body(op)?],
@@ -126,36 +150,20 @@ impl<'c: 'a, 'a> Exchange<'c, 'a> {
             .map(|partials| to_memory(b, partials.into(), partial.shape(), axis, step))
             .collect();
         Ok(Self {
-            reduce,
             memories,
             gathered: types_in(&gathered)?,
         })
     }
 
-    /// Replaces the reduction by one of the partials of all warps.
-    fn combine(&self) -> Result<(), PassError<'c>> {
-        let op = self.reduce.op();
-        let b = Builder::before(op);
-        let gathered = self
-            .memories
-            .iter()
-            .zip(&self.gathered)
+    /// For each tile all partials, at `b`.
+    fn loaded(&self, b: &Builder<'c, 'a>) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let memories = self.memories.iter().zip(&self.gathered);
+        memories
             .map(|(memory, ty)| {
                 let load = LocalLoadOp::build(b.location(), *memory, &[], &[], None, None, *ty)?;
                 Ok(b.insert(load).result(0)?.into())
             })
-            .collect::<Result<Vec<_>, PassError<'c>>>()?;
-        let result_types = op.results().map(|result| result.r#type()).collect::<Vec<_>>();
-        let reduced = b.op_with(
-            ReduceOp::NAME,
-            &gathered,
-            &result_types,
-            &[("axis", op.attribute("axis")?)],
-            vec![region::taken_from(self.reduce.combiner()?)],
-        );
-        let results = reduced.results().map(Value::from).collect::<Vec<_>>();
-        b.replace(op, &results);
-        Ok(())
+            .collect()
     }
 }
 

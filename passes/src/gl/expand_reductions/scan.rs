@@ -2,14 +2,11 @@
 //! shared memory.
 
 use melior::ir::{Value, ValueLike, operation::OperationLike};
-use norma_dialects::{
-    gl::{ScanOp, WarpReduceOp},
-    layout,
-};
+use norma_dialects::{gl::ScanOp, layout};
 use norma_layout::HardwareDim;
 
-use super::{Exchange, copy_of_body};
-use crate::mlir::{diagnostic::Diagnostic, pass::PassError, region};
+use super::Partials;
+use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, region};
 
 /// Expands `scan` if it crosses warps; says whether it does.
 pub(super) fn expand<'c: 'a, 'a>(scan: ScanOp<'c, 'a>) -> Result<bool, PassError<'c>> {
@@ -27,17 +24,12 @@ pub(super) fn expand<'c: 'a, 'a>(scan: ScanOp<'c, 'a>) -> Result<bool, PassError
     if scan.gathered().is_some() || !levels.contains(&HardwareDim::Warp) {
         return Ok(false);
     }
-    let exchange = Exchange::new(op, axis as usize, &layout)?;
-    let b = &exchange.b;
-    let partial = exchange.types_of(&[tile], exchange.partial)?;
-    let attributes = [("axis", op.attribute("axis")?)];
-    let combiner = vec![copy_of_body(op)?];
-    let partial = b.op_with(WarpReduceOp::NAME, &[tile], &partial, &attributes, combiner);
-    let gathered = exchange.through_memory(partial.result(0)?.into())?;
+    let b = Builder::before(op);
+    let gathered = Partials::stored(&b, op, &[tile], axis)?.loaded(&b)?;
     let behind = ScanOp::build(
         location,
         tile,
-        Some(gathered),
+        gathered.first().copied(),
         axis,
         scan.identity(),
         tile.r#type(),
