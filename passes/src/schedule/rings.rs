@@ -90,7 +90,9 @@ fn elements_of_thread(facts: &Facts, mapping: &Mapping) -> i64 {
         let held = product(&[Level::Register]);
         let access = product(&[Level::Cluster, Level::Warp, Level::Lane, Level::Vector]);
         let accesses = match dim.is_known {
-            true => held.min(i64::try_from(dim.extent.div_ceil(access.unsigned_abs().max(1))).unwrap_or(held)),
+            true => {
+                held.min(i64::try_from(dim.extent.div_ceil(access.unsigned_abs().max(1))).unwrap_or(held))
+            }
             false => held,
         };
         accesses * product(&[Level::Vector])

@@ -194,7 +194,10 @@ impl<'c, 'a> Covering<'c, 'a> {
 }
 
 /// The guard of elements at an offset of zero or more.
-fn start<'c, 'a>(access: &Access<'_, 'c, 'a>, offset: &QuotientForm) -> Result<Guard<'c, 'a>, Diagnostic<'c>> {
+fn start<'c, 'a>(
+    access: &Access<'_, 'c, 'a>,
+    offset: &QuotientForm,
+) -> Result<Guard<'c, 'a>, Diagnostic<'c>> {
     let e = access.e;
     let before_zero = QuotientForm::zero(offset.dims.len(), offset.symbols.len());
     let mut distance = QuotientForm::difference(&before_zero, offset)

@@ -54,13 +54,7 @@ pub(super) fn load<'c, 'a>(
     let addresses = access.addresses(load.access()?, *buffer, &view.strides(&e)?, element, vector.count)?;
     let guards = access.guards(load.guards(), &limits_of)?;
     let covering = match load.alignment() {
-        Some(alignment) => Some(Covering::of(
-            &access,
-            load.access()?,
-            &view,
-            &vector,
-            alignment,
-        )?),
+        Some(alignment) => Some(Covering::of(&access, load.access()?, &view, &vector, alignment)?),
         None => None,
     };
     let other = match rest.get(indices + limits) {

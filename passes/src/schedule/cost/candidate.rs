@@ -44,9 +44,7 @@ impl<'a> Candidate<'a> {
 
     /// The same with registers bounded so that an SM holds so many CTAs, which are not more than it holds now.
     pub(super) fn bounded(self, resident: u64) -> Self {
-        Self {
-            resident, ..self
-        }
+        Self { resident, ..self }
     }
 
     /// Its accesses, and the sectors that they take.

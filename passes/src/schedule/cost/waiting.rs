@@ -52,7 +52,10 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
 /// their SMs.
 fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
     let dims = candidate.mapped.dims.iter();
-    let steps = dims.filter(|dim| dim.is_looped).map(Spread::steps).product::<f64>();
+    let steps = dims
+        .filter(|dim| dim.is_looped)
+        .map(Spread::steps)
+        .product::<f64>();
     let warps = candidate.resident_now() * candidate.mapped.threads() as f64 / WARP as f64;
     let issue_us = RING_ISSUE * candidate.all_issue_us() / (warps / RING_ISSUING_WARPS).min(1.0);
     let exchanges = rounds_between_ctas(candidate.mapped.facts, &candidate.mapped.dims);
