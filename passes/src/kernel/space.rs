@@ -341,11 +341,6 @@ impl<'c, 'a> Space<'c, 'a> {
             .unwrap_or_default()
     }
 
-    /// Positions of the reads that contribute to the reduction at a position; `None` if there is none.
-    pub fn contributors(&self, reduction: usize) -> Option<&Positions> {
-        Some(&self.reduced.get(&reduction)?.contributors)
-    }
-
     /// Positions of all reads that contribute to a reduction.
     pub fn contributing_reads(&self) -> Positions {
         let mut reads = Positions::default();

@@ -24,7 +24,6 @@ use norma_dialects::{
 use crate::{
     kernel::{
         nests::{self, Item},
-        positions::Positions,
         space::Space,
     },
     mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, values::key},
@@ -73,7 +72,6 @@ pub(super) fn translate<'c: 'a, 'a>(
         settled: BTreeSet::new(),
         carried: HashMap::new(),
         brought: HashMap::new(),
-        reduced_here: Positions::default(),
         nests_of: occurrences,
         nests_entered: vec![0; space.ops.len()],
     };
@@ -115,8 +113,6 @@ struct Body<'s, 'c, 'a> {
     carried: HashMap<usize, Vec<Value<'c, 'a>>>,
     /// What a read has brought to shared memory, by its value, or by what stands for that in a later phase.
     brought: HashMap<usize, Brought<'c, 'a>>,
-    /// The reads, by position, of which reductions of the scope at hand take elements.
-    reduced_here: Positions,
     /// In how many nests each op stands, by position, and how many of them have been written.
     nests_of: Vec<usize>,
     nests_entered: Vec<usize>,
@@ -136,8 +132,6 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     }
 
     fn items(&mut self, items: &[Item]) -> Result<(), PassError<'c>> {
-        let reduced_reads = self.reduced_reads(items);
-        let reduced_around = std::mem::replace(&mut self.reduced_here, reduced_reads);
         for item in items {
             match item {
                 Item::Op(position) => {
@@ -148,24 +142,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 Item::Loop(nest) => self.nest(nest)?,
             }
         }
-        self.reduced_here = reduced_around;
         Ok(())
-    }
-
-    /// The reads, by position, of which reductions among `items` take elements.
-    fn reduced_reads(&self, items: &[Item]) -> Positions {
-        let mut reads = Positions::default();
-        for item in items {
-            match item {
-                Item::Op(position) => {
-                    if let Some(contributors) = self.space.contributors(*position) {
-                        reads.join(contributors);
-                    }
-                }
-                Item::Loop(nest) => reads.join(&self.reduced_reads(&nest.body)),
-            }
-        }
-        reads
     }
 
     fn op(&mut self, position: usize, op: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {

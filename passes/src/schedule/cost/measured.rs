@@ -77,6 +77,10 @@ pub const LATE_READS_OF_CLUSTER: f64 = 12.0;
 pub const RING_STEP_US: f64 = 0.53;
 pub const RING_ISSUE: f64 = 0.7;
 pub const RING_POWER: f64 = 3.2;
+/// What each CTA that walks through a ring on an SM loses, at the same time or behind another, in per cent. RMSNorm's gradient, CTAs of four
+/// or eight warps: at 3072 columns 4277 GB/s with three on an SM and 3949 with four, at 4096 columns 4256 with two and 4008 with three, at 8192
+/// columns 4240 with one and 3896 with two.
+pub const RING_CTA: f64 = 2.5;
 /// Warps of an SM among which its schedulers always find one that can issue, in a walk through a ring: two CTAs of four warps suffice
 /// LayerNorm's gradient at 5120 columns.
 pub const RING_ISSUING_WARPS: f64 = 8.0;

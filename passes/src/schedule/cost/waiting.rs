@@ -63,7 +63,8 @@ fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
     let waited_us = steps * RING_STEP_US + exchanges * RING_EXCHANGE_US * resident + issue_us / resident;
     let ideal_us = candidate.ideal_us();
     let [issue, waited] = [issue_us, waited_us].map(|us| (us / ideal_us).powf(RING_POWER));
-    100.0 * ((1.0 + issue + waited).powf(1.0 / RING_POWER) - 1.0)
+    let ctas_of_sm = candidate.mapped.ctas() / candidate.sms();
+    100.0 * ((1.0 + issue + waited).powf(1.0 / RING_POWER) - 1.0) + RING_CTA * ctas_of_sm
 }
 
 /// Whether a kernel walks over what it reduces and comes back to none of it, as a sum over rows does: it waits at its end alone. The

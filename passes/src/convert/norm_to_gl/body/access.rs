@@ -1,8 +1,7 @@
 //! Reads and writes as loads and stores of tiles.
 //!
 //! What is affine in the kernel's dims becomes affine in the grid coordinates in use, as scalars, and the axes of the
-//! tile at hand. Where a guard keeps points out, loads of what is reduced give zero, other loads give anything, and stores do
-//! nothing.
+//! tile at hand. Where a guard keeps points out, loads give zero and stores do nothing.
 
 use melior::ir::{AffineExpr, AffineMap, BlockLike, Type, Value, ValueLike};
 use norma_dialects::{
@@ -71,8 +70,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             self.define(result, translated);
             return Ok(());
         }
-        let is_reduced = self.reduced_here.contains(position);
-        let other = local.guards.filter(|_| is_reduced).map(|_| self.zero(element));
+        let other = local.guards.map(|_| self.zero(element));
         self.nests_entered[position] += 1;
         let turn = Turn {
             nest: self.nests_entered[position],
@@ -96,7 +94,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             value: Tiles::unwrap(&self.b, tile, element, axes),
             element,
             axes,
-            zero_outside: if is_reduced { zero_outside } else { 0 },
+            zero_outside,
         };
         self.define(result, translated);
         Ok(())

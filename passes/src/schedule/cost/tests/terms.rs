@@ -159,15 +159,15 @@ fn memory_idles_where_the_lifetimes_of_ctas_are_longer_than_what_they_move() {
 }
 
 #[test]
-fn the_lifetimes_of_walks_through_rings_are_covered_by_copies() {
-    let lost = |row| {
-        term("lifetimes", &rows(), &[ROW, row], |mapping| {
+fn ctas_that_walk_through_rings_hide_each_others_steps() {
+    let lost = |resident| {
+        term("lifetimes", &rows(), &[ROW, WALKED], |mapping| {
             ring(4)(mapping);
-            mapping.min_ctas_per_sm = 2;
+            mapping.min_ctas_per_sm = resident;
         })
     };
-    assert!(is_near(lost(WALKED), 4.0 / 4.0));
-    assert!(is_near(lost(&[(Loop, 0), (Lane, 32), (Vector, 8)]), 1.8));
+    assert!(lost(1) > 1.2 * lost(2), "{} {}", lost(1), lost(2));
+    assert!(lost(2) > 0.0);
 }
 
 #[test]
