@@ -15,4 +15,5 @@ pub mod plan;
 pub mod reason;
 pub mod rings;
 pub mod shared_rows;
+mod spread;
 pub mod tile;

@@ -19,7 +19,6 @@ mod ranking;
 mod registers;
 mod rereads;
 mod sectors;
-mod spread;
 #[cfg(test)]
 mod tests;
 mod waiting;

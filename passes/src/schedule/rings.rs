@@ -8,9 +8,10 @@ use norma_dialects::norm::Level;
 use norma_targets::{Feature, SHARED_OF_CTA, THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
-    facts::{Dim, Facts, Use},
+    facts::{Facts, Use},
     mapping::Mapping,
     shared_rows::{brought, bytes},
+    spread::{Spread, spreads},
 };
 
 /// Bytes in flight that an SM's rings should hold: RMSNorm's gradient at 16384 x 4096 reached 3997 GB/s with 96 KB, 3955 with
@@ -19,11 +20,11 @@ const BYTES_IN_FLIGHT: u64 = 96 * 1024;
 
 /// Elements of the tile that a thread has at most: with 64, what accumulates over the walk in f32 spilled (ptxas 13.0).
 /// LayerNorm's gradient takes 168 registers with 40.
-const ELEMENTS_PER_THREAD: i64 = 48;
+const ELEMENTS_PER_THREAD: u64 = 48;
 /// The same where less than four warps have a row and tell each other: gradients over 1024 columns reach 3109 and 2604 GB/s with rows of one
 /// warp, 3967 and 3923 with rows of two.
-const ELEMENTS_PER_THREAD_OF_FEW_WARPS: i64 = 16;
-const FEW_WARPS: i64 = 4;
+const ELEMENTS_PER_THREAD_OF_FEW_WARPS: u64 = 16;
+const FEW_WARPS: u64 = 4;
 /// Warps of the CTAs on an SM that share the work at least: LayerNorm's gradient at 5120 columns reached 3801 GB/s with two CTAs of four
 /// warps.
 const CONSUMER_WARPS: i64 = 8;
@@ -44,21 +45,11 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     let holds_rows = mapping.spread[walk]
         .iter()
         .any(|factor| factor.level == Level::Register);
-    let warps_of_row = (0..facts.dims.len())
-        .filter(|dim| *dim != walk)
-        .flat_map(|dim| &mapping.spread[dim])
-        .filter(|factor| factor.level == Level::Warp)
-        .filter_map(|factor| factor.size)
-        .product::<i64>();
-    let most_elements = match warps_of_row < FEW_WARPS {
-        true => ELEMENTS_PER_THREAD_OF_FEW_WARPS,
-        false => ELEMENTS_PER_THREAD,
-    };
     if !target.has(Feature::BulkCopy)
         || mapping.aligned_dim.is_some()
         || holds_rows
-        || elements_of_thread(facts, mapping) > most_elements
         || mapping.extent(Level::Warp).saturating_mul(ctas as i64) < CONSUMER_WARPS
+        || !has_registers(&spreads(facts, mapping), walk)
     {
         return None;
     }
@@ -79,23 +70,14 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     Some(ringed)
 }
 
-/// Elements of the tile that a thread has, without accesses that lie beyond a dim's end in all threads.
-fn elements_of_thread(facts: &Facts, mapping: &Mapping) -> i64 {
-    let of_dim = |(position, dim): (usize, &Dim)| {
-        let product = |levels: &[Level]| {
-            let factors = mapping.spread[position].iter();
-            let sizes = factors.filter(|factor| levels.contains(&factor.level));
-            sizes.filter_map(|factor| factor.size).product::<i64>()
-        };
-        let held = product(&[Level::Register]);
-        let access = product(&[Level::Cluster, Level::Warp, Level::Lane, Level::Vector]);
-        let accesses = match dim.is_known {
-            true => {
-                held.min(i64::try_from(dim.extent.div_ceil(access.unsigned_abs().max(1))).unwrap_or(held))
-            }
-            false => held,
-        };
-        accesses * product(&[Level::Vector])
-    };
-    facts.dims.iter().enumerate().map(of_dim).product()
+/// Whether threads have registers for their elements of a tile, rows of which lie along the dims other than `walk`.
+fn has_registers(dims: &[Spread], walk: usize) -> bool {
+    let elements = dims.iter().map(|dim| dim.registers).product::<u64>();
+    let of_row = dims.iter().enumerate().filter(|(dim, _)| *dim != walk);
+    let warps_of_row = of_row.map(|(_, dim)| dim.warps).product::<u64>();
+    elements
+        <= match warps_of_row < FEW_WARPS {
+            true => ELEMENTS_PER_THREAD_OF_FEW_WARPS,
+            false => ELEMENTS_PER_THREAD,
+        }
 }

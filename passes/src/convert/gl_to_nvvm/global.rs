@@ -27,7 +27,7 @@ use super::{
     covering::Covering,
     emit::{Emit, Value, result as result_of},
     form::Scalars,
-    guards::{Predicate, Reach},
+    guards::{Guards, Predicate, Reach},
     params::Buffer,
     threads, tile,
     words::Words,
@@ -67,7 +67,7 @@ pub(super) fn load<'c, 'a>(
     };
     let mut result = e.splat(fill, vector.registers)?;
     let mut in_part = Vec::new();
-    let mut with_others = Vec::new();
+    let mut read_whole = Vec::new();
     for first in vector.first_registers() {
         let reach = guards.within(first, vector.count)?;
         let pointer = addresses.of(&e, first);
@@ -97,7 +97,7 @@ pub(super) fn load<'c, 'a>(
         let mut part = covering.load(&e, &vector, first, pointer, &readable, load.cache())?;
         match reach {
             Reach::Whole(predicate) => part = vector.fill(&e, part, predicate, other)?,
-            Reach::Part { .. } => with_others.push(first),
+            Reach::Part { .. } => read_whole.push(first),
         }
         result = e.insert(part, result, first);
     }
@@ -120,20 +120,33 @@ pub(super) fn load<'c, 'a>(
         result = e.insert(part.ok_or("expected the elements")?, result, first);
     }
     // Behind all branches: what waits for a load here would keep the loads behind the next branch from being issued.
-    for (first, other) in with_others.into_iter().zip(other.into_iter().cycle()) {
-        let part = e.slice(result, first, vector.count)?;
-        let mut elements = e.elements(part).map_err(|error| e.internal(error))?;
-        for (element, register) in elements.iter_mut().zip(first..) {
-            *element = match guards.at(register)? {
-                Predicate::Always => *element,
-                Predicate::Never => other,
-                Predicate::When(holds) => e.select(holds, *element, other),
-            };
+    if let Some(other) = other {
+        for first in read_whole {
+            let part = e.slice(result, first, vector.count)?;
+            result = e.insert(replaced(&guards, part, first, other)?, result, first);
         }
-        result = e.insert(e.pack(&elements)?, result, first);
     }
     b.replace(op, &[tile::from_memory(&e, result, tile.element)?]);
     Ok(())
+}
+
+/// `part`, the registers from that at `first` on, with `other` where the guards fail.
+fn replaced<'c, 'a>(
+    guards: &Guards<'_, 'c, 'a>,
+    part: Value<'c, 'a>,
+    first: usize,
+    other: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let e = guards.e;
+    let mut elements = e.elements(part).map_err(|error| e.internal(error))?;
+    for (element, register) in elements.iter_mut().zip(first..) {
+        *element = match guards.at(register)? {
+            Predicate::Always => *element,
+            Predicate::Never => other,
+            Predicate::When(holds) => e.select(holds, *element, other),
+        };
+    }
+    e.pack(&elements)
 }
 
 /// Lowers `gl.store`.

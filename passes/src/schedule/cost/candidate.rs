@@ -4,7 +4,13 @@ use std::cell::OnceCell;
 
 use norma_targets::{REGISTER_UNIT, SHARED_OF_CTA, SM_90A, Target};
 
-use super::{accesses::AccessUse, instructions, mapped::Mapped, measured::BYTES_IN_FLIGHT, registers};
+use super::{
+    accesses::AccessUse,
+    instructions,
+    mapped::Mapped,
+    measured::{BYTES_IN_FLIGHT, WARP},
+    registers,
+};
 
 /// A mapped kernel of which an SM holds a CTA at least.
 pub(super) struct Candidate<'a> {
@@ -60,6 +66,11 @@ impl<'a> Candidate<'a> {
     /// Microseconds in which the SMs that have CTAs issue the instructions of all threads, with warps enough for all issue slots.
     pub(super) fn all_issue_us(&self) -> f64 {
         *self.all_issue_us.get_or_init(|| instructions::all_issue_us(self))
+    }
+
+    /// Warps of an SM that compute at a time.
+    pub(super) fn warps(&self) -> f64 {
+        self.resident_now() * self.mapped.threads() as f64 / WARP as f64
     }
 
     /// SMs of the target's part.

@@ -1,18 +1,20 @@
 //! What a kernel takes in instructions, and what reductions take in waiting.
 
 use super::{
-    super::facts::{Access, Facts, Reduction},
+    super::{
+        facts::{Access, Facts, Reduction},
+        spread::Spread,
+    },
     accesses::exchange_ops,
     candidate::Candidate,
     mapped::Mapped,
     measured::*,
-    spread::Spread,
 };
 
 /// Instructions: microseconds by which issuing them takes longer than moving the bytes. Those of a walk through a ring are among what
 /// its steps take ([`super::waiting`]).
 pub(super) fn instructions_us(candidate: &Candidate<'_>) -> f64 {
-    match candidate.mapped.is_ringed() && candidate.mapped.is_looped() {
+    match candidate.mapped.walks_through_rings() {
         true => 0.0,
         false => (issue_us(candidate) - candidate.ideal_us()).max(0.0),
     }
@@ -20,8 +22,7 @@ pub(super) fn instructions_us(candidate: &Candidate<'_>) -> f64 {
 
 /// Microseconds in which the SMs that have CTAs issue the instructions of all threads, with the warps that they have.
 pub(super) fn issue_us(candidate: &Candidate<'_>) -> f64 {
-    let warps = candidate.resident_now() * candidate.mapped.threads() as f64 / WARP as f64;
-    candidate.all_issue_us() / (warps / ISSUING_WARPS).min(1.0)
+    candidate.all_issue_us() / (candidate.warps() / ISSUING_WARPS).min(1.0)
 }
 
 /// The same with warps enough for all issue slots. [`Candidate::all_issue_us`] remembers it.

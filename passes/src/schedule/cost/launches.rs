@@ -9,7 +9,7 @@ use super::{super::facts::Reduction, candidate::Candidate, measured::*};
 pub(super) fn waves(candidate: &Candidate<'_>) -> f64 {
     let waves = candidate.waves();
     let mapped = &candidate.mapped;
-    if mapped.is_ringed() && mapped.is_looped() {
+    if mapped.walks_through_rings() {
         return 100.0 * (waves.max(1.0).ceil() / waves.max(1.0) - 1.0);
     }
     WAVES * (waves - 1.0).clamp(0.0, 1.0) / waves

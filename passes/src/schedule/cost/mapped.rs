@@ -7,10 +7,10 @@ use super::{
         facts::{Access, Facts, Reduction},
         mapping::Mapping,
         shared_rows,
+        spread::{Spread, spreads},
     },
     measured::{ACCESS, WARP},
     rereads::{passes, passes_in_loop},
-    spread::{Spread, spreads},
 };
 
 /// A kernel and a mapping of it.
@@ -58,6 +58,11 @@ impl<'a> Mapped<'a> {
     /// Whether tiles come through rings in shared memory.
     pub(super) fn is_ringed(&self) -> bool {
         self.ring_bytes().is_some()
+    }
+
+    /// Whether CTAs walk through rings, one tile after the other.
+    pub(super) fn walks_through_rings(&self) -> bool {
+        self.is_looped() && self.is_ringed()
     }
 
     /// CTAs of a launch, at least one.

@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use norma_dialects::norm::CachePlace;
 
 use super::{
-    super::facts::{Access, Facts, Reduction},
+    super::{
+        facts::{Access, Facts, Reduction},
+        spread::Spread,
+    },
     candidate::Candidate,
     mapped::Mapped,
     measured::*,
-    spread::Spread,
 };
 
 /// Whether a reduction passes over its dims in a loop, so that what comes back to them has to be read again.

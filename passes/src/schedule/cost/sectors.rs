@@ -6,7 +6,10 @@ use norma_layout::{
     shared::{WAVEFRONT_BYTES, WORD_BYTES},
 };
 
-use super::{super::facts::Access, measured::*, spread::Spread};
+use super::{
+    super::{facts::Access, spread::Spread},
+    measured::*,
+};
 use crate::memory_cycles::{DRAM_SECTOR, EXCHANGED_BYTES, L2_LINE};
 
 /// How an access uses sectors.

@@ -8,17 +8,11 @@ use std::collections::BTreeSet;
 use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::{SM_90A, TARGETS, THREADS_PER_CTA};
 
-use super::{
-    super::candidates::candidates,
-    measured::RUN,
-    rereads::passes,
-    sectors::SectorUse,
-    spread::{Spread, spreads},
-    *,
-};
+use super::{super::candidates::candidates, measured::RUN, rereads::passes, sectors::SectorUse, *};
 use crate::schedule::{
     facts::{Access, Dim, Need, Reduction, Use},
     mapping::Factor,
+    spread::{Spread, spreads},
 };
 
 fn dim(extent: u64, usage: Use, is_revisited: bool) -> Dim {

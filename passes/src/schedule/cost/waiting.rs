@@ -3,12 +3,11 @@
 use norma_dialects::norm::Level;
 
 use super::{
-    super::facts::Use,
+    super::{facts::Use, spread::Spread},
     accesses::is_exchanged,
     candidate::{Candidate, bandwidth_per_sm},
     instructions::{issue_us, rounds_between_ctas, rounds_between_warps},
     measured::*,
-    spread::Spread,
 };
 
 /// Lifetimes: how far the CTAs on an SM fall short of keeping memory busy.
@@ -23,7 +22,7 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
         return 0.0;
     }
     let resident = candidate.resident_now();
-    if mapped.is_ringed() && mapped.is_looped() {
+    if mapped.walks_through_rings() {
         return steps_of_ring(candidate);
     }
     let under_way_us = resident * candidate.busy() * cta_us(candidate);
@@ -56,10 +55,9 @@ fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
         .filter(|dim| dim.is_looped)
         .map(Spread::steps)
         .product::<f64>();
-    let warps = candidate.resident_now() * candidate.mapped.threads() as f64 / WARP as f64;
-    let issue_us = RING_ISSUE * candidate.all_issue_us() / (warps / RING_ISSUING_WARPS).min(1.0);
-    let exchanges = rounds_between_ctas(candidate.mapped.facts, &candidate.mapped.dims);
     let resident = candidate.resident_now();
+    let issue_us = RING_ISSUE * candidate.all_issue_us() / (candidate.warps() / RING_ISSUING_WARPS).min(1.0);
+    let exchanges = rounds_between_ctas(candidate.mapped.facts, &candidate.mapped.dims);
     let waited_us = steps * RING_STEP_US + exchanges * RING_EXCHANGE_US * resident + issue_us / resident;
     let ideal_us = candidate.ideal_us();
     let [issue, waited] = [issue_us, waited_us].map(|us| (us / ideal_us).powf(RING_POWER));
@@ -117,7 +115,7 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
 /// walk through a ring loses is among what its steps take.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    if mapped.mapping.ctas_per_cluster() == 1 || mapped.is_ringed() && mapped.is_looped() {
+    if mapped.mapping.ctas_per_cluster() == 1 || mapped.walks_through_rings() {
         return 0.0;
     }
     let launches = 100.0 * (CLUSTER_LAUNCH_US / cta_us(candidate) - 1.0).max(0.0);

@@ -2,7 +2,7 @@
 //!
 //! Of each: many steps, a tail, one step, a part of one, and none; steps whose number the run alone knows.
 
-use super::plain;
+use super::{plain, rings};
 use crate::case::{Case, Op};
 use crate::source::named::Call;
 use norma_bundle::Element::{BF16, F32};
@@ -127,29 +127,16 @@ const ALONG_COLUMNS: &[(Call, i64)] = &[
     (
         Call {
             name: "rms_norm_grad, loaded ahead",
-            op: "rms_norm_grad",
-            operands: &[("dy", "?xNxX"), ("weight", "NxX"), ("rstd", "?xA")],
-            results: &[("dx", "?xNxY"), ("dweight", "NxX")],
-            by_keyword: true,
             schedule: Some(WALK),
-            ..Call::PLAIN
+            ..rings::RMS
         },
         3,
     ),
     (
         Call {
             name: "layer_norm_grad of several rows, loaded ahead",
-            op: "layer_norm_grad",
-            operands: &[
-                ("dy", "?xNxX"),
-                ("weight", "NxX"),
-                ("mean", "?xA"),
-                ("rstd", "?xA"),
-            ],
-            results: &[("dx", "?xNxY"), ("dweight", "NxA"), ("dbias", "NxA")],
-            by_keyword: true,
             schedule: Some(WALK_OF_WARPS),
-            ..Call::PLAIN
+            ..rings::LAYER
         },
         8,
     ),

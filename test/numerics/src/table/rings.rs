@@ -7,7 +7,7 @@ use crate::case::{Case, Op};
 use crate::source::named::Call;
 use norma_bundle::Element::{BF16, F32};
 
-const RMS: Call = Call {
+pub(super) const RMS: Call = Call {
     name: "rms_norm_grad through rings",
     op: "rms_norm_grad",
     operands: &[("dy", "?xNxX"), ("weight", "NxX"), ("rstd", "?xA")],
@@ -15,7 +15,7 @@ const RMS: Call = Call {
     by_keyword: true,
     ..Call::PLAIN
 };
-const LAYER: Call = Call {
+pub(super) const LAYER: Call = Call {
     name: "layer_norm_grad through rings",
     op: "layer_norm_grad",
     operands: &[

@@ -2,7 +2,7 @@
 
 use norma_dialects::norm::Level;
 
-use super::super::{
+use super::{
     facts::{Dim, Facts},
     mapping::{Factor, Mapping},
 };
