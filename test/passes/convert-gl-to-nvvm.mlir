@@ -436,7 +436,8 @@ gpu.module @m {
 // CHECK: ld.global.v4.b32
 // CHECK-NOT: llvm.select
 // CHECK: scf.if
-// CHECK-COUNT-8: ld.global.b16
+// CHECK-COUNT-2: llvm.load
+// CHECK-COUNT-6: ld.global.b16
 // CHECK-COUNT-6: llvm.select
 // CHECK-NOT: {{llvm.select|ld.global}}
 gpu.module @m {

@@ -154,8 +154,6 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     const SCALE: &str = include_str!("../../../bundle/testdata/scale.json");
@@ -164,12 +162,13 @@ mod tests {
     fn normac(folder: &Path, script: &str) -> PathBuf {
         let path = folder.join("normac");
         fs::write(folder.join("scale.json"), SCALE).unwrap();
-        fs::write(
-            &path,
-            format!("#!/bin/sh\nhere='{}'\n{script}\n", folder.display()),
-        )
-        .unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // A process of its own writes it: one that another test starts meanwhile would inherit a file that this one has open, and what is
+        // open for writing cannot be executed.
+        let text = format!("#!/bin/sh\nhere='{}'\n{script}\n", folder.display());
+        let write = "printf %s \"$1\" > \"$2\" && chmod +x \"$2\"";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", write, "sh", &text]).arg(&path);
+        assert!(shell.status().unwrap().success());
         path
     }
 

@@ -243,11 +243,14 @@ mod tests {
 
     /// An executable script in a folder of its own.
     fn script(text: &str) -> (tempfile::TempDir, PathBuf) {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ptxas");
-        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // A process of its own writes it: one that another test starts meanwhile would inherit a file that this one has open, and what is
+        // open for writing cannot be executed.
+        let write = "printf '#!/bin/sh\n%s\n' \"$1\" > \"$2\" && chmod +x \"$2\"";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", write, "sh", text]).arg(&path);
+        assert!(shell.status().unwrap().success());
         (folder, path)
     }
 
