@@ -5,12 +5,12 @@ use norma_dialects::norm::Level;
 use super::{super::facts::Reduction, candidate::Candidate, measured::*};
 
 /// Waves: SMs that run dry while others start anew, in per cent of a copy's time. CTAs that walk through rings have equal shares of
-/// all there is, so that those of a second wave take as long again as the first.
+/// all there is, so that those of the last wave take as long as the first ones.
 pub(super) fn waves(candidate: &Candidate<'_>) -> f64 {
     let waves = candidate.waves();
     let mapped = &candidate.mapped;
     if mapped.walks_through_rings() {
-        return 100.0 * (waves.max(1.0).ceil() / waves.max(1.0) - 1.0);
+        return 100.0 * RING_WAVES * (waves.max(1.0).ceil() / waves.max(1.0) - 1.0);
     }
     WAVES * (waves - 1.0).clamp(0.0, 1.0) / waves
 }
