@@ -470,7 +470,7 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
       is contiguous, or the outer stride is the inner size times the inner
       stride, all static;
     - every reduction is over both or neither, and every scan along both or
-      neither;
+      neither, and neither counts the results of a reduction;
     - nothing computes with their coordinates;
     - a read is known to use the whole of the inner axis.
 

@@ -257,17 +257,23 @@ def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedF
 
     `max` and `min` of floats are IEEE 754-2019 maximum and minimum: NaN if either is NaN, and +0 above -0.
 
+    With `nth` the result varies over one dim more. At its point j it is the (j + 1)-th of the values in descending order for `max`, in
+    ascending order for `min`, where equal values count once, and the identity where there are no more. At the first point that is
+    what the reduction gives without `nth`.
+
     Constraints:
     - C1: exactly one of a named combiner and a region is there.
     - C2: a named combiner takes one value; `and` and `or` an integer.
     - C3: a region takes two arguments per value, of the values' types, and yields one per value.
     - C4: a region's reduction has one identity per value, of its type.
     - C5: a dim is one of the kernel's, named once, and at least one is named.
+    - C6: `nth` comes with `max` or `min` of one integer of 8 bits or more, and its dim is one that the values do not vary over.
 
     Examples:
 
     ```mlir
     %3 = norm.reduce add %2 over(%n) : f32
+    %largest = norm.reduce max %key over(%n) nth(%j) : i64
     %max, %sum = norm.reduce %x, %one over(%n) identity [0xFF800000 : f32, 0.0 : f32] : f32, f32 combine {
     ^bb0(%m0: f32, %s0: f32, %m1: f32, %s1: f32):
       ...
@@ -279,12 +285,13 @@ def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedF
     OptionalAttr<Norm_ReduceKind>:$kind,
     Variadic<Norm_Scalar>:$values,
     Variadic<Index>:$dims,
+    Optional<Index>:$nth,
     OptionalAttr<ArrayAttr>:$identity
   );
   let results = (outs Variadic<Norm_Scalar>:$results);
   let regions = (region MaxSizedRegion<1>:$combiner);
   let assemblyFormat = [{
-    custom<Combiner>($kind) $values `over` `(` $dims `)` (`identity` $identity^)? attr-dict `:` type($values)
+    custom<Combiner>($kind) $values `over` `(` $dims `)` (`nth` `(` $nth^ `)`)? (`identity` $identity^)? attr-dict `:` type($values)
     (`combine` $combiner^)?
   }];
   let hasVerifier = 1;

@@ -13,6 +13,8 @@
 //!   the loop stays with those that need it: outside of the loop there is no such result.
 //! - A scan is computed in the loops that it is along as everything else is, and carries what the steps before have come to. No
 //!   other loop may stand within these.
+//! - A reduction with several results, which a dim counts, is one in each step of the loop over that dim, and the loop carries the last
+//!   result that it has come to.
 //! - A write over memory that is read is in the last loop that reads it.
 //!
 //! Two reductions that cross, each over a loop that the other keeps, thus become two nests. What needs the results of both at
@@ -45,7 +47,8 @@ pub enum Item {
 pub struct Nest {
     /// The dim.
     pub dim: usize,
-    /// Positions of the reductions that range over the dim and of the scans along it: what the loop carries from step to step.
+    /// Positions of the reductions that range over the dim, of the scans along it, and of the reductions whose results it counts: what
+    /// the loop carries from step to step.
     pub carried: Vec<usize>,
     /// What a step does.
     pub body: Vec<Item>,

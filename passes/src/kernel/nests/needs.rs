@@ -17,7 +17,7 @@ pub(super) struct Facts {
     pub(super) domain: Vec<DimSet>,
     /// Of a reduction, the loop dims that it ranges over.
     pub(super) reduced: Vec<DimSet>,
-    /// Of a scan, the loop dims that it is along.
+    /// Of a scan, the loop dims that it is along; of a reduction the one that counts its results.
     pub(super) scanned: Vec<DimSet>,
     /// Positions of the ops that make its operands.
     operands: Vec<Vec<usize>>,
@@ -46,15 +46,17 @@ impl Facts {
                 dims.extend(space.dims_of(operand));
                 operands.extend(space.definition(operand));
             }
-            let reduced = ReduceOp::from_op(*op)
+            let reduce = ReduceOp::from_op(*op);
+            let reduced = reduce
                 .map(|reduce| space.dims_reduced_by(reduce))
                 .unwrap_or_default()
                 .into_iter()
                 .filter(is_loop)
                 .collect::<DimSet>();
-            let scanned = ScanOp::from_op(*op)
+            let mut scanned = ScanOp::from_op(*op)
                 .map(|scan| space.dims_scanned_by(scan))
                 .unwrap_or_default();
+            scanned.extend(reduce.and_then(|reduce| space.dim_of_nth(reduce)));
             let mut roots = Rc::<Positions>::default();
             for operand in &operands {
                 match facts.is_root[*operand] {

@@ -201,6 +201,24 @@ fn no_loop_stands_within_those_of_a_scan() {
 }
 
 #[test]
+fn a_reduction_with_several_results_is_one_in_each_step_of_the_loop_that_counts_them() {
+    let held = "norm.kernel @k(%x: memref<?x32xi32>, %y: memref<?x3xi32>)
+           space(%b = dim(%x, 0) : grid, %t = 32 : thread, %j = 3 : loop) {
+         %0 = norm.read %x[%b, %t] : memref<?x32xi32>
+         %1 = norm.reduce max %0 over(%t) nth(%j) : i32
+         norm.write %1, %y[%b, %j] : memref<?x3xi32>
+       }";
+    assert_eq!(nests(held).as_deref(), Some("read 2[1]{reduce write}"));
+    let walked = "norm.kernel @k(%x: memref<?x64xi32>, %y: memref<?x3xi32>)
+           space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread, %j = 3 : loop) {
+         %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x64xi32>
+         %1 = norm.reduce max %0 over(%c, %t) nth(%j) : i32
+         norm.write %1, %y[%b, %j] : memref<?x3xi32>
+       }";
+    assert_eq!(nests(walked).as_deref(), Some("3[1]{1[1]{read reduce} write}"));
+}
+
+#[test]
 fn what_is_written_over_an_argument_waits_for_the_loop_that_reads_it_last() {
     let text = "norm.kernel @k(%x: memref<?x64xf32>, %h: memref<?x64xf32>, %y: memref<?x64xf32>)
            space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread) aliases(%h = %x) {

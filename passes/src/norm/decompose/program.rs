@@ -9,6 +9,7 @@ mod classes;
 mod conversions;
 mod gradients;
 mod groups;
+mod keys;
 mod labels;
 mod lengths;
 mod logits;
@@ -221,6 +222,17 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         dims: &[Value<'c, 'a>],
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
         Ok(reductions::reduce(&self.b, kind, dims, value)?)
+    }
+
+    /// At each point of the dim `nth` the value over `dims` that comes there in the order that `kind` asks for.
+    pub(super) fn reduce_to_nth(
+        &self,
+        kind: ReduceKind,
+        value: Value<'c, 'a>,
+        dims: &[Value<'c, 'a>],
+        nth: Value<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        Ok(reductions::reduce_to_nth(&self.b, kind, dims, nth, value)?)
     }
 
     /// A value combined with those before it along `dims`, or with `exclusive` those before it alone.

@@ -320,6 +320,8 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         let over = self.reduced(reduce);
         let mut facts = self.values.joined(&reduce.values());
         facts.dims = &facts.dims - &over;
+        let nth = |dim: &&Value<'c, 'a>| reduce.nth().is_some_and(|nth| nth == **dim);
+        facts.dims.extend(self.arguments.dims.iter().position(|dim| nth(&dim)));
         facts.is_reduced = true;
         for result in reduce.results() {
             self.values.note(result, facts.clone());

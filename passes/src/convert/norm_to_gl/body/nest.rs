@@ -12,7 +12,7 @@ use crate::{
     mlir::{pass::PassError, region, walk},
 };
 
-use super::{super::placement::Place, Body};
+use super::{super::placement::Place, Body, Carried};
 
 /// The steps of a loop that guards leave alone.
 struct Peeling<'c, 'a> {
@@ -56,20 +56,22 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         };
         let mut outermost = Vec::new();
         for position in &nest.carried {
-            if self.carried.contains_key(position) {
+            let carried = self.carried_by(nest, *position);
+            if self.carried.contains_key(&carried) {
                 continue;
             }
             let op = self.space.ops[*position];
-            let first = match (ReduceOp::from_op(op), ScanOp::from_op(op)) {
-                (Some(reduce), _) => self.identities(reduce)?,
-                (None, Some(scan)) => self.before_first_step(scan)?,
-                (None, None) => {
+            let first = match (carried, ReduceOp::from_op(op), ScanOp::from_op(op)) {
+                (Carried::Bound(_), Some(reduce), _) => self.first_bound(reduce)?,
+                (Carried::Total(_), Some(reduce), _) => self.identities(reduce)?,
+                (Carried::Total(_), None, Some(scan)) => self.before_first_step(scan)?,
+                _ => {
                     let message = "expected what a loop carries to be a reduction or a scan";
                     return Err(self.internal(message).into());
                 }
             };
-            self.carried.insert(*position, first);
-            outermost.push(*position);
+            self.carried.insert(carried, first);
+            outermost.push(carried);
         }
 
         let entered = self.nests_entered.clone();
@@ -80,17 +82,35 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             None => self.steps(nest, zero, steps, location)?,
         }
 
-        for position in outermost {
+        for carried in outermost {
             let partial = self
                 .carried
-                .remove(&position)
+                .remove(&carried)
                 .ok_or_else(|| self.internal("expected what the loop carried"))?;
-            if let Some(reduce) = ReduceOp::from_op(self.space.ops[position]) {
+            if let Carried::Total(position) = carried
+                && let Some(reduce) = ReduceOp::from_op(self.space.ops[position])
+            {
                 self.b.set_location(reduce.op().location());
                 self.finish(reduce, partial)?;
             }
         }
         Ok(())
+    }
+
+    /// What a loop carries for the op at `position`.
+    fn carried_by(&self, nest: &Nest, position: usize) -> Carried {
+        let reduce = ReduceOp::from_op(self.space.ops[position]);
+        match reduce.and_then(|reduce| self.space.dim_of_nth(reduce)) == Some(nest.dim) {
+            true => Carried::Bound(position),
+            false => Carried::Total(position),
+        }
+    }
+
+    /// The values that a loop carries.
+    fn values_carried(&self, nest: &Nest) -> Vec<Value<'c, 'a>> {
+        let carried = nest.carried.iter();
+        let values = carried.filter_map(|position| self.carried.get(&self.carried_by(nest, *position)));
+        values.flatten().copied().collect()
     }
 
     /// Writes the loops before, of, and behind the steps that the guards leave alone.
@@ -146,10 +166,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     ) -> Result<(), PassError<'c>> {
         self.b.set_location(location);
         let index = Type::index(self.b.context());
-        let mut carried = Vec::new();
-        for position in &nest.carried {
-            carried.extend(self.carried.get(position).into_iter().flatten().copied());
-        }
+        let carried = self.values_carried(nest);
         let mut operands = vec![self.bound(lower), self.bound(upper), self.b.index(1)];
         operands.extend(&carried);
         let types = carried.iter().map(|value| value.r#type()).collect::<Vec<_>>();
@@ -164,10 +181,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         self.define_coordinate(nest.dim, block.argument(0)?.into());
         self.set_carried(nest, |index| Ok(block.argument(1 + index)?.into()))?;
         self.items(&nest.body)?;
-        let mut yielded = Vec::new();
-        for position in &nest.carried {
-            yielded.extend(self.carried.get(position).into_iter().flatten().copied());
-        }
+        let yielded = self.values_carried(nest);
         self.b.set_location(location);
         self.b.op("scf.yield", &yielded, &[]);
         self.values = outside;
@@ -183,7 +197,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     ) -> Result<(), PassError<'c>> {
         let mut next = 0;
         for position in &nest.carried {
-            for slot in self.carried.get_mut(position).into_iter().flatten() {
+            let carried = self.carried_by(nest, *position);
+            for slot in self.carried.get_mut(&carried).into_iter().flatten() {
                 *slot = value(next)?;
                 next += 1;
             }

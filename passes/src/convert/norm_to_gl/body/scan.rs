@@ -17,7 +17,7 @@ use super::{
         placement::{Axes, Place},
         tiles::Tiles,
     },
-    Body, Translated,
+    Body, Carried, Translated,
 };
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
@@ -51,12 +51,12 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             left &= !(1 << dim);
             total = Tiles::unwrap(&self.b, all, element, left);
         }
-        if let Some(carried) = self.carried.get(&position) {
+        if let Some(carried) = self.carried.get(&Carried::Total(position)) {
             let before = *carried
                 .first()
                 .ok_or_else(|| self.internal("expected what the steps before come to"))?;
             let after = self.combine_by(kind, element, before, total, left)?;
-            self.carried.insert(position, vec![after]);
+            self.carried.insert(Carried::Total(position), vec![after]);
             // Without an axis a step has one point.
             let of_step = if scan.exclusive() { before } else { after };
             parts.push((if parts.is_empty() { of_step } else { before }, left));
