@@ -108,6 +108,9 @@ pub enum Step {
         /// Whether the point itself is left out.
         #[serde(default, skip_serializing_if = "is_false")]
         exclusive: bool,
+        /// Whether points are in the opposite order, from the last one on.
+        #[serde(default, skip_serializing_if = "is_false")]
+        reverse: bool,
         /// The value.
         operand: Value,
         /// The dims, of which the last varies fastest.

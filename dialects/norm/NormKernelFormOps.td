@@ -303,7 +303,8 @@ def Norm_ScanOp : Norm_Op<"scan", [Pure,
   let description = [{
     At each point the result is what the values come to from the first point of the dims up to that one, all other dims
     being the same. With `exclusive` it is what those before the point come to: the combiner's identity at the first one. Of
-    several dims the last varies fastest, as the points of one dim do that a split has taken apart.
+    several dims the last varies fastest, as the points of one dim do that a split has taken apart. With `reverse` the points are
+    in the opposite order: the result is what the values come to from that point, or from behind it, to the last one.
 
     The combiner and its identity are those of `norm.reduce`. It must be associative up to rounding: values may be combined in any
     binary tree that keeps their order, so that neighbouring results need not be of one tree. The type of the value is the
@@ -320,12 +321,19 @@ def Norm_ScanOp : Norm_Op<"scan", [Pure,
     ```mlir
     %3 = norm.scan add %2 along(%n) : f32
     %4 = norm.scan max exclusive %2 along(%n) : f32
+    %5 = norm.scan add reverse %2 along(%n) : f32
     ```
   }];
-  let arguments = (ins Norm_ReduceKind:$kind, UnitAttr:$exclusive, Norm_ScannedValue:$value, Variadic<Index>:$dims);
+  let arguments = (ins
+    Norm_ReduceKind:$kind,
+    UnitAttr:$exclusive,
+    UnitAttr:$reverse,
+    Norm_ScannedValue:$value,
+    Variadic<Index>:$dims
+  );
   let results = (outs Norm_ScannedValue:$result);
   let assemblyFormat = [{
-    $kind (`exclusive` $exclusive^)? $value `along` `(` $dims `)` attr-dict `:` type($value)
+    $kind (`exclusive` $exclusive^)? (`reverse` $reverse^)? $value `along` `(` $dims `)` attr-dict `:` type($value)
   }];
   let hasVerifier = 1;
 }

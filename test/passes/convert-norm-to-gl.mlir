@@ -515,6 +515,26 @@ norm.kernel @scan(%x: memref<?x256xf32>, %y: memref<?x256xf32>)
 
 // -----
 
+// In the opposite order a loop begins with the last step: here with the one that ends behind the row.
+// CHECK-LABEL: gpu.func @scan_reversed
+// CHECK: %[[LAST:.*]] = arith.constant 6 : index
+// CHECK: %[[OF_LAST:.*]] = scf.for %[[S:.*]] = %{{.*}} iter_args
+// CHECK: %[[AT:.*]] = arith.subi %[[LAST]], %[[S]]
+// CHECK: gl.mask
+// CHECK: gl.scan %{{.*}} axis 0 reverse : tensor<32xf32
+// CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %[[OF_LAST]]) -> (f32)
+// CHECK-NOT: gl.mask
+// CHECK: gl.scan %{{.*}} axis 0 reverse : tensor<32xf32
+norm.kernel @scan_reversed(%x: memref<?x120xf32>, %y: memref<?x120xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 4 : loop, %t = 32 : thread) where(%c * 32 + %t < 120)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]]>) {
+  %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x120xf32>
+  %1 = norm.scan max reverse %0 along(%c, %t) : f32
+  norm.write %1, %y[%b, %c * 32 + %t] : memref<?x120xf32>
+}
+
+// -----
+
 // What a step of one point comes to is the carried sum itself: before it, where the scan is exclusive.
 // CHECK-LABEL: gpu.func @scan_of_steps
 // CHECK: scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (tensor<32xf32
@@ -534,9 +554,11 @@ norm.kernel @scan_of_steps(%x: memref<64x32xf32>, %y: memref<64x32xf32>)
 // the value itself, so that the first step has all of them.
 // CHECK-LABEL: gpu.func @largest
 // CHECK: %[[X:.*]] = gl.load
+// CHECK: %[[MOST:.*]] = arith.constant 2147483647 : i32
 // CHECK: scf.for %[[J:.*]] = %{{.*}} iter_args(%[[BOUND:.*]] = %[[MOST]]) -> (i32)
 // CHECK: %[[WIDE:.*]] = tensor.splat %[[BOUND]]
 // CHECK: %[[AHEAD:.*]] = arith.cmpi sgt, %[[X]], %[[WIDE]]
+// CHECK: %[[LEAST:.*]] = arith.constant -2147483648 : i32
 // CHECK: %[[NOTHING:.*]] = tensor.splat %[[LEAST]]
 // CHECK: %[[LEFT:.*]] = arith.select %[[AHEAD]], %[[NOTHING]], %[[X]]
 // CHECK: %[[TILE:.*]] = gl.reduce %[[LEFT]] axis 0
@@ -554,11 +576,9 @@ norm.kernel @largest(%x: memref<?x32xi32>, %y: memref<?x3xi32>)
   %1 = norm.reduce max %0 over(%t) nth(%j) : i32
   norm.write %1, %y[%b, %j] : memref<?x3xi32>
 }
-// CHECK: %[[MOST:.*]] = arith.constant 2147483647 : i32
 
 // -----
 
-// CHECK: %[[LEAST:.*]] = arith.constant -2147483648 : i32
 // Of a row that passes in a loop, each step of the outer loop combines all steps of the inner one, and threads meet behind it.
 // CHECK-LABEL: gpu.func @smallest_of_long_rows
 // CHECK: scf.for %{{.*}} iter_args(%[[BOUND:.*]] = %{{.*}}) -> (i32)

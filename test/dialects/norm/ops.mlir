@@ -30,6 +30,8 @@ norm.kernel @scans(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<64xf32
   // CHECK: norm.scan max exclusive %{{.*}} along(%[[N]]) : f32
   %2 = norm.scan max exclusive %one along(%n) : f32
   norm.write %2, %z[%n] : memref<64xf32>
+  // CHECK: norm.scan add reverse %{{.*}} along(%[[N]]) : f32
+  %3 = norm.scan add reverse %0 along(%n) : f32
 }
 
 // A reduction with several results varies over the dim that counts them.

@@ -167,6 +167,7 @@ impl Reader {
             let step = Step::Scan {
                 combiner: named_combiner(scan.kind().ok()?),
                 exclusive: scan.exclusive(),
+                reverse: scan.reverse(),
                 operand: self.value(value)?,
                 along: scan
                     .dims()

@@ -19,6 +19,8 @@ pub(super) struct Facts {
     pub(super) reduced: Vec<DimSet>,
     /// Of a scan, the loop dims that it is along; of a reduction the one that counts its results.
     pub(super) scanned: Vec<DimSet>,
+    /// Whether it is a scan in the opposite order of the points.
+    pub(super) is_reversed: Vec<bool>,
     /// Positions of the ops that make its operands.
     operands: Vec<Vec<usize>>,
     /// Positions of the roots that it needs without another root in between.
@@ -35,6 +37,7 @@ impl Facts {
             domain: Vec::new(),
             reduced: Vec::new(),
             scanned: Vec::new(),
+            is_reversed: Vec::new(),
             operands: Vec::new(),
             roots: Vec::new(),
             left: Cell::new(most),
@@ -70,6 +73,9 @@ impl Facts {
             facts.domain.push(dims.into_iter().filter(is_loop).collect());
             facts.reduced.push(reduced);
             facts.scanned.push(scanned.into_iter().filter(is_loop).collect());
+            facts
+                .is_reversed
+                .push(ScanOp::from_op(*op).is_some_and(|scan| scan.reverse()));
             facts.operands.push(operands);
             facts.roots.push(roots);
         }

@@ -77,7 +77,12 @@ impl Facts {
                 carried.push(scan);
             }
         }
-        Ok(carried)
+        let mut directions = carried.iter().map(|scan| self.is_reversed[*scan]);
+        let first = directions.next();
+        match directions.all(|direction| Some(direction) == first) {
+            true => Ok(carried),
+            false => Err(Refused::Directions),
+        }
     }
 
     /// Positions of the scans along loops that a loop computes, each as often as it does.

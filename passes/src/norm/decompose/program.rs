@@ -235,15 +235,23 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(reductions::reduce_to_nth(&self.b, kind, dims, nth, value)?)
     }
 
-    /// A value combined with those before it along `dims`, or with `exclusive` those before it alone.
-    pub(super) fn scan(
+    /// The sum of a value and those before it along `dims`, or with `exclusive` of those before it alone; with `reverse` of those
+    /// behind it.
+    pub(super) fn running_sum(
         &self,
-        kind: ReduceKind,
-        exclusive: bool,
         value: Value<'c, 'a>,
         dims: &[Value<'c, 'a>],
+        exclusive: bool,
+        reverse: bool,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let scan = ScanOp::build(self.b.location(), value, dims, kind, exclusive)?;
+        let scan = ScanOp::build(
+            self.b.location(),
+            value,
+            dims,
+            ReduceKind::Add,
+            exclusive,
+            reverse,
+        )?;
         Ok(self.b.insert(scan).result(0)?.into())
     }
 

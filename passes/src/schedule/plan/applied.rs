@@ -168,7 +168,7 @@ pub(super) fn check_applied(
         false => nests::count(space, &loops, UNROLLED_OPS as usize).and_then(fits),
     });
     nested.map_err(|refused| match refused {
-        nests::Refused::Crossing | nests::Refused::Overwritten => Reason::unsupported(refused.explained()),
+        nests::Refused::Crossing | nests::Refused::Directions | nests::Refused::Overwritten => Reason::unsupported(refused.explained()),
         nests::Refused::TooMany => Reason::unsupported(format!(
             "{held} elements of each value in a thread, where loops compute {} ops, or more of them again; supported: \
              {UNROLLED_OPS} elements of all values together",

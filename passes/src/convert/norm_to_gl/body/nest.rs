@@ -131,29 +131,43 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             0 => peeling.full,
             _ => self.greatest(from, peeling.full),
         };
-        let before = self.settled.clone();
+        // The steps of each loop, and the guards that hold in them.
+        let mut loops = Vec::new();
         if peeling.from > 0 {
-            if known(peeling.full).is_some_and(|full| full >= peeling.from) {
-                self.settled.extend(&peeling.of_tail);
-            }
-            self.steps(nest, Bound::Known(0), from, location)?;
-            self.settled.clone_from(&before);
-            self.nests_entered = entered.to_vec();
+            let is_long = known(peeling.full).is_some_and(|full| full >= peeling.from);
+            let settled = if is_long {
+                peeling.of_tail.clone()
+            } else {
+                Vec::new()
+            };
+            loops.push((Bound::Known(0), from, settled));
         }
         if known(full) != Some(peeling.from) {
-            self.settled.extend(&peeling.of_head);
-            self.settled.extend(&peeling.of_tail);
-            self.steps(nest, from, full, location)?;
-            self.settled.clone_from(&before);
+            let settled = [peeling.of_head.as_slice(), &peeling.of_tail].concat();
+            loops.push((from, full, settled));
         }
         let is_whole = known(full).is_some() && known(full) == known(steps);
         if peeling.has_tail && !is_whole {
+            loops.push((full, steps, peeling.of_head.clone()));
+        }
+        if self.is_reversed(nest) {
+            loops.reverse();
+        }
+        let before = self.settled.clone();
+        for (lower, upper, settled) in loops {
             self.nests_entered = entered.to_vec();
-            self.settled.extend(&peeling.of_head);
-            self.steps(nest, full, steps, location)?;
-            self.settled = before;
+            self.settled.extend(settled);
+            self.steps(nest, lower, upper, location)?;
+            self.settled.clone_from(&before);
         }
         Ok(())
+    }
+
+    /// Whether a loop takes its steps in the opposite order, as the scans ask for that it carries.
+    fn is_reversed(&self, nest: &Nest) -> bool {
+        let is_reversed =
+            |position: &usize| ScanOp::from_op(self.space.ops[*position]).is_some_and(|scan| scan.reverse());
+        nest.carried.iter().any(is_reversed)
     }
 
     /// Writes the loop from `lower` to `upper`.
@@ -166,6 +180,10 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     ) -> Result<(), PassError<'c>> {
         self.b.set_location(location);
         let index = Type::index(self.b.context());
+        let last = match self.is_reversed(nest) {
+            true => Some(self.last_of_both(lower, upper)),
+            false => None,
+        };
         let carried = self.values_carried(nest);
         let mut operands = vec![self.bound(lower), self.bound(upper), self.b.index(1)];
         operands.extend(&carried);
@@ -178,7 +196,12 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
 
         let outside = self.values.clone();
         self.b.move_to_end(block);
-        self.define_coordinate(nest.dim, block.argument(0)?.into());
+        let step = Value::from(block.argument(0)?);
+        let coordinate = match last {
+            Some(last) => self.b.value("arith.subi", &[last, step], index),
+            None => step,
+        };
+        self.define_coordinate(nest.dim, coordinate);
         self.set_carried(nest, |index| Ok(block.argument(1 + index)?.into()))?;
         self.items(&nest.body)?;
         let yielded = self.values_carried(nest);
@@ -187,6 +210,18 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         self.values = outside;
         self.b.move_after(loop_op);
         self.set_carried(nest, |index| Ok(loop_op.result(index)?.into()))
+    }
+
+    /// The sum of the first and of the last step from `lower` to `upper`.
+    fn last_of_both(&self, lower: Bound<'c, 'a>, upper: Bound<'c, 'a>) -> Value<'c, 'a> {
+        if let (Bound::Known(lower), Bound::Known(upper)) = (lower, upper) {
+            return self.b.index(lower + upper - 1);
+        }
+        let index = Type::index(self.b.context());
+        let sum = self
+            .b
+            .value("arith.addi", &[self.bound(lower), self.bound(upper)], index);
+        self.b.value("arith.subi", &[sum, self.b.index(1)], index)
     }
 
     /// Gives what the loop carries new values, counted through.
