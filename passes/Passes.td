@@ -56,9 +56,12 @@ def NormDifferentiate : RustPass<"norm-differentiate", "builtin.module"> {
     and what cancels is left out: nothing remains of the maximum that a softmax
     subtracts. The attribute is gone.
 
+    Of a scan that adds, an element's adjoint is the scan of the results' adjoints
+    in the opposite order: it is part of the sums from its own point on.
+
     **Leaves alone** everything else, also the function itself. A gradient through
-    an op without derivative, a scan, a combiner that is written out or other reads
-    is an error that says what is supported.
+    an op without derivative, a scan by another combiner, a combiner that is written
+    out or other reads is an error that says what is supported.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.name = "y"})
@@ -130,7 +133,8 @@ def NormShard : RustPass<"norm-shard", "builtin.module"> {
     `@f` are sharded, by their names.
 
     **Leaves alone** functions without the attribute. A function that reduces over
-    no shared dim, scans, and accesses that are none of the above, are errors.
+    no shared dim, scans, reductions with several results, and accesses that are
+    none of the above, are errors.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {norm.name = "x", norm.devices = array<i64: 1, 2>})
@@ -305,8 +309,8 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
     bit but for the order of sums. What no result depends on is gone.
 
     **Leaves alone** computes whose size is given by a result, whose results are
-    written in several parts, those with a `norm.scan`, and every other op. Under `explain` a remark
-    tells which ops became one, and what kept others apart.
+    written in several parts, those with a `norm.scan` or with a reduction that has several results,
+    and every other op. Under `explain` a remark tells which ops became one, and what kept others apart.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
@@ -470,7 +474,7 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
       is contiguous, or the outer stride is the inner size times the inner
       stride, all static;
     - every reduction is over both or neither, and every scan along both or
-      neither;
+      neither, and neither counts the results of a reduction;
     - nothing computes with their coordinates;
     - a read is known to use the whole of the inner axis.
 
@@ -946,15 +950,17 @@ def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
     within each thread; threads meet once, behind the loop. A scan is one along
     each axis of the tile, from the innermost on, of what the axes within it come
     to; what a loop has come to before is carried, and told to all threads in
-    each step. A loop whose guard
+    each step. Of scans in the opposite order the loop takes the last step first. A
+    loop over the dim that counts a reduction's results carries a bound: each step
+    reduces what does not lie beyond it. A loop whose guard
     holds in all but the last steps becomes two: one for those steps, without
     the guard, and one for what is left. A value that is needed again behind a
     loop is read again in the next one, with hints to the caches that the
     schedule keeps it in.
 
     **Requires** kernels that are tiled (`norm-tile`), have a schedule, reduce
-    over no dim of the grid, and scan along dims that a CTA holds, within loops
-    over them.
+    over no dim of the grid, scan along dims that a CTA holds, within loops
+    over them, and count the results of reductions by dims of loops.
 
     **Guarantees** that each `norm.kernel` has become a `gpu.func` of the same name
     in a `gpu.module` of its own, with `gl.num_warps`, `gl.launch` and the

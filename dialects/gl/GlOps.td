@@ -217,8 +217,9 @@ def Gl_ScanOp : Gl_Op<"scan", [Pure, IsolatedFromAbove,
   let summary = "Combines each element of a tile with those before it along an axis";
   let description = [{
     Element `i` of the result is what the elements up to `i` come to along the axis, in their order. With an `identity` it is
-    what those before it come to, and the identity at the first one. The total is what all of them come to, which the threads
-    know by then. The combiner is that of `gl.reduce`, of one tile.
+    what those before it come to, and the identity at the first one. With `reverse` the elements are in the opposite order, so that
+    the last one is the first. The total is what all of them come to, which the threads know by then. The combiner is that of
+    `gl.reduce`, of one tile.
 
     The bits of a coordinate are taken from the lowest on, each a step in which the upper half of a block takes what the lower
     half comes to: bits of registers within each thread, bits of lanes by shuffles (Sklansky, Conditional-Sum Addition Logic,
@@ -243,11 +244,17 @@ def Gl_ScanOp : Gl_Op<"scan", [Pure, IsolatedFromAbove,
     }
     ```
   }];
-  let arguments = (ins Gl_Tile:$tile, Optional<Gl_Tile>:$gathered, I64Attr:$axis, OptionalAttr<TypedAttrInterface>:$identity);
+  let arguments = (ins
+    Gl_Tile:$tile,
+    Optional<Gl_Tile>:$gathered,
+    I64Attr:$axis,
+    UnitAttr:$reverse,
+    OptionalAttr<TypedAttrInterface>:$identity
+  );
   let results = (outs Gl_Tile:$result, Gl_Tile:$total);
   let regions = (region SizedRegion<1>:$combiner);
   let assemblyFormat = [{
-    $tile `axis` $axis (`behind` $gathered^ `:` type($gathered))? (`identity` $identity^)? attr-dict
+    $tile `axis` $axis (`reverse` $reverse^)? (`behind` $gathered^ `:` type($gathered))? (`identity` $identity^)? attr-dict
     `:` type($tile) `->` type($total) `combine` $combiner
   }];
   let hasVerifier = 1;

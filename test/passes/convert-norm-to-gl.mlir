@@ -515,6 +515,26 @@ norm.kernel @scan(%x: memref<?x256xf32>, %y: memref<?x256xf32>)
 
 // -----
 
+// In the opposite order a loop begins with the last step: here with the one that ends behind the row.
+// CHECK-LABEL: gpu.func @scan_reversed
+// CHECK: %[[LAST:.*]] = arith.constant 6 : index
+// CHECK: %[[OF_LAST:.*]] = scf.for %[[S:.*]] = %{{.*}} iter_args
+// CHECK: %[[AT:.*]] = arith.subi %[[LAST]], %[[S]]
+// CHECK: gl.mask
+// CHECK: gl.scan %{{.*}} axis 0 reverse : tensor<32xf32
+// CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %[[OF_LAST]]) -> (f32)
+// CHECK-NOT: gl.mask
+// CHECK: gl.scan %{{.*}} axis 0 reverse : tensor<32xf32
+norm.kernel @scan_reversed(%x: memref<?x120xf32>, %y: memref<?x120xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 4 : loop, %t = 32 : thread) where(%c * 32 + %t < 120)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]]>) {
+  %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x120xf32>
+  %1 = norm.scan max reverse %0 along(%c, %t) : f32
+  norm.write %1, %y[%b, %c * 32 + %t] : memref<?x120xf32>
+}
+
+// -----
+
 // What a step of one point comes to is the carried sum itself: before it, where the scan is exclusive.
 // CHECK-LABEL: gpu.func @scan_of_steps
 // CHECK: scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (tensor<32xf32
@@ -526,6 +546,54 @@ norm.kernel @scan_of_steps(%x: memref<64x32xf32>, %y: memref<64x32xf32>)
   %0 = norm.read %x[%c, %t] : memref<64x32xf32>
   %1 = norm.scan add exclusive %0 along(%c) : f32
   norm.write %1, %y[%c, %t] : memref<64x32xf32>
+}
+
+// -----
+
+// Each step of the loop over the results reduces what lies beyond the last of them, which is read and ordered once. The bound takes in
+// the value itself, so that the first step has all of them.
+// CHECK-LABEL: gpu.func @largest
+// CHECK: %[[X:.*]] = gl.load
+// CHECK: %[[MOST:.*]] = arith.constant 2147483647 : i32
+// CHECK: scf.for %[[J:.*]] = %{{.*}} iter_args(%[[BOUND:.*]] = %[[MOST]]) -> (i32)
+// CHECK: %[[WIDE:.*]] = tensor.splat %[[BOUND]]
+// CHECK: %[[AHEAD:.*]] = arith.cmpi sgt, %[[X]], %[[WIDE]]
+// CHECK: %[[LEAST:.*]] = arith.constant -2147483648 : i32
+// CHECK: %[[NOTHING:.*]] = tensor.splat %[[LEAST]]
+// CHECK: %[[LEFT:.*]] = arith.select %[[AHEAD]], %[[NOTHING]], %[[X]]
+// CHECK: %[[TILE:.*]] = gl.reduce %[[LEFT]] axis 0
+// CHECK: %[[FOUND:.*]] = tensor.extract %[[TILE]][]
+// CHECK: %[[SECOND_LEAST:.*]] = arith.constant -2147483647 : i32
+// CHECK: %[[ONE:.*]] = arith.constant -1 : i32
+// CHECK: %[[HAS_NEXT:.*]] = arith.maxsi %[[FOUND]], %[[SECOND_LEAST]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[HAS_NEXT]], %[[ONE]]
+// CHECK: gl.store %{{.*}}, %{{.*}} at affine_map<(d0, d1) -> (d0, d1)>(%{{.*}}, %[[J]])
+// CHECK: scf.yield %[[NEXT]] : i32
+norm.kernel @largest(%x: memref<?x32xi32>, %y: memref<?x3xi32>)
+    space(%b = dim(%x, 0) : grid, %t = 32 : thread, %j = 3 : loop)
+    schedule(#norm.schedule<spread = [[grid], [lane(32)], [loop]]>) {
+  %0 = norm.read %x[%b, %t] : memref<?x32xi32>
+  %1 = norm.reduce max %0 over(%t) nth(%j) : i32
+  norm.write %1, %y[%b, %j] : memref<?x3xi32>
+}
+
+// -----
+
+// Of a row that passes in a loop, each step of the outer loop combines all steps of the inner one, and threads meet behind it.
+// CHECK-LABEL: gpu.func @smallest_of_long_rows
+// CHECK: scf.for %{{.*}} iter_args(%[[BOUND:.*]] = %{{.*}}) -> (i32)
+// CHECK: %[[ALL:.*]] = scf.for %{{.*}} iter_args(%[[TOTAL:.*]] = %{{.*}}) -> (tensor<32xi32
+// CHECK: gl.load
+// CHECK: arith.cmpi slt
+// CHECK: arith.minsi %[[TOTAL]]
+// CHECK: gl.reduce %[[ALL]] axis 0
+// CHECK: arith.minsi %{{.*}}, %{{.*}} : i32
+norm.kernel @smallest_of_long_rows(%x: memref<?x256xi32>, %y: memref<?x3xi32>)
+    space(%b = dim(%x, 0) : grid, %c = 8 : loop, %t = 32 : thread, %j = 3 : loop)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)], [loop]]>) {
+  %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x256xi32>
+  %1 = norm.reduce min %0 over(%c, %t) nth(%j) : i32
+  norm.write %1, %y[%b, %j] : memref<?x3xi32>
 }
 
 // -----

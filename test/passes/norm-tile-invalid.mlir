@@ -294,3 +294,23 @@ norm.kernel @scan_over_aligned_rows(%x: memref<?x65xbf16>, %y: memref<?x65xbf16>
   %1 = norm.scan add %0 along(%m) : bf16
   norm.write %1, %y[%m, %n] : memref<?x65xbf16>
 }
+
+// -----
+
+// expected-error @+1 {{unsupported: dim 2, which counts the results of a reduction, in lane factors; supported: one loop over it}}
+norm.kernel @results_in_lanes(%x: memref<?x64xi32>, %y: memref<?x8xi32>) space(%m = dim(%x, 0), %n = 64, %j = 8)
+    schedule(#norm.schedule<spread = [[grid], [register(16), lane(4)], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xi32>
+  %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+  norm.write %1, %y[%m, %j] : memref<?x8xi32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: dim 2, which counts the results of a reduction, in loop factors; supported: one loop over it}}
+norm.kernel @results_in_two_loops(%x: memref<?x64xi32>, %y: memref<?x8xi32>) space(%m = dim(%x, 0), %n = 64, %j = 8)
+    schedule(#norm.schedule<spread = [[grid], [register(2), lane(32)], [loop(2), loop(4)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xi32>
+  %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+  norm.write %1, %y[%m, %j] : memref<?x8xi32>
+}

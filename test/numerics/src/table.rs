@@ -13,6 +13,7 @@ mod reductions;
 mod rings;
 mod scans;
 mod schedules;
+mod top_k;
 
 use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
 use norma_bundle::ScalarOp;
@@ -79,6 +80,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     reductions::cases(&mut cases);
     scans::cases(&mut cases);
     quantization::cases(&mut cases);
+    top_k::cases(&mut cases);
     graphs::cases(&mut cases);
     schedules::clusters(&mut cases);
     schedules::shared(&mut cases);

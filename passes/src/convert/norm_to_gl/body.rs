@@ -2,10 +2,11 @@
 //!
 //! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An
 //! op that combines values widens them to the union of their dims first. `nest` writes loops, `access` translates reads and
-//! writes, `reduction` reductions, `scan` scans.
+//! writes, `reduction` reductions, `nth` those with several results, `scan` scans.
 
 mod access;
 mod nest;
+mod nth;
 mod reduction;
 mod scan;
 
@@ -83,6 +84,15 @@ pub(super) fn translate<'c: 'a, 'a>(
     Ok(())
 }
 
+/// What a loop carries from step to step, by the position of the op that it is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Carried {
+    /// What a reduction over the loop, or a scan along it, has come to.
+    Total(usize),
+    /// What bounds the next result of a reduction whose results the loop's dim counts.
+    Bound(usize),
+}
+
 /// A tile in shared memory, and where its elements are defined.
 #[derive(Clone)]
 struct Brought<'c, 'a> {
@@ -109,8 +119,8 @@ struct Body<'s, 'c, 'a> {
     own_places: HashMap<usize, Value<'c, 'a>>,
     /// The guards that hold at every point of the scope at hand.
     settled: BTreeSet<usize>,
-    /// What reductions and scans over the loops around the scope at hand have come to, by the op's position.
-    carried: HashMap<usize, Vec<Value<'c, 'a>>>,
+    /// What the loops around the scope at hand carry.
+    carried: HashMap<Carried, Vec<Value<'c, 'a>>>,
     /// What a read has brought to shared memory, by its value, or by what stands for that in a later phase.
     brought: HashMap<usize, Brought<'c, 'a>>,
     /// In how many nests each op stands, by position, and how many of them have been written.

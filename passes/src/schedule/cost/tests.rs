@@ -20,7 +20,8 @@ fn dim(extent: u64, usage: Use, is_revisited: bool) -> Dim {
         extent,
         is_known: true,
         usage,
-        is_scanned: false,
+        is_whole: false,
+        is_counting: false,
         is_revisited,
     }
 }

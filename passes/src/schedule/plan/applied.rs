@@ -59,6 +59,14 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                  that do not hang on each other, or that merge_reductions merges"
             )));
         }
+        let has_several_results = |reduce: &ReduceOp<'_, '_>| {
+            reduce.nth().is_some() && space.dims_reduced_by(*reduce).contains(&dim)
+        };
+        if space.reductions().iter().any(has_several_results) {
+            return Err(Reason::unsupported(format!(
+                "a split of dim {dim}, where a reduction over it has several results; supported: reductions without nth"
+            )));
+        }
         if is_overwritten(space, dim)? {
             return Err(Reason::unsupported(format!(
                 "a split of dim {dim}, behind which a kernel reads again what the first one may have written over; supported: \
@@ -124,6 +132,7 @@ pub(super) fn check_applied(
 ) -> Result<(), Reason> {
     check_brought(space, mapping, before)?;
     check_scans(space, mapping)?;
+    check_counting(space, mapping)?;
     if mapping.hand_out != HandOut::Static {
         return Err(Reason::unsupported("hand_out = dynamic; supported: static"));
     }
@@ -159,7 +168,7 @@ pub(super) fn check_applied(
         false => nests::count(space, &loops, UNROLLED_OPS as usize).and_then(fits),
     });
     nested.map_err(|refused| match refused {
-        nests::Refused::Crossing | nests::Refused::Overwritten => Reason::unsupported(refused.explained()),
+        nests::Refused::Crossing | nests::Refused::Directions | nests::Refused::Overwritten => Reason::unsupported(refused.explained()),
         nests::Refused::TooMany => Reason::unsupported(format!(
             "{held} elements of each value in a thread, where loops compute {} ops, or more of them again; supported: \
              {UNROLLED_OPS} elements of all values together",
@@ -190,6 +199,23 @@ fn check_scans(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                 is_within_tile |= factor.level != Level::Loop;
             }
         }
+    }
+    Ok(())
+}
+
+/// Refuses dims that count the results of reductions anywhere but in one loop: each result is found from the one before it.
+fn check_counting(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    for dim in space.dims_of_nth() {
+        let mut factors = mapping.spread[dim].iter().filter(|factor| factor.size != Some(1));
+        let other = match (factors.next(), factors.next()) {
+            (Some(factor), None) if factor.level != Level::Loop => factor,
+            (Some(_), Some(factor)) => factor,
+            _ => continue,
+        };
+        return Err(Reason::unsupported(format!(
+            "dim {dim}, which counts the results of a reduction, in {} factors; supported: one loop over it",
+            other.level.keyword()
+        )));
     }
     Ok(())
 }
