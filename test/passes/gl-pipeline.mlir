@@ -79,3 +79,54 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// Where tiles are drawn, the loop carries those of all stages and the number of the step. The first ones follow from the CTA's number;
+// each step draws the tile that its stage is filled with next, behind as many tiles as the CTAs begin with.
+// CHECK-LABEL: gpu.func @drawn
+// CHECK-SAME: (%{{.*}}: memref<?x64xbf16>, %[[COUNTER:.*]]: memref<1xi64>, %[[CTA:.*]]: index, %[[TILES:.*]]: index, %[[CTAS:.*]]: index)
+// CHECK-DAG: %[[NUMBERS:.*]] = gl.local_alloc : <2x1xindex
+// CHECK-DAG: gl.mbarrier_init %[[EMPTY:.*]], 4 : <2>
+// CHECK: %[[SECOND:.*]] = arith.addi %[[CTA]], %{{.*}} : index
+// The prologue fills the stages that there are tiles for.
+// CHECK: scf.for %[[STAGE:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: %[[FIRST:.*]] = arith.addi %[[CTA]], %{{.*}} : index
+// CHECK: %[[IS_THERE:.*]] = arith.cmpi ult, %[[FIRST]], %[[TILES]] : index
+// CHECK: scf.if %[[IS_THERE]]
+// CHECK: gl.bulk_load %{{.*}} at affine_map<(d0) -> (d0, 0)>(%[[FIRST]])
+// CHECK: %[[DEALT:.*]] = arith.muli %[[CTAS]], %{{.*}} : index
+// CHECK: scf.while (%{{.*}} = %[[CTA]], %{{.*}} = %[[SECOND]], %{{.*}} = %{{.*}}) : (index, index, index)
+// CHECK: ^bb0(%{{.*}}: index, %[[LATER:.*]]: index, %[[STEP:.*]]: index):
+// CHECK: gl.draw_tile %[[COUNTER]] of %[[TILES]] behind %[[DEALT]], %[[NUMBERS]], %[[DRAWN:.*]][%[[SLOT:.*]]] :
+// CHECK: gl.mbarrier_wait %{{.*}}[%[[SLOT]]], %[[PARITY:.*]] :
+// CHECK: gl.local_load
+// CHECK: %[[NEXT:.*]] = gl.await_tile %[[NUMBERS]], %[[DRAWN]][%[[SLOT]]], %[[PARITY]]
+// CHECK: gl.mbarrier_arrive %[[EMPTY]][%[[SLOT]]]
+// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[TILES]] : index
+// CHECK: scf.if %[[MORE]]
+// CHECK: gl.mbarrier_wait %[[EMPTY]][%[[SLOT]]], %[[PARITY]]
+// CHECK: gl.bulk_load {{.*}}(%[[NEXT]])
+// CHECK: %[[COUNT:.*]] = arith.addi %[[STEP]], %{{.*}} : index
+// CHECK: scf.yield %[[LATER]], %[[NEXT]], %[[COUNT]] : index, index, index
+// CHECK-NOT: gl.next_tile
+#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[0], [0]], block = []>
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @drawn(%x: memref<?x64xbf16>, %counter: memref<1xi64>, %cta: index, %tiles: index, %ctas: index) kernel attributes {gl.num_warps = 4 : i64, gl.stages = 2 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16, 256]>} {
+    scf.while (%i = %cta) : (index) -> index {
+      %more = arith.cmpi ult, %i, %tiles : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by bulk : memref<?x64xbf16>, !tile
+      %t = gl.local_load %m : !tile -> tensor<64xbf16, #row>
+      "test.use"(%t) : (tensor<64xbf16, #row>) -> ()
+      %next = gl.next_tile %counter of %tiles behind %ctas : memref<1xi64>
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}

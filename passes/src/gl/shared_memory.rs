@@ -9,10 +9,10 @@ use melior::ir::{
 };
 use norma_dialects::{
     gl::{
-        AsyncCopyOp, BulkLoadOp, BulkStoreOp, CopyToSharedOp, FenceMBarrierInitOp, LocalAllocOp, LocalLoadOp,
-        LocalStoreOp, MBarrierAllocOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType,
-        MBarrierWaitOp, MemDescIndexOp, MemDescType, RemoteArriveOp, RemoteStoreOp, TensorLoadOp,
-        TensorStoreOp,
+        AsyncCopyOp, AwaitTileOp, BulkLoadOp, BulkStoreOp, CopyToSharedOp, DrawTileOp, FenceMBarrierInitOp,
+        LocalAllocOp, LocalLoadOp, LocalStoreOp, MBarrierAllocOp, MBarrierArriveOp, MBarrierExpectOp,
+        MBarrierInitOp, MBarrierType, MBarrierWaitOp, MemDescIndexOp, MemDescType, RemoteArriveOp,
+        RemoteStoreOp, TensorLoadOp, TensorStoreOp,
     },
     layout::{self, EncodingError},
 };
@@ -89,6 +89,16 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
         vec![access(op.memory()?, false, BulkGroup)]
     } else if let Some(op) = TensorStoreOp::from_op(op) {
         vec![access(op.memory()?, false, BulkGroup)]
+    } else if let Some(op) = DrawTileOp::from_op(op) {
+        vec![
+            access(op.numbers()?, true, MBarrier),
+            access(op.drawn()?, false, Immediate),
+        ]
+    } else if let Some(op) = AwaitTileOp::from_op(op) {
+        vec![
+            access(op.numbers()?, false, Immediate),
+            access(op.drawn()?, false, Immediate),
+        ]
     } else if let Some(op) = RemoteStoreOp::from_op(op) {
         vec![
             access(op.memory()?, true, Remote),

@@ -3,6 +3,7 @@
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
 mod differentiated;
+mod drawn;
 mod gradients;
 mod graphs;
 mod named;
@@ -83,6 +84,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     schedules::clusters(&mut cases);
     schedules::shared(&mut cases);
     rings::cases(&mut cases);
+    drawn::cases(&mut cases);
     prefetched::cases(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;

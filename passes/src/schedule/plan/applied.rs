@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use melior::ir::operation::OperationLike;
-use norma_dialects::norm::{CachePlace, CopyMechanism, HandOut, Level, ReduceOp};
+use norma_dialects::norm::{CachePlace, CopyMechanism, Level, ReduceOp};
 use norma_targets::{THREADS_PER_CTA, WARP_SIZE};
 
 use super::{
@@ -124,9 +124,6 @@ pub(super) fn check_applied(
 ) -> Result<(), Reason> {
     check_brought(space, mapping, before)?;
     check_scans(space, mapping)?;
-    if mapping.hand_out != HandOut::Static {
-        return Err(Reason::unsupported("hand_out = dynamic; supported: static"));
-    }
     if mapping.keep.len() > 1 && mapping.keep.len() != space.buffers.len() {
         return Err(Reason::wrong(format!(
             "expected a place for each of {} buffers or one for all, got {}",

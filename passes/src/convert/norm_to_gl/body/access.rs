@@ -326,7 +326,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     }
 
     /// The hints of an access. What is read again stays in the cache that the schedule keeps it in until the last nest has
-    /// it. Otherwise no other CTA touches what an access over all grid dims does, so it leaves the caches first, and every
+    /// it. Otherwise no other CTA touches what an access over all dims of CTAs does, so it leaves the caches first, and every
     /// CTA touches what an access over none of them does, so it stays; accesses that share sectors with others of their own
     /// CTA get no hint, which would drop a sector before all of it is used.
     fn cache_hints(&self, access: &Access<'c, 'a>, turn: Turn) -> Option<CacheAttr<'c>> {
@@ -346,7 +346,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
         let dims = access.dims();
         let (mut used, mut all) = (0, 0);
-        for dim in self.placement.grid() {
+        for dim in self.placement.of_ctas(self.mapping) {
             all += 1;
             used += usize::from(dims.contains(&dim));
         }
