@@ -1097,11 +1097,14 @@ def GlPipeline : RustPass<"gl-pipeline"> {
     ring. Where CTAs draw the tiles of a loop (`gl.next_tile`), each step draws the tile of the step that fills its stage again, and the
     loop carries the tiles of all stages.
 
+    Each `gl.copy_from_shared` becomes bulk copies, those of a step one group, for which the thread that issues them waits two steps
+    later: the steps of a loop take turns with two memories. All groups have ended when the kernel does.
+
     **Requires** copies at a kernel's top level or in a loop there; places that follow from the step's number alone; runs whose
     addresses and lengths are multiples of 16 bytes, and guards that leave the first elements of a run.
 
-    **Guarantees** that no `gl.copy_to_shared` is left, that each step finds its tiles complete, and that no stage is written
-    before every warp is through with it.
+    **Guarantees** that no `gl.copy_to_shared` and no `gl.copy_from_shared` is left, that each step finds its tiles complete, and that no
+    stage is written before every warp is through with it, or the copy engine.
 
     **Leaves alone** who issues the copies: every thread of the CTA passes by, and one of them does (`gl-specialize-warps`).
 
@@ -1127,10 +1130,29 @@ def GlPipeline : RustPass<"gl-pipeline"> {
       }
     }
     ```
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      %m = gl.local_alloc : !gl.memdesc<4096xbf16, #plain>
+      gl.local_store %t, %m : tensor<4096xbf16, #row>, !gl.memdesc<4096xbf16, #plain>
+      gl.copy_from_shared %m, %y at affine_map<(i, n) -> (i, n)>(%i) by bulk : !gl.memdesc<4096xbf16, #plain>, memref<?x4096xbf16>
+    }
+    ==>
+    scf.for %i = %c0 to %n step %c1 {
+      gl.bulk_wait 1 read
+      %turn = arith.remui %i, %c2 : index
+      gl.local_store %t, %memory[%turn] : ...
+      gl.fence_async
+      gl.bulk_store %memory[%turn], %y at affine_map<(i) -> (i, 0)>(%i) : ...
+      gl.bulk_commit
+    }
+    gl.bulk_wait 0
+    ```
   }];
   let statistics = [
     Statistic<"numRings", "num-rings", "Rings of stages">,
     Statistic<"numCopies", "num-copies", "Copies outside of loops">,
+    Statistic<"numSent", "num-sent", "Copies from shared memory">,
   ];
   let dependentDialects = ["affine", "arith", "gl", "scf"];
 }

@@ -503,3 +503,29 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// All threads make their writes visible to the copy engine; one issues the copies, ends their group, and waits for groups.
+// CHECK-LABEL: llvm.func @sent
+// CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK: scf.if
+// CHECK: nvvm.cp.async.bulk.global.shared.cta %{{.*}}, %{{.*}}, %{{.*}} : <1>, <3>
+// CHECK: scf.if
+// CHECK: nvvm.cp.async.bulk.global.shared.cta
+// CHECK: nvvm.cp.async.bulk.commit.group
+// CHECK: nvvm.cp.async.bulk.wait_group 1 {read}
+// CHECK: nvvm.cp.async.bulk.wait_group 0{{$}}
+gpu.module @m {
+  gpu.func @sent(%y: memref<?x64xf32>, %row: index, %count: index) kernel attributes {gl.num_warps = 2 : i64, gl.shared_bytes = 256 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (2)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<64xf32, #gl.plain<order = [0]>>
+    gl.fence_async
+    gl.bulk_store %m, %y at affine_map<(i) -> (i, 0)>(%row) : !gl.memdesc<64xf32, #gl.plain<order = [0]>>, memref<?x64xf32>
+    gl.bulk_store %m, %y at affine_map<(i) -> (i + 1, 0)>(%row) count %count : !gl.memdesc<64xf32, #gl.plain<order = [0]>>, memref<?x64xf32>
+    gl.bulk_commit
+    gl.bulk_wait 1 read
+    gl.bulk_wait 0
+    gpu.return
+  }
+}

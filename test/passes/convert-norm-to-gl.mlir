@@ -583,3 +583,21 @@ norm.kernel @drawn(%x: memref<?x64xf32>, %y: memref<?xf32>, %scale: f32)
   %2 = norm.reduce add %1 over(%t, %v) : f32
   norm.write %2, %y[%s * 2 + %w] : memref<?xf32>
 }
+
+// -----
+
+// A result with a place of its own in shared memory goes there, and from there to the buffer.
+
+// CHECK-LABEL: gpu.func @sent
+// CHECK: %[[MEMORY:.*]] = gl.local_alloc : <2x32x2xf32, #gl.plain<order = [2, 1, 0]>>
+// CHECK: gl.local_store %{{.*}}, %[[MEMORY]]
+// CHECK: gl.copy_from_shared %[[MEMORY]], %{{.*}} at affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d1, d2 * 2 + d3)>(%{{.*}}) where affine_map<(d0, d1, d2, d3)[s0] -> (d0 * 2 + d1, s0)>[%{{.*}}] by bulk
+// CHECK-NOT: gl.store
+norm.kernel @sent(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) ceildiv 2 : grid, %w = 2 : thread, %t = 32 : thread, %v = 2 : register)
+    where(%b * 2 + %w < dim(%x, 0))
+    schedule(#norm.schedule<spread = [[grid, warp(2)], [lane(32), vector(2)]], keep = [none, shared], bring = bulk>) {
+  %0 = norm.read %x[%b * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
+  %1 = arith.negf %0 : f32
+  norm.write %1, %y[%b * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
+}

@@ -70,7 +70,7 @@ norm.kernel @split(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0
 
 // -----
 
-// expected-error @+1 {{expected a read that is kept in shared memory for bring = bulk, got none}}
+// expected-error @+1 {{expected a read or a result that is kept in shared memory for bring = bulk, got none}}
 norm.kernel @bring(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], bring = bulk>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -116,6 +116,15 @@ norm.kernel @shared(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: the result of buffer 1 in shared memory, in a cluster; supported: CTAs on their own}}
+norm.kernel @sent_by_clusters(%x: memref<?x512xf32>, %y: memref<?x512xf32>) space(%m = dim(%x, 0), %n = 512)
+    schedule(#norm.schedule<spread = [[grid], [cluster(2), warp(2), lane(32), vector(4)]], keep = [none, shared], bring = bulk>) {
+  %0 = norm.read %x[%m, %n] : memref<?x512xf32>
+  norm.write %0, %y[%m, %n] : memref<?x512xf32>
 }
 
 // -----

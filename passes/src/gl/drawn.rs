@@ -65,51 +65,61 @@ impl<'c: 'a, 'a> DrawnLoop<'c, 'a> {
         Ok(terminator(self.body()?, self.op)?)
     }
 
-    /// The loop with more values that it carries, behind those that it has: `initial` in the first step, and the same in all, until
-    /// the end of the step says otherwise.
+    /// The loop with more values that it carries, as [`carry`] has them.
     pub fn carry(self, initial: &[Value<'c, 'a>]) -> Result<Self, PassError<'c>> {
-        let of = self.op;
-        let b = Builder::before(of);
-        let location = of.location();
-        let types = initial.iter().map(ValueLike::r#type).collect::<Vec<_>>();
-        let operands = of.operands().chain(initial.iter().copied()).collect::<Vec<_>>();
-        let results = of
-            .results()
-            .map(|result| result.r#type())
-            .chain(types.iter().copied());
-        let results = results.collect::<Vec<_>>();
-        let old = [walk::entry_block(of)?, self.body()?];
-        let mut regions = Vec::new();
-        for block in old {
-            let mut arguments = Vec::new();
-            for index in 0..block.argument_count() {
-                arguments.push((block.argument(index)?.r#type(), location));
-            }
-            arguments.extend(types.iter().map(|ty| (*ty, location)));
-            regions.push(region::of_block(&arguments));
-        }
-        let new = b.op_with("scf.while", &operands, &results, &[], regions);
-        for (from, to) in old.into_iter().zip([walk::entry_block(new)?, steps::body(new)?]) {
-            let count = from.argument_count();
-            for index in 0..count {
-                b.replace_all_uses(from.argument(index)?.into(), to.argument(index)?.into());
-            }
-            for op in walk::in_block(from) {
-                move_to_end(op, to);
-            }
-            let end = terminator(to, new)?;
-            let mut passed = end.operands().collect::<Vec<_>>();
-            for index in count..count + initial.len() {
-                passed.push(to.argument(index)?.into());
-            }
-            b.set_operands(end, &passed);
-        }
-        for index in 0..of.result_count() {
-            b.replace_all_uses(of.result(index)?.into(), new.result(index)?.into());
-        }
-        b.erase(of);
-        Ok(Self { op: new, ..self })
+        Ok(Self {
+            op: carry(self.op, initial)?,
+            ..self
+        })
     }
+}
+
+/// `of`, an `scf.while`, with more values that it carries, behind those that it has: `initial` in the first step, and the same in all, until
+/// the end of the step says otherwise.
+pub(super) fn carry<'c: 'a, 'a>(
+    of: OperationRef<'c, 'a>,
+    initial: &[Value<'c, 'a>],
+) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
+    let b = Builder::before(of);
+    let location = of.location();
+    let types = initial.iter().map(ValueLike::r#type).collect::<Vec<_>>();
+    let operands = of.operands().chain(initial.iter().copied()).collect::<Vec<_>>();
+    let results = of
+        .results()
+        .map(|result| result.r#type())
+        .chain(types.iter().copied());
+    let results = results.collect::<Vec<_>>();
+    let old = [walk::entry_block(of)?, steps::body(of)?];
+    let mut regions = Vec::new();
+    for block in old {
+        let mut arguments = Vec::new();
+        for index in 0..block.argument_count() {
+            arguments.push((block.argument(index)?.r#type(), location));
+        }
+        arguments.extend(types.iter().map(|ty| (*ty, location)));
+        regions.push(region::of_block(&arguments));
+    }
+    let new = b.op_with("scf.while", &operands, &results, &[], regions);
+    for (from, to) in old.into_iter().zip([walk::entry_block(new)?, steps::body(new)?]) {
+        let count = from.argument_count();
+        for index in 0..count {
+            b.replace_all_uses(from.argument(index)?.into(), to.argument(index)?.into());
+        }
+        for op in walk::in_block(from) {
+            move_to_end(op, to);
+        }
+        let end = terminator(to, new)?;
+        let mut passed = end.operands().collect::<Vec<_>>();
+        for index in count..count + initial.len() {
+            passed.push(to.argument(index)?.into());
+        }
+        b.set_operands(end, &passed);
+    }
+    for index in 0..of.result_count() {
+        b.replace_all_uses(of.result(index)?.into(), new.result(index)?.into());
+    }
+    b.erase(of);
+    Ok(new)
 }
 
 fn terminator<'c, 'a>(

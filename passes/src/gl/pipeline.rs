@@ -13,13 +13,17 @@
 //! A loop that was peeled is several loops, each beginning where the one before it ends, that copy the same accesses. They
 //! share one ring, whose copies are issued as the last of them says: with the guards that the others do not need.
 //!
+//! `gl.copy_from_shared` becomes bulk copies the other way, which are under way while a loop goes on ([`sent`]).
+//!
 //! Where the tiles of a loop are drawn, so are those of its ring, as many steps ahead ([`drawn_ring`]).
 
 mod bulk;
 mod drawn_ring;
 mod ring;
+mod sent;
+mod tile_copy;
 
-use melior::ir::{OperationRef, ValueLike, operation::OperationLike};
+use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
     attributes::kernel,
     gl::{CopyEngine, CopyToSharedOp, LocalLoadOp, MBarrierWaitOp},
@@ -85,6 +89,7 @@ fn pipeline<'c>(
         }
         cx.count(GlPipelineStatistic::NumRings, 1);
     }
+    cx.count(GlPipelineStatistic::NumSent, sent::send(function)? as u64);
     Ok(())
 }
 
@@ -98,11 +103,11 @@ fn around<'c, 'a>(
     if parent == function {
         return Ok(None);
     }
-    let is_loop = walk::has_name(parent, "scf.for") || DrawnLoop::of(parent)?.is_some();
+    let is_loop = walk::has_name(parent, "scf.for") || walk::has_name(parent, "scf.while");
     if is_loop && parent.parent_operation() == Some(function) {
         return Ok(Some(parent));
     }
-    let message = "a copy to shared memory in nested loops or branches; supported: at a kernel's top level and in a loop there";
+    let message = "a copy to or from shared memory in nested loops or branches; supported: at a kernel's top level and in a loop there";
     Err(Diagnostic::unsupported(copy.location(), message).into())
 }
 
@@ -110,22 +115,27 @@ fn around<'c, 'a>(
 fn chains<'c, 'a>(loops: &[OperationRef<'c, 'a>]) -> Result<Vec<Vec<OperationRef<'c, 'a>>>, PassError<'c>> {
     let mut chains: Vec<Vec<OperationRef<'c, 'a>>> = Vec::new();
     for of in loops {
-        let goes_on = |chain: &Vec<OperationRef<'c, 'a>>| -> Result<bool, melior::Error> {
-            let Some(last) = chain.last() else {
-                return Ok(false);
-            };
-            let end = match walk::has_name(*last, "scf.while") {
-                true => last.result(0)?.into(),
-                false => last.operand(1)?,
-            };
-            Ok(end == of.operand(0)? && copies_alike(*last, *of)?)
+        let is_next = |chain: &Vec<OperationRef<'c, 'a>>| -> Result<bool, melior::Error> {
+            match chain.last() {
+                Some(last) => Ok(goes_on(*last, *of)? && copies_alike(*last, *of)?),
+                None => Ok(false),
+            }
         };
         match chains.last_mut() {
-            Some(chain) if goes_on(chain)? => chain.push(*of),
+            Some(chain) if is_next(chain)? => chain.push(*of),
             _ => chains.push(vec![*of]),
         }
     }
     Ok(chains)
+}
+
+/// Whether a loop begins where another one ends, or with the tile that it has drawn last.
+fn goes_on<'c, 'a>(last: OperationRef<'c, 'a>, of: OperationRef<'c, 'a>) -> Result<bool, melior::Error> {
+    let end: Value<'c, 'a> = match walk::has_name(last, "scf.while") {
+        true => last.result(0)?.into(),
+        false => last.operand(1)?,
+    };
+    Ok(end == of.operand(0)?)
 }
 
 /// Whether two loops copy the same accesses, guards apart.

@@ -302,8 +302,8 @@ mod tests {
         exchanges_are_caught(&case, 30);
     }
 
-    /// Softmax by rows that two CTAs draw.
-    const DRAWN: Call = Call {
+    /// Softmax by rows that two CTAs share.
+    const SHARED_ROWS: Call = Call {
         op: "softmax",
         ..Call::PLAIN
     };
@@ -317,7 +317,7 @@ mod tests {
                 "spread = [[loop, grid(2)], [warp(2), lane(32), vector(4)]], keep = [shared, none], bring = bulk, stages = 2, \
                  producer_warps = 1, hand_out = dynamic",
             ),
-            ..DRAWN
+            ..SHARED_ROWS
         };
         let mut case = plain(Op::Named(&RING), F32, 256);
         case.run.rows = 13;
@@ -328,7 +328,7 @@ mod tests {
     fn each_part_of_tiles_that_are_drawn_and_loaded_is_missed() {
         const LOADED: Call = Call {
             schedule: Some("spread = [[loop, grid(2)], [warp(2), lane(32), vector(4)]], hand_out = dynamic"),
-            ..DRAWN
+            ..SHARED_ROWS
         };
         let mut case = plain(Op::Named(&LOADED), F32, 256);
         case.run.rows = 13;
@@ -337,12 +337,27 @@ mod tests {
         caught_but_for(&case, 12, &of_mbarrier);
     }
 
+    /// Steps take turns with the memory that results are sent from, several times each.
+    #[test]
+    fn each_part_of_results_that_are_sent_is_missed() {
+        const SENT: Call = Call {
+            schedule: Some(
+                "spread = [[loop, grid(2)], [warp(2), lane(32), vector(4)]], keep = [shared, shared], bring = bulk, stages = 2, \
+                 producer_warps = 1",
+            ),
+            ..SHARED_ROWS
+        };
+        let mut case = plain(Op::Named(&SENT), F32, 256);
+        case.run.rows = 12;
+        exchanges_are_caught(&case, 30);
+    }
+
     /// What draws by itself, and what it counts.
     #[test]
     fn a_counter_that_is_lost_is_missed() {
         const LOADED: Call = Call {
             schedule: Some("spread = [[loop, grid(2)], [lane(32), vector(4)]], hand_out = dynamic"),
-            ..DRAWN
+            ..SHARED_ROWS
         };
         let mut case = plain(Op::Named(&LOADED), F32, 128);
         case.run.rows = 13;

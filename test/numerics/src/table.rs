@@ -14,6 +14,7 @@ mod reductions;
 mod rings;
 mod scans;
 mod schedules;
+mod sent;
 
 use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
 use norma_bundle::ScalarOp;
@@ -85,6 +86,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     schedules::shared(&mut cases);
     rings::cases(&mut cases);
     drawn::cases(&mut cases);
+    sent::cases(&mut cases);
     prefetched::cases(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;

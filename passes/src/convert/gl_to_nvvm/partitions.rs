@@ -11,7 +11,8 @@ use melior::ir::{
 };
 use mlir_sys::mlirOperationMoveBefore;
 use norma_dialects::gl::{
-    BulkLoadOp, DrawTileOp, FenceMBarrierInitOp, MBarrierExpectOp, MBarrierInitOp, WarpSpecializeOp,
+    BulkCommitOp, BulkLoadOp, BulkStoreOp, BulkWaitOp, DrawTileOp, FenceMBarrierInitOp, MBarrierExpectOp,
+    MBarrierInitOp, WarpSpecializeOp,
 };
 use norma_targets::WARP_SIZE;
 
@@ -64,6 +65,9 @@ fn one_thread<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), Pass
             || FenceMBarrierInitOp::from_op(op).is_some()
             || MBarrierExpectOp::from_op(op).is_some()
             || BulkLoadOp::from_op(op).is_some()
+            || BulkStoreOp::from_op(op).is_some()
+            || BulkCommitOp::from_op(op).is_some()
+            || BulkWaitOp::from_op(op).is_some()
             || DrawTileOp::from_op(op).is_some();
         if !is_one_threads {
             // Scalars may stand between; they do not wait for the branch.
