@@ -752,13 +752,15 @@ def NormTile : RustPass<"norm-tile"> {
     none. A factor without a size has what the others leave, rounded up. The old
     dim is the mixed-radix number that they spell, wherever an access, a
     reduction, a guard or a value used it. A guard stands where the extent is
-    not known to be a multiple of the sizes.
+    not known to be a multiple of the sizes. Where CTAs draw the steps of a loop
+    (`hand_out = dynamic`), the loop has those of all CTAs, and their number is
+    no factor of the dim.
 
     **Leaves alone** kernels that have roles, and what is inside them. Refuses a
     schedule that does not hold all points of a dim, or keeps in registers what
-    a loop reads step by step; and what no pass applies yet: copies to
-    shared memory that are not in bulk, several producer warps, dynamic
-    hand-out.
+    a loop reads step by step, or has CTAs draw steps that depend on each other;
+    and what no pass applies yet: copies to shared memory that are not in bulk,
+    several producer warps, tiles that clusters draw.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
@@ -958,6 +960,12 @@ def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
     loop is read again in the next one, with hints to the caches that the
     schedule keeps it in.
 
+    Of a schedule whose `hand_out` is dynamic the loop becomes an `scf.while`: a
+    CTA begins with the tile of its own number and draws the next one at the end
+    of each step (`gl.next_tile`), from a counter that the kernel takes behind its
+    buffers. The counter is scratch of the host function, zeroed once
+    (`norm.zeroed`), and each launch leaves it zero.
+
     **Requires** kernels that are tiled (`norm-tile`), have a schedule, reduce
     over no dim of the grid, scan along dims that a CTA holds, within loops
     over them, and count the results of reductions by dims of loops.
@@ -1092,13 +1100,17 @@ def GlPipeline : RustPass<"gl-pipeline"> {
     Each `gl.copy_to_shared` becomes bulk copies of its contiguous runs, which arrive at an mbarrier. Those of a loop go
     through a ring of `gl.stages` stages: the loop waits until a stage is full, and issues the copy of a later step into it once
     every warp has arrived at the stage's other mbarrier, `empty`. Loops that go on from each other, as peeled ones do, share a
-    ring.
+    ring. Where CTAs draw the tiles of a loop (`gl.next_tile`), each step draws the tile of the step that fills its stage again, and the
+    loop carries the tiles of all stages.
+
+    Each `gl.copy_from_shared` becomes bulk copies, those of a step one group, for which the thread that issues them waits two steps
+    later: the steps of a loop take turns with two memories. All groups have ended when the kernel does.
 
     **Requires** copies at a kernel's top level or in a loop there; places that follow from the step's number alone; runs whose
     addresses and lengths are multiples of 16 bytes, and guards that leave the first elements of a run.
 
-    **Guarantees** that no `gl.copy_to_shared` is left, that each step finds its tiles complete, and that no stage is written
-    before every warp is through with it.
+    **Guarantees** that no `gl.copy_to_shared` and no `gl.copy_from_shared` is left, that each step finds its tiles complete, and that no
+    stage is written before every warp is through with it, or the copy engine.
 
     **Leaves alone** who issues the copies: every thread of the CTA passes by, and one of them does (`gl-specialize-warps`).
 
@@ -1124,12 +1136,70 @@ def GlPipeline : RustPass<"gl-pipeline"> {
       }
     }
     ```
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      %m = gl.local_alloc : !gl.memdesc<4096xbf16, #plain>
+      gl.local_store %t, %m : tensor<4096xbf16, #row>, !gl.memdesc<4096xbf16, #plain>
+      gl.copy_from_shared %m, %y at affine_map<(i, n) -> (i, n)>(%i) by bulk : !gl.memdesc<4096xbf16, #plain>, memref<?x4096xbf16>
+    }
+    ==>
+    scf.for %i = %c0 to %n step %c1 {
+      gl.bulk_wait 1 read
+      %turn = arith.remui %i, %c2 : index
+      gl.local_store %t, %memory[%turn] : ...
+      gl.fence_async
+      gl.bulk_store %memory[%turn], %y at affine_map<(i) -> (i, 0)>(%i) : ...
+      gl.bulk_commit
+    }
+    gl.bulk_wait 0
+    ```
   }];
   let statistics = [
     Statistic<"numRings", "num-rings", "Rings of stages">,
     Statistic<"numCopies", "num-copies", "Copies outside of loops">,
+    Statistic<"numSent", "num-sent", "Copies from shared memory">,
   ];
   let dependentDialects = ["affine", "arith", "gl", "scf"];
+}
+
+def GlDrawTiles : RustPass<"gl-draw-tiles"> {
+  let summary = "Let one thread draw the next tile of a walk while the CTA works on the one at hand";
+  let description = [{
+    A step of a loop that ends with `gl.next_tile` begins with the draw: one thread makes it, stores the tile's number to shared memory
+    and arrives at an mbarrier, for which all threads wait where the number was drawn.
+
+    **Requires** loops that carry the number of their tile, and each of whose steps draws the next one's.
+
+    **Guarantees** that no `gl.next_tile` is left, and that each step draws once.
+
+    **Leaves alone** loops through rings, whose tiles `gl-pipeline` draws as many steps ahead as they have stages.
+
+    ```mlir
+    scf.while (%tile = %cta) : (index) -> index {
+      %more = arith.cmpi ult, %tile, %tiles : index
+      scf.condition(%more) %tile : index
+    } do {
+    ^bb0(%tile: index):
+      ...
+      %next = gl.next_tile %counter of %tiles behind %ctas : memref<1xi64>
+      scf.yield %next : index
+    }
+    ==>
+    scf.while (%tile = %cta, %parity = %false) : (index, i1) -> (index, i1) {
+      ...
+    } do {
+    ^bb0(%tile: index, %parity: i1):
+      gl.draw_tile %counter of %tiles behind %ctas, %numbers, %drawn[%c0] : memref<1xi64>, !gl.memdesc<1x1xindex, #plain>, !gl.mbarrier<1>
+      ...
+      %next = gl.await_tile %numbers, %drawn[%c0], %parity : !gl.memdesc<1x1xindex, #plain>, !gl.mbarrier<1>
+      %other = arith.xori %parity, %true : i1
+      scf.yield %next, %other : index, i1
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numLoops", "num-loops", "Loops whose tiles are drawn">];
+  let dependentDialects = ["arith", "gl", "scf"];
 }
 
 def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
@@ -1138,11 +1208,12 @@ def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
     In a kernel with `gl.producer_warps`, issuing copies and computing on what they bring become two partitions of
     `gl.warp_specialize`, which meet at mbarriers alone. The consumers keep the numbers of their warps.
 
-    **Requires** that where copies go, and whether they are issued, follows from scalars: sizes, the CTA's number and the
-    numbers of steps.
+    **Requires** that where copies go, and whether they are issued, follows from scalars: sizes, the CTA's number, the
+    numbers of steps and those of tiles that are drawn.
 
-    **Guarantees** that the partition of the producers holds the bulk copies, the bytes expected of them and the waits for what
-    consumers arrive at, and that of the consumers everything else. `gl.num_warps` counts both.
+    **Guarantees** that the partition of the producers holds the bulk copies, the bytes expected of them, the waits for what
+    consumers arrive at and the draws of tiles, whose numbers both wait for, and that of the consumers everything else. `gl.num_warps`
+    counts both.
 
     **Leaves alone** kernels without `gl.producer_warps`, and what sets up shared memory and mbarriers.
 

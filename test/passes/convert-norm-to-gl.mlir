@@ -611,3 +611,61 @@ norm.kernel @scan_of_the_largest(%x: memref<?x21xf32>, %y: memref<?x21xf32>)
   %1 = norm.scan max %0 along(%t) : f32
   norm.write %1, %y[%b, %t] : memref<?x21xf32>
 }
+
+// -----
+
+// Where CTAs draw tiles, they go from the tile of their own number to those that they draw, first the tiles that are whole and then
+// what is left. The counter stands behind the buffers and ahead of numbers, and is scratch that is zeroed once.
+
+// CHECK-LABEL: func.func @host
+// CHECK: %[[COUNTER:.*]] = memref.alloc() {alignment = 256 : i64, norm.name = "tiles_drawn", norm.scratch, norm.zeroed} : memref<1xi64>
+// CHECK: norm.launch @drawn::@drawn(%{{.*}}, %{{.*}}, %[[COUNTER]], %{{.*}}) : memref<?x64xf32>, memref<?xf32>, memref<1xi64>, f32
+func.func @host(%x: memref<?x64xf32>, %y: memref<?xf32>, %scale: f32) {
+  norm.launch @drawn(%x, %y, %scale) : memref<?x64xf32>, memref<?xf32>, f32
+  return
+}
+
+// CHECK-LABEL: gpu.func @drawn
+// CHECK-SAME: (%[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?xf32>, %[[C:.*]]: memref<1xi64>, %{{.*}}: f32)
+// CHECK-SAME: gl.launch = #gl.launch<grid = affine_map<()[s0] -> (264, s0 ceildiv 2)>
+// CHECK-SAME: alignments = [1, 1, 256]
+// CHECK-DAG: %[[CTAS:.*]] = arith.constant 264 : index
+// CHECK-DAG: %[[CTA:.*]] = gpu.block_id x
+// CHECK-DAG: %[[TILES:.*]] = arith.divui
+// CHECK: %[[REST:.*]] = scf.while (%[[BEFORE:.*]] = %[[CTA]]) : (index) -> index {
+// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[BEFORE]], %{{.*}} : index
+// CHECK: scf.condition(%[[MORE]]) %[[BEFORE]] : index
+// CHECK: ^bb0(%[[TILE:.*]]: index):
+// CHECK: gl.load %[[X]] at affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d1, d2 * 2 + d3)>(%[[TILE]]) : memref
+// CHECK: %[[NEXT:.*]] = gl.next_tile %[[C]] of %{{.*}} behind %[[CTAS]] : memref<1xi64>
+// CHECK: scf.yield %[[NEXT]] : index
+// CHECK: scf.while (%{{.*}} = %[[REST]])
+// CHECK: gl.load %[[X]] {{.*}} where
+// CHECK: gl.next_tile
+norm.kernel @drawn(%x: memref<?x64xf32>, %y: memref<?xf32>, %scale: f32)
+    space(%s = dim(%x, 0) ceildiv 2 : loop, %w = 2 : thread, %t = 32 : thread, %v = 2 : register)
+    where(%s * 2 + %w < dim(%x, 0))
+    schedule(#norm.schedule<spread = [[loop, grid(264), warp(2)], [lane(32), vector(2)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%s * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
+  %1 = arith.mulf %0, %scale : f32
+  %2 = norm.reduce add %1 over(%t, %v) : f32
+  norm.write %2, %y[%s * 2 + %w] : memref<?xf32>
+}
+
+// -----
+
+// A result with a place of its own in shared memory goes there, and from there to the buffer.
+
+// CHECK-LABEL: gpu.func @sent
+// CHECK: %[[MEMORY:.*]] = gl.local_alloc : <2x32x2xf32, #gl.plain<order = [2, 1, 0]>>
+// CHECK: gl.local_store %{{.*}}, %[[MEMORY]]
+// CHECK: gl.copy_from_shared %[[MEMORY]], %{{.*}} at affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d1, d2 * 2 + d3)>(%{{.*}}) where affine_map<(d0, d1, d2, d3)[s0] -> (d0 * 2 + d1, s0)>[%{{.*}}] by bulk
+// CHECK-NOT: gl.store
+norm.kernel @sent(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) ceildiv 2 : grid, %w = 2 : thread, %t = 32 : thread, %v = 2 : register)
+    where(%b * 2 + %w < dim(%x, 0))
+    schedule(#norm.schedule<spread = [[grid, warp(2)], [lane(32), vector(2)]], keep = [none, shared], bring = bulk>) {
+  %0 = norm.read %x[%b * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
+  %1 = arith.negf %0 : f32
+  norm.write %1, %y[%b * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
+}

@@ -30,7 +30,7 @@ gpu.module @kernels {
   gpu.func @in_a_branch(%x: memref<64xbf16>, %c: i1) kernel attributes {gl.num_warps = 4 : i64} {
     scf.if %c {
       %m = gl.local_alloc : !tile
-      // expected-error @+1 {{unsupported: a copy to shared memory in nested loops or branches}}
+      // expected-error @+1 {{unsupported: a copy to or from shared memory in nested loops or branches}}
       gl.copy_to_shared %x at affine_map<(n) -> (n)>(), %m by bulk : memref<64xbf16>, !tile
     }
     gpu.return

@@ -10,6 +10,7 @@ mod affine;
 mod bulk;
 mod cluster;
 mod covering;
+mod draw;
 mod elementwise;
 mod emit;
 mod float8;
@@ -56,7 +57,7 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 37] = [
+const PATTERNS: [(&str, Pattern); 43] = [
     ("gl.load", global::load),
     ("gl.store", global::store),
     ("gl.reduce", reduce::reduce),
@@ -79,6 +80,12 @@ const PATTERNS: [(&str, Pattern); 37] = [
     ("gl.mbarrier_wait", mbarrier::wait),
     ("gl.fence_mbarrier_init", |op, _, b| mbarrier::fence_init(op, b)),
     ("gl.bulk_load", bulk::load),
+    ("gl.bulk_store", bulk::store),
+    ("gl.bulk_commit", |op, _, b| bulk::commit(op, b)),
+    ("gl.bulk_wait", |op, _, b| bulk::wait(op, b)),
+    ("gl.fence_async", |op, _, b| bulk::fence(op, b)),
+    ("gl.draw_tile", draw::draw),
+    ("gl.await_tile", draw::wait),
     ("gl.cluster_rank", |op, _, b| cluster::rank(op, b)),
     ("gl.cluster_arrive", |op, _, b| cluster::arrive(op, b)),
     ("gl.cluster_wait", |op, _, b| cluster::wait(op, b)),

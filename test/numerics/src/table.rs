@@ -3,6 +3,7 @@
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
 mod differentiated;
+mod drawn;
 mod gradients;
 mod graphs;
 mod named;
@@ -13,6 +14,7 @@ mod reductions;
 mod rings;
 mod scans;
 mod schedules;
+mod sent;
 mod top_k;
 
 use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
@@ -85,6 +87,8 @@ pub fn cases(long: bool) -> Vec<Case> {
     schedules::clusters(&mut cases);
     schedules::shared(&mut cases);
     rings::cases(&mut cases);
+    drawn::cases(&mut cases);
+    sent::cases(&mut cases);
     prefetched::cases(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;

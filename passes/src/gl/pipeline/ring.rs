@@ -9,7 +9,10 @@ use norma_dialects::gl::{
     CopyToSharedOp, LoadOp, LocalAllocOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp, MemDescType,
 };
 
-use crate::gl::steps::{self, Unknown};
+use crate::gl::{
+    mbarriers::barriers,
+    steps::{self, Unknown},
+};
 use crate::mlir::{
     builder::Builder,
     comparison::{IntegerPredicate, compare_integers},
@@ -21,7 +24,6 @@ use crate::mlir::{
 };
 
 use super::{
-    barriers,
     bulk::{self, Copies},
     copies_in,
 };
@@ -36,6 +38,18 @@ pub(super) struct Ring<'c, 'a> {
     memories: Vec<Value<'c, 'a>>,
     full: Value<'c, 'a>,
     empty: Value<'c, 'a>,
+}
+
+/// How a step uses its stage.
+pub(super) struct Used<'c, 'a> {
+    /// The stage's number.
+    pub stage: Value<'c, 'a>,
+    /// The parity of the phases that its mbarriers are in.
+    pub parity: Value<'c, 'a>,
+    /// The wait until it is full.
+    pub wait: OperationRef<'c, 'a>,
+    /// The last op that reads from it.
+    pub last_use: OperationRef<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> Ring<'c, 'a> {
@@ -101,9 +115,15 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         for of in &self.loops {
             self.step(*of, lower, upper)?;
         }
+        self.erase_copies();
+        Ok(())
+    }
+
+    /// Erases the copies of the loops, which others stand for now.
+    pub fn erase_copies(&self) {
         for of in &self.loops {
             for copy in copies_in(*of) {
-                let memory = definition(copy.memory()?);
+                let memory = copy.memory().ok().and_then(definition);
                 let b = Builder::before(copy.op());
                 b.erase(copy.op());
                 if let Some(memory) = memory.filter(|memory| LocalAllocOp::from_op(*memory).is_some()) {
@@ -111,7 +131,6 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
                 }
             }
         }
-        Ok(())
     }
 
     /// Rewrites the body of one loop, whose copies stay to be erased.
@@ -121,17 +140,37 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         lower: Value<'c, 'a>,
         upper: Value<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let body = walk::entry_block(of)?;
-        let copies = copies_in(of);
-        let Some(first) = copies.first() else {
+        let step: Value<'c, 'a> = walk::entry_block(of)?.argument(0)?.into();
+        let Some(used) = self.wait(of, step, Some(lower))? else {
             return Ok(());
         };
+        let b = Builder::after(used.last_use);
+        b.insert(MBarrierArriveOp::build(b.location(), self.empty, used.stage)?);
+        let next = b.value(
+            "arith.addi",
+            &[step, b.index(self.stages)],
+            Type::index(b.context()),
+        );
+        let is_there = compare_integers(&b, IntegerPredicate::Less, next, upper);
+        self.refill(&b, is_there, next, &used)
+    }
+
+    /// Has the body of a loop wait until its step's stage is full, and use that in the place of the memory that it copied to. Steps
+    /// are counted from `lower` on, or from 0. `None` for a loop that copies nothing.
+    pub fn wait(
+        &self,
+        of: OperationRef<'c, 'a>,
+        step: Value<'c, 'a>,
+        lower: Option<Value<'c, 'a>>,
+    ) -> Result<Option<Used<'c, 'a>>, PassError<'c>> {
+        let copies = copies_in(of);
+        let Some(first) = copies.first() else {
+            return Ok(None);
+        };
         let b = Builder::before(first.op());
-        let index = Type::index(b.context());
-        let step: Value<'c, 'a> = body.argument(0)?.into();
         self.read_ahead(of, first.op())?;
         let (stage, parity) = self.place(&b, step, lower);
-        b.insert(MBarrierWaitOp::build(b.location(), self.full, stage, parity)?);
+        let wait = b.insert(MBarrierWaitOp::build(b.location(), self.full, stage, parity)?);
         let mut slots = Vec::new();
         for (copy, ring) in copies.iter().zip(&self.memories) {
             let memory = memory_of(*copy)?;
@@ -147,12 +186,25 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
             slots.push(slot);
         }
 
-        let last_use = last_use(body, &slots)
+        let last_use = last_use(steps::body(of)?, &slots)
             .ok_or_else(|| Diagnostic::internal(of.location(), "expected what is brought to be used"))?;
-        let b = Builder::after(last_use);
-        b.insert(MBarrierArriveOp::build(b.location(), self.empty, stage)?);
-        let next = b.value("arith.addi", &[step, b.index(self.stages)], index);
-        let is_there = compare_integers(&b, IntegerPredicate::Less, next, upper);
+        Ok(Some(Used {
+            stage,
+            parity,
+            wait,
+            last_use,
+        }))
+    }
+
+    /// Where there is a next step for a stage, waits until that is empty, and issues the step's copies into it. The step's number, or
+    /// that of its tile, is what copies depend on.
+    pub fn refill(
+        &self,
+        b: &Builder<'c, 'a>,
+        is_there: Value<'c, 'a>,
+        next: Value<'c, 'a>,
+        used: &Used<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
         let branch = b.op_with(
             "scf.if",
             &[is_there],
@@ -161,6 +213,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
             vec![region::of_block(&[]), Region::new()],
         );
         let inside = Builder::at_end(walk::entry_block(branch)?, b.location());
+        let (stage, parity) = (used.stage, used.parity);
         inside.insert(MBarrierWaitOp::build(b.location(), self.empty, stage, parity)?);
         self.issue(&inside, next, stage)?;
         inside.op("scf.yield", &[], &[]);
@@ -169,7 +222,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
 
     /// Moves loads to registers that follow from the step's number ahead of the wait, which their latency then overlaps.
     fn read_ahead(&self, of: OperationRef<'c, 'a>, first: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
-        let ops = walk::in_block(walk::entry_block(of)?);
+        let ops = walk::in_block(steps::body(of)?);
         let place = ops.iter().position(|op| *op == first).unwrap_or(ops.len());
         let (before, behind) = ops.split_at(place);
         let mut ahead = before.to_vec();
@@ -194,11 +247,14 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         &self,
         b: &Builder<'c, 'a>,
         step: Value<'c, 'a>,
-        lower: Value<'c, 'a>,
+        lower: Option<Value<'c, 'a>>,
     ) -> (Value<'c, 'a>, Value<'c, 'a>) {
         let index = Type::index(b.context());
         let narrow: Type<'c> = IntegerType::new(b.context(), 32).into();
-        let number = b.value("arith.subi", &[step, lower], index);
+        let number = match lower {
+            Some(lower) => b.value("arith.subi", &[step, lower], index),
+            None => step,
+        };
         let number = b.value("arith.index_castui", &[number], narrow);
         let stages = b.integer(narrow, self.stages);
         let stage = b.value("arith.remui", &[number, stages], narrow);
@@ -208,8 +264,13 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         (b.value("arith.index_castui", &[stage], index), parity)
     }
 
+    /// The mbarriers at which warps arrive when they are through with a stage.
+    pub fn empty(&self) -> Value<'c, 'a> {
+        self.empty
+    }
+
     /// Issues the copies of a step into a stage, at `b`.
-    fn issue(
+    pub fn issue(
         &self,
         b: &Builder<'c, 'a>,
         step: Value<'c, 'a>,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use melior::ir::operation::OperationLike;
-use norma_dialects::norm::{CachePlace, CopyMechanism, HandOut, Level, ReduceOp};
+use norma_dialects::norm::{CachePlace, CopyMechanism, Level, ReduceOp};
 use norma_targets::{THREADS_PER_CTA, WARP_SIZE};
 
 use super::{
@@ -133,9 +133,6 @@ pub(super) fn check_applied(
     check_brought(space, mapping, before)?;
     check_scans(space, mapping)?;
     check_counting(space, mapping)?;
-    if mapping.hand_out != HandOut::Static {
-        return Err(Reason::unsupported("hand_out = dynamic; supported: static"));
-    }
     if mapping.keep.len() > 1 && mapping.keep.len() != space.buffers.len() {
         return Err(Reason::wrong(format!(
             "expected a place for each of {} buffers or one for all, got {}",
@@ -149,6 +146,7 @@ pub(super) fn check_applied(
         ));
     }
     check_kept(space, mapping, before)?;
+    check_sent(space, mapping)?;
     let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
     let loops = (0..space.dims.len())
         .filter(|dim| is_looped(*dim))
@@ -236,7 +234,7 @@ fn check_brought(
         CopyMechanism::Load => return check_loaded(mapping),
         CopyMechanism::Bulk if !is_shared => {
             return Err(Reason::wrong(
-                "expected a read that is kept in shared memory for bring = bulk, got none",
+                "expected a read or a result that is kept in shared memory for bring = bulk, got none",
             ));
         }
         CopyMechanism::Bulk => {}
@@ -272,6 +270,21 @@ fn check_brought(
         ));
     }
     Ok(())
+}
+
+/// Refuses results that no pass sends through shared memory.
+fn check_sent(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    let accesses = space.accesses().map_err(Reason::wrong)?;
+    let mut sent = accesses
+        .iter()
+        .filter(|access| access.is_write && mapping.sends(access.buffer));
+    match sent.next() {
+        Some(write) if mapping.ctas_per_cluster() > 1 => Err(Reason::unsupported(format!(
+            "the result of buffer {} in shared memory, in a cluster; supported: CTAs on their own",
+            write.buffer
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what no pass does with tiles that are loaded to registers: more stages than the next step's, and warps that only copy.

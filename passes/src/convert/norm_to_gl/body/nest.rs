@@ -54,6 +54,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         } else {
             Bound::Value(self.size_expression(extent)?)
         };
+        if self.placement.drawn(self.mapping) == Some(nest.dim) {
+            self.begin_walk(self.bound(steps))?;
+        }
         let mut outermost = Vec::new();
         for position in &nest.carried {
             let carried = self.carried_by(nest, *position);
@@ -179,6 +182,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         location: Location<'c>,
     ) -> Result<(), PassError<'c>> {
         self.b.set_location(location);
+        if let Some(walk) = self.walk {
+            return self.drawn_steps(walk, nest, self.bound(upper), location);
+        }
         let index = Type::index(self.b.context());
         let last = match self.is_reversed(nest) {
             true => Some(self.last_of_both(lower, upper)),
