@@ -45,6 +45,7 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     let sms = u64::from(target.part.sms);
     let ctas = mapping.extent(Level::Split) * mapping.ctas_per_cluster();
     let ctas = ctas.unsigned_abs().div_ceil(sms).max(1);
+    let dims = spreads(facts, mapping);
     let holds_rows = mapping.spread[walk]
         .iter()
         .any(|factor| factor.level == Level::Register);
@@ -52,7 +53,7 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
         || mapping.aligned_dim.is_some()
         || holds_rows
         || mapping.extent(Level::Warp).saturating_mul(ctas as i64) < CONSUMER_WARPS
-        || !suits_rows(&spreads(facts, mapping), walk)
+        || !suits_rows(&dims, walk)
     {
         return None;
     }
@@ -64,13 +65,29 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     let stage = bytes(facts, &ringed);
     let on_sm = (stage * ctas).max(1);
     let stages = ((BYTES_IN_FLIGHT + on_sm / 2) / on_sm).max(2);
-    let taken = (stages * stage + u64::from(SHARED_OF_CTA)) * ctas;
-    if taken > u64::from(target.shared_per_sm) || stages * stage > u64::from(target.shared_per_cta) {
+    let of_cta = stages * stage + bytes_at_end(facts, &dims, walk);
+    let taken = (of_cta + u64::from(SHARED_OF_CTA)) * ctas;
+    if taken > u64::from(target.shared_per_sm) || of_cta > u64::from(target.shared_per_cta) {
         return None;
     }
     ringed.stages = i64::try_from(stages).ok()?;
     ringed.producer_warps = 1;
     Some(ringed)
+}
+
+/// Bytes of shared memory in which warps that have different rows combine what accumulated over the walk, once it has ended: of each result what
+/// each of these warps has, and the result.
+fn bytes_at_end(facts: &Facts, dims: &[Spread], walk: usize) -> u64 {
+    let warps = dims[walk].warps;
+    if warps == 1 {
+        return 0;
+    }
+    let accumulating = facts.reductions.iter().filter(|reduction| reduction.over[walk]);
+    let bytes = accumulating.map(|reduction| {
+        let kept = (0..dims.len()).filter(|dim| reduction.keeps[*dim]);
+        kept.map(|dim| dims[dim].tile).product::<u64>() * reduction.bytes
+    });
+    bytes.sum::<u64>() * (warps + 1)
 }
 
 /// Whether rows, which lie along the dims other than `walk`, have warps enough, each lane of which has elements, and threads registers for

@@ -96,18 +96,19 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         };
         loss / mapped.sharing(access) as f64
     };
-    let held = match (mapped.is_looped(), has_late_reads(candidate)) {
-        (true, _) => 0.0,
-        (false, false) => HELD_ALIGNED_ROWS,
-        (false, true) => HELD_ALIGNED_ROWS + LATE_READS_OF_ALIGNED_ROWS,
+    let of_way = match (mapped.is_looped(), has_late_reads(candidate)) {
+        (true, _) => WALKED_ALIGNED_ROWS,
+        (false, false) => 0.0,
+        (false, true) => LATE_READS_OF_ALIGNED_ROWS,
     };
-    held + ROW_ENDS
+    of_way
+        + ROW_ENDS
         + ENDS_OF_SHORT_ROWS / dims[aligned].extent as f64
         + reads.map(of_access).sum::<f64>()
         + rows_that_end_together(candidate, aligned)
 }
 
-/// What the rows of a thread that end together lose, as far as an SM has too little of other rows under way.
+/// What rows of a thread that are walked together lose, which end together: more, as far as an SM has too little of other rows under way.
 fn rows_that_end_together(candidate: &Candidate<'_>, aligned: usize) -> f64 {
     let mapped = &candidate.mapped;
     let rows = mapped.rows_of_thread(aligned) as f64;
@@ -116,7 +117,7 @@ fn rows_that_end_together(candidate: &Candidate<'_>, aligned: usize) -> f64 {
     }
     let row = mapped.read / mapped.ctas() / rows;
     let under_way = candidate.resident_now() * rows * row;
-    ENDING_TOGETHER * (rows * BYTES_BESIDE_ENDING_ROW / under_way - 1.0).max(0.0)
+    ROWS_WALKED_TOGETHER + ENDING_TOGETHER * (rows * BYTES_BESIDE_ENDING_ROW / under_way - 1.0).max(0.0)
 }
 
 /// Partial sectors: what one request of a warp moves and does not use, and L1 has for the next.

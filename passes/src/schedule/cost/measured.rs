@@ -128,9 +128,13 @@ pub const ENDS_OF_SHORT_ROWS: f64 = 13_000.0;
 pub const UNALIGNED_READS: f64 = 31.0;
 /// The same where it is read as the two aligned words around each vector: what is left of the losses at 4097 and 5125 columns.
 pub const COVERED_READS: f64 = 5.2;
-/// What rows that begin anywhere lose besides where they are held, and where what results alone need is read late: RMSNorm over 4097
-/// columns 3220 GB/s held with early reads, 2940 with late ones; over 5125 columns 3145 and 2680.
-pub const HELD_ALIGNED_ROWS: f64 = 4.0;
+/// What rows that begin anywhere lose besides where they are walked. RMSNorm over 4095 columns: 3898 GB/s held with early reads, 3091
+/// walked; over 4097 columns 3922 and 3792.
+pub const WALKED_ALIGNED_ROWS: f64 = 2.0;
+/// The same where a thread walks several of them: over 4097 columns 3684 GB/s with two rows.
+pub const ROWS_WALKED_TOGETHER: f64 = 6.0;
+/// The same where they are held, and what results alone need is read late: over 4097 columns 3220 GB/s with early reads, 2940 with late
+/// ones; over 5125 columns 3145 and 2680.
 pub const LATE_READS_OF_ALIGNED_ROWS: f64 = 15.0;
 /// Rows of one thread, which begin anywhere and are walked in a loop, end together: bytes of rows that an SM has under way for each of
 /// them lest it idle meanwhile, and what lacking as much again loses, in per cent. RMSNorm with two rows for each thread: 3534 GB/s

@@ -12,6 +12,7 @@ use super::{super::candidates::candidates, measured::RUN, rereads::passes, secto
 use crate::schedule::{
     facts::{Access, Dim, Need, Reduction, Use},
     mapping::Factor,
+    rings::ringed,
     spread::{Spread, spreads},
 };
 
@@ -233,6 +234,20 @@ fn clusters_hold_the_longest_rows_in_shared_memory_where_nothing_is_read_beside_
         unreachable!("there is a candidate")
     };
     assert_eq!(mapping.place(0), CachePlace::Shared, "{mapping}");
+}
+
+#[test]
+fn rings_leave_room_for_what_warps_combine_behind_the_walk() {
+    let factor = |(level, size): (Level, Option<i64>)| Factor { level, size };
+    let rows = [(Level::Loop, None), (Level::Split, Some(132)), (Level::Warp, Some(2))];
+    let columns = [(Level::Register, 8), (Level::Warp, 4), (Level::Lane, 32), (Level::Vector, 8)];
+    let columns = columns.map(|(level, size)| factor((level, Some(size))));
+    let mapping = Mapping::new(vec![rows.map(factor).to_vec(), columns.to_vec()]);
+    let mut facts = rms_norm_grad(65_536, 5120);
+    assert!(ringed(&facts, &mapping, &SM_90A).is_some());
+    let other_result = facts.reductions[1].clone();
+    facts.reductions.push(other_result);
+    assert_eq!(ringed(&facts, &mapping, &SM_90A), None);
 }
 
 #[test]
