@@ -41,10 +41,16 @@ gpu.module @kernels {
 
 !tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
 gpu.module @kernels {
-  gpu.func @by_cp_async(%x: memref<64xbf16>) kernel attributes {gl.num_warps = 4 : i64} {
-    %m = gl.local_alloc : !tile
-    // expected-error @+1 {{unsupported: expected a copy by bulk, got cp_async}}
-    gl.copy_to_shared %x at affine_map<(n) -> (n)>(), %m by cp_async : memref<64xbf16>, !tile
+  gpu.func @two_engines(%x: memref<?x64xbf16>, %n: index) kernel attributes {gl.num_warps = 4 : i64} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by bulk : memref<?x64xbf16>, !tile
+      %o = gl.local_alloc : !tile
+      // expected-error @+1 {{unsupported: copies by bulk and by cp_async in one loop; supported: by one of them}}
+      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %o by cp_async : memref<?x64xbf16>, !tile
+    }
     gpu.return
   }
 }

@@ -110,7 +110,7 @@ norm.kernel @producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%
 
 // -----
 
-// expected-error @+1 {{expected bring = bulk for what is kept in shared memory, got load}}
+// expected-error @+1 {{expected bring = bulk or cp_async for what is kept in shared memory, got load}}
 norm.kernel @shared(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -130,9 +130,19 @@ norm.kernel @hand_out(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x
 
 // -----
 
-// expected-error @+1 {{unsupported: bring = tensor; supported: load and bulk}}
+// expected-error @+1 {{unsupported: bring = tensor; supported: load, cp_async and bulk}}
 norm.kernel @tensor(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = tensor>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected producer_warps = 0 for bring = cp_async, got 1}}
+norm.kernel @producers_of_threads(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = cp_async, producer_warps = 1>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>

@@ -7,6 +7,7 @@
 
 mod access;
 mod affine;
+mod async_copy;
 mod bulk;
 mod cluster;
 mod covering;
@@ -56,7 +57,7 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 37] = [
+const PATTERNS: [(&str, Pattern); 40] = [
     ("gl.load", global::load),
     ("gl.store", global::store),
     ("gl.reduce", reduce::reduce),
@@ -78,6 +79,9 @@ const PATTERNS: [(&str, Pattern); 37] = [
     ("gl.mbarrier_arrive", mbarrier::arrive),
     ("gl.mbarrier_wait", mbarrier::wait),
     ("gl.fence_mbarrier_init", |op, _, b| mbarrier::fence_init(op, b)),
+    ("gl.async_copy", async_copy::copy),
+    ("gl.async_commit", |op, _, b| async_copy::commit(op, b)),
+    ("gl.async_wait", |op, _, b| async_copy::wait(op, b)),
     ("gl.bulk_load", bulk::load),
     ("gl.cluster_rank", |op, _, b| cluster::rank(op, b)),
     ("gl.cluster_arrive", |op, _, b| cluster::arrive(op, b)),

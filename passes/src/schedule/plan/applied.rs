@@ -204,19 +204,27 @@ fn check_brought(
     match mapping.bring {
         CopyMechanism::Load if is_shared => {
             return Err(Reason::wrong(
-                "expected bring = bulk for what is kept in shared memory, got load",
+                "expected bring = bulk or cp_async for what is kept in shared memory, got load",
             ));
         }
         CopyMechanism::Load => return check_loaded(mapping),
-        CopyMechanism::Bulk if !is_shared => {
-            return Err(Reason::wrong(
-                "expected a read that is kept in shared memory for bring = bulk, got none",
-            ));
+        other if !is_shared => {
+            return Err(Reason::wrong(format!(
+                "expected a read that is kept in shared memory for bring = {}, got none",
+                other.keyword()
+            )));
         }
-        CopyMechanism::Bulk => {}
+        // Each thread waits for its own copies.
+        CopyMechanism::CpAsync if mapping.producer_warps != 0 => {
+            return Err(Reason::wrong(format!(
+                "expected producer_warps = 0 for bring = cp_async, got {}",
+                mapping.producer_warps
+            )));
+        }
+        CopyMechanism::Bulk | CopyMechanism::CpAsync => {}
         other => {
             return Err(Reason::unsupported(format!(
-                "bring = {}; supported: load and bulk",
+                "bring = {}; supported: load, cp_async and bulk",
                 other.keyword()
             )));
         }

@@ -111,8 +111,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
         let engine = match self.mapping.bring {
             CopyMechanism::Bulk => CopyEngine::Bulk,
+            CopyMechanism::CpAsync => CopyEngine::CpAsync,
             other => {
-                let message = format!("expected bring = bulk, got {}", other.keyword());
+                let message = format!("expected bring = bulk or cp_async, got {}", other.keyword());
                 return Err(self.unsupported(message).into());
             }
         };
