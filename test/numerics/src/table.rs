@@ -82,6 +82,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     graphs::cases(&mut cases);
     schedules::clusters(&mut cases);
     schedules::shared(&mut cases);
+    schedules::shared_by_threads(&mut cases);
     rings::cases(&mut cases);
     prefetched::cases(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
