@@ -56,9 +56,12 @@ def NormDifferentiate : RustPass<"norm-differentiate", "builtin.module"> {
     and what cancels is left out: nothing remains of the maximum that a softmax
     subtracts. The attribute is gone.
 
+    Of a scan that adds, an element's adjoint is the scan of the results' adjoints
+    in the opposite order: it is part of the sums from its own point on.
+
     **Leaves alone** everything else, also the function itself. A gradient through
-    an op without derivative, a scan, a combiner that is written out or other reads
-    is an error that says what is supported.
+    an op without derivative, a scan by another combiner, a combiner that is written
+    out or other reads is an error that says what is supported.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.name = "y"})
@@ -130,7 +133,8 @@ def NormShard : RustPass<"norm-shard", "builtin.module"> {
     `@f` are sharded, by their names.
 
     **Leaves alone** functions without the attribute. A function that reduces over
-    no shared dim, scans, and accesses that are none of the above, are errors.
+    no shared dim, scans, reductions with several results, and accesses that are
+    none of the above, are errors.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {norm.name = "x", norm.devices = array<i64: 1, 2>})
@@ -305,8 +309,8 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
     bit but for the order of sums. What no result depends on is gone.
 
     **Leaves alone** computes whose size is given by a result, whose results are
-    written in several parts, those with a `norm.scan`, and every other op. Under `explain` a remark
-    tells which ops became one, and what kept others apart.
+    written in several parts, those with a `norm.scan` or with a reduction that has several results,
+    and every other op. Under `explain` a remark tells which ops became one, and what kept others apart.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
@@ -470,7 +474,7 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
       is contiguous, or the outer stride is the inner size times the inner
       stride, all static;
     - every reduction is over both or neither, and every scan along both or
-      neither;
+      neither, and neither counts the results of a reduction;
     - nothing computes with their coordinates;
     - a read is known to use the whole of the inner axis.
 
@@ -748,13 +752,15 @@ def NormTile : RustPass<"norm-tile"> {
     none. A factor without a size has what the others leave, rounded up. The old
     dim is the mixed-radix number that they spell, wherever an access, a
     reduction, a guard or a value used it. A guard stands where the extent is
-    not known to be a multiple of the sizes.
+    not known to be a multiple of the sizes. Where CTAs draw the steps of a loop
+    (`hand_out = dynamic`), the loop has those of all CTAs, and their number is
+    no factor of the dim.
 
     **Leaves alone** kernels that have roles, and what is inside them. Refuses a
     schedule that does not hold all points of a dim, or keeps in registers what
-    a loop reads step by step; and what no pass applies yet: copies to
-    shared memory that are not in bulk, several producer warps, dynamic
-    hand-out.
+    a loop reads step by step, or has CTAs draw steps that depend on each other;
+    and what no pass applies yet: copies to shared memory that are not in bulk,
+    several producer warps, tiles that clusters draw.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
@@ -946,15 +952,23 @@ def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
     within each thread; threads meet once, behind the loop. A scan is one along
     each axis of the tile, from the innermost on, of what the axes within it come
     to; what a loop has come to before is carried, and told to all threads in
-    each step. A loop whose guard
+    each step. Of scans in the opposite order the loop takes the last step first. A
+    loop over the dim that counts a reduction's results carries a bound: each step
+    reduces what does not lie beyond it. A loop whose guard
     holds in all but the last steps becomes two: one for those steps, without
     the guard, and one for what is left. A value that is needed again behind a
     loop is read again in the next one, with hints to the caches that the
     schedule keeps it in.
 
+    Of a schedule whose `hand_out` is dynamic the loop becomes an `scf.while`: a
+    CTA begins with the tile of its own number and draws the next one at the end
+    of each step (`gl.next_tile`), from a counter that the kernel takes behind its
+    buffers. The counter is scratch of the host function, zeroed once
+    (`norm.zeroed`), and each launch leaves it zero.
+
     **Requires** kernels that are tiled (`norm-tile`), have a schedule, reduce
-    over no dim of the grid, and scan along dims that a CTA holds, within loops
-    over them.
+    over no dim of the grid, scan along dims that a CTA holds, within loops
+    over them, and count the results of reductions by dims of loops.
 
     **Guarantees** that each `norm.kernel` has become a `gpu.func` of the same name
     in a `gpu.module` of its own, with `gl.num_warps`, `gl.launch` and the
@@ -1086,19 +1100,23 @@ def GlPipeline : RustPass<"gl-pipeline"> {
     Each `gl.copy_to_shared` by `bulk` becomes bulk copies of its contiguous runs, which arrive at an mbarrier. Those of a loop go
     through a ring of `gl.stages` stages: the loop waits until a stage is full, and issues the copy of a later step into it once
     every warp has arrived at the stage's other mbarrier, `empty`. Loops that go on from each other, as peeled ones do, share a
-    ring.
+    ring. Where CTAs draw the tiles of a loop (`gl.next_tile`), each step draws the tile of the step that fills its stage again, and the
+    loop carries the tiles of all stages.
 
     One by `cp_async` becomes a `gl.async_copy` that all threads share, in a group of its own outside of loops and in one group for
     each step of a loop. There a ring of S stages is S - 1 steps ahead: a step waits for its own group and, by a barrier, for all
     threads, which are through with the step before it by then, and issues the copies of a later step into that one's stage. What
     guards keep out is zero in memory, so that loads under the same guards need none.
 
-    **Requires** copies at a kernel's top level or in a loop there, those of one loop by one engine; places that follow from the
-    step's number alone; of bulk copies runs whose addresses and lengths are multiples of 16 bytes, and guards that leave the first
-    elements of a run.
+    Each `gl.copy_from_shared` becomes bulk copies, those of a step one group, for which the thread that issues them waits two steps
+    later: the steps of a loop take turns with two memories. All groups have ended when the kernel does.
 
-    **Guarantees** that no `gl.copy_to_shared` is left, that each step finds its tiles complete, and that no stage is written
-    before every warp is through with it.
+    **Requires** copies at a kernel's top level or in a loop there, those of one loop by one engine, and by `bulk` where its tiles are
+    drawn; places that follow from the step's number alone, or its tile's; of bulk copies runs whose addresses and lengths are multiples
+    of 16 bytes, and guards that leave the first elements of a run.
+
+    **Guarantees** that no `gl.copy_to_shared` and no `gl.copy_from_shared` is left, that each step finds its tiles complete, and that no
+    stage is written before every warp is through with it, or the copy engine.
 
     **Leaves alone** who issues bulk copies: every thread of the CTA passes by, and one of them does (`gl-specialize-warps`). Of
     rings of one stage that `cp.async` fills, the barrier ahead of the copies (`gl-insert-barriers`).
@@ -1139,12 +1157,70 @@ def GlPipeline : RustPass<"gl-pipeline"> {
       %t = gl.local_load %ring[%stage] : !gl.memdesc<4096xbf16, #plain> -> tensor<4096xbf16, #row>
     }
     ```
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      %m = gl.local_alloc : !gl.memdesc<4096xbf16, #plain>
+      gl.local_store %t, %m : tensor<4096xbf16, #row>, !gl.memdesc<4096xbf16, #plain>
+      gl.copy_from_shared %m, %y at affine_map<(i, n) -> (i, n)>(%i) by bulk : !gl.memdesc<4096xbf16, #plain>, memref<?x4096xbf16>
+    }
+    ==>
+    scf.for %i = %c0 to %n step %c1 {
+      gl.bulk_wait 1 read
+      %turn = arith.remui %i, %c2 : index
+      gl.local_store %t, %memory[%turn] : ...
+      gl.fence_async
+      gl.bulk_store %memory[%turn], %y at affine_map<(i) -> (i, 0)>(%i) : ...
+      gl.bulk_commit
+    }
+    gl.bulk_wait 0
+    ```
   }];
   let statistics = [
     Statistic<"numRings", "num-rings", "Rings of stages">,
     Statistic<"numCopies", "num-copies", "Copies outside of loops">,
+    Statistic<"numSent", "num-sent", "Copies from shared memory">,
   ];
   let dependentDialects = ["affine", "arith", "gl", "scf"];
+}
+
+def GlDrawTiles : RustPass<"gl-draw-tiles"> {
+  let summary = "Let one thread draw the next tile of a walk while the CTA works on the one at hand";
+  let description = [{
+    A step of a loop that ends with `gl.next_tile` begins with the draw: one thread makes it, stores the tile's number to shared memory
+    and arrives at an mbarrier, for which all threads wait where the number was drawn.
+
+    **Requires** loops that carry the number of their tile, and each of whose steps draws the next one's.
+
+    **Guarantees** that no `gl.next_tile` is left, and that each step draws once.
+
+    **Leaves alone** loops through rings, whose tiles `gl-pipeline` draws as many steps ahead as they have stages.
+
+    ```mlir
+    scf.while (%tile = %cta) : (index) -> index {
+      %more = arith.cmpi ult, %tile, %tiles : index
+      scf.condition(%more) %tile : index
+    } do {
+    ^bb0(%tile: index):
+      ...
+      %next = gl.next_tile %counter of %tiles behind %ctas : memref<1xi64>
+      scf.yield %next : index
+    }
+    ==>
+    scf.while (%tile = %cta, %parity = %false) : (index, i1) -> (index, i1) {
+      ...
+    } do {
+    ^bb0(%tile: index, %parity: i1):
+      gl.draw_tile %counter of %tiles behind %ctas, %numbers, %drawn[%c0] : memref<1xi64>, !gl.memdesc<1x1xindex, #plain>, !gl.mbarrier<1>
+      ...
+      %next = gl.await_tile %numbers, %drawn[%c0], %parity : !gl.memdesc<1x1xindex, #plain>, !gl.mbarrier<1>
+      %other = arith.xori %parity, %true : i1
+      scf.yield %next, %other : index, i1
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numLoops", "num-loops", "Loops whose tiles are drawn">];
+  let dependentDialects = ["arith", "gl", "scf"];
 }
 
 def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
@@ -1153,11 +1229,12 @@ def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
     In a kernel with `gl.producer_warps`, issuing copies and computing on what they bring become two partitions of
     `gl.warp_specialize`, which meet at mbarriers alone. The consumers keep the numbers of their warps.
 
-    **Requires** that where copies go, and whether they are issued, follows from scalars: sizes, the CTA's number and the
-    numbers of steps.
+    **Requires** that where copies go, and whether they are issued, follows from scalars: sizes, the CTA's number, the
+    numbers of steps and those of tiles that are drawn.
 
-    **Guarantees** that the partition of the producers holds the bulk copies, the bytes expected of them and the waits for what
-    consumers arrive at, and that of the consumers everything else. `gl.num_warps` counts both.
+    **Guarantees** that the partition of the producers holds the bulk copies, the bytes expected of them, the waits for what
+    consumers arrive at and the draws of tiles, whose numbers both wait for, and that of the consumers everything else. `gl.num_warps`
+    counts both.
 
     **Leaves alone** kernels without `gl.producer_warps`, and what sets up shared memory and mbarriers.
 

@@ -84,6 +84,22 @@ pub enum Step {
         /// The type of each accumulator.
         types: Vec<Element>,
     },
+    /// Defines at each point of a dim the value that comes there in the order of the distinct values of the operand: at the first the
+    /// largest or the smallest, and behind the last of them the other end of the type. It varies over that dim and over those of the
+    /// operand less those removed.
+    Nth {
+        /// Which of the values come first: `max` or `min`.
+        combiner: Combiner,
+        /// The value, an integer.
+        operand: Value,
+        /// The dims removed.
+        over: Vec<usize>,
+        /// The dim whose points count the values.
+        nth: usize,
+        /// The type of the operand and of the result.
+        #[serde(rename = "type")]
+        element: Element,
+    },
     /// Defines at each point what the operand comes to from the first point of some dims up to that one. It varies over these dims
     /// and over those of the operand.
     Scan {
@@ -92,6 +108,9 @@ pub enum Step {
         /// Whether the point itself is left out.
         #[serde(default, skip_serializing_if = "is_false")]
         exclusive: bool,
+        /// Whether points are in the opposite order, from the last one on.
+        #[serde(default, skip_serializing_if = "is_false")]
+        reverse: bool,
         /// The value.
         operand: Value,
         /// The dims, of which the last varies fastest.
@@ -184,6 +203,7 @@ impl Step {
             Step::Read { element, .. }
             | Step::Scalar { element, .. }
             | Step::Constant { element, .. }
+            | Step::Nth { element, .. }
             | Step::Scan { element, .. } => Some(*element),
             Step::Op(operation) => Some(operation.element),
         }

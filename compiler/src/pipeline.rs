@@ -80,6 +80,8 @@ const STEPS: &[Step] = &[
             // While copies to shared memory still tell whose stages those of a kernel are.
             "gl-prefetch-loads",
             "gl-pipeline",
+            // Of loops that have no ring, which draws for itself.
+            "gl-draw-tiles",
             // Before anything depends on which threads meet: barriers and exchanges are a partition's own.
             "gl-specialize-warps",
             "gl-expand-reductions",

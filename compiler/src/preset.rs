@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use norma_bundle::manifest::is_size_name;
-use norma_dialects::named_op::{Choice, NamedOp, Tensor};
+use norma_dialects::named_op::{Choice, NamedOp, Shape, Tensor};
 pub use norma_dialects::norm::NAMED_OPS as OPS;
 
 use crate::error::{Error, Result};
@@ -161,15 +161,15 @@ impl Preset {
         }
     }
 
-    /// The element type of an operand or result: what is said, or what suits the first operand's. Tensors of whole rows or of weights
-    /// are of its type, if they may be; statistics are of f32, or of f64 beside that.
+    /// The element type of an operand or result: what is said, or what suits the first operand's. Tensors of rows, of parts of them or
+    /// of weights are of its type, if they may be; statistics are of f32, or of f64 beside that.
     fn element(&self, tensor: &'static Tensor) -> Result<&str> {
         let dtype = self.dtype()?;
         if let Some(Wanted::Present(Some(wanted))) = self.tensors.get(tensor.name) {
             return element(tensor, wanted);
         }
         let is_like_first = match tensor.shape {
-            norma_dialects::named_op::Shape::Same | norma_dialects::named_op::Shape::NamedAxes(_) => true,
+            Shape::Same | Shape::NamedAxes(_) | Shape::AxisOf(_) => true,
             // What is computed of integers is of integers, where it is of the same set of types.
             _ => {
                 dtype.starts_with('i')

@@ -65,6 +65,7 @@ fn every_op_is_valid_with_all_that_it_may_have() {
             }
             "dequantize" => &[("block", "1,0,32")],
             "cross_entropy" => &[("reduction", "mean"), ("axis", "1")],
+            "top_k" => &[("k", "8"), ("axis", "1")],
             _ => &[],
         };
         for (name, value) in said {

@@ -18,6 +18,7 @@ class Gl_Op<string mnemonic, list<Trait> traits = []> : Op<Gl_Dialect, mnemonic,
 
 def Gl_Tile : AnyTypeOf<[AnyStaticShapeTensor], "tile: a ranked tensor of static shape">;
 def Gl_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
+def Gl_Counter : MemRefRankOf<[I64], [1]>;
 
 //===----------------------------------------------------------------------===//
 // Global memory
@@ -217,8 +218,9 @@ def Gl_ScanOp : Gl_Op<"scan", [Pure, IsolatedFromAbove,
   let summary = "Combines each element of a tile with those before it along an axis";
   let description = [{
     Element `i` of the result is what the elements up to `i` come to along the axis, in their order. With an `identity` it is
-    what those before it come to, and the identity at the first one. The total is what all of them come to, which the threads
-    know by then. The combiner is that of `gl.reduce`, of one tile.
+    what those before it come to, and the identity at the first one. With `reverse` the elements are in the opposite order, so that
+    the last one is the first. The total is what all of them come to, which the threads know by then. The combiner is that of
+    `gl.reduce`, of one tile.
 
     The bits of a coordinate are taken from the lowest on, each a step in which the upper half of a block takes what the lower
     half comes to: bits of registers within each thread, bits of lanes by shuffles (Sklansky, Conditional-Sum Addition Logic,
@@ -243,11 +245,17 @@ def Gl_ScanOp : Gl_Op<"scan", [Pure, IsolatedFromAbove,
     }
     ```
   }];
-  let arguments = (ins Gl_Tile:$tile, Optional<Gl_Tile>:$gathered, I64Attr:$axis, OptionalAttr<TypedAttrInterface>:$identity);
+  let arguments = (ins
+    Gl_Tile:$tile,
+    Optional<Gl_Tile>:$gathered,
+    I64Attr:$axis,
+    UnitAttr:$reverse,
+    OptionalAttr<TypedAttrInterface>:$identity
+  );
   let results = (outs Gl_Tile:$result, Gl_Tile:$total);
   let regions = (region SizedRegion<1>:$combiner);
   let assemblyFormat = [{
-    $tile `axis` $axis (`behind` $gathered^ `:` type($gathered))? (`identity` $identity^)? attr-dict
+    $tile `axis` $axis (`reverse` $reverse^)? (`behind` $gathered^ `:` type($gathered))? (`identity` $identity^)? attr-dict
     `:` type($tile) `->` type($total) `combine` $combiner
   }];
   let hasVerifier = 1;
@@ -463,6 +471,31 @@ def Gl_CopyToSharedOp : Gl_Op<"copy_to_shared", [AttrSizedOperandSegments, Memor
   let hasVerifier = 1;
 }
 
+def Gl_CopyFromSharedOp : Gl_Op<"copy_from_shared", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copies a tile from shared to global memory";
+  let description = [{
+    `gl.copy_to_shared` the other way: the buffer's element at `access(indices..., t...)` becomes element `t` of the memory; where a
+    guard fails nothing is written. The memory may be written again when the op ends. `gl-pipeline` makes asynchronous copies of it,
+    which are under way while a loop goes on.
+
+    Constraints:
+    - C1: `access` maps the indices and the memory's axes to one coordinate per axis of the buffer.
+    - C2: the memory's elements are the buffer's.
+    - C3: guards come in pairs, over the dims of `access` and one symbol per limit.
+
+    Example: `gl.copy_from_shared %s, %y at affine_map<(m, r, n) -> (m * 2 + r, n)>(%m) by bulk : !gl.memdesc<2x4096xbf16, #plain>, memref<?x4096xbf16>`
+  }];
+  let arguments = (ins
+    Gl_MemDescType:$memory, AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits,
+    AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, Gl_CopyEngine:$engine
+  );
+  let assemblyFormat = [{
+    $memory `,` $buffer `at` $access `(` $indices `)` (`where` $guards^ `[` $limits `]`)? `by` $engine attr-dict
+    `:` type($memory) `,` type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
 def Gl_AsyncCopyOp : Gl_Op<"async_copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Copies a tile from global to shared memory by cp.async";
   let description = [{
@@ -594,6 +627,65 @@ def Gl_TensorStoreOp : Gl_Op<"tensor_store", [MemoryEffects<[MemRead, MemWrite]>
   }];
   let arguments = (ins Gl_MemDescType:$memory, Gl_TensorMapType:$map, Variadic<Index>:$coordinates);
   let assemblyFormat = "$memory `,` $map `[` $coordinates `]` attr-dict `:` type($memory) `,` type($map)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles that CTAs draw
+//===----------------------------------------------------------------------===//
+
+def Gl_NextTileOp : Gl_Op<"next_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Draws the next tile of a walk that the CTAs of a grid share";
+  let description = [{
+    Adds 1 to `counter`, atomically, and gives the tile of number `dealt` and what was there: no other CTA gets it, and all threads
+    get the same one. The first `dealt` tiles are not drawn, as the CTAs' numbers say whose they are.
+
+    A CTA draws once for each of the `tiles` tiles that it works on, and stops at the first number beyond them. So all CTAs together
+    draw as often as there are tiles, and the last of these draws sets the counter back to zero, which the next launch finds.
+
+    Example: `%next = gl.next_tile %counter of %tiles behind %ctas : memref<1xi64>`
+  }];
+  let arguments = (ins Gl_Counter:$counter, Index:$tiles, Index:$dealt);
+  let results = (outs Index:$tile);
+  let assemblyFormat = "$counter `of` $tiles `behind` $dealt attr-dict `:` type($counter)";
+}
+
+def Gl_DrawTileOp : Gl_Op<"draw_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Draws a tile, and tells the CTA through shared memory";
+  let description = [{
+    One thread of the partition draws as `gl.next_tile` does, stores the tile's number to `numbers[index]`, and arrives at
+    `drawn[index]`. `gl.await_tile` reads it.
+
+    Constraints:
+    - C1: the memory holds a number of type index for each mbarrier, along its first axis of two.
+
+    Example: `gl.draw_tile %counter of %tiles behind %ctas, %numbers, %drawn[%slot] : memref<1xi64>, !gl.memdesc<3x1xindex, #plain>, !gl.mbarrier<3>`
+  }];
+  let arguments = (ins
+    Gl_Counter:$counter, Index:$tiles, Index:$dealt, Gl_MemDescType:$numbers, Gl_MBarrierType:$drawn, Index:$index
+  );
+  let assemblyFormat = [{
+    $counter `of` $tiles `behind` $dealt `,` $numbers `,` $drawn `[` $index `]` attr-dict
+    `:` type($counter) `,` type($numbers) `,` type($drawn)
+  }];
+  let hasVerifier = 1;
+}
+
+def Gl_AwaitTileOp : Gl_Op<"await_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits for a tile's number, and reads it";
+  let description = [{
+    Waits until the phase of that parity has completed at `drawn[index]`, and gives `numbers[index]`, in all threads.
+
+    Constraints:
+    - C1: the memory holds a number of type index for each mbarrier, along its first axis of two.
+
+    Example: `%next = gl.await_tile %numbers, %drawn[%slot], %parity : !gl.memdesc<3x1xindex, #plain>, !gl.mbarrier<3>`
+  }];
+  let arguments = (ins Gl_MemDescType:$numbers, Gl_MBarrierType:$drawn, Index:$index, I1:$parity);
+  let results = (outs Index:$tile);
+  let assemblyFormat = [{
+    $numbers `,` $drawn `[` $index `]` `,` $parity attr-dict `:` type($numbers) `,` type($drawn)
+  }];
   let hasVerifier = 1;
 }
 

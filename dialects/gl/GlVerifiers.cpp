@@ -311,6 +311,16 @@ LogicalResult CopyToSharedOp::verify() {
       failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size()))); // copy_to_shared_c3
 }
 
+LogicalResult CopyFromSharedOp::verify() {
+  MemDescType memory = getMemory().getType();
+  auto buffer = cast<MemRefType>(getBuffer().getType());
+  size_t rank = memory.getShape().size();
+  return failure(
+      failed(verifyAccess(*this, getAccess(), getIndices().size(), rank, buffer)) ||           // copy_from_shared_c1
+      failed(verifyElement(*this, memory.getElementType(), buffer)) ||                          // copy_from_shared_c2
+      failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size()))); // copy_from_shared_c3
+}
+
 LogicalResult BulkLoadOp::verify() {
   auto buffer = cast<MemRefType>(getBuffer().getType());
   return failure(failed(verifyAccess(*this, getAccess(), getIndices().size(), 0, buffer)) ||     // bulk_load_c1
@@ -539,3 +549,22 @@ LogicalResult WarpSpecializeOp::verify() {
       return emitOpError() << "expected registers to be a multiple of 8 from 24 to 240, got " << registers;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Tiles that CTAs draw
+//===----------------------------------------------------------------------===//
+
+/// Whether there is a number for each mbarrier.
+static LogicalResult verifyNumbers(Operation *op, MemDescType numbers, MBarrierType drawn) {
+  ArrayRef<int64_t> shape = numbers.getShape();
+  bool isOneEach = shape.size() == 2 && shape[0] == drawn.getCount() && shape[1] == 1;
+  if (!isOneEach || !numbers.getElementType().isIndex())
+    return op->emitOpError() << "expected memory of " << drawn.getCount() << "x1 numbers of type index, got " << numbers;
+  return success();
+}
+
+// draw_tile_c1
+LogicalResult DrawTileOp::verify() { return verifyNumbers(*this, getNumbers().getType(), getDrawn().getType()); }
+
+// await_tile_c1
+LogicalResult AwaitTileOp::verify() { return verifyNumbers(*this, getNumbers().getType(), getDrawn().getType()); }

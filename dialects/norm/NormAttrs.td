@@ -134,11 +134,11 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
 
     | parameter | unit | meaning |
     |---|---|---|
-    | `keep` | | where a read that is needed again behind a reduction lives in between: one place for each buffer of the kernel, or one for all, which is `register` where nothing is said |
-    | `bring` | | how a tile travels to shared memory, when it is kept there |
+    | `keep` | | where a read that is needed again behind a reduction lives in between: one place for each buffer of the kernel, or one for all, which is `register` where nothing is said; a place of its own, `shared`, has a result's tiles go to memory through shared memory |
+    | `bring` | | how a tile travels to shared memory, when it is kept there, and a result's from there |
     | `stages` | | tiles in flight: of what is kept in shared memory the stages of a loop's ring; where loops load to registers, 2 has each step load the next one's tile before it computes on its own (`gl-prefetch-loads`) |
     | `producer_warps` | warps | warps that only copy (warp specialisation); 0 for none |
-    | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: an atomic counter does |
+    | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: CTAs draw the steps of the one loop from an atomic counter in scratch, each the next one when it is done |
     | `dependent_launch` | | programmatic dependent launch: start before the previous kernel has ended |
     | `early_reads` | | reads that only later phases need are issued before the first reduction as well |
     | `merge_reductions` | | a reduction that waits for another over the same loops joins it in one pass, where partial results of both can be combined (`norm-merge-reductions`) |
@@ -176,6 +176,12 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
 
     ```mlir
     #norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(8)]], keep = [l1], stages = 2>
+    ```
+
+    Rows that each of 264 CTAs draws one after the other, until none are left:
+
+    ```mlir
+    #norm.schedule<spread = [[loop, grid(264)], [register(2), warp(4), lane(32), vector(8)]], hand_out = dynamic>
     ```
 
     Four rows of 4095 elements for each CTA, 8 apart and each shifted alike, in 16-byte accesses:

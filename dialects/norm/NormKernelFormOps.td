@@ -257,17 +257,23 @@ def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedF
 
     `max` and `min` of floats are IEEE 754-2019 maximum and minimum: NaN if either is NaN, and +0 above -0.
 
+    With `nth` the result varies over one dim more. At its point j it is the (j + 1)-th of the values in descending order for `max`, in
+    ascending order for `min`, where equal values count once, and the identity where there are no more. At the first point that is
+    what the reduction gives without `nth`.
+
     Constraints:
     - C1: exactly one of a named combiner and a region is there.
     - C2: a named combiner takes one value; `and` and `or` an integer.
     - C3: a region takes two arguments per value, of the values' types, and yields one per value.
     - C4: a region's reduction has one identity per value, of its type.
     - C5: a dim is one of the kernel's, named once, and at least one is named.
+    - C6: `nth` comes with `max` or `min` of one integer of 8 bits or more, and its dim is one that the values do not vary over.
 
     Examples:
 
     ```mlir
     %3 = norm.reduce add %2 over(%n) : f32
+    %largest = norm.reduce max %key over(%n) nth(%j) : i64
     %max, %sum = norm.reduce %x, %one over(%n) identity [0xFF800000 : f32, 0.0 : f32] : f32, f32 combine {
     ^bb0(%m0: f32, %s0: f32, %m1: f32, %s1: f32):
       ...
@@ -279,12 +285,13 @@ def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedF
     OptionalAttr<Norm_ReduceKind>:$kind,
     Variadic<Norm_Scalar>:$values,
     Variadic<Index>:$dims,
+    Optional<Index>:$nth,
     OptionalAttr<ArrayAttr>:$identity
   );
   let results = (outs Variadic<Norm_Scalar>:$results);
   let regions = (region MaxSizedRegion<1>:$combiner);
   let assemblyFormat = [{
-    custom<Combiner>($kind) $values `over` `(` $dims `)` (`identity` $identity^)? attr-dict `:` type($values)
+    custom<Combiner>($kind) $values `over` `(` $dims `)` (`nth` `(` $nth^ `)`)? (`identity` $identity^)? attr-dict `:` type($values)
     (`combine` $combiner^)?
   }];
   let hasVerifier = 1;
@@ -296,7 +303,8 @@ def Norm_ScanOp : Norm_Op<"scan", [Pure,
   let description = [{
     At each point the result is what the values come to from the first point of the dims up to that one, all other dims
     being the same. With `exclusive` it is what those before the point come to: the combiner's identity at the first one. Of
-    several dims the last varies fastest, as the points of one dim do that a split has taken apart.
+    several dims the last varies fastest, as the points of one dim do that a split has taken apart. With `reverse` the points are
+    in the opposite order: the result is what the values come to from that point, or from behind it, to the last one.
 
     The combiner and its identity are those of `norm.reduce`. It must be associative up to rounding: values may be combined in any
     binary tree that keeps their order, so that neighbouring results need not be of one tree. The type of the value is the
@@ -313,12 +321,19 @@ def Norm_ScanOp : Norm_Op<"scan", [Pure,
     ```mlir
     %3 = norm.scan add %2 along(%n) : f32
     %4 = norm.scan max exclusive %2 along(%n) : f32
+    %5 = norm.scan add reverse %2 along(%n) : f32
     ```
   }];
-  let arguments = (ins Norm_ReduceKind:$kind, UnitAttr:$exclusive, Norm_ScannedValue:$value, Variadic<Index>:$dims);
+  let arguments = (ins
+    Norm_ReduceKind:$kind,
+    UnitAttr:$exclusive,
+    UnitAttr:$reverse,
+    Norm_ScannedValue:$value,
+    Variadic<Index>:$dims
+  );
   let results = (outs Norm_ScannedValue:$result);
   let assemblyFormat = [{
-    $kind (`exclusive` $exclusive^)? $value `along` `(` $dims `)` attr-dict `:` type($value)
+    $kind (`exclusive` $exclusive^)? (`reverse` $reverse^)? $value `along` `(` $dims `)` attr-dict `:` type($value)
   }];
   let hasVerifier = 1;
 }

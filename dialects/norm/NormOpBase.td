@@ -60,6 +60,8 @@ class Norm_NamedAxes<string axes> : Norm_ShapeRule<"NamedAxes", [axes]>;
 class Norm_OtherAxes<string axes, string keep = ""> : Norm_ShapeRule<"OtherAxes", !if(!empty(keep), [axes], [axes, keep])>;
 /// The axes that an attribute does not name, and none at all where the enum attribute `reduction` is not its first case.
 class Norm_ReducedRows<string axis, string reduction> : Norm_ShapeRule<"ReducedRows", [axis, reduction]>;
+/// All axes, of which the one that the first attribute names has as many elements as the second says.
+class Norm_AxisOf<string axis, string extent> : Norm_ShapeRule<"AxisOf", [axis, extent]>;
 /// An axis of the batch and one of groups.
 class Norm_BatchAndGroups<string groups> : Norm_ShapeRule<"BatchAndGroups", [groups]>;
 /// The blocks of a quantized tensor.

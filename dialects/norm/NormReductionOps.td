@@ -60,4 +60,37 @@ def Norm_ReduceAxesOp : Norm_NamedOp<"reduce_axes"> {
   let hasVerifier = 1;
 }
 
+def Norm_TopKOp : Norm_NamedOp<"top_k"> {
+  let summary = "The largest of each row, sorted";
+  let description = [{
+    Semantics: of the elements of each row along `axis` the k first in this order: NaN before all numbers, larger before smaller, and
+    of equal ones, as 0 and -0 are, the one with the smaller index. This is PyTorch's `topk`, which leaves the order of equal ones open.
+
+        values[j]  = the j-th of them
+        indices[j] = its index along the axis
+
+    Nothing is rounded. A NaN among the values is any, and a zero is +0. Where a row, of a size that only a run knows, has less than k
+    elements, the values behind them are -Inf, of integers the smallest number, and the indices the largest number.
+
+    The elements are found one after the other, each by a pass over the row, so that time grows with k, and not the program.
+
+    Constraints:
+    - C1: `axis` is an axis of `x`; a negative one counts from the end.
+    - C2: `k` is between 1 and 64, and no more than a static number of elements along `axis`, of which there are less than 2^31.
+    - C3: `values` and `indices` have the shape of `x` with `k` elements along `axis`.
+    - C4: `values` is of the element type of `x`.
+
+    Example, of the experts that a router chooses:
+
+    ```mlir
+    %v, %i = norm.top_k %x {k = 8 : i64} : tensor<?x128xbf16> -> tensor<?x8xbf16>, tensor<?x8xi32>
+    ```
+  }];
+  let arguments = (ins Norm_SortableTensor:$x, I64Attr:$k, DefaultValuedAttr<I64Attr, "-1">:$axis);
+  let results = (outs Norm_SortableTensor:$values, Norm_LabelTensor:$indices);
+  let shapes = (by_name Norm_AxisOf<"axis", "k">:$values, Norm_AxisOf<"axis", "k">:$indices);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($values) `,` type($indices)";
+  let hasVerifier = 1;
+}
+
 #endif // NORM_REDUCTION_OPS_TD

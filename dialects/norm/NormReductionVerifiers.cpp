@@ -7,6 +7,8 @@
 
 #include "norm/NormNamedOps.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::norm;
 
@@ -74,5 +76,29 @@ LogicalResult ReduceAxesOp::verify() {
     return emitOpError() << "expected mean and correction with var alone, got them with " << name;
   if (correction < 0)
     return emitOpError() << "expected correction not to be negative, got " << correction;
+  return success();
+}
+
+LogicalResult TopKOp::verify() {
+  RankedTensorType x = getX().getType();
+  std::optional<int64_t> axis = axisPosition(getAxis(), x.getRank());
+  if (!axis) // top_k_c1
+    return emitOpError() << "expected axis to be one of " << x << ", got " << int64_t(getAxis());
+  // top_k_c2
+  int64_t k = getK(), extent = x.getDimSize(*axis);
+  if (k < 1 || k > 64 || (!ShapedType::isDynamic(extent) && k > extent))
+    return emitOpError() << "expected k between 1 and 64, and no more than there are elements, got " << k;
+  if (extent > std::numeric_limits<int32_t>::max())
+    return emitOpError() << "expected less than 2^31 elements along axis, got " << extent;
+  // top_k_c3
+  SmallVector<int64_t> shape(x.getShape());
+  shape[*axis] = k;
+  std::string what = quoted(x) + " with k elements along axis";
+  if (failed(verifyShape(*this, "values", getValues(), shape, what)) ||
+      failed(verifyShape(*this, "indices", getIndices(), shape, what)))
+    return failure();
+  if (getValues().getType().getElementType() != x.getElementType()) // top_k_c4
+    return emitOpError() << "expected values of " << x.getElementType() << ", got "
+                         << getValues().getType().getElementType();
   return success();
 }

@@ -12,9 +12,11 @@ def Norm_CumsumOp : Norm_NamedOp<"cumsum"> {
 
     ```
     y_i = sum_{j <= i}(x_j)        y_i = sum_{j < i}(x_j)   with exclusive
+    y_i = sum_{j >= i}(x_j)        y_i = sum_{j > i}(x_j)   with reverse, and with exclusive as well
     ```
 
-    Sums may be taken in any order of additions that keeps the order of the elements. An infinity or NaN is in every sum behind it.
+    Sums may be taken in any order of additions that keeps the order of the elements. An infinity or NaN is in every sum that it is
+    part of, and in no other.
 
     Floats are widened to f32, or to f64 where `x` or `y` is of f64, in which all arithmetic is. Integers are widened to the type of
     `y`, in which arithmetic wraps. Each element is rounded once, to the type of `y`.
@@ -31,7 +33,7 @@ def Norm_CumsumOp : Norm_NamedOp<"cumsum"> {
     %offsets = norm.cumsum %lengths {exclusive, axis = 0} : tensor<?xi32> -> tensor<?xi32>
     ```
   }];
-  let arguments = (ins Norm_NumberTensor:$x, DefaultValuedAttr<I64Attr, "-1">:$axis, UnitAttr:$exclusive);
+  let arguments = (ins Norm_NumberTensor:$x, DefaultValuedAttr<I64Attr, "-1">:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
   let results = (outs Norm_NumberTensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
   let hasVerifier = 1;

@@ -329,6 +329,12 @@ static LogicalResult verifyValues(Block &body, size_t numDims) {
     if (reduce)
       for (Value dim : reduce.getDims())
         dims.reset(cast<BlockArgument>(dim).getArgNumber() - firstDim);
+    if (reduce && reduce.getNth()) {
+      auto nth = cast<BlockArgument>(reduce.getNth());
+      if (dims.test(nth.getArgNumber() - firstDim)) // reduce_c6
+        return reduce.emitOpError() << "expected nth to be a dim that the value does not vary over, got " << dimName(nth);
+      dims.set(nth.getArgNumber() - firstDim);
+    }
     if (auto write = dyn_cast<WriteOp>(op)) {
       auto known = dimsOf.find(write.getValue());
       llvm::SmallBitVector varies = known == dimsOf.end() ? llvm::SmallBitVector(numDims) : known->second;
@@ -405,6 +411,17 @@ LogicalResult ReduceOp::verify() {
   for (Value dim : getDims())
     if (!dimAround(*this, dim) || !seen.insert(dim).second) // reduce_c5
       return emitOpError() << "expected dims of the space, each once, got " << dim;
+  if (Value nth = getNth()) {
+    // reduce_c6
+    bool isOrdered = getKind() == ReduceKind::Max || getKind() == ReduceKind::Min;
+    auto type = dyn_cast<IntegerType>(getValues().front().getType());
+    if (!isOrdered || !type || type.getWidth() < 8)
+      return emitOpError() << "expected nth with max or min of an integer of 8 bits or more, got "
+                           << (getKind() ? stringifyReduceKind(*getKind()) : "a region") << " of "
+                           << getValues().front().getType();
+    if (!dimAround(*this, nth) || seen.contains(nth))
+      return emitOpError() << "expected nth to be a dim of the space that the reduction is not over, got " << nth;
+  }
   return success();
 }
 

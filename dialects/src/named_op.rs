@@ -46,6 +46,8 @@ pub enum Shape {
     OtherAxes(&'static [&'static str]),
     /// The axes that the first attribute does not name; none where the second one, an enum, is not its first case.
     ReducedRows(&'static [&'static str]),
+    /// All axes, of which the one that the first attribute names has as many elements as the second says.
+    AxisOf(&'static [&'static str]),
     /// The first axis, and one of as many elements as the attribute says.
     BatchAndGroups(&'static [&'static str]),
     /// An axis for each whose number in the attribute is not 0, divided by that number; no axis where the attribute is empty.

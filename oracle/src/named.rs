@@ -34,6 +34,7 @@ mod rows;
 mod softmax;
 mod softmax_grad;
 mod statistics;
+mod top_k;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -86,6 +87,7 @@ const FORMULAS: &[(&str, Bind)] = &[
     ("rms_norm_grad", rms_norm_grad::bind),
     ("softmax", softmax::bind),
     ("softmax_grad", softmax_grad::bind),
+    ("top_k", top_k::bind),
 ];
 
 /// An op with what it is called on.

@@ -5,6 +5,7 @@ mod combine;
 pub mod evaluate;
 mod functions;
 pub mod grid;
+mod nth;
 pub mod operation;
 mod scan;
 mod values;

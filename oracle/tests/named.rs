@@ -315,3 +315,25 @@ fn elements_behind_the_length_of_a_row_do_not_exist() {
     let rstd = 12.5f64.sqrt().recip();
     assert_close(&found["rstd"], &[rstd, 1.0, f64::NAN, rstd]);
 }
+
+#[test]
+fn the_largest_of_a_row_come_sorted() {
+    let x = input("x", &[2, 4], &[1.0, f64::NAN, 7.0, 7.0, -0.0, -INF, 0.0, -1.0]);
+    let outputs = [
+        output("values", &[2, 3]),
+        Case::output("indices", Element::I32, &[2, 3]),
+    ];
+    let found = call("top_k", "\"axis\": -1, \"k\": 3", &[x], &outputs);
+    assert_eq!(found["indices"], [1.0, 2.0, 3.0, 0.0, 2.0, 3.0]);
+    assert!(found["values"][0].is_nan());
+    assert_eq!(found["values"][1..], [7.0, 7.0, 0.0, 0.0, -1.0]);
+    assert!(found["values"][3].is_sign_positive());
+    let few = input("x", &[1, 1], &[2.0]);
+    let outputs = [
+        output("values", &[1, 2]),
+        Case::output("indices", Element::I32, &[1, 2]),
+    ];
+    let found = call("top_k", "\"axis\": 1, \"k\": 2", &[few], &outputs);
+    assert_eq!(found["values"], [2.0, -INF]);
+    assert_eq!(found["indices"], [0.0, f64::from(i32::MAX)]);
+}

@@ -9,6 +9,7 @@ pub mod cost;
 mod extents;
 pub mod facts;
 pub mod given;
+mod hand_out;
 pub mod kind;
 pub mod mapping;
 pub mod plan;

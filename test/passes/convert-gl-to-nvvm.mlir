@@ -528,3 +528,59 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// One thread draws, sets the counter back if its draw is the last, and tells the others through shared memory. The counter is written, so
+// that it is not read only.
+// CHECK-LABEL: llvm.func @drawn
+// CHECK-SAME: (%[[COUNTER:.*]]: !llvm.ptr<1> {llvm.align = 256 : i64, llvm.noalias}
+// CHECK: scf.if
+// CHECK: %[[OLD:.*]] = llvm.atomicrmw add %[[COUNTER]], %{{.*}} syncscope("device") monotonic {alignment = 8 : i64} : !llvm.ptr<1>, i64
+// CHECK: %[[IS_LAST:.*]] = arith.cmpi eq, %[[OLD]], %{{.*}} : i64
+// CHECK: scf.if %[[IS_LAST]]
+// CHECK: llvm.atomicrmw xchg %[[COUNTER]], %{{.*}} syncscope("device") monotonic
+// CHECK: %[[NUMBER:.*]] = arith.addi %{{.*}}, %[[OLD]] : i64
+// CHECK: llvm.store %[[NUMBER]], %{{.*}} {alignment = 8 : i64} : i64, !llvm.ptr<3>
+// CHECK: nvvm.mbarrier.arrive
+// CHECK: scf.while
+// CHECK: nvvm.mbarrier.try_wait
+// CHECK: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> i64
+gpu.module @m {
+  gpu.func @drawn(%counter: memref<1xi64>, %tiles: index, %ctas: index, %slot: index) kernel attributes {gl.num_warps = 2 : i64, gl.shared_bytes = 32 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (2)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [256]>} {
+    %even = arith.constant false
+    %numbers = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<2x1xindex, #gl.plain<order = [1, 0]>>
+    %drawn = gl.mbarrier_alloc {offset = 16 : i64} : !gl.mbarrier<2>
+    gl.draw_tile %counter of %tiles behind %ctas, %numbers, %drawn[%slot] : memref<1xi64>, !gl.memdesc<2x1xindex, #gl.plain<order = [1, 0]>>, !gl.mbarrier<2>
+    %next = gl.await_tile %numbers, %drawn[%slot], %even : !gl.memdesc<2x1xindex, #gl.plain<order = [1, 0]>>, !gl.mbarrier<2>
+    gl.mbarrier_wait %drawn[%next], %even : !gl.mbarrier<2>
+    gpu.return
+  }
+}
+
+// -----
+
+// All threads make their writes visible to the copy engine; one issues the copies, ends their group, and waits for groups.
+// CHECK-LABEL: llvm.func @sent
+// CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK: scf.if
+// CHECK: nvvm.cp.async.bulk.global.shared.cta %{{.*}}, %{{.*}}, %{{.*}} : <1>, <3>
+// CHECK: scf.if
+// CHECK: nvvm.cp.async.bulk.global.shared.cta
+// CHECK: nvvm.cp.async.bulk.commit.group
+// CHECK: nvvm.cp.async.bulk.wait_group 1 {read}
+// CHECK: nvvm.cp.async.bulk.wait_group 0{{$}}
+gpu.module @m {
+  gpu.func @sent(%y: memref<?x64xf32>, %row: index, %count: index) kernel attributes {gl.num_warps = 2 : i64, gl.shared_bytes = 256 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (2)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<64xf32, #gl.plain<order = [0]>>
+    gl.fence_async
+    gl.bulk_store %m, %y at affine_map<(i) -> (i, 0)>(%row) : !gl.memdesc<64xf32, #gl.plain<order = [0]>>, memref<?x64xf32>
+    gl.bulk_store %m, %y at affine_map<(i) -> (i + 1, 0)>(%row) count %count : !gl.memdesc<64xf32, #gl.plain<order = [0]>>, memref<?x64xf32>
+    gl.bulk_commit
+    gl.bulk_wait 1 read
+    gl.bulk_wait 0
+    gpu.return
+  }
+}

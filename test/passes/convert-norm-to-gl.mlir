@@ -527,6 +527,26 @@ norm.kernel @scan(%x: memref<?x256xf32>, %y: memref<?x256xf32>)
 
 // -----
 
+// In the opposite order a loop begins with the last step: here with the one that ends behind the row.
+// CHECK-LABEL: gpu.func @scan_reversed
+// CHECK: %[[LAST:.*]] = arith.constant 6 : index
+// CHECK: %[[OF_LAST:.*]] = scf.for %[[S:.*]] = %{{.*}} iter_args
+// CHECK: %[[AT:.*]] = arith.subi %[[LAST]], %[[S]]
+// CHECK: gl.mask
+// CHECK: gl.scan %{{.*}} axis 0 reverse : tensor<32xf32
+// CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %[[OF_LAST]]) -> (f32)
+// CHECK-NOT: gl.mask
+// CHECK: gl.scan %{{.*}} axis 0 reverse : tensor<32xf32
+norm.kernel @scan_reversed(%x: memref<?x120xf32>, %y: memref<?x120xf32>)
+    space(%b = dim(%x, 0) : grid, %c = 4 : loop, %t = 32 : thread) where(%c * 32 + %t < 120)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]]>) {
+  %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x120xf32>
+  %1 = norm.scan max reverse %0 along(%c, %t) : f32
+  norm.write %1, %y[%b, %c * 32 + %t] : memref<?x120xf32>
+}
+
+// -----
+
 // What a step of one point comes to is the carried sum itself: before it, where the scan is exclusive.
 // CHECK-LABEL: gpu.func @scan_of_steps
 // CHECK: scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (tensor<32xf32
@@ -538,6 +558,54 @@ norm.kernel @scan_of_steps(%x: memref<64x32xf32>, %y: memref<64x32xf32>)
   %0 = norm.read %x[%c, %t] : memref<64x32xf32>
   %1 = norm.scan add exclusive %0 along(%c) : f32
   norm.write %1, %y[%c, %t] : memref<64x32xf32>
+}
+
+// -----
+
+// Each step of the loop over the results reduces what lies beyond the last of them, which is read and ordered once. The bound takes in
+// the value itself, so that the first step has all of them.
+// CHECK-LABEL: gpu.func @largest
+// CHECK: %[[X:.*]] = gl.load
+// CHECK: %[[MOST:.*]] = arith.constant 2147483647 : i32
+// CHECK: scf.for %[[J:.*]] = %{{.*}} iter_args(%[[BOUND:.*]] = %[[MOST]]) -> (i32)
+// CHECK: %[[WIDE:.*]] = tensor.splat %[[BOUND]]
+// CHECK: %[[AHEAD:.*]] = arith.cmpi sgt, %[[X]], %[[WIDE]]
+// CHECK: %[[LEAST:.*]] = arith.constant -2147483648 : i32
+// CHECK: %[[NOTHING:.*]] = tensor.splat %[[LEAST]]
+// CHECK: %[[LEFT:.*]] = arith.select %[[AHEAD]], %[[NOTHING]], %[[X]]
+// CHECK: %[[TILE:.*]] = gl.reduce %[[LEFT]] axis 0
+// CHECK: %[[FOUND:.*]] = tensor.extract %[[TILE]][]
+// CHECK: %[[SECOND_LEAST:.*]] = arith.constant -2147483647 : i32
+// CHECK: %[[ONE:.*]] = arith.constant -1 : i32
+// CHECK: %[[HAS_NEXT:.*]] = arith.maxsi %[[FOUND]], %[[SECOND_LEAST]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[HAS_NEXT]], %[[ONE]]
+// CHECK: gl.store %{{.*}}, %{{.*}} at affine_map<(d0, d1) -> (d0, d1)>(%{{.*}}, %[[J]])
+// CHECK: scf.yield %[[NEXT]] : i32
+norm.kernel @largest(%x: memref<?x32xi32>, %y: memref<?x3xi32>)
+    space(%b = dim(%x, 0) : grid, %t = 32 : thread, %j = 3 : loop)
+    schedule(#norm.schedule<spread = [[grid], [lane(32)], [loop]]>) {
+  %0 = norm.read %x[%b, %t] : memref<?x32xi32>
+  %1 = norm.reduce max %0 over(%t) nth(%j) : i32
+  norm.write %1, %y[%b, %j] : memref<?x3xi32>
+}
+
+// -----
+
+// Of a row that passes in a loop, each step of the outer loop combines all steps of the inner one, and threads meet behind it.
+// CHECK-LABEL: gpu.func @smallest_of_long_rows
+// CHECK: scf.for %{{.*}} iter_args(%[[BOUND:.*]] = %{{.*}}) -> (i32)
+// CHECK: %[[ALL:.*]] = scf.for %{{.*}} iter_args(%[[TOTAL:.*]] = %{{.*}}) -> (tensor<32xi32
+// CHECK: gl.load
+// CHECK: arith.cmpi slt
+// CHECK: arith.minsi %[[TOTAL]]
+// CHECK: gl.reduce %[[ALL]] axis 0
+// CHECK: arith.minsi %{{.*}}, %{{.*}} : i32
+norm.kernel @smallest_of_long_rows(%x: memref<?x256xi32>, %y: memref<?x3xi32>)
+    space(%b = dim(%x, 0) : grid, %c = 8 : loop, %t = 32 : thread, %j = 3 : loop)
+    schedule(#norm.schedule<spread = [[grid], [loop, lane(32)], [loop]]>) {
+  %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x256xi32>
+  %1 = norm.reduce min %0 over(%c, %t) nth(%j) : i32
+  norm.write %1, %y[%b, %j] : memref<?x3xi32>
 }
 
 // -----
@@ -554,4 +622,62 @@ norm.kernel @scan_of_the_largest(%x: memref<?x21xf32>, %y: memref<?x21xf32>)
   %0 = norm.read %x[%b, %t] : memref<?x21xf32>
   %1 = norm.scan max %0 along(%t) : f32
   norm.write %1, %y[%b, %t] : memref<?x21xf32>
+}
+
+// -----
+
+// Where CTAs draw tiles, they go from the tile of their own number to those that they draw, first the tiles that are whole and then
+// what is left. The counter stands behind the buffers and ahead of numbers, and is scratch that is zeroed once.
+
+// CHECK-LABEL: func.func @host
+// CHECK: %[[COUNTER:.*]] = memref.alloc() {alignment = 256 : i64, norm.name = "tiles_drawn", norm.scratch, norm.zeroed} : memref<1xi64>
+// CHECK: norm.launch @drawn::@drawn(%{{.*}}, %{{.*}}, %[[COUNTER]], %{{.*}}) : memref<?x64xf32>, memref<?xf32>, memref<1xi64>, f32
+func.func @host(%x: memref<?x64xf32>, %y: memref<?xf32>, %scale: f32) {
+  norm.launch @drawn(%x, %y, %scale) : memref<?x64xf32>, memref<?xf32>, f32
+  return
+}
+
+// CHECK-LABEL: gpu.func @drawn
+// CHECK-SAME: (%[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?xf32>, %[[C:.*]]: memref<1xi64>, %{{.*}}: f32)
+// CHECK-SAME: gl.launch = #gl.launch<grid = affine_map<()[s0] -> (264, s0 ceildiv 2)>
+// CHECK-SAME: alignments = [1, 1, 256]
+// CHECK-DAG: %[[CTAS:.*]] = arith.constant 264 : index
+// CHECK-DAG: %[[CTA:.*]] = gpu.block_id x
+// CHECK-DAG: %[[TILES:.*]] = arith.divui
+// CHECK: %[[REST:.*]] = scf.while (%[[BEFORE:.*]] = %[[CTA]]) : (index) -> index {
+// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[BEFORE]], %{{.*}} : index
+// CHECK: scf.condition(%[[MORE]]) %[[BEFORE]] : index
+// CHECK: ^bb0(%[[TILE:.*]]: index):
+// CHECK: gl.load %[[X]] at affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d1, d2 * 2 + d3)>(%[[TILE]]) : memref
+// CHECK: %[[NEXT:.*]] = gl.next_tile %[[C]] of %{{.*}} behind %[[CTAS]] : memref<1xi64>
+// CHECK: scf.yield %[[NEXT]] : index
+// CHECK: scf.while (%{{.*}} = %[[REST]])
+// CHECK: gl.load %[[X]] {{.*}} where
+// CHECK: gl.next_tile
+norm.kernel @drawn(%x: memref<?x64xf32>, %y: memref<?xf32>, %scale: f32)
+    space(%s = dim(%x, 0) ceildiv 2 : loop, %w = 2 : thread, %t = 32 : thread, %v = 2 : register)
+    where(%s * 2 + %w < dim(%x, 0))
+    schedule(#norm.schedule<spread = [[loop, grid(264), warp(2)], [lane(32), vector(2)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%s * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
+  %1 = arith.mulf %0, %scale : f32
+  %2 = norm.reduce add %1 over(%t, %v) : f32
+  norm.write %2, %y[%s * 2 + %w] : memref<?xf32>
+}
+
+// -----
+
+// A result with a place of its own in shared memory goes there, and from there to the buffer.
+
+// CHECK-LABEL: gpu.func @sent
+// CHECK: %[[MEMORY:.*]] = gl.local_alloc : <2x32x2xf32, #gl.plain<order = [2, 1, 0]>>
+// CHECK: gl.local_store %{{.*}}, %[[MEMORY]]
+// CHECK: gl.copy_from_shared %[[MEMORY]], %{{.*}} at affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d1, d2 * 2 + d3)>(%{{.*}}) where affine_map<(d0, d1, d2, d3)[s0] -> (d0 * 2 + d1, s0)>[%{{.*}}] by bulk
+// CHECK-NOT: gl.store
+norm.kernel @sent(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) ceildiv 2 : grid, %w = 2 : thread, %t = 32 : thread, %v = 2 : register)
+    where(%b * 2 + %w < dim(%x, 0))
+    schedule(#norm.schedule<spread = [[grid, warp(2)], [lane(32), vector(2)]], keep = [none, shared], bring = bulk>) {
+  %0 = norm.read %x[%b * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
+  %1 = arith.negf %0 : f32
+  norm.write %1, %y[%b * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
 }

@@ -82,6 +82,142 @@ gpu.module @kernels {
 
 // -----
 
+// Where tiles are drawn, the loop carries those of all stages and the number of the step. The first ones follow from the CTA's number;
+// each step draws the tile that its stage is filled with next, behind as many tiles as the CTAs begin with.
+// CHECK-LABEL: gpu.func @drawn
+// CHECK-SAME: (%{{.*}}: memref<?x64xbf16>, %[[COUNTER:.*]]: memref<1xi64>, %[[CTA:.*]]: index, %[[TILES:.*]]: index, %[[CTAS:.*]]: index)
+// CHECK-DAG: %[[NUMBERS:.*]] = gl.local_alloc : <2x1xindex
+// CHECK-DAG: gl.mbarrier_init %[[EMPTY:.*]], 4 : <2>
+// CHECK: %[[SECOND:.*]] = arith.addi %[[CTA]], %{{.*}} : index
+// The prologue fills the stages that there are tiles for.
+// CHECK: scf.for %[[STAGE:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: %[[FIRST:.*]] = arith.addi %[[CTA]], %{{.*}} : index
+// CHECK: %[[IS_THERE:.*]] = arith.cmpi ult, %[[FIRST]], %[[TILES]] : index
+// CHECK: scf.if %[[IS_THERE]]
+// CHECK: gl.bulk_load %{{.*}} at affine_map<(d0) -> (d0, 0)>(%[[FIRST]])
+// CHECK: %[[DEALT:.*]] = arith.muli %[[CTAS]], %{{.*}} : index
+// CHECK: scf.while (%{{.*}} = %[[CTA]], %{{.*}} = %[[SECOND]], %{{.*}} = %{{.*}}) : (index, index, index)
+// CHECK: ^bb0(%{{.*}}: index, %[[LATER:.*]]: index, %[[STEP:.*]]: index):
+// CHECK: gl.draw_tile %[[COUNTER]] of %[[TILES]] behind %[[DEALT]], %[[NUMBERS]], %[[DRAWN:.*]][%[[SLOT:.*]]] :
+// CHECK: gl.mbarrier_wait %{{.*}}[%[[SLOT]]], %[[PARITY:.*]] :
+// CHECK: gl.local_load
+// CHECK: %[[NEXT:.*]] = gl.await_tile %[[NUMBERS]], %[[DRAWN]][%[[SLOT]]], %[[PARITY]]
+// CHECK: gl.mbarrier_arrive %[[EMPTY]][%[[SLOT]]]
+// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[TILES]] : index
+// CHECK: scf.if %[[MORE]]
+// CHECK: gl.mbarrier_wait %[[EMPTY]][%[[SLOT]]], %[[PARITY]]
+// CHECK: gl.bulk_load {{.*}}(%[[NEXT]])
+// CHECK: %[[COUNT:.*]] = arith.addi %[[STEP]], %{{.*}} : index
+// CHECK: scf.yield %[[LATER]], %[[NEXT]], %[[COUNT]] : index, index, index
+// CHECK-NOT: gl.next_tile
+#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[0], [0]], block = []>
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @drawn(%x: memref<?x64xbf16>, %counter: memref<1xi64>, %cta: index, %tiles: index, %ctas: index) kernel attributes {gl.num_warps = 4 : i64, gl.stages = 2 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16, 256]>} {
+    scf.while (%i = %cta) : (index) -> index {
+      %more = arith.cmpi ult, %i, %tiles : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by bulk : memref<?x64xbf16>, !tile
+      %t = gl.local_load %m : !tile -> tensor<64xbf16, #row>
+      "test.use"(%t) : (tensor<64xbf16, #row>) -> ()
+      %next = gl.next_tile %counter of %tiles behind %ctas : memref<1xi64>
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Steps take turns with two memories to send from: a step waits for the group of the step before last, and what it sends is one group.
+// Loops that go on from each other have the same memories, and the kernel ends when all groups have.
+// CHECK-LABEL: gpu.func @sent
+// CHECK: %[[MEMORY:.*]] = gl.local_alloc : <2x2x64xbf16, #gl.plain<order = [2, 1, 0]>>
+// CHECK-NOT: gl.local_alloc
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[MAIN:.*]] step
+// CHECK: gl.bulk_wait 1 read
+// CHECK: %[[TURN:.*]] = arith.remui %[[I]], %{{.*}} : index
+// CHECK: %[[PLACE:.*]] = gl.memdesc_index %[[MEMORY]][%[[TURN]]]
+// CHECK: gl.local_store %{{.*}}, %[[PLACE]]
+// CHECK: gl.fence_async
+// CHECK: gl.bulk_store %[[PLACE]], %{{.*}} at affine_map<(d0) -> (d0 * 2, 0)>(%[[I]])
+// CHECK: gl.bulk_commit
+// CHECK: scf.for %{{.*}} = %[[MAIN]] to
+// CHECK: gl.bulk_wait 1 read
+// CHECK: gl.memdesc_index %[[MEMORY]]
+// CHECK: gl.bulk_store {{.*}} count
+// CHECK: gl.bulk_commit
+// CHECK: gl.bulk_wait 0{{$}}
+// CHECK-NEXT: gpu.return
+#rows = #gl.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [[1, 0], [0, 0]], block = []>
+!tile = !gl.memdesc<2x64xbf16, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @sent(%y: memref<?x64xbf16>, %main: index, %all: index, %t: tensor<2x64xbf16, #rows>) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %rows = memref.dim %y, %c0 : memref<?x64xbf16>
+    scf.for %i = %c0 to %main step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.local_store %t, %m : tensor<2x64xbf16, #rows>, !tile
+      gl.copy_from_shared %m, %y at affine_map<(i, r, n) -> (i * 2 + r, n)>(%i) by bulk : !tile, memref<?x64xbf16>
+    }
+    scf.for %i = %main to %all step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.local_store %t, %m : tensor<2x64xbf16, #rows>, !tile
+      gl.copy_from_shared %m, %y at affine_map<(i, r, n) -> (i * 2 + r, n)>(%i) where affine_map<(i, r, n)[s0] -> (i * 2 + r, s0)>[%rows] by bulk
+          : !tile, memref<?x64xbf16>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A loop over tiles that are drawn carries whose turn it is; what is sent outside of loops is sent once.
+// CHECK-LABEL: gpu.func @drawn_and_sent
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, index) -> (index, index)
+// CHECK: ^bb0(%{{.*}}: index, %[[TURN:.*]]: index):
+// CHECK: gl.bulk_wait 1 read
+// CHECK: gl.memdesc_index %{{.*}}[%[[TURN]]]
+// CHECK: gl.bulk_commit
+// CHECK: %[[OTHER:.*]] = arith.subi %{{.*}}, %[[TURN]] : index
+// CHECK: scf.yield %{{.*}}, %[[OTHER]] : index, index
+// CHECK: gl.local_store %{{.*}}, %[[ONCE:.*]] :
+// CHECK: gl.fence_async
+// CHECK: gl.bulk_store %[[ONCE]]
+// CHECK: gl.bulk_commit
+// CHECK: gl.bulk_wait 0{{$}}
+#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[0], [0]], block = []>
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @drawn_and_sent(%y: memref<?x64xbf16>, %z: memref<64xbf16>, %counter: memref<1xi64>, %cta: index, %tiles: index, %ctas: index, %t: tensor<64xbf16, #row>)
+      kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16, 16, 256]>} {
+    scf.while (%i = %cta) : (index) -> index {
+      %more = arith.cmpi ult, %i, %tiles : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %m = gl.local_alloc : !tile
+      gl.local_store %t, %m : tensor<64xbf16, #row>, !tile
+      gl.copy_from_shared %m, %y at affine_map<(i, n) -> (i, n)>(%i) by bulk : !tile, memref<?x64xbf16>
+      %next = gl.next_tile %counter of %tiles behind %ctas : memref<1xi64>
+      scf.yield %next : index
+    }
+    %m = gl.local_alloc : !tile
+    gl.local_store %t, %m : tensor<64xbf16, #row>, !tile
+    gl.copy_from_shared %m, %z at affine_map<(n) -> (n)>() by bulk : !tile, memref<64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
 // By cp.async each step commits a group, waits for its own and for all threads, and issues that of a step which is one less than the
 // stages ahead. What guards keep out is zero in memory, and loads that have the same guards need none.
 // CHECK-LABEL: gpu.func @by_groups

@@ -104,3 +104,66 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// The producers draw, and all wait for what is drawn: what they copy follows from it, and when the loops end.
+// CHECK-LABEL: gpu.func @drawn
+// CHECK: gl.warp_specialize warps [4, 1] {
+// CHECK: scf.while
+// CHECK-NOT: gl.draw_tile
+// CHECK: gl.local_load
+// CHECK: gl.await_tile
+// CHECK: gl.mbarrier_arrive
+// CHECK-NOT: gl.bulk_load
+// CHECK: }, {
+// CHECK: scf.while
+// CHECK: gl.draw_tile
+// CHECK-NOT: gl.local_load
+// CHECK: %[[NEXT:.*]] = gl.await_tile
+// CHECK-NOT: gl.mbarrier_arrive
+// CHECK: scf.if
+// CHECK: gl.mbarrier_wait
+// CHECK: gl.mbarrier_expect
+// CHECK: gl.bulk_load {{.*}}(%[[NEXT]])
+// CHECK: scf.yield %[[NEXT]]
+// CHECK: gpu.return
+#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[0], [0]], block = []>
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+!numbers = !gl.memdesc<1x1xindex, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @drawn(%x: memref<?x64xbf16>, %counter: memref<1xi64>, %cta: index, %tiles: index, %ctas: index) kernel attributes {gl.num_warps = 4 : i64, gl.producer_warps = 1 : i64} {
+    %c0 = arith.constant 0 : index
+    %bytes = arith.constant 128 : index
+    %even = arith.constant false
+    %m = gl.local_alloc : !tile
+    %numbers = gl.local_alloc : !numbers
+    %full = gl.mbarrier_alloc : !gl.mbarrier<1>
+    %empty = gl.mbarrier_alloc : !gl.mbarrier<1>
+    %drawn = gl.mbarrier_alloc : !gl.mbarrier<1>
+    gl.mbarrier_init %full, 1 : !gl.mbarrier<1>
+    gl.mbarrier_init %empty, 4 : !gl.mbarrier<1>
+    gl.mbarrier_init %drawn, 1 : !gl.mbarrier<1>
+    gl.fence_mbarrier_init
+    scf.while (%i = %cta) : (index) -> index {
+      %more = arith.cmpi ult, %i, %tiles : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      gl.draw_tile %counter of %tiles behind %ctas, %numbers, %drawn[%c0] : memref<1xi64>, !numbers, !gl.mbarrier<1>
+      gl.mbarrier_wait %full[%c0], %even : !gl.mbarrier<1>
+      %t = gl.local_load %m : !tile -> tensor<64xbf16, #row>
+      %next = gl.await_tile %numbers, %drawn[%c0], %even : !numbers, !gl.mbarrier<1>
+      gl.mbarrier_arrive %empty[%c0] : !gl.mbarrier<1>
+      %there = arith.cmpi ult, %next, %tiles : index
+      scf.if %there {
+        gl.mbarrier_wait %empty[%c0], %even : !gl.mbarrier<1>
+        gl.mbarrier_expect %full[%c0], %bytes : !gl.mbarrier<1>
+        gl.bulk_load %x at affine_map<(i) -> (i, 0)>(%next), %m, %full[%c0] : memref<?x64xbf16>, !tile, !gl.mbarrier<1>
+      }
+      gl.store %t, %x at affine_map<(i, n) -> (i, n)>(%i) : tensor<64xbf16, #row>, memref<?x64xbf16>
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}

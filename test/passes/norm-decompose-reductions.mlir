@@ -73,3 +73,36 @@ func.func @cumsum_of_integers(%x: tensor<?x64xi32>) -> tensor<?x64xi64> {
   %y = norm.cumsum %x {axis = 0, exclusive} : tensor<?x64xi32> -> tensor<?x64xi64>
   return %y : tensor<?x64xi64>
 }
+
+// -----
+
+// Values of 16 bits and places of 65 columns fit keys of 32 bits, whose order a reduction gives one by one.
+// CHECK-LABEL: @top_k(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 65, %[[J:.*]] = 3)
+// CHECK: %[[X:.*]] = norm.read %{{.*}}[%[[M]], %[[N]]]
+// CHECK: %[[WIDE:.*]] = arith.extf %[[X]] : bf16 to f32
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[WIDE]] : f32 to i32
+// CHECK: arith.shrsi %[[BITS]], %c16{{.*}} : i32
+// CHECK: %[[UPPER:.*]] = arith.shli %{{.*}}, %{{.*}} : i32
+// CHECK: %[[PLACE:.*]] = arith.index_cast %[[N]] : index to i32
+// CHECK: %[[LOWER:.*]] = arith.subi %c65535{{.*}}, %[[PLACE]] : i32
+// CHECK: %[[KEY:.*]] = arith.ori %[[UPPER]], %[[LOWER]] : i32
+// CHECK: norm.reduce max %[[KEY]] over(%[[N]]) nth(%[[J]]) : i32
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[M]], %[[J]]] : tensor<?x3xbf16>
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[M]], %[[J]]] : tensor<?x3xi32>
+func.func @top_k(%x: tensor<?x65xbf16>) -> (tensor<?x3xbf16>, tensor<?x3xi32>) {
+  %v, %i = norm.top_k %x {k = 3} : tensor<?x65xbf16> -> tensor<?x3xbf16>, tensor<?x3xi32>
+  return %v, %i : tensor<?x3xbf16>, tensor<?x3xi32>
+}
+
+// -----
+
+// A row of any length takes keys of 64 bits.
+// CHECK-LABEL: @top_k_of_columns(
+// CHECK: space(%[[N:.*]] = dim(%{{.*}}, 0), %[[M:.*]] = 64, %[[J:.*]] = 3)
+// CHECK: norm.reduce max %{{.*}} over(%[[N]]) nth(%[[J]]) : i64
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[J]], %[[M]]] : tensor<3x64xi8>
+func.func @top_k_of_columns(%x: tensor<?x64xi8>) -> (tensor<3x64xi8>, tensor<3x64xi64>) {
+  %v, %i = norm.top_k %x {k = 3, axis = 0} : tensor<?x64xi8> -> tensor<3x64xi8>, tensor<3x64xi64>
+  return %v, %i : tensor<3x64xi8>, tensor<3x64xi64>
+}

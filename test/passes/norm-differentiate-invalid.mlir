@@ -144,7 +144,11 @@ func.func @unformed(%x: tensor<4x8xf32>) -> tensor<5x8xf32> attributes {norm.gra
 // -----
 
 func.func @scanned(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {norm.gradient} {
-  // expected-error @below {{unsupported: a gradient of a program with a scan; supported: reductions and ops of arith and math}}
-  %y = norm.cumsum %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  %y = norm.compute(%a = %x : tensor<4x8xf32>) -> (%o : tensor<4x8xf32>) space(%m = 4, %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<4x8xf32>
+    // expected-error @below {{unsupported: a gradient through a scan by another combiner than a sum of floats; supported: add of floats}}
+    %1 = norm.scan max %0 along(%n) : f32
+    norm.write %1, %o[%m, %n] : tensor<4x8xf32>
+  }
   return %y : tensor<4x8xf32>
 }

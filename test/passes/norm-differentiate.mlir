@@ -121,3 +121,36 @@ func.func @two_computes(%x: tensor<?x64xf32>) -> tensor<?x64xf32> attributes {no
   %y = arith.mulf %n, %b : tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+// An element is part of the sums from its own place on: its gradient is their adjoints' sum, in the opposite order.
+// CHECK-LABEL: func.func @cumsum(
+// CHECK-LABEL: func.func @cumsum_grad(
+// CHECK: space(%{{.*}} = 4, %[[N:.*]] = 8)
+// CHECK: %[[DY:.*]] = norm.read
+// CHECK: norm.scan add reverse %[[DY]] along(%[[N]]) : f32
+// CHECK-NOT: norm.scan
+func.func @cumsum(%x: tensor<4x8xf32> {norm.name = "x"}) -> (tensor<4x8xf32> {norm.name = "y"}) attributes {norm.gradient = ["x"]} {
+  %y = norm.compute(%a = %x : tensor<4x8xf32>) -> (%o : tensor<4x8xf32>) space(%m = 4, %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<4x8xf32>
+    %1 = norm.scan add %0 along(%n) : f32
+    norm.write %1, %o[%m, %n] : tensor<4x8xf32>
+  }
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+// Of those behind it, without itself, it is that of those before it.
+// CHECK-LABEL: func.func @cumsum_behind(
+// CHECK-LABEL: func.func @cumsum_behind_grad(
+// CHECK: norm.scan add exclusive %{{.*}} along(%{{.*}}) : f32
+func.func @cumsum_behind(%x: tensor<4x8xf32> {norm.name = "x"}) -> (tensor<4x8xf32> {norm.name = "y"}) attributes {norm.gradient = ["x"]} {
+  %y = norm.compute(%a = %x : tensor<4x8xf32>) -> (%o : tensor<4x8xf32>) space(%m = 4, %n = 8) {
+    %0 = norm.read %a[%m, %n] : tensor<4x8xf32>
+    %1 = norm.scan add exclusive reverse %0 along(%n) : f32
+    norm.write %1, %o[%m, %n] : tensor<4x8xf32>
+  }
+  return %y : tensor<4x8xf32>
+}

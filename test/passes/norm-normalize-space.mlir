@@ -190,6 +190,18 @@ norm.kernel @tiled(%x: memref<3x4xf32>, %y: memref<3x4xf32>) space(%a = 3 : grid
 
 // -----
 
+// The dim that counts the results of a reduction stays by itself.
+// CHECK-LABEL: norm.kernel @largest(
+// CHECK-SAME: space(%{{.*}} = dim(%{{.*}}, 0), %[[N:.*]] = 32, %[[J:.*]] = 3)
+// CHECK: norm.reduce max %{{.*}} over(%[[N]]) nth(%[[J]]) : i32
+norm.kernel @largest(%x: memref<?x4x8xi32>, %y: memref<?x3xi32>) space(%m = dim(%x, 0), %a = 4, %b = 8, %j = 3) {
+  %0 = norm.read %x[%m, %a, %b] : memref<?x4x8xi32>
+  %1 = norm.reduce max %0 over(%a, %b) nth(%j) : i32
+  norm.write %1, %y[%m, %j] : memref<?x3xi32>
+}
+
+// -----
+
 // A scan along both of two dims is one along the merged dim; one along the inner alone keeps them apart.
 // CHECK-LABEL: norm.kernel @scan(
 // CHECK-SAME: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 32)

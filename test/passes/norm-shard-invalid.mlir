@@ -138,3 +138,12 @@ func.func @scanned(%x: tensor<?x64xf32> {norm.devices = array<i64: 1, 2>}) -> (t
   %s = norm.reduce_axes sum %x : tensor<?x64xf32> -> tensor<?xf32>
   return %y, %s : tensor<?x64xf32>, tensor<?xf32>
 }
+
+// -----
+
+func.func @largest(%x: tensor<?x64xf32> {norm.devices = array<i64: 1, 2>}) -> (tensor<?x2xf32>, tensor<?x2xi32>, tensor<?xf32>) {
+  // expected-error @below {{unsupported: a reduction with several results in a function whose tensors are sharded; supported: reductions without nth}}
+  %v, %i = norm.top_k %x {k = 2} : tensor<?x64xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  %s = norm.reduce_axes sum %x : tensor<?x64xf32> -> tensor<?xf32>
+  return %v, %i, %s : tensor<?x2xf32>, tensor<?x2xi32>, tensor<?xf32>
+}

@@ -70,7 +70,7 @@ norm.kernel @split(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0
 
 // -----
 
-// expected-error @+1 {{expected a read that is kept in shared memory for bring = bulk, got none}}
+// expected-error @+1 {{expected a read or a result that is kept in shared memory for bring = bulk, got none}}
 norm.kernel @bring(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], bring = bulk>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -120,12 +120,132 @@ norm.kernel @shared(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
 
 // -----
 
-// expected-error @+1 {{unsupported: hand_out = dynamic; supported: static}}
-norm.kernel @hand_out(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+// expected-error @+1 {{unsupported: the result of buffer 1 in shared memory, in a cluster; supported: CTAs on their own}}
+norm.kernel @sent_by_clusters(%x: memref<?x512xf32>, %y: memref<?x512xf32>) space(%m = dim(%x, 0), %n = 512)
+    schedule(#norm.schedule<spread = [[grid], [cluster(2), warp(2), lane(32), vector(4)]], keep = [none, shared], bring = bulk>) {
+  %0 = norm.read %x[%m, %n] : memref<?x512xf32>
+  norm.write %0, %y[%m, %n] : memref<?x512xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: the result of buffer 1 in shared memory for bring = cp_async; supported: bulk}}
+norm.kernel @sent_by_threads(%x: memref<?x512xf32>, %y: memref<?x512xf32>) space(%m = dim(%x, 0), %n = 512)
+    schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32), vector(4)]], keep = [shared, shared], bring = cp_async>) {
+  %0 = norm.read %x[%m, %n] : memref<?x512xf32>
+  norm.write %0, %y[%m, %n] : memref<?x512xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected a dim that passes in a loop for hand_out = dynamic, got none}}
+norm.kernel @drawn_without_a_loop(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], hand_out = dynamic>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected the number of CTAs that draw the steps of dim 0, as in [loop, grid(264), ...], for hand_out = dynamic}}
+norm.kernel @drawn_by_no_ctas(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, warp(2)], [lane(32), vector(2)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected the loop of dim 0 outside of its other factors for hand_out = dynamic}}
+norm.kernel @drawn_inside(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid, loop(2)], [lane(32), vector(2)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: hand_out = dynamic with loops over 2 dims; supported: one}}
+norm.kernel @drawn_in_two_loops(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [loop, lane(32)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: hand_out = dynamic with CTAs along dim 1 besides those that draw; supported: one grid factor, within the loop}}
+norm.kernel @drawn_along_two_dims(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [grid, lane(32)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  norm.write %0, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: hand_out = dynamic in clusters; supported: CTAs on their own}}
+norm.kernel @drawn_by_clusters(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [cluster(2), lane(32)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: stages = 2 of registers with hand_out = dynamic; supported: 1, and stages in shared memory}}
+norm.kernel @drawn_ahead(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32), vector(2)]], stages = 2, hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: bring = cp_async with hand_out = dynamic; supported: load and bulk}}
+norm.kernel @drawn_and_copied_by_threads(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32), vector(2)]], keep = [shared, none], bring = cp_async, hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected hand_out = static for dim 0, which is reduced: what CTAs draw would decide on how sums are rounded}}
+norm.kernel @drawn_sum(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32), vector(2)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%m) : f32
+  norm.write %1, %y[%n] : memref<64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected hand_out = static for dim 0, which is scanned: a CTA does not come by all of its points}}
+norm.kernel @drawn_scan(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32), vector(2)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.scan add %0 along(%m) : f32
+  norm.write %1, %y[%m, %n] : memref<?x64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: hand_out = dynamic with results of buffer 2 that do not vary along dim 0; supported: results of each step}}
+norm.kernel @drawn_once(%x: memref<?x64xf32>, %w: memref<64xf32>, %v: memref<64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32), vector(2)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.read %w[%n] : memref<64xf32>
+  %2 = arith.addf %0, %1 : f32
+  norm.write %2, %y[%m, %n] : memref<?x64xf32>
+  %3 = arith.negf %1 : f32
+  norm.write %3, %v[%n] : memref<64xf32>
 }
 
 // -----
@@ -303,4 +423,24 @@ norm.kernel @scan_over_aligned_rows(%x: memref<?x65xbf16>, %y: memref<?x65xbf16>
   %0 = norm.read %x[%m, %n] : memref<?x65xbf16>
   %1 = norm.scan add %0 along(%m) : bf16
   norm.write %1, %y[%m, %n] : memref<?x65xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: dim 2, which counts the results of a reduction, in lane factors; supported: one loop over it}}
+norm.kernel @results_in_lanes(%x: memref<?x64xi32>, %y: memref<?x8xi32>) space(%m = dim(%x, 0), %n = 64, %j = 8)
+    schedule(#norm.schedule<spread = [[grid], [register(16), lane(4)], [lane(8)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xi32>
+  %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+  norm.write %1, %y[%m, %j] : memref<?x8xi32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: dim 2, which counts the results of a reduction, in loop factors; supported: one loop over it}}
+norm.kernel @results_in_two_loops(%x: memref<?x64xi32>, %y: memref<?x8xi32>) space(%m = dim(%x, 0), %n = 64, %j = 8)
+    schedule(#norm.schedule<spread = [[grid], [register(2), lane(32)], [loop(2), loop(4)]]>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xi32>
+  %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+  norm.write %1, %y[%m, %j] : memref<?x8xi32>
 }

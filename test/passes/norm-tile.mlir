@@ -289,3 +289,16 @@ norm.kernel @cluster(%x: memref<?x500xf32>, %y: memref<?xf32>) space(%m = dim(%x
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>
 }
+
+// -----
+
+// Where CTAs draw the steps of a loop, it has those of all CTAs.
+// CHECK: norm.kernel @drawn(
+// CHECK-SAME: space(%[[S:.*]] = dim(%[[X:.*]], 0) ceildiv 2 : loop, %[[W:.*]] = 2 : thread, %{{.*}} = 32 : thread, %{{.*}} = 2 : register)
+// CHECK-SAME: where(%[[S]] * 2 + %[[W]] < dim(%[[X]], 0))
+norm.kernel @drawn(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(264), warp(2)], [lane(32), vector(2)]], hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}

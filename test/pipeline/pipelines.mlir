@@ -59,6 +59,7 @@
 // GL-LOWERED-NEXT: gl-optimize-layouts
 // GL-LOWERED-NEXT: gl-prefetch-loads
 // GL-LOWERED-NEXT: gl-pipeline
+// GL-LOWERED-NEXT: gl-draw-tiles
 // GL-LOWERED-NEXT: gl-specialize-warps
 // GL-LOWERED-NEXT: gl-expand-reductions
 // GL-LOWERED-NEXT: gl-expand-conversions

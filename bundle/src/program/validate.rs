@@ -49,7 +49,7 @@ impl Program {
             let operands: &[Value] = match step {
                 Step::Op(operation) => &operation.operands,
                 Step::Reduce { operands, .. } => operands,
-                Step::Scan { operand, .. } => std::slice::from_ref(operand),
+                Step::Scan { operand, .. } | Step::Nth { operand, .. } => std::slice::from_ref(operand),
                 Step::Write { value, .. } => std::slice::from_ref(value),
                 _ => &[],
             };
@@ -95,6 +95,24 @@ impl Program {
                         return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
                     }
                     check_combiner(combiner, operands.len()).or_else(fail)?;
+                }
+                Step::Nth {
+                    combiner,
+                    operand,
+                    over,
+                    nth,
+                    element,
+                } => {
+                    if !matches!(combiner, Combiner::Max | Combiner::Min) || element.integer_bits().is_none()
+                    {
+                        return fail("expected max or min of integers".to_owned());
+                    }
+                    if types[*operand] != *element {
+                        return fail(format!("expected type {}, got {element}", types[*operand]));
+                    }
+                    if let Some(dim) = over.iter().chain([nth]).find(|dim| **dim >= self.space.len()) {
+                        return fail(format!("expected a dim below {}, got {dim}", self.space.len()));
+                    }
                 }
                 Step::Scan {
                     combiner,

@@ -36,6 +36,12 @@ impl Preset {
                     Vec::new()
                 }
             }
+            Shape::AxisOf(by) => {
+                let count = self.integers(by, 1)?.first().map(|count| Extent::Static(*count));
+                let axes = all().zip(self.axes(by, 0)?);
+                axes.map(|(extent, is_named)| if is_named { count.clone() } else { extent })
+                    .collect()
+            }
             Shape::BatchAndGroups(by) => {
                 let groups = self.integers(by, 0)?;
                 let groups = groups.into_iter().map(|count| Some(Extent::Static(count)));

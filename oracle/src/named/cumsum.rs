@@ -1,7 +1,7 @@
 //! `cumsum`: with i and j along the `axis` of x,
 //!
 //! ```text
-//! y_i = sum_{j <= i}(x_j), or sum_{j < i}(x_j) with exclusive
+//! y_i = sum_{j <= i}(x_j), or sum_{j < i}(x_j) with exclusive; with reverse of j >= i, or j > i
 //! ```
 
 use std::ops::Range;
@@ -17,6 +17,7 @@ struct Cumsum<'a> {
     rows: Rows,
     x: Operand<'a>,
     exclusive: bool,
+    reverse: bool,
     /// The type of `y`.
     element: Element,
 }
@@ -28,20 +29,26 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
         x: rows.whole("x", x)?,
         rows,
         exclusive: call.is_set("exclusive"),
+        reverse: call.is_set("reverse"),
         element: call.result("y")?,
     }))
 }
 
 impl Cumsum<'_> {
-    /// What the elements of a row up to each come to, or those before it.
+    /// What the elements of a row up to each come to, or those before it; in the opposite order those from it on, or behind it.
     fn sums<T: Copy>(&self, row: &[T], zero: T, add: impl Fn(T, T) -> T) -> Vec<T> {
+        let mut order: Vec<usize> = (0..row.len()).collect();
+        if self.reverse {
+            order.reverse();
+        }
         let mut sum = zero;
-        let sums = row.iter().map(|x| {
+        let mut sums = vec![zero; row.len()];
+        for place in order {
             let before = sum;
-            sum = add(sum, *x);
-            if self.exclusive { before } else { sum }
-        });
-        sums.collect()
+            sum = add(sum, row[place]);
+            sums[place] = if self.exclusive { before } else { sum };
+        }
+        sums
     }
 }
 

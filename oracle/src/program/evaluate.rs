@@ -81,6 +81,9 @@ impl<'a> Evaluator<'a> {
                     .into_iter()
                     .filter(|dim| !over.contains(dim))
                     .collect(),
+                Step::Nth {
+                    operand, over, nth, ..
+                } => dims_of_nth(&dims[*operand], over, *nth),
                 Step::Scan { operand, along, .. } => with(&dims[*operand], along),
                 Step::Size { .. } | Step::Scalar { .. } | Step::Constant { .. } | Step::Write { .. } => {
                     vec![]
@@ -122,13 +125,14 @@ impl<'a> Evaluator<'a> {
         with(&self.dims[operand], along)
     }
 
-    /// The dims that some reduction removes, or a scan is along.
+    /// The dims that some reduction removes, or counts its results by, or a scan is along.
     pub(crate) fn reduced_dims(&self) -> Vec<usize> {
-        let over = self.program.steps.iter().filter_map(|step| match step {
-            Step::Reduce { over, .. } | Step::Scan { along: over, .. } => Some(over),
-            _ => None,
+        let over = self.program.steps.iter().flat_map(|step| match step {
+            Step::Reduce { over, .. } | Step::Scan { along: over, .. } => over.clone(),
+            Step::Nth { over, nth, .. } => [over.as_slice(), &[*nth]].concat(),
+            _ => Vec::new(),
         });
-        over.flatten().copied().collect()
+        over.collect()
     }
 
     /// The program's stores, in order.
@@ -242,6 +246,12 @@ pub(super) fn union(dims: &[Vec<usize>], values: &[Value]) -> Vec<usize> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// The dims of what an operand's values over some dims come to, counted by another one.
+pub(super) fn dims_of_nth(operand: &[usize], over: &[usize], nth: usize) -> Vec<usize> {
+    let kept = operand.iter().copied().filter(|dim| !over.contains(dim));
+    with(&kept.collect::<Vec<_>>(), &[nth])
 }
 
 pub(super) fn most(ulps: &[f64], values: &[Value]) -> f64 {

@@ -4,7 +4,7 @@ use norma_bundle::program::Step;
 
 use super::combine::{accumulate_in, scan_rows};
 use super::evaluate::{Evaluator, Ranges, extents_of};
-use super::grid::{Grid, offsets};
+use super::grid::{Data, Grid, offsets};
 use super::values::Cache;
 use crate::error::OracleError;
 
@@ -14,6 +14,7 @@ impl Evaluator<'_> {
         let Step::Scan {
             combiner,
             exclusive,
+            reverse,
             operand,
             along,
             element,
@@ -37,8 +38,19 @@ impl Evaluator<'_> {
         let points = |dims: Vec<&usize>| dims.iter().map(|dim| whole.extent(**dim)).product::<usize>();
         let rows = points(dims.iter().filter(is_along).collect());
         let kept = points(dims.iter().filter(|dim| !is_along(dim)).collect());
-        let by_rows = whole.with_major(along);
-        let mut scanned = scan_rows(step, combiner, *element, *exclusive, by_rows, rows, kept)?;
+        // The rows from the last one on are their own opposite order.
+        let turned = |data: Data| match reverse {
+            true => data.gather(&offsets(
+                (rows.max(1) - 1) as i64 * kept as i64,
+                &[rows, kept],
+                &[-(kept as i64), 1],
+            )),
+            false => data,
+        };
+        let by_rows = turned(whole.with_major(along));
+        let mut scanned = turned(scan_rows(
+            step, combiner, *element, *exclusive, by_rows, rows, kept,
+        )?);
         accumulate_in(*element, combiner, &mut scanned);
 
         // Of each dim, how far its points are apart in what has the scanned ones outermost.

@@ -70,6 +70,7 @@ impl Evaluator<'_> {
             }
             Step::Constant { value, element } => Grid::scalar(constant(*value, *element)),
             Step::Op(_) => self.operation(step, region, cache, Rounding::Defined)?,
+            Step::Nth { .. } => self.nth(step, region, cache)?,
             Step::Scan { .. } => self.scan(step, region, cache)?,
             Step::Reduce {
                 over,

@@ -11,6 +11,7 @@ mod async_copy;
 mod bulk;
 mod cluster;
 mod covering;
+mod draw;
 mod elementwise;
 mod emit;
 mod float8;
@@ -57,7 +58,7 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 40] = [
+const PATTERNS: [(&str, Pattern); 46] = [
     ("gl.load", global::load),
     ("gl.store", global::store),
     ("gl.reduce", reduce::reduce),
@@ -83,6 +84,12 @@ const PATTERNS: [(&str, Pattern); 40] = [
     ("gl.async_commit", |op, _, b| async_copy::commit(op, b)),
     ("gl.async_wait", |op, _, b| async_copy::wait(op, b)),
     ("gl.bulk_load", bulk::load),
+    ("gl.bulk_store", bulk::store),
+    ("gl.bulk_commit", |op, _, b| bulk::commit(op, b)),
+    ("gl.bulk_wait", |op, _, b| bulk::wait(op, b)),
+    ("gl.fence_async", |op, _, b| bulk::fence(op, b)),
+    ("gl.draw_tile", draw::draw),
+    ("gl.await_tile", draw::wait),
     ("gl.cluster_rank", |op, _, b| cluster::rank(op, b)),
     ("gl.cluster_arrive", |op, _, b| cluster::arrive(op, b)),
     ("gl.cluster_wait", |op, _, b| cluster::wait(op, b)),

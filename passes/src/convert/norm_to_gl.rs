@@ -4,17 +4,20 @@
 //! varies over all tile dims is a tile in the kernel's layout; one that varies over fewer is a tile in a projection of it;
 //! one that varies over none is a scalar. `placement` says where dims lie, `tiles` gives types and moves values between
 //! sets of dims, `body` translates ops and writes the loops of [`crate::kernel::nests`], `launch` says how the host launches
-//! the result.
+//! the result, and `counter` is what CTAs draw tiles from.
 
 mod body;
+mod counter;
 mod launch;
 mod placement;
 mod tiles;
 
+use std::collections::HashSet;
+
 use melior::{
     StringRef,
     ir::{
-        Attribute, AttributeLike, OperationRef, ValueLike,
+        Attribute, AttributeLike, OperationRef, Value, ValueLike,
         attribute::{FlatSymbolRefAttribute, IntegerAttribute, StringAttribute, TypeAttribute},
         operation::OperationLike,
         r#type::{FunctionType, IntegerType},
@@ -39,21 +42,31 @@ use crate::{
     table::ConvertNormToGl,
 };
 
+use counter::Counters;
 use placement::Placement;
 use tiles::Tiles;
 
 pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, ConvertNormToGl>) -> PassResult<'c> {
     let kernels = walk::named(module, KernelOp::NAME);
+    let mut drawing = HashSet::new();
     for op in &kernels {
-        convert(*op)?;
+        let converted = convert(*op)?;
+        drawing.extend(converted.draws.then_some(converted.name));
     }
     if !kernels.is_empty() {
         Builder::before(module).set_attribute(module, "gpu.container_module", Attribute::unit(cx.context()));
     }
-    retarget(module, cx)
+    retarget(module, &drawing, cx)
 }
 
-fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
+/// A kernel that has become a function.
+struct Converted {
+    name: String,
+    /// Whether its CTAs draw tiles, so that it takes a counter.
+    draws: bool,
+}
+
+fn convert<'c>(op: OperationRef<'c, '_>) -> Result<Converted, PassError<'c>> {
     let location = op.location();
     let context = context::of(location);
     let kernel =
@@ -67,14 +80,18 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
     let mapping = Mapping::of(schedule);
     let tiles = Tiles::new(&placement, &mapping, location)?;
 
-    let types = space
-        .buffers
-        .iter()
-        .chain(&space.scalars)
-        .map(|argument| argument.r#type())
-        .collect::<Vec<_>>();
+    let mut b = Builder::before(op);
+    let draws = placement.drawn(&mapping).is_some();
+    let counter = draws.then(|| counter::ty(&b)).transpose()?;
+    let types_of = |arguments: &[Value<'c, '_>]| arguments.iter().map(ValueLike::r#type).collect::<Vec<_>>();
+    let buffers = types_of(&space.buffers).into_iter().chain(counter);
+    let types = buffers.chain(types_of(&space.scalars)).collect::<Vec<_>>();
     let function_type = TypeAttribute::new(FunctionType::new(context, &types, &[]).into());
-    let name = StringAttribute::new(context, kernel.sym_name()?).into();
+    let converted = Converted {
+        name: kernel.sym_name()?.to_owned(),
+        draws,
+    };
+    let name = StringAttribute::new(context, &converted.name).into();
     let warps = IntegerAttribute::new(IntegerType::new(context, 64).into(), tiles.num_warps());
     let launch = launch::attribute(&space, &placement, &mapping)?;
     let mut attributes = vec![
@@ -104,7 +121,6 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
     }
     let arguments = types.into_iter().map(|ty| (ty, location)).collect::<Vec<_>>();
 
-    let mut b = Builder::before(op);
     let module = b.op_with(
         "gpu.module",
         &[],
@@ -122,11 +138,16 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
     );
     body::translate(&space, &placement, &mapping, &tiles, walk::entry_block(function)?)?;
     b.erase(op);
-    Ok(())
+    Ok(converted)
 }
 
-/// Points launches at the functions that kernels have become, each in a module of its name.
-fn retarget<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, ConvertNormToGl>) -> PassResult<'c> {
+/// Points launches at the functions that kernels have become, each in a module of its name, and passes counters to those of `drawing`.
+fn retarget<'c>(
+    module: OperationRef<'c, '_>,
+    drawing: &HashSet<String>,
+    cx: &PassContext<'c, ConvertNormToGl>,
+) -> PassResult<'c> {
+    let mut counters = Counters::default();
     for launch in walk::named(module, LaunchOp::NAME) {
         let Ok(name) = norma_dialects::symbol(launch.attribute("callee")?) else {
             continue;
@@ -139,6 +160,9 @@ fn retarget<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, ConvertNormTo
             Attribute::from_raw(nested)
         };
         Builder::before(launch).set_attribute(launch, "callee", nested);
+        if let Some(launch) = LaunchOp::from_op(launch).filter(|_| drawing.contains(name)) {
+            counters.pass(launch)?;
+        }
     }
     Ok(())
 }

@@ -3,18 +3,28 @@
 //!
 //! Scalars are coordinates and sizes, of type index, whose arithmetic does not wrap.
 
-use melior::ir::{Value, ValueLike, attribute::DenseI64ArrayAttribute, operation::OperationLike};
+use melior::ir::{
+    BlockLike, Value, ValueLike, attribute::DenseI64ArrayAttribute, block::BlockArgument,
+    operation::OperationLike,
+};
 use norma_dialects::{
     gl::{LaunchAttr, ParamKind},
-    op_name,
+    integer_of, op_name,
 };
 use norma_targets::LARGEST_GRID;
 
-use crate::mlir::{interval::Interval, types, values::definition};
+use crate::mlir::{
+    comparison::IntegerPredicate,
+    interval::Interval,
+    types,
+    values::{definition, owner},
+    walk,
+};
 
 use super::{
     divisibility::{constant, launch_of, param_of},
     scalars::{DEPTH, loop_of},
+    steps,
 };
 
 /// Where a scalar lies.
@@ -27,7 +37,9 @@ fn within(value: Value<'_, '_>, depth: usize) -> Interval {
         return Interval::ANY;
     };
     let Some(op) = definition(value) else {
-        let of_argument = of_induction_variable(value, depth).or_else(|| of_parameter(value));
+        let of_argument = of_induction_variable(value, depth)
+            .or_else(|| of_drawn_tile(value, depth))
+            .or_else(|| of_parameter(value));
         return of_argument.unwrap_or(Interval::ANY);
     };
     let operand = |index| {
@@ -71,6 +83,27 @@ fn of_induction_variable(value: Value<'_, '_>, depth: usize) -> Option<Interval>
     (step.least > 0).then(|| Interval {
         least: lower.least,
         most: upper.plus(Interval::exactly(-1)).most,
+    })
+}
+
+/// Where a value lies that each step of `scf.while` begins with, if the loop goes on as long as it is less than a bound, as an unsigned
+/// number: that of a tile that is drawn.
+fn of_drawn_tile(value: Value<'_, '_>, depth: usize) -> Option<Interval> {
+    let number = BlockArgument::try_from(value).ok()?.argument_number();
+    let of = owner(value).filter(|of| walk::has_name(*of, "scf.while"))?;
+    let is_of_step = steps::body(of)
+        .ok()?
+        .argument(number)
+        .is_ok_and(|argument| Value::from(argument) == value);
+    let condition = walk::entry_block(of).ok()?.terminator().filter(|_| is_of_step)?;
+    let comparison = definition(condition.operand(0).ok()?)?;
+    let is_below = walk::has_name(comparison, "arith.cmpi")
+        && integer_of(comparison, "predicate") == Some(IntegerPredicate::UnsignedLess as i64)
+        && comparison.operand(0).ok()? == condition.operand(1 + number).ok()?;
+    let bound = within(comparison.operand(1).ok()?, depth);
+    (is_below && bound.least >= 0).then(|| Interval {
+        least: 0,
+        most: bound.plus(Interval::exactly(-1)).most,
     })
 }
 

@@ -13,8 +13,8 @@ use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
 use norma_dialects::{
     attributes::kernel,
     gl::{
-        AsyncCopyOp, BulkLoadOp, BulkStoreOp, GridDependencyLaunchOp, GridDependencyWaitOp, LaunchAttr,
-        LoadOp, StoreOp, TensorLoadOp, TensorStoreOp, WarpSpecializeOp,
+        AsyncCopyOp, BulkLoadOp, BulkStoreOp, DrawTileOp, GridDependencyLaunchOp, GridDependencyWaitOp,
+        LaunchAttr, LoadOp, StoreOp, TensorLoadOp, TensorStoreOp, WarpSpecializeOp,
     },
 };
 
@@ -70,7 +70,9 @@ fn launch_dependents<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassErro
         return launch_dependents(body);
     }
     // Threads that have ended count as having run it: partitions other than the first do without.
-    let builder = match ops.iter().rev().find(|op| walk::has_name(**op, "scf.for")) {
+    let is_loop =
+        |op: &&OperationRef<'c, 'a>| ["scf.for", "scf.while"].contains(&norma_dialects::op_name(**op));
+    let builder = match ops.iter().rev().find(is_loop) {
         Some(last) => Builder::after(*last),
         None => match ops.first() {
             Some(first) => Builder::before(*first),
@@ -83,7 +85,8 @@ fn launch_dependents<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassErro
 
 /// Whether an op, or one within it, accesses global memory.
 fn touches_memory(op: OperationRef<'_, '_>) -> bool {
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 8] = [
+        DrawTileOp::NAME,
         LoadOp::NAME,
         StoreOp::NAME,
         AsyncCopyOp::NAME,

@@ -10,20 +10,24 @@
 //!
 //! A loop that was peeled is several loops, each beginning where the one before it ends, that copy the same accesses. They
 //! share one ring, whose copies are issued as the last of them says: with the guards that the others do not need.
+//!
+//! `gl.copy_from_shared` becomes bulk copies the other way, which are under way while a loop goes on ([`sent`]).
+//!
+//! Where the tiles of a loop are drawn, so are those of its ring, as many steps ahead ([`drawn_ring`]); bulk copies bring them.
 
 mod bulk;
 mod bulk_ring;
+mod drawn_ring;
 mod group_ring;
 mod groups;
 mod ring;
+mod sent;
+mod tile_copy;
 
 use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
     attributes::kernel,
-    gl::{
-        CopyEngine, CopyToSharedOp, FenceMBarrierInitOp, LocalLoadOp, MBarrierAllocOp, MBarrierInitOp,
-        MBarrierType, MBarrierWaitOp,
-    },
+    gl::{CopyEngine, CopyToSharedOp, LocalLoadOp, MBarrierWaitOp},
     integer_of,
 };
 
@@ -38,8 +42,10 @@ use crate::{
     table::{GlPipeline, GlPipelineStatistic},
 };
 
+use super::{drawn::DrawnLoop, mbarriers::barriers};
 use bulk::Copies;
 use bulk_ring::BulkRing;
+use drawn_ring::DrawnRing;
 use group_ring::GroupRing;
 use groups::Group;
 
@@ -76,13 +82,10 @@ fn pipeline<'c>(
         group.wait(function)?;
     }
     for chain in chains(&loops)? {
-        match engine_of(&chain)? {
-            Some(CopyEngine::Bulk) => BulkRing::new(function, chain, stages, warps)?.build()?,
-            Some(CopyEngine::CpAsync) => GroupRing::new(function, chain, stages)?.build()?,
-            None => continue,
-        }
+        build_ring(function, chain, stages, warps)?;
         cx.count(GlPipelineStatistic::NumRings, 1);
     }
+    cx.count(GlPipelineStatistic::NumSent, sent::send(function)? as u64);
     Ok(())
 }
 
@@ -96,29 +99,39 @@ fn around<'c, 'a>(
     if parent == function {
         return Ok(None);
     }
-    if walk::has_name(parent, "scf.for") && parent.parent_operation() == Some(function) {
+    let is_loop = walk::has_name(parent, "scf.for") || walk::has_name(parent, "scf.while");
+    if is_loop && parent.parent_operation() == Some(function) {
         return Ok(Some(parent));
     }
-    let message = "a copy to shared memory in nested loops or branches; supported: at a kernel's top level and in a loop there";
+    let message = "a copy to or from shared memory in nested loops or branches; supported: at a kernel's top level and in a loop there";
     Err(Diagnostic::unsupported(copy.location(), message).into())
 }
 
-/// Groups loops that follow each other: each begins where the one before it ends.
+/// Groups loops that follow each other: each begins where the one before it ends, or with the tile that it has drawn last.
 fn chains<'c, 'a>(loops: &[OperationRef<'c, 'a>]) -> Result<Vec<Vec<OperationRef<'c, 'a>>>, PassError<'c>> {
     let mut chains: Vec<Vec<OperationRef<'c, 'a>>> = Vec::new();
     for of in loops {
-        let goes_on = |chain: &Vec<OperationRef<'c, 'a>>| -> Result<bool, melior::Error> {
+        let is_next = |chain: &Vec<OperationRef<'c, 'a>>| -> Result<bool, melior::Error> {
             match chain.last() {
-                Some(last) => Ok(last.operand(1)? == of.operand(0)? && copies_alike(*last, *of)?),
+                Some(last) => Ok(goes_on(*last, *of)? && copies_alike(*last, *of)?),
                 None => Ok(false),
             }
         };
         match chains.last_mut() {
-            Some(chain) if goes_on(chain)? => chain.push(*of),
+            Some(chain) if is_next(chain)? => chain.push(*of),
             _ => chains.push(vec![*of]),
         }
     }
     Ok(chains)
+}
+
+/// Whether a loop begins where another one ends, or with the tile that it has drawn last.
+fn goes_on<'c, 'a>(last: OperationRef<'c, 'a>, of: OperationRef<'c, 'a>) -> Result<bool, melior::Error> {
+    let end: Value<'c, 'a> = match walk::has_name(last, "scf.while") {
+        true => last.result(0)?.into(),
+        false => last.operand(1)?,
+    };
+    Ok(end == of.operand(0)?)
 }
 
 /// Whether two loops copy the same accesses, guards apart.
@@ -142,12 +155,37 @@ fn copies_alike<'c, 'a>(
     Ok(true)
 }
 
-/// What copies in loops that copy alike.
-fn engine_of<'c>(chain: &[OperationRef<'c, '_>]) -> Result<Option<CopyEngine>, PassError<'c>> {
-    let copies = chain.last().map(|of| copies_in(*of)).unwrap_or_default();
-    let Some(first) = copies.first() else {
-        return Ok(None);
+/// Has loops that copy alike copy ahead, through a ring of stages.
+fn build_ring<'c: 'a, 'a>(
+    function: OperationRef<'c, 'a>,
+    chain: Vec<OperationRef<'c, 'a>>,
+    stages: i64,
+    warps: i64,
+) -> Result<(), PassError<'c>> {
+    let [first, ..] = chain[..] else {
+        return Ok(());
     };
+    let drawn = chain.iter().map(|of| DrawnLoop::of(*of));
+    let drawn = drawn.collect::<Result<Option<Vec<_>>, _>>()?;
+    let unsupported = |message: &str| Err(Diagnostic::unsupported(first.location(), message).into());
+    match (engine_of(first)?, drawn) {
+        (CopyEngine::Bulk, Some(loops)) => DrawnRing::new(function, loops, stages, warps)?.build(),
+        (CopyEngine::CpAsync, Some(_)) => {
+            unsupported("copies by cp_async in a loop whose tiles are drawn; supported: by bulk")
+        }
+        (_, None) if walk::has_name(first, "scf.while") => unsupported(
+            "copies to shared memory in a loop that neither counts its steps nor draws their tiles; supported: one of both",
+        ),
+        (CopyEngine::Bulk, None) => BulkRing::new(function, chain, stages, warps)?.build(),
+        (CopyEngine::CpAsync, None) => GroupRing::new(function, chain, stages)?.build(),
+    }
+}
+
+/// What copies in a loop.
+fn engine_of<'c>(of: OperationRef<'c, '_>) -> Result<CopyEngine, PassError<'c>> {
+    let copies = copies_in(of);
+    let first = copies.first();
+    let first = first.ok_or_else(|| Diagnostic::internal(of.location(), "expected a loop that copies"))?;
     let engine = first.engine()?;
     for copy in copies {
         if copy.engine()? != engine {
@@ -159,7 +197,7 @@ fn engine_of<'c>(chain: &[OperationRef<'c, '_>]) -> Result<Option<CopyEngine>, P
             return Err(Diagnostic::unsupported(copy.op().location(), message).into());
         }
     }
-    Ok(Some(engine))
+    Ok(engine)
 }
 
 /// The copies of a kernel or a loop, in order.
@@ -201,26 +239,6 @@ fn first_use<'c, 'a>(function: OperationRef<'c, 'a>, memory: Value<'c, 'a>) -> O
         first = parent;
     }
     Some(first)
-}
-
-/// Arrays of `count` mbarriers at the start of the kernel, one for each number of arrivals, at the location of `of`.
-fn barriers<'c: 'a, 'a>(
-    function: OperationRef<'c, 'a>,
-    of: OperationRef<'c, 'a>,
-    arrivals: &[i64],
-    count: i64,
-) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
-    let b = Builder::at_start(walk::entry_block(function)?, of.location());
-    let ty = MBarrierType::get(b.context(), count).into();
-    let arrays = arrivals
-        .iter()
-        .map(|_| b.value(MBarrierAllocOp::NAME, &[], ty))
-        .collect::<Vec<_>>();
-    for (array, arrivals) in arrays.iter().zip(arrivals) {
-        b.insert(MBarrierInitOp::build(b.location(), *array, *arrivals)?);
-    }
-    b.op(FenceMBarrierInitOp::NAME, &[], &[]);
-    Ok(arrays)
 }
 
 fn bit<'c>(b: &Builder<'c, '_>) -> melior::ir::Type<'c> {

@@ -9,10 +9,10 @@ use melior::ir::{
 };
 use norma_dialects::{
     gl::{
-        AsyncCopyOp, BulkLoadOp, BulkStoreOp, CopyToSharedOp, FenceMBarrierInitOp, LocalAllocOp, LocalLoadOp,
-        LocalStoreOp, MBarrierAllocOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierInitOp, MBarrierType,
-        MBarrierWaitOp, MemDescIndexOp, MemDescType, RemoteArriveOp, RemoteStoreOp, TensorLoadOp,
-        TensorStoreOp,
+        AsyncCopyOp, AwaitTileOp, BulkLoadOp, BulkStoreOp, CopyFromSharedOp, CopyToSharedOp, DrawTileOp,
+        FenceMBarrierInitOp, LocalAllocOp, LocalLoadOp, LocalStoreOp, MBarrierAllocOp, MBarrierArriveOp,
+        MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp, MemDescIndexOp, MemDescType,
+        RemoteArriveOp, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
     },
     layout::{self, EncodingError},
 };
@@ -73,6 +73,8 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
         vec![access(op.memory()?, true, Immediate)]
     } else if let Some(op) = CopyToSharedOp::from_op(op) {
         vec![access(op.memory()?, true, Immediate)]
+    } else if let Some(op) = CopyFromSharedOp::from_op(op) {
+        vec![access(op.memory()?, false, Immediate)]
     } else if let Some(op) = AsyncCopyOp::from_op(op) {
         vec![access(op.memory()?, true, AsyncGroup)]
     } else if let Some(op) = BulkLoadOp::from_op(op) {
@@ -89,6 +91,16 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
         vec![access(op.memory()?, false, BulkGroup)]
     } else if let Some(op) = TensorStoreOp::from_op(op) {
         vec![access(op.memory()?, false, BulkGroup)]
+    } else if let Some(op) = DrawTileOp::from_op(op) {
+        vec![
+            access(op.numbers()?, true, MBarrier),
+            access(op.drawn()?, false, Immediate),
+        ]
+    } else if let Some(op) = AwaitTileOp::from_op(op) {
+        vec![
+            access(op.numbers()?, false, Immediate),
+            access(op.drawn()?, false, Immediate),
+        ]
     } else if let Some(op) = RemoteStoreOp::from_op(op) {
         vec![
             access(op.memory()?, true, Remote),

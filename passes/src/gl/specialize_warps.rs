@@ -1,7 +1,7 @@
 //! `gl-specialize-warps`: warps of their own issue copies, and the others never wait to issue one.
 //!
 //! Matches kernels with `gl.producer_warps`. The program is split by role: *producers* issue bulk copies and expect their bytes,
-//! and wait for what consumers arrive at; everything else is the consumers'. Both partitions begin as the whole program. From
+//! wait for what consumers arrive at, and draw tiles, whose numbers both wait for; everything else is the consumers'. Both partitions begin as the whole program. From
 //! that of the consumers, what producers do is erased; from that of the producers everything but that, and the control flow and
 //! scalar arithmetic around it.
 //!
@@ -15,12 +15,11 @@ use melior::ir::{
     BlockLike, BlockRef, Operation, OperationRef, RegionLike, Value, ValueLike, attribute::IntegerAttribute,
     operation::OperationLike, r#type::IntegerType,
 };
-use mlir_sys::{mlirBlockAppendOwnedOperation, mlirOperationRemoveFromParent};
 use norma_dialects::{
     attributes::kernel,
     gl::{
-        BulkLoadOp, ClusterRankOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp, MemDescIndexOp,
-        WarpSpecializeOp,
+        AwaitTileOp, BulkLoadOp, ClusterRankOp, DrawTileOp, MBarrierArriveOp, MBarrierExpectOp,
+        MBarrierWaitOp, MemDescIndexOp, WarpSpecializeOp,
     },
     integer_of,
 };
@@ -31,7 +30,8 @@ use crate::{
         builder::Builder,
         diagnostic::Diagnostic,
         pass::{PassContext, PassError, PassResult},
-        region, types,
+        region::{self, move_to_end},
+        types,
         values::{users, uses},
         walk,
     },
@@ -127,20 +127,23 @@ impl Arrays {
         Ok(Self { left_by_consumers })
     }
 
-    /// Who does an op that has an effect.
-    fn role(&self, op: OperationRef<'_, '_>) -> Role {
+    /// Whether the warps of a role do an op that has an effect. What is told to the whole CTA, all of them wait for.
+    fn does(&self, role: Role, op: OperationRef<'_, '_>) -> bool {
+        if AwaitTileOp::from_op(op).is_some() {
+            return true;
+        }
         let is_producers = match MBarrierWaitOp::from_op(op) {
             Some(wait) => {
                 let array = wait.barriers().ok().and_then(shared_memory::origin);
                 array.is_some_and(|array| self.left_by_consumers.contains(&(array.to_raw().ptr as usize)))
             }
-            None => BulkLoadOp::from_op(op).is_some() || MBarrierExpectOp::from_op(op).is_some(),
+            None => {
+                BulkLoadOp::from_op(op).is_some()
+                    || MBarrierExpectOp::from_op(op).is_some()
+                    || DrawTileOp::from_op(op).is_some()
+            }
         };
-        if is_producers {
-            Role::Producer
-        } else {
-            Role::Consumer
-        }
+        is_producers == (role == Role::Producer)
     }
 
     /// Erases from a partition, and from what is nested in it, what another one does, and scalars and control flow that nothing
@@ -159,7 +162,7 @@ impl Arrays {
                     self.keep(nested, role)?;
                 }
             }
-            let is_others = !is_control_flow(op) && self.role(op) != role;
+            let is_others = !is_control_flow(op) && !self.does(role, op);
             if !is_others && !has_no_effect(op) {
                 continue;
             }
@@ -182,7 +185,7 @@ fn is_loop(op: OperationRef<'_, '_>) -> bool {
 }
 
 fn is_yield(op: OperationRef<'_, '_>) -> bool {
-    walk::has_name(op, "scf.yield")
+    walk::has_name(op, "scf.yield") || walk::has_name(op, "scf.condition")
 }
 
 fn is_control_flow(op: OperationRef<'_, '_>) -> bool {
@@ -281,13 +284,4 @@ fn erase_users<'c: 'a, 'a>(values: &[Value<'c, 'a>]) -> Result<(), PassError<'c>
         }
     }
     Ok(())
-}
-
-/// Moves an op to the end of a block.
-fn move_to_end<'c>(op: OperationRef<'c, '_>, block: BlockRef<'c, '_>) {
-    // SAFETY: both are alive; the block owns the op from here on.
-    unsafe {
-        mlirOperationRemoveFromParent(op.to_raw());
-        mlirBlockAppendOwnedOperation(block.to_raw(), op.to_raw());
-    }
 }

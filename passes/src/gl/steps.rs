@@ -1,12 +1,29 @@
 //! Scalars of a loop's body as they are in another of its steps.
 
-use melior::ir::{OperationRef, Value, ValueLike, block::BlockArgument, operation::OperationLike};
+use melior::ir::{
+    BlockRef, OperationRef, RegionLike, Value, ValueLike, block::BlockArgument, operation::OperationLike,
+};
 use norma_dialects::op_name;
 
 use crate::mlir::{
     builder::Builder,
+    diagnostic::Diagnostic,
     values::{definition, owner},
+    walk,
 };
+
+/// The block of a loop's steps: of `scf.for` its only one, of `scf.while` that of its second region.
+///
+/// # Errors
+///
+/// Internal: there is no such block.
+pub fn body<'c, 'a>(of: OperationRef<'c, 'a>) -> Result<BlockRef<'c, 'a>, Diagnostic<'c>> {
+    if !walk::has_name(of, "scf.while") {
+        return walk::entry_block(of);
+    }
+    let body = of.region(1).ok().and_then(|region| region.first_block());
+    body.ok_or_else(|| Diagnostic::internal(of.location(), "expected a loop with a body"))
+}
 
 /// Why a scalar is not known in other steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +38,7 @@ pub enum Unknown<'c> {
 enum Place<'c, 'a> {
     /// Defined outside of the loop, and the same in all steps.
     Outside,
-    /// The step's number.
+    /// The step's number, or that of its tile.
     Number,
     /// The result of scalar arithmetic in the body.
     Computed(OperationRef<'c, 'a>),
@@ -50,7 +67,7 @@ pub fn is_scalar_arithmetic(op: OperationRef<'_, '_>) -> bool {
     op.region_count() == 0 && (name.starts_with("arith.") || name == "affine.apply")
 }
 
-/// Whether a scalar that is used in the body of `of`, an `scf.for`, changes from step to step.
+/// Whether a scalar that is used in the body of `of`, a loop, changes from step to step.
 ///
 /// # Errors
 ///
@@ -66,8 +83,8 @@ pub fn changes<'c, 'a>(of: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Result
     }
 }
 
-/// A scalar that is used in the body of `of`, an `scf.for`, as it is in the step of number `step`: what it is computed from is computed
-/// again, at `b`.
+/// A scalar that is used in the body of `of`, an `scf.for` or a loop whose tiles are drawn, as it is in the step of number `step`, or of
+/// that tile: what it is computed from is computed again, at `b`.
 ///
 /// # Errors
 ///

@@ -12,7 +12,9 @@
 //! - Roots share a loop unless one needs the result of another that the loop computes. A reduction whose result varies over
 //!   the loop stays with those that need it: outside of the loop there is no such result.
 //! - A scan is computed in the loops that it is along as everything else is, and carries what the steps before have come to. No
-//!   other loop may stand within these.
+//!   other loop may stand within these. Scans in the opposite order have the loop take its steps so.
+//! - A reduction with several results, which a dim counts, is one in each step of the loop over that dim, and the loop carries the last
+//!   result that it has come to.
 //! - A write over memory that is read is in the last loop that reads it.
 //!
 //! Two reductions that cross, each over a loop that the other keeps, thus become two nests. What needs the results of both at
@@ -45,7 +47,8 @@ pub enum Item {
 pub struct Nest {
     /// The dim.
     pub dim: usize,
-    /// Positions of the reductions that range over the dim and of the scans along it: what the loop carries from step to step.
+    /// Positions of the reductions that range over the dim, of the scans along it, and of the reductions whose results it counts: what
+    /// the loop carries from step to step.
     pub carried: Vec<usize>,
     /// What a step does.
     pub body: Vec<Item>,
@@ -56,6 +59,8 @@ pub struct Nest {
 pub enum Refused {
     /// Loops would have to go around each other.
     Crossing,
+    /// A loop would have to take its steps in both orders.
+    Directions,
     /// An element would be read behind the loop that writes it over.
     Overwritten,
     /// The nests would hold more ops than they may, as what each needs is computed in it again.
@@ -69,6 +74,9 @@ impl Refused {
             Self::Crossing => {
                 "loops over dims of which each reduces what is needed, with the other's result, at every point of both; supported: \
                  one of these dims in a loop"
+            }
+            Self::Directions => {
+                "a loop with scans in the order of its steps and in the opposite one; supported: scans in one order along each loop"
             }
             Self::Overwritten => {
                 "a loop that reads what an earlier one may have written over; supported: results over the memory of what no later \

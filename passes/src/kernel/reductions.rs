@@ -2,7 +2,10 @@
 
 use melior::{
     Error,
-    ir::{Attribute, Block, BlockLike, Region, RegionLike, Type, Value, ValueLike, operation::OperationLike},
+    ir::{
+        Attribute, Block, BlockLike, OperationRef, Region, RegionLike, Type, Value, ValueLike,
+        attribute::DenseI32ArrayAttribute, operation::OperationLike,
+    },
 };
 use norma_dialects::norm::{ReduceKind, ReduceOp, YieldOp};
 
@@ -43,17 +46,49 @@ pub fn reduce<'c: 'a, 'a>(
     if dims.is_empty() {
         return Ok(value);
     }
+    named(b, kind, dims, None, value)
+}
+
+/// At each point of the dim `nth` the value over `dims` that comes there in the order that `kind` asks for.
+///
+/// # Errors
+/// What MLIR refuses.
+pub fn reduce_to_nth<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    kind: ReduceKind,
+    dims: &[Value<'c, 'a>],
+    nth: Value<'c, 'a>,
+    value: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, Error> {
+    named(b, kind, dims, Some(nth), value)
+}
+
+fn named<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    kind: ReduceKind,
+    dims: &[Value<'c, 'a>],
+    nth: Option<Value<'c, 'a>>,
+    value: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, Error> {
     let types = [value.r#type()];
-    let reduce = ReduceOp::build(
-        b.location(),
-        &[value],
-        dims,
-        Some(kind),
-        None,
-        &types,
-        Region::new(),
-    )?;
+    let (kind, combiner) = (Some(kind), Region::new());
+    let reduce = ReduceOp::build(b.location(), &[value], dims, nth, kind, None, &types, combiner)?;
     Ok(b.insert(reduce).result(0)?.into())
+}
+
+/// Gives a `norm.reduce` other operands.
+pub fn set_operands<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    reduce: OperationRef<'c, 'a>,
+    values: &[Value<'c, 'a>],
+    dims: &[Value<'c, 'a>],
+    nth: Option<Value<'c, 'a>>,
+) {
+    let nth = nth.as_slice();
+    let segments = [values.len(), dims.len(), nth.len()].map(|size| size as i32);
+    let segments = DenseI32ArrayAttribute::new(b.context(), &segments);
+    b.set_operands(reduce, &[values, dims, nth].concat());
+    b.set_attribute(reduce, "operandSegmentSizes", segments.into());
 }
 
 /// A reduction of tuples over `dims`, whose combiner `combine` writes from the two sides; the tuple itself where there are none.
@@ -81,7 +116,16 @@ pub fn reduce_tuples<'c: 'a, 'a>(
         .collect::<Vec<_>>();
     let region = Region::new();
     region.append_block(Block::new(&arguments));
-    let reduce = ReduceOp::build(b.location(), values, dims, None, Some(identity), &types, region)?;
+    let reduce = ReduceOp::build(
+        b.location(),
+        values,
+        dims,
+        None,
+        None,
+        Some(identity),
+        &types,
+        region,
+    )?;
     let reduce = b.insert(reduce);
     let block = walk::entry_block(reduce)?;
     let sides = (0..arguments.len())

@@ -1,9 +1,8 @@
 //! What the iteration space of a kernel, or of a compute, says about its values and accesses: dims, phases, reuse, strides, traffic.
 //!
-//! A value varies over the dims that its operands vary over, less those that a reduction removes; the dims that a scan is along
-//! are operands too. Its phase is 0 before
-//! any reduction and one more than that of the reduced values behind a reduction: phase p can start when every
-//! reduction of the phases before it has its result.
+//! A value varies over the dims that its operands vary over, less those that a reduction removes; the dims that a scan is along, and
+//! the one that counts a reduction's results, are operands too. Its phase is 0 before any reduction and one more than that of the
+//! reduced values behind a reduction: phase p can start when every reduction of the phases before it has its result.
 
 mod access;
 mod crossings;
@@ -218,6 +217,7 @@ impl<'c, 'a> Space<'c, 'a> {
             facts = self.joined(reduce.values());
             let dims = self.dims_reduced_by(reduce);
             facts.dims = &facts.dims - &dims;
+            facts.dims.extend(self.dim_of_nth(reduce));
             facts.phase += 1;
             facts.leaves = Rc::default();
             Rc::make_mut(&mut facts.reductions).insert(position);
@@ -313,6 +313,17 @@ impl<'c, 'a> Space<'c, 'a> {
             .into_iter()
             .filter_map(|dim| self.dim_position(dim))
             .collect()
+    }
+
+    /// The dim whose points count the results of a reduction that has several at each point of the others.
+    pub fn dim_of_nth(&self, reduce: ReduceOp<'c, 'a>) -> Option<usize> {
+        self.dim_position(reduce.nth()?)
+    }
+
+    /// The dims whose points count the results of reductions.
+    pub fn dims_of_nth(&self) -> DimSet {
+        let reductions = self.reductions().into_iter();
+        reductions.filter_map(|reduce| self.dim_of_nth(reduce)).collect()
     }
 
     /// Every scan of the body.

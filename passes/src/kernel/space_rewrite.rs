@@ -12,14 +12,19 @@ use melior::{
 };
 use norma_dialects::{
     affine_map_attribute,
-    norm::{DimRole, ReadOp, ReduceOp, ScanOp, WriteOp},
+    norm::{DimRole, ReadOp, ReduceKind, ReduceOp, ScanOp, WriteOp},
 };
 
 use super::{
-    named_combiner,
+    named_combiner, reductions,
     space::{DimSet, Space},
 };
-use crate::mlir::{affine_value::value_of, builder::Builder, context};
+use crate::mlir::{
+    affine_value::value_of,
+    builder::Builder,
+    comparison::{IntegerPredicate, compare_integers},
+    context, types,
+};
 
 /// A dim of a new space.
 #[derive(Clone, Copy, Debug)]
@@ -170,19 +175,37 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
     fn reduce(&self, reduce: ReduceOp<'c, 'a>) -> bool {
         let values = reduce.values();
         let dims = self.new_dims_of(&self.space.dims_reduced_by(reduce));
-        if dims.is_empty() {
-            for (result, value) in reduce.results().into_iter().zip(values) {
-                self.builder.replace_all_uses(result, value);
-            }
-            return true;
+        let nth = self
+            .space
+            .dim_of_nth(reduce)
+            .map(|dim| self.new_dims_of(&[dim].into()));
+        // A dim that has become none has one point, at which the reduction gives what it gives without it.
+        let nth = nth.and_then(|nth| nth.first().copied());
+        if !dims.is_empty() {
+            reductions::set_operands(&self.builder, reduce.op(), &values, &dims, nth);
+            return false;
         }
-        let segments = [values.len() as i32, dims.len() as i32];
-        let segments = DenseI32ArrayAttribute::new(self.builder.context(), &segments).into();
-        let operands = [values, dims].concat();
-        self.builder.set_operands(reduce.op(), &operands);
-        self.builder
-            .set_attribute(reduce.op(), "operandSegmentSizes", segments);
-        false
+        for (result, value) in reduce.results().into_iter().zip(values) {
+            let only = nth.map_or(value, |nth| self.only_at_first(reduce, value, nth));
+            self.builder.replace_all_uses(result, only);
+        }
+        true
+    }
+
+    /// The only value at the first point of the dim that counts a reduction's results, and at the others none.
+    fn only_at_first(
+        &self,
+        reduce: ReduceOp<'c, 'a>,
+        value: Value<'c, 'a>,
+        nth: Value<'c, 'a>,
+    ) -> Value<'c, 'a> {
+        let b = Builder::before(reduce.op());
+        let ty = value.r#type();
+        let bits = types::bit_width(ty).unwrap_or(64) as u32;
+        let kind = reduce.kind().unwrap_or(ReduceKind::Max);
+        let none = b.integer(ty, named_combiner::integer_identity(kind, bits));
+        let is_first = compare_integers(&b, IntegerPredicate::Equal, nth, b.index(0));
+        b.value("arith.select", &[is_first, value, none], ty)
     }
 
     fn scan(&self, scan: ScanOp<'c, 'a>) -> Result<bool, Error> {

@@ -26,13 +26,14 @@ mod rms_norm;
 mod rms_norm_grad;
 mod softmax;
 mod softmax_grad;
+mod top_k;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
     BatchStatsOp, CacheOp, ComputeOp, CrossEntropyGradOp, CrossEntropyOp, CumsumOp, DequantizeOp,
     GroupNormGradOp, GroupNormOp, KernelOp, L2NormGradOp, L2NormOp, LaunchOp, LayerNormGradOp, LayerNormOp,
     LogSoftmaxGradOp, LogSoftmaxOp, LogSumExpOp, NumSmsOp, QuantizeOp, RMSNormGradOp, RMSNormOp, ReadOp,
-    ReduceAxesOp, ReduceOp, ScanOp, SoftmaxGradOp, SoftmaxOp, WriteOp, YieldOp,
+    ReduceAxesOp, ReduceOp, ScanOp, SoftmaxGradOp, SoftmaxOp, TopKOp, WriteOp, YieldOp,
 };
 
 use crate::{
@@ -70,6 +71,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (RMSNormGradOp::NAME, rms_norm_grad::decompose),
     (SoftmaxOp::NAME, softmax::decompose),
     (SoftmaxGradOp::NAME, softmax_grad::decompose),
+    (TopKOp::NAME, top_k::decompose),
 ];
 
 /// The dialect's other ops, which are definitions already.

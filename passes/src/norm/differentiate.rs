@@ -14,6 +14,7 @@ mod places;
 mod program;
 mod prune;
 mod reductions;
+mod scans;
 mod signature;
 mod sum;
 mod values;

@@ -12,8 +12,7 @@ use std::collections::BTreeSet;
 
 use buffer::Buffer;
 use melior::ir::{
-    AffineExpr, AffineMap, BlockLike, OperationRef, Value, ValueLike,
-    attribute::{DenseI32ArrayAttribute, DenseI64ArrayAttribute},
+    AffineExpr, AffineMap, BlockLike, OperationRef, Value, ValueLike, attribute::DenseI64ArrayAttribute,
     operation::OperationLike,
 };
 use merge::{Access, Mergeable};
@@ -23,7 +22,7 @@ use norma_dialects::{
 };
 
 use crate::{
-    kernel::space::Space,
+    kernel::{reductions, space::Space},
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -82,6 +81,7 @@ fn read<'c>(
     let reductions = space.reductions().into_iter();
     let reduced = reductions.map(|reduce| space.dims_reduced_by(reduce));
     let scanned = space.scans().into_iter().map(|scan| space.dims_scanned_by(scan));
+    let counting = space.dims_of_nth().into_iter().map(|dim| [dim].into());
     Ok(Mergeable {
         context: cx.context(),
         dims: (0..space.dims.len()).collect(),
@@ -97,7 +97,7 @@ fn read<'c>(
             })
             .collect(),
         accesses: accesses.collect(),
-        combined: reduced.chain(scanned).collect(),
+        combined: reduced.chain(scanned).chain(counting).collect(),
         values: dims_used_as_values(space),
     })
 }
@@ -183,11 +183,8 @@ fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c
         b.set_operands(scan.op(), &[vec![scan.value()?], dims].concat());
     }
     for reduce in space.reductions() {
-        let values = reduce.values();
         let dims = left_of(space.dims_reduced_by(reduce));
-        let segments = DenseI32ArrayAttribute::new(b.context(), &[values.len() as i32, dims.len() as i32]);
-        b.set_operands(reduce.op(), &[values, dims].concat());
-        b.set_attribute(reduce.op(), "operandSegmentSizes", segments.into());
+        reductions::set_operands(&b, reduce.op(), &reduce.values(), &dims, reduce.nth());
     }
     let (extents, sizes) = merged.extents();
     b.set_attribute(kernel, "extents", affine_map_attribute(extents));

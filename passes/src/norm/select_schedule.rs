@@ -114,7 +114,7 @@ fn choose<'c>(
             .filter(|(other, _)| *other != mapping && is_legal(other));
         let text = explanation((&mapping, &cost), others, all.len(), target);
         cx.remark(location, text);
-        for (mapping, registers) in assembled.iter().filter(|(other, _)| **other != mapping) {
+        for (mapping, registers) in assembled.iter().filter(|(other, _)| *other != mapping) {
             let why = match registers {
                 Some(registers) => {
                     format!("the assembler takes {registers} registers, not what was expected")
@@ -175,7 +175,7 @@ fn assembled_of<'c>(
         };
         Some((of_kernel.to_owned(), (Mapping::of(schedule), registers)))
     };
-    let mut assembled = Assembled::new();
+    let mut assembled = Assembled::default();
     for entry in cx
         .options()
         .assembled

@@ -65,13 +65,15 @@ pub(crate) fn run<'c>(
     Ok(())
 }
 
-/// For each write, in order, the dims that it leaves out, that no reduction is over and that may have no points.
+/// For each write, in order, the dims that it leaves out, that no reduction is over, or counts its results by, and that may have no
+/// points.
 fn dims_left_out<'c>(space: &Space<'c, '_>) -> Result<Vec<DimSet>, PassError<'c>> {
-    let reduced = space
+    let mut reduced = space
         .reductions()
         .into_iter()
         .flat_map(|reduce| space.dims_reduced_by(reduce))
         .collect::<DimSet>();
+    reduced.extend(space.dims_of_nth());
     let has_points = |dim: usize| space.extent_bounds(dim).least > 0;
     let grid = (0..space.dims.len())
         .filter(|dim| !reduced.contains(dim) && !has_points(*dim))

@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use melior::ir::{
     OperationRef, Value,
-    attribute::{DenseI32ArrayAttribute, FlatSymbolRefAttribute, StringAttribute},
+    attribute::{FlatSymbolRefAttribute, StringAttribute},
     operation::{Operation, OperationLike},
 };
 use norma_dialects::{
@@ -36,6 +36,7 @@ use super::{
 };
 use crate::{
     kernel::{
+        reductions,
         signature::{Left, drop_dead, drop_unused},
         space::Space,
         space_rewrite::replace_space,
@@ -207,7 +208,6 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         factors: Vec<Vec<Factor>>,
     ) -> Result<Left, PassError<'c>> {
         let space = Space::of(self.kernel)?;
-        let context = context::of(self.kernel.op().location());
         // What hangs on the results is the second kernel's.
         let reductions = partials
             .iter()
@@ -225,11 +225,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
                 true => reduce.values(),
                 false => {
                     let b = Builder::before(reduce.op());
-                    let values = reduce.values();
-                    let segments = [values.len() as i32, dims.len() as i32];
-                    let segments = DenseI32ArrayAttribute::new(context, &segments);
-                    b.set_operands(reduce.op(), &[values, dims].concat());
-                    b.set_attribute(reduce.op(), "operandSegmentSizes", segments.into());
+                    reductions::set_operands(&b, reduce.op(), &reduce.values(), &dims, None);
                     reduce.results()
                 }
             };
@@ -292,10 +288,8 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
                 .iter()
                 .map(|scratch| scratch.read(copy, reduce.op()));
             let reads = reads.collect::<Result<Vec<_>, _>>()?;
-            let segments = DenseI32ArrayAttribute::new(context, &[reads.len() as i32, 1]);
             let b = Builder::before(reduce.op());
-            b.set_operands(reduce.op(), &[reads, vec![space.dims[part]]].concat());
-            b.set_attribute(reduce.op(), "operandSegmentSizes", segments.into());
+            reductions::set_operands(&b, reduce.op(), &reads, &[space.dims[part]], None);
         }
         drop_dead(copy)?;
         let left = drop_unused(copy)?;

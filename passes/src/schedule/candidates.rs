@@ -7,6 +7,7 @@
 
 mod aligned;
 mod clusters;
+mod counted;
 
 use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::{ACCESS_BYTES, THREADS_PER_CTA, Target, WARP_SIZE};
@@ -80,6 +81,7 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
     }
     all.extend(aligned::candidates(facts, target, first));
     clusters::candidates(facts, target, first, widest, &mut all);
+    counted::hold(facts, &mut all);
     all
 }
 
@@ -96,7 +98,8 @@ fn along_vectors(
     // Of equals the last dim, whose points are nearest in memory.
     let others = (0..facts.dims.len())
         .rev()
-        .filter(|dim| *dim != first && Some(*dim) != held && facts.dims[*dim].extent > 1);
+        .filter(|dim| *dim != first && Some(*dim) != held)
+        .filter(|dim| facts.dims[*dim].extent > 1 && !facts.dims[*dim].is_counting);
     let alone = held.is_none().then_some(None);
     let seconds = others.map(Some).chain(alone).collect::<Vec<_>>();
     let warp = WARP_SIZE as u64;
@@ -308,7 +311,8 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
     let splittable = looped
         .iter()
         .copied()
-        .filter(|dim| !facts.dims[*dim].is_scanned && (!facts.dims[*dim].is_revisited || ctas < sms))
+        .filter(|dim| !facts.dims[*dim].is_whole && !facts.dims[*dim].is_counting)
+        .filter(|dim| !facts.dims[*dim].is_revisited || ctas < sms)
         .max_by_key(|dim| facts.dims[*dim].extent);
     let mut splits = vec![1];
     if let Some(dim) = splittable {

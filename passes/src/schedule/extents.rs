@@ -36,11 +36,22 @@ pub(super) fn dims(
             .then(|| extent.constant_value().max(0) as u64)
     };
     let scans = space.scans().into_iter();
-    let scanned = scans
-        .flat_map(|scan| space.dims_scanned_by(scan))
+    // Of these a CTA comes by all points: a scan needs them in their order, and a reduction with several results again for each.
+    let reductions_again = space
+        .reductions()
+        .into_iter()
+        .filter(|reduce| reduce.nth().is_some());
+    let again = reductions_again
+        .flat_map(|reduce| space.dims_reduced_by(reduce))
         .collect::<DimSet>();
+    let whole = scans
+        .flat_map(|scan| space.dims_scanned_by(scan))
+        .chain(again.iter().copied())
+        .collect::<DimSet>();
+    let counting = space.dims_of_nth();
     let usage = |dim: usize| {
-        let is_reduced = reductions.iter().any(|reduction| reduction.over[dim]) || scanned.contains(&dim);
+        let is_reduced = reductions.iter().any(|reduction| reduction.over[dim]);
+        let is_reduced = is_reduced || whole.contains(&dim) || counting.contains(&dim);
         let is_kept = reductions.iter().any(|reduction| reduction.keeps[dim]);
         match (is_reduced, is_kept) {
             (false, _) => Use::Kept,
@@ -59,6 +70,9 @@ pub(super) fn dims(
             }
         }
     }
+    for dim in &again {
+        is_revisited[*dim] = true;
+    }
     let most = |dim: usize| {
         let most = u64::try_from(space.extent_bounds(dim).bound()?).unwrap_or(0);
         (most <= LARGEST_BOUND).then_some(most)
@@ -71,7 +85,7 @@ pub(super) fn dims(
             let usual = match (usage(dim), most(dim)) {
                 // A row is as long as it may be, lest a tile hold only some of them.
                 (Use::Reduced | Use::Both, Some(most)) if is_revisited[dim] => most,
-                (Use::Reduced, _) if is_revisited[dim] || scanned.contains(&dim) => NOMINAL_ROW,
+                (Use::Reduced, _) if is_revisited[dim] || whole.contains(&dim) => NOMINAL_ROW,
                 (Use::Reduced, _) => NOMINAL_WALK,
                 (Use::Kept | Use::Both, _) => std::mem::replace(&mut first, 1),
             };
@@ -85,7 +99,8 @@ pub(super) fn dims(
                 extent,
                 is_known: known(dim).is_some() || most(dim) == Some(extent),
                 usage: usage(dim),
-                is_scanned: scanned.contains(&dim),
+                is_whole: whole.contains(&dim),
+                is_counting: counting.contains(&dim),
                 is_revisited: is_revisited[dim],
             }
         };
@@ -102,7 +117,7 @@ pub(super) fn dims(
         .filter(varies)
         .map(|access| access.total_bytes(&dims))
         .sum::<f64>();
-    let largest = match reductions.is_empty() && scanned.is_empty() {
+    let largest = match reductions.is_empty() && whole.is_empty() {
         true => LARGEST_BOUND,
         false => NOMINAL_ROWS,
     };

@@ -47,8 +47,10 @@ pub struct Dim {
     pub is_known: bool,
     /// How reductions use it, and scans, which count as such.
     pub usage: Use,
-    /// Whether a scan is along it, so that a CTA has to come by all of its points in their order.
-    pub is_scanned: bool,
+    /// Whether a CTA has to come by all of its points: a scan is along it, or a reduction over it has several results.
+    pub is_whole: bool,
+    /// Whether it counts the results of a reduction, so that it passes in a loop.
+    pub is_counting: bool,
     /// Whether something that a reduction over it contributed to varies over it again, so that a CTA has to hold its points
     /// or to pass over them twice.
     pub is_revisited: bool,
@@ -310,9 +312,9 @@ impl Facts {
     }
 
     /// The access that the tile is laid out for: the one that moves the most bytes, of several the one whose elements are
-    /// needed twice, of several the widest.
+    /// needed twice, of several the widest. None has its neighbours in other steps of a loop.
     pub fn lead(&self) -> Option<&Access> {
-        self.lead_of(|_| true)
+        self.lead_of(|access| access.contiguous().is_none_or(|dim| !self.dims[dim].is_counting))
     }
 
     /// The one of the accesses that are contiguous along `dim`.

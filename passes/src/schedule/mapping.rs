@@ -158,6 +158,11 @@ impl Mapping {
         }
     }
 
+    /// Whether the tiles of a result, by its buffer, go to memory through shared memory: where it has a place of its own.
+    pub fn sends(&self, buffer: usize) -> bool {
+        self.keep.len() > 1 && self.place(buffer) == CachePlace::Shared
+    }
+
     /// The product of all factors of a level; those without a size count as 1.
     pub fn extent(&self, level: Level) -> i64 {
         self.spread

@@ -14,6 +14,7 @@ pub use applied::check;
 
 use super::{
     alignment::Alignment,
+    hand_out,
     mapping::{Factor, Mapping},
     reason::Reason,
 };
@@ -45,6 +46,7 @@ pub fn apply<'c>(space: &Space<'c, '_>, mapping: &Mapping) -> Result<NewSpace<'c
             mapping.spread.len()
         )));
     }
+    let mapping = &hand_out::walked(space, mapping)?;
     let alignment = match mapping.aligned_dim {
         Some(dim) => Some(Alignment::of(space, dim, mapping.vector(dim))?),
         None => None,

@@ -21,10 +21,13 @@ const BYTES_IN_FLIGHT: u64 = 96 * 1024;
 /// Elements of the tile that a thread has at most: with 64, what accumulates over the walk in f32 spilled (ptxas 13.0).
 /// LayerNorm's gradient takes 168 registers with 40.
 const ELEMENTS_PER_THREAD: u64 = 48;
-/// The same where less than four warps have a row and tell each other: gradients over 1024 columns reach 3109 and 2604 GB/s with rows of one
-/// warp, 3967 and 3923 with rows of two.
+/// The same where less than four warps have a row.
 const ELEMENTS_PER_THREAD_OF_FEW_WARPS: u64 = 16;
 const FEW_WARPS: u64 = 4;
+/// Warps that have a row at least. Gradients over 1024 columns reach 3109 and 2604 GB/s with rows of one warp, 3967 and 3923 with rows of two.
+/// Over 128 and 256 columns, whose rows take no two, walks without rings are faster: 3523 and 3447 GB/s for RMSNorm's, 3377 and 3171 through
+/// rings; 3286 for LayerNorm's over 128 columns, 3088 through rings.
+const WARPS_OF_ROW: u64 = 2;
 /// Warps of the CTAs on an SM that share the work at least: LayerNorm's gradient at 5120 columns reached 3801 GB/s with two CTAs of four
 /// warps.
 const CONSUMER_WARPS: i64 = 8;
@@ -49,7 +52,7 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
         || mapping.aligned_dim.is_some()
         || holds_rows
         || mapping.extent(Level::Warp).saturating_mul(ctas as i64) < CONSUMER_WARPS
-        || !has_registers(&spreads(facts, mapping), walk)
+        || !suits_rows(&spreads(facts, mapping), walk)
     {
         return None;
     }
@@ -70,14 +73,16 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     Some(ringed)
 }
 
-/// Whether threads have registers for their elements of a tile, rows of which lie along the dims other than `walk`.
-fn has_registers(dims: &[Spread], walk: usize) -> bool {
+/// Whether rows, which lie along the dims other than `walk`, have warps enough, each lane of which has elements, and threads registers for
+/// their elements of a tile.
+fn suits_rows(dims: &[Spread], walk: usize) -> bool {
     let elements = dims.iter().map(|dim| dim.registers).product::<u64>();
-    let of_row = dims.iter().enumerate().filter(|(dim, _)| *dim != walk);
-    let warps_of_row = of_row.map(|(_, dim)| dim.warps).product::<u64>();
-    elements
-        <= match warps_of_row < FEW_WARPS {
-            true => ELEMENTS_PER_THREAD_OF_FEW_WARPS,
-            false => ELEMENTS_PER_THREAD,
-        }
+    let of_row = || dims.iter().enumerate().filter(|(dim, _)| *dim != walk);
+    let warps_of_row = of_row().map(|(_, dim)| dim.warps).product::<u64>();
+    let have_elements = of_row().all(|(_, dim)| dim.warps * dim.lanes * dim.vector <= dim.extent);
+    let most_elements = match warps_of_row < FEW_WARPS {
+        true => ELEMENTS_PER_THREAD_OF_FEW_WARPS,
+        false => ELEMENTS_PER_THREAD,
+    };
+    warps_of_row >= WARPS_OF_ROW && have_elements && elements <= most_elements
 }

@@ -15,7 +15,7 @@ pub(super) struct Context {
     /// Registers that some instruction reads.
     read: HashSet<Register>,
     /// The first register that the kernel does not have.
-    fresh: Register,
+    pub fresh: Register,
     /// Threads of a CTA, where the kernel was compiled for a count.
     pub threads: Option<u32>,
 }

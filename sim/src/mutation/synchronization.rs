@@ -3,7 +3,9 @@
 
 use super::context::Context;
 use super::{Variant, after, with};
-use crate::program::{BarrierKind, Fence, Instruction, MbarrierOp, MemoryOrder, Register};
+use crate::program::{
+    AtomicFormat, AtomicOp, BarrierKind, Fence, Instruction, IntegerOp, MbarrierOp, MemoryOrder, Register,
+};
 
 const WARP: u32 = 32;
 /// The smallest part of a bulk copy, in bytes (PTX ISA, "cp.async.bulk").
@@ -66,9 +68,7 @@ pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Vari
                 with(instruction, relax),
             )]
         }
-        Instruction::Atomic { order, .. } if order.acquire || order.release => {
-            vec![Variant::other("relax the atomic", with(instruction, relax))]
-        }
+        Instruction::Atomic { .. } => atomic(context, instruction),
         Instruction::GridDependencyWait => vec![Variant::dropped("drop the wait")],
         _ => Vec::new(),
     }
@@ -83,6 +83,71 @@ fn relax(instruction: &mut Instruction) {
         Instruction::Atomic { order, .. } => (order.acquire, order.release) = (false, false),
         _ => {}
     }
+}
+
+fn atomic(context: &Context, instruction: &Instruction) -> Vec<Variant> {
+    let &Instruction::Atomic {
+        space,
+        order,
+        op,
+        format,
+        to,
+        address,
+        operand,
+        guard,
+        ..
+    } = instruction
+    else {
+        return Vec::new();
+    };
+    let mut variants = Vec::new();
+    if order.acquire || order.release {
+        variants.push(Variant::other("relax the atomic", with(instruction, relax)));
+    }
+    if op == AtomicOp::Exchange {
+        // What sets a counter back.
+        let nothing = to.map(|to| Instruction::Constant { to, value: 0 });
+        variants.push(Variant::new("drop the exchange", nothing.into_iter().collect()));
+    }
+    if let (AtomicOp::Add | AtomicOp::Exchange, AtomicFormat::Unsigned(bits)) = (op, format) {
+        // A counter that is read and written like data.
+        let old = to.unwrap_or(context.fresh);
+        let new = match op {
+            AtomicOp::Exchange => operand,
+            _ => context.fresh + 1,
+        };
+        let bytes = bits.div_ceil(8);
+        let mut code = vec![Instruction::Load {
+            space,
+            order: MemoryOrder::default(),
+            invariant: false,
+            to: vec![old],
+            bytes,
+            address,
+            align: bytes.into(),
+            guard,
+        }];
+        if new != operand {
+            code.push(Instruction::Integer {
+                op: IntegerOp::Add,
+                bits,
+                to: new,
+                a: old,
+                b: operand,
+            });
+        }
+        code.push(Instruction::Store {
+            space,
+            order: MemoryOrder::default(),
+            from: vec![new],
+            bytes,
+            address,
+            align: bytes.into(),
+            guard,
+        });
+        variants.push(Variant::new("make it a read and a write", code));
+    }
+    variants
 }
 
 fn one_more_group(wait: &mut Instruction) {

@@ -509,6 +509,47 @@ func.func @copy_to_shared_c3(%x: memref<32xf32>, %m: !gl.memdesc<32xf32, #gl.pla
 
 // -----
 
+func.func @copy_from_shared_c1(%x: memref<4x32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>) {
+  // expected-error @+1 {{expected an access of 0 indices and 1 axes to 2 coordinates}}
+  gl.copy_from_shared %m, %x at affine_map<(n) -> (n)>() by bulk : !gl.memdesc<32xf32, #gl.plain<order = [0]>>, memref<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @copy_from_shared_c2(%x: memref<32xf16>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>) {
+  // expected-error @+1 {{expected elements of 'memref<32xf16>', got 'f32'}}
+  gl.copy_from_shared %m, %x at affine_map<(n) -> (n)>() by bulk : !gl.memdesc<32xf32, #gl.plain<order = [0]>>, memref<32xf16>
+  return
+}
+
+// -----
+
+func.func @copy_from_shared_c3(%x: memref<32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %n: index) {
+  // expected-error @+1 {{expected pairs of guards over 1 dims and 1 limits}}
+  gl.copy_from_shared %m, %x at affine_map<(n) -> (n)>() where affine_map<(n) -> (n, 8)>[%n] by bulk
+      : !gl.memdesc<32xf32, #gl.plain<order = [0]>>, memref<32xf32>
+  return
+}
+
+// -----
+
+func.func @draw_tile_c1(%c: memref<1xi64>, %n: index, %m: !gl.memdesc<2x1xindex, #gl.plain<order = [1, 0]>>, %b: !gl.mbarrier<3>) {
+  // expected-error @+1 {{expected memory of 3x1 numbers of type index}}
+  gl.draw_tile %c of %n behind %n, %m, %b[%n] : memref<1xi64>, !gl.memdesc<2x1xindex, #gl.plain<order = [1, 0]>>, !gl.mbarrier<3>
+  return
+}
+
+// -----
+
+func.func @await_tile_c1(%n: index, %p: i1, %m: !gl.memdesc<3x1xf32, #gl.plain<order = [1, 0]>>, %b: !gl.mbarrier<3>) {
+  // expected-error @+1 {{expected memory of 3x1 numbers of type index}}
+  %t = gl.await_tile %m, %b[%n], %p : !gl.memdesc<3x1xf32, #gl.plain<order = [1, 0]>>, !gl.mbarrier<3>
+  return
+}
+
+// -----
+
 func.func @bulk_load_c1(%x: memref<4x32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>, %b: !gl.mbarrier<1>, %i: index) {
   // expected-error @+1 {{expected an access of 1 indices and 0 axes to 2 coordinates}}
   gl.bulk_load %x at affine_map<(n) -> (n)>(%i), %m, %b[%i] : memref<4x32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>, !gl.mbarrier<1>

@@ -158,6 +158,9 @@ func.func @copies(%x: memref<?x8192xbf16>, %s: !gl.memdesc<1x1024xbf16, #plain>,
   // CHECK: gl.copy_to_shared %{{.*}} at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%{{[^)]*}}) where {{.*}}[%{{.*}}], %{{.*}} by bulk : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>
   gl.copy_to_shared %x at affine_map<(b, r, n) -> (b + r, n)>(%m) where affine_map<(b, r, n)[s0] -> (b, s0)>[%rows], %s by bulk
       : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>
+  // CHECK: gl.copy_from_shared %{{.*}}, %{{.*}} at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%{{[^)]*}}) where {{.*}}[%{{.*}}] by bulk : <1x1024xbf16, {{.*}}>, memref<?x8192xbf16>
+  gl.copy_from_shared %s, %x at affine_map<(b, r, n) -> (b + r, n)>(%m) where affine_map<(b, r, n)[s0] -> (b, s0)>[%rows] by bulk
+      : !gl.memdesc<1x1024xbf16, #plain>, memref<?x8192xbf16>
   // CHECK: gl.async_commit
   gl.async_commit
   // CHECK: gl.async_wait 1
@@ -178,6 +181,17 @@ func.func @copies(%x: memref<?x8192xbf16>, %s: !gl.memdesc<1x1024xbf16, #plain>,
   gl.bulk_wait 1 read
   // CHECK: gl.bulk_wait 0{{$}}
   gl.bulk_wait 0
+  return
+}
+
+// CHECK-LABEL: func.func @drawn_tiles
+func.func @drawn_tiles(%counter: memref<1xi64>, %tiles: index, %ctas: index, %numbers: !gl.memdesc<3x1xindex, #plain>, %drawn: !gl.mbarrier<3>, %slot: index, %parity: i1) {
+  // CHECK: gl.next_tile %{{.*}} of %{{.*}} behind %{{.*}} : memref<1xi64>
+  %next = gl.next_tile %counter of %tiles behind %ctas : memref<1xi64>
+  // CHECK: gl.draw_tile %{{.*}} of %{{.*}} behind %{{.*}}, %{{.*}}, %{{.*}}[%{{.*}}] : memref<1xi64>, <3x1xindex, {{.*}}>, <3>
+  gl.draw_tile %counter of %tiles behind %ctas, %numbers, %drawn[%slot] : memref<1xi64>, !gl.memdesc<3x1xindex, #plain>, !gl.mbarrier<3>
+  // CHECK: gl.await_tile %{{.*}}, %{{.*}}[%{{.*}}], %{{.*}} : <3x1xindex, {{.*}}>, <3>
+  %number = gl.await_tile %numbers, %drawn[%slot], %parity : !gl.memdesc<3x1xindex, #plain>, !gl.mbarrier<3>
   return
 }
 

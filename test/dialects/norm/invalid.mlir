@@ -302,6 +302,48 @@ norm.kernel @reduce_c5(%x: memref<4xf32>) space(%n = 4) {
 
 // -----
 
+norm.kernel @reduce_c6(%x: memref<4xf32>) space(%n = 4, %j = 2) {
+  %0 = norm.read %x[%n] : memref<4xf32>
+  // expected-error @+1 {{expected nth with max or min of an integer of 8 bits or more, got max of 'f32'}}
+  %1 = norm.reduce max %0 over(%n) nth(%j) : f32
+}
+
+// -----
+
+norm.kernel @reduce_c6_combiner(%x: memref<4xi32>) space(%n = 4, %j = 2) {
+  %0 = norm.read %x[%n] : memref<4xi32>
+  // expected-error @+1 {{expected nth with max or min of an integer of 8 bits or more, got add of 'i32'}}
+  %1 = norm.reduce add %0 over(%n) nth(%j) : i32
+}
+
+// -----
+
+norm.kernel @reduce_c6_reduced(%x: memref<4xi32>) space(%n = 4) {
+  %0 = norm.read %x[%n] : memref<4xi32>
+  // expected-error @+1 {{expected nth to be a dim of the space that the reduction is not over, got}}
+  %1 = norm.reduce max %0 over(%n) nth(%n) : i32
+}
+
+// -----
+
+norm.kernel @reduce_c6_varies(%x: memref<2x4xi32>) space(%j = 2, %n = 4) {
+  %0 = norm.read %x[%j, %n] : memref<2x4xi32>
+  // expected-error @+1 {{expected nth to be a dim that the value does not vary over, got j}}
+  %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+}
+
+// -----
+
+// The results vary over the dim that counts them.
+norm.kernel @reduce_nth_varies(%x: memref<4xi32>, %y: memref<1xi32>) space(%m = 1, %n = 4, %j = 2) {
+  %0 = norm.read %x[%n] : memref<4xi32>
+  %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+  // expected-error @+1 {{expected the access to use every dim that the value varies over, but it leaves out}}
+  norm.write %1, %y[%m] : memref<1xi32>
+}
+
+// -----
+
 norm.kernel @scan_c1(%x: memref<4xf32>, %y: memref<4xf32>) space(%n = 4) {
   %0 = norm.read %x[%n] : memref<4xf32>
   // expected-error @+1 {{expected an integer for or, got 'f32'}}

@@ -30,6 +30,18 @@ norm.kernel @scans(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<64xf32
   // CHECK: norm.scan max exclusive %{{.*}} along(%[[N]]) : f32
   %2 = norm.scan max exclusive %one along(%n) : f32
   norm.write %2, %z[%n] : memref<64xf32>
+  // CHECK: norm.scan add reverse %{{.*}} along(%[[N]]) : f32
+  %3 = norm.scan add reverse %0 along(%n) : f32
+}
+
+// A reduction with several results varies over the dim that counts them.
+// CHECK-LABEL: norm.kernel @largest
+// CHECK-SAME: space(%[[N:.*]] = 64, %[[J:.*]] = 3)
+norm.kernel @largest(%x: memref<64xi32>, %y: memref<3xi32>) space(%n = 64, %j = 3) {
+  %0 = norm.read %x[%n] : memref<64xi32>
+  // CHECK: norm.reduce max %{{.*}} over(%[[N]]) nth(%[[J]]) : i32
+  %1 = norm.reduce max %0 over(%n) nth(%j) : i32
+  norm.write %1, %y[%j] : memref<3xi32>
 }
 
 // A dim's index is a value like any other.

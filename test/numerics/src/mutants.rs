@@ -251,15 +251,18 @@ mod tests {
     /// Asserts that each mistake in what warps and CTAs wait for is caught, but for two that change nothing: the arrival that
     /// expects the bytes passes nothing on, so that it need not release; and the one named barrier of a kernel may have any number.
     fn exchanges_are_caught(case: &Case, fewest: usize) {
+        caught_but_for(case, fewest, &["relax the arrival", "use the next barrier"]);
+    }
+
+    /// Asserts that each mistake in what orders a case's threads and copies is caught, but for those named.
+    fn caught_but_for(case: &Case, fewest: usize, changes_nothing: &[&str]) {
         let case = &Trial::from(case.clone());
         let (_, mutants) = judge(case, &[Concern::Synchronization]).expect("a case that is right");
         assert!(mutants.len() >= fewest, "{case}: {} mutants", mutants.len());
         for mutant in &mutants {
             let is_caught = matches!(mutant.verdict, Verdict::Caught { .. });
-            let changes_nothing =
-                ["relax the arrival", "use the next barrier"].contains(&mutant.mutation.what);
             assert!(
-                is_caught || changes_nothing,
+                is_caught || changes_nothing.contains(&mutant.mutation.what),
                 "{case}: line {}: {}: {}",
                 line(&mutant.mutation),
                 mutant.mutation.what,
@@ -339,6 +342,84 @@ mod tests {
         };
         exchanges_are_caught(&scheduled(WEIGHTED, 1000, held), 6);
         exchanges_are_caught(&scheduled(Op::Softmax, 1002, held), 6);
+    }
+
+    /// Softmax by rows that two CTAs share.
+    const SHARED_ROWS: Call = Call {
+        op: "softmax",
+        ..Call::PLAIN
+    };
+
+    /// Each CTA has several rounds of the ring, and its warps tell each other the row's maximum and its sum. The one named barrier of a
+    /// partition may have any number, and the arrival that expects bytes passes nothing on.
+    #[test]
+    fn each_part_of_a_ring_whose_tiles_are_drawn_is_missed() {
+        const RING: Call = Call {
+            schedule: Some(
+                "spread = [[loop, grid(2)], [warp(2), lane(32), vector(4)]], keep = [shared, none], bring = bulk, stages = 2, \
+                 producer_warps = 1, hand_out = dynamic",
+            ),
+            ..SHARED_ROWS
+        };
+        let mut case = plain(Op::Named(&RING), F32, 256);
+        case.run.rows = 13;
+        exchanges_are_caught(&case, 20);
+    }
+
+    #[test]
+    fn each_part_of_tiles_that_are_drawn_and_loaded_is_missed() {
+        const LOADED: Call = Call {
+            schedule: Some("spread = [[loop, grid(2)], [warp(2), lane(32), vector(4)]], hand_out = dynamic"),
+            ..SHARED_ROWS
+        };
+        let mut case = plain(Op::Named(&LOADED), F32, 256);
+        case.run.rows = 13;
+        // The barriers of the row's reductions order what the draw's mbarrier does, too, and nothing arrives there but a thread.
+        let of_mbarrier = ["relax the arrival", "drop the wait", "drop the fence"];
+        caught_but_for(&case, 12, &of_mbarrier);
+    }
+
+    /// Steps take turns with the memory that results are sent from, several times each.
+    #[test]
+    fn each_part_of_results_that_are_sent_is_missed() {
+        const SENT: Call = Call {
+            schedule: Some(
+                "spread = [[loop, grid(2)], [warp(2), lane(32), vector(4)]], keep = [shared, shared], bring = bulk, stages = 2, \
+                 producer_warps = 1",
+            ),
+            ..SHARED_ROWS
+        };
+        let mut case = plain(Op::Named(&SENT), F32, 256);
+        case.run.rows = 12;
+        exchanges_are_caught(&case, 30);
+    }
+
+    /// What draws by itself, and what it counts.
+    #[test]
+    fn a_counter_that_is_lost_is_missed() {
+        const LOADED: Call = Call {
+            schedule: Some("spread = [[loop, grid(2)], [lane(32), vector(4)]], hand_out = dynamic"),
+            ..SHARED_ROWS
+        };
+        let mut case = plain(Op::Named(&LOADED), F32, 128);
+        case.run.rows = 13;
+        let (text, mutants) =
+            judge(&Trial::from(case), &[Concern::Synchronization]).expect("a case that is right");
+        let of_counter = (1..)
+            .zip(text.lines())
+            .filter(|(_, text)| text.contains("llvm.atomicrmw"));
+        let of_counter: Vec<u32> = of_counter.map(|(line, _)| line).collect();
+        assert!(of_counter.len() >= 2, "a draw, and a reset");
+        let mutants = mutants
+            .iter()
+            .filter(|mutant| of_counter.contains(&line(&mutant.mutation)));
+        let mut count = 0;
+        for mutant in mutants {
+            count += 1;
+            let is_caught = matches!(mutant.verdict, Verdict::Caught { .. });
+            assert!(is_caught, "{}: {}", mutant.mutation.what, mutant.verdict);
+        }
+        assert!(count >= 3, "{count} mutants");
     }
 
     #[test]

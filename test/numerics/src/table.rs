@@ -3,6 +3,7 @@
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
 mod differentiated;
+mod drawn;
 mod gradients;
 mod graphs;
 mod named;
@@ -13,6 +14,8 @@ mod reductions;
 mod rings;
 mod scans;
 mod schedules;
+mod sent;
+mod top_k;
 
 use norma_bundle::Element::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64, I8, I32, I64};
 use norma_bundle::ScalarOp;
@@ -79,11 +82,14 @@ pub fn cases(long: bool) -> Vec<Case> {
     reductions::cases(&mut cases);
     scans::cases(&mut cases);
     quantization::cases(&mut cases);
+    top_k::cases(&mut cases);
     graphs::cases(&mut cases);
     schedules::clusters(&mut cases);
     schedules::shared(&mut cases);
     schedules::shared_by_threads(&mut cases);
     rings::cases(&mut cases);
+    drawn::cases(&mut cases);
+    sent::cases(&mut cases);
     prefetched::cases(&mut cases);
     for (number, case) in cases.iter_mut().enumerate() {
         case.run.seed = number as u64;

@@ -140,6 +140,9 @@ impl Reader {
                 &[],
             );
         } else if let Some(reduce) = ReduceOp::from_op(op) {
+            if let Some(nth) = reduce.nth() {
+                return self.nth(reduce, nth);
+            }
             let step = Step::Reduce {
                 combiner: combiner(reduce)?,
                 operands: reduce
@@ -164,6 +167,7 @@ impl Reader {
             let step = Step::Scan {
                 combiner: named_combiner(scan.kind().ok()?),
                 exclusive: scan.exclusive(),
+                reverse: scan.reverse(),
                 operand: self.value(value)?,
                 along: scan
                     .dims()
@@ -183,6 +187,24 @@ impl Reader {
                 .collect::<Option<Vec<_>>>()?;
             self.define(scalar::step(op, operands)?, &[op.result(0).ok()?.into()]);
         }
+        Some(())
+    }
+
+    /// A reduction whose results the dim `nth` counts.
+    fn nth(&mut self, reduce: ReduceOp, nth: IrValue) -> Option<()> {
+        let (values, results) = (reduce.values(), reduce.results());
+        let step = Step::Nth {
+            combiner: named_combiner(reduce.kind()?),
+            operand: self.value(*values.first()?)?,
+            over: reduce
+                .dims()
+                .into_iter()
+                .map(|dim| self.dim(dim))
+                .collect::<Option<_>>()?,
+            nth: self.dim(nth)?,
+            element: scalar::element(results.first()?.r#type())?,
+        };
+        self.define(step, &results);
         Some(())
     }
 

@@ -1,7 +1,12 @@
-//! Copies by the copy engine: contiguous bytes from global to shared memory.
+//! Copies by the copy engine: contiguous bytes from global to shared memory and back, and what orders those with other accesses.
 
-use melior::ir::{OperationRef, ValueLike, attribute::DenseI32ArrayAttribute, operation::OperationLike};
-use norma_dialects::gl::{BulkLoadOp, MemDescType};
+use melior::ir::{
+    AffineMap, Attribute, OperationRef, Type, ValueLike,
+    attribute::{DenseI32ArrayAttribute, IntegerAttribute},
+    operation::OperationLike,
+    r#type::IntegerType,
+};
+use norma_dialects::gl::{BulkLoadOp, BulkStoreOp, BulkWaitOp, MemDescType};
 use norma_layout::LinearLayout;
 use norma_targets::WARP_SIZE;
 
@@ -41,29 +46,15 @@ pub(super) fn load<'c, 'a>(
     let [memory, array, index, given @ ..] = rest else {
         return Err("expected a memory and an mbarrier".into());
     };
-    let ty = load.memory()?.r#type();
-    let element = MemDescType::from_type(ty)
-        .ok_or("expected shared memory")?
-        .element_type();
-    let bytes = types::element_bytes(element)
-        .ok_or_else(|| e.unsupported(format!("expected elements of whole bytes, got {element}")))?;
-
-    // A tile of one element, which every thread has.
-    let bases = [
-        Vec::new(),
-        vec![Vec::new(); WARP_SIZE.ilog2() as usize],
-        Vec::new(),
-        Vec::new(),
-    ];
-    let layout = LinearLayout::new(bases, Vec::new()).map_err(|error| e.internal(error))?;
-    let scalars = Scalars::new(indices, load.indices());
-    let access = Access::new(&e, &layout, vec![0], scalars)?;
-    let strides = Buffer::of(&e, op, load.buffer()?)?.strides(&e)?;
-    let addresses = access.addresses(load.access()?, *buffer, &strides, e.int(bytes as u32 * 8), 1)?;
-    let source = addresses.of(&e, 0);
+    let run = Run {
+        memory: load.memory()?.r#type(),
+        buffer: load.buffer()?,
+        access: load.access()?,
+    };
+    let source = run.address(&e, op, *buffer, Scalars::new(indices, load.indices()))?;
     let barrier = mbarrier::element(&e, *array, *index);
     let segments = DenseI32ArrayAttribute::new(b.context(), &[1, 1, 1, 1, 0, 0]);
-    let copy = |size: Value<'c, 'a>| {
+    run.copied(&e, op, given.first().copied(), |size| {
         b.op_with(
             "nvvm.cp.async.bulk.shared.cluster.global",
             &[*memory, source, barrier, size],
@@ -71,18 +62,142 @@ pub(super) fn load<'c, 'a>(
             &[("operandSegmentSizes", segments.into())],
             Vec::new(),
         );
-    };
-    match given {
-        [] => copy(e.i32(shared_memory::bytes(ty, op.location())?)),
-        [count, ..] => {
-            let count = b.value("arith.trunci", &[*count], e.int(32));
-            let is_there = e.compare(IntegerPredicate::Less, e.i32(0), count);
-            e.instead(is_there, None, || {
-                copy(e.scale(count, bytes));
-                Ok(None)
-            })?;
-        }
-    }
+    })?;
     b.erase(op);
     Ok(())
+}
+
+/// Lowers `gl.bulk_store`, as [`load`].
+pub(super) fn store<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    let store = BulkStoreOp::from_op(op).ok_or("expected gl.bulk_store")?;
+    let count = store.indices().len();
+    let [memory, buffer, rest @ ..] = operands else {
+        return Err("expected a memory and a buffer".into());
+    };
+    let (indices, given) = rest.split_at(count);
+    let run = Run {
+        memory: store.memory()?.r#type(),
+        buffer: store.buffer()?,
+        access: store.access()?,
+    };
+    let target = run.address(&e, op, *buffer, Scalars::new(indices, store.indices()))?;
+    let segments = DenseI32ArrayAttribute::new(b.context(), &[1, 1, 1, 0, 0]);
+    run.copied(&e, op, given.first().copied(), |size| {
+        b.op_with(
+            "nvvm.cp.async.bulk.global.shared.cta",
+            &[target, *memory, size],
+            &[],
+            &[("operandSegmentSizes", segments.into())],
+            Vec::new(),
+        );
+    })?;
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.bulk_commit`, which one thread does: that which has issued the copies.
+pub(super) fn commit<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    b.op("nvvm.cp.async.bulk.commit.group", &[], &[]);
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.bulk_wait`, which the thread does whose groups they are.
+pub(super) fn wait<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let wait = BulkWaitOp::from_op(op).ok_or("expected gl.bulk_wait")?;
+    let group = IntegerAttribute::new(IntegerType::new(b.context(), 32).into(), wait.pending()?);
+    let mut attributes = vec![("group", group.into())];
+    attributes.extend(wait.read().then(|| ("read", Attribute::unit(b.context()))));
+    b.op_with("nvvm.cp.async.bulk.wait_group", &[], &[], &attributes, Vec::new());
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.fence_async`, of the CTA's shared memory.
+pub(super) fn fence<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let parse = |text: &str| Attribute::parse(b.context(), text).ok_or("expected an attribute of fences");
+    let attributes = [
+        ("kind", parse("#nvvm.proxy_kind<async.shared>")?),
+        ("space", parse("#nvvm.shared_space<cta>")?),
+    ];
+    b.op_with("nvvm.fence.proxy", &[], &[], &attributes, Vec::new());
+    b.erase(op);
+    Ok(())
+}
+
+/// Contiguous elements of a buffer and of shared memory.
+struct Run<'c, 'a> {
+    /// The type of the memory.
+    memory: Type<'c>,
+    /// The buffer, before conversion.
+    buffer: Value<'c, 'a>,
+    access: AffineMap<'c>,
+}
+
+impl<'c, 'a> Run<'c, 'a> {
+    fn element_bytes(&self, e: &Emit<'_, 'c, 'a>) -> Result<i64, Rejection<'c>> {
+        let memory = MemDescType::from_type(self.memory).ok_or("expected shared memory")?;
+        let element = memory.element_type();
+        let bytes = types::element_bytes(element);
+        Ok(bytes.ok_or_else(|| e.unsupported(format!("expected elements of whole bytes, got {element}")))?)
+    }
+
+    /// The address of the first element in the buffer that begins at `pointer`.
+    fn address(
+        &self,
+        e: &Emit<'_, 'c, 'a>,
+        op: OperationRef<'c, 'a>,
+        pointer: Value<'c, 'a>,
+        indices: Scalars<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, Rejection<'c>> {
+        // A tile of one element, which every thread has.
+        let bases = [
+            Vec::new(),
+            vec![Vec::new(); WARP_SIZE.ilog2() as usize],
+            Vec::new(),
+            Vec::new(),
+        ];
+        let layout = LinearLayout::new(bases, Vec::new()).map_err(|error| e.internal(error))?;
+        let access = Access::new(e, &layout, vec![0], indices)?;
+        let strides = Buffer::of(e, op, self.buffer)?.strides(e)?;
+        let bits = self.element_bytes(e)? as u32 * 8;
+        let addresses = access.addresses(self.access, pointer, &strides, e.int(bits), 1)?;
+        Ok(addresses.of(e, 0))
+    }
+
+    /// Copies so many elements, or all: nothing where `count` is 0, as the engine takes no empty copies.
+    fn copied(
+        &self,
+        e: &Emit<'_, 'c, 'a>,
+        op: OperationRef<'c, 'a>,
+        count: Option<Value<'c, 'a>>,
+        copy: impl FnOnce(Value<'c, 'a>),
+    ) -> Result<(), Rejection<'c>> {
+        let Some(count) = count else {
+            copy(e.i32(shared_memory::bytes(self.memory, op.location())?));
+            return Ok(());
+        };
+        let bytes = self.element_bytes(e)?;
+        let count = e.narrow(count);
+        let is_there = e.compare(IntegerPredicate::Less, e.i32(0), count);
+        e.instead(is_there, None, || {
+            copy(e.scale(count, bytes));
+            Ok(None)
+        })?;
+        Ok(())
+    }
 }

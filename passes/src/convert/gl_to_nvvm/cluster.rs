@@ -126,10 +126,14 @@ pub(super) fn remote_store<'c, 'a>(
 
 /// Lowers `gl.remote_arrive`.
 ///
-/// It releases at the CTA's scope, as widely used pipelines across clusters do (CUTLASS, `ClusterBarrier::arrive`): what it orders is
-/// that threads of this CTA, which have met at a barrier, have read their shared memory. At the cluster's scope it would wait
-/// until everything that the CTA has stored to global memory is visible to the GPU (MEMBAR.ALL.GPU in SASS of sm_90a), in each
-/// step of a walk.
+/// It releases at the CTA's scope, as widely used pipelines across clusters do (CUTLASS, `ClusterBarrier::arrive`). By the letter of
+/// PTX's memory model ("Morally Strong Operations") an arrival of that scope does not synchronize with a wait in another CTA. But it
+/// passes no data on: it says that threads of this CTA, which have met at a barrier, have read their own shared memory, before other CTAs
+/// store to it anew. That memory is in one place, which all accesses meet at, and no cache holds a copy. A read has been performed there
+/// once the barrier behind it has been passed, so that no store which is issued because of the arrival can be what it gives. At the
+/// cluster's scope the arrival would wait until everything that the CTA has stored to global memory is visible to the GPU
+/// (MEMBAR.ALL.GPU in SASS of sm_90a), in each step of a walk. What other CTAs have stored is told by the bytes that complete on
+/// the mbarrier, not by this.
 pub(super) fn remote_arrive<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],

@@ -17,7 +17,7 @@ use melior::ir::{
 use mlir_sys::{mlirBlockAddArgument, mlirBlockEraseArgument, mlirValueReplaceAllUsesOfWith};
 use norma_dialects::{
     attributes::kernel as attribute,
-    gl::{LaunchAttr, LoadOp, ParamAttr, ParamKind},
+    gl::{BulkStoreOp, DrawTileOp, LaunchAttr, LoadOp, ParamAttr, ParamKind, StoreOp},
     integer_of,
 };
 use norma_targets::WARP_SIZE;
@@ -235,9 +235,14 @@ fn argument_attributes(
         return "{}".to_owned();
     }
     let index = param.argument() as usize;
-    let stored = walk::named(kernel, "gl.store").into_iter().any(|store| {
-        let argument = block.argument(index).ok().map(Value::from);
-        store.operand(1).ok() == argument
+    let buffer = block.argument(index).ok().map(Value::from);
+    let stored = walk::pre_order(kernel).into_iter().any(|op| {
+        let written = match norma_dialects::op_name(op) {
+            StoreOp::NAME | BulkStoreOp::NAME => op.operand(1).ok(),
+            DrawTileOp::NAME => op.operand(0).ok(),
+            _ => None,
+        };
+        written.is_some() && written == buffer
     });
     let readonly = if stored { "" } else { ", llvm.readonly" };
     let alignment = launch.alignments().get(index).copied().unwrap_or(1);

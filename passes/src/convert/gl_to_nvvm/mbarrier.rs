@@ -113,9 +113,20 @@ pub(super) fn wait<'c, 'a>(
     let [array, index, parity] = operands else {
         return Err("expected an array, an index and a parity".into());
     };
-    let barrier = element(&e, *array, *index);
-    let parity = b.value("arith.extui", &[*parity], e.int(32));
-    let attributes = ordered(&e)?;
+    until(&e, element(&e, *array, *index), *parity)?;
+    b.erase(op);
+    Ok(())
+}
+
+/// Waits until the phase of that parity has completed at an mbarrier.
+pub(super) fn until<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    barrier: Value<'c, 'a>,
+    parity: Value<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let b = e.b;
+    let parity = b.value("arith.extui", &[parity], e.int(32));
+    let attributes = ordered(e)?;
     let region = || {
         let region = Region::new();
         region.append_block(Block::new(&[]));
@@ -137,7 +148,6 @@ pub(super) fn wait<'c, 'a>(
         .first_block()
         .ok_or("expected a loop with a body")?;
     b.within(turn, body, || b.op("scf.yield", &[], &[]));
-    b.erase(op);
     Ok(())
 }
 

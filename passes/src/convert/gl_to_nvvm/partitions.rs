@@ -11,7 +11,8 @@ use melior::ir::{
 };
 use mlir_sys::mlirOperationMoveBefore;
 use norma_dialects::gl::{
-    AsyncCopyOp, BulkLoadOp, FenceMBarrierInitOp, MBarrierExpectOp, MBarrierInitOp, WarpSpecializeOp,
+    AsyncCopyOp, BulkCommitOp, BulkLoadOp, BulkStoreOp, BulkWaitOp, DrawTileOp, FenceMBarrierInitOp,
+    MBarrierExpectOp, MBarrierInitOp, WarpSpecializeOp,
 };
 use norma_targets::WARP_SIZE;
 
@@ -63,7 +64,11 @@ fn one_thread<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), Pass
         let is_one_threads = MBarrierInitOp::from_op(op).is_some()
             || FenceMBarrierInitOp::from_op(op).is_some()
             || MBarrierExpectOp::from_op(op).is_some()
-            || BulkLoadOp::from_op(op).is_some();
+            || BulkLoadOp::from_op(op).is_some()
+            || BulkStoreOp::from_op(op).is_some()
+            || BulkCommitOp::from_op(op).is_some()
+            || BulkWaitOp::from_op(op).is_some()
+            || DrawTileOp::from_op(op).is_some();
         if !is_one_threads {
             // Scalars may stand between; they do not wait for the branch.
             branch = branch.filter(|_| is_pure_scalar(op));

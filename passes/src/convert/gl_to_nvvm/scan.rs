@@ -1,5 +1,5 @@
 //! `gl.scan`: the bits of a coordinate from the lowest on, each a step in which the upper half of a block takes what the lower
-//! half comes to.
+//! half comes to; or the lower half what the upper half comes to, where the order is reversed.
 //!
 //! A step between registers is arithmetic, one between lanes a butterfly shuffle of what blocks come to; elements themselves stay.
 //! Warps come last: `gl-expand-reductions` has brought what each of them comes to into every thread, which begins with those
@@ -48,6 +48,7 @@ pub(super) fn scan<'c, 'a>(
     let mut state = Scan {
         e: &e,
         block: walk::entry_block(op)?,
+        reverse: scan.reverse(),
         prefixes: first,
         totals: elements,
     };
@@ -107,6 +108,8 @@ fn steps_within_warp<'c>(
 struct Scan<'e, 'b, 'c, 'a> {
     e: &'e Emit<'b, 'c, 'a>,
     block: BlockRef<'c, 'a>,
+    /// Whether the elements are in the opposite order.
+    reverse: bool,
     /// For each register, the result within its block.
     prefixes: Vec<Value<'c, 'a>>,
     /// For each register, what its block comes to.
@@ -124,10 +127,14 @@ impl<'c, 'a> Scan<'_, '_, 'c, 'a> {
     fn between_registers(&mut self, mask: usize) -> Result<(), Diagnostic<'c>> {
         for lower in (0..self.totals.len()).filter(|register| register & mask == 0) {
             let upper = lower | mask;
-            let (before, own) = (self.totals[lower], self.totals[upper]);
-            self.prefixes[upper] = self.combine(before, self.prefixes[upper])?;
+            let (first, second) = match self.reverse {
+                false => (lower, upper),
+                true => (upper, lower),
+            };
+            let (before, own) = (self.totals[first], self.totals[second]);
+            self.prefixes[second] = self.combine(before, self.prefixes[second])?;
             let both = self.combine(before, own)?;
-            (self.totals[lower], self.totals[upper]) = (both, both);
+            (self.totals[first], self.totals[second]) = (both, both);
         }
         Ok(())
     }
@@ -135,7 +142,11 @@ impl<'c, 'a> Scan<'_, '_, 'c, 'a> {
     fn between_lanes(&mut self, mask: usize) -> Result<(), Diagnostic<'c>> {
         let e = self.e;
         let bit = e.andi(e.lane_id(), e.i32(mask as i64));
-        let is_upper = e.compare(IntegerPredicate::NotEqual, bit, e.i32(0));
+        let of_second = match self.reverse {
+            false => IntegerPredicate::NotEqual,
+            true => IntegerPredicate::Equal,
+        };
+        let is_second = e.compare(of_second, bit, e.i32(0));
         // Registers of one block have one total.
         let mut known: Vec<(Value<'c, 'a>, [Value<'c, 'a>; 2])> = Vec::new();
         for register in 0..self.totals.len() {
@@ -152,7 +163,7 @@ impl<'c, 'a> Scan<'_, '_, 'c, 'a> {
             };
             let prefix = self.prefixes[register];
             let behind = self.combine(other, prefix)?;
-            self.prefixes[register] = e.select(is_upper, behind, prefix);
+            self.prefixes[register] = e.select(is_second, behind, prefix);
             self.totals[register] = both;
         }
         Ok(())
@@ -165,12 +176,16 @@ impl<'c, 'a> Scan<'_, '_, 'c, 'a> {
         plan: &ReductionPlan,
     ) -> Result<Vec<Value<'c, 'a>>, Diagnostic<'c>> {
         let e = self.e;
-        let own = own_number(e, &plan.warp_masks);
+        let own = own_number(e, &plan.warp_masks, self.reverse);
         let is_own = (1..plan.warps())
             .map(|warp| e.compare(IntegerPredicate::Equal, own, e.i32(warp as i64)))
             .collect::<Vec<_>>();
         let mut all = Vec::new();
         for (group, of_warps) in plan.registers.iter().zip(gathered.chunks(plan.warps())) {
+            let mut of_warps = of_warps.to_vec();
+            if self.reverse {
+                of_warps.reverse();
+            }
             // What the warps up to each one come to, and of these what ends before the thread's own.
             let (first, others) = of_warps
                 .split_first()
@@ -198,12 +213,17 @@ impl<'c, 'a> Scan<'_, '_, 'c, 'a> {
     }
 }
 
-/// The number of the thread's warp among those that share an axis, i32: its bits are those of the masks.
-fn own_number<'c, 'a>(e: &Emit<'_, 'c, 'a>, masks: &[usize]) -> Value<'c, 'a> {
+/// The number of the thread's warp among those that share an axis, i32: its bits are those of the masks. In the opposite order the last
+/// warp has the number 0.
+fn own_number<'c, 'a>(e: &Emit<'_, 'c, 'a>, masks: &[usize], reverse: bool) -> Value<'c, 'a> {
     let bits = masks.iter().enumerate().map(|(bit, mask)| {
         let set = e.andi(e.warp_id(), e.i32(*mask as i64));
         let is_set = e.compare(IntegerPredicate::NotEqual, set, e.i32(0));
-        e.select(is_set, e.i32(1 << bit), e.i32(0))
+        let (zero, one) = (e.i32(0), e.i32(1 << bit));
+        match reverse {
+            false => e.select(is_set, one, zero),
+            true => e.select(is_set, zero, one),
+        }
     });
     e.sum(bits).unwrap_or_else(|| e.i32(0))
 }

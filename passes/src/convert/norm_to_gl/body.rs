@@ -1,11 +1,13 @@
 //! The scalar program of a kernel, as a program on tiles.
 //!
 //! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An
-//! op that combines values widens them to the union of their dims first. `nest` writes loops, `access` translates reads and
-//! writes, `reduction` reductions, `scan` scans.
+//! op that combines values widens them to the union of their dims first. `nest` writes loops, `drawn` those whose tiles CTAs draw,
+//! `access` translates reads and writes, `reduction` reductions, `nth` those with several results, `scan` scans.
 
 mod access;
+mod drawn;
 mod nest;
+mod nth;
 mod reduction;
 mod scan;
 
@@ -34,6 +36,8 @@ use super::{
     placement::{Axes, Place, Placement},
     tiles::Tiles,
 };
+
+use drawn::Walk;
 
 /// A set of the kernel's guards, as bits. Guards beyond the width are in no set: nothing is known of them.
 type Guards = u64;
@@ -72,6 +76,7 @@ pub(super) fn translate<'c: 'a, 'a>(
         settled: BTreeSet::new(),
         carried: HashMap::new(),
         brought: HashMap::new(),
+        walk: None,
         nests_of: occurrences,
         nests_entered: vec![0; space.ops.len()],
     };
@@ -81,6 +86,15 @@ pub(super) fn translate<'c: 'a, 'a>(
     body.b.set_location(space.location());
     body.b.op("gpu.return", &[], &[]);
     Ok(())
+}
+
+/// What a loop carries from step to step, by the position of the op that it is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Carried {
+    /// What a reduction over the loop, or a scan along it, has come to.
+    Total(usize),
+    /// What bounds the next result of a reduction whose results the loop's dim counts.
+    Bound(usize),
 }
 
 /// A tile in shared memory, and where its elements are defined.
@@ -109,10 +123,12 @@ struct Body<'s, 'c, 'a> {
     own_places: HashMap<usize, Value<'c, 'a>>,
     /// The guards that hold at every point of the scope at hand.
     settled: BTreeSet<usize>,
-    /// What reductions and scans over the loops around the scope at hand have come to, by the op's position.
-    carried: HashMap<usize, Vec<Value<'c, 'a>>>,
+    /// What the loops around the scope at hand carry.
+    carried: HashMap<Carried, Vec<Value<'c, 'a>>>,
     /// What a read has brought to shared memory, by its value, or by what stands for that in a later phase.
     brought: HashMap<usize, Brought<'c, 'a>>,
+    /// The walk whose tiles CTAs draw, once it has begun.
+    walk: Option<Walk<'c, 'a>>,
     /// In how many nests each op stands, by position, and how many of them have been written.
     nests_of: Vec<usize>,
     nests_entered: Vec<usize>,
@@ -176,10 +192,11 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         self.define(self.space.dims[dim], translated);
     }
 
-    /// The numbers that the launch passes: arguments behind the buffers, as in the kernel.
+    /// The numbers that the launch passes: the last arguments.
     fn scalars(&mut self) -> Result<(), PassError<'c>> {
+        let first = self.entry.argument_count() - self.space.scalars.len();
         for (index, scalar) in self.space.scalars.iter().enumerate() {
-            let value = Value::from(self.entry.argument(self.space.buffers.len() + index)?);
+            let value = Value::from(self.entry.argument(first + index)?);
             let translated = Translated {
                 value,
                 element: value.r#type(),
@@ -198,13 +215,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         if grid.is_empty() {
             return Ok(());
         }
-        let context = self.b.context();
-        let index = Type::index(context);
-        let dimension =
-            Attribute::parse(context, "#gpu<dim x>").ok_or_else(|| self.internal("no grid dimension"))?;
-        let mut rest = self
-            .b
-            .value_with("gpu.block_id", &[], index, &[("dimension", dimension)]);
+        let index = Type::index(self.b.context());
+        let mut rest = self.cta()?;
         let ctas = self.mapping.ctas_per_cluster();
         if ctas > 1 {
             rest = self.b.value("arith.divui", &[rest, self.b.index(ctas)], index);
@@ -221,6 +233,17 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             self.define_coordinate(dim, coordinate);
         }
         Ok(())
+    }
+
+    /// The CTA's number in the grid.
+    fn cta(&self) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let context = self.b.context();
+        let dimension =
+            Attribute::parse(context, "#gpu<dim x>").ok_or_else(|| self.internal("no grid dimension"))?;
+        let attributes = [("dimension", dimension)];
+        Ok(self
+            .b
+            .value_with("gpu.block_id", &[], Type::index(context), &attributes))
     }
 
     /// An expression over the sizes, as a value of type index.

@@ -1,7 +1,12 @@
 //! How the host launches a kernel: grid and traffic as functions of the buffers' sizes.
 
 use melior::ir::{AffineExpr, AffineMap, attribute::DenseI64ArrayAttribute};
-use norma_dialects::{affine_map_attribute, gl::LaunchAttr, norm::CachePlace};
+use norma_dialects::{
+    affine_map_attribute,
+    attributes::scratch,
+    gl::LaunchAttr,
+    norm::{CachePlace, Level},
+};
 
 use crate::kernel::space::Space;
 use crate::mlir::{context, pass::PassError};
@@ -23,18 +28,25 @@ pub(super) fn attribute<'c>(
     mapping: &Mapping,
 ) -> Result<LaunchAttr<'c>, PassError<'c>> {
     let context = context::of(space.location());
-    let ctas = placement.grid().map(|dim| space.extents[dim]).fold(
-        AffineExpr::constant(context, mapping.ctas_per_cluster()),
-        |ctas, extent| ctas * extent,
-    );
+    let constant = |value: i64| AffineExpr::constant(context, value);
+    let drawn = placement.drawn(mapping);
+    let ctas = match drawn {
+        // A CTA more than there are tiles would have none.
+        Some(dim) => vec![constant(mapping.extent(Level::Grid)), space.extents[dim]],
+        None => {
+            let extents = placement.grid().map(|dim| space.extents[dim]);
+            vec![extents.fold(constant(mapping.ctas_per_cluster()), |ctas, extent| ctas * extent)]
+        }
+    };
     let traffic = space.traffic()?;
     let over_sizes = |results: &[AffineExpr<'c>]| {
         affine_map_attribute(AffineMap::new(context, 0, space.sizes.len(), results))
     };
     let kernel = space.kernel()?;
-    let alignments = kernel
+    let mut alignments = kernel
         .alignments()
         .unwrap_or_else(|| vec![NO_ALIGNMENT; space.buffers.len()]);
+    alignments.extend(drawn.map(|_| scratch::ALIGNMENT));
     let carveout = if mapping.keep.contains(&CachePlace::L1) {
         SMALLEST_CARVEOUT
     } else {
@@ -43,7 +55,7 @@ pub(super) fn attribute<'c>(
     let attribute_of = |numbers: Vec<i64>| DenseI64ArrayAttribute::new(context, &numbers).into();
     Ok(LaunchAttr::get(
         context,
-        over_sizes(&[ctas]),
+        over_sizes(&ctas),
         over_sizes(&[traffic.read, traffic.written]),
         &kernel.sizes()?,
         &alignments,

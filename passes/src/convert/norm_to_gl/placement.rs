@@ -1,10 +1,11 @@
 //! Where the dims of a tiled space lie: in the grid, in a loop, or along the axes of tiles.
 
-use norma_dialects::norm::DimRole;
+use norma_dialects::norm::{DimRole, HandOut};
 
 use crate::{
     kernel::space::{DimSet, Space},
     mlir::diagnostic::Diagnostic,
+    schedule::mapping::Mapping,
 };
 
 /// A set of tile dims, as bits.
@@ -84,6 +85,21 @@ impl Placement {
     /// The positions of the grid dims in the space.
     pub fn grid(&self) -> impl DoubleEndedIterator<Item = usize> {
         (0..self.places.len()).filter(|dim| self.places[*dim] == Place::Grid)
+    }
+
+    /// The loop dim whose steps CTAs draw: where the schedule has them drawn, there is no other. `None` where one step is left of it, or
+    /// nothing is drawn.
+    pub fn drawn(&self, mapping: &Mapping) -> Option<usize> {
+        let mut dims = 0..self.places.len();
+        match mapping.hand_out {
+            HandOut::Static => None,
+            HandOut::Dynamic => dims.find(|dim| self.places[*dim] == Place::Loop),
+        }
+    }
+
+    /// The dims whose points no two CTAs share, but for those of a cluster.
+    pub fn of_ctas(&self, mapping: &Mapping) -> impl Iterator<Item = usize> {
+        self.grid().chain(self.drawn(mapping))
     }
 
     /// The dims of the space that a tile over `axes` can depend on: those of its axes, and those that are scalars.

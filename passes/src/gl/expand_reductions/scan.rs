@@ -31,6 +31,7 @@ pub(super) fn expand<'c: 'a, 'a>(scan: ScanOp<'c, 'a>) -> Result<bool, PassError
         tile,
         gathered.first().copied(),
         axis,
+        scan.reverse(),
         scan.identity(),
         tile.r#type(),
         scan.total()?.r#type(),

@@ -1,4 +1,4 @@
-//! One `gl.copy_to_shared` as bulk copies: which runs of it are contiguous on both sides, and how much of each is there.
+//! One `gl.copy_to_shared` or `gl.copy_from_shared` as bulk copies: which runs of it are contiguous on both sides, and how much of each is there.
 //!
 //! A bulk copy moves contiguous bytes to contiguous bytes. The axes of a tile from some axis on whose strides in the buffer are
 //! those in memory make up a run; the axes outside of it are gone through one by one. A guard may end a run early: over the
@@ -8,7 +8,7 @@
 use melior::ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
     affine_map_attribute,
-    gl::{BulkLoadOp, CopyToSharedOp, MBarrierExpectOp, MemDescIndexOp, MemDescType, PlainAttr},
+    gl::{BulkLoadOp, BulkStoreOp, MBarrierExpectOp, MemDescIndexOp, MemDescType, PlainAttr},
 };
 
 use crate::{
@@ -20,6 +20,8 @@ use crate::{
     mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types},
 };
 
+use super::tile_copy::TileCopy;
+
 /// What addresses and sizes of bulk copies are multiples of, in bytes (PTX ISA, `cp.async.bulk`).
 const GRANULE: i64 = 16;
 /// The most bulk copies that one tile may take: each is an instruction of the thread that issues them.
@@ -27,7 +29,7 @@ const MOST_COPIES: i64 = 64;
 
 /// The bulk copies of a tile.
 pub(super) struct Copies<'c, 'a> {
-    copy: CopyToSharedOp<'c, 'a>,
+    copy: TileCopy<'c, 'a>,
     shape: Vec<i64>,
     /// The first axis of a run.
     first: usize,
@@ -49,7 +51,8 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
     /// # Errors
     ///
     /// Unsupported where the tile is no sum of runs of multiples of 16 bytes, or of too many.
-    pub fn of(copy: CopyToSharedOp<'c, 'a>) -> Result<Self, PassError<'c>> {
+    pub fn of(copy: impl Into<TileCopy<'c, 'a>>) -> Result<Self, PassError<'c>> {
+        let copy = copy.into();
         let location = copy.op().location();
         let unsupported = |message: String| Diagnostic::unsupported(location, message);
         let memory = MemDescType::from_type(copy.memory()?.r#type())
@@ -230,17 +233,9 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         full: Value<'c, 'a>,
         stage: Value<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let map = self.copy.access()?;
+        let buffer = self.copy.buffer()?;
         for part in parts {
-            let results = (0..map.result_count())
-                .map(|result| Ok(self.at(b, map.result(result)?, &part.place, indices.len(), 0)))
-                .collect::<Result<Vec<_>, melior::Error>>()?;
-            let access = AffineMap::new(b.context(), indices.len(), 0, &results);
-            let mut slot = memory;
-            for (axis, position) in part.place.iter().enumerate() {
-                slot = index_memory(b, slot, self.element, &self.shape[axis + 1..], b.index(*position))?;
-            }
-            let buffer = self.copy.buffer()?;
+            let (slot, access) = self.run_at(b, part, indices.len(), memory)?;
             let load = BulkLoadOp::build(
                 b.location(),
                 buffer,
@@ -255,6 +250,48 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
             b.insert(load);
         }
         Ok(())
+    }
+
+    /// One bulk copy for each run, the other way.
+    pub fn store(
+        &self,
+        b: &Builder<'c, 'a>,
+        parts: &[Part<'c, 'a>],
+        indices: &[Value<'c, 'a>],
+        memory: Value<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        let buffer = self.copy.buffer()?;
+        for part in parts {
+            let (slot, access) = self.run_at(b, part, indices.len(), memory)?;
+            b.insert(BulkStoreOp::build(
+                b.location(),
+                slot,
+                buffer,
+                indices,
+                part.count,
+                access,
+            )?);
+        }
+        Ok(())
+    }
+
+    /// Where a run begins: its memory, and its place in the buffer, over so many indices.
+    fn run_at(
+        &self,
+        b: &Builder<'c, 'a>,
+        part: &Part<'c, 'a>,
+        indices: usize,
+        memory: Value<'c, 'a>,
+    ) -> Result<(Value<'c, 'a>, AffineMap<'c>), PassError<'c>> {
+        let map = self.copy.access()?;
+        let results = (0..map.result_count())
+            .map(|result| Ok(self.at(b, map.result(result)?, &part.place, indices, 0)))
+            .collect::<Result<Vec<_>, melior::Error>>()?;
+        let mut slot = memory;
+        for (axis, position) in part.place.iter().enumerate() {
+            slot = index_memory(b, slot, self.element, &self.shape[axis + 1..], b.index(*position))?;
+        }
+        Ok((slot, AffineMap::new(b.context(), indices, 0, &results)))
     }
 
     /// How many elements of a run the guards let through; `None` for all.

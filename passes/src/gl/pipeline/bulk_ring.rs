@@ -12,6 +12,7 @@ use melior::ir::{
 };
 use norma_dialects::gl::{MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp};
 
+use crate::gl::{mbarriers::barriers, steps};
 use crate::mlir::{
     builder::Builder,
     comparison::{IntegerPredicate, compare_integers},
@@ -21,7 +22,6 @@ use crate::mlir::{
 };
 
 use super::{
-    barriers,
     bulk::Copies,
     copies_in,
     ring::{Place, Ring},
@@ -32,6 +32,18 @@ pub(super) struct BulkRing<'c, 'a> {
     ring: Ring<'c, 'a>,
     full: Value<'c, 'a>,
     empty: Value<'c, 'a>,
+}
+
+/// How a step uses its stage.
+pub(super) struct Used<'c, 'a> {
+    /// The stage's number.
+    pub stage: Value<'c, 'a>,
+    /// The parity of the phases that its mbarriers are in.
+    pub parity: Value<'c, 'a>,
+    /// The wait until it is full.
+    pub wait: OperationRef<'c, 'a>,
+    /// The last op that reads from it.
+    pub last_use: OperationRef<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> BulkRing<'c, 'a> {
@@ -51,12 +63,12 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         })
     }
 
-    /// Writes the prologue, and puts waits, arrivals and the copies of later steps into the loops.
+    /// Writes the prologue, and puts waits, arrivals and the copies of later steps into the loops, which count their steps.
     pub fn build(&self) -> Result<(), PassError<'c>> {
-        let Some(first) = self.ring.loops.first() else {
+        let (Some(first), Some(last)) = (self.ring.loops.first(), self.ring.loops.last()) else {
             return Ok(());
         };
-        let (lower, upper) = (self.ring.lower, self.ring.upper);
+        let (lower, upper) = (first.operand(0)?, last.operand(1)?);
         let b = Builder::before(*first);
         let index = Type::index(b.context());
         let ahead = b.value("arith.addi", &[lower, b.index(self.ring.stages)], index);
@@ -76,35 +88,74 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         inside.op("scf.yield", &[], &[]);
 
         for of in &self.ring.loops {
-            self.step(*of)?;
+            self.step(*of, lower, upper)?;
         }
+        self.erase_copies()
+    }
+
+    /// Erases the copies of the loops, which others stand for now.
+    pub fn erase_copies(&self) -> Result<(), PassError<'c>> {
         self.ring.erase_copies()
     }
 
     /// Rewrites the body of one loop, whose copies stay to be erased.
-    fn step(&self, of: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
-        let body = walk::entry_block(of)?;
-        let Some(first) = copies_in(of).first().map(|copy| copy.op()) else {
+    fn step(
+        &self,
+        of: OperationRef<'c, 'a>,
+        lower: Value<'c, 'a>,
+        upper: Value<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        let step: Value<'c, 'a> = walk::entry_block(of)?.argument(0)?.into();
+        let Some(used) = self.wait(of, step, Some(lower))? else {
             return Ok(());
         };
-        let b = Builder::before(first);
-        let step: Value<'c, 'a> = body.argument(0)?.into();
-        self.ring.read_ahead(of, first)?;
-        let place = self.ring.place(&b, step);
-        let (stage, parity) = (place.stage, parity(&b, &place));
-        b.insert(MBarrierWaitOp::build(b.location(), self.full, stage, parity)?);
-        let slots = self.ring.take_stage(&b, of, stage)?;
-
-        let last_use = last_use(body, &slots)
-            .ok_or_else(|| Diagnostic::internal(of.location(), "expected what is brought to be used"))?;
-        let b = Builder::after(last_use);
-        b.insert(MBarrierArriveOp::build(b.location(), self.empty, stage)?);
+        let b = Builder::after(used.last_use);
+        b.insert(MBarrierArriveOp::build(b.location(), self.empty, used.stage)?);
         let next = b.value(
             "arith.addi",
             &[step, b.index(self.ring.stages)],
             Type::index(b.context()),
         );
-        let is_there = compare_integers(&b, IntegerPredicate::Less, next, self.ring.upper);
+        let is_there = compare_integers(&b, IntegerPredicate::Less, next, upper);
+        self.refill(&b, is_there, next, &used)
+    }
+
+    /// Has the body of a loop wait until its step's stage is full, and use that in the place of the memory that it copied to. Steps
+    /// are counted from `lower` on, or from 0. `None` for a loop that copies nothing.
+    pub fn wait(
+        &self,
+        of: OperationRef<'c, 'a>,
+        step: Value<'c, 'a>,
+        lower: Option<Value<'c, 'a>>,
+    ) -> Result<Option<Used<'c, 'a>>, PassError<'c>> {
+        let Some(first) = copies_in(of).first().map(|copy| copy.op()) else {
+            return Ok(None);
+        };
+        let b = Builder::before(first);
+        self.ring.read_ahead(of, first)?;
+        let place = self.ring.place(&b, step, lower);
+        let (stage, parity) = (place.stage, parity(&b, &place));
+        let wait = b.insert(MBarrierWaitOp::build(b.location(), self.full, stage, parity)?);
+        let slots = self.ring.take_stage(&b, of, stage)?;
+        let last_use = last_use(steps::body(of)?, &slots)
+            .ok_or_else(|| Diagnostic::internal(of.location(), "expected what is brought to be used"))?;
+        Ok(Some(Used {
+            stage,
+            parity,
+            wait,
+            last_use,
+        }))
+    }
+
+    /// Where there is a next step for a stage, waits until that is empty, and issues the step's copies into it. The step's number, or
+    /// that of its tile, is what copies depend on.
+    pub fn refill(
+        &self,
+        b: &Builder<'c, 'a>,
+        is_there: Value<'c, 'a>,
+        next: Value<'c, 'a>,
+        used: &Used<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
         let branch = b.op_with(
             "scf.if",
             &[is_there],
@@ -113,14 +164,20 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
             vec![region::of_block(&[]), Region::new()],
         );
         let inside = Builder::at_end(walk::entry_block(branch)?, b.location());
+        let (stage, parity) = (used.stage, used.parity);
         inside.insert(MBarrierWaitOp::build(b.location(), self.empty, stage, parity)?);
         self.issue(&inside, next, stage)?;
         inside.op("scf.yield", &[], &[]);
         Ok(())
     }
 
+    /// The mbarriers at which warps arrive when they are through with a stage.
+    pub fn empty(&self) -> Value<'c, 'a> {
+        self.empty
+    }
+
     /// Issues the copies of a step into a stage, at `b`.
-    fn issue(
+    pub fn issue(
         &self,
         b: &Builder<'c, 'a>,
         step: Value<'c, 'a>,

@@ -6,12 +6,13 @@
 //! everyone is through with step i - 1, into whose stage it issues step i + S - 1. So one barrier is enough for a step. With
 //! one stage a step issues its own copies, once everyone is through with the step before (`gl-insert-barriers`), and waits for them.
 
-use melior::ir::{BlockLike, OperationRef, Region, Type, Value, ValueLike};
+use melior::ir::{BlockLike, OperationRef, Region, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::AsyncCommitOp;
 
 use crate::mlir::{
     builder::Builder,
     comparison::{IntegerPredicate, compare_integers},
+    diagnostic::Diagnostic,
     pass::PassError,
     region, walk,
 };
@@ -21,16 +22,25 @@ use super::{copies_in, groups, ring::Ring};
 /// A ring without signals of its own.
 pub(super) struct GroupRing<'c, 'a> {
     ring: Ring<'c, 'a>,
+    /// The number of the first step.
+    lower: Value<'c, 'a>,
+    /// One more than that of the last step.
+    upper: Value<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> GroupRing<'c, 'a> {
-    /// A ring for loops that copy alike.
+    /// A ring for loops that copy alike and count their steps.
     pub fn new(
         function: OperationRef<'c, 'a>,
         loops: Vec<OperationRef<'c, 'a>>,
         stages: i64,
     ) -> Result<Self, PassError<'c>> {
+        let (Some(first), Some(last)) = (loops.first(), loops.last()) else {
+            return Err(Diagnostic::internal(function.location(), "expected a loop").into());
+        };
         Ok(Self {
+            lower: first.operand(0)?,
+            upper: last.operand(1)?,
             ring: Ring::new(function, loops, stages)?,
         })
     }
@@ -68,7 +78,7 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
         let body = walk::entry_block(prologue)?;
         let inside = Builder::at_end(body, b.location());
         let stage = body.argument(0)?.into();
-        let step = inside.value("arith.addi", &[self.ring.lower, stage], index);
+        let step = inside.value("arith.addi", &[self.lower, stage], index);
         self.issue_if_there(&inside, step, |_| stage)?;
         inside.op("scf.yield", &[], &[]);
         Ok(())
@@ -91,12 +101,17 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
             ahead => {
                 groups::wait(&b, ahead - 1)?;
                 let later = b.value("arith.addi", &[step, b.index(ahead)], step.r#type());
-                self.issue_if_there(&b, later, |inside| self.ring.place(inside, later).stage)?;
+                self.issue_if_there(&b, later, |inside| self.place(inside, later))?;
             }
         }
-        let stage = self.ring.place(&b, step).stage;
+        let stage = self.place(&b, step);
         self.ring.take_stage(&b, of, stage)?;
         Ok(())
+    }
+
+    /// The stage of a step.
+    fn place(&self, b: &Builder<'c, 'a>, step: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.ring.place(b, step, Some(self.lower)).stage
     }
 
     /// Issues a step, unless it is behind the last one, and commits its group.
@@ -106,7 +121,7 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
         step: Value<'c, 'a>,
         stage: impl FnOnce(&Builder<'c, 'a>) -> Value<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let is_there = compare_integers(b, IntegerPredicate::Less, step, self.ring.upper);
+        let is_there = compare_integers(b, IntegerPredicate::Less, step, self.upper);
         let branch = b.op_with(
             "scf.if",
             &[is_there],

@@ -21,10 +21,6 @@ pub(super) struct Ring<'c, 'a> {
     /// In order; there is one at least.
     pub loops: Vec<OperationRef<'c, 'a>>,
     pub stages: i64,
-    /// The number of the first step.
-    pub lower: Value<'c, 'a>,
-    /// One more than that of the last step.
-    pub upper: Value<'c, 'a>,
     /// The copies of the last loop, which has all guards.
     copies: Vec<CopyToSharedOp<'c, 'a>>,
     /// The memory of each copy, for all stages.
@@ -58,10 +54,9 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         loops: Vec<OperationRef<'c, 'a>>,
         stages: i64,
     ) -> Result<Self, PassError<'c>> {
-        let (Some(first), Some(last)) = (loops.first(), loops.last()) else {
-            return Err(Diagnostic::internal(function.location(), "expected a loop").into());
-        };
-        let (lower, upper) = (first.operand(0)?, last.operand(1)?);
+        let last = loops
+            .last()
+            .ok_or_else(|| Diagnostic::internal(function.location(), "expected a loop"))?;
         let copies = copies_in(*last);
         let b = Builder::at_start(walk::entry_block(function)?, last.location());
         let memories = copies
@@ -76,14 +71,12 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         Ok(Self {
             loops,
             stages,
-            lower,
-            upper,
             copies,
             memories,
         })
     }
 
-    /// The copies of a step into a stage.
+    /// The copies of a step into a stage. The step's number, or that of its tile, is what copies depend on.
     pub fn issues(
         &self,
         b: &Builder<'c, 'a>,
@@ -106,11 +99,19 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         Ok(issues)
     }
 
-    /// The stage of a step.
-    pub fn place(&self, b: &Builder<'c, 'a>, step: Value<'c, 'a>) -> Place<'c, 'a> {
+    /// The stage of a step. Steps are counted from `lower` on, or from 0.
+    pub fn place(
+        &self,
+        b: &Builder<'c, 'a>,
+        step: Value<'c, 'a>,
+        lower: Option<Value<'c, 'a>>,
+    ) -> Place<'c, 'a> {
         let index = Type::index(b.context());
         let narrow: Type<'c> = IntegerType::new(b.context(), 32).into();
-        let number = b.value("arith.subi", &[step, self.lower], index);
+        let number = match lower {
+            Some(lower) => b.value("arith.subi", &[step, lower], index),
+            None => step,
+        };
         let number = b.value("arith.index_castui", &[number], narrow);
         let stages = b.integer(narrow, self.stages);
         let stage = b.value("arith.remui", &[number, stages], narrow);
@@ -128,7 +129,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         of: OperationRef<'c, 'a>,
         first: OperationRef<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let ops = walk::in_block(walk::entry_block(of)?);
+        let ops = walk::in_block(steps::body(of)?);
         let place = ops.iter().position(|op| *op == first).unwrap_or(ops.len());
         let (before, behind) = ops.split_at(place);
         let mut ahead = before.to_vec();

@@ -17,8 +17,10 @@ pub(super) struct Facts {
     pub(super) domain: Vec<DimSet>,
     /// Of a reduction, the loop dims that it ranges over.
     pub(super) reduced: Vec<DimSet>,
-    /// Of a scan, the loop dims that it is along.
+    /// Of a scan, the loop dims that it is along; of a reduction the one that counts its results.
     pub(super) scanned: Vec<DimSet>,
+    /// Whether it is a scan in the opposite order of the points.
+    pub(super) is_reversed: Vec<bool>,
     /// Positions of the ops that make its operands.
     operands: Vec<Vec<usize>>,
     /// Positions of the roots that it needs without another root in between.
@@ -35,6 +37,7 @@ impl Facts {
             domain: Vec::new(),
             reduced: Vec::new(),
             scanned: Vec::new(),
+            is_reversed: Vec::new(),
             operands: Vec::new(),
             roots: Vec::new(),
             left: Cell::new(most),
@@ -46,15 +49,17 @@ impl Facts {
                 dims.extend(space.dims_of(operand));
                 operands.extend(space.definition(operand));
             }
-            let reduced = ReduceOp::from_op(*op)
+            let reduce = ReduceOp::from_op(*op);
+            let reduced = reduce
                 .map(|reduce| space.dims_reduced_by(reduce))
                 .unwrap_or_default()
                 .into_iter()
                 .filter(is_loop)
                 .collect::<DimSet>();
-            let scanned = ScanOp::from_op(*op)
+            let mut scanned = ScanOp::from_op(*op)
                 .map(|scan| space.dims_scanned_by(scan))
                 .unwrap_or_default();
+            scanned.extend(reduce.and_then(|reduce| space.dim_of_nth(reduce)));
             let mut roots = Rc::<Positions>::default();
             for operand in &operands {
                 match facts.is_root[*operand] {
@@ -68,6 +73,9 @@ impl Facts {
             facts.domain.push(dims.into_iter().filter(is_loop).collect());
             facts.reduced.push(reduced);
             facts.scanned.push(scanned.into_iter().filter(is_loop).collect());
+            facts
+                .is_reversed
+                .push(ScanOp::from_op(*op).is_some_and(|scan| scan.reverse()));
             facts.operands.push(operands);
             facts.roots.push(roots);
         }

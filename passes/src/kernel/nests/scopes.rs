@@ -59,11 +59,15 @@ impl Facts {
         Ok(items)
     }
 
-    /// The scans that a loop over `dim` within the loops `open` carries.
+    /// The scans, and the reductions whose results it counts, that a loop over `dim` within the loops `open` carries.
     fn scans_carried(&self, dim: usize, open: &DimSet, body: &[Item]) -> Result<Vec<usize>, Refused> {
         let mut carried = Vec::new();
         for scan in self.scans_of(body) {
             let along = &self.scanned[scan];
+            // A reduction passes over all that it combines in each step of the loop that counts its results.
+            if self.reduced[scan].contains(&dim) {
+                continue;
+            }
             // Each point is to be passed over once: not in every step of another loop, nor by two loops of one step.
             let is_repeated = !along.is_disjoint(open) && !along.contains(&dim);
             if is_repeated || carried.contains(&scan) {
@@ -73,7 +77,12 @@ impl Facts {
                 carried.push(scan);
             }
         }
-        Ok(carried)
+        let mut directions = carried.iter().map(|scan| self.is_reversed[*scan]);
+        let first = directions.next();
+        match directions.all(|direction| Some(direction) == first) {
+            true => Ok(carried),
+            false => Err(Refused::Directions),
+        }
     }
 
     /// Positions of the scans along loops that a loop computes, each as often as it does.

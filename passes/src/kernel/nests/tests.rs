@@ -189,6 +189,19 @@ fn a_scan_that_is_needed_behind_a_loop_is_computed_again() {
 }
 
 #[test]
+fn scans_in_both_orders_share_no_loop() {
+    let text = "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?x64xf32>)
+           space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread) {
+         %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x64xf32>
+         %1 = norm.scan add %0 along(%c, %t) : f32
+         norm.write %1, %y[%b, %c * 32 + %t] : memref<?x64xf32>
+         %2 = norm.scan add reverse %0 along(%c, %t) : f32
+         norm.write %2, %z[%b, %c * 32 + %t] : memref<?x64xf32>
+       }";
+    assert_eq!(nests(text).as_deref(), Some("none"));
+}
+
+#[test]
 fn no_loop_stands_within_those_of_a_scan() {
     // The loop over %m is within that over %c, because the first dim of what is written is %c.
     let text = "norm.kernel @k(%x: memref<64x8xf32>, %y: memref<64x8xf32>)
@@ -198,6 +211,24 @@ fn no_loop_stands_within_those_of_a_scan() {
          norm.write %1, %y[%c, %m] : memref<64x8xf32>
        }";
     assert_eq!(nests(text).as_deref(), Some("none"));
+}
+
+#[test]
+fn a_reduction_with_several_results_is_one_in_each_step_of_the_loop_that_counts_them() {
+    let held = "norm.kernel @k(%x: memref<?x32xi32>, %y: memref<?x3xi32>)
+           space(%b = dim(%x, 0) : grid, %t = 32 : thread, %j = 3 : loop) {
+         %0 = norm.read %x[%b, %t] : memref<?x32xi32>
+         %1 = norm.reduce max %0 over(%t) nth(%j) : i32
+         norm.write %1, %y[%b, %j] : memref<?x3xi32>
+       }";
+    assert_eq!(nests(held).as_deref(), Some("read 2[1]{reduce write}"));
+    let walked = "norm.kernel @k(%x: memref<?x64xi32>, %y: memref<?x3xi32>)
+           space(%b = dim(%x, 0) : grid, %c = 2 : loop, %t = 32 : thread, %j = 3 : loop) {
+         %0 = norm.read %x[%b, %c * 32 + %t] : memref<?x64xi32>
+         %1 = norm.reduce max %0 over(%c, %t) nth(%j) : i32
+         norm.write %1, %y[%b, %j] : memref<?x3xi32>
+       }";
+    assert_eq!(nests(walked).as_deref(), Some("3[1]{1[1]{read reduce} write}"));
 }
 
 #[test]

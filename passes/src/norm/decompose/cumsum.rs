@@ -1,7 +1,7 @@
-//! `norm.cumsum`: at each element the sum of those along the axis up to it, or before it.
+//! `norm.cumsum`: at each element the sum of those along the axis up to it, or before it, or from it on.
 
 use melior::ir::{OperationRef, ValueLike};
-use norma_dialects::norm::{CumsumOp, ReduceKind};
+use norma_dialects::norm::CumsumOp;
 
 use super::{
     program::{Coordinate, Program},
@@ -18,7 +18,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
         true => p.widened(x),
         false => p.sign_extended(x, types::element(of.y()?.r#type())),
     };
-    let sums = p.scan(ReduceKind::Add, of.exclusive(), x, &along)?;
+    let sums = p.running_sum(x, &along, of.exclusive(), of.reverse())?;
     p.write(sums, of.y()?, p.dims())?;
     p.end();
     Ok(())

@@ -9,6 +9,7 @@ mod classes;
 mod conversions;
 mod gradients;
 mod groups;
+mod keys;
 mod labels;
 mod lengths;
 mod logits;
@@ -223,15 +224,34 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(reductions::reduce(&self.b, kind, dims, value)?)
     }
 
-    /// A value combined with those before it along `dims`, or with `exclusive` those before it alone.
-    pub(super) fn scan(
+    /// At each point of the dim `nth` the value over `dims` that comes there in the order that `kind` asks for.
+    pub(super) fn reduce_to_nth(
         &self,
         kind: ReduceKind,
-        exclusive: bool,
         value: Value<'c, 'a>,
         dims: &[Value<'c, 'a>],
+        nth: Value<'c, 'a>,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let scan = ScanOp::build(self.b.location(), value, dims, kind, exclusive)?;
+        Ok(reductions::reduce_to_nth(&self.b, kind, dims, nth, value)?)
+    }
+
+    /// The sum of a value and those before it along `dims`, or with `exclusive` of those before it alone; with `reverse` of those
+    /// behind it.
+    pub(super) fn running_sum(
+        &self,
+        value: Value<'c, 'a>,
+        dims: &[Value<'c, 'a>],
+        exclusive: bool,
+        reverse: bool,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let scan = ScanOp::build(
+            self.b.location(),
+            value,
+            dims,
+            ReduceKind::Add,
+            exclusive,
+            reverse,
+        )?;
         Ok(self.b.insert(scan).result(0)?.into())
     }
 

@@ -284,11 +284,6 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
             return Ok(());
         }
         self.values.b.set_location(op.location());
-        if ScanOp::from_op(op).is_some() {
-            let message =
-                "a gradient of a program with a scan; supported: reductions and ops of arith and math";
-            return Err(Diagnostic::unsupported(op.location(), message).into());
-        }
         // SAFETY: the op is alive, and the copy is the builder's from here on.
         let copy = unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(op.to_raw())) };
         let copy = self.values.b.insert(copy);
@@ -302,6 +297,8 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
             self.values.note(read.result()?, Facts { dims, is_reduced });
         } else if let Some(reduce) = ReduceOp::from_op(copy) {
             self.note_reduction(reduce);
+        } else if let Some(scan) = ScanOp::from_op(copy) {
+            self.values.note_scan(scan)?;
         } else {
             let result = Value::from(copy.result(0)?);
             // What gives a number of the arithmetic is all that its name and its operands say, or its constant.
@@ -320,6 +317,10 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         let over = self.reduced(reduce);
         let mut facts = self.values.joined(&reduce.values());
         facts.dims = &facts.dims - &over;
+        let nth = |dim: &&Value<'c, 'a>| reduce.nth().is_some_and(|nth| nth == **dim);
+        facts
+            .dims
+            .extend(self.arguments.dims.iter().position(|dim| nth(&dim)));
         facts.is_reduced = true;
         for result in reduce.results() {
             self.values.note(result, facts.clone());
@@ -422,6 +423,10 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
                 for value in reduce.values() {
                     self.contribute(value, &passed, &dims);
                 }
+            } else if let Some(scan) = ScanOp::from_op(op) {
+                let passed = self.values.passed_by_scan(&adjoint, scan)?;
+                let dims = self.values.facts(result).dims;
+                self.contribute(scan.value()?, &passed, &dims);
             } else {
                 self.pass_back_through(op, &adjoint, result)?;
             }

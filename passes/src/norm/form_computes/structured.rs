@@ -246,6 +246,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
             reduction.op.location(),
             &[value],
             &dims,
+            None,
             Some(reduction.kind),
             None,
             &types,

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use melior::ir::{
-    AffineExpr, AffineMap, Operation, OperationRef, Value, ValueLike, attribute::DenseI32ArrayAttribute,
-    operation::OperationLike,
+    AffineExpr, AffineMap, Operation, OperationRef, Value, ValueLike, operation::OperationLike,
 };
 use norma_dialects::norm::{ComputeOp, ReadOp, WriteOp};
 
@@ -15,7 +14,7 @@ use super::{
 use crate::{
     kernel::{
         compute::{self, Arguments, Signature},
-        reductions::combine,
+        reductions::{self, combine},
     },
     mlir::{
         affine::{Leaf, substitute, symbols},
@@ -187,13 +186,10 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
                     .zip(&self.arguments.dims)
                     .filter(|(dim, _)| dims.contains(dim));
                 let dims = dims.map(|(_, dim)| *dim).collect::<Vec<_>>();
-                let segments = [operands.len() as i32, dims.len() as i32];
-                let segments = DenseI32ArrayAttribute::new(self.b.context(), &segments);
                 // SAFETY: the op is alive, and the copy is the builder's from here on.
                 let copy = unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(reduce.op().to_raw())) };
                 let copy = self.b.insert(copy);
-                self.b.set_operands(copy, &[operands, dims].concat());
-                self.b.set_attribute(copy, "operandSegmentSizes", segments.into());
+                reductions::set_operands(&self.b, copy, &operands, &dims, None);
                 results(copy)
             }
         };

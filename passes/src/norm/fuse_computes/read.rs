@@ -170,6 +170,10 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                     location,
                 });
             } else if let Some(reduce) = ReduceOp::from_op(op) {
+                // Its results would have to stay in their order.
+                if reduce.nth().is_some() {
+                    return Ok(false);
+                }
                 let values = reduce.values().into_iter().map(|value| self.value(value));
                 let values = values.collect::<Result<Vec<_>, _>>()?;
                 let dims = reduce

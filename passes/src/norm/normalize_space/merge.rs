@@ -35,8 +35,8 @@ pub(super) struct Mergeable<'c> {
     pub(super) sizes: Vec<(usize, usize)>,
     pub(super) buffers: Vec<Buffer<'c>>,
     pub(super) accesses: Vec<Access<'c>>,
-    /// The dims that each reduction removes, and those that each scan is along: one that is along both has the points of the
-    /// second within those of the first.
+    /// The dims that each reduction removes, those that each scan is along, and each that counts the results of a reduction: one that
+    /// is along both has the points of the second within those of the first.
     pub(super) combined: Vec<BTreeSet<usize>>,
     /// Dims whose coordinates are used as values.
     pub(super) values: BTreeSet<usize>,

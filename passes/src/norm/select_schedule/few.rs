@@ -59,7 +59,7 @@ pub(super) fn few(
     let facts = at(few_extent)?;
     let all = candidates(&facts, target);
     let is_legal = |mapping: &Mapping| plan::check(space, mapping).is_ok();
-    let best = cheapest(&facts, all, target, &Assembled::new(), is_legal);
+    let best = cheapest(&facts, all, target, &Assembled::default(), is_legal);
     let (Some((mapping, best)), Some(cost_of_many)) = (best, cost(&facts, many, target)) else {
         return Ok(None);
     };

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     kernel::{
         compute::{self, Arguments, Signature},
-        reductions::combine,
+        reductions::{combine, set_operands},
     },
     mlir::{
         builder::Builder,
@@ -170,7 +170,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
             let values = values.collect::<Result<Vec<_>, _>>()?;
             let dims = self.dims(&reduce.dims())?;
             let copy = self.b.insert(Operation::clone(&op));
-            self.b.set_operands(copy, &[values, dims].concat());
+            set_operands(&self.b, copy, &values, &dims, None);
             return self.define(op, copy);
         }
         let operands = op.operands().map(|operand| self.value(operand));

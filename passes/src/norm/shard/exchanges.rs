@@ -126,6 +126,15 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             let message = "a scan in a function whose tensors are sharded; supported: reductions";
             return Err(Diagnostic::unsupported(scan.op().location(), message).into());
         }
+        if let Some(reduce) = self
+            .space
+            .reductions()
+            .iter()
+            .find(|reduce| reduce.nth().is_some())
+        {
+            let message = "a reduction with several results in a function whose tensors are sharded; supported: reductions without nth";
+            return Err(Diagnostic::unsupported(reduce.op().location(), message).into());
+        }
         for op in &self.space.ops {
             let of = |value| Some(self.facts[self.space.definition(value)?]);
             let mut facts = Facts::default();

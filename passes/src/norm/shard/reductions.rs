@@ -6,17 +6,14 @@
 
 use std::collections::BTreeSet;
 
-use melior::ir::{
-    AffineExpr, AffineMap, BlockLike, Operation, Type, Value, attribute::DenseI32ArrayAttribute,
-    operation::OperationLike,
-};
+use melior::ir::{AffineExpr, AffineMap, BlockLike, Operation, Type, Value, operation::OperationLike};
 use norma_dialects::{
     affine_map_attribute,
     norm::{ComputeOp, ReduceOp},
 };
 
 use crate::{
-    kernel::{compute, homomorphism, signature::drop_dead_of, space::Space},
+    kernel::{compute, homomorphism, reductions::set_operands, signature::drop_dead_of, space::Space},
     mlir::{
         builder::Builder,
         pass::PassError,
@@ -103,9 +100,7 @@ fn split<'c: 'a, 'a>(
     for (part, whole) in parts.iter().zip(whole.results()) {
         b.replace_all_uses(*part, whole.into());
     }
-    let segments = DenseI32ArrayAttribute::new(b.context(), &[parts.len() as i32, 1]);
-    b.set_operands(whole, &[parts, vec![dim]].concat());
-    b.set_attribute(whole, "operandSegmentSizes", segments.into());
+    set_operands(&b, whole, &parts, &[dim], None);
     Ok(())
 }
 

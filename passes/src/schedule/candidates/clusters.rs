@@ -20,7 +20,7 @@ const WARPS: u64 = THREADS_PER_CTA as u64 / WARP_SIZE as u64;
 pub(super) fn candidates(facts: &Facts, target: &Target, first: usize, vector: u64, all: &mut Vec<Mapping>) {
     let is_shared = |dim: usize| {
         let dim = &facts.dims[dim];
-        dim.is_known && dim.is_revisited && !dim.is_scanned
+        dim.is_known && dim.is_revisited && !dim.is_whole
     };
     for ctas in powers(2, target.cluster_size.into()) {
         for warps in powers(1, WARPS) {

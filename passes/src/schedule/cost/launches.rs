@@ -5,12 +5,12 @@ use norma_dialects::norm::Level;
 use super::{super::facts::Reduction, candidate::Candidate, measured::*};
 
 /// Waves: SMs that run dry while others start anew, in per cent of a copy's time. CTAs that walk through rings have equal shares of
-/// all there is, so that those of a second wave take as long again as the first.
+/// all there is, so that those of the last wave take as long as the first ones.
 pub(super) fn waves(candidate: &Candidate<'_>) -> f64 {
     let waves = candidate.waves();
     let mapped = &candidate.mapped;
     if mapped.walks_through_rings() {
-        return 100.0 * (waves.max(1.0).ceil() / waves.max(1.0) - 1.0);
+        return 100.0 * RING_WAVES * (waves.max(1.0).ceil() / waves.max(1.0) - 1.0);
     }
     WAVES * (waves - 1.0).clamp(0.0, 1.0) / waves
 }
@@ -30,7 +30,8 @@ pub(super) fn idle_sms(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// A second kernel, which combines what the parts of a split leave, and a third, if results come back to the split dim, in
-/// microseconds; and the partial results that are written and read again, in per cent of a copy's time.
+/// microseconds; and the partial results that are written and read again, by as many SMs as there are points to combine them at, in per
+/// cent of a copy's time.
 pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
     let mapped = &candidate.mapped;
     let parts = mapped.parts();
@@ -42,18 +43,44 @@ pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
         factors.any(|factor| factor.level == Level::Split)
     };
     let leaves_partials =
-        |reduction: &&Reduction| (0..mapped.dims.len()).any(|dim| reduction.over[dim] && is_split(dim));
+        |reduction: &Reduction| (0..mapped.dims.len()).any(|dim| reduction.over[dim] && is_split(dim));
     let result_bytes = |reduction: &Reduction| {
         let kept = (0..mapped.dims.len()).filter(|dim| reduction.keeps[*dim]);
         let results = kept.map(|dim| mapped.dims[dim].extent as f64).product::<f64>();
         results * reduction.bytes as f64
     };
-    let partials = mapped.facts.reductions.iter().filter(leaves_partials);
+    let reductions = &mapped.facts.reductions;
+    let partials = reductions.iter().filter(|reduction| leaves_partials(reduction));
     let scratch = partials.map(result_bytes).sum::<f64>();
+    let finishing = f64::from(candidate.target.part.sms).min(points_behind(candidate, &leaves_partials));
+    let read_again = f64::from(candidate.target.part.sms) / finishing.max(1.0);
     let comes_back = (0..mapped.dims.len()).any(|dim| mapped.facts.dims[dim].is_revisited && is_split(dim));
     let kernels = if comes_back { 2.0 } else { 1.0 };
     (
         kernels * KERNEL_US + END_OF_PART_US * (mapped.warps_of_row() as f64).log2(),
-        100.0 * 2.0 * parts * scratch / mapped.bytes,
+        100.0 * (1.0 + read_again) * parts * scratch / mapped.bytes,
     )
+}
+
+/// The points that a kernel is spread over which combines partial results: those that all of these have, and that no reduction is over
+/// which hangs on them.
+fn points_behind(candidate: &Candidate<'_>, leaves_partials: &dyn Fn(&Reduction) -> bool) -> f64 {
+    let mapped = &candidate.mapped;
+    let reductions = &mapped.facts.reductions;
+    // A reduction comes behind those that it waits for.
+    let mut is_behind = Vec::<bool>::with_capacity(reductions.len());
+    for reduction in reductions {
+        let hangs =
+            |number: &usize| leaves_partials(&reductions[*number]) || is_behind.get(*number) == Some(&true);
+        is_behind.push(reduction.waits_for.iter().any(hangs));
+    }
+    let is_spread = |dim: usize| {
+        let mut all = reductions.iter().zip(&is_behind);
+        all.all(|(reduction, is_behind)| match leaves_partials(reduction) {
+            true => reduction.keeps[dim],
+            false => !is_behind || !reduction.over[dim],
+        })
+    };
+    let dims = (0..mapped.dims.len()).filter(|dim| is_spread(*dim));
+    dims.map(|dim| mapped.dims[dim].extent as f64).product()
 }

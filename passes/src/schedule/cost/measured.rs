@@ -35,55 +35,59 @@ pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.9;
 /// The same in a loop, where other CTAs are in another step.
 pub const SERIAL_LOADS_IN_LOOP: f64 = 1.0;
 /// What a CTA takes beyond moving its bytes, in microseconds: its launch, the latency of its first loads, and its end. Fitted, with
-/// what follows up to `LATE_READS_OF_CLUSTER`, to sweeps of 1628 schedules of 68 kernels (docs/measurements/sweeps-h200.md). LayerNorm at
-/// 8192 columns: 3295 GB/s where the CTAs on an SM have bytes for 2.0 us under way, 3940 for 3.0 and 4248 for 4.0.
-pub const LIFETIME_US: f64 = 1.4;
+/// what follows up to `LATE_READS_OF_CLUSTER` and with `AGAIN_FROM_L1` to `EVICTED_FROM_L2`, to sweeps of 1450 schedules of 104 kernels
+/// (docs/measurements/sweeps-h200.md and widths-h200.md): to what the choice among them loses, and to their ratios. LayerNorm at 8192
+/// columns: 3295 GB/s where the CTAs on an SM have bytes for 2.0 us under way, 3940 for 3.0 and 4248 for 4.0.
+pub const LIFETIME_US: f64 = 1.7;
 /// The same for each round in which the warps of a CTA wait for one another, where it holds what it reduces.
-pub const ROUND_US: f64 = 0.2;
+pub const ROUND_US: f64 = 0.07;
 /// The same where it walks its row in a loop, whose last loads a round waits for. Softmax at 32768 columns, three passes: 4264 GB/s with
 /// two CTAs that walk for 4 us each, and cross-entropy, half as many bytes, 2770.
-pub const ROUND_OF_LOOP_US: f64 = 1.1;
+pub const ROUND_OF_LOOP_US: f64 = 0.6;
 /// The same for the CTAs of a cluster, which start and end together, and for each exchange of partial results between them, the stores'
 /// way to other SMs and waiting for the last of them. RMSNorm at 49152 columns: 3440 GB/s with clusters whose CTAs have bytes for 3.0 us
 /// under way, 4150 for 3.8 and 4237 for 4.5.
-pub const CLUSTER_US: f64 = 0.3;
-pub const EXCHANGE_US: f64 = 0.65;
+pub const CLUSTER_US: f64 = 0.05;
+pub const EXCHANGE_US: f64 = 0.53;
 /// The same where what results alone need is read behind the reductions, from L2.
-pub const LATE_READS_US: f64 = 0.25;
+pub const LATE_READS_US: f64 = 0.1;
 /// The share of a CTA's own transfer that only other CTAs hide: it reads before it reduces, and writes after. RMSNorm at 32768 columns
 /// held by one CTA alone on its SM 3920 GB/s, walked by two 4276.
-pub const SERIAL_SHARE: f64 = 0.6;
+pub const SERIAL_SHARE: f64 = 0.55;
 /// The same of a walk.
-pub const SERIAL_SHARE_OF_LOOP: f64 = 0.2;
+pub const SERIAL_SHARE_OF_LOOP: f64 = 0.08;
 /// How sharply memory idles once lifetimes are not covered: at the limit an eighth is lost.
 pub const LIFETIME_POWER: i32 = 6;
 /// Microseconds in which an SM launches a CTA of a cluster: RMSNorm at 16384 columns in clusters of CTAs with bytes for 0.25 us
 /// reaches 3090 to 3250 GB/s, however many warps they have.
 pub const CLUSTER_LAUNCH_US: f64 = 0.34;
 /// What clusters lose in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
-pub const CLUSTER: f64 = 1.5;
+pub const CLUSTER: f64 = 1.0;
 /// What walks lose in clusters besides, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the row.
-pub const WALK_OF_CLUSTER: f64 = 5.0;
+pub const WALK_OF_CLUSTER: f64 = 2.0;
 /// What is read element by element loses in clusters besides, whose CTAs take as long to ask for less. RMSNorm at 20003 columns 2575
 /// GB/s, LayerNorm 2310, where the model expects 3040 and 3160 without it.
-pub const ELEMENTS_OF_CLUSTER: f64 = 20.0;
+pub const ELEMENTS_OF_CLUSTER: f64 = 25.0;
 /// What late reads lose in clusters, whose CTAs make them all at once. RMSNorm at 32768 columns in clusters of 8 CTAs: 4235 GB/s with
 /// weights read early, 3796 late.
-pub const LATE_READS_OF_CLUSTER: f64 = 12.0;
+pub const LATE_READS_OF_CLUSTER: f64 = 11.0;
+/// The same of each such read beside rows that copies bring to the shared memory of clusters. Best of those clusters, of all: softmax at 131072
+/// columns 4210 and 4210 GB/s, RMSNorm 4056 and 4061, LayerNorm 2439 and 3535; at 65536 columns RMSNorm 4142 and 4186, LayerNorm 3102
+/// and 3418.
+pub const LATE_READS_BESIDE_COPIES: f64 = 11.0;
 /// A step of a walk through a ring beyond its instructions, in microseconds: waiting for the tile, for the warps of a row, and for its last
-/// stores. Gradients of RMSNorm and LayerNorm at 1024 to 12288 columns with one to four CTAs on an SM, whose rows have 1 to 16 warps,
-/// 33 schedules: 5% from what was measured, in the mean, and with its instructions taken as [`RING_ISSUE`] of what [`ISSUE_PER_SM`]
-/// makes of them, and summed up with the power [`RING_POWER`].
-pub const RING_STEP_US: f64 = 0.53;
-pub const RING_ISSUE: f64 = 0.7;
-pub const RING_POWER: f64 = 3.2;
-/// What each CTA that walks through a ring on an SM loses, at the same time or behind another, in per cent. RMSNorm's gradient, CTAs of four
-/// or eight warps: at 3072 columns 4277 GB/s with three on an SM and 3949 with four, at 4096 columns 4256 with two and 4008 with three, at 8192
-/// columns 4240 with one and 3896 with two.
-pub const RING_CTA: f64 = 2.5;
-/// Warps of an SM among which its schedulers always find one that can issue, in a walk through a ring: two CTAs of four warps suffice
-/// LayerNorm's gradient at 5120 columns.
-pub const RING_ISSUING_WARPS: f64 = 8.0;
+/// stores. Fitted, with what follows up to `RING_WAVES` and with `RING_EXCHANGE_US`, to gradients of RMSNorm and LayerNorm over 128 to
+/// 32768 columns, 87 schedules: 6% from what was measured, in the mean of their squares
+/// (docs/measurements/widths-h200.md).
+pub const RING_STEP_US: f64 = 0.58;
+/// The share of the time that [`ISSUE_PER_SM`] makes of the instructions.
+pub const RING_ISSUE: f64 = 0.46;
+/// How sharply the longest of bytes, instructions and waiting decides.
+pub const RING_POWER: i32 = 6;
+/// Warps of an SM among which its schedulers always find one that can issue, in a walk through a ring.
+pub const RING_ISSUING_WARPS: f64 = 12.5;
+/// The share of a last wave's idle time that is lost: copies of the CTAs that still walk have all of the bandwidth.
+pub const RING_WAVES: f64 = 0.42;
 /// A CTA alone on its SM whose rows stay within a warp, in per cent: no barrier, but a CTA gives its registers back only when its last warp ends.
 pub const LONE_CTA_OF_WARPS: f64 = 3.6;
 /// The same of a CTA that walks over what it sums up, and whose warps tell each other at the end. Chosen so that a sum over 32768 rows of
@@ -92,10 +96,11 @@ pub const LONE_SUMMING_CTA: f64 = 18.0;
 /// Rows that fewer than four warps walk with merged reductions, less a quarter of it for each warp: more rows are under way, and each takes shorter pieces of
 /// memory. Cross-entropy at 32768 columns, the same loop: 3910 GB/s with one warp for a row, 3973 with two, 4202 with four.
 pub const FEW_WARPS: f64 = 8.0;
-/// Microseconds that an exchange between the CTAs of a cluster adds to a step of a walk through a ring, for each CTA on an SM: clusters of
-/// two and four CTAs alone on their SMs take 0.5 to 0.8 longer at 12288 to 20480 columns, four of 8 warps, two on an SM, 1.4, and eight of
-/// 8 warps, four on an SM, 2.7.
-pub const RING_EXCHANGE_US: f64 = 0.7;
+/// Microseconds that an exchange between the CTAs of a cluster adds to a step of a walk through a ring where one CTA is on each SM, and the power of
+/// the CTAs on an SM by which it takes longer where there are more: clusters of two and four CTAs alone on their SMs take 0.5 to 0.8
+/// longer at 12288 to 20480 columns, four of 8 warps, two on an SM, 1.4, and eight of 8 warps, four on an SM, 2.7.
+pub const RING_EXCHANGE_US: f64 = 0.69;
+pub const RING_EXCHANGE_POWER: f64 = 1.5;
 /// Launching a CTA, for each thread: fits CTAs of 128 and 256 threads for short rows.
 pub const LAUNCH: f64 = 80.0;
 /// Bytes that a CTA must read lest launching CTAs be what takes the time: rows of 512 columns in CTAs of one row each, 1
@@ -151,18 +156,15 @@ pub const SHORT_REQUESTS: f64 = 1.0;
 /// What is read again from L1, and from L2, as a share of all bytes. RMSNorm at 16384 columns: 4278 GB/s from L1, 4238 from L2,
 /// 4237 from registers; LayerNorm there 4255, 4068 and 4105. At 4096 columns, where nothing else is lost, 4164 and 4142 from L1 and
 /// 4168 from registers.
-pub const AGAIN_FROM_L1: f64 = 1.0;
-/// The same for all of L1, with the square of the share that rows take of it: the fuller it is, the more of it is gone when it is
-/// read again. RMSNorm at 16384 columns, three CTAs of 512 threads for each SM, 37% of L1: 4278 GB/s, five or six of 256, 63 to 75%:
-/// 4171; softmax, which reads twice again, 4230 and 3996.
-pub const FULL_L1: f64 = 25.0;
+pub const AGAIN_FROM_L1: f64 = 8.4;
+/// The share of L1 from which on what rows leave there is partly gone when they are read again, and the power of that share by which it
+/// decreases: of the schedules in the sweeps that differ in `keep` alone, reading again from L1 is the faster one by 12% where rows take
+/// 0.6 to 1 of L1, by 5% at 2, and by nothing from 4 on.
+pub const L1_SHARE: f64 = 0.57;
+pub const L1_POWER: f64 = 0.57;
 pub const AGAIN_FROM_L2: f64 = 15.0;
-/// The same of rows that lie within a warp, besides: 128 columns reach 2920 GB/s read again, 3020 held.
-pub const AGAIN_WITHIN_WARP: f64 = 3.0;
 /// Rows kept in an L1 that is too small for them, as a share of all bytes. Not measured.
 pub const MISPLACED: f64 = 1.0;
-/// The share of L1 that rows to be read again may take: streams of weights and results need the rest.
-pub const L1_SHARE: f64 = 0.85;
 /// The shares of L2 at which rows to be read again begin to be evicted, and at which all are. RMSNorm from L2 with two rows
 /// on each SM of 132: 4167 GB/s at 32768 columns (17 MB), 3704 at 65536 (35 MB), 2934 at 131072 (69 MB); softmax over 201088 columns
 /// with two CTAs on an SM, whose rows are 106 MB, 2843.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use norma_dialects::norm::Level;
+use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::Target;
 
 use super::{
@@ -39,8 +39,54 @@ fn bounds_registers(candidate: &Candidate<'_>) -> bool {
 /// How many bounds on registers are candidates: as many CTAs as the model expects, and fewer.
 const BOUNDS_TRIED: u64 = 4;
 
-/// What the assembler made of mappings: the registers of a thread, or `None` where some spilled.
-pub type Assembled = HashMap<Mapping, Option<u64>>;
+/// What the assembler made of mappings: the registers of a thread, or `None` where some spilled. Rows are read again from L1 and from L2 by the
+/// same instructions with other hints, so that mappings which differ in that alone take the same registers.
+#[derive(Clone, Debug, Default)]
+pub struct Assembled {
+    /// By mapping without hints: the one that was assembled, and its registers.
+    found: HashMap<Mapping, (Mapping, Option<u64>)>,
+}
+
+impl Assembled {
+    /// What is known of a mapping.
+    fn get(&self, mapping: &Mapping) -> Option<&Option<u64>> {
+        self.found
+            .get(&without_hints(mapping))
+            .map(|(_, registers)| registers)
+    }
+
+    /// The mappings that were assembled.
+    pub fn iter(&self) -> impl Iterator<Item = &(Mapping, Option<u64>)> {
+        self.found.values()
+    }
+}
+
+impl Extend<(Mapping, Option<u64>)> for Assembled {
+    fn extend<T: IntoIterator<Item = (Mapping, Option<u64>)>>(&mut self, found: T) {
+        let found = found.into_iter();
+        let by_key = found.map(|found| (without_hints(&found.0), found));
+        self.found.extend(by_key);
+    }
+}
+
+impl FromIterator<(Mapping, Option<u64>)> for Assembled {
+    fn from_iter<T: IntoIterator<Item = (Mapping, Option<u64>)>>(found: T) -> Self {
+        let mut assembled = Self::default();
+        assembled.extend(found);
+        assembled
+    }
+}
+
+/// The mapping with L2 in the place of L1.
+fn without_hints(mapping: &Mapping) -> Mapping {
+    let mut mapping = mapping.clone();
+    for place in &mut mapping.keep {
+        if *place == CachePlace::L1 {
+            *place = CachePlace::L2;
+        }
+    }
+    mapping
+}
 
 /// A candidate, and what was found out of it.
 struct Judged<T> {

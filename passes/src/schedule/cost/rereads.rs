@@ -32,8 +32,6 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
     if !(0..dims.len()).any(is_looped) {
         return 0.0;
     }
-    let crosses_warps = (0..dims.len()).any(|dim| is_looped(dim) && dims[dim].warps > 1);
-    let within_warp = if crosses_warps { 0.0 } else { AGAIN_WITHIN_WARP };
     let in_loop = |reduction: &Reduction| passes_in_loop(facts, dims, reduction);
     let mut lost = 0.0;
     for access in facts.accesses.iter().filter(|access| access.is_reused) {
@@ -55,13 +53,12 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
             * match mapping.place(access.buffer) {
                 CachePlace::L1 if is_left_alone => {
                     let full = row * ctas_on_sm / f64::from(target.l1_and_shared);
-                    let in_l1 = (L1_SHARE / full).min(1.0);
-                    let from_l1 = AGAIN_FROM_L1 + FULL_L1 * full.min(L1_SHARE).powi(2);
-                    within_warp + in_l1 * from_l1 + (1.0 - in_l1) * from_l2
+                    let in_l1 = (L1_SHARE / full).powf(L1_POWER).min(1.0);
+                    in_l1 * AGAIN_FROM_L1 + (1.0 - in_l1) * from_l2
                 }
                 // Hints for a cache that does not hold the row only displace other lines.
-                CachePlace::L1 => MISPLACED + within_warp + from_l2,
-                CachePlace::L2 => within_warp + from_l2,
+                CachePlace::L1 => MISPLACED + from_l2,
+                CachePlace::L2 => from_l2,
                 _ => 100.0,
             };
     }

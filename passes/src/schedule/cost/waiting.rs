@@ -7,6 +7,7 @@ use super::{
     accesses::is_exchanged,
     candidate::{Candidate, bandwidth_per_sm},
     instructions::{issue_us, rounds_between_ctas, rounds_between_warps},
+    mapped::Mapped,
     measured::*,
 };
 
@@ -47,8 +48,8 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
 
 /// The same of a walk through a ring, whose tiles arrive while it computes. A step takes its CTA [`RING_STEP_US`] in which warps wait for one
 /// another, and the time in which the SM issues its instructions; the CTAs on an SM hide each other's waiting, but all of their
-/// instructions and all of their bytes pass through it. What the CTAs of a cluster wait for each other is the longer the more CTAs share
-/// their SMs.
+/// instructions and all of their bytes pass through it, and the CTAs of a second wave wait as long again. What the CTAs of a cluster wait for
+/// each other is the longer the more CTAs share their SMs.
 fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
     let dims = candidate.mapped.dims.iter();
     let steps = dims
@@ -58,11 +59,11 @@ fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
     let resident = candidate.resident_now();
     let issue_us = RING_ISSUE * candidate.all_issue_us() / (candidate.warps() / RING_ISSUING_WARPS).min(1.0);
     let exchanges = rounds_between_ctas(candidate.mapped.facts, &candidate.mapped.dims);
-    let waited_us = steps * RING_STEP_US + exchanges * RING_EXCHANGE_US * resident + issue_us / resident;
+    let of_cta_us = steps * RING_STEP_US + exchanges * RING_EXCHANGE_US * resident.powf(RING_EXCHANGE_POWER);
+    let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / resident;
     let ideal_us = candidate.ideal_us();
-    let [issue, waited] = [issue_us, waited_us].map(|us| (us / ideal_us).powf(RING_POWER));
-    let ctas_of_sm = candidate.mapped.ctas() / candidate.sms();
-    100.0 * ((1.0 + issue + waited).powf(1.0 / RING_POWER) - 1.0) + RING_CTA * ctas_of_sm
+    let [issue, waited] = [issue_us, waited_us].map(|us| (us / ideal_us).powi(RING_POWER));
+    100.0 * ((1.0 + issue + waited).powf(1.0 / f64::from(RING_POWER)) - 1.0)
 }
 
 /// Whether a kernel walks over what it reduces and comes back to none of it, as a sum over rows does: it waits at its end alone. The
@@ -120,10 +121,10 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     }
     let launches = 100.0 * (CLUSTER_LAUNCH_US / cta_us(candidate) - 1.0).max(0.0);
     let walk = if mapped.is_looped() { WALK_OF_CLUSTER } else { 0.0 };
-    let late = if has_late_reads(candidate) {
-        LATE_READS_OF_CLUSTER
-    } else {
-        0.0
+    let late = match mapped.is_ringed() {
+        true => LATE_READS_BESIDE_COPIES * late_reads(mapped) as f64,
+        false if has_late_reads(candidate) => LATE_READS_OF_CLUSTER,
+        false => 0.0,
     };
     let elements = match mapped.mapping.extent(Level::Vector) {
         1 => ELEMENTS_OF_CLUSTER,
@@ -136,9 +137,14 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
 /// copies bring, is never read early, and the terms of those have it in them.
 pub(super) fn has_late_reads(candidate: &Candidate<'_>) -> bool {
     let mapped = &candidate.mapped;
-    let mut accesses = mapped.facts.accesses.iter();
-    let are_late = accesses.any(|access| mapped.facts.is_late(access) && mapped.width(access) > 1);
-    are_late && !mapped.is_looped() && !mapped.is_ringed() && !mapped.mapping.early_reads
+    late_reads(mapped) > 0 && !mapped.is_looped() && !mapped.is_ringed() && !mapped.mapping.early_reads
+}
+
+/// Reads of what results alone need, by more than an element at a time.
+fn late_reads(mapped: &Mapped<'_>) -> usize {
+    let accesses = mapped.facts.accesses.iter();
+    let late = accesses.filter(|access| mapped.facts.is_late(access) && mapped.width(access) > 1);
+    late.count()
 }
 
 /// Shared barriers: rows of one CTA that wait for each other.

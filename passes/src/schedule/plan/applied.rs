@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use melior::ir::operation::OperationLike;
-use norma_dialects::norm::{CachePlace, CopyMechanism, HandOut, Level, ReduceOp};
+use norma_dialects::norm::{CachePlace, CopyMechanism, Level, ReduceOp};
 use norma_targets::{THREADS_PER_CTA, WARP_SIZE};
 
 use super::{
@@ -57,6 +57,14 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
             return Err(Reason::unsupported(format!(
                 "a split of dim {dim}, where a reduction over it ranges over what another one gives; supported: reductions \
                  that do not hang on each other, or that merge_reductions merges"
+            )));
+        }
+        let has_several_results = |reduce: &ReduceOp<'_, '_>| {
+            reduce.nth().is_some() && space.dims_reduced_by(*reduce).contains(&dim)
+        };
+        if space.reductions().iter().any(has_several_results) {
+            return Err(Reason::unsupported(format!(
+                "a split of dim {dim}, where a reduction over it has several results; supported: reductions without nth"
             )));
         }
         if is_overwritten(space, dim)? {
@@ -124,9 +132,7 @@ pub(super) fn check_applied(
 ) -> Result<(), Reason> {
     check_brought(space, mapping, before)?;
     check_scans(space, mapping)?;
-    if mapping.hand_out != HandOut::Static {
-        return Err(Reason::unsupported("hand_out = dynamic; supported: static"));
-    }
+    check_counting(space, mapping)?;
     if mapping.keep.len() > 1 && mapping.keep.len() != space.buffers.len() {
         return Err(Reason::wrong(format!(
             "expected a place for each of {} buffers or one for all, got {}",
@@ -140,6 +146,7 @@ pub(super) fn check_applied(
         ));
     }
     check_kept(space, mapping, before)?;
+    check_sent(space, mapping)?;
     let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
     let loops = (0..space.dims.len())
         .filter(|dim| is_looped(*dim))
@@ -159,7 +166,7 @@ pub(super) fn check_applied(
         false => nests::count(space, &loops, UNROLLED_OPS as usize).and_then(fits),
     });
     nested.map_err(|refused| match refused {
-        nests::Refused::Crossing | nests::Refused::Overwritten => Reason::unsupported(refused.explained()),
+        nests::Refused::Crossing | nests::Refused::Directions | nests::Refused::Overwritten => Reason::unsupported(refused.explained()),
         nests::Refused::TooMany => Reason::unsupported(format!(
             "{held} elements of each value in a thread, where loops compute {} ops, or more of them again; supported: \
              {UNROLLED_OPS} elements of all values together",
@@ -194,6 +201,23 @@ fn check_scans(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     Ok(())
 }
 
+/// Refuses dims that count the results of reductions anywhere but in one loop: each result is found from the one before it.
+fn check_counting(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    for dim in space.dims_of_nth() {
+        let mut factors = mapping.spread[dim].iter().filter(|factor| factor.size != Some(1));
+        let other = match (factors.next(), factors.next()) {
+            (Some(factor), None) if factor.level != Level::Loop => factor,
+            (Some(_), Some(factor)) => factor,
+            _ => continue,
+        };
+        return Err(Reason::unsupported(format!(
+            "dim {dim}, which counts the results of a reduction, in {} factors; supported: one loop over it",
+            other.level.keyword()
+        )));
+    }
+    Ok(())
+}
+
 /// Refuses ways through shared memory that no pass applies.
 fn check_brought(
     space: &Space<'_, '_>,
@@ -209,8 +233,12 @@ fn check_brought(
         }
         CopyMechanism::Load => return check_loaded(mapping),
         other if !is_shared => {
+            let kept = match other {
+                CopyMechanism::Bulk => "a read or a result",
+                _ => "a read",
+            };
             return Err(Reason::wrong(format!(
-                "expected a read that is kept in shared memory for bring = {}, got none",
+                "expected {kept} that is kept in shared memory for bring = {}, got none",
                 other.keyword()
             )));
         }
@@ -254,6 +282,26 @@ fn check_brought(
         ));
     }
     Ok(())
+}
+
+/// Refuses results that no pass sends through shared memory.
+fn check_sent(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
+    let accesses = space.accesses().map_err(Reason::wrong)?;
+    let mut sent = accesses
+        .iter()
+        .filter(|access| access.is_write && mapping.sends(access.buffer));
+    match sent.next() {
+        Some(write) if mapping.bring != CopyMechanism::Bulk => Err(Reason::unsupported(format!(
+            "the result of buffer {} in shared memory for bring = {}; supported: bulk",
+            write.buffer,
+            mapping.bring.keyword()
+        ))),
+        Some(write) if mapping.ctas_per_cluster() > 1 => Err(Reason::unsupported(format!(
+            "the result of buffer {} in shared memory, in a cluster; supported: CTAs on their own",
+            write.buffer
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what no pass does with tiles that are loaded to registers: more stages than the next step's, and warps that only copy.

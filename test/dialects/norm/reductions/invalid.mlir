@@ -94,3 +94,59 @@ func.func @reduce_axes_c6_negative(%x: tensor<2x4xf32>) {
   %0 = norm.reduce_axes var %x {correction = -1} : tensor<2x4xf32> -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @top_k_c1(%x: tensor<2x8xf32>) {
+  // expected-error @+1 {{expected axis to be one of 'tensor<2x8xf32>', got 2}}
+  %0:2 = norm.top_k %x {axis = 2, k = 2} : tensor<2x8xf32> -> tensor<2x2xf32>, tensor<2x2xi32>
+  return
+}
+
+// -----
+
+func.func @top_k_c2(%x: tensor<2x8xf32>) {
+  // expected-error @+1 {{expected k between 1 and 64, and no more than there are elements, got 9}}
+  %0:2 = norm.top_k %x {k = 9} : tensor<2x8xf32> -> tensor<2x9xf32>, tensor<2x9xi32>
+  return
+}
+
+// -----
+
+func.func @top_k_c2_most(%x: tensor<2x?xf32>) {
+  // expected-error @+1 {{expected k between 1 and 64, and no more than there are elements, got 65}}
+  %0:2 = norm.top_k %x {k = 65} : tensor<2x?xf32> -> tensor<2x65xf32>, tensor<2x65xi32>
+  return
+}
+
+// -----
+
+func.func @top_k_c2_long(%x: tensor<2x2147483648xi8>) {
+  // expected-error @+1 {{expected less than 2^31 elements along axis, got 2147483648}}
+  %0:2 = norm.top_k %x {k = 1} : tensor<2x2147483648xi8> -> tensor<2x1xi8>, tensor<2x1xi64>
+  return
+}
+
+// -----
+
+func.func @top_k_c3(%x: tensor<2x8xf32>) {
+  // expected-error @+1 {{expected values to have the shape of 'tensor<2x8xf32>' with k elements along axis, got 'tensor<2x3xf32>'}}
+  %0:2 = norm.top_k %x {k = 2} : tensor<2x8xf32> -> tensor<2x3xf32>, tensor<2x2xi32>
+  return
+}
+
+// -----
+
+func.func @top_k_c3_indices(%x: tensor<2x8xf32>) {
+  // expected-error @+1 {{expected indices to have the shape of 'tensor<2x8xf32>' with k elements along axis, got 'tensor<2xi32>'}}
+  %0:2 = norm.top_k %x {k = 2} : tensor<2x8xf32> -> tensor<2x2xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @top_k_c4(%x: tensor<2x8xf32>) {
+  // expected-error @+1 {{expected values of 'f32', got 'bf16'}}
+  %0:2 = norm.top_k %x {k = 2} : tensor<2x8xf32> -> tensor<2x2xbf16>, tensor<2x2xi32>
+  return
+}

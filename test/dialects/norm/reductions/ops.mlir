@@ -23,3 +23,12 @@ func.func @integers(%x: tensor<?x64xi8>) {
   %0 = norm.reduce_axes prod %x : tensor<?x64xi8> -> tensor<?xi64>
   return
 }
+
+// CHECK-LABEL: func.func @top_k
+func.func @top_k(%x: tensor<?x128xbf16>) {
+  // CHECK: norm.top_k %{{.*}} {k = 8 : i64} : tensor<?x128xbf16> -> tensor<?x8xbf16>, tensor<?x8xi32>
+  %v, %i = norm.top_k %x {k = 8} : tensor<?x128xbf16> -> tensor<?x8xbf16>, tensor<?x8xi32>
+  // CHECK: norm.top_k %{{.*}} {axis = 0 : i64, k = 1 : i64} : tensor<?x128xbf16> -> tensor<1x128xbf16>, tensor<1x128xi64>
+  %w, %j = norm.top_k %x {k = 1, axis = 0} : tensor<?x128xbf16> -> tensor<1x128xbf16>, tensor<1x128xi64>
+  return
+}

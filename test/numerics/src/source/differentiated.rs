@@ -92,6 +92,23 @@ pub const NAMED: &[Gradient] = &[
         wrt: &["x", "weight", "bias"],
     },
     Gradient {
+        name: "gradient of cumsum",
+        of: Function::Call(Call {
+            op: "cumsum",
+            ..Call::PLAIN
+        }),
+        wrt: &["x"],
+    },
+    Gradient {
+        name: "gradient of cumsum of those behind",
+        of: Function::Call(Call {
+            op: "cumsum",
+            attributes: "exclusive, reverse",
+            ..Call::PLAIN
+        }),
+        wrt: &["x"],
+    },
+    Gradient {
         name: "gradient of a variance",
         of: Function::Call(Call {
             op: "reduce_axes var",

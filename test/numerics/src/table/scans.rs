@@ -22,6 +22,12 @@ const ROWS: &[Call] = &[
         results: &[("y", "?xNxA")],
         ..Call::PLAIN
     },
+    Call {
+        name: "cumsum reversed",
+        op: "cumsum",
+        attributes: "reverse",
+        ..Call::PLAIN
+    },
 ];
 
 /// What integers are summed by.
@@ -36,6 +42,12 @@ const INTEGERS: &[Call] = &[
         name: "cumsum of integers before",
         op: "cumsum",
         attributes: "exclusive",
+        ..Call::PLAIN
+    },
+    Call {
+        name: "cumsum of integers behind",
+        op: "cumsum",
+        attributes: "exclusive, reverse",
         ..Call::PLAIN
     },
 ];
@@ -71,27 +83,45 @@ const AXES: &[Call] = &[
         results: &[("y", "?xA")],
         ..Call::PLAIN
     },
-];
-
-/// Rows of 1000 in each way that a CTA comes by them: in a loop, across warps, with elements of a thread outside and inside.
-const SCHEDULES: &[Call] = &[
-    of_schedule("spread = [[grid], [loop, lane(32)]]"),
-    of_schedule("spread = [[grid, warp(4)], [loop, lane(32), vector(2)]]"),
-    of_schedule("spread = [[grid], [loop, warp(4), lane(32), vector(1)]]"),
-    of_schedule("spread = [[grid], [register(2), warp(8), lane(32), vector(2)]]"),
-    of_schedule("spread = [[grid, register(2)], [loop, register(2), warp(2), lane(16), vector(2)]]"),
-    of_schedule("spread = [[grid], [loop, register(4)]]"),
-    of_schedule("spread = [[grid, lane(8)], [loop]]"),
-    of_schedule("spread = [[grid], [warp(4), register(4), lane(32), vector(2)]]"),
-];
-
-const fn of_schedule(schedule: &'static str) -> Call {
     Call {
-        name: "cumsum as scheduled",
+        name: "cumsum of dynamic rows reversed",
         op: "cumsum",
-        schedule: Some(schedule),
+        x: "?x?xX",
+        attributes: "reverse",
+        results: &[("y", "?x?xY")],
         ..Call::PLAIN
+    },
+];
+
+/// How a CTA comes by rows of 1000: in a loop, across warps, with elements of a thread outside and inside.
+const SCHEDULES: [&str; 8] = [
+    "spread = [[grid], [loop, lane(32)]]",
+    "spread = [[grid, warp(4)], [loop, lane(32), vector(2)]]",
+    "spread = [[grid], [loop, warp(4), lane(32), vector(1)]]",
+    "spread = [[grid], [register(2), warp(8), lane(32), vector(2)]]",
+    "spread = [[grid, register(2)], [loop, register(2), warp(2), lane(16), vector(2)]]",
+    "spread = [[grid], [loop, register(4)]]",
+    "spread = [[grid, lane(8)], [loop]]",
+    "spread = [[grid], [warp(4), register(4), lane(32), vector(2)]]",
+];
+
+/// Such rows in each way, in either order.
+const SCHEDULED: [[Call; 8]; 2] = [in_each_way(""), in_each_way("reverse")];
+
+const fn in_each_way(attributes: &'static str) -> [Call; 8] {
+    let mut calls = [const { Call::PLAIN }; 8];
+    let mut way = 0;
+    while way < SCHEDULES.len() {
+        calls[way] = Call {
+            name: "cumsum as scheduled",
+            op: "cumsum",
+            attributes,
+            schedule: Some(SCHEDULES[way]),
+            ..Call::PLAIN
+        };
+        way += 1;
     }
+    calls
 }
 
 /// Every case of a scan.
@@ -113,7 +143,7 @@ pub fn cases(cases: &mut Vec<Case>) {
         over_axes(cases, call);
         cases.push(plain(Op::Named(call), F64, 20));
     }
-    for call in SCHEDULES {
+    for call in SCHEDULED.iter().flatten() {
         for fill in [Fill::Exact, Fill::Normal] {
             let mut case = plain(Op::Named(call), F32, 1000);
             case.run.fill = fill;

@@ -6,8 +6,8 @@
 use melior::ir::{AffineExpr, AffineMap, BlockLike, Type, Value, ValueLike};
 use norma_dialects::{
     gl::{
-        CacheAttr, CopyEngine, CopyToSharedOp, EvictionPolicy, LoadOp, LocalAllocOp, LocalLoadOp,
-        MemDescType, PlainAttr, StoreOp,
+        CacheAttr, CopyEngine, CopyFromSharedOp, CopyToSharedOp, EvictionPolicy, LoadOp, LocalAllocOp,
+        LocalLoadOp, LocalStoreOp, MemDescType, PlainAttr, StoreOp,
     },
     norm::{CachePlace, CopyMechanism, ReadOp, WriteOp},
 };
@@ -109,22 +109,10 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         local: Local<'c, 'a>,
         axes: Axes,
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let engine = match self.mapping.bring {
-            CopyMechanism::Bulk => CopyEngine::Bulk,
-            CopyMechanism::CpAsync => CopyEngine::CpAsync,
-            other => {
-                let message = format!("expected bring = bulk or cp_async, got {}", other.keyword());
-                return Err(self.unsupported(message).into());
-            }
-        };
+        let engine = self.engine()?;
         let element = result.r#type();
         let tile = self.tiles.tile(element, axes)?;
-        let shape = self.tiles.part_shape(self.placement, axes);
-        let order = (0..shape.len() as i64).rev().collect::<Vec<_>>();
-        let context = self.b.context();
-        let plain = PlainAttr::get(context, &order, 0).into();
-        let memory = MemDescType::get(context, &shape, element, plain);
-        let memory = self.b.value(LocalAllocOp::NAME, &[], memory.into());
+        let memory = self.memory(element, axes);
         self.b.insert(CopyToSharedOp::build(
             self.b.location(),
             self.entry.argument(buffer)?.into(),
@@ -145,6 +133,28 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let value = self.load_brought(&brought, tile)?;
         self.brought.insert(key(result), brought);
         Ok(value)
+    }
+
+    /// What copies tiles to shared memory and from there.
+    fn engine(&self) -> Result<CopyEngine, PassError<'c>> {
+        match self.mapping.bring {
+            CopyMechanism::Bulk => Ok(CopyEngine::Bulk),
+            CopyMechanism::CpAsync => Ok(CopyEngine::CpAsync),
+            other => {
+                let message = format!("expected bring = bulk or cp_async, got {}", other.keyword());
+                Err(self.unsupported(message).into())
+            }
+        }
+    }
+
+    /// Shared memory for what a CTA holds of a tile over `axes`.
+    fn memory(&self, element: Type<'c>, axes: Axes) -> Value<'c, 'a> {
+        let shape = self.tiles.part_shape(self.placement, axes);
+        let order = (0..shape.len() as i64).rev().collect::<Vec<_>>();
+        let context = self.b.context();
+        let plain = PlainAttr::get(context, &order, 0).into();
+        let memory = MemDescType::get(context, &shape, element, plain);
+        self.b.value(LocalAllocOp::NAME, &[], memory.into())
     }
 
     /// Loads what has been brought to shared memory; what guards keep out is zero.
@@ -185,6 +195,22 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             sides.push([AffineExpr::dim(context, dim), AffineExpr::constant(context, 1)]);
         }
         let local = self.localize(&access.coordinates, &sides, axes)?;
+        if self.mapping.sends(access.buffer) {
+            let memory = self.memory(value.element, axes);
+            self.b
+                .insert(LocalStoreOp::build(self.b.location(), tile, memory)?);
+            self.b.insert(CopyFromSharedOp::build(
+                self.b.location(),
+                memory,
+                self.entry.argument(access.buffer)?.into(),
+                &local.indices,
+                &local.limits,
+                local.access,
+                local.guards,
+                self.engine()?,
+            )?);
+            return Ok(());
+        }
         let only = Turn { nest: 1, of: 1 };
         self.b.insert(StoreOp::build(
             self.b.location(),
@@ -327,7 +353,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     }
 
     /// The hints of an access. What is read again stays in the cache that the schedule keeps it in until the last nest has
-    /// it. Otherwise no other CTA touches what an access over all grid dims does, so it leaves the caches first, and every
+    /// it. Otherwise no other CTA touches what an access over all dims of CTAs does, so it leaves the caches first, and every
     /// CTA touches what an access over none of them does, so it stays; accesses that share sectors with others of their own
     /// CTA get no hint, which would drop a sector before all of it is used.
     fn cache_hints(&self, access: &Access<'c, 'a>, turn: Turn) -> Option<CacheAttr<'c>> {
@@ -347,7 +373,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
         let dims = access.dims();
         let (mut used, mut all) = (0, 0);
-        for dim in self.placement.grid() {
+        for dim in self.placement.of_ctas(self.mapping) {
             all += 1;
             used += usize::from(dims.contains(&dim));
         }

@@ -12,7 +12,7 @@ use crate::{
     mlir::{pass::PassError, region, walk},
 };
 
-use super::{super::placement::Place, Body};
+use super::{super::placement::Place, Body, Carried};
 
 /// The steps of a loop that guards leave alone.
 struct Peeling<'c, 'a> {
@@ -54,22 +54,27 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         } else {
             Bound::Value(self.size_expression(extent)?)
         };
+        if self.placement.drawn(self.mapping) == Some(nest.dim) {
+            self.begin_walk(self.bound(steps))?;
+        }
         let mut outermost = Vec::new();
         for position in &nest.carried {
-            if self.carried.contains_key(position) {
+            let carried = self.carried_by(nest, *position);
+            if self.carried.contains_key(&carried) {
                 continue;
             }
             let op = self.space.ops[*position];
-            let first = match (ReduceOp::from_op(op), ScanOp::from_op(op)) {
-                (Some(reduce), _) => self.identities(reduce)?,
-                (None, Some(scan)) => self.before_first_step(scan)?,
-                (None, None) => {
+            let first = match (carried, ReduceOp::from_op(op), ScanOp::from_op(op)) {
+                (Carried::Bound(_), Some(reduce), _) => self.first_bound(reduce)?,
+                (Carried::Total(_), Some(reduce), _) => self.identities(reduce)?,
+                (Carried::Total(_), None, Some(scan)) => self.before_first_step(scan)?,
+                _ => {
                     let message = "expected what a loop carries to be a reduction or a scan";
                     return Err(self.internal(message).into());
                 }
             };
-            self.carried.insert(*position, first);
-            outermost.push(*position);
+            self.carried.insert(carried, first);
+            outermost.push(carried);
         }
 
         let entered = self.nests_entered.clone();
@@ -80,17 +85,35 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             None => self.steps(nest, zero, steps, location)?,
         }
 
-        for position in outermost {
+        for carried in outermost {
             let partial = self
                 .carried
-                .remove(&position)
+                .remove(&carried)
                 .ok_or_else(|| self.internal("expected what the loop carried"))?;
-            if let Some(reduce) = ReduceOp::from_op(self.space.ops[position]) {
+            if let Carried::Total(position) = carried
+                && let Some(reduce) = ReduceOp::from_op(self.space.ops[position])
+            {
                 self.b.set_location(reduce.op().location());
                 self.finish(reduce, partial)?;
             }
         }
         Ok(())
+    }
+
+    /// What a loop carries for the op at `position`.
+    fn carried_by(&self, nest: &Nest, position: usize) -> Carried {
+        let reduce = ReduceOp::from_op(self.space.ops[position]);
+        match reduce.and_then(|reduce| self.space.dim_of_nth(reduce)) == Some(nest.dim) {
+            true => Carried::Bound(position),
+            false => Carried::Total(position),
+        }
+    }
+
+    /// The values that a loop carries.
+    fn values_carried(&self, nest: &Nest) -> Vec<Value<'c, 'a>> {
+        let carried = nest.carried.iter();
+        let values = carried.filter_map(|position| self.carried.get(&self.carried_by(nest, *position)));
+        values.flatten().copied().collect()
     }
 
     /// Writes the loops before, of, and behind the steps that the guards leave alone.
@@ -111,29 +134,43 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             0 => peeling.full,
             _ => self.greatest(from, peeling.full),
         };
-        let before = self.settled.clone();
+        // The steps of each loop, and the guards that hold in them.
+        let mut loops = Vec::new();
         if peeling.from > 0 {
-            if known(peeling.full).is_some_and(|full| full >= peeling.from) {
-                self.settled.extend(&peeling.of_tail);
-            }
-            self.steps(nest, Bound::Known(0), from, location)?;
-            self.settled.clone_from(&before);
-            self.nests_entered = entered.to_vec();
+            let is_long = known(peeling.full).is_some_and(|full| full >= peeling.from);
+            let settled = if is_long {
+                peeling.of_tail.clone()
+            } else {
+                Vec::new()
+            };
+            loops.push((Bound::Known(0), from, settled));
         }
         if known(full) != Some(peeling.from) {
-            self.settled.extend(&peeling.of_head);
-            self.settled.extend(&peeling.of_tail);
-            self.steps(nest, from, full, location)?;
-            self.settled.clone_from(&before);
+            let settled = [peeling.of_head.as_slice(), &peeling.of_tail].concat();
+            loops.push((from, full, settled));
         }
         let is_whole = known(full).is_some() && known(full) == known(steps);
         if peeling.has_tail && !is_whole {
+            loops.push((full, steps, peeling.of_head.clone()));
+        }
+        if self.is_reversed(nest) {
+            loops.reverse();
+        }
+        let before = self.settled.clone();
+        for (lower, upper, settled) in loops {
             self.nests_entered = entered.to_vec();
-            self.settled.extend(&peeling.of_head);
-            self.steps(nest, full, steps, location)?;
-            self.settled = before;
+            self.settled.extend(settled);
+            self.steps(nest, lower, upper, location)?;
+            self.settled.clone_from(&before);
         }
         Ok(())
+    }
+
+    /// Whether a loop takes its steps in the opposite order, as the scans ask for that it carries.
+    fn is_reversed(&self, nest: &Nest) -> bool {
+        let is_reversed =
+            |position: &usize| ScanOp::from_op(self.space.ops[*position]).is_some_and(|scan| scan.reverse());
+        nest.carried.iter().any(is_reversed)
     }
 
     /// Writes the loop from `lower` to `upper`.
@@ -145,11 +182,15 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         location: Location<'c>,
     ) -> Result<(), PassError<'c>> {
         self.b.set_location(location);
-        let index = Type::index(self.b.context());
-        let mut carried = Vec::new();
-        for position in &nest.carried {
-            carried.extend(self.carried.get(position).into_iter().flatten().copied());
+        if let Some(walk) = self.walk {
+            return self.drawn_steps(walk, nest, self.bound(upper), location);
         }
+        let index = Type::index(self.b.context());
+        let last = match self.is_reversed(nest) {
+            true => Some(self.last_of_both(lower, upper)),
+            false => None,
+        };
+        let carried = self.values_carried(nest);
         let mut operands = vec![self.bound(lower), self.bound(upper), self.b.index(1)];
         operands.extend(&carried);
         let types = carried.iter().map(|value| value.r#type()).collect::<Vec<_>>();
@@ -161,18 +202,32 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
 
         let outside = self.values.clone();
         self.b.move_to_end(block);
-        self.define_coordinate(nest.dim, block.argument(0)?.into());
+        let step = Value::from(block.argument(0)?);
+        let coordinate = match last {
+            Some(last) => self.b.value("arith.subi", &[last, step], index),
+            None => step,
+        };
+        self.define_coordinate(nest.dim, coordinate);
         self.set_carried(nest, |index| Ok(block.argument(1 + index)?.into()))?;
         self.items(&nest.body)?;
-        let mut yielded = Vec::new();
-        for position in &nest.carried {
-            yielded.extend(self.carried.get(position).into_iter().flatten().copied());
-        }
+        let yielded = self.values_carried(nest);
         self.b.set_location(location);
         self.b.op("scf.yield", &yielded, &[]);
         self.values = outside;
         self.b.move_after(loop_op);
         self.set_carried(nest, |index| Ok(loop_op.result(index)?.into()))
+    }
+
+    /// The sum of the first and of the last step from `lower` to `upper`.
+    fn last_of_both(&self, lower: Bound<'c, 'a>, upper: Bound<'c, 'a>) -> Value<'c, 'a> {
+        if let (Bound::Known(lower), Bound::Known(upper)) = (lower, upper) {
+            return self.b.index(lower + upper - 1);
+        }
+        let index = Type::index(self.b.context());
+        let sum = self
+            .b
+            .value("arith.addi", &[self.bound(lower), self.bound(upper)], index);
+        self.b.value("arith.subi", &[sum, self.b.index(1)], index)
     }
 
     /// Gives what the loop carries new values, counted through.
@@ -183,7 +238,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     ) -> Result<(), PassError<'c>> {
         let mut next = 0;
         for position in &nest.carried {
-            for slot in self.carried.get_mut(position).into_iter().flatten() {
+            let carried = self.carried_by(nest, *position);
+            for slot in self.carried.get_mut(&carried).into_iter().flatten() {
                 *slot = value(next)?;
                 next += 1;
             }

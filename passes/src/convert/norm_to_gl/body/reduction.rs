@@ -13,14 +13,19 @@ use norma_dialects::{
 };
 
 use crate::kernel::{named_combiner, space::DimSet};
-use crate::mlir::{builder::Builder, combiner, pass::PassError, types, walk};
+use crate::mlir::{
+    builder::Builder,
+    combiner,
+    pass::{PassError, PassResult},
+    types, walk,
+};
 
 use super::{
     super::{
         placement::{Axes, Place},
         tiles::Tiles,
     },
-    Body, Guards, Translated,
+    Body, Carried, Guards, Translated,
 };
 
 /// Attributes with the names that an op knows them by.
@@ -41,8 +46,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let within = self.placement.register_axes();
         let tiles = self.reduce_axes(reduce, tiles, &mut axes, reduced & within)?;
         let tiles = self.reduce_axes(reduce, tiles, &mut axes, reduced & !within)?;
-        self.define_results(reduce, &tiles, axes);
-        Ok(())
+        let tiles = self.scalars_of(reduce, tiles, axes);
+        self.define_results(reduce, &tiles, axes)
     }
 
     /// One step of a reduction that ranges over loops: what the step contributes, combined within each thread, joins what
@@ -59,11 +64,11 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let tiles = self.scalars_of(reduce, tiles, axes);
         let before = self
             .carried
-            .get(&position)
+            .get(&Carried::Total(position))
             .cloned()
             .ok_or_else(|| self.internal("expected a reduction that a loop carries"))?;
         let after = self.combine(reduce, &before, &tiles, axes)?;
-        self.carried.insert(position, after);
+        self.carried.insert(Carried::Total(position), after);
         Ok(())
     }
 
@@ -77,15 +82,12 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let mut axes = self.operand_axes(reduce)? & !(reduced & self.placement.register_axes());
         if axes == 0 {
             // No threads have met: the partial results are scalars already.
-            for (result, value) in reduce.results().into_iter().zip(partial) {
-                self.define_result(result, value, axes);
-            }
-            return Ok(());
+            return self.define_results(reduce, &partial, axes);
         }
         let across = reduced & axes;
         let tiles = self.reduce_axes(reduce, partial, &mut axes, across)?;
-        self.define_results(reduce, &tiles, axes);
-        Ok(())
+        let tiles = self.scalars_of(reduce, tiles, axes);
+        self.define_results(reduce, &tiles, axes)
     }
 
     /// The identity of each value, over the axes of what a loop carries.
@@ -108,12 +110,12 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     }
 
     /// The tile dims that a reduction removes.
-    fn reduced_axes(&self, reduce: ReduceOp<'c, 'a>) -> Axes {
+    pub(super) fn reduced_axes(&self, reduce: ReduceOp<'c, 'a>) -> Axes {
         self.placement.axes(&self.space.dims_reduced_by(reduce))
     }
 
     /// The tile dims that a reduction's operands vary over, and those that it removes.
-    fn operand_axes(&self, reduce: ReduceOp<'c, 'a>) -> Result<Axes, PassError<'c>> {
+    pub(super) fn operand_axes(&self, reduce: ReduceOp<'c, 'a>) -> Result<Axes, PassError<'c>> {
         let dims = self.space.dims_reduced_by(reduce);
         if let Some(dim) = dims.iter().find(|dim| self.placement.place(**dim) == Place::Grid) {
             let message = format!(
@@ -145,9 +147,13 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                     ..operand
                 };
                 let is_sum = reduce.kind() == Some(ReduceKind::Add);
-                self.masked(wide, &reduced, is_sum, |body| {
+                let value = self.masked(wide, &reduced, is_sum, |body| {
                     body.identity(reduce, operand.element, position)
-                })
+                })?;
+                match reduce.nth() {
+                    Some(_) => self.within_bound(reduce, value, operand.element, axes),
+                    None => Ok(value),
+                }
             })
             .collect()
     }
@@ -197,21 +203,25 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .collect()
     }
 
-    fn define_results(&mut self, reduce: ReduceOp<'c, 'a>, tiles: &[Value<'c, 'a>], axes: Axes) {
-        let tiles = self.scalars_of(reduce, tiles.to_vec(), axes);
+    fn define_results(
+        &mut self,
+        reduce: ReduceOp<'c, 'a>,
+        tiles: &[Value<'c, 'a>],
+        axes: Axes,
+    ) -> PassResult<'c> {
         for (result, value) in reduce.results().into_iter().zip(tiles) {
-            self.define_result(result, value, axes);
+            let translated = Translated {
+                value: *value,
+                element: result.r#type(),
+                axes,
+                zero_outside: 0,
+            };
+            self.define(result, translated);
+            if reduce.nth().is_some() {
+                self.bound_next(reduce, translated)?;
+            }
         }
-    }
-
-    fn define_result(&mut self, result: Value<'c, 'a>, value: Value<'c, 'a>, axes: Axes) {
-        let translated = Translated {
-            value,
-            element: result.r#type(),
-            axes,
-            zero_outside: 0,
-        };
-        self.define(result, translated);
+        Ok(())
     }
 
     /// Two tuples of tiles over `axes` combined element by element.
@@ -312,7 +322,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     }
 
     /// The identity of a combiner, as a scalar.
-    fn identity(
+    pub(super) fn identity(
         &self,
         reduce: ReduceOp<'c, 'a>,
         element: Type<'c>,

@@ -17,7 +17,7 @@ use super::{
         placement::{Axes, Place},
         tiles::Tiles,
     },
-    Body, Translated,
+    Body, Carried, Translated,
 };
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
@@ -46,17 +46,17 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         for dim in scanned.filter(|dim| along >> dim & 1 == 1) {
             let is_exclusive = scan.exclusive() || !parts.is_empty();
             let identity = is_exclusive.then_some(first);
-            let (prefix, all) = self.scan_axis(kind, total, dim, left, identity)?;
+            let (prefix, all) = self.scan_axis(scan, total, dim, left, identity)?;
             parts.push((prefix, left));
             left &= !(1 << dim);
             total = Tiles::unwrap(&self.b, all, element, left);
         }
-        if let Some(carried) = self.carried.get(&position) {
+        if let Some(carried) = self.carried.get(&Carried::Total(position)) {
             let before = *carried
                 .first()
                 .ok_or_else(|| self.internal("expected what the steps before come to"))?;
             let after = self.combine_by(kind, element, before, total, left)?;
-            self.carried.insert(position, vec![after]);
+            self.carried.insert(Carried::Total(position), vec![after]);
             // Without an axis a step has one point.
             let of_step = if scan.exclusive() { before } else { after };
             parts.push((if parts.is_empty() { of_step } else { before }, left));
@@ -96,7 +96,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     /// Each element combined with those before it along an axis of tiles over `axes`, and all of them.
     fn scan_axis(
         &self,
-        kind: ReduceKind,
+        scan: ScanOp<'c, 'a>,
         tile: Value<'c, 'a>,
         dim: usize,
         axes: Axes,
@@ -108,10 +108,11 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             tile,
             None,
             Tiles::position(axes, dim) as i64,
+            scan.reverse(),
             identity,
             tile.r#type(),
             self.tiles.tile(element, axes & !(1 << dim))?,
-            self.named_combiner(kind, element)?,
+            self.named_combiner(scan.kind()?, element)?,
         )?;
         let scan = self.b.insert(scan);
         Ok((scan.result(0)?.into(), scan.result(1)?.into()))

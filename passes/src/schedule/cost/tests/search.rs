@@ -21,10 +21,10 @@ fn kernels() -> Vec<Facts> {
 fn the_cheapest_is_the_first_in_order_that_may_be_chosen() {
     for facts in kernels() {
         let all = || candidates(&facts, &SM_90A);
-        let first = ranked(&facts, all(), &SM_90A, &Assembled::new())[0].0.clone();
-        let unknown = Assembled::new();
-        let spilled = Assembled::from([(first.clone(), None)]);
-        let heavy = Assembled::from([(first, Some(128))]);
+        let first = ranked(&facts, all(), &SM_90A, &Assembled::default())[0].0.clone();
+        let unknown = Assembled::default();
+        let spilled = Assembled::from_iter([(first.clone(), None)]);
+        let heavy = Assembled::from_iter([(first, Some(128))]);
         for assembled in [unknown, spilled, heavy] {
             let order = ranked(&facts, all(), &SM_90A, &assembled);
             for refused in [0, 1, 20] {
@@ -42,7 +42,7 @@ fn the_cheapest_is_the_first_in_order_that_may_be_chosen() {
 fn nothing_is_the_cheapest_where_nothing_may_be_chosen() {
     let facts = rms_norm(16384, 4096, 2);
     let all = candidates(&facts, &SM_90A);
-    assert_eq!(cheapest(&facts, all, &SM_90A, &Assembled::new(), |_| false), None);
+    assert_eq!(cheapest(&facts, all, &SM_90A, &Assembled::default(), |_| false), None);
 }
 
 #[test]

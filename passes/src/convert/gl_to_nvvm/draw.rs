@@ -1,0 +1,92 @@
+//! Tiles that CTAs draw: a counter in global memory, and numbers in shared memory.
+
+use melior::ir::{Attribute, OperationRef, attribute::StringAttribute};
+use norma_dialects::gl::{AwaitTileOp, DrawTileOp};
+
+use crate::mlir::{
+    comparison::IntegerPredicate,
+    conversion::{ConversionBuilder, Rejection},
+    diagnostic::Diagnostic,
+};
+
+use super::{
+    emit::{Emit, Value},
+    mbarrier,
+};
+
+/// Bytes of a tile's number, in global and in shared memory.
+const BYTES: i64 = 8;
+
+/// What an atomic operation does, with the numbers of LLVM's `AtomicBinOp`.
+#[derive(Clone, Copy)]
+enum Atomic {
+    Exchange = 0,
+    Add = 1,
+}
+
+/// Lowers `gl.draw_tile`, which one thread does. The atomics order nothing: what CTAs do with a tile concerns no other CTA. The draw that
+/// is the last one sets the counter back, which only the next launch reads.
+pub(super) fn draw<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    DrawTileOp::from_op(op).ok_or("expected gl.draw_tile")?;
+    let [counter, tiles, dealt, numbers, drawn, index] = operands else {
+        return Err("expected a counter, two numbers, a memory, mbarriers and an index".into());
+    };
+    let drawn_before = atomic(&e, Atomic::Add, *counter, e.i64(1))?;
+    let is_last = e.compare(IntegerPredicate::Equal, drawn_before, e.subi(*tiles, e.i64(1)));
+    e.instead(is_last, None, || {
+        atomic(&e, Atomic::Exchange, *counter, e.i64(0))?;
+        Ok(None)
+    })?;
+    let place = e.element_pointer(*numbers, e.int(64), *index);
+    e.store(e.addi(*dealt, drawn_before), place, BYTES);
+    b.op_with(
+        "nvvm.mbarrier.arrive",
+        &[mbarrier::element(&e, *drawn, *index)],
+        &[e.int(64)],
+        &mbarrier::ordered(&e)?,
+        Vec::new(),
+    );
+    b.erase(op);
+    Ok(())
+}
+
+/// Lowers `gl.await_tile`.
+pub(super) fn wait<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    operands: &[Value<'c, 'a>],
+    b: &ConversionBuilder<'c, 'a>,
+) -> Result<(), Rejection<'c>> {
+    let e = Emit::new(b);
+    AwaitTileOp::from_op(op).ok_or("expected gl.await_tile")?;
+    let [numbers, drawn, index, parity] = operands else {
+        return Err("expected a memory, mbarriers, an index and a parity".into());
+    };
+    mbarrier::until(&e, mbarrier::element(&e, *drawn, *index), *parity)?;
+    let place = e.element_pointer(*numbers, e.int(64), *index);
+    b.replace(op, &[e.load(place, e.int(64), BYTES)]);
+    Ok(())
+}
+
+/// An atomic operation on global memory, relaxed, at the device's scope; gives what was there before.
+fn atomic<'c, 'a>(
+    e: &Emit<'_, 'c, 'a>,
+    operation: Atomic,
+    place: Value<'c, 'a>,
+    operand: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    /// LLVM's `AtomicOrdering` of that name.
+    const MONOTONIC: i64 = 2;
+    let context = e.b.context();
+    let attributes: [(&str, Attribute<'c>); 4] = [
+        ("bin_op", e.b.i64_attribute(operation as i64)),
+        ("ordering", e.b.i64_attribute(MONOTONIC)),
+        ("syncscope", StringAttribute::new(context, "device").into()),
+        ("alignment", e.b.i64_attribute(BYTES)),
+    ];
+    Ok(e.b.value_with("llvm.atomicrmw", &[place, operand], e.int(64), &attributes))
+}

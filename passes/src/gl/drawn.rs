@@ -1,0 +1,189 @@
+//! Loops whose tiles CTAs draw: `scf.while` over the numbers of tiles, each of which ends with `gl.next_tile`.
+//!
+//! One thread draws, and tells the others through shared memory ([`Mailbox`]): it arrives at an mbarrier when the number is there. A
+//! slot of the mailbox may be written again once every thread has read it, which is for the user of the mailbox to see to.
+
+use melior::ir::{BlockLike, BlockRef, OperationRef, Type, Value, ValueLike, operation::OperationLike};
+use norma_dialects::gl::{AwaitTileOp, DrawTileOp, LocalAllocOp, MemDescType, NextTileOp, PlainAttr};
+
+use crate::mlir::{
+    builder::Builder,
+    diagnostic::Diagnostic,
+    pass::PassError,
+    region::{self, move_to_end},
+    walk,
+};
+
+use super::{mbarriers::barriers, steps};
+
+/// A loop whose tiles are drawn. The first value that it carries is the number of the step's tile.
+#[derive(Clone, Copy)]
+pub(super) struct DrawnLoop<'c, 'a> {
+    /// The `scf.while`.
+    pub op: OperationRef<'c, 'a>,
+    /// What draws the next step's tile.
+    pub next: NextTileOp<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> DrawnLoop<'c, 'a> {
+    /// The loop of an op, if it is one whose tiles are drawn.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported if what is drawn is not the number of the next step's tile.
+    pub fn of(op: OperationRef<'c, 'a>) -> Result<Option<Self>, PassError<'c>> {
+        if !walk::has_name(op, "scf.while") {
+            return Ok(None);
+        }
+        let body = steps::body(op)?;
+        let mut draws = walk::in_block(body).into_iter().filter_map(NextTileOp::from_op);
+        let Some(next) = draws.next() else {
+            return Ok(None);
+        };
+        let end = terminator(body, op)?;
+        let condition = terminator(walk::entry_block(op)?, op)?;
+        let number = Value::from(walk::entry_block(op)?.argument(0)?);
+        let is_next = draws.next().is_none()
+            && end.operand(0)? == next.tile()?
+            && condition.operand(1)? == number
+            && op.result_count() == op.operand_count();
+        if !is_next {
+            let message = "a draw that is not of the next step's tile; supported: loops that carry the number of their tile, which each \
+                           step draws for the next one";
+            return Err(Diagnostic::unsupported(next.op().location(), message).into());
+        }
+        Ok(Some(Self { op, next }))
+    }
+
+    /// The block of the steps.
+    pub fn body(self) -> Result<BlockRef<'c, 'a>, PassError<'c>> {
+        Ok(steps::body(self.op)?)
+    }
+
+    /// What ends a step: its operands are what the next one begins with.
+    pub fn end(self) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
+        Ok(terminator(self.body()?, self.op)?)
+    }
+
+    /// The loop with more values that it carries, as [`carry`] has them.
+    pub fn carry(self, initial: &[Value<'c, 'a>]) -> Result<Self, PassError<'c>> {
+        Ok(Self {
+            op: carry(self.op, initial)?,
+            ..self
+        })
+    }
+}
+
+/// `of`, an `scf.while`, with more values that it carries, behind those that it has: `initial` in the first step, and the same in all, until
+/// the end of the step says otherwise.
+pub(super) fn carry<'c: 'a, 'a>(
+    of: OperationRef<'c, 'a>,
+    initial: &[Value<'c, 'a>],
+) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
+    let b = Builder::before(of);
+    let location = of.location();
+    let types = initial.iter().map(ValueLike::r#type).collect::<Vec<_>>();
+    let operands = of.operands().chain(initial.iter().copied()).collect::<Vec<_>>();
+    let results = of
+        .results()
+        .map(|result| result.r#type())
+        .chain(types.iter().copied());
+    let results = results.collect::<Vec<_>>();
+    let old = [walk::entry_block(of)?, steps::body(of)?];
+    let mut regions = Vec::new();
+    for block in old {
+        let mut arguments = Vec::new();
+        for index in 0..block.argument_count() {
+            arguments.push((block.argument(index)?.r#type(), location));
+        }
+        arguments.extend(types.iter().map(|ty| (*ty, location)));
+        regions.push(region::of_block(&arguments));
+    }
+    let new = b.op_with("scf.while", &operands, &results, &[], regions);
+    for (from, to) in old.into_iter().zip([walk::entry_block(new)?, steps::body(new)?]) {
+        let count = from.argument_count();
+        for index in 0..count {
+            b.replace_all_uses(from.argument(index)?.into(), to.argument(index)?.into());
+        }
+        for op in walk::in_block(from) {
+            move_to_end(op, to);
+        }
+        let end = terminator(to, new)?;
+        let mut passed = end.operands().collect::<Vec<_>>();
+        for index in count..count + initial.len() {
+            passed.push(to.argument(index)?.into());
+        }
+        b.set_operands(end, &passed);
+    }
+    for index in 0..of.result_count() {
+        b.replace_all_uses(of.result(index)?.into(), new.result(index)?.into());
+    }
+    b.erase(of);
+    Ok(new)
+}
+
+fn terminator<'c, 'a>(
+    block: BlockRef<'c, 'a>,
+    of: OperationRef<'c, 'a>,
+) -> Result<OperationRef<'c, 'a>, Diagnostic<'c>> {
+    let end = block.terminator();
+    end.ok_or_else(|| Diagnostic::internal(of.location(), "expected a loop whose blocks end"))
+}
+
+/// Shared memory through which one thread tells the CTA what it has drawn.
+pub(super) struct Mailbox<'c, 'a> {
+    numbers: Value<'c, 'a>,
+    drawn: Value<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Mailbox<'c, 'a> {
+    /// A mailbox of so many slots, at the start of the kernel, at the location of `of`.
+    pub fn new(
+        function: OperationRef<'c, 'a>,
+        of: OperationRef<'c, 'a>,
+        slots: i64,
+    ) -> Result<Self, PassError<'c>> {
+        let drawn = barriers(function, of, &[1], slots)?[0];
+        let b = Builder::at_start(walk::entry_block(function)?, of.location());
+        let index = Type::index(b.context());
+        let plain = PlainAttr::get(b.context(), &[1, 0], 0).into();
+        let memory = MemDescType::get(b.context(), &[slots, 1], index, plain);
+        Ok(Self {
+            numbers: b.value(LocalAllocOp::NAME, &[], memory.into()),
+            drawn,
+        })
+    }
+
+    /// Draws as `next` says, behind `dealt` tiles, into a slot.
+    pub fn draw(
+        &self,
+        b: &Builder<'c, 'a>,
+        next: NextTileOp<'c, 'a>,
+        dealt: Value<'c, 'a>,
+        slot: Value<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        let (counter, tiles) = (next.counter()?, next.tiles()?);
+        let draw = DrawTileOp::build(
+            next.op().location(),
+            counter,
+            tiles,
+            dealt,
+            self.numbers,
+            self.drawn,
+            slot,
+        )?;
+        b.insert(draw);
+        Ok(())
+    }
+
+    /// The number in a slot, once the mbarrier's phase of that parity has completed.
+    pub fn wait(
+        &self,
+        b: &Builder<'c, 'a>,
+        slot: Value<'c, 'a>,
+        parity: Value<'c, 'a>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let wait = AwaitTileOp::build(b.location(), self.numbers, self.drawn, slot, parity)?;
+        Ok(b.insert(wait).result(0)?.into())
+    }
+}

@@ -1,0 +1,158 @@
+//! Rings that bulk copies fill, of loops whose tiles CTAs draw: the number of a step's tile is known as many steps ahead as the ring has
+//! stages.
+//!
+//! The first stages are filled with the tiles that follow from the CTA's number, and each step draws the tile of the step that will
+//! use its stage next. The loop carries the tiles of all stages, in the order of the steps. A stage is filled again only if there is a
+//! tile for it; the last steps draw, too, and find none.
+//!
+//! Why a slot of the mailbox for each stage is enough: a warp has read a step's number before it arrives at `empty`, and whoever draws
+//! in step i has waited for the arrivals of step i - 1, or found no tile for it. From then on at most as many steps follow as there are
+//! stages, and each draws into a slot of its own.
+
+use melior::ir::{BlockLike, OperationRef, Region, Type, Value, operation::OperationLike};
+use norma_dialects::gl::MBarrierArriveOp;
+
+use crate::{
+    gl::drawn::{DrawnLoop, Mailbox},
+    mlir::{
+        builder::Builder,
+        comparison::{IntegerPredicate, compare_integers},
+        diagnostic::Diagnostic,
+        pass::PassError,
+        region, walk,
+    },
+};
+
+use super::bulk_ring::BulkRing;
+
+/// A ring for loops that copy alike and go on from each other, and whose tiles are drawn.
+pub(super) struct DrawnRing<'c, 'a> {
+    ring: BulkRing<'c, 'a>,
+    loops: Vec<DrawnLoop<'c, 'a>>,
+    mailbox: Mailbox<'c, 'a>,
+    stages: i64,
+    /// The number of the CTA's first tile.
+    first: Value<'c, 'a>,
+    /// How many tiles there are.
+    tiles: Value<'c, 'a>,
+    /// How many CTAs there are: the distance of a CTA's first tiles.
+    ctas: Value<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
+    /// Has the loops carry the tiles of all stages and count their steps; `warps` warps leave a stage.
+    pub fn new(
+        function: OperationRef<'c, 'a>,
+        loops: Vec<DrawnLoop<'c, 'a>>,
+        stages: i64,
+        warps: i64,
+    ) -> Result<Self, PassError<'c>> {
+        let outermost = loops
+            .first()
+            .ok_or_else(|| Diagnostic::internal(function.location(), "expected a loop"))?;
+        let next = outermost.next;
+        let (first, tiles, ctas) = (outermost.op.operand(0)?, next.tiles()?, next.dealt()?);
+        let b = Builder::before(outermost.op);
+        let index = Type::index(b.context());
+        let mut carried = Vec::new();
+        for stage in 1..stages {
+            let dealt = b.value("arith.muli", &[ctas, b.index(stage)], index);
+            carried.push(b.value("arith.addi", &[first, dealt], index));
+        }
+        carried.push(b.index(0));
+        let mailbox = Mailbox::new(function, outermost.op, stages)?;
+        let mut widened = Vec::new();
+        for of in loops {
+            let of = of.carry(&carried)?;
+            let results = of.op.results().skip(1).map(Value::from);
+            carried = results.collect();
+            widened.push(of);
+        }
+        let ops = widened.iter().map(|of| of.op).collect();
+        Ok(Self {
+            ring: BulkRing::new(function, ops, stages, warps)?,
+            loops: widened,
+            mailbox,
+            stages,
+            first,
+            tiles,
+            ctas,
+        })
+    }
+
+    /// Writes the prologue, and puts draws, waits, arrivals and the copies of later steps into the loops.
+    pub fn build(&self) -> Result<(), PassError<'c>> {
+        let Some(outermost) = self.loops.first() else {
+            return Ok(());
+        };
+        let b = Builder::before(outermost.op);
+        self.fill(&b)?;
+        let dealt = b.value(
+            "arith.muli",
+            &[self.ctas, b.index(self.stages)],
+            Type::index(b.context()),
+        );
+        for of in &self.loops {
+            self.step(*of, dealt)?;
+        }
+        self.ring.erase_copies()
+    }
+
+    /// Issues the copies of the first tiles.
+    fn fill(&self, b: &Builder<'c, 'a>) -> Result<(), PassError<'c>> {
+        let index = Type::index(b.context());
+        let operands = [b.index(0), b.index(self.stages), b.index(1)];
+        let body = vec![region::of_block(&[(index, b.location())])];
+        let prologue = b.op_with("scf.for", &operands, &[], &[], body);
+        let body = walk::entry_block(prologue)?;
+        let inside = Builder::at_end(body, b.location());
+        let stage = body.argument(0)?.into();
+        let dealt = inside.value("arith.muli", &[self.ctas, stage], index);
+        let tile = inside.value("arith.addi", &[self.first, dealt], index);
+        let is_there = compare_integers(&inside, IntegerPredicate::UnsignedLess, tile, self.tiles);
+        let branch = inside.op_with(
+            "scf.if",
+            &[is_there],
+            &[],
+            &[],
+            vec![region::of_block(&[]), Region::new()],
+        );
+        inside.op("scf.yield", &[], &[]);
+        let inside = Builder::at_end(walk::entry_block(branch)?, b.location());
+        self.ring.issue(&inside, tile, stage)?;
+        inside.op("scf.yield", &[], &[]);
+        Ok(())
+    }
+
+    /// Rewrites the body of one loop, whose copies stay to be erased.
+    fn step(&self, of: DrawnLoop<'c, 'a>, dealt: Value<'c, 'a>) -> Result<(), PassError<'c>> {
+        let body = of.body()?;
+        let index = Type::index(Builder::before(of.op).context());
+        let end = of.end()?;
+        // What the step begins with: the tile of each stage, and the step's number.
+        let tiles = self.stages as usize;
+        let number = body.argument(tiles)?.into();
+        let Some(use_of_stage) = self.ring.wait(of.op, number, None)? else {
+            return Ok(());
+        };
+        let stage = use_of_stage.stage;
+        self.mailbox
+            .draw(&Builder::before(use_of_stage.wait), of.next, dealt, stage)?;
+        let b = Builder::after(use_of_stage.last_use);
+        let next = self.mailbox.wait(&b, stage, use_of_stage.parity)?;
+        b.insert(MBarrierArriveOp::build(b.location(), self.ring.empty(), stage)?);
+        let is_there = compare_integers(&b, IntegerPredicate::UnsignedLess, next, self.tiles);
+        self.ring.refill(&b, is_there, next, &use_of_stage)?;
+
+        let b = Builder::before(end);
+        let mut passed = Vec::new();
+        for later in 1..tiles {
+            passed.push(body.argument(later)?.into());
+        }
+        passed.push(next);
+        passed.push(b.value("arith.addi", &[number, b.index(1)], index));
+        b.set_operands(end, &passed);
+        b.erase(of.next.op());
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! Copies from shared to global memory: groups of bulk copies that are under way while a loop goes on.
+//!
+//! What a step sends is written to shared memory by all threads; each makes its writes visible to the copy engine (`gl.fence_async`), and
+//! one thread issues the copies of the step as one group. Steps take turns with two memories: a step begins when at most the group of
+//! the step before it is still being read, so that the memory at hand is free. The kernel ends when all groups have.
+//!
+//! Barriers of the CTA, between the writes and the copies and between the wait and the writes of the next step but one, are
+//! `gl-insert-barriers`'s to place; those of a step's reductions often do.
+
+use melior::ir::{BlockLike, OperationRef, Type, Value, ValueLike, operation::OperationLike};
+use norma_dialects::gl::{
+    BulkCommitOp, BulkWaitOp, CopyEngine, CopyFromSharedOp, FenceAsyncOp, LocalAllocOp, MemDescType,
+};
+
+use crate::{
+    gl::{drawn, steps},
+    mlir::{
+        builder::Builder,
+        diagnostic::Diagnostic,
+        pass::PassError,
+        values::{definition, users},
+        walk,
+    },
+};
+
+use super::{
+    around,
+    bulk::{self, Copies},
+    goes_on,
+};
+
+/// Memories that the steps of a loop take turns with: one is written while the other is read.
+const TURNS: i64 = 2;
+
+/// Makes asynchronous copies of all `gl.copy_from_shared` of a kernel, and gives their number.
+pub(super) fn send<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<usize, PassError<'c>> {
+    let copies = sends_in(function);
+    let mut loops: Vec<OperationRef<'c, 'a>> = Vec::new();
+    let mut once = Vec::new();
+    for copy in &copies {
+        if copy.engine()? != CopyEngine::Bulk {
+            let message = format!("expected a copy by bulk, got {}", copy.engine()?.keyword());
+            return Err(Diagnostic::unsupported(copy.op().location(), message).into());
+        }
+        match around(function, copy.op())? {
+            Some(of) if loops.contains(&of) => {}
+            Some(of) => loops.push(of),
+            None => once.push(*copy),
+        }
+    }
+    if copies.is_empty() {
+        return Ok(0);
+    }
+    issue(&once)?;
+    // Loops that go on from each other send from the same memories.
+    let mut chain: Option<(OperationRef<'c, 'a>, Vec<Value<'c, 'a>>)> = None;
+    let mut turn = None;
+    for of in loops {
+        let sends = sends_in(of);
+        let memories = match chain.take() {
+            Some((last, memories)) if goes_on(last, of)? && memories.len() == sends.len() => memories,
+            _ => {
+                turn = None;
+                memories_of(function, &sends)?
+            }
+        };
+        let (of, next) = in_turns(of, &memories, turn)?;
+        turn = next;
+        chain = Some((of, memories));
+    }
+    let end = walk::entry_block(function)?.terminator();
+    let end =
+        end.ok_or_else(|| Diagnostic::internal(function.location(), "expected a kernel that returns"))?;
+    let b = Builder::before(end);
+    b.insert(BulkWaitOp::build(b.location(), 0, false)?);
+    Ok(copies.len())
+}
+
+fn sends_in<'c, 'a>(of: OperationRef<'c, 'a>) -> Vec<CopyFromSharedOp<'c, 'a>> {
+    walk::named(of, CopyFromSharedOp::NAME)
+        .into_iter()
+        .filter_map(CopyFromSharedOp::from_op)
+        .collect()
+}
+
+/// Memory for the steps of a loop that sends so, at the start of the kernel.
+fn memories_of<'c: 'a, 'a>(
+    function: OperationRef<'c, 'a>,
+    sends: &[CopyFromSharedOp<'c, 'a>],
+) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+    let mut memories = Vec::new();
+    for send in sends {
+        let b = Builder::at_start(walk::entry_block(function)?, send.op().location());
+        let memory = memory_of(*send)?;
+        let shape = [&[TURNS], memory.shape()].concat();
+        let ty = bulk::plain(&b, memory.element_type(), &shape);
+        memories.push(b.value(LocalAllocOp::NAME, &[], ty));
+    }
+    Ok(memories)
+}
+
+fn memory_of<'c>(send: CopyFromSharedOp<'c, '_>) -> Result<MemDescType<'c>, PassError<'c>> {
+    let memory = MemDescType::from_type(send.memory()?.r#type());
+    Ok(memory.ok_or_else(|| Diagnostic::internal(send.op().location(), "expected shared memory"))?)
+}
+
+/// Has the steps of a loop send from memories by turns. A loop over tiles that are drawn carries whose turn it is, beginning with `turn`;
+/// gives the loop, and whose turn it is behind it.
+fn in_turns<'c: 'a, 'a>(
+    of: OperationRef<'c, 'a>,
+    memories: &[Value<'c, 'a>],
+    turn: Option<Value<'c, 'a>>,
+) -> Result<(OperationRef<'c, 'a>, Option<Value<'c, 'a>>), PassError<'c>> {
+    let index = Type::index(Builder::before(of).context());
+    let mut of = of;
+    let mut next = None;
+    let counts_turns = walk::has_name(of, "scf.while");
+    if counts_turns {
+        let before = Builder::before(of);
+        of = drawn::carry(of, &[turn.unwrap_or_else(|| before.index(0))])?;
+        next = Some(of.result(of.result_count() - 1)?.into());
+    }
+    let body = steps::body(of)?;
+    let b = Builder::at_start(body, of.location());
+    b.insert(BulkWaitOp::build(b.location(), TURNS - 1, true)?);
+    let turn = match counts_turns {
+        true => body.argument(body.argument_count() - 1)?.into(),
+        false => b.value("arith.remui", &[body.argument(0)?.into(), b.index(TURNS)], index),
+    };
+    let sends = sends_in(of);
+    for (send, memory) in sends.iter().zip(memories) {
+        let ty = memory_of(*send)?;
+        let place = bulk::index_memory(&b, *memory, ty.element_type(), ty.shape(), turn)?;
+        let old = send.memory()?;
+        for user in users(old) {
+            let operands = user.operands();
+            let operands = operands.map(|operand| if operand == old { place } else { operand });
+            let operands = operands.collect::<Vec<_>>();
+            b.set_operands(user, &operands);
+        }
+        if let Some(alloc) = definition(old).filter(|alloc| LocalAllocOp::from_op(*alloc).is_some()) {
+            b.erase(alloc);
+        }
+    }
+    issue(&sends)?;
+    if counts_turns && let Some(end) = body.terminator() {
+        let b = Builder::before(end);
+        let mut passed = end.operands().collect::<Vec<_>>();
+        if let Some(last) = passed.last_mut() {
+            *last = b.value("arith.subi", &[b.index(TURNS - 1), turn], index);
+        }
+        b.set_operands(end, &passed);
+    }
+    Ok((of, next))
+}
+
+/// Issues what a scope sends as one group, where the last of it is sent.
+fn issue<'c: 'a, 'a>(sends: &[CopyFromSharedOp<'c, 'a>]) -> Result<(), PassError<'c>> {
+    let Some(last) = sends.last() else {
+        return Ok(());
+    };
+    let b = Builder::before(last.op());
+    b.op(FenceAsyncOp::NAME, &[], &[]);
+    for send in sends {
+        let copies = Copies::of(*send)?;
+        let indices = send.indices();
+        let parts = copies.parts(&b, &indices, &send.limits())?;
+        copies.store(&b, &parts, &indices, send.memory()?)?;
+    }
+    b.op(BulkCommitOp::NAME, &[], &[]);
+    for send in sends {
+        b.erase(send.op());
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Walks whose tiles CTAs draw, `hand_out = dynamic`: what they ask of a schedule and of a kernel.
+//!
+//! The steps of the one loop are tiles that any CTA may work on, each of which takes the next one when it is done (`gl.next_tile`). The
+//! grid factor within the loop then says how many CTAs there are, and no longer which steps are whose. What a CTA comes by depends
+//! on how fast the others are, so nothing may depend on which steps a CTA has made before: no sum over the walk, which would be
+//! rounded differently from run to run.
+
+use norma_dialects::norm::{CopyMechanism, HandOut, Level};
+
+use super::{
+    mapping::{Factor, Mapping},
+    reason::Reason,
+};
+use crate::kernel::space::Space;
+
+/// The mapping that the kernel is tiled by: where tiles are drawn, the loop has the steps of all CTAs.
+///
+/// # Errors
+///
+/// Tiles are to be drawn, and the kernel or the rest of the mapping does not allow it.
+pub(super) fn walked(space: &Space<'_, '_>, mapping: &Mapping) -> Result<Mapping, Reason> {
+    let mut walked = mapping.clone();
+    if mapping.hand_out == HandOut::Static {
+        return Ok(walked);
+    }
+    let dim = drawn_dim(mapping)?;
+    let factors = &mut walked.spread[dim];
+    let ctas = match factors[..] {
+        [_, grid, ..] if grid.level == Level::Grid => grid.size,
+        _ => None,
+    };
+    let Some(ctas) = ctas else {
+        return Err(Reason::wrong(format!(
+            "expected the number of CTAs that draw the steps of dim {dim}, as in [loop, grid(264), ...], for hand_out = dynamic"
+        )));
+    };
+    factors.remove(1);
+    factors[0].size = factors[0].size.map(|steps| steps.saturating_mul(ctas));
+    check_rest(&walked)?;
+    check_kernel(space, dim)?;
+    Ok(walked)
+}
+
+/// The dim whose steps CTAs draw: the one that passes in a loop, which is its outermost factor.
+fn drawn_dim(mapping: &Mapping) -> Result<usize, Reason> {
+    let is_loop = |factor: &Factor| factor.level == Level::Loop;
+    let looped = (0..mapping.spread.len()).filter(|dim| mapping.spread[*dim].iter().any(is_loop));
+    match looped.collect::<Vec<_>>()[..] {
+        [dim] if mapping.spread[dim].first().is_some_and(is_loop) => Ok(dim),
+        [dim] => Err(Reason::wrong(format!(
+            "expected the loop of dim {dim} outside of its other factors for hand_out = dynamic"
+        ))),
+        [] => Err(Reason::wrong(
+            "expected a dim that passes in a loop for hand_out = dynamic, got none",
+        )),
+        ref dims => Err(Reason::unsupported(format!(
+            "hand_out = dynamic with loops over {} dims; supported: one",
+            dims.len()
+        ))),
+    }
+}
+
+/// Refuses what does not go together with tiles that are drawn.
+fn check_rest(walked: &Mapping) -> Result<(), Reason> {
+    let is_of_grid = |factor: &Factor| factor.level == Level::Grid && factor.size != Some(1);
+    if let Some(dim) = walked.spread.iter().position(|dim| dim.iter().any(is_of_grid)) {
+        return Err(Reason::unsupported(format!(
+            "hand_out = dynamic with CTAs along dim {dim} besides those that draw; supported: one grid factor, within the loop"
+        )));
+    }
+    if walked.ctas_per_cluster() > 1 {
+        return Err(Reason::unsupported(
+            "hand_out = dynamic in clusters; supported: CTAs on their own",
+        ));
+    }
+    if walked.bring == CopyMechanism::CpAsync {
+        return Err(Reason::unsupported(
+            "bring = cp_async with hand_out = dynamic; supported: load and bulk",
+        ));
+    }
+    if walked.prefetches() {
+        return Err(Reason::unsupported(format!(
+            "stages = {} of registers with hand_out = dynamic; supported: 1, and stages in shared memory",
+            walked.stages
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses kernels in which a step depends on others, or something on no step.
+fn check_kernel(space: &Space<'_, '_>, dim: usize) -> Result<(), Reason> {
+    let mut reductions = space.reductions().into_iter();
+    if reductions.any(|reduce| space.dims_reduced_by(reduce).contains(&dim)) {
+        return Err(Reason::wrong(format!(
+            "expected hand_out = static for dim {dim}, which is reduced: what CTAs draw would decide on how sums are rounded"
+        )));
+    }
+    let mut scans = space.scans().into_iter();
+    if scans.any(|scan| space.dims_scanned_by(scan).contains(&dim)) {
+        return Err(Reason::wrong(format!(
+            "expected hand_out = static for dim {dim}, which is scanned: a CTA does not come by all of its points"
+        )));
+    }
+    let accesses = space.accesses().map_err(Reason::wrong)?;
+    let mut writes = accesses.iter().filter(|access| access.is_write);
+    match writes.find(|write| !write.dims().contains(&dim)) {
+        Some(write) => Err(Reason::unsupported(format!(
+            "hand_out = dynamic with results of buffer {} that do not vary along dim {dim}; supported: results of each step",
+            write.buffer
+        ))),
+        None => Ok(()),
+    }
+}

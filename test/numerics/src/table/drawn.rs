@@ -1,0 +1,92 @@
+//! Walks whose tiles CTAs draw: through rings with a producer warp and without, and by loads.
+//!
+//! Of each: tiles for several draws of every CTA, for the first stages alone, for fewer CTAs than there are, and none; rows that a tile
+//! of several has a part of.
+
+use super::plain;
+use crate::case::{Case, Op};
+use crate::source::named::Call;
+use norma_bundle::Element::{BF16, F32};
+
+/// RMSNorm, LayerNorm, softmax and a sum of rows, each with the CTAs, the stages, and the rows of a tile.
+const WALKS: &[(Call, i64)] = &[
+    (
+        Call {
+            name: "rms_norm, drawn through a ring",
+            op: "rms_norm",
+            operands: &[("weight", "NxX")],
+            schedule: Some(
+                "spread = [[loop, grid(3)], [register(4), warp(2), lane(32), vector(8)]], keep = [shared, none, none], \
+                 bring = bulk, stages = 3, producer_warps = 1, hand_out = dynamic",
+            ),
+            ..Call::PLAIN
+        },
+        1,
+    ),
+    (
+        Call {
+            name: "layer_norm, drawn through a ring of one stage",
+            op: "layer_norm",
+            operands: &[("weight", "NxX"), ("bias", "Nxf32")],
+            schedule: Some(
+                "spread = [[loop, grid(2), warp(2)], [register(8), warp(2), lane(32), vector(4)]], \
+                 keep = [shared, none, none, none], bring = bulk, stages = 1, producer_warps = 1, hand_out = dynamic",
+            ),
+            ..Call::PLAIN
+        },
+        2,
+    ),
+    (
+        Call {
+            name: "softmax, drawn through a ring of all warps",
+            op: "softmax",
+            schedule: Some(
+                "spread = [[loop, grid(2), warp(4), register(2)], [register(16), lane(32), vector(4)]], keep = [shared, none], \
+                 bring = bulk, stages = 2, hand_out = dynamic",
+            ),
+            ..Call::PLAIN
+        },
+        8,
+    ),
+    (
+        Call {
+            name: "softmax, drawn and loaded",
+            op: "softmax",
+            schedule: Some(
+                "spread = [[loop, grid(3)], [register(8), warp(2), lane(32), vector(4)]], hand_out = dynamic",
+            ),
+            ..Call::PLAIN
+        },
+        1,
+    ),
+    (
+        Call {
+            name: "sum, drawn and loaded by warps on their own",
+            op: "reduce_axes sum",
+            results: &[("y", "?xY")],
+            by_keyword: true,
+            schedule: Some(
+                "spread = [[loop, grid(2), warp(4)], [register(16), lane(32), vector(4)]], hand_out = dynamic",
+            ),
+            ..Call::PLAIN
+        },
+        4,
+    ),
+];
+
+/// How many CTAs draw at most.
+const CTAS: i64 = 3;
+
+/// Every case.
+pub(super) fn cases(cases: &mut Vec<Case>) {
+    for (call, rows_of_tile) in WALKS {
+        for (x, columns) in [(BF16, 2048), (F32, 516)] {
+            for rows in [7 * CTAS * rows_of_tile + 1, CTAS * rows_of_tile, 1, 0] {
+                let mut case = plain(Op::Named(call), x, columns);
+                case.run.rows = rows;
+                case.run.seeds = 4;
+                cases.push(case);
+            }
+        }
+    }
+}

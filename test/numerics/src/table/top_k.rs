@@ -1,0 +1,132 @@
+//! The largest of each row: every number of them at the edges, in the types that have an order in 32 bits.
+
+use norma_bundle::Element::{BF16, F16, F32, I8, I32, I64};
+use norma_oracle::Fill;
+
+use super::plain;
+use crate::case::{Case, Op};
+use crate::source::graphs::Graph;
+use crate::source::named::Call;
+
+/// Rows of as many elements as there are rows, which may be less than are asked for.
+const OF_DYNAMIC_ROWS: Call = Call {
+    name: "top 5 of dynamic rows",
+    op: "top_k",
+    x: "?x?xX",
+    attributes: "k = 5",
+    results: &[("values", "?x5xX"), ("indices", "?x5xi64")],
+    ..Call::PLAIN
+};
+
+/// Along an axis that does not run fastest.
+const OF_COLUMNS: Call = Call {
+    name: "top 3 of the middle axis",
+    op: "top_k",
+    x: "?xNx6xX",
+    attributes: "k = 3, axis = 1",
+    results: &[("values", "?x3x6xX"), ("indices", "?x3x6xi32")],
+    ..Call::PLAIN
+};
+
+const ONE: Call = Call {
+    name: "top 1",
+    op: "top_k",
+    attributes: "k = 1",
+    results: &[("values", "?x1xX"), ("indices", "?x1xi64")],
+    ..Call::PLAIN
+};
+
+const EIGHT: Call = Call {
+    name: "top 8",
+    op: "top_k",
+    attributes: "k = 8",
+    results: &[("values", "?x8xX"), ("indices", "?x8xi32")],
+    ..Call::PLAIN
+};
+
+const SIXTY_FOUR: Call = Call {
+    name: "top 64",
+    op: "top_k",
+    attributes: "k = 64",
+    results: &[("values", "?x64xX"), ("indices", "?x64xi32")],
+    ..Call::PLAIN
+};
+
+/// How a CTA comes by rows of 1000: held by a warp, by warps and by a cluster, several rows beside each other, and in a loop.
+const SCHEDULED: [Call; 5] = [
+    of_schedule("spread = [[grid, warp(4)], [register(4), lane(32), vector(8)], [loop]]"),
+    of_schedule("spread = [[grid], [register(2), warp(2), lane(32), vector(8)], [loop]]"),
+    of_schedule("spread = [[grid], [register(4), cluster(2), lane(32), vector(4)], [loop]]"),
+    of_schedule("spread = [[grid, register(2), lane(4)], [register(16), lane(8), vector(8)], [loop]]"),
+    of_schedule("spread = [[grid], [loop, warp(2), lane(32), vector(2)], [loop]]"),
+];
+
+const fn of_schedule(schedule: &'static str) -> Call {
+    Call {
+        name: "top 8 as scheduled",
+        schedule: Some(schedule),
+        ..EIGHT
+    }
+}
+
+/// In kernel form: the smallest five of each row, each once, and their sum.
+const SMALLEST: Graph = Graph {
+    name: "smallest five",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<?x5x$X> {norm.name = "y"}, tensor<?x$X> {norm.name = "s"}) {
+  %y, %s = norm.compute(%a = %x : tensor<?x$Nx$X>) -> (%o : tensor<?x5x$X>, %p : tensor<?x$X>)
+      space(%m = dim(%a, 0), %n = $N, %j = 5) {
+    %0 = norm.read %a[%m, %n] : tensor<?x$Nx$X>
+    %1 = norm.reduce min %0 over(%n) nth(%j) : $X
+    norm.write %1, %o[%m, %j] : tensor<?x5x$X>
+    %2 = norm.reduce add %1 over(%j) : $X
+    norm.write %2, %p[%m] : tensor<?x$X>
+  }
+  return %y, %s : tensor<?x5x$X>, tensor<?x$X>
+}
+"#,
+};
+
+/// Every case of the largest of rows.
+pub fn cases(cases: &mut Vec<Case>) {
+    for (columns, x) in [(1, F32), (33, F16), (1000, BF16), (31, I8)] {
+        cases.push(plain(Op::Named(&ONE), x, columns));
+    }
+    for (columns, x) in [(8, F32), (64, BF16), (128, F32), (769, F16), (33, I8), (256, I32)] {
+        cases.push(plain(Op::Named(&EIGHT), x, columns));
+    }
+    for (columns, x) in [(64, BF16), (100, F32), (4096, BF16)] {
+        cases.push(plain(Op::Named(&SIXTY_FOUR), x, columns));
+    }
+    // More than a CTA holds, and more places than 16 bits number.
+    let mut long = plain(Op::Named(&EIGHT), BF16, 70000);
+    long.run.rows = 2;
+    cases.push(long);
+    for call in &SCHEDULED {
+        for x in [BF16, F32] {
+            cases.push(plain(Op::Named(call), x, 1000));
+        }
+    }
+    // A row of one element has one value, and others behind it only in name.
+    for (columns, x) in [(1, I64), (4, I8), (37, I32), (1000, I64)] {
+        cases.push(plain(Op::Graph(&SMALLEST), x, columns));
+    }
+    for rows in [0, 1, 3, 9] {
+        for x in [F32, I32, I8] {
+            let mut case = plain(Op::Named(&OF_DYNAMIC_ROWS), x, 1);
+            case.run.rows = rows;
+            cases.push(case);
+        }
+    }
+    for (columns, x) in [(3, F32), (40, BF16)] {
+        let mut case = plain(Op::Named(&OF_COLUMNS), x, columns);
+        case.run.rows = 5;
+        cases.push(case);
+    }
+    for fill in Fill::GENERAL {
+        let mut case = plain(Op::Named(&EIGHT), F32, 200);
+        case.run.fill = fill;
+        cases.push(case);
+    }
+}
