@@ -19,12 +19,13 @@ gpu.module @m {
 
 // -----
 
-#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = []>
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = [16]>
 
 gpu.module @m {
-  gpu.func @not_lowered_yet() kernel attributes {gl.num_warps = 2 : i64, gl.launch = #launch} {
+  gpu.func @not_lowered_yet(%x: memref<64xf32>) kernel attributes {gl.num_warps = 2 : i64, gl.shared_bytes = 256 : i64, gl.launch = #launch} {
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<64xf32, #gl.plain<order = [0]>>
     // expected-error@+1 {{unsupported: expected an op that is lowered to NVVM}}
-    gl.bulk_commit
+    gl.copy_to_shared %x at affine_map<(n) -> (n)>(), %m by bulk : memref<64xf32>, !gl.memdesc<64xf32, #gl.plain<order = [0]>>
     gpu.return
   }
 }
