@@ -1097,22 +1097,29 @@ def GlPrefetchLoads : RustPass<"gl-prefetch-loads"> {
 def GlPipeline : RustPass<"gl-pipeline"> {
   let summary = "Make copies to shared memory asynchronous, in loops several steps ahead";
   let description = [{
-    Each `gl.copy_to_shared` becomes bulk copies of its contiguous runs, which arrive at an mbarrier. Those of a loop go
+    Each `gl.copy_to_shared` by `bulk` becomes bulk copies of its contiguous runs, which arrive at an mbarrier. Those of a loop go
     through a ring of `gl.stages` stages: the loop waits until a stage is full, and issues the copy of a later step into it once
     every warp has arrived at the stage's other mbarrier, `empty`. Loops that go on from each other, as peeled ones do, share a
     ring. Where CTAs draw the tiles of a loop (`gl.next_tile`), each step draws the tile of the step that fills its stage again, and the
     loop carries the tiles of all stages.
 
+    One by `cp_async` becomes a `gl.async_copy` that all threads share, in a group of its own outside of loops and in one group for
+    each step of a loop. There a ring of S stages is S - 1 steps ahead: a step waits for its own group and, by a barrier, for all
+    threads, which are through with the step before it by then, and issues the copies of a later step into that one's stage. What
+    guards keep out is zero in memory, so that loads under the same guards need none.
+
     Each `gl.copy_from_shared` becomes bulk copies, those of a step one group, for which the thread that issues them waits two steps
     later: the steps of a loop take turns with two memories. All groups have ended when the kernel does.
 
-    **Requires** copies at a kernel's top level or in a loop there; places that follow from the step's number alone; runs whose
-    addresses and lengths are multiples of 16 bytes, and guards that leave the first elements of a run.
+    **Requires** copies at a kernel's top level or in a loop there, those of one loop by one engine, and by `bulk` where its tiles are
+    drawn; places that follow from the step's number alone, or its tile's; of bulk copies runs whose addresses and lengths are multiples
+    of 16 bytes, and guards that leave the first elements of a run.
 
     **Guarantees** that no `gl.copy_to_shared` and no `gl.copy_from_shared` is left, that each step finds its tiles complete, and that no
     stage is written before every warp is through with it, or the copy engine.
 
-    **Leaves alone** who issues the copies: every thread of the CTA passes by, and one of them does (`gl-specialize-warps`).
+    **Leaves alone** who issues bulk copies: every thread of the CTA passes by, and one of them does (`gl-specialize-warps`). Of
+    rings of one stage that `cp.async` fills, the barrier ahead of the copies (`gl-insert-barriers`).
 
     ```mlir
     scf.for %i = %c0 to %n step %c1 {
@@ -1134,6 +1141,20 @@ def GlPipeline : RustPass<"gl-pipeline"> {
         gl.mbarrier_expect %full[%stage], %bytes : !gl.mbarrier<3>
         gl.bulk_load %x at affine_map<(i) -> (i, 0)>(%next), %ring[%stage], %full[%stage] : ...
       }
+    }
+    ```
+
+    By `cp_async` the second loop is
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      gl.async_wait 1
+      gl.barrier
+      scf.if %is_there {
+        gl.async_copy %x at affine_map<(i, n) -> (i, n)>(%later), %ring[%free] : ...
+      }
+      gl.async_commit
+      %t = gl.local_load %ring[%stage] : !gl.memdesc<4096xbf16, #plain> -> tensor<4096xbf16, #row>
     }
     ```
 
@@ -1381,7 +1402,7 @@ def GlInsertBarriers : RustPass<"gl-insert-barriers"> {
 }
 
 def GlVectorizeAccess : RustPass<"gl-vectorize-access"> {
-  let summary = "Choose how many elements one load or store moves";
+  let summary = "Choose how many elements one load, store or copy moves";
   let description = [{
     The largest power of two of elements, up to 16 bytes, such that in every thread consecutive registers hold
     consecutive elements in memory, addresses are multiples of the vector, and no quotient changes within one. A guard may
@@ -1390,9 +1411,11 @@ def GlVectorizeAccess : RustPass<"gl-vectorize-access"> {
     the strides of a dynamic strided layout are multiples of its entry in `alignments`, and dynamic sizes of what `multiples`
     says. Of other sizes, and so of the strides of rows as long as them, nothing is known.
 
+    Of a `gl.async_copy`, which the CTA's threads share, it is 16, 8 or 4 bytes, or one element.
+
     **Requires** nothing. Where a vector stays shorter than the layout would allow, a remark says why.
 
-    **Guarantees** that every `gl.load` and `gl.store` has `vector`.
+    **Guarantees** that every `gl.load`, `gl.store` and `gl.async_copy` has `vector`.
 
     **Leaves alone** those that have it already.
 

@@ -502,20 +502,26 @@ def Gl_AsyncCopyOp : Gl_Op<"async_copy", [AttrSizedOperandSegments, MemoryEffect
     Access and guards are those of `gl.load`; elements that are kept out become zero. Belongs to the group that the next
     `gl.async_commit` closes.
 
+    The CTA's threads share the copy, neighbours the neighbouring vectors of the memory. `vector` is the number of elements that one
+    `cp.async` moves; `gl-vectorize-access` sets it. What is shorter than 4 bytes, the least that `cp.async` moves, goes by way of
+    registers, and is there when the group is.
+
     Constraints:
     - C1: `access` maps the indices and the memory's axes to one coordinate per axis of the buffer.
     - C2: the memory's elements are the buffer's.
     - C3: guards come in pairs, over the dims of `access` and one symbol per limit.
+    - C4: `vector` is one element, or 4, 8 or 16 bytes.
 
-    Example: `gl.async_copy %x at affine_map<(b, r, n) -> (b, n)>(%b), %m : memref<?x4096xbf16>, !gl.memdesc<1x4096xbf16, #plain>`
+    Example: `gl.async_copy %x at affine_map<(b, r, n) -> (b, n)>(%b), %m vector 8 : memref<?x4096xbf16>, !gl.memdesc<1x4096xbf16, #plain>`
   }];
   let arguments = (ins
     AnyMemRef:$buffer, Variadic<Index>:$indices, Variadic<Index>:$limits, Gl_MemDescType:$memory,
-    AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache
+    AffineMapAttr:$access, OptionalAttr<AffineMapAttr>:$guards, OptionalAttr<Gl_CacheAttr>:$cache,
+    OptionalAttr<I64Attr>:$vector
   );
   let assemblyFormat = [{
-    $buffer `at` $access `(` $indices `)` (`where` $guards^ `[` $limits `]`)? `,` $memory (`cache` $cache^)? attr-dict
-    `:` type($buffer) `,` type($memory)
+    $buffer `at` $access `(` $indices `)` (`where` $guards^ `[` $limits `]`)? `,` $memory (`cache` $cache^)?
+    (`vector` $vector^)? attr-dict `:` type($buffer) `,` type($memory)
   }];
   let hasVerifier = 1;
 }

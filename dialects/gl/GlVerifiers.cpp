@@ -226,6 +226,11 @@ static LogicalResult verifyElement(Operation *op, Type found, MemRefType buffer)
   return success();
 }
 
+/// The bytes of an element in memory, where an index has 8.
+static int64_t bytesOf(Type element) {
+  return element.isIntOrFloat() ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) : 8;
+}
+
 static LogicalResult verifyVector(Operation *op, std::optional<int64_t> vector, RankedTensorType tile) {
   if (!vector)
     return success();
@@ -244,8 +249,7 @@ static LogicalResult verifyAlignment(Operation *op, std::optional<int64_t> align
                                      MemRefType buffer) {
   if (!alignment)
     return success();
-  Type element = buffer.getElementType();
-  int64_t bytes = element.isIntOrFloat() ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) : 8;
+  int64_t bytes = bytesOf(buffer.getElementType());
   if (*alignment < bytes || !llvm::isPowerOf2_64(*alignment) || *alignment > vector * bytes || vector * bytes < 4)
     return op->emitOpError() << "expected alignment to be a power of two from " << bytes << " to "
                              << std::max<int64_t>(vector * bytes, 4) << ", got " << *alignment;
@@ -285,10 +289,16 @@ LogicalResult AsyncCopyOp::verify() {
   MemDescType memory = getMemory().getType();
   auto buffer = cast<MemRefType>(getBuffer().getType());
   size_t rank = memory.getShape().size();
-  return failure(
-      failed(verifyAccess(*this, getAccess(), getIndices().size(), rank, buffer)) ||           // async_copy_c1
+  if (failed(verifyAccess(*this, getAccess(), getIndices().size(), rank, buffer)) ||           // async_copy_c1
       failed(verifyElement(*this, memory.getElementType(), buffer)) ||                          // async_copy_c2
-      failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size()))); // async_copy_c3
+      failed(verifyGuards(*this, getGuards(), getAccess().getNumDims(), getLimits().size()))) // async_copy_c3
+    return failure();
+  int64_t vector = getVector().value_or(1);
+  int64_t bytes = vector * bytesOf(memory.getElementType());
+  if (vector != 1 && bytes != 4 && bytes != 8 && bytes != 16) // async_copy_c4
+    return emitOpError() << "expected vector to be one element, or 4, 8 or 16 bytes, got " << vector << " x "
+                         << memory.getElementType();
+  return success();
 }
 
 LogicalResult CopyToSharedOp::verify() {

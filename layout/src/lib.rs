@@ -48,12 +48,14 @@
 //! | [`memory_exchange`] | a conversion through shared memory without bank conflicts |
 //! | [`address`] | a thread's coordinate as shifts, masks and per-register constants |
 //! | [`shared`] | shared-memory layouts and their bank conflicts |
+//! | [`cooperative_copy`] | how the threads of a CTA copy a tile to or from shared memory |
 
 pub mod address;
 pub mod bits;
 pub mod blocked;
 pub mod coalesce;
 pub mod conversion;
+pub mod cooperative_copy;
 mod error;
 pub mod linear;
 pub mod memory_exchange;

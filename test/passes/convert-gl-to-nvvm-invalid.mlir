@@ -19,12 +19,13 @@ gpu.module @m {
 
 // -----
 
-#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = []>
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 16)>, sizes = [], alignments = [16]>
 
 gpu.module @m {
-  gpu.func @not_lowered_yet() kernel attributes {gl.num_warps = 2 : i64, gl.launch = #launch} {
+  gpu.func @not_lowered_yet(%x: memref<64xf32>) kernel attributes {gl.num_warps = 2 : i64, gl.shared_bytes = 256 : i64, gl.launch = #launch} {
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<64xf32, #gl.plain<order = [0]>>
     // expected-error@+1 {{unsupported: expected an op that is lowered to NVVM}}
-    gl.async_commit
+    gl.copy_to_shared %x at affine_map<(n) -> (n)>(), %m by bulk : memref<64xf32>, !gl.memdesc<64xf32, #gl.plain<order = [0]>>
     gpu.return
   }
 }
@@ -101,6 +102,33 @@ gpu.module @float8 {
     // expected-error@+1 {{unsupported: expected 8-bit floats to be converted by arith.extf, arith.truncf and arith.bitcast alone, got arith.negf of f8E4M3FN}}
     %1 = arith.negf %0 : tensor<128xf8E4M3FN, #blocked>
     gl.store %1, %y at affine_map<(d0) -> (d0)>() : tensor<128xf8E4M3FN, #blocked>, memref<128xf8E4M3FN>
+    gpu.return
+  }
+}
+
+// -----
+
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (128, 0)>, sizes = [], alignments = [16]>
+gpu.module @m {
+  gpu.func @copy_without_vector(%x: memref<32xf32>) kernel attributes {gl.num_warps = 1 : i64, gl.shared_bytes = 128 : i64, gl.launch = #launch} {
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+    // expected-error@+1 {{expected a copy with a vector; run gl-vectorize-access first}}
+    gl.async_copy %x at affine_map<(a) -> (a)>(), %m : memref<32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+    gpu.return
+  }
+}
+
+// -----
+
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (128, 0)>, sizes = [], alignments = [16]>
+gpu.module @m {
+  gpu.func @copy_by_a_partition(%x: memref<32xf32>) kernel attributes {gl.num_warps = 2 : i64, gl.shared_bytes = 128 : i64, gl.launch = #launch} {
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+    gl.warp_specialize warps [1, 1] {
+    }, {
+      // expected-error@+1 {{unsupported: a copy by cp.async in a partition of warps; supported: where all warps take part}}
+      gl.async_copy %x at affine_map<(a) -> (a)>(), %m vector 4 : memref<32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>
+    }
     gpu.return
   }
 }

@@ -476,6 +476,61 @@ gpu.module @m {
 
 // -----
 
+// cp.async of 16 bytes leaves out L1, shorter ones do not. What guards keep out as a whole is not read, and filled with zeros; where
+// one ends within a vector, as many bytes are read as it lets through. 64 threads share 512 elements, 4 at a time.
+// CHECK-LABEL: llvm.func @async_copy
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %[[P:.*]], 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+// CHECK: %[[THERE:.*]] = arith.cmpi slt, %{{.*}}, %c144_i32
+// CHECK: %[[BYTES:.*]] = llvm.select %[[THERE]], %c16_i32, %c0_i32
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[BYTES]] : !llvm.ptr<3>, !llvm.ptr<1>, i32
+// CHECK-NEXT: nvvm.cp.async.commit.group
+// CHECK: %[[SOME:.*]] = arith.muli %{{.*}}, %c4_i32
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 8, cache = ca, %[[SOME]]
+// CHECK: nvvm.cp.async.wait.group 1
+gpu.module @m {
+  gpu.func @async_copy(%x: memref<?x400xf32>, %n: index) kernel attributes {gl.num_warps = 2 : i64, gl.shared_bytes = 2048 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16]>} {
+    %r = gpu.block_id x
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<512xf32, #gl.plain<order = [0]>>
+    gl.async_copy %x at affine_map<(r, a) -> (r, a)>(%r) where affine_map<(r, a) -> (a, 400)>[], %m vector 4
+        : memref<?x400xf32>, !gl.memdesc<512xf32, #gl.plain<order = [0]>>
+    gl.async_commit
+    gl.async_copy %x at affine_map<(r, a) -> (r, a)>(%r) where affine_map<(r, a)[s0] -> (a, s0)>[%n], %m vector 2
+        : memref<?x400xf32>, !gl.memdesc<512xf32, #gl.plain<order = [0]>>
+    gl.async_wait 1
+    gpu.return
+  }
+}
+
+// -----
+
+// What cp.async does not move goes through registers, loaded before any of it is stored. A memory that has fewer elements than the CTA
+// has threads is copied by the first of these.
+// CHECK-LABEL: llvm.func @through_registers
+// CHECK-NOT: cp.async
+// CHECK: ld.global.b16
+// CHECK-NOT: llvm.store
+// CHECK: ld.global.b16
+// CHECK: llvm.store %{{.*}} {alignment = 2 : i64} : vector<1xbf16>, !llvm.ptr<3>
+// CHECK: llvm.store
+// CHECK: scf.if
+// CHECK-NEXT: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 4, cache = ca :
+gpu.module @m {
+  gpu.func @through_registers(%x: memref<?x61xbf16>, %y: memref<16xf32>, %n: index) kernel attributes {gl.num_warps = 1 : i64,
+      gl.shared_bytes = 192 : i64, gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>,
+      sizes = [0, 0], alignments = [16, 16]>} {
+    %r = gpu.block_id x
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+    gl.async_copy %x at affine_map<(r, a) -> (r, a)>(%r) where affine_map<(r, a)[s0] -> (a, s0)>[%n], %m vector 1
+        : memref<?x61xbf16>, !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+    %o = gl.local_alloc {offset = 128 : i64} : !gl.memdesc<16xf32, #gl.plain<order = [0]>>
+    gl.async_copy %y at affine_map<(a) -> (a)>(), %o vector 1 : memref<16xf32>, !gl.memdesc<16xf32, #gl.plain<order = [0]>>
+    gpu.return
+  }
+}
+
+// -----
+
 // One thread draws, sets the counter back if its draw is the last, and tells the others through shared memory. The counter is written, so
 // that it is not read only.
 // CHECK-LABEL: llvm.func @drawn

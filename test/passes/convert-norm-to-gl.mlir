@@ -491,6 +491,18 @@ norm.kernel @cluster_in_shared(%x: memref<?x200xf32>, %y: memref<?xf32>)
 
 // -----
 
+// CHECK-LABEL: gpu.func @by_cp_async
+// CHECK: gl.copy_to_shared {{.*}} by cp_async
+norm.kernel @by_cp_async(%x: memref<?x33xf32>, %y: memref<?xf32>)
+    space(%b = dim(%x, 0) : grid, %t = 64 : thread) where(%t < 33)
+    schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32)]], keep = [shared, none], bring = cp_async>) {
+  %0 = norm.read %x[%b, %t] : memref<?x33xf32>
+  %1 = norm.reduce add %0 over(%t) : f32
+  norm.write %1, %y[%b] : memref<?xf32>
+}
+
+// -----
+
 // A scan along a loop, threads and registers: within threads first, then what threads come to before, then what steps do.
 // CHECK-LABEL: gpu.func @scan
 // CHECK: %[[LOOP:.*]] = scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (f32)

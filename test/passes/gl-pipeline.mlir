@@ -215,3 +215,120 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// By cp.async each step commits a group, waits for its own and for all threads, and issues that of a step which is one less than the
+// stages ahead. What guards keep out is zero in memory, and loads that have the same guards need none.
+// CHECK-LABEL: gpu.func @by_groups
+// CHECK-SAME: %{{.*}}: index, %[[ALL:.*]]: index)
+// CHECK-DAG: %[[RING:.*]] = gl.local_alloc : <3x2x64xbf16, #gl.plain<order = [2, 1, 0]>>
+// CHECK-NOT: mbarrier
+// The prologue fills all stages but one.
+// CHECK: %[[AHEAD:.*]] = arith.constant 2 : index
+// CHECK: scf.for %[[J:.*]] = %{{.*}} to %[[AHEAD]] step
+// CHECK: %[[FIRST:.*]] = arith.addi %[[ZERO:.*]], %[[J]] : index
+// CHECK: arith.cmpi slt, %[[FIRST]], %[[ALL]]
+// CHECK: scf.if
+// CHECK: %[[SLOT:.*]] = gl.memdesc_index %[[RING]][%[[J]]]
+// CHECK: gl.async_copy %{{.*}}(%[[FIRST]]) where affine_map<(d0, d1, d2)[s0] -> (d0 * 2 + d1, s0)>[%{{.*}}], %[[SLOT]] :
+// CHECK: }
+// CHECK-NEXT: gl.async_commit
+// CHECK: scf.for %[[I:.*]] = %[[ZERO]] to %[[MAIN:.*]] step
+// CHECK-NEXT: gl.async_wait 1
+// CHECK-NEXT: gl.barrier
+// CHECK: %[[LATER:.*]] = arith.addi %[[I]], %{{.*}} : index
+// CHECK: arith.cmpi slt, %[[LATER]], %[[ALL]]
+// CHECK: scf.if
+// CHECK: gl.async_copy %{{.*}}(%[[LATER]]) where
+// CHECK: gl.async_commit
+// CHECK: %[[STAGE:.*]] = gl.memdesc_index %[[RING]]
+// CHECK: gl.local_load %[[STAGE]] :
+// CHECK: scf.for %{{.*}} = %[[MAIN]] to %[[ALL]] step
+// CHECK-NEXT: gl.async_wait 1
+// CHECK: gl.local_load %{{[^ ]*}} :
+// CHECK-NOT: gl.copy_to_shared
+#rows = #gl.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [[1, 0], [0, 0]], block = []>
+!tile = !gl.memdesc<2x64xbf16, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @by_groups(%x: memref<?x64xbf16>, %main: index, %all: index) kernel attributes {gl.num_warps = 4 : i64, gl.stages = 3 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %rows = memref.dim %x, %c0 : memref<?x64xbf16>
+    scf.for %i = %c0 to %main step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, r, n) -> (i * 2 + r, n)>(%i), %m by cp_async : memref<?x64xbf16>, !tile
+      %t = gl.local_load %m : !tile -> tensor<2x64xbf16, #rows>
+      "test.use"(%t) : (tensor<2x64xbf16, #rows>) -> ()
+    }
+    scf.for %i = %main to %all step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, r, n) -> (i * 2 + r, n)>(%i) where affine_map<(i, r, n)[s0] -> (i * 2 + r, s0)>[%rows], %m by cp_async
+          : memref<?x64xbf16>, !tile
+      %t = gl.local_load %m where affine_map<(i, r, n)[s0] -> (i * 2 + r, s0)>(%i)[%rows] : !tile -> tensor<2x64xbf16, #rows>
+      "test.use"(%t) : (tensor<2x64xbf16, #rows>) -> ()
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// With one stage a step waits for what it has issued itself.
+// CHECK-LABEL: gpu.func @one_stage
+// CHECK: scf.for
+// CHECK-NOT: scf.if
+// CHECK: gl.async_copy
+// CHECK-NEXT: gl.async_commit
+// CHECK-NEXT: gl.async_wait 0
+// CHECK-NEXT: gl.barrier
+// CHECK: gl.local_load
+#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[0], [0]], block = []>
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @one_stage(%x: memref<?x64xbf16>, %n: index) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by cp_async : memref<?x64xbf16>, !tile
+      %t = gl.local_load %m : !tile -> tensor<64xbf16, #row>
+      "test.use"(%t) : (tensor<64xbf16, #row>) -> ()
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Outside of loops a copy is waited for where its memory is first loaded from, and groups that are committed in between stay under way.
+// A load under other guards than the copy's keeps them.
+// CHECK-LABEL: gpu.func @held
+// CHECK: gl.async_copy
+// CHECK-NEXT: gl.async_commit
+// CHECK: gl.async_copy
+// CHECK-NEXT: gl.async_commit
+// CHECK: gl.async_wait 1
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load %{{[^ ]*}} :
+// CHECK: gl.async_wait 0
+// CHECK-NEXT: gl.barrier
+// CHECK-NEXT: gl.local_load %{{[^ ]*}} where
+#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[0], [0]], block = []>
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @held(%x: memref<40xbf16>, %y: memref<40xbf16>) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16, 16]>} {
+    %m = gl.local_alloc : !tile
+    gl.copy_to_shared %x at affine_map<(n) -> (n)>() where affine_map<(n) -> (n, 40)>[], %m by cp_async : memref<40xbf16>, !tile
+    %o = gl.local_alloc : !tile
+    gl.copy_to_shared %y at affine_map<(n) -> (n)>() where affine_map<(n) -> (n, 40)>[], %o by cp_async : memref<40xbf16>, !tile
+    %t = gl.local_load %m where affine_map<(n) -> (n, 40)>()[] : !tile -> tensor<64xbf16, #row>
+    "test.use"(%t) : (tensor<64xbf16, #row>) -> ()
+    %u = gl.local_load %o where affine_map<(n) -> (n, 20)>()[] : !tile -> tensor<64xbf16, #row>
+    "test.use"(%u) : (tensor<64xbf16, #row>) -> ()
+    gpu.return
+  }
+}

@@ -232,3 +232,30 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// cp.async moves 16, 8 or 4 bytes, as rows of 2048, 2044 and 2042 elements begin at multiples of; of rows of 2041 each element on its own.
+// CHECK-LABEL: gpu.func @copies
+// CHECK: gl.async_copy {{.*}} vector 8 : memref<?x2048xbf16>
+// CHECK: gl.async_copy {{.*}} vector 4 : memref<?x2044xbf16>
+// CHECK: gl.async_copy {{.*}} vector 2 : memref<?x2042xbf16>
+// CHECK: gl.async_copy {{.*}} vector 1 : memref<?x2041xbf16>
+// CHECK: gl.async_copy {{.*}} vector 1 : memref<?x2041xf32>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16, 16, 16, 16, 16]>
+!bf16 = !gl.memdesc<2048xbf16, #gl.plain<order = [0]>>
+!f32 = !gl.memdesc<2048xf32, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @copies(%a: memref<?x2048xbf16>, %b: memref<?x2044xbf16>, %c: memref<?x2042xbf16>, %d: memref<?x2041xbf16>, %e: memref<?x2041xf32>)
+      kernel attributes {gl.num_warps = 4 : i64, gl.launch = #launch} {
+    %i = gpu.block_id x
+    %m = gl.local_alloc : !bf16
+    gl.async_copy %a at affine_map<(i, n) -> (i, n)>(%i), %m : memref<?x2048xbf16>, !bf16
+    gl.async_copy %b at affine_map<(i, n) -> (i, n)>(%i) where affine_map<(i, n) -> (n, 2044)>[], %m : memref<?x2044xbf16>, !bf16
+    gl.async_copy %c at affine_map<(i, n) -> (i, n)>(%i) where affine_map<(i, n) -> (n, 2042)>[], %m : memref<?x2042xbf16>, !bf16
+    gl.async_copy %d at affine_map<(i, n) -> (i, n)>(%i) where affine_map<(i, n) -> (n, 2041)>[], %m : memref<?x2041xbf16>, !bf16
+    %o = gl.local_alloc : !f32
+    gl.async_copy %e at affine_map<(i, n) -> (i, n)>(%i) where affine_map<(i, n) -> (n, 2041)>[], %o : memref<?x2041xf32>, !f32
+    gpu.return
+  }
+}

@@ -110,7 +110,7 @@ norm.kernel @producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%
 
 // -----
 
-// expected-error @+1 {{expected bring = bulk for what is kept in shared memory, got load}}
+// expected-error @+1 {{expected bring = bulk or cp_async for what is kept in shared memory, got load}}
 norm.kernel @shared(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -123,6 +123,15 @@ norm.kernel @shared(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
 // expected-error @+1 {{unsupported: the result of buffer 1 in shared memory, in a cluster; supported: CTAs on their own}}
 norm.kernel @sent_by_clusters(%x: memref<?x512xf32>, %y: memref<?x512xf32>) space(%m = dim(%x, 0), %n = 512)
     schedule(#norm.schedule<spread = [[grid], [cluster(2), warp(2), lane(32), vector(4)]], keep = [none, shared], bring = bulk>) {
+  %0 = norm.read %x[%m, %n] : memref<?x512xf32>
+  norm.write %0, %y[%m, %n] : memref<?x512xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: the result of buffer 1 in shared memory for bring = cp_async; supported: bulk}}
+norm.kernel @sent_by_threads(%x: memref<?x512xf32>, %y: memref<?x512xf32>) space(%m = dim(%x, 0), %n = 512)
+    schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32), vector(4)]], keep = [shared, shared], bring = cp_async>) {
   %0 = norm.read %x[%m, %n] : memref<?x512xf32>
   norm.write %0, %y[%m, %n] : memref<?x512xf32>
 }
@@ -198,6 +207,16 @@ norm.kernel @drawn_ahead(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim
 
 // -----
 
+// expected-error @+1 {{unsupported: bring = cp_async with hand_out = dynamic; supported: load and bulk}}
+norm.kernel @drawn_and_copied_by_threads(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32), vector(2)]], keep = [shared, none], bring = cp_async, hand_out = dynamic>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
 // expected-error @+1 {{expected hand_out = static for dim 0, which is reduced: what CTAs draw would decide on how sums are rounded}}
 norm.kernel @drawn_sum(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32), vector(2)]], hand_out = dynamic>) {
@@ -231,9 +250,19 @@ norm.kernel @drawn_once(%x: memref<?x64xf32>, %w: memref<64xf32>, %v: memref<64x
 
 // -----
 
-// expected-error @+1 {{unsupported: bring = tensor; supported: load and bulk}}
+// expected-error @+1 {{unsupported: bring = tensor; supported: load, cp_async and bulk}}
 norm.kernel @tensor(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = tensor>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected producer_warps = 0 for bring = cp_async, got 1}}
+norm.kernel @producers_of_threads(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = cp_async, producer_warps = 1>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce add %0 over(%n) : f32
   norm.write %1, %y[%m] : memref<?xf32>

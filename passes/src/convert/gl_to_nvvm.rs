@@ -7,6 +7,7 @@
 
 mod access;
 mod affine;
+mod async_copy;
 mod bulk;
 mod cluster;
 mod covering;
@@ -57,7 +58,7 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 43] = [
+const PATTERNS: [(&str, Pattern); 46] = [
     ("gl.load", global::load),
     ("gl.store", global::store),
     ("gl.reduce", reduce::reduce),
@@ -79,6 +80,9 @@ const PATTERNS: [(&str, Pattern); 43] = [
     ("gl.mbarrier_arrive", mbarrier::arrive),
     ("gl.mbarrier_wait", mbarrier::wait),
     ("gl.fence_mbarrier_init", |op, _, b| mbarrier::fence_init(op, b)),
+    ("gl.async_copy", async_copy::copy),
+    ("gl.async_commit", |op, _, b| async_copy::commit(op, b)),
+    ("gl.async_wait", |op, _, b| async_copy::wait(op, b)),
     ("gl.bulk_load", bulk::load),
     ("gl.bulk_store", bulk::store),
     ("gl.bulk_commit", |op, _, b| bulk::commit(op, b)),

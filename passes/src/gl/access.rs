@@ -1,4 +1,5 @@
-//! What a `gl.load` or `gl.store` says of addresses: how far apart elements lie, and how many one instruction may move.
+//! What a `gl.load`, a `gl.store` or a `gl.async_copy` says of addresses: how far apart elements lie, and how many one instruction may
+//! move.
 //!
 //! A vector of n elements is n consecutive registers of each thread that hold consecutive elements in memory, from an
 //! address that n elements divide. The address is a sum of terms: the base, the strides times constants, indices,
@@ -7,25 +8,27 @@
 //! vector, and no quotient may jump within a run, neither in the address nor in a guard (`divisibility`). A guard may end
 //! within one: the lowering moves what it lets through of a vector element by element.
 
-use melior::ir::{AffineMap, OperationRef, Value, ValueLike, attribute::DenseI64ArrayAttribute};
+use melior::ir::{
+    AffineMap, OperationRef, Type, Value, ValueLike, attribute::DenseI64ArrayAttribute,
+    operation::OperationLike,
+};
 use norma_dialects::{
-    gl::{LoadOp, StoreOp},
+    gl::{AsyncCopyOp, LoadOp, MemDescType, StoreOp},
     op_name,
 };
 use norma_layout::LinearLayout;
 use norma_targets::ACCESS_BYTES;
 
-use crate::mlir::{pass::PassError, types, values::users};
+use crate::mlir::{diagnostic::Diagnostic, pass::PassError, types, values::users};
 
 use super::{
     divisibility::{self, alignment, gcd},
     quotient_form::{Quotient, QuotientForm},
 };
 
-/// A load or store that has no vector yet.
+/// What has no vector yet of a load, a store or a copy to shared memory.
 pub struct Access<'c, 'a> {
-    /// The tile that is loaded or stored.
-    pub tile: Value<'c, 'a>,
+    element: Type<'c>,
     buffer: Value<'c, 'a>,
     map: AffineMap<'c>,
     guards: Option<AffineMap<'c>>,
@@ -43,8 +46,8 @@ const WORTH_COVERING: i64 = 4;
 const SHORTEST_WORD: i64 = 4;
 
 impl<'c, 'a> Access<'c, 'a> {
-    /// What `op` accesses; `None` if it is neither a load nor a store, or has a vector already.
-    pub fn of(op: OperationRef<'c, 'a>) -> Result<Option<Self>, PassError<'c>> {
+    /// The tile that `op` loads or stores, and where; `None` if it does neither, or has a vector already.
+    pub fn of(op: OperationRef<'c, 'a>) -> Result<Option<(Value<'c, 'a>, Self)>, PassError<'c>> {
         let (tile, buffer, map, guards, indices, limits, vector) = if let Some(load) = LoadOp::from_op(op) {
             let (indices, limits) = (load.indices(), load.limits());
             let (buffer, map) = (load.buffer()?, load.access()?);
@@ -75,9 +78,8 @@ impl<'c, 'a> Access<'c, 'a> {
         if vector.is_some() {
             return Ok(None);
         }
-        let divisors = |values: Vec<Value<'c, 'a>>| values.into_iter().map(divisibility::of_scalar).collect();
-        Ok(Some(Self {
-            tile,
+        let access = Self {
+            element: types::element(tile.r#type()),
             buffer,
             map,
             guards,
@@ -86,12 +88,30 @@ impl<'c, 'a> Access<'c, 'a> {
             is_covered_by_words: LoadOp::from_op(op).is_some()
                 && is_only_read(buffer)
                 && has_static_end(buffer),
-        }))
+        };
+        Ok(Some((tile, access)))
+    }
+
+    /// What a copy reads, whose tile is the memory that it fills.
+    pub fn of_copy(copy: AsyncCopyOp<'c, 'a>) -> Result<Self, PassError<'c>> {
+        let memory = copy.memory()?.r#type();
+        let memory = MemDescType::from_type(memory).ok_or_else(|| {
+            Diagnostic::internal(copy.op().location(), format!("expected memory, got {memory}"))
+        })?;
+        Ok(Self {
+            element: memory.element_type(),
+            buffer: copy.buffer()?,
+            map: copy.access()?,
+            guards: copy.guards(),
+            indices: divisors(copy.indices()),
+            limits: divisors(copy.limits()),
+            is_covered_by_words: false,
+        })
     }
 
     /// Bytes of an element in memory; `None` for a type without a size.
     pub fn element_bytes(&self) -> Option<i64> {
-        types::element_bytes(types::element(self.tile.r#type()))
+        types::element_bytes(self.element)
     }
 
     /// For each axis of the tile the bytes from an element to its neighbour, `None` where only the run knows them; or `None`
@@ -258,6 +278,11 @@ impl<'c, 'a> Access<'c, 'a> {
             .map(|lhs| QuotientForm::difference(&form(lhs)?, &form(lhs + 1)?))
             .collect()
     }
+}
+
+/// What divides each of some scalars.
+fn divisors(values: Vec<Value<'_, '_>>) -> Vec<i64> {
+    values.into_iter().map(divisibility::of_scalar).collect()
 }
 
 /// Whether the kernel only loads from a buffer, and no other of its buffers may be the same memory.

@@ -1,24 +1,25 @@
 //! `gl-pipeline`: copies to shared memory become asynchronous, in loops several steps ahead of their use.
 //!
 //! Matches `gl.copy_to_shared`. One outside of loops is issued where it stands and waited for at the first load from its
-//! memory, so that several are in flight together. Those of a loop become a *ring*: memory for `gl.stages` steps, an mbarrier
-//! `full` for each stage, on which its bytes arrive, and an mbarrier `empty`, on which each warp arrives when it is through
-//! with the stage. A prologue issues the first steps; step i waits until stage i mod S is full, and at its end issues step
-//! i + S into the same stage once that is empty.
+//! memory, so that several are in flight together. Those of a loop become a *ring*: memory for `gl.stages` steps, which the copies
+//! of later steps fill while a step computes. How copies tell that they have landed, and threads that they are through with a stage,
+//! is a matter of the engine: mbarriers for bulk copies ([`bulk_ring`]), groups of a thread and barriers for `cp.async`
+//! ([`group_ring`]).
 //!
-//! Why it is right: both mbarriers of a stage complete a phase every S steps, so the parity to wait for in step i is that of
-//! floor(i / S); no thread can be a whole phase ahead, as the next phase of `full` needs every warp's arrival at `empty`. The
-//! buffers copied from are not written by the kernel (`norm.kernel` reads only inputs), so reading them earlier gives the same.
+//! The buffers copied from are not written by the kernel (`norm.kernel` reads only inputs), so reading them earlier gives the same.
 //!
 //! A loop that was peeled is several loops, each beginning where the one before it ends, that copy the same accesses. They
 //! share one ring, whose copies are issued as the last of them says: with the guards that the others do not need.
 //!
 //! `gl.copy_from_shared` becomes bulk copies the other way, which are under way while a loop goes on ([`sent`]).
 //!
-//! Where the tiles of a loop are drawn, so are those of its ring, as many steps ahead ([`drawn_ring`]).
+//! Where the tiles of a loop are drawn, so are those of its ring, as many steps ahead ([`drawn_ring`]); bulk copies bring them.
 
 mod bulk;
+mod bulk_ring;
 mod drawn_ring;
+mod group_ring;
+mod groups;
 mod ring;
 mod sent;
 mod tile_copy;
@@ -43,8 +44,10 @@ use crate::{
 
 use super::{drawn::DrawnLoop, mbarriers::barriers};
 use bulk::Copies;
+use bulk_ring::BulkRing;
 use drawn_ring::DrawnRing;
-use ring::Ring;
+use group_ring::GroupRing;
+use groups::Group;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPipeline>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
@@ -61,32 +64,25 @@ fn pipeline<'c>(
     let warps = integer_of(function, kernel::NUM_WARPS)
         .ok_or_else(|| Diagnostic::user(function.location(), "expected a kernel with gl.num_warps"))?;
     let mut loops: Vec<OperationRef<'c, '_>> = Vec::new();
-    for copy in walk::named(function, CopyToSharedOp::NAME)
-        .into_iter()
-        .filter_map(CopyToSharedOp::from_op)
-    {
-        if copy.engine()? != CopyEngine::Bulk {
-            return Err(Diagnostic::unsupported(
-                copy.op().location(),
-                format!("expected a copy by bulk, got {}", copy.engine()?.keyword()),
-            )
-            .into());
-        }
+    let mut groups = Vec::new();
+    for copy in copies_in(function) {
         match around(function, copy.op())? {
             Some(of) if !loops.contains(&of) => loops.push(of),
             Some(_) => {}
             None => {
-                at_once(function, copy)?;
+                match copy.engine()? {
+                    CopyEngine::Bulk => at_once(function, copy)?,
+                    CopyEngine::CpAsync => groups.extend(Group::issue(function, copy)?),
+                }
                 cx.count(GlPipelineStatistic::NumCopies, 1);
             }
         }
     }
+    for group in groups {
+        group.wait(function)?;
+    }
     for chain in chains(&loops)? {
-        let drawn = chain.iter().map(|of| DrawnLoop::of(*of));
-        match drawn.collect::<Result<Option<Vec<_>>, _>>()? {
-            Some(loops) => DrawnRing::new(function, loops, stages, warps)?.build()?,
-            None => Ring::new(function, chain, stages, warps)?.build()?,
-        }
+        build_ring(function, chain, stages, warps)?;
         cx.count(GlPipelineStatistic::NumRings, 1);
     }
     cx.count(GlPipelineStatistic::NumSent, sent::send(function)? as u64);
@@ -148,7 +144,8 @@ fn copies_alike<'c, 'a>(
         return Ok(false);
     }
     for (one, other) in one.into_iter().zip(other) {
-        let is_alike = one.buffer()? == other.buffer()?
+        let is_alike = one.engine()? == other.engine()?
+            && one.buffer()? == other.buffer()?
             && one.memory()?.r#type() == other.memory()?.r#type()
             && one.access()? == other.access()?;
         if !is_alike {
@@ -158,7 +155,52 @@ fn copies_alike<'c, 'a>(
     Ok(true)
 }
 
-/// The copies of a loop, in order.
+/// Has loops that copy alike copy ahead, through a ring of stages.
+fn build_ring<'c: 'a, 'a>(
+    function: OperationRef<'c, 'a>,
+    chain: Vec<OperationRef<'c, 'a>>,
+    stages: i64,
+    warps: i64,
+) -> Result<(), PassError<'c>> {
+    let [first, ..] = chain[..] else {
+        return Ok(());
+    };
+    let drawn = chain.iter().map(|of| DrawnLoop::of(*of));
+    let drawn = drawn.collect::<Result<Option<Vec<_>>, _>>()?;
+    let unsupported = |message: &str| Err(Diagnostic::unsupported(first.location(), message).into());
+    match (engine_of(first)?, drawn) {
+        (CopyEngine::Bulk, Some(loops)) => DrawnRing::new(function, loops, stages, warps)?.build(),
+        (CopyEngine::CpAsync, Some(_)) => {
+            unsupported("copies by cp_async in a loop whose tiles are drawn; supported: by bulk")
+        }
+        (_, None) if walk::has_name(first, "scf.while") => unsupported(
+            "copies to shared memory in a loop that neither counts its steps nor draws their tiles; supported: one of both",
+        ),
+        (CopyEngine::Bulk, None) => BulkRing::new(function, chain, stages, warps)?.build(),
+        (CopyEngine::CpAsync, None) => GroupRing::new(function, chain, stages)?.build(),
+    }
+}
+
+/// What copies in a loop.
+fn engine_of<'c>(of: OperationRef<'c, '_>) -> Result<CopyEngine, PassError<'c>> {
+    let copies = copies_in(of);
+    let first = copies.first();
+    let first = first.ok_or_else(|| Diagnostic::internal(of.location(), "expected a loop that copies"))?;
+    let engine = first.engine()?;
+    for copy in copies {
+        if copy.engine()? != engine {
+            let message = format!(
+                "copies by {} and by {} in one loop; supported: by one of them",
+                engine.keyword(),
+                copy.engine()?.keyword()
+            );
+            return Err(Diagnostic::unsupported(copy.op().location(), message).into());
+        }
+    }
+    Ok(engine)
+}
+
+/// The copies of a kernel or a loop, in order.
 fn copies_in<'c, 'a>(of: OperationRef<'c, 'a>) -> Vec<CopyToSharedOp<'c, 'a>> {
     walk::named(of, CopyToSharedOp::NAME)
         .into_iter()
@@ -166,7 +208,7 @@ fn copies_in<'c, 'a>(of: OperationRef<'c, 'a>) -> Vec<CopyToSharedOp<'c, 'a>> {
         .collect()
 }
 
-/// Issues a copy where it stands, and waits for it where its memory is first loaded from.
+/// Issues a bulk copy where it stands, and waits for it where its memory is first loaded from.
 fn at_once<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     copy: CopyToSharedOp<'c, 'a>,
@@ -177,23 +219,26 @@ fn at_once<'c: 'a, 'a>(
     let b = Builder::before(op);
     let zero = b.index(0);
     Copies::of(copy)?.issue(&b, &copy.indices(), &copy.limits(), memory, full, zero)?;
-    let loads = users(memory)
-        .into_iter()
-        .filter(|user| LocalLoadOp::from_op(*user).is_some());
-    let order = walk::pre_order(function);
-    let first = loads.min_by_key(|load| order.iter().position(|op| op == load));
-    if let Some(first) = first {
-        // Loads of the memory stand behind the copy at the top level, or in what does.
-        let mut at = first;
-        while let Some(parent) = at.parent_operation().filter(|parent| *parent != function) {
-            at = parent;
-        }
-        let b = Builder::before(at);
+    if let Some(first) = first_use(function, memory) {
+        let b = Builder::before(first);
         let parity = b.integer(bit(&b), 0);
         b.insert(MBarrierWaitOp::build(b.location(), full, b.index(0), parity)?);
     }
     b.erase(op);
     Ok(())
+}
+
+/// The first op at a kernel's top level that loads from a memory, or holds one that does.
+fn first_use<'c, 'a>(function: OperationRef<'c, 'a>, memory: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
+    let loads = users(memory)
+        .into_iter()
+        .filter(|user| LocalLoadOp::from_op(*user).is_some());
+    let order = walk::pre_order(function);
+    let mut first = loads.min_by_key(|load| order.iter().position(|op| op == load))?;
+    while let Some(parent) = first.parent_operation().filter(|parent| *parent != function) {
+        first = parent;
+    }
+    Some(first)
 }
 
 fn bit<'c>(b: &Builder<'c, '_>) -> melior::ir::Type<'c> {

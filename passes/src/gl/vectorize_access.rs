@@ -1,17 +1,17 @@
-//! `gl-vectorize-access`: how many elements one instruction of `gl.load` and `gl.store` moves.
+//! `gl-vectorize-access`: how many elements one instruction of `gl.load`, `gl.store` and `gl.async_copy` moves.
 //!
 //! As many as [`super::access`] finds. What is assumed of a buffer is what the launcher checks: its base address and the strides
 //! of a dynamic strided layout are multiples of its entry in `alignments` of `gl.launch`, and dynamic sizes of what `multiples`
 //! says there.
 
 use melior::ir::{OperationRef, ValueLike, operation::OperationLike};
-use norma_dialects::layout;
+use norma_dialects::{attributes::kernel, gl::AsyncCopyOp, integer_of, layout};
 
 use crate::{
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
-        pass::{PassContext, PassResult},
+        pass::{PassContext, PassError, PassResult},
         walk,
     },
     table::{GlVectorizeAccess, GlVectorizeAccessStatistic},
@@ -19,13 +19,20 @@ use crate::{
 
 use super::access::Access;
 
+/// What one `cp.async` may move, in bytes (PTX ISA, `cp.async`).
+const COPY_BYTES: [i64; 3] = [16, 8, 4];
+
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlVectorizeAccess>) -> PassResult<'c> {
     for op in walk::pre_order(op) {
-        let Some(access) = Access::of(op)? else {
+        if let Some(copy) = AsyncCopyOp::from_op(op) {
+            vectorize_copy(copy, cx)?;
+            continue;
+        }
+        let Some((tile, access)) = Access::of(op)? else {
             continue;
         };
         let layout =
-            layout::of_tile(access.tile.r#type()).map_err(|error| Diagnostic::user(op.location(), error))?;
+            layout::of_tile(tile.r#type()).map_err(|error| Diagnostic::user(op.location(), error))?;
         let (vector, why_not_more) = access.vector(&layout);
         let b = Builder::before(op);
         if let Some((vector, alignment)) = access.covered_vector(&layout, vector) {
@@ -44,6 +51,50 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlVectorize
         if vector > 1 {
             cx.count(GlVectorizeAccessStatistic::NumVectorized, 1);
         }
+    }
+    Ok(())
+}
+
+/// Gives a copy the longest vectors that `cp.async` may move, in the layout in which the CTA's threads then share it; single elements
+/// where it may move none.
+fn vectorize_copy<'c>(
+    copy: AsyncCopyOp<'c, '_>,
+    cx: &PassContext<'c, GlVectorizeAccess>,
+) -> Result<(), PassError<'c>> {
+    let op = copy.op();
+    if copy.vector().is_some() {
+        return Ok(());
+    }
+    let user = |error| Diagnostic::user(op.location(), error);
+    let warps = walk::enclosing(op, "gpu.func").and_then(|kernel| integer_of(kernel, kernel::NUM_WARPS));
+    let warps =
+        warps.ok_or_else(|| Diagnostic::user(op.location(), "expected a kernel with gl.num_warps"))?;
+    let memory = layout::of_memory(copy.memory()?.r#type()).map_err(user)?;
+    let access = Access::of_copy(copy)?;
+    let bytes = access.element_bytes().unwrap_or(1);
+    let mut chosen = 1;
+    if let Some(offsets) = memory.offset_map() {
+        let vectors = COPY_BYTES.into_iter().map(|copied| copied / bytes);
+        for vector in vectors.filter(|vector| *vector > 0) {
+            let layout = offsets
+                .cooperative_copy(vector, warps)
+                .map_err(|error| user(error.into()))?;
+            if access.vector(&layout).0 >= vector {
+                chosen = vector;
+                break;
+            }
+        }
+    }
+    let b = Builder::before(op);
+    b.set_attribute(op, "vector", b.i64_attribute(chosen));
+    if chosen * bytes < COPY_BYTES[COPY_BYTES.len() - 1] {
+        cx.remark(
+            op.location(),
+            "copied by way of registers: no 4 bytes are known to be neighbours at a multiple of 4 bytes",
+        );
+    }
+    if chosen > 1 {
+        cx.count(GlVectorizeAccessStatistic::NumVectorized, 1);
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! on how fast the others are, so nothing may depend on which steps a CTA has made before: no sum over the walk, which would be
 //! rounded differently from run to run.
 
-use norma_dialects::norm::{HandOut, Level};
+use norma_dialects::norm::{CopyMechanism, HandOut, Level};
 
 use super::{
     mapping::{Factor, Mapping},
@@ -71,6 +71,11 @@ fn check_rest(walked: &Mapping) -> Result<(), Reason> {
     if walked.ctas_per_cluster() > 1 {
         return Err(Reason::unsupported(
             "hand_out = dynamic in clusters; supported: CTAs on their own",
+        ));
+    }
+    if walked.bring == CopyMechanism::CpAsync {
+        return Err(Reason::unsupported(
+            "bring = cp_async with hand_out = dynamic; supported: load and bulk",
         ));
     }
     if walked.prefetches() {

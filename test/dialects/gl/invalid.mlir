@@ -476,6 +476,14 @@ func.func @async_copy_c3(%x: memref<32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<o
 
 // -----
 
+func.func @async_copy_c4(%x: memref<32xbf16>, %m: !gl.memdesc<32xbf16, #gl.plain<order = [0]>>) {
+  // expected-error @+1 {{expected vector to be one element, or 4, 8 or 16 bytes, got 16 x 'bf16'}}
+  gl.async_copy %x at affine_map<(n) -> (n)>(), %m vector 16 : memref<32xbf16>, !gl.memdesc<32xbf16, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
 func.func @copy_to_shared_c1(%x: memref<4x32xf32>, %m: !gl.memdesc<32xf32, #gl.plain<order = [0]>>) {
   // expected-error @+1 {{expected an access of 0 indices and 1 axes to 2 coordinates}}
   gl.copy_to_shared %x at affine_map<(n) -> (n)>(), %m by bulk : memref<4x32xf32>, !gl.memdesc<32xf32, #gl.plain<order = [0]>>

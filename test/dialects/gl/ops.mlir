@@ -152,9 +152,9 @@ func.func @barriers(%stage: index, %parity: i1) {
 
 // CHECK-LABEL: func.func @copies
 func.func @copies(%x: memref<?x8192xbf16>, %s: !gl.memdesc<1x1024xbf16, #plain>, %full: !gl.mbarrier<3>, %stage: index, %m: index, %rows: index) {
-  // CHECK: gl.async_copy %{{.*}} at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%{{[^)]*}}) where {{.*}}[%{{.*}}], %{{.*}} cache <l1 = no_allocate> : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>
+  // CHECK: gl.async_copy %{{.*}} at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%{{[^)]*}}) where {{.*}}[%{{.*}}], %{{.*}} cache <l1 = no_allocate> vector 8 : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>
   gl.async_copy %x at affine_map<(b, r, n) -> (b + r, n)>(%m) where affine_map<(b, r, n)[s0] -> (b, s0)>[%rows], %s
-      cache <l1 = no_allocate> : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>
+      cache <l1 = no_allocate> vector 8 : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>
   // CHECK: gl.copy_to_shared %{{.*}} at affine_map<(d0, d1, d2) -> (d0 + d1, d2)>(%{{[^)]*}}) where {{.*}}[%{{.*}}], %{{.*}} by bulk : memref<?x8192xbf16>, <1x1024xbf16, {{.*}}>
   gl.copy_to_shared %x at affine_map<(b, r, n) -> (b + r, n)>(%m) where affine_map<(b, r, n)[s0] -> (b, s0)>[%rows], %s by bulk
       : memref<?x8192xbf16>, !gl.memdesc<1x1024xbf16, #plain>

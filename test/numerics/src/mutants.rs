@@ -248,7 +248,7 @@ mod tests {
         all_are_caught(&scheduled(Op::LayerNorm { affine: None }, 1000, looped), 4);
     }
 
-    /// Asserts that each mistake in what CTAs of a cluster exchange is caught, but for two that change nothing: the arrival that
+    /// Asserts that each mistake in what warps and CTAs wait for is caught, but for two that change nothing: the arrival that
     /// expects the bytes passes nothing on, so that it need not release; and the one named barrier of a kernel may have any number.
     fn exchanges_are_caught(case: &Case, fewest: usize) {
         caught_but_for(case, fewest, &["relax the arrival", "use the next barrier"]);
@@ -300,6 +300,48 @@ mod tests {
         let mut case = plain(Op::Named(&WALK), F32, 512);
         case.run.rows = 10;
         exchanges_are_caught(&case, 30);
+    }
+
+    /// Each stage is filled several times, as each part has seven rows; of one stage each step waits for its own copies. Threads read
+    /// other elements than they copy, or they would not have to wait for one another.
+    #[test]
+    fn each_wait_for_copies_of_threads_is_missed() {
+        const WALK: Call = Call {
+            op: "rms_norm_grad",
+            operands: &[("dy", "?xNxX"), ("weight", "NxX"), ("rstd", "?xA")],
+            results: &[("dx", "?xNxY"), ("dweight", "NxX")],
+            by_keyword: true,
+            schedule: Some(
+                "spread = [[loop, split(2)], [warp(2), lane(32), vector(8)]], \
+                 keep = [shared, shared, none, none, none, none], bring = cp_async, stages = 3",
+            ),
+            ..Call::PLAIN
+        };
+        const STEPS: Call = Call {
+            schedule: Some(
+                "spread = [[loop, split(2)], [warp(2), lane(32), vector(8)]], \
+                 keep = [shared, shared, none, none, none, none], bring = cp_async",
+            ),
+            ..WALK
+        };
+        for call in [&WALK, &STEPS] {
+            for columns in [512, 511] {
+                let mut case = plain(Op::Named(call), F32, columns);
+                case.run.rows = 14;
+                exchanges_are_caught(&case, 6);
+            }
+        }
+    }
+
+    #[test]
+    fn each_wait_for_a_row_that_threads_copy_is_missed() {
+        let held = Schedule {
+            threads_per_row: 64,
+            keep: Keep::SharedByThreads,
+            ..Schedule::default()
+        };
+        exchanges_are_caught(&scheduled(WEIGHTED, 1000, held), 6);
+        exchanges_are_caught(&scheduled(Op::Softmax, 1002, held), 6);
     }
 
     /// Softmax by rows that two CTAs share.

@@ -156,7 +156,7 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
     let keep = match chunk {
         Some(_) => random.of(&[Keep::L1, Keep::L2, Keep::Nowhere]),
         None if is_copied_in_bulk => random.of(&[Keep::Register, Keep::Shared, Keep::L1, Keep::Nowhere]),
-        None => random.of(&[Keep::Register, Keep::Register, Keep::L1, Keep::Nowhere]),
+        None => random.of(&[Keep::Register, Keep::SharedByThreads, Keep::L1, Keep::Nowhere]),
     };
     let ctas_per_row = if random.one_in(6) {
         2 << random.0.below(3)

@@ -86,6 +86,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     graphs::cases(&mut cases);
     schedules::clusters(&mut cases);
     schedules::shared(&mut cases);
+    schedules::shared_by_threads(&mut cases);
     rings::cases(&mut cases);
     drawn::cases(&mut cases);
     sent::cases(&mut cases);

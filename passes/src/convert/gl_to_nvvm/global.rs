@@ -222,7 +222,8 @@ pub(super) struct Vector<'c> {
 }
 
 impl<'c> Vector<'c> {
-    fn of(
+    /// A vector of so many elements, or one element, of a thread that has the registers of `layout`.
+    pub fn of(
         e: &Emit<'_, 'c, '_>,
         layout: &LinearLayout,
         vector: Option<i64>,

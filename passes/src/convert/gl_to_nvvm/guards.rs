@@ -93,6 +93,24 @@ impl<'c, 'a> Guards<'_, 'c, 'a> {
         })
     }
 
+    /// How many of `count` registers from that at `first` on they let through, i32, where those are the first of them; `None` where they
+    /// need not be.
+    pub fn prefix(&self, first: usize, count: usize) -> Result<Option<Value<'c, 'a>>, Diagnostic<'c>> {
+        let e = self.e;
+        let grows = |guard: &Guard<'c, 'a>| {
+            guard.is_ordered(first, count) && guard.values.constants[first..first + count].is_sorted()
+        };
+        if !self.each.iter().all(grows) {
+            return Ok(None);
+        }
+        let mut there = Vec::with_capacity(count);
+        for position in first..first + count {
+            let holds = self.at(position)?.value(e);
+            there.push(e.b.value("arith.extui", &[holds], e.int(32)));
+        }
+        Ok(e.sum(there))
+    }
+
     /// Where they hold within `count` registers from that at `first` on.
     pub fn within(&self, first: usize, count: usize) -> Result<Reach<'c, 'a>, Diagnostic<'c>> {
         let e = self.e;

@@ -11,8 +11,8 @@ use melior::ir::{
 };
 use mlir_sys::mlirOperationMoveBefore;
 use norma_dialects::gl::{
-    BulkCommitOp, BulkLoadOp, BulkStoreOp, BulkWaitOp, DrawTileOp, FenceMBarrierInitOp, MBarrierExpectOp,
-    MBarrierInitOp, WarpSpecializeOp,
+    AsyncCopyOp, BulkCommitOp, BulkLoadOp, BulkStoreOp, BulkWaitOp, DrawTileOp, FenceMBarrierInitOp,
+    MBarrierExpectOp, MBarrierInitOp, WarpSpecializeOp,
 };
 use norma_targets::WARP_SIZE;
 
@@ -147,6 +147,7 @@ fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -
         if first > 0 {
             refuse_tiles(op, index)?;
         }
+        refuse_shared_copies(body_block)?;
         block(body_block, Warps { first, count: *count })?;
         Builder::at_end(body_block, location).op("scf.yield", &[], &[]);
         let is_here = compare_integers(
@@ -189,6 +190,18 @@ fn refuse_tiles<'c>(specialize: OperationRef<'c, '_>, index: usize) -> Result<()
         }
     }
     Ok(())
+}
+
+/// All warps of a kernel share what `cp.async` copies.
+fn refuse_shared_copies<'c>(partition: BlockRef<'c, '_>) -> Result<(), PassError<'c>> {
+    let mut ops = walk::in_block(partition).into_iter().flat_map(walk::pre_order);
+    match ops.find(|op| AsyncCopyOp::from_op(*op).is_some()) {
+        None => Ok(()),
+        Some(op) => {
+            let message = "a copy by cp.async in a partition of warps; supported: where all warps take part";
+            Err(Diagnostic::unsupported(op.location(), message).into())
+        }
+    }
 }
 
 /// The warp's number, which all of its lanes know to be the same.

@@ -34,11 +34,10 @@ pub(super) fn run<'c>(op: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
     let mut accesses = walk::named(op, LoadOp::NAME);
     accesses.extend(walk::named(op, StoreOp::NAME));
     for op in accesses {
-        let Some(access) = Access::of(op)? else {
+        let Some((tile, access)) = Access::of(op)? else {
             continue;
         };
-        let tile = access.tile.r#type();
-        let held = layout::of_tile(tile).map_err(|error| Diagnostic::user(op.location(), error))?;
+        let held = layout::of_tile(tile.r#type()).map_err(|error| Diagnostic::user(op.location(), error))?;
         let Some(wanted) = suitable(&access, &held, StoreOp::from_op(op).is_some()) else {
             continue;
         };
@@ -57,7 +56,7 @@ pub(super) fn run<'c>(op: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
             Ok(ConversionPlan::Warp(_)) | Err(_) => None,
         };
         match is_store {
-            true => place_store(op, access.tile, &wanted, wide.as_ref())?,
+            true => place_store(op, tile, &wanted, wide.as_ref())?,
             false => place_load(op, &wanted, wide.as_ref())?,
         }
         placed += 1;

@@ -1,12 +1,13 @@
-//! Rings of loops whose tiles CTAs draw: the number of a step's tile is known as many steps ahead as the ring has stages.
+//! Rings that bulk copies fill, of loops whose tiles CTAs draw: the number of a step's tile is known as many steps ahead as the ring has
+//! stages.
 //!
 //! The first stages are filled with the tiles that follow from the CTA's number, and each step draws the tile of the step that will
 //! use its stage next. The loop carries the tiles of all stages, in the order of the steps. A stage is filled again only if there is a
 //! tile for it; the last steps draw, too, and find none.
 //!
 //! Why a slot of the mailbox for each stage is enough: a warp has read a step's number before it arrives at `empty`, and whoever draws
-//! in step i has waited for the arrivals of step i - 1, or found no tile for it. From then on at most as many steps follow as there are stages,
-//! and each draws into a slot of its own.
+//! in step i has waited for the arrivals of step i - 1, or found no tile for it. From then on at most as many steps follow as there are
+//! stages, and each draws into a slot of its own.
 
 use melior::ir::{BlockLike, OperationRef, Region, Type, Value, operation::OperationLike};
 use norma_dialects::gl::MBarrierArriveOp;
@@ -22,11 +23,11 @@ use crate::{
     },
 };
 
-use super::ring::Ring;
+use super::bulk_ring::BulkRing;
 
 /// A ring for loops that copy alike and go on from each other, and whose tiles are drawn.
 pub(super) struct DrawnRing<'c, 'a> {
-    ring: Ring<'c, 'a>,
+    ring: BulkRing<'c, 'a>,
     loops: Vec<DrawnLoop<'c, 'a>>,
     mailbox: Mailbox<'c, 'a>,
     stages: i64,
@@ -69,7 +70,7 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
         }
         let ops = widened.iter().map(|of| of.op).collect();
         Ok(Self {
-            ring: Ring::new(function, ops, stages, warps)?,
+            ring: BulkRing::new(function, ops, stages, warps)?,
             loops: widened,
             mailbox,
             stages,
@@ -94,8 +95,7 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
         for of in &self.loops {
             self.step(*of, dealt)?;
         }
-        self.ring.erase_copies();
-        Ok(())
+        self.ring.erase_copies()
     }
 
     /// Issues the copies of the first tiles.

@@ -1,81 +1,71 @@
-//! A ring of stages through which the steps of a loop, or of several that go on from each other, bring tiles.
+//! A ring of stages through which the steps of a loop, or of several that go on from each other, bring tiles: its memory, and the
+//! copies of any step into any stage.
 
-use melior::ir::{
-    BlockLike, BlockRef, OperationRef, Region, Type, Value, ValueLike, operation::OperationLike,
-    r#type::IntegerType,
-};
+use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType};
 use mlir_sys::mlirOperationMoveBefore;
-use norma_dialects::gl::{
-    CopyToSharedOp, LoadOp, LocalAllocOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp, MemDescType,
-};
+use norma_dialects::gl::{CopyToSharedOp, LoadOp, LocalAllocOp, MemDescType};
 
-use crate::gl::{
-    mbarriers::barriers,
-    steps::{self, Unknown},
-};
+use crate::gl::steps::{self, Unknown};
 use crate::mlir::{
     builder::Builder,
-    comparison::{IntegerPredicate, compare_integers},
     diagnostic::Diagnostic,
     pass::PassError,
-    region,
     values::{definition, users},
     walk,
 };
 
-use super::{
-    bulk::{self, Copies},
-    copies_in,
-};
+use super::{bulk, copies_in};
 
 /// The ring of a chain of loops.
 pub(super) struct Ring<'c, 'a> {
-    loops: Vec<OperationRef<'c, 'a>>,
-    stages: i64,
+    /// In order; there is one at least.
+    pub loops: Vec<OperationRef<'c, 'a>>,
+    pub stages: i64,
     /// The copies of the last loop, which has all guards.
     copies: Vec<CopyToSharedOp<'c, 'a>>,
     /// The memory of each copy, for all stages.
     memories: Vec<Value<'c, 'a>>,
-    full: Value<'c, 'a>,
-    empty: Value<'c, 'a>,
 }
 
-/// How a step uses its stage.
-pub(super) struct Used<'c, 'a> {
-    /// The stage's number.
+/// A copy as one step makes it.
+pub(super) struct Issue<'c, 'a> {
+    pub copy: CopyToSharedOp<'c, 'a>,
+    /// The copy's scalars in that step.
+    pub indices: Vec<Value<'c, 'a>>,
+    pub limits: Vec<Value<'c, 'a>>,
+    /// The memory of the stage that it goes to.
+    pub slot: Value<'c, 'a>,
+}
+
+/// Where a step is in a ring. Steps are counted in 32 bits, in which the machine divides faster.
+pub(super) struct Place<'c, 'a> {
+    /// The stage, an index.
     pub stage: Value<'c, 'a>,
-    /// The parity of the phases that its mbarriers are in.
-    pub parity: Value<'c, 'a>,
-    /// The wait until it is full.
-    pub wait: OperationRef<'c, 'a>,
-    /// The last op that reads from it.
-    pub last_use: OperationRef<'c, 'a>,
+    /// The number of steps before this one, i32.
+    pub number: Value<'c, 'a>,
+    /// The number of stages, i32.
+    pub stages: Value<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> Ring<'c, 'a> {
-    /// A ring for loops that copy alike, whose stages `warps` warps leave.
+    /// A ring for loops that copy alike.
     pub fn new(
         function: OperationRef<'c, 'a>,
         loops: Vec<OperationRef<'c, 'a>>,
         stages: i64,
-        warps: i64,
     ) -> Result<Self, PassError<'c>> {
-        let last = *loops
+        let last = loops
             .last()
             .ok_or_else(|| Diagnostic::internal(function.location(), "expected a loop"))?;
-        let copies = copies_in(last);
-        let arrays = barriers(function, last, &[1, warps], stages)?;
+        let copies = copies_in(*last);
         let b = Builder::at_start(walk::entry_block(function)?, last.location());
         let memories = copies
             .iter()
             .map(|copy| {
                 let memory = memory_of(*copy)?;
                 let shape = [&[stages], memory.shape()].concat();
-                Ok(b.value(
-                    LocalAllocOp::NAME,
-                    &[],
-                    bulk::plain(&b, memory.element_type(), &shape),
-                ))
+                let ty = bulk::plain(&b, memory.element_type(), &shape);
+                Ok(b.value(LocalAllocOp::NAME, &[], ty))
             })
             .collect::<Result<Vec<_>, PassError<'c>>>()?;
         Ok(Self {
@@ -83,145 +73,62 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
             stages,
             copies,
             memories,
-            full: arrays[0],
-            empty: arrays[1],
         })
     }
 
-    /// Writes the prologue, and puts waits, arrivals and the copies of later steps into the loops.
-    pub fn build(&self) -> Result<(), PassError<'c>> {
-        let (Some(first), Some(last)) = (self.loops.first(), self.loops.last()) else {
-            return Ok(());
-        };
-        let (lower, upper) = (first.operand(0)?, last.operand(1)?);
-        let b = Builder::before(*first);
-        let index = Type::index(b.context());
-        let ahead = b.value("arith.addi", &[lower, b.index(self.stages)], index);
-        let ahead = b.value("arith.minsi", &[ahead, upper], index);
-        let prologue = b.op_with(
-            "scf.for",
-            &[lower, ahead, b.index(1)],
-            &[],
-            &[],
-            vec![region::of_block(&[(index, b.location())])],
-        );
-        let body = walk::entry_block(prologue)?;
-        let inside = Builder::at_end(body, b.location());
-        let step = body.argument(0)?.into();
-        let stage = inside.value("arith.subi", &[step, lower], index);
-        self.issue(&inside, step, stage)?;
-        inside.op("scf.yield", &[], &[]);
-
-        for of in &self.loops {
-            self.step(*of, lower, upper)?;
-        }
-        self.erase_copies();
-        Ok(())
-    }
-
-    /// Erases the copies of the loops, which others stand for now.
-    pub fn erase_copies(&self) {
-        for of in &self.loops {
-            for copy in copies_in(*of) {
-                let memory = copy.memory().ok().and_then(definition);
-                let b = Builder::before(copy.op());
-                b.erase(copy.op());
-                if let Some(memory) = memory.filter(|memory| LocalAllocOp::from_op(*memory).is_some()) {
-                    b.erase(memory);
-                }
-            }
-        }
-    }
-
-    /// Rewrites the body of one loop, whose copies stay to be erased.
-    fn step(
-        &self,
-        of: OperationRef<'c, 'a>,
-        lower: Value<'c, 'a>,
-        upper: Value<'c, 'a>,
-    ) -> Result<(), PassError<'c>> {
-        let step: Value<'c, 'a> = walk::entry_block(of)?.argument(0)?.into();
-        let Some(used) = self.wait(of, step, Some(lower))? else {
-            return Ok(());
-        };
-        let b = Builder::after(used.last_use);
-        b.insert(MBarrierArriveOp::build(b.location(), self.empty, used.stage)?);
-        let next = b.value(
-            "arith.addi",
-            &[step, b.index(self.stages)],
-            Type::index(b.context()),
-        );
-        let is_there = compare_integers(&b, IntegerPredicate::Less, next, upper);
-        self.refill(&b, is_there, next, &used)
-    }
-
-    /// Has the body of a loop wait until its step's stage is full, and use that in the place of the memory that it copied to. Steps
-    /// are counted from `lower` on, or from 0. `None` for a loop that copies nothing.
-    pub fn wait(
-        &self,
-        of: OperationRef<'c, 'a>,
-        step: Value<'c, 'a>,
-        lower: Option<Value<'c, 'a>>,
-    ) -> Result<Option<Used<'c, 'a>>, PassError<'c>> {
-        let copies = copies_in(of);
-        let Some(first) = copies.first() else {
-            return Ok(None);
-        };
-        let b = Builder::before(first.op());
-        self.read_ahead(of, first.op())?;
-        let (stage, parity) = self.place(&b, step, lower);
-        let wait = b.insert(MBarrierWaitOp::build(b.location(), self.full, stage, parity)?);
-        let mut slots = Vec::new();
-        for (copy, ring) in copies.iter().zip(&self.memories) {
-            let memory = memory_of(*copy)?;
-            let slot = bulk::index_memory(&b, *ring, memory.element_type(), memory.shape(), stage)?;
-            let old = copy.memory()?;
-            for user in users(old).into_iter().filter(|user| *user != copy.op()) {
-                let operands = user
-                    .operands()
-                    .map(|operand| if operand == old { slot } else { operand })
-                    .collect::<Vec<_>>();
-                b.set_operands(user, &operands);
-            }
-            slots.push(slot);
-        }
-
-        let last_use = last_use(steps::body(of)?, &slots)
-            .ok_or_else(|| Diagnostic::internal(of.location(), "expected what is brought to be used"))?;
-        Ok(Some(Used {
-            stage,
-            parity,
-            wait,
-            last_use,
-        }))
-    }
-
-    /// Where there is a next step for a stage, waits until that is empty, and issues the step's copies into it. The step's number, or
-    /// that of its tile, is what copies depend on.
-    pub fn refill(
+    /// The copies of a step into a stage. The step's number, or that of its tile, is what copies depend on.
+    pub fn issues(
         &self,
         b: &Builder<'c, 'a>,
-        is_there: Value<'c, 'a>,
-        next: Value<'c, 'a>,
-        used: &Used<'c, 'a>,
-    ) -> Result<(), PassError<'c>> {
-        let branch = b.op_with(
-            "scf.if",
-            &[is_there],
-            &[],
-            &[],
-            vec![region::of_block(&[]), Region::new()],
-        );
-        let inside = Builder::at_end(walk::entry_block(branch)?, b.location());
-        let (stage, parity) = (used.stage, used.parity);
-        inside.insert(MBarrierWaitOp::build(b.location(), self.empty, stage, parity)?);
-        self.issue(&inside, next, stage)?;
-        inside.op("scf.yield", &[], &[]);
-        Ok(())
+        step: Value<'c, 'a>,
+        stage: Value<'c, 'a>,
+    ) -> Result<Vec<Issue<'c, 'a>>, PassError<'c>> {
+        let mut issues = Vec::with_capacity(self.copies.len());
+        for (copy, ring) in self.copies.iter().zip(&self.memories) {
+            let at_step = |values: Vec<Value<'c, 'a>>| {
+                let values = values.into_iter().map(|value| self.at_step(b, value, step));
+                values.collect::<Result<Vec<_>, _>>()
+            };
+            issues.push(Issue {
+                copy: *copy,
+                indices: at_step(copy.indices())?,
+                limits: at_step(copy.limits())?,
+                slot: slot(b, *copy, *ring, stage)?,
+            });
+        }
+        Ok(issues)
     }
 
-    /// Moves loads to registers that follow from the step's number ahead of the wait, which their latency then overlaps.
-    fn read_ahead(&self, of: OperationRef<'c, 'a>, first: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
+    /// The stage of a step. Steps are counted from `lower` on, or from 0.
+    pub fn place(
+        &self,
+        b: &Builder<'c, 'a>,
+        step: Value<'c, 'a>,
+        lower: Option<Value<'c, 'a>>,
+    ) -> Place<'c, 'a> {
+        let index = Type::index(b.context());
+        let narrow: Type<'c> = IntegerType::new(b.context(), 32).into();
+        let number = match lower {
+            Some(lower) => b.value("arith.subi", &[step, lower], index),
+            None => step,
+        };
+        let number = b.value("arith.index_castui", &[number], narrow);
+        let stages = b.integer(narrow, self.stages);
+        let stage = b.value("arith.remui", &[number, stages], narrow);
+        Place {
+            stage: b.value("arith.index_castui", &[stage], index),
+            number,
+            stages,
+        }
+    }
+
+    /// Moves loads to registers that follow from the step's number ahead of `first`, the first copy of a loop: what waits there lets
+    /// their latency pass.
+    pub fn read_ahead(
+        &self,
+        of: OperationRef<'c, 'a>,
+        first: OperationRef<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
         let ops = walk::in_block(steps::body(of)?);
         let place = ops.iter().position(|op| *op == first).unwrap_or(ops.len());
         let (before, behind) = ops.split_at(place);
@@ -241,70 +148,38 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         Ok(())
     }
 
-    /// The stage of a step, and the parity of the phases that its mbarriers are in. Steps are counted in 32 bits, in which
-    /// the machine divides faster.
-    fn place(
+    /// Lets a loop's body read a stage in the place of what its copies fill, and gives the memories of the stage.
+    pub fn take_stage(
         &self,
         b: &Builder<'c, 'a>,
-        step: Value<'c, 'a>,
-        lower: Option<Value<'c, 'a>>,
-    ) -> (Value<'c, 'a>, Value<'c, 'a>) {
-        let index = Type::index(b.context());
-        let narrow: Type<'c> = IntegerType::new(b.context(), 32).into();
-        let number = match lower {
-            Some(lower) => b.value("arith.subi", &[step, lower], index),
-            None => step,
-        };
-        let number = b.value("arith.index_castui", &[number], narrow);
-        let stages = b.integer(narrow, self.stages);
-        let stage = b.value("arith.remui", &[number, stages], narrow);
-        let round = b.value("arith.divui", &[number, stages], narrow);
-        let odd = b.value("arith.andi", &[round, b.integer(narrow, 1)], narrow);
-        let parity = compare_integers(b, IntegerPredicate::NotEqual, odd, b.integer(narrow, 0));
-        (b.value("arith.index_castui", &[stage], index), parity)
-    }
-
-    /// The mbarriers at which warps arrive when they are through with a stage.
-    pub fn empty(&self) -> Value<'c, 'a> {
-        self.empty
-    }
-
-    /// Issues the copies of a step into a stage, at `b`.
-    pub fn issue(
-        &self,
-        b: &Builder<'c, 'a>,
-        step: Value<'c, 'a>,
+        of: OperationRef<'c, 'a>,
         stage: Value<'c, 'a>,
-    ) -> Result<(), PassError<'c>> {
-        let mut expected: Option<Value<'c, 'a>> = None;
-        let mut issued = Vec::new();
-        for copy in &self.copies {
-            let remap = |values: Vec<Value<'c, 'a>>| {
-                values
-                    .into_iter()
-                    .map(|value| self.at_step(b, value, step))
-                    .collect::<Result<Vec<_>, _>>()
-            };
-            let (indices, limits) = (remap(copy.indices())?, remap(copy.limits())?);
-            let copies = Copies::of(*copy)?;
-            let parts = copies.parts(b, &indices, &limits)?;
-            let bytes = copies.bytes(b, &parts);
-            expected = Some(match expected {
-                None => bytes,
-                Some(other) => b.value("arith.addi", &[other, bytes], Type::index(b.context())),
-            });
-            issued.push((copies, parts, indices));
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let mut slots = Vec::new();
+        for (copy, ring) in copies_in(of).into_iter().zip(&self.memories) {
+            let slot = slot(b, copy, *ring, stage)?;
+            let old = copy.memory()?;
+            for user in users(old).into_iter().filter(|user| *user != copy.op()) {
+                let operands = user
+                    .operands()
+                    .map(|operand| if operand == old { slot } else { operand })
+                    .collect::<Vec<_>>();
+                b.set_operands(user, &operands);
+            }
+            slots.push(slot);
         }
-        // All bytes of the stage are expected before the first can arrive.
-        if let Some(bytes) = expected {
-            b.insert(MBarrierExpectOp::build(b.location(), self.full, stage, bytes)?);
-        }
-        for ((copies, parts, indices), (copy, ring)) in
-            issued.iter().zip(self.copies.iter().zip(&self.memories))
-        {
-            let memory = memory_of(*copy)?;
-            let slot = bulk::index_memory(b, *ring, memory.element_type(), memory.shape(), stage)?;
-            copies.load(b, parts, indices, slot, self.full, stage)?;
+        Ok(slots)
+    }
+
+    /// Erases the copies of all loops, whose memory nothing uses any more.
+    pub fn erase_copies(&self) -> Result<(), PassError<'c>> {
+        for copy in self.loops.iter().flat_map(|of| copies_in(*of)) {
+            let memory = definition(copy.memory()?);
+            let b = Builder::before(copy.op());
+            b.erase(copy.op());
+            if let Some(memory) = memory.filter(|memory| LocalAllocOp::from_op(*memory).is_some()) {
+                b.erase(memory);
+            }
         }
         Ok(())
     }
@@ -339,11 +214,13 @@ fn memory_of<'c>(copy: CopyToSharedOp<'c, '_>) -> Result<MemDescType<'c>, PassEr
     Ok(memory.ok_or_else(|| Diagnostic::internal(copy.op().location(), "expected shared memory"))?)
 }
 
-/// The last op of a block that uses one of `values`, itself or within.
-fn last_use<'c, 'a>(block: BlockRef<'c, 'a>, values: &[Value<'c, 'a>]) -> Option<OperationRef<'c, 'a>> {
-    walk::in_block(block).into_iter().rev().find(|op| {
-        walk::pre_order(*op)
-            .iter()
-            .any(|nested| nested.operands().any(|operand| values.contains(&operand)))
-    })
+/// The memory of a copy in a stage.
+fn slot<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    copy: CopyToSharedOp<'c, 'a>,
+    ring: Value<'c, 'a>,
+    stage: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, PassError<'c>> {
+    let memory = memory_of(copy)?;
+    bulk::index_memory(b, ring, memory.element_type(), memory.shape(), stage)
 }

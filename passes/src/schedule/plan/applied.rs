@@ -228,19 +228,31 @@ fn check_brought(
     match mapping.bring {
         CopyMechanism::Load if is_shared => {
             return Err(Reason::wrong(
-                "expected bring = bulk for what is kept in shared memory, got load",
+                "expected bring = bulk or cp_async for what is kept in shared memory, got load",
             ));
         }
         CopyMechanism::Load => return check_loaded(mapping),
-        CopyMechanism::Bulk if !is_shared => {
-            return Err(Reason::wrong(
-                "expected a read or a result that is kept in shared memory for bring = bulk, got none",
-            ));
+        other if !is_shared => {
+            let kept = match other {
+                CopyMechanism::Bulk => "a read or a result",
+                _ => "a read",
+            };
+            return Err(Reason::wrong(format!(
+                "expected {kept} that is kept in shared memory for bring = {}, got none",
+                other.keyword()
+            )));
         }
-        CopyMechanism::Bulk => {}
+        // Each thread waits for its own copies.
+        CopyMechanism::CpAsync if mapping.producer_warps != 0 => {
+            return Err(Reason::wrong(format!(
+                "expected producer_warps = 0 for bring = cp_async, got {}",
+                mapping.producer_warps
+            )));
+        }
+        CopyMechanism::Bulk | CopyMechanism::CpAsync => {}
         other => {
             return Err(Reason::unsupported(format!(
-                "bring = {}; supported: load and bulk",
+                "bring = {}; supported: load, cp_async and bulk",
                 other.keyword()
             )));
         }
@@ -279,6 +291,11 @@ fn check_sent(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
         .iter()
         .filter(|access| access.is_write && mapping.sends(access.buffer));
     match sent.next() {
+        Some(write) if mapping.bring != CopyMechanism::Bulk => Err(Reason::unsupported(format!(
+            "the result of buffer {} in shared memory for bring = {}; supported: bulk",
+            write.buffer,
+            mapping.bring.keyword()
+        ))),
         Some(write) if mapping.ctas_per_cluster() > 1 => Err(Reason::unsupported(format!(
             "the result of buffer {} in shared memory, in a cluster; supported: CTAs on their own",
             write.buffer

@@ -5,7 +5,7 @@
 use super::plain;
 use crate::case::{Case, Op};
 use crate::source::named::Call;
-use norma_bundle::Element::{BF16, F32};
+use norma_bundle::Element::{self, BF16, F16, F32};
 
 pub(super) const RMS: Call = Call {
     name: "rms_norm_grad through rings",
@@ -82,12 +82,55 @@ const WALKS: &[(Call, i64)] = &[
     ),
 ];
 
+/// The same by copies of the threads themselves, of rows of any bytes: rings of several stages and of one.
+const WALKS_BY_THREADS: &[(Call, i64)] = &[
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(3)], [register(4), warp(2), lane(32), vector(8)]], \
+                 keep = [shared, shared, none, none, none, none], bring = cp_async, stages = 3",
+            ),
+            ..RMS
+        },
+        3,
+    ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(2), register(2)], [register(4), warp(4), lane(32), vector(4)]], \
+                 keep = [shared, none, none, none, none, none], bring = cp_async",
+            ),
+            ..RMS
+        },
+        4,
+    ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(2), warp(2)], [register(4), cluster(2), warp(2), lane(32), vector(4)]], \
+                 keep = [shared, shared, none, none, none, none, none, none], bring = cp_async, stages = 2",
+            ),
+            ..LAYER
+        },
+        4,
+    ),
+];
+
 /// Every case: rows that the CTAs of a cluster share evenly, and rows that leave the last of them less or nothing.
 pub(super) fn cases(cases: &mut Vec<Case>) {
-    for (call, rows_of_step) in WALKS {
-        for (x, columns) in [(BF16, 2048), (BF16, 1288), (F32, 516)] {
+    walks(cases, WALKS, &[(BF16, 2048), (BF16, 1288), (F32, 516)]);
+    walks(
+        cases,
+        WALKS_BY_THREADS,
+        &[(BF16, 2048), (F16, 1290), (BF16, 1289), (F32, 517)],
+    );
+}
+
+fn walks(cases: &mut Vec<Case>, walks: &'static [(Call, i64)], rows_of: &[(Element, i64)]) {
+    for (call, rows_of_step) in walks {
+        for (x, columns) in rows_of {
             for rows in [5 * rows_of_step + 1, rows_of_step - 1, 1, 0] {
-                let mut case = plain(Op::Named(call), x, columns);
+                let mut case = plain(Op::Named(call), *x, *columns);
                 case.run.rows = rows;
                 case.run.seeds = 4;
                 cases.push(case);

@@ -4,7 +4,7 @@ use norma_bundle::Element::{self, BF16, F16, F32, F64, I8, I32, I64};
 use norma_oracle::Fill;
 
 use super::{EVERYTHING, WEIGHTED, plain};
-use crate::case::{Case, Keep, Op, Schedule};
+use crate::case::{Case, Keep, Layout, Op, Schedule};
 
 pub(super) fn schedules(cases: &mut Vec<Case>) {
     let base = Schedule::default();
@@ -331,5 +331,60 @@ pub(super) fn shared(cases: &mut Vec<Case>) {
             };
             add(op, BF16, 1000, schedule);
         }
+    }
+}
+
+/// Rows in shared memory that threads copy there: 16, 8 and 4 bytes at a time, and through registers; rows with gaps between them and rows
+/// that lie across; several rows of a CTA and of a thread, and the CTAs of a cluster.
+pub(super) fn shared_by_threads(cases: &mut Vec<Case>) {
+    let held = |ctas_per_row, threads_per_row, vector| Schedule {
+        ctas_per_row,
+        threads_per_row,
+        vector,
+        keep: Keep::SharedByThreads,
+        ..Schedule::default()
+    };
+    for op in [
+        EVERYTHING,
+        Op::LayerNorm { affine: Some(F32) },
+        Op::Softmax,
+        Op::VarianceAndAmax,
+    ] {
+        for (x, columns, schedule) in [
+            (BF16, 4096, held(1, 128, 8)),
+            (BF16, 1004, held(1, 64, 4)),
+            (BF16, 1002, held(1, 64, 2)),
+            (BF16, 1001, held(1, 64, 1)),
+            (F32, 769, held(1, 128, 1)),
+            (F16, 7, held(1, 32, 1)),
+            (BF16, 1000, held(4, 64, 8)),
+            (F16, 769, held(8, 32, 1)),
+        ] {
+            cases.push(scheduled(op, x, columns, schedule));
+        }
+        for (rows_per_cta, rows_per_thread) in [(2, 1), (4, 2)] {
+            let schedule = Schedule {
+                rows_per_cta,
+                rows_per_thread,
+                ..held(1, 64, 4)
+            };
+            cases.push(scheduled(op, BF16, 1002, schedule));
+        }
+        // With gaps between rows, these end within the last vector.
+        for (layout, align, vector) in [
+            (Layout::Padded(7), 16, 8),
+            (Layout::Padded(3), 8, 4),
+            (Layout::Padded(4), 2, 1),
+            (Layout::Transposed, 2, 1),
+        ] {
+            let mut case = scheduled(op, BF16, 1001, held(1, 64, vector));
+            case.program.layout = layout;
+            case.program.align = Some(align);
+            cases.push(case);
+        }
+    }
+    for x in [I8, I32, I64, F64] {
+        cases.push(scheduled(Op::Sum, x, 769, held(1, 64, 1)));
+        cases.push(scheduled(Op::MaxNegated, x, 1000, held(2, 64, 1)));
     }
 }

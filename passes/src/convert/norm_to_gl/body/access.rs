@@ -139,8 +139,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     fn engine(&self) -> Result<CopyEngine, PassError<'c>> {
         match self.mapping.bring {
             CopyMechanism::Bulk => Ok(CopyEngine::Bulk),
+            CopyMechanism::CpAsync => Ok(CopyEngine::CpAsync),
             other => {
-                let message = format!("expected bring = bulk, got {}", other.keyword());
+                let message = format!("expected bring = bulk or cp_async, got {}", other.keyword());
                 Err(self.unsupported(message).into())
             }
         }

@@ -42,7 +42,10 @@ fn the_cheapest_is_the_first_in_order_that_may_be_chosen() {
 fn nothing_is_the_cheapest_where_nothing_may_be_chosen() {
     let facts = rms_norm(16384, 4096, 2);
     let all = candidates(&facts, &SM_90A);
-    assert_eq!(cheapest(&facts, all, &SM_90A, &Assembled::default(), |_| false), None);
+    assert_eq!(
+        cheapest(&facts, all, &SM_90A, &Assembled::default(), |_| false),
+        None
+    );
 }
 
 #[test]

@@ -1,0 +1,224 @@
+//! Rings that bulk copies fill: an mbarrier `full` for each stage, on which its bytes arrive, and an mbarrier `empty`, on which each
+//! warp arrives when it is through with the stage.
+//!
+//! A prologue issues the first steps; step i waits until stage i mod S is full, and at its end issues step i + S into the same stage
+//! once that is empty.
+//!
+//! Why it is right: both mbarriers of a stage complete a phase every S steps, so the parity to wait for in step i is that of
+//! floor(i / S); no thread can be a whole phase ahead, as the next phase of `full` needs every warp's arrival at `empty`.
+
+use melior::ir::{
+    BlockLike, BlockRef, OperationRef, Region, Type, Value, ValueLike, operation::OperationLike,
+};
+use norma_dialects::gl::{MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp};
+
+use crate::gl::{mbarriers::barriers, steps};
+use crate::mlir::{
+    builder::Builder,
+    comparison::{IntegerPredicate, compare_integers},
+    diagnostic::Diagnostic,
+    pass::PassError,
+    region, walk,
+};
+
+use super::{
+    bulk::Copies,
+    copies_in,
+    ring::{Place, Ring},
+};
+
+/// A ring and its mbarriers.
+pub(super) struct BulkRing<'c, 'a> {
+    ring: Ring<'c, 'a>,
+    full: Value<'c, 'a>,
+    empty: Value<'c, 'a>,
+}
+
+/// How a step uses its stage.
+pub(super) struct Used<'c, 'a> {
+    /// The stage's number.
+    pub stage: Value<'c, 'a>,
+    /// The parity of the phases that its mbarriers are in.
+    pub parity: Value<'c, 'a>,
+    /// The wait until it is full.
+    pub wait: OperationRef<'c, 'a>,
+    /// The last op that reads from it.
+    pub last_use: OperationRef<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> BulkRing<'c, 'a> {
+    /// A ring for loops that copy alike, whose stages `warps` warps leave.
+    pub fn new(
+        function: OperationRef<'c, 'a>,
+        loops: Vec<OperationRef<'c, 'a>>,
+        stages: i64,
+        warps: i64,
+    ) -> Result<Self, PassError<'c>> {
+        let last = loops.last().copied().unwrap_or(function);
+        let arrays = barriers(function, last, &[1, warps], stages)?;
+        Ok(Self {
+            ring: Ring::new(function, loops, stages)?,
+            full: arrays[0],
+            empty: arrays[1],
+        })
+    }
+
+    /// Writes the prologue, and puts waits, arrivals and the copies of later steps into the loops, which count their steps.
+    pub fn build(&self) -> Result<(), PassError<'c>> {
+        let (Some(first), Some(last)) = (self.ring.loops.first(), self.ring.loops.last()) else {
+            return Ok(());
+        };
+        let (lower, upper) = (first.operand(0)?, last.operand(1)?);
+        let b = Builder::before(*first);
+        let index = Type::index(b.context());
+        let ahead = b.value("arith.addi", &[lower, b.index(self.ring.stages)], index);
+        let ahead = b.value("arith.minsi", &[ahead, upper], index);
+        let prologue = b.op_with(
+            "scf.for",
+            &[lower, ahead, b.index(1)],
+            &[],
+            &[],
+            vec![region::of_block(&[(index, b.location())])],
+        );
+        let body = walk::entry_block(prologue)?;
+        let inside = Builder::at_end(body, b.location());
+        let step = body.argument(0)?.into();
+        let stage = inside.value("arith.subi", &[step, lower], index);
+        self.issue(&inside, step, stage)?;
+        inside.op("scf.yield", &[], &[]);
+
+        for of in &self.ring.loops {
+            self.step(*of, lower, upper)?;
+        }
+        self.erase_copies()
+    }
+
+    /// Erases the copies of the loops, which others stand for now.
+    pub fn erase_copies(&self) -> Result<(), PassError<'c>> {
+        self.ring.erase_copies()
+    }
+
+    /// Rewrites the body of one loop, whose copies stay to be erased.
+    fn step(
+        &self,
+        of: OperationRef<'c, 'a>,
+        lower: Value<'c, 'a>,
+        upper: Value<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        let step: Value<'c, 'a> = walk::entry_block(of)?.argument(0)?.into();
+        let Some(used) = self.wait(of, step, Some(lower))? else {
+            return Ok(());
+        };
+        let b = Builder::after(used.last_use);
+        b.insert(MBarrierArriveOp::build(b.location(), self.empty, used.stage)?);
+        let next = b.value(
+            "arith.addi",
+            &[step, b.index(self.ring.stages)],
+            Type::index(b.context()),
+        );
+        let is_there = compare_integers(&b, IntegerPredicate::Less, next, upper);
+        self.refill(&b, is_there, next, &used)
+    }
+
+    /// Has the body of a loop wait until its step's stage is full, and use that in the place of the memory that it copied to. Steps
+    /// are counted from `lower` on, or from 0. `None` for a loop that copies nothing.
+    pub fn wait(
+        &self,
+        of: OperationRef<'c, 'a>,
+        step: Value<'c, 'a>,
+        lower: Option<Value<'c, 'a>>,
+    ) -> Result<Option<Used<'c, 'a>>, PassError<'c>> {
+        let Some(first) = copies_in(of).first().map(|copy| copy.op()) else {
+            return Ok(None);
+        };
+        let b = Builder::before(first);
+        self.ring.read_ahead(of, first)?;
+        let place = self.ring.place(&b, step, lower);
+        let (stage, parity) = (place.stage, parity(&b, &place));
+        let wait = b.insert(MBarrierWaitOp::build(b.location(), self.full, stage, parity)?);
+        let slots = self.ring.take_stage(&b, of, stage)?;
+        let last_use = last_use(steps::body(of)?, &slots)
+            .ok_or_else(|| Diagnostic::internal(of.location(), "expected what is brought to be used"))?;
+        Ok(Some(Used {
+            stage,
+            parity,
+            wait,
+            last_use,
+        }))
+    }
+
+    /// Where there is a next step for a stage, waits until that is empty, and issues the step's copies into it. The step's number, or
+    /// that of its tile, is what copies depend on.
+    pub fn refill(
+        &self,
+        b: &Builder<'c, 'a>,
+        is_there: Value<'c, 'a>,
+        next: Value<'c, 'a>,
+        used: &Used<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        let branch = b.op_with(
+            "scf.if",
+            &[is_there],
+            &[],
+            &[],
+            vec![region::of_block(&[]), Region::new()],
+        );
+        let inside = Builder::at_end(walk::entry_block(branch)?, b.location());
+        let (stage, parity) = (used.stage, used.parity);
+        inside.insert(MBarrierWaitOp::build(b.location(), self.empty, stage, parity)?);
+        self.issue(&inside, next, stage)?;
+        inside.op("scf.yield", &[], &[]);
+        Ok(())
+    }
+
+    /// The mbarriers at which warps arrive when they are through with a stage.
+    pub fn empty(&self) -> Value<'c, 'a> {
+        self.empty
+    }
+
+    /// Issues the copies of a step into a stage, at `b`.
+    pub fn issue(
+        &self,
+        b: &Builder<'c, 'a>,
+        step: Value<'c, 'a>,
+        stage: Value<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        let mut expected: Option<Value<'c, 'a>> = None;
+        let mut issued = Vec::new();
+        for issue in self.ring.issues(b, step, stage)? {
+            let copies = Copies::of(issue.copy)?;
+            let parts = copies.parts(b, &issue.indices, &issue.limits)?;
+            let bytes = copies.bytes(b, &parts);
+            expected = Some(match expected {
+                None => bytes,
+                Some(other) => b.value("arith.addi", &[other, bytes], Type::index(b.context())),
+            });
+            issued.push((copies, parts, issue));
+        }
+        // All bytes of the stage are expected before the first can arrive.
+        if let Some(bytes) = expected {
+            b.insert(MBarrierExpectOp::build(b.location(), self.full, stage, bytes)?);
+        }
+        for (copies, parts, issue) in issued {
+            copies.load(b, &parts, &issue.indices, issue.slot, self.full, stage)?;
+        }
+        Ok(())
+    }
+}
+
+/// The parity of the phases that the mbarriers of a stage are in.
+fn parity<'c: 'a, 'a>(b: &Builder<'c, 'a>, place: &Place<'c, 'a>) -> Value<'c, 'a> {
+    let narrow = place.number.r#type();
+    let round = b.value("arith.divui", &[place.number, place.stages], narrow);
+    let odd = b.value("arith.andi", &[round, b.integer(narrow, 1)], narrow);
+    compare_integers(b, IntegerPredicate::NotEqual, odd, b.integer(narrow, 0))
+}
+
+/// The last op of a block that uses one of `values`, itself or within.
+fn last_use<'c, 'a>(block: BlockRef<'c, 'a>, values: &[Value<'c, 'a>]) -> Option<OperationRef<'c, 'a>> {
+    walk::in_block(block).into_iter().rev().find(|op| {
+        walk::pre_order(*op)
+            .iter()
+            .any(|nested| nested.operands().any(|operand| values.contains(&operand)))
+    })
+}

@@ -1,0 +1,90 @@
+//! Copies by `cp.async`: each thread commits its own to a group, and waits for its groups alone; a barrier behind the wait makes
+//! what all threads have copied visible to each of them.
+//!
+//! What guards keep out is zero in memory then, so that loads under the same guards need none.
+
+use melior::ir::{OperationRef, Value, ValueLike};
+use norma_dialects::gl::{AsyncCommitOp, AsyncCopyOp, AsyncWaitOp, BarrierOp, CopyToSharedOp, LocalLoadOp};
+
+use crate::mlir::{builder::Builder, pass::PassError, values::users, walk};
+
+use super::first_use;
+
+/// A group of a copy outside of loops.
+pub(super) struct Group<'c, 'a> {
+    commit: OperationRef<'c, 'a>,
+    /// The op at the kernel's top level that first loads what is copied, itself or within.
+    first_use: OperationRef<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Group<'c, 'a> {
+    /// Issues a copy where it stands; `None` where nothing loads what it copies.
+    pub fn issue(
+        function: OperationRef<'c, 'a>,
+        copy: CopyToSharedOp<'c, 'a>,
+    ) -> Result<Option<Self>, PassError<'c>> {
+        let memory = copy.memory()?;
+        drop_guards(copy)?;
+        let b = Builder::before(copy.op());
+        issue(&b, copy, &copy.indices(), &copy.limits(), memory)?;
+        let commit = b.op(AsyncCommitOp::NAME, &[], &[]);
+        b.erase(copy.op());
+        Ok(first_use(function, memory).map(|first_use| Self { commit, first_use }))
+    }
+
+    /// Waits for it where its memory is first loaded from. Groups that are committed in between may stay under way; those of loops
+    /// in between are not counted, so that there is waited for more than need be.
+    pub fn wait(&self, function: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
+        let ops = walk::in_block(walk::entry_block(function)?);
+        let behind = ops.into_iter().skip_while(|op| *op != self.commit).skip(1);
+        let between = behind.take_while(|op| *op != self.first_use);
+        let later = between.filter(|op| AsyncCommitOp::from_op(*op).is_some()).count();
+        wait(&Builder::before(self.first_use), later as i64)
+    }
+}
+
+/// Copies to `memory`, in terms of these indices and limits.
+pub(super) fn issue<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    copy: CopyToSharedOp<'c, 'a>,
+    indices: &[Value<'c, 'a>],
+    limits: &[Value<'c, 'a>],
+    memory: Value<'c, 'a>,
+) -> Result<(), PassError<'c>> {
+    b.insert(AsyncCopyOp::build(
+        b.location(),
+        copy.buffer()?,
+        indices,
+        limits,
+        memory,
+        copy.access()?,
+        copy.guards(),
+        None,
+        None,
+    )?);
+    Ok(())
+}
+
+/// Waits until at most so many groups of each thread are under way, and for all threads to have waited.
+pub(super) fn wait<'c: 'a, 'a>(b: &Builder<'c, 'a>, pending: i64) -> Result<(), PassError<'c>> {
+    b.insert(AsyncWaitOp::build(b.location(), pending)?);
+    b.insert(BarrierOp::build(b.location(), None, None)?);
+    Ok(())
+}
+
+/// Takes the guards of a copy from the loads of its memory that have the same.
+pub(super) fn drop_guards<'c: 'a, 'a>(copy: CopyToSharedOp<'c, 'a>) -> Result<(), PassError<'c>> {
+    for load in users(copy.memory()?).into_iter().filter_map(LocalLoadOp::from_op) {
+        let is_same = load.guards() == copy.guards()
+            && load.indices() == copy.indices()
+            && load.limits() == copy.limits();
+        if is_same && load.guards().is_some() {
+            let b = Builder::before(load.op());
+            let tile = load.tile()?.r#type();
+            let whole = LocalLoadOp::build(b.location(), load.memory()?, &[], &[], None, load.phase(), tile)?;
+            let tile = b.insert(whole).result(0)?.into();
+            b.replace(load.op(), &[tile]);
+        }
+    }
+    Ok(())
+}
