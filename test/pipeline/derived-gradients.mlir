@@ -1,4 +1,4 @@
-// A gradient that is derived is as many kernels as the one that has a name, and they are scheduled alike: one walk over the rows, of which
+// A gradient that is derived is as many kernels as the one that has a name, and they are scheduled alike but for the warps of a row: one walk over the rows, of which
 // both inputs come through a ring, and a finish of the sums over rows.
 // RUN: normac %s --emit=scheduled --target sm_90a | FileCheck %s
 
@@ -38,7 +38,7 @@ func.func @layer_named(%x: tensor<?x4096xbf16> {norm.name = "x"}, %w: tensor<409
 }
 
 // CHECK-LABEL: norm.kernel @layer_grad_0(
-// CHECK-SAME: schedule([[LAYER]], keep = [shared, none, shared, none, none, none], [[LAYER_RING]]>)
+// CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}loop], [grid], [register{{.*}}]], keep = [shared, none, shared, none, none, none], [[LAYER_RING]]>)
 // CHECK: norm.kernel @layer_grad_0_finish(
 // CHECK-SAME: schedule([[LAYER_FINISH]]) attributes
 func.func @layer(%x: tensor<?x4096xbf16> {norm.name = "x"}, %w: tensor<4096xbf16> {norm.name = "w"}, %b: tensor<4096xbf16> {norm.name = "b"})

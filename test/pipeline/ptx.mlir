@@ -1,7 +1,8 @@
 // What RMSNorm's PTX must show where speed is the point: every access to global memory moves 16 bytes, the weight's
 // reads are under way before the reduction, one barrier, f32 arithmetic throughout, and no local memory. And every operation
 // says how it rounds, so that ptxas is left no choice.
-// RUN: normac %examples/rms_norm.mlir --emit=ptx > %t
+// DEFINE: %{schedule} = --schedule='rms_norm_0=#norm.schedule<spread = [[grid], [register(2), warp(8), lane(32), vector(8)]], early_reads = true, min_ctas_per_sm = 6>'
+// RUN: normac %examples/rms_norm.mlir %{schedule} --emit=ptx > %t
 // RUN: FileCheck %s --input-file=%t
 // RUN: FileCheck %s --input-file=%t --check-prefix=BARRIERS
 // RUN: FileCheck %s --input-file=%t --check-prefix=NOWHERE

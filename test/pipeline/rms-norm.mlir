@@ -1,10 +1,11 @@
-// RMSNorm at every level: what each has decided, and what it has not.
+// RMSNorm at every level: what each has decided, and what it has not. The schedule is given, so that the levels below it are those of one.
+// DEFINE: %{schedule} = --schedule='rms_norm_0=#norm.schedule<spread = [[grid], [register(2), warp(8), lane(32), vector(8)]], early_reads = true, min_ctas_per_sm = 6>'
 // RUN: normac %examples/rms_norm.mlir --emit=kernel | FileCheck %s --check-prefix=KERNEL
-// RUN: normac %examples/rms_norm.mlir --emit=scheduled | FileCheck %s --check-prefix=SCHEDULED
-// RUN: normac %examples/rms_norm.mlir --emit=tiled | FileCheck %s --check-prefix=TILED
-// RUN: normac %examples/rms_norm.mlir --emit=gl | FileCheck %s --check-prefix=GL
-// RUN: normac %examples/rms_norm.mlir --emit=gl-lowered | FileCheck %s --check-prefix=GL-LOWERED
-// RUN: normac %examples/rms_norm.mlir --emit=nvvm | FileCheck %s --check-prefix=NVVM
+// RUN: normac %examples/rms_norm.mlir --emit=scheduled %{schedule} | FileCheck %s --check-prefix=SCHEDULED
+// RUN: normac %examples/rms_norm.mlir --emit=tiled %{schedule} | FileCheck %s --check-prefix=TILED
+// RUN: normac %examples/rms_norm.mlir --emit=gl %{schedule} | FileCheck %s --check-prefix=GL
+// RUN: normac %examples/rms_norm.mlir --emit=gl-lowered %{schedule} | FileCheck %s --check-prefix=GL-LOWERED
+// RUN: normac %examples/rms_norm.mlir --emit=nvvm %{schedule} | FileCheck %s --check-prefix=NVVM
 
 // A space of rows and columns and a scalar program over it, without the named op and without a schedule.
 // KERNEL-NOT:  norm.rms_norm

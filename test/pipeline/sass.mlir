@@ -1,7 +1,8 @@
 // What ptxas makes of it, for each of the three element types: 128-bit accesses, one barrier, nothing in local memory, at
 // most 64 registers a thread (a quarter of a multiprocessor's for 256 threads).
 // REQUIRES: ptxas, nvdisasm
-// RUN: rm -rf %t && normac %s --target=sm_90a -o %t
+// DEFINE: %{bf16} = --schedule='bf16_0=#norm.schedule<spread = [[grid], [register(2), warp(8), lane(32), vector(8)]], early_reads = true, min_ctas_per_sm = 6>'
+// RUN: rm -rf %t && normac %s %{bf16} --target=sm_90a -o %t
 // RUN: nvdisasm %t/bf16_0.sm_90a.*.cubin > %t/bf16.sass && nvdisasm %t/f16_0.sm_90a.*.cubin > %t/f16.sass && nvdisasm %t/f32_0.sm_90a.*.cubin > %t/f32.sass
 // RUN: FileCheck %s --input-file=%t/bf16.sass
 // RUN: FileCheck %s --input-file=%t/f16.sass

@@ -58,9 +58,11 @@ pub const SERIAL_SHARE: f64 = 0.55;
 pub const SERIAL_SHARE_OF_LOOP: f64 = 0.08;
 /// How sharply memory idles once lifetimes are not covered: at the limit an eighth is lost.
 pub const LIFETIME_POWER: i32 = 6;
-/// Microseconds in which an SM launches a CTA of a cluster: RMSNorm at 16384 columns in clusters of CTAs with bytes for 0.25 us
-/// reaches 3090 to 3250 GB/s, however many warps they have.
-pub const CLUSTER_LAUNCH_US: f64 = 0.34;
+/// Microseconds in which an SM launches a CTA of a cluster, and how sharply that decides where it takes longer than moving the bytes: RMSNorm at
+/// 16384 columns in clusters of CTAs with bytes for 0.25 us reaches 3090 to 3250 GB/s, however many warps they have; softmax at 32768 columns
+/// with bytes for 0.5 us 3933, with 1 us 4187.
+pub const CLUSTER_LAUNCH_US: f64 = 0.29;
+pub const CLUSTER_LAUNCH_POWER: i32 = 3;
 /// What clusters lose in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
 pub const CLUSTER: f64 = 1.0;
 /// What walks lose in clusters besides, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the row.

@@ -239,8 +239,17 @@ fn clusters_hold_the_longest_rows_in_shared_memory_where_nothing_is_read_beside_
 #[test]
 fn rings_leave_room_for_what_warps_combine_behind_the_walk() {
     let factor = |(level, size): (Level, Option<i64>)| Factor { level, size };
-    let rows = [(Level::Loop, None), (Level::Split, Some(132)), (Level::Warp, Some(2))];
-    let columns = [(Level::Register, 8), (Level::Warp, 4), (Level::Lane, 32), (Level::Vector, 8)];
+    let rows = [
+        (Level::Loop, None),
+        (Level::Split, Some(132)),
+        (Level::Warp, Some(2)),
+    ];
+    let columns = [
+        (Level::Register, 8),
+        (Level::Warp, 4),
+        (Level::Lane, 32),
+        (Level::Vector, 8),
+    ];
     let columns = columns.map(|(level, size)| factor((level, Some(size))));
     let mapping = Mapping::new(vec![rows.map(factor).to_vec(), columns.to_vec()]);
     let mut facts = rms_norm_grad(65_536, 5120);

@@ -119,7 +119,8 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     if mapped.mapping.ctas_per_cluster() == 1 || mapped.walks_through_rings() {
         return 0.0;
     }
-    let launches = 100.0 * (CLUSTER_LAUNCH_US / cta_us(candidate) - 1.0).max(0.0);
+    let launched = (CLUSTER_LAUNCH_US / cta_us(candidate)).powi(CLUSTER_LAUNCH_POWER);
+    let launches = 100.0 * ((1.0 + launched).powf(1.0 / f64::from(CLUSTER_LAUNCH_POWER)) - 1.0);
     let walk = if mapped.is_looped() { WALK_OF_CLUSTER } else { 0.0 };
     let late = match mapped.is_ringed() {
         true => LATE_READS_BESIDE_COPIES * late_reads(mapped) as f64,

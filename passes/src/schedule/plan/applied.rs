@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use melior::ir::operation::OperationLike;
-use norma_dialects::norm::{CachePlace, CopyMechanism, Level, ReduceOp};
+use melior::ir::{OperationRef, operation::OperationLike};
+use norma_dialects::norm::{CachePlace, CopyMechanism, Level, ReadOp, ReduceOp, ScanOp, WriteOp};
 use norma_targets::{THREADS_PER_CTA, WARP_SIZE};
 
 use super::{
@@ -263,6 +263,14 @@ fn check_brought(
             mapping.producer_warps
         )));
     }
+    if mapping.producer_warps > 0
+        && let Some(dim) = dim_of_values(space)
+    {
+        return Err(Reason::unsupported(format!(
+            "producer_warps where values depend on positions along dim {dim}, so that data may decide which part of a tile is \
+             needed; supported: 0"
+        )));
+    }
     if mapping.threads() + mapping.producer_warps * WARP_SIZE > THREADS_PER_CTA {
         return Err(Reason::wrong(format!(
             "expected at most {THREADS_PER_CTA} threads with those of producer warps, got {}",
@@ -302,6 +310,18 @@ fn check_sent(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// A dim whose positions values are computed from, as what tells the column of a label from the others.
+fn dim_of_values(space: &Space<'_, '_>) -> Option<usize> {
+    let computes = |op: &&OperationRef<'_, '_>| {
+        ReadOp::from_op(**op).is_none()
+            && WriteOp::from_op(**op).is_none()
+            && ReduceOp::from_op(**op).is_none()
+            && ScanOp::from_op(**op).is_none()
+    };
+    let mut operands = space.ops.iter().filter(computes).flat_map(|op| op.operands());
+    operands.find_map(|operand| space.dim_position(operand))
 }
 
 /// Refuses what no pass does with tiles that are loaded to registers: more stages than the next step's, and warps that only copy.
