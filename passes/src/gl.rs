@@ -22,5 +22,5 @@ pub(crate) mod quotient_form;
 mod scalars;
 pub(crate) mod shared_memory;
 pub(crate) mod specialize_warps;
-mod steps;
+pub(crate) mod steps;
 pub(crate) mod vectorize_access;

@@ -7,6 +7,7 @@ pub mod builder;
 pub mod combiner;
 pub mod comparison;
 pub mod context;
+pub mod control_flow;
 pub mod conversion;
 pub mod diagnostic;
 pub mod dialects;

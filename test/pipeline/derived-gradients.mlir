@@ -38,7 +38,7 @@ func.func @layer_named(%x: tensor<?x4096xbf16> {norm.name = "x"}, %w: tensor<409
 }
 
 // CHECK-LABEL: norm.kernel @layer_grad_0(
-// CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}loop], [grid], [register{{.*}}]], keep = [shared, none, shared, none, none, none], [[LAYER_RING]]>)
+// CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}loop], [grid], [register(2), warp(8), lane(32), vector(8)]], keep = [shared, none, shared, none, none, none], [[LAYER_RING]]>)
 // CHECK: norm.kernel @layer_grad_0_finish(
 // CHECK-SAME: schedule([[LAYER_FINISH]]) attributes
 func.func @layer(%x: tensor<?x4096xbf16> {norm.name = "x"}, %w: tensor<4096xbf16> {norm.name = "w"}, %b: tensor<4096xbf16> {norm.name = "b"})

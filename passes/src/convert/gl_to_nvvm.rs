@@ -239,8 +239,7 @@ fn grid_dependency<'c, 'a>(
 ) -> Result<(), Rejection<'c>> {
     let kind = Attribute::parse(b.context(), &format!("#nvvm<grid_dep_action {action}>"))
         .ok_or("expected an action of a dependent launch")?;
-    b.op_with("nvvm.griddepcontrol", &[], &[], &[("kind", kind)], Vec::new());
-    b.erase(op);
+    b.replace_by(op, "nvvm.griddepcontrol", &[("kind", kind)]);
     Ok(())
 }
 

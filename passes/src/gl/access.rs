@@ -8,22 +8,20 @@
 //! vector, and no quotient may jump within a run, neither in the address nor in a guard (`divisibility`). A guard may end
 //! within one: the lowering moves what it lets through of a vector element by element.
 
-use melior::ir::{
-    AffineMap, OperationRef, Type, Value, ValueLike, attribute::DenseI64ArrayAttribute,
-    operation::OperationLike,
-};
+use melior::ir::{AffineMap, OperationRef, Type, Value, ValueLike, attribute::DenseI64ArrayAttribute};
 use norma_dialects::{
-    gl::{AsyncCopyOp, LoadOp, MemDescType, StoreOp},
+    gl::{AsyncCopyOp, LoadOp, StoreOp},
     op_name,
 };
 use norma_layout::LinearLayout;
 use norma_targets::ACCESS_BYTES;
 
-use crate::mlir::{diagnostic::Diagnostic, pass::PassError, types, values::users};
+use crate::mlir::{pass::PassError, types, values::users};
 
 use super::{
     divisibility::{self, alignment, gcd},
     quotient_form::{Quotient, QuotientForm},
+    shared_memory,
 };
 
 /// What has no vector yet of a load, a store or a copy to shared memory.
@@ -94,12 +92,8 @@ impl<'c, 'a> Access<'c, 'a> {
 
     /// What a copy reads, whose tile is the memory that it fills.
     pub fn of_copy(copy: AsyncCopyOp<'c, 'a>) -> Result<Self, PassError<'c>> {
-        let memory = copy.memory()?.r#type();
-        let memory = MemDescType::from_type(memory).ok_or_else(|| {
-            Diagnostic::internal(copy.op().location(), format!("expected memory, got {memory}"))
-        })?;
         Ok(Self {
-            element: memory.element_type(),
+            element: shared_memory::type_of(copy.memory()?, copy.op())?.element_type(),
             buffer: copy.buffer()?,
             map: copy.access()?,
             guards: copy.guards(),

@@ -4,7 +4,7 @@
 //! slot of the mailbox may be written again once every thread has read it, which is for the user of the mailbox to see to.
 
 use melior::ir::{BlockLike, BlockRef, OperationRef, Type, Value, ValueLike, operation::OperationLike};
-use norma_dialects::gl::{AwaitTileOp, DrawTileOp, LocalAllocOp, MemDescType, NextTileOp, PlainAttr};
+use norma_dialects::gl::{AwaitTileOp, DrawTileOp, LocalAllocOp, NextTileOp};
 
 use crate::mlir::{
     builder::Builder,
@@ -14,7 +14,7 @@ use crate::mlir::{
     walk,
 };
 
-use super::{mbarriers::barriers, steps};
+use super::{mbarriers::barriers, shared_memory::row_major, steps};
 
 /// A loop whose tiles are drawn. The first value that it carries is the number of the step's tile.
 #[derive(Clone, Copy)]
@@ -145,9 +145,7 @@ impl<'c: 'a, 'a> Mailbox<'c, 'a> {
     ) -> Result<Self, PassError<'c>> {
         let drawn = barriers(function, of, &[1], slots)?[0];
         let b = Builder::at_start(walk::entry_block(function)?, of.location());
-        let index = Type::index(b.context());
-        let plain = PlainAttr::get(b.context(), &[1, 0], 0).into();
-        let memory = MemDescType::get(b.context(), &[slots, 1], index, plain);
+        let memory = row_major(b.context(), Type::index(b.context()), &[slots, 1]);
         Ok(Self {
             numbers: b.value(LocalAllocOp::NAME, &[], memory.into()),
             drawn,

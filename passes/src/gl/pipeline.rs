@@ -48,6 +48,7 @@ use bulk_ring::BulkRing;
 use drawn_ring::DrawnRing;
 use group_ring::GroupRing;
 use groups::Group;
+use tile_copy::TileCopy;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPipeline>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
@@ -218,7 +219,7 @@ fn at_once<'c: 'a, 'a>(
     let full = barriers(function, op, &[1], 1)?[0];
     let b = Builder::before(op);
     let zero = b.index(0);
-    Copies::of(copy)?.issue(&b, &copy.indices(), &copy.limits(), memory, full, zero)?;
+    Copies::of(TileCopy::to_shared(copy)?)?.issue(&b, &copy.indices(), &copy.limits(), memory, full, zero)?;
     if let Some(first) = first_use(function, memory) {
         let b = Builder::before(first);
         let parity = b.integer(bit(&b), 0);

@@ -3,16 +3,19 @@
 //! A descriptor is an allocation's result or a stage of one ([`origin`]); one that comes out of a region or a block
 //! argument has no known origin, which passes report.
 
-use melior::ir::{
-    Location, OperationRef, Type, TypeLike, Value,
-    operation::{OperationLike, OperationResult},
+use melior::{
+    Context,
+    ir::{
+        Location, OperationRef, Type, TypeLike, Value, ValueLike,
+        operation::{OperationLike, OperationResult},
+    },
 };
 use norma_dialects::{
     gl::{
         AsyncCopyOp, AwaitTileOp, BulkLoadOp, BulkStoreOp, CopyFromSharedOp, CopyToSharedOp, DrawTileOp,
         FenceMBarrierInitOp, LocalAllocOp, LocalLoadOp, LocalStoreOp, MBarrierAllocOp, MBarrierArriveOp,
         MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp, MemDescIndexOp, MemDescType,
-        RemoteArriveOp, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
+        PlainAttr, RemoteArriveOp, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
     },
     layout::{self, EncodingError},
 };
@@ -140,6 +143,26 @@ pub fn sets_up(op: OperationRef<'_, '_>) -> bool {
 /// Whether a type is that of shared memory.
 pub fn is_memory(ty: Type<'_>) -> bool {
     MemDescType::from_type(ty).is_some() || MBarrierType::from_type(ty).is_some()
+}
+
+/// Memory with its axes in order, the last one fastest.
+pub fn row_major<'c>(context: &'c Context, element: Type<'c>, shape: &[i64]) -> MemDescType<'c> {
+    let order = (0..shape.len() as i64).rev().collect::<Vec<_>>();
+    MemDescType::get(context, shape, element, PlainAttr::get(context, &order, 0).into())
+}
+
+/// The type of a memory that `user` accesses.
+///
+/// # Errors
+///
+/// Internal, at `user`, where the value is no memory, which its verifier refuses.
+pub fn type_of<'c>(
+    memory: Value<'c, '_>,
+    user: OperationRef<'c, '_>,
+) -> Result<MemDescType<'c>, Diagnostic<'c>> {
+    let ty = memory.r#type();
+    MemDescType::from_type(ty)
+        .ok_or_else(|| Diagnostic::internal(user.location(), format!("expected shared memory, got {ty}")))
 }
 
 /// The allocation that a memory is or is a stage of; `None` where it comes through a region or a block argument.

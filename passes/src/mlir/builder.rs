@@ -283,6 +283,12 @@ impl<'c, 'a> Builder<'c, 'a> {
         }
     }
 
+    /// Puts an op of that name in the place of one, neither of which has operands or results.
+    pub fn replace_by(&self, op: OperationRef<'c, 'a>, name: &str, attributes: &[(&str, Attribute<'c>)]) {
+        self.op_with(name, &[], &[], attributes, Vec::new());
+        self.erase(op);
+    }
+
     /// Replaces every use of one value by another.
     pub fn replace_all_uses(&self, from: Value<'c, 'a>, to: Value<'c, 'a>) {
         // SAFETY: both are alive.

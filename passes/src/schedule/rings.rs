@@ -45,7 +45,6 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     let sms = u64::from(target.part.sms);
     let ctas = mapping.extent(Level::Split) * mapping.ctas_per_cluster();
     let ctas = ctas.unsigned_abs().div_ceil(sms).max(1);
-    let dims = spreads(facts, mapping);
     let holds_rows = mapping.spread[walk]
         .iter()
         .any(|factor| factor.level == Level::Register);
@@ -53,12 +52,12 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
         || mapping.aligned_dim.is_some()
         || holds_rows
         || mapping.extent(Level::Warp).saturating_mul(ctas as i64) < CONSUMER_WARPS
-        || !suits_rows(&dims, walk)
+        || mapping.threads() + WARP_SIZE > THREADS_PER_CTA
     {
         return None;
     }
-    let threads = mapping.threads() + WARP_SIZE;
-    if threads > THREADS_PER_CTA {
+    let dims = spreads(facts, mapping);
+    if !suits_rows(&dims, walk) {
         return None;
     }
     let mut ringed = brought(facts, mapping, |access| access.uses[walk])?;

@@ -109,8 +109,7 @@ pub(super) fn commit<'c, 'a>(
     op: OperationRef<'c, 'a>,
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
-    b.op("nvvm.cp.async.commit.group", &[], &[]);
-    b.erase(op);
+    b.replace_by(op, "nvvm.cp.async.commit.group", &[]);
     Ok(())
 }
 
@@ -121,14 +120,7 @@ pub(super) fn wait<'c, 'a>(
 ) -> Result<(), Rejection<'c>> {
     let wait = AsyncWaitOp::from_op(op).ok_or("expected gl.async_wait")?;
     let pending = IntegerAttribute::new(Emit::new(b).int(32), wait.pending()?);
-    b.op_with(
-        "nvvm.cp.async.wait.group",
-        &[],
-        &[],
-        &[("n", pending.into())],
-        Vec::new(),
-    );
-    b.erase(op);
+    b.replace_by(op, "nvvm.cp.async.wait.group", &[("n", pending.into())]);
     Ok(())
 }
 

@@ -105,8 +105,7 @@ pub(super) fn commit<'c, 'a>(
     op: OperationRef<'c, 'a>,
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
-    b.op("nvvm.cp.async.bulk.commit.group", &[], &[]);
-    b.erase(op);
+    b.replace_by(op, "nvvm.cp.async.bulk.commit.group", &[]);
     Ok(())
 }
 
@@ -119,8 +118,7 @@ pub(super) fn wait<'c, 'a>(
     let group = IntegerAttribute::new(IntegerType::new(b.context(), 32).into(), wait.pending()?);
     let mut attributes = vec![("group", group.into())];
     attributes.extend(wait.read().then(|| ("read", Attribute::unit(b.context()))));
-    b.op_with("nvvm.cp.async.bulk.wait_group", &[], &[], &attributes, Vec::new());
-    b.erase(op);
+    b.replace_by(op, "nvvm.cp.async.bulk.wait_group", &attributes);
     Ok(())
 }
 
@@ -134,8 +132,7 @@ pub(super) fn fence<'c, 'a>(
         ("kind", parse("#nvvm.proxy_kind<async.shared>")?),
         ("space", parse("#nvvm.shared_space<cta>")?),
     ];
-    b.op_with("nvvm.fence.proxy", &[], &[], &attributes, Vec::new());
-    b.erase(op);
+    b.replace_by(op, "nvvm.fence.proxy", &attributes);
     Ok(())
 }
 

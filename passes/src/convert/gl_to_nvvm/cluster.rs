@@ -45,8 +45,7 @@ pub(super) fn arrive<'c, 'a>(
         true => "nvvm.cluster.arrive.relaxed",
         false => "nvvm.cluster.arrive",
     };
-    aligned(b, name);
-    b.erase(op);
+    aligned(op, name, b);
     Ok(())
 }
 
@@ -55,20 +54,13 @@ pub(super) fn wait<'c, 'a>(
     op: OperationRef<'c, 'a>,
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
-    aligned(b, "nvvm.cluster.wait");
-    b.erase(op);
+    aligned(op, "nvvm.cluster.wait", b);
     Ok(())
 }
 
-/// A part of the cluster's barrier, which all threads of a warp execute together.
-fn aligned<'c>(b: &ConversionBuilder<'c, '_>, name: &str) {
-    b.op_with(
-        name,
-        &[],
-        &[],
-        &[("aligned", Attribute::unit(b.context()))],
-        Vec::new(),
-    );
+/// Puts a part of the cluster's barrier, which all threads of a warp execute together, in the place of an op.
+fn aligned<'c, 'a>(op: OperationRef<'c, 'a>, name: &str, b: &ConversionBuilder<'c, 'a>) {
+    b.replace_by(op, name, &[("aligned", Attribute::unit(b.context()))]);
 }
 
 /// Lowers `gl.remote_store`.

@@ -6,7 +6,6 @@ use norma_dialects::gl::{AwaitTileOp, DrawTileOp};
 use crate::mlir::{
     comparison::IntegerPredicate,
     conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
 };
 
 use super::{
@@ -36,21 +35,15 @@ pub(super) fn draw<'c, 'a>(
     let [counter, tiles, dealt, numbers, drawn, index] = operands else {
         return Err("expected a counter, two numbers, a memory, mbarriers and an index".into());
     };
-    let drawn_before = atomic(&e, Atomic::Add, *counter, e.i64(1))?;
+    let drawn_before = atomic(&e, Atomic::Add, *counter, e.i64(1));
     let is_last = e.compare(IntegerPredicate::Equal, drawn_before, e.subi(*tiles, e.i64(1)));
     e.instead(is_last, None, || {
-        atomic(&e, Atomic::Exchange, *counter, e.i64(0))?;
+        atomic(&e, Atomic::Exchange, *counter, e.i64(0));
         Ok(None)
     })?;
     let place = e.element_pointer(*numbers, e.int(64), *index);
     e.store(e.addi(*dealt, drawn_before), place, BYTES);
-    b.op_with(
-        "nvvm.mbarrier.arrive",
-        &[mbarrier::element(&e, *drawn, *index)],
-        &[e.int(64)],
-        &mbarrier::ordered(&e)?,
-        Vec::new(),
-    );
+    mbarrier::arrive_at(&e, mbarrier::element(&e, *drawn, *index))?;
     b.erase(op);
     Ok(())
 }
@@ -78,7 +71,7 @@ fn atomic<'c, 'a>(
     operation: Atomic,
     place: Value<'c, 'a>,
     operand: Value<'c, 'a>,
-) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+) -> Value<'c, 'a> {
     /// LLVM's `AtomicOrdering` of that name.
     const MONOTONIC: i64 = 2;
     let context = e.b.context();
@@ -88,5 +81,5 @@ fn atomic<'c, 'a>(
         ("syncscope", StringAttribute::new(context, "device").into()),
         ("alignment", e.b.i64_attribute(BYTES)),
     ];
-    Ok(e.b.value_with("llvm.atomicrmw", &[place, operand], e.int(64), &attributes))
+    e.b.value_with("llvm.atomicrmw", &[place, operand], e.int(64), &attributes)
 }

@@ -1,17 +1,17 @@
 //! Mbarriers: their places in shared memory, arrivals and waits. What one thread does stands in a branch of its own already
 //! (`partitions`).
 
-use melior::ir::{
-    Attribute, Block, OperationRef, Region, RegionLike, ValueLike, attribute::BoolAttribute,
-    operation::OperationLike,
-};
+use melior::ir::{Attribute, OperationRef, ValueLike, attribute::BoolAttribute};
 use norma_dialects::gl::{MBarrierArriveOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp};
 
-use crate::mlir::{
-    comparison::IntegerPredicate,
-    conversion::{ConversionBuilder, Rejection},
-    diagnostic::Diagnostic,
-    walk,
+use crate::{
+    gl::steps,
+    mlir::{
+        comparison::IntegerPredicate,
+        conversion::{ConversionBuilder, Rejection},
+        diagnostic::Diagnostic,
+        region, walk,
+    },
 };
 
 use super::emit::{Emit, Value};
@@ -42,8 +42,7 @@ pub(super) fn fence_init<'c, 'a>(
     op: OperationRef<'c, 'a>,
     b: &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>> {
-    b.op("nvvm.fence.mbarrier.init", &[], &[]);
-    b.erase(op);
+    b.replace_by(op, "nvvm.fence.mbarrier.init", &[]);
     Ok(())
 }
 
@@ -83,19 +82,25 @@ pub(super) fn arrive<'c, 'a>(
     };
     let barrier = element(&e, *array, *index);
     b.op("nvvm.bar.warp.sync", &[e.i32(-1)], &[]);
-    let attributes = ordered(&e)?;
     let is_first = e.compare(IntegerPredicate::Equal, e.lane_id(), e.i32(0));
     e.instead(is_first, None, || {
-        b.op_with(
-            "nvvm.mbarrier.arrive",
-            &[barrier],
-            &[e.int(64)],
-            &attributes,
-            Vec::new(),
-        );
+        arrive_at(&e, barrier)?;
         Ok(None)
     })?;
     b.erase(op);
+    Ok(())
+}
+
+/// Arrives at an mbarrier, with what the thread wrote before.
+pub(super) fn arrive_at<'c, 'a>(e: &Emit<'_, 'c, 'a>, barrier: Value<'c, 'a>) -> Result<(), Diagnostic<'c>> {
+    let attributes = ordered(e)?;
+    e.b.op_with(
+        "nvvm.mbarrier.arrive",
+        &[barrier],
+        &[e.int(64)],
+        &attributes,
+        Vec::new(),
+    );
     Ok(())
 }
 
@@ -127,12 +132,8 @@ pub(super) fn until<'c, 'a>(
     let b = e.b;
     let parity = b.value("arith.extui", &[parity], e.int(32));
     let attributes = ordered(e)?;
-    let region = || {
-        let region = Region::new();
-        region.append_block(Block::new(&[]));
-        region
-    };
-    let turn = b.op_with("scf.while", &[], &[], &[], vec![region(), region()]);
+    let regions = [(); 2].map(|()| region::of_block(&[]));
+    let turn = b.op_with("scf.while", &[], &[], &[], regions.into());
     b.within(turn, walk::entry_block(turn)?, || {
         let done = b.value_with(
             "nvvm.mbarrier.try_wait",
@@ -143,11 +144,7 @@ pub(super) fn until<'c, 'a>(
         let again = e.xori(done, e.bool(true));
         b.op("scf.condition", &[again], &[]);
     });
-    let body = turn
-        .region(1)?
-        .first_block()
-        .ok_or("expected a loop with a body")?;
-    b.within(turn, body, || b.op("scf.yield", &[], &[]));
+    b.within(turn, steps::body(turn)?, || b.op("scf.yield", &[], &[]));
     Ok(())
 }
 

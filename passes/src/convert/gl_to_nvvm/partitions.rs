@@ -6,8 +6,8 @@
 //! comparison of thread ids does (seen in SASS of ptxas 13.0).
 
 use melior::ir::{
-    Attribute, BlockRef, OperationRef, Region, RegionLike, Type, Value, ValueLike, operation::OperationLike,
-    r#type::IntegerType,
+    Attribute, BlockLike, BlockRef, OperationRef, Region, RegionLike, Type, Value, ValueLike,
+    operation::OperationLike, r#type::IntegerType,
 };
 use mlir_sys::mlirOperationMoveBefore;
 use norma_dialects::gl::{
@@ -19,6 +19,7 @@ use norma_targets::WARP_SIZE;
 use crate::mlir::{
     builder::Builder,
     comparison::{IntegerPredicate, compare_integers},
+    control_flow,
     diagnostic::Diagnostic,
     pass::PassError,
     region, types, walk,
@@ -84,15 +85,10 @@ fn one_thread<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), Pass
             None => {
                 let b = Builder::before(op);
                 let elected = elected(&b, warps)?;
-                let opened = b.op_with(
-                    "scf.if",
-                    &[elected],
-                    &[],
-                    &[],
-                    vec![region::of_block(&[]), Region::new()],
-                );
-                let inside = Builder::at_end(walk::entry_block(opened)?, op.location());
-                (opened, inside.op("scf.yield", &[], &[]))
+                let opened = control_flow::when(&b, elected, |_| Ok(()))?;
+                let end = walk::entry_block(opened)?.terminator();
+                let end = end.ok_or_else(|| Diagnostic::internal(op.location(), "expected a branch"))?;
+                (opened, end)
             }
         };
         // SAFETY: both are alive.

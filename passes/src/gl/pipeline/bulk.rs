@@ -8,7 +8,7 @@
 use melior::ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
     affine_map_attribute,
-    gl::{BulkLoadOp, BulkStoreOp, MBarrierExpectOp, MemDescIndexOp, MemDescType, PlainAttr},
+    gl::{BulkLoadOp, BulkStoreOp, MBarrierExpectOp, MemDescIndexOp},
 };
 
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
         access::address_divisor,
         divisibility::{self, gcd},
         quotient_form::QuotientForm,
+        shared_memory,
     },
     mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types},
 };
@@ -51,28 +52,25 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
     /// # Errors
     ///
     /// Unsupported where the tile is no sum of runs of multiples of 16 bytes, or of too many.
-    pub fn of(copy: impl Into<TileCopy<'c, 'a>>) -> Result<Self, PassError<'c>> {
-        let copy = copy.into();
-        let location = copy.op().location();
+    pub fn of(copy: TileCopy<'c, 'a>) -> Result<Self, PassError<'c>> {
+        let location = copy.op.location();
         let unsupported = |message: String| Diagnostic::unsupported(location, message);
-        let memory = MemDescType::from_type(copy.memory()?.r#type())
-            .ok_or_else(|| Diagnostic::internal(location, "expected shared memory"))?;
+        let memory = shared_memory::type_of(copy.memory, copy.op)?;
         let shape = memory.shape().to_vec();
         let rank = shape.len();
         let element = memory.element_type();
         let element_bytes = types::element_bytes(element)
             .ok_or_else(|| unsupported(format!("expected elements of whole bytes, got {element}")))?;
-        let map = copy.access()?;
-        let indices = copy.indices().len();
-        let buffer = copy.buffer()?;
+        let map = copy.access;
+        let indices = copy.indices.len();
         let offsets = offsets(&shape);
-        let strides = strides(buffer, map, indices, rank)
+        let strides = strides(copy.buffer, map, indices, rank)
             .ok_or_else(|| unsupported(format!("expected an address that is a sum, got {map}")))?;
         let is_run = |axis: &usize| shape[*axis] == 1 || strides[*axis] == Some(offsets[*axis]);
         let mut first = rank - (0..rank).rev().take_while(is_run).count();
 
         let mut limits = Vec::new();
-        if let Some(guards) = copy.guards() {
+        if let Some(guards) = copy.guards {
             for pair in (0..guards.result_count()).step_by(2) {
                 let value = guards.result(pair)? + guards.result(pair + 1)? * negative(location);
                 let form = QuotientForm::of(value, guards.dim_count(), guards.symbol_count());
@@ -122,28 +120,20 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
 
     /// Refuses addresses and sizes that the copy engine does not take.
     fn check(&self, map: AffineMap<'c>, indices: usize) -> Result<(), PassError<'c>> {
-        let location = self.copy.op().location();
+        let location = self.copy.op.location();
         let count: i64 = self.shape[..self.first].iter().product();
         if count > MOST_COPIES {
             let message = format!("a tile of {count} runs of contiguous elements; supported: {MOST_COPIES}");
             return Err(Diagnostic::unsupported(location, message).into());
         }
-        let mut dims = self
-            .copy
-            .indices()
-            .into_iter()
-            .map(divisibility::of_scalar)
-            .collect::<Vec<_>>();
+        let indices_of = self.copy.indices.iter().copied();
+        let mut dims = indices_of.map(divisibility::of_scalar).collect::<Vec<_>>();
         dims.resize(indices + self.shape.len(), 1);
         // A run begins at the first point of its axes.
         dims[indices + self.first..].fill(0);
-        let address = address_divisor(self.copy.buffer()?, map, &dims, self.element_bytes).unwrap_or(1);
-        let symbols = self
-            .copy
-            .limits()
-            .into_iter()
-            .map(divisibility::of_scalar)
-            .collect::<Vec<_>>();
+        let address = address_divisor(self.copy.buffer, map, &dims, self.element_bytes).unwrap_or(1);
+        let limits = self.copy.limits.iter().copied();
+        let symbols = limits.map(divisibility::of_scalar).collect::<Vec<_>>();
         let length = self.limits.iter().fold(self.run(), |length, limit| {
             let Some(step) = limit.step else {
                 return length;
@@ -233,7 +223,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         full: Value<'c, 'a>,
         stage: Value<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let buffer = self.copy.buffer()?;
+        let buffer = self.copy.buffer;
         for part in parts {
             let (slot, access) = self.run_at(b, part, indices.len(), memory)?;
             let load = BulkLoadOp::build(
@@ -260,7 +250,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         indices: &[Value<'c, 'a>],
         memory: Value<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let buffer = self.copy.buffer()?;
+        let buffer = self.copy.buffer;
         for part in parts {
             let (slot, access) = self.run_at(b, part, indices.len(), memory)?;
             b.insert(BulkStoreOp::build(
@@ -283,7 +273,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         indices: usize,
         memory: Value<'c, 'a>,
     ) -> Result<(Value<'c, 'a>, AffineMap<'c>), PassError<'c>> {
-        let map = self.copy.access()?;
+        let map = self.copy.access;
         let results = (0..map.result_count())
             .map(|result| Ok(self.at(b, map.result(result)?, &part.place, indices, 0)))
             .collect::<Result<Vec<_>, melior::Error>>()?;
@@ -361,16 +351,9 @@ pub(super) fn index_memory<'c: 'a, 'a>(
     shape: &[i64],
     index: Value<'c, 'a>,
 ) -> Result<Value<'c, 'a>, PassError<'c>> {
-    let stage = plain(b, element, shape);
-    let stage = b.insert(MemDescIndexOp::build(b.location(), memory, index, stage)?);
+    let stage = shared_memory::row_major(b.context(), element, shape);
+    let stage = b.insert(MemDescIndexOp::build(b.location(), memory, index, stage.into())?);
     Ok(stage.result(0)?.into())
-}
-
-/// Memory with its axes in order, the last one fastest.
-pub(super) fn plain<'c>(b: &Builder<'c, '_>, element: Type<'c>, shape: &[i64]) -> Type<'c> {
-    let order = (0..shape.len() as i64).rev().collect::<Vec<_>>();
-    let layout = PlainAttr::get(b.context(), &order, 0).into();
-    MemDescType::get(b.context(), shape, element, layout).into()
 }
 
 /// The distance of neighbours along each axis of a memory whose last axis is the fastest.

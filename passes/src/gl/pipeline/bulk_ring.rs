@@ -7,24 +7,24 @@
 //! Why it is right: both mbarriers of a stage complete a phase every S steps, so the parity to wait for in step i is that of
 //! floor(i / S); no thread can be a whole phase ahead, as the next phase of `full` needs every warp's arrival at `empty`.
 
-use melior::ir::{
-    BlockLike, BlockRef, OperationRef, Region, Type, Value, ValueLike, operation::OperationLike,
-};
+use melior::ir::{BlockLike, BlockRef, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp};
 
 use crate::gl::{mbarriers::barriers, steps};
 use crate::mlir::{
     builder::Builder,
     comparison::{IntegerPredicate, compare_integers},
+    control_flow,
     diagnostic::Diagnostic,
     pass::PassError,
-    region, walk,
+    walk,
 };
 
 use super::{
     bulk::Copies,
     copies_in,
     ring::{Place, Ring},
+    tile_copy::TileCopy,
 };
 
 /// A ring and its mbarriers.
@@ -73,19 +73,10 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         let index = Type::index(b.context());
         let ahead = b.value("arith.addi", &[lower, b.index(self.ring.stages)], index);
         let ahead = b.value("arith.minsi", &[ahead, upper], index);
-        let prologue = b.op_with(
-            "scf.for",
-            &[lower, ahead, b.index(1)],
-            &[],
-            &[],
-            vec![region::of_block(&[(index, b.location())])],
-        );
-        let body = walk::entry_block(prologue)?;
-        let inside = Builder::at_end(body, b.location());
-        let step = body.argument(0)?.into();
-        let stage = inside.value("arith.subi", &[step, lower], index);
-        self.issue(&inside, step, stage)?;
-        inside.op("scf.yield", &[], &[]);
+        control_flow::count_from(&b, lower, ahead, |inside, step| {
+            let stage = inside.value("arith.subi", &[step, lower], index);
+            self.issue(inside, step, stage)
+        })?;
 
         for of in &self.ring.loops {
             self.step(*of, lower, upper)?;
@@ -156,18 +147,11 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         next: Value<'c, 'a>,
         used: &Used<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let branch = b.op_with(
-            "scf.if",
-            &[is_there],
-            &[],
-            &[],
-            vec![region::of_block(&[]), Region::new()],
-        );
-        let inside = Builder::at_end(walk::entry_block(branch)?, b.location());
         let (stage, parity) = (used.stage, used.parity);
-        inside.insert(MBarrierWaitOp::build(b.location(), self.empty, stage, parity)?);
-        self.issue(&inside, next, stage)?;
-        inside.op("scf.yield", &[], &[]);
+        control_flow::when(b, is_there, |inside| {
+            inside.insert(MBarrierWaitOp::build(b.location(), self.empty, stage, parity)?);
+            self.issue(inside, next, stage)
+        })?;
         Ok(())
     }
 
@@ -186,7 +170,7 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         let mut expected: Option<Value<'c, 'a>> = None;
         let mut issued = Vec::new();
         for issue in self.ring.issues(b, step, stage)? {
-            let copies = Copies::of(issue.copy)?;
+            let copies = Copies::of(TileCopy::to_shared(issue.copy)?)?;
             let parts = copies.parts(b, &issue.indices, &issue.limits)?;
             let bytes = copies.bytes(b, &parts);
             expected = Some(match expected {

@@ -9,7 +9,7 @@
 //! in step i has waited for the arrivals of step i - 1, or found no tile for it. From then on at most as many steps follow as there are
 //! stages, and each draws into a slot of its own.
 
-use melior::ir::{BlockLike, OperationRef, Region, Type, Value, operation::OperationLike};
+use melior::ir::{BlockLike, OperationRef, Type, Value, operation::OperationLike};
 use norma_dialects::gl::MBarrierArriveOp;
 
 use crate::{
@@ -17,9 +17,9 @@ use crate::{
     mlir::{
         builder::Builder,
         comparison::{IntegerPredicate, compare_integers},
+        control_flow,
         diagnostic::Diagnostic,
         pass::PassError,
-        region, walk,
     },
 };
 
@@ -101,27 +101,13 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
     /// Issues the copies of the first tiles.
     fn fill(&self, b: &Builder<'c, 'a>) -> Result<(), PassError<'c>> {
         let index = Type::index(b.context());
-        let operands = [b.index(0), b.index(self.stages), b.index(1)];
-        let body = vec![region::of_block(&[(index, b.location())])];
-        let prologue = b.op_with("scf.for", &operands, &[], &[], body);
-        let body = walk::entry_block(prologue)?;
-        let inside = Builder::at_end(body, b.location());
-        let stage = body.argument(0)?.into();
-        let dealt = inside.value("arith.muli", &[self.ctas, stage], index);
-        let tile = inside.value("arith.addi", &[self.first, dealt], index);
-        let is_there = compare_integers(&inside, IntegerPredicate::UnsignedLess, tile, self.tiles);
-        let branch = inside.op_with(
-            "scf.if",
-            &[is_there],
-            &[],
-            &[],
-            vec![region::of_block(&[]), Region::new()],
-        );
-        inside.op("scf.yield", &[], &[]);
-        let inside = Builder::at_end(walk::entry_block(branch)?, b.location());
-        self.ring.issue(&inside, tile, stage)?;
-        inside.op("scf.yield", &[], &[]);
-        Ok(())
+        control_flow::count_from(b, b.index(0), b.index(self.stages), |inside, stage| {
+            let dealt = inside.value("arith.muli", &[self.ctas, stage], index);
+            let tile = inside.value("arith.addi", &[self.first, dealt], index);
+            let is_there = compare_integers(inside, IntegerPredicate::UnsignedLess, tile, self.tiles);
+            control_flow::when(inside, is_there, |inside| self.ring.issue(inside, tile, stage))?;
+            Ok(())
+        })
     }
 
     /// Rewrites the body of one loop, whose copies stay to be erased.

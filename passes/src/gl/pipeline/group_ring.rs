@@ -6,15 +6,16 @@
 //! everyone is through with step i - 1, into whose stage it issues step i + S - 1. So one barrier is enough for a step. With
 //! one stage a step issues its own copies, once everyone is through with the step before (`gl-insert-barriers`), and waits for them.
 
-use melior::ir::{BlockLike, OperationRef, Region, Type, Value, ValueLike, operation::OperationLike};
+use melior::ir::{BlockLike, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::AsyncCommitOp;
 
 use crate::mlir::{
     builder::Builder,
     comparison::{IntegerPredicate, compare_integers},
+    control_flow,
     diagnostic::Diagnostic,
     pass::PassError,
-    region, walk,
+    walk,
 };
 
 use super::{copies_in, groups, ring::Ring};
@@ -68,20 +69,10 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
     fn prologue(&self, first: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
         let b = Builder::before(first);
         let index = Type::index(b.context());
-        let prologue = b.op_with(
-            "scf.for",
-            &[b.index(0), b.index(self.ahead()), b.index(1)],
-            &[],
-            &[],
-            vec![region::of_block(&[(index, b.location())])],
-        );
-        let body = walk::entry_block(prologue)?;
-        let inside = Builder::at_end(body, b.location());
-        let stage = body.argument(0)?.into();
-        let step = inside.value("arith.addi", &[self.lower, stage], index);
-        self.issue_if_there(&inside, step, |_| stage)?;
-        inside.op("scf.yield", &[], &[]);
-        Ok(())
+        control_flow::count_from(&b, b.index(0), b.index(self.ahead()), |inside, stage| {
+            let step = inside.value("arith.addi", &[self.lower, stage], index);
+            self.issue_if_there(inside, step, |_| stage)
+        })
     }
 
     /// Rewrites the body of one loop, whose copies stay to be erased.
@@ -122,16 +113,7 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
         stage: impl FnOnce(&Builder<'c, 'a>) -> Value<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
         let is_there = compare_integers(b, IntegerPredicate::Less, step, self.upper);
-        let branch = b.op_with(
-            "scf.if",
-            &[is_there],
-            &[],
-            &[],
-            vec![region::of_block(&[]), Region::new()],
-        );
-        let inside = Builder::at_end(walk::entry_block(branch)?, b.location());
-        self.issue(&inside, step, stage(&inside))?;
-        inside.op("scf.yield", &[], &[]);
+        control_flow::when(b, is_there, |inside| self.issue(inside, step, stage(inside)))?;
         b.op(AsyncCommitOp::NAME, &[], &[]);
         Ok(())
     }

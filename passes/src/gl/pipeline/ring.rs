@@ -1,11 +1,14 @@
 //! A ring of stages through which the steps of a loop, or of several that go on from each other, bring tiles: its memory, and the
 //! copies of any step into any stage.
 
-use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType};
+use melior::ir::{OperationRef, Type, Value, operation::OperationLike, r#type::IntegerType};
 use mlir_sys::mlirOperationMoveBefore;
-use norma_dialects::gl::{CopyToSharedOp, LoadOp, LocalAllocOp, MemDescType};
+use norma_dialects::gl::{CopyToSharedOp, LoadOp, LocalAllocOp};
 
-use crate::gl::steps::{self, Unknown};
+use crate::gl::{
+    shared_memory,
+    steps::{self, Unknown},
+};
 use crate::mlir::{
     builder::Builder,
     diagnostic::Diagnostic,
@@ -62,9 +65,9 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         let memories = copies
             .iter()
             .map(|copy| {
-                let memory = memory_of(*copy)?;
+                let memory = shared_memory::type_of(copy.memory()?, copy.op())?;
                 let shape = [&[stages], memory.shape()].concat();
-                let ty = bulk::plain(&b, memory.element_type(), &shape);
+                let ty = shared_memory::row_major(b.context(), memory.element_type(), &shape).into();
                 Ok(b.value(LocalAllocOp::NAME, &[], ty))
             })
             .collect::<Result<Vec<_>, PassError<'c>>>()?;
@@ -209,11 +212,6 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
     }
 }
 
-fn memory_of<'c>(copy: CopyToSharedOp<'c, '_>) -> Result<MemDescType<'c>, PassError<'c>> {
-    let memory = MemDescType::from_type(copy.memory()?.r#type());
-    Ok(memory.ok_or_else(|| Diagnostic::internal(copy.op().location(), "expected shared memory"))?)
-}
-
 /// The memory of a copy in a stage.
 fn slot<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
@@ -221,6 +219,6 @@ fn slot<'c: 'a, 'a>(
     ring: Value<'c, 'a>,
     stage: Value<'c, 'a>,
 ) -> Result<Value<'c, 'a>, PassError<'c>> {
-    let memory = memory_of(copy)?;
+    let memory = shared_memory::type_of(copy.memory()?, copy.op())?;
     bulk::index_memory(b, ring, memory.element_type(), memory.shape(), stage)
 }

@@ -7,26 +7,21 @@
 //! Barriers of the CTA, between the writes and the copies and between the wait and the writes of the next step but one, are
 //! `gl-insert-barriers`'s to place; those of a step's reductions often do.
 
-use melior::ir::{BlockLike, OperationRef, Type, Value, ValueLike, operation::OperationLike};
+use melior::ir::{BlockLike, OperationRef, Type, Value, operation::OperationLike};
 use norma_dialects::gl::{
-    BulkCommitOp, BulkWaitOp, CopyEngine, CopyFromSharedOp, FenceAsyncOp, LocalAllocOp, MemDescType,
+    BulkCommitOp, BulkWaitOp, CopyEngine, CopyFromSharedOp, FenceAsyncOp, LocalAllocOp,
 };
 
 use crate::{
-    gl::{drawn, steps},
-    mlir::{
-        builder::Builder,
-        diagnostic::Diagnostic,
-        pass::PassError,
-        values::{definition, users},
-        walk,
-    },
+    gl::{drawn, shared_memory, steps},
+    mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, values::definition, walk},
 };
 
 use super::{
     around,
     bulk::{self, Copies},
     goes_on,
+    tile_copy::TileCopy,
 };
 
 /// Memories that the steps of a loop take turns with: one is written while the other is read.
@@ -91,17 +86,12 @@ fn memories_of<'c: 'a, 'a>(
     let mut memories = Vec::new();
     for send in sends {
         let b = Builder::at_start(walk::entry_block(function)?, send.op().location());
-        let memory = memory_of(*send)?;
+        let memory = shared_memory::type_of(send.memory()?, send.op())?;
         let shape = [&[TURNS], memory.shape()].concat();
-        let ty = bulk::plain(&b, memory.element_type(), &shape);
-        memories.push(b.value(LocalAllocOp::NAME, &[], ty));
+        let ty = shared_memory::row_major(b.context(), memory.element_type(), &shape);
+        memories.push(b.value(LocalAllocOp::NAME, &[], ty.into()));
     }
     Ok(memories)
-}
-
-fn memory_of<'c>(send: CopyFromSharedOp<'c, '_>) -> Result<MemDescType<'c>, PassError<'c>> {
-    let memory = MemDescType::from_type(send.memory()?.r#type());
-    Ok(memory.ok_or_else(|| Diagnostic::internal(send.op().location(), "expected shared memory"))?)
 }
 
 /// Has the steps of a loop send from memories by turns. A loop over tiles that are drawn carries whose turn it is, beginning with `turn`;
@@ -129,15 +119,10 @@ fn in_turns<'c: 'a, 'a>(
     };
     let sends = sends_in(of);
     for (send, memory) in sends.iter().zip(memories) {
-        let ty = memory_of(*send)?;
+        let ty = shared_memory::type_of(send.memory()?, send.op())?;
         let place = bulk::index_memory(&b, *memory, ty.element_type(), ty.shape(), turn)?;
         let old = send.memory()?;
-        for user in users(old) {
-            let operands = user.operands();
-            let operands = operands.map(|operand| if operand == old { place } else { operand });
-            let operands = operands.collect::<Vec<_>>();
-            b.set_operands(user, &operands);
-        }
+        b.replace_all_uses(old, place);
         if let Some(alloc) = definition(old).filter(|alloc| LocalAllocOp::from_op(*alloc).is_some()) {
             b.erase(alloc);
         }
@@ -162,7 +147,7 @@ fn issue<'c: 'a, 'a>(sends: &[CopyFromSharedOp<'c, 'a>]) -> Result<(), PassError
     let b = Builder::before(last.op());
     b.op(FenceAsyncOp::NAME, &[], &[]);
     for send in sends {
-        let copies = Copies::of(*send)?;
+        let copies = Copies::of(TileCopy::from_shared(*send)?)?;
         let indices = send.indices();
         let parts = copies.parts(&b, &indices, &send.limits())?;
         copies.store(&b, &parts, &indices, send.memory()?)?;

@@ -1,83 +1,61 @@
 //! `gl.copy_to_shared` and `gl.copy_from_shared` as one: a tile, and where it lies on either side.
 
-use melior::ir::{AffineMap, OperationRef, Value};
+use melior::{
+    Error,
+    ir::{AffineMap, OperationRef, Value},
+};
 use norma_dialects::gl::{CopyFromSharedOp, CopyToSharedOp};
 
-/// A copy of a tile between a buffer and shared memory.
-#[derive(Clone, Copy)]
-pub(super) enum TileCopy<'c, 'a> {
-    /// From the buffer to shared memory.
-    ToShared(CopyToSharedOp<'c, 'a>),
-    /// From shared memory to the buffer.
-    FromShared(CopyFromSharedOp<'c, 'a>),
-}
-
-impl<'c, 'a> From<CopyToSharedOp<'c, 'a>> for TileCopy<'c, 'a> {
-    fn from(copy: CopyToSharedOp<'c, 'a>) -> Self {
-        Self::ToShared(copy)
-    }
-}
-
-impl<'c, 'a> From<CopyFromSharedOp<'c, 'a>> for TileCopy<'c, 'a> {
-    fn from(copy: CopyFromSharedOp<'c, 'a>) -> Self {
-        Self::FromShared(copy)
-    }
+/// A copy of a tile between a buffer in global memory and shared memory, in either direction.
+pub(super) struct TileCopy<'c, 'a> {
+    /// The op.
+    pub op: OperationRef<'c, 'a>,
+    /// The buffer.
+    pub buffer: Value<'c, 'a>,
+    /// The shared memory.
+    pub memory: Value<'c, 'a>,
+    /// The scalars that the access is over.
+    pub indices: Vec<Value<'c, 'a>>,
+    /// The symbols of the guards.
+    pub limits: Vec<Value<'c, 'a>>,
+    /// Where in the buffer each element of the memory lies.
+    pub access: AffineMap<'c>,
+    /// Which elements are copied; all without.
+    pub guards: Option<AffineMap<'c>>,
 }
 
 impl<'c: 'a, 'a> TileCopy<'c, 'a> {
-    /// The op.
-    pub fn op(self) -> OperationRef<'c, 'a> {
-        match self {
-            Self::ToShared(copy) => copy.op(),
-            Self::FromShared(copy) => copy.op(),
-        }
+    /// A copy from the buffer.
+    ///
+    /// # Errors
+    ///
+    /// If the op lacks operands that its verifier asks for.
+    pub fn to_shared(copy: CopyToSharedOp<'c, 'a>) -> Result<Self, Error> {
+        Ok(Self {
+            op: copy.op(),
+            buffer: copy.buffer()?,
+            memory: copy.memory()?,
+            indices: copy.indices(),
+            limits: copy.limits(),
+            access: copy.access()?,
+            guards: copy.guards(),
+        })
     }
 
-    /// The buffer in global memory.
-    pub fn buffer(self) -> Result<Value<'c, 'a>, melior::Error> {
-        match self {
-            Self::ToShared(copy) => copy.buffer(),
-            Self::FromShared(copy) => copy.buffer(),
-        }
-    }
-
-    /// The shared memory.
-    pub fn memory(self) -> Result<Value<'c, 'a>, melior::Error> {
-        match self {
-            Self::ToShared(copy) => copy.memory(),
-            Self::FromShared(copy) => copy.memory(),
-        }
-    }
-
-    /// The scalars that the access is over.
-    pub fn indices(self) -> Vec<Value<'c, 'a>> {
-        match self {
-            Self::ToShared(copy) => copy.indices(),
-            Self::FromShared(copy) => copy.indices(),
-        }
-    }
-
-    /// The symbols of the guards.
-    pub fn limits(self) -> Vec<Value<'c, 'a>> {
-        match self {
-            Self::ToShared(copy) => copy.limits(),
-            Self::FromShared(copy) => copy.limits(),
-        }
-    }
-
-    /// Where in the buffer each element of the memory lies.
-    pub fn access(self) -> Result<AffineMap<'c>, melior::Error> {
-        match self {
-            Self::ToShared(copy) => copy.access(),
-            Self::FromShared(copy) => copy.access(),
-        }
-    }
-
-    /// What is copied.
-    pub fn guards(self) -> Option<AffineMap<'c>> {
-        match self {
-            Self::ToShared(copy) => copy.guards(),
-            Self::FromShared(copy) => copy.guards(),
-        }
+    /// A copy to the buffer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::to_shared`].
+    pub fn from_shared(copy: CopyFromSharedOp<'c, 'a>) -> Result<Self, Error> {
+        Ok(Self {
+            op: copy.op(),
+            buffer: copy.buffer()?,
+            memory: copy.memory()?,
+            indices: copy.indices(),
+            limits: copy.limits(),
+            access: copy.access()?,
+            guards: copy.guards(),
+        })
     }
 }

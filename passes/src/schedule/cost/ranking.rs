@@ -50,6 +50,10 @@ pub struct Assembled {
 impl Assembled {
     /// What is known of a mapping.
     fn get(&self, mapping: &Mapping) -> Option<&Option<u64>> {
+        // Most kernels are chosen a schedule for before anything is assembled.
+        if self.found.is_empty() {
+            return None;
+        }
         self.found
             .get(&without_hints(mapping))
             .map(|(_, registers)| registers)

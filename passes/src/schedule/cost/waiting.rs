@@ -32,10 +32,7 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
         false => SERIAL_SHARE,
     };
     let alone = serial + candidate.busy() * issue_us(candidate) / candidate.ideal_us();
-    let idle = |lifetime_us: f64| {
-        let short = lifetime_us / under_way_us + alone / resident;
-        100.0 * ((1.0 + short.powi(LIFETIME_POWER)).powf(1.0 / f64::from(LIFETIME_POWER)) - 1.0)
-    };
+    let idle = |lifetime_us: f64| longer(&[lifetime_us / under_way_us + alone / resident], LIFETIME_POWER);
     if !only_sums(candidate) {
         return idle(lifetime_us(candidate));
     }
@@ -62,8 +59,14 @@ fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
     let of_cta_us = steps * RING_STEP_US + exchanges * RING_EXCHANGE_US * resident.powf(RING_EXCHANGE_POWER);
     let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / resident;
     let ideal_us = candidate.ideal_us();
-    let [issue, waited] = [issue_us, waited_us].map(|us| (us / ideal_us).powi(RING_POWER));
-    100.0 * ((1.0 + issue + waited).powf(1.0 / f64::from(RING_POWER)) - 1.0)
+    longer(&[issue_us / ideal_us, waited_us / ideal_us], RING_POWER)
+}
+
+/// How much longer a copy takes, in per cent, beside what takes `shares` of its time and overlaps with it: the norm of all of them, which is close
+/// to the longest where the power is high.
+fn longer(shares: &[f64], power: i32) -> f64 {
+    let powers = shares.iter().map(|share| share.powi(power));
+    100.0 * ((1.0 + powers.sum::<f64>()).powf(1.0 / f64::from(power)) - 1.0)
 }
 
 /// Whether a kernel walks over what it reduces and comes back to none of it, as a sum over rows does: it waits at its end alone. The
@@ -119,8 +122,7 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     if mapped.mapping.ctas_per_cluster() == 1 || mapped.walks_through_rings() {
         return 0.0;
     }
-    let launched = (CLUSTER_LAUNCH_US / cta_us(candidate)).powi(CLUSTER_LAUNCH_POWER);
-    let launches = 100.0 * ((1.0 + launched).powf(1.0 / f64::from(CLUSTER_LAUNCH_POWER)) - 1.0);
+    let launches = longer(&[CLUSTER_LAUNCH_US / cta_us(candidate)], CLUSTER_LAUNCH_POWER);
     let walk = if mapped.is_looped() { WALK_OF_CLUSTER } else { 0.0 };
     let late = match mapped.is_ringed() {
         true => LATE_READS_BESIDE_COPIES * late_reads(mapped) as f64,

@@ -7,12 +7,12 @@ use melior::ir::{AffineExpr, AffineMap, BlockLike, Type, Value, ValueLike};
 use norma_dialects::{
     gl::{
         CacheAttr, CopyEngine, CopyFromSharedOp, CopyToSharedOp, EvictionPolicy, LoadOp, LocalAllocOp,
-        LocalLoadOp, LocalStoreOp, MemDescType, PlainAttr, StoreOp,
+        LocalLoadOp, LocalStoreOp, StoreOp,
     },
     norm::{CachePlace, CopyMechanism, ReadOp, WriteOp},
 };
 
-use crate::gl::quotient_form::QuotientForm;
+use crate::gl::{quotient_form::QuotientForm, shared_memory::row_major};
 use crate::kernel::space::{Access, DimSet};
 use crate::mlir::{pass::PassError, types, values::key};
 use norma_targets::ACCESS_BYTES;
@@ -150,10 +150,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     /// Shared memory for what a CTA holds of a tile over `axes`.
     fn memory(&self, element: Type<'c>, axes: Axes) -> Value<'c, 'a> {
         let shape = self.tiles.part_shape(self.placement, axes);
-        let order = (0..shape.len() as i64).rev().collect::<Vec<_>>();
-        let context = self.b.context();
-        let plain = PlainAttr::get(context, &order, 0).into();
-        let memory = MemDescType::get(context, &shape, element, plain);
+        let memory = row_major(self.b.context(), element, &shape);
         self.b.value(LocalAllocOp::NAME, &[], memory.into())
     }
 

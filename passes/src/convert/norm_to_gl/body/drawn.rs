@@ -3,10 +3,11 @@
 //! A CTA's first tile is that of its own number. Numbers grow from draw to draw, so that the steps which guards concern, at the end of
 //! the walk, are a loop of their own behind the others, as they are of a loop that is not shared.
 
-use melior::ir::{BlockLike, Location, RegionLike, Type, Value, operation::OperationLike};
+use melior::ir::{BlockLike, Location, Type, Value};
 use norma_dialects::{gl::NextTileOp, norm::Level};
 
 use crate::{
+    gl::steps,
     kernel::nests::Nest,
     mlir::{
         comparison::{IntegerPredicate, compare_integers},
@@ -66,8 +67,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .b
             .op_with("scf.while", &[walk.next], &[index], &[], regions.into());
         let condition = walk::entry_block(of)?;
-        let step = of.region(1)?.first_block();
-        let step = step.ok_or_else(|| self.internal("expected a loop with a body"))?;
+        let step = steps::body(of)?;
         self.b.move_to_end(condition);
         let tile: Value<'c, 'a> = condition.argument(0)?.into();
         let is_there = compare_integers(&self.b, IntegerPredicate::UnsignedLess, tile, upper);
