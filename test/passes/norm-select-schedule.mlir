@@ -181,6 +181,9 @@ norm.kernel @sizes(%x: memref<?x64xf32>, %w: memref<?xf32>, %y: memref<?xf32>) s
 // RUN: norma-opt %s --split-input-file --norm-select-schedule=by-size | FileCheck %s --check-prefix=FEW
 // FEW: norm.kernel @rows(
 // FEW-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], [warp(16), {{[^>]*}}> if dim(%x, 0) < {{[0-9]+}}, #norm.schedule<spread = {{\[\[}}grid], [loop,
+// A long row has an SM for itself where there are as many rows as SMs, and those of a cluster where there are fewer.
+// FEW: norm.kernel @long_rows(
+// FEW-SAME: {{\[\[}}grid], [{{.*}}cluster({{.*}}> if dim(%x, 0) < {{[0-9]+}}, #norm.schedule<spread = {{\[\[}}grid], [loop, warp(32)
 // A row is as long as it may be, and then no loop is needed; what is known leaves nothing to choose by.
 // FEW: norm.kernel @known(
 // FEW-NOT: {{ if }}
@@ -193,6 +196,15 @@ norm.kernel @rows(%x: memref<?x4096xbf16>, %y: memref<?xbf16>) space(%m = dim(%x
   %0 = norm.read %x[%m, %n] : memref<?x4096xbf16>
   %1 = norm.reduce max %0 over(%n) : bf16
   norm.write %1, %y[%m] : memref<?xbf16>
+}
+norm.kernel @long_rows(%x: memref<?x32768xbf16>, %y: memref<?x32768xbf16>) space(%m = dim(%x, 0), %n = 32768) align(16, 16) {
+  %0 = norm.read %x[%m, %n] : memref<?x32768xbf16>
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = arith.mulf %1, %1 : f32
+  %3 = norm.reduce add %2 over(%n) : f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = arith.truncf %4 : f32 to bf16
+  norm.write %5, %y[%m, %n] : memref<?x32768xbf16>
 }
 norm.kernel @known(%x: memref<132x?xbf16>, %y: memref<132x?xbf16>) space(%m = 132, %n = dim(%x, 1)) align(16, 16)
     multiples(dim(%x, 1) = 8, dim(%y, 1) = 8) bounds(dim(%x, 1) <= 4096) {

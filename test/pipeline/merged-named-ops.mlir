@@ -29,3 +29,13 @@ func.func @cross_entropy(%x: tensor<?x3001xf32> {norm.name = "x"}, %l: tensor<?x
           : tensor<?x3001xf32> -> tensor<?xf32>
   return %loss : tensor<?xf32>
 }
+
+// Of rows whose length only the run knows, the mean waits for the number of elements, which is a reduction too: the squares need not.
+// RUN: norma-sim %s --function dynamic_layer_norm --size m=3 --size n=776 --fill offset --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = true>' | FileCheck %s --check-prefix=RIGHT
+// CHECK-LABEL: norm.kernel @dynamic_layer_norm_0
+// CHECK: norm.reduce {{.*}} combine
+func.func @dynamic_layer_norm(%x: tensor<?x?xf32> {norm.name = "x", norm.sizes = ["m", "n"], norm.multiples = array<i64: 1, 4>})
+    -> (tensor<?x?xf32> {norm.name = "y"}) {
+  %y = norm.layer_norm %x : tensor<?x?xf32> -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}

@@ -182,16 +182,6 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         if !is_sum || !is_beside || !self.waits(term) {
             return None;
         }
-        // What both wait for is there before either starts.
-        let before = self.space.waits_for(self.source);
-        if self
-            .space
-            .waits_for(term)
-            .without(&before)
-            .any(|other| other != self.lead)
-        {
-            return None;
-        }
         let mut search = Search::default();
         let Class::Of(dependence) = self.class(term, &mut search, DEPTH)? else {
             return None;
@@ -203,12 +193,36 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
             Dependence::Squares { .. } => self.kind == ReduceKind::Add,
         };
         let reference = search.reference.filter(|_| fits)?;
-        let is_of_one_type = self.has_types_of(dependence, reference, term);
-        is_of_one_type.then_some(Follower {
+        let can_follow =
+            self.has_types_of(dependence, reference, term) && !self.waits_beside(term, reference);
+        can_follow.then_some(Follower {
             position,
             reference,
             dependence,
         })
+    }
+
+    /// Whether a term waits for a reduction that the first one does not wait for, other than through the reference, which partial
+    /// results have their own of: a mean may be a sum divided by the number of points, which is a reduction too.
+    fn waits_beside(&self, term: Value<'c, 'a>, reference: Value<'c, 'a>) -> bool {
+        let before = self.space.waits_for(self.source);
+        let mut open = vec![term];
+        let mut seen = BTreeSet::new();
+        while let Some(value) = open.pop() {
+            if value == reference || !seen.insert(key(value)) {
+                continue;
+            }
+            let Some(position) = self.space.definition(value) else {
+                continue;
+            };
+            let waits = self.space.waits_for(value);
+            if !waits.contains(position) {
+                open.extend(self.space.ops[position].operands());
+            } else if waits.without(&before).next().is_some() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether what is computed when partial results meet is of the types that the program computes in: a partial extremum may

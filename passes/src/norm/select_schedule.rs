@@ -132,12 +132,14 @@ fn choose<'c>(
         let limit = Expression::Integer(i64::try_from(few.most + 1).unwrap_or(i64::MAX));
         set_alternatives(kernel, &[([size, limit], schedule)])?;
         if cx.options().explain {
-            let (sms, most) = (target.part.sms, few.most);
+            let (points, most) = (few.points, few.most);
             let [few_us, many_us] = [&few.cost, &few.cost_of_many].map(Cost::total);
             let mapping = &few.mapping;
             cx.remark(
                 location,
-                format!("up to {most} points {mapping}: {few_us:.1} us with {sms} of them, not {many_us:.1}"),
+                format!(
+                    "up to {most} points {mapping}: {few_us:.1} us with {points} of them, not {many_us:.1}"
+                ),
             );
         }
     }

@@ -89,3 +89,16 @@ fn squares_of_the_distance_to_what_a_sum_gives_follow_it() {
     let product = "%d = arith.subf %u, %m : f32  %t = arith.mulf %d, %u : f32";
     assert_eq!(dependence("add", product), None);
 }
+
+#[test]
+fn the_reference_may_wait_for_the_number_of_points() {
+    let count = "%one = arith.constant 1.0 : f32  %c = norm.reduce add %one over(%n) : f32  %r = arith.divf %m, %c : f32
+                 %d = arith.subf %u, %r : f32";
+    let squares = Some(Dependence::Squares { factor: 1.0 });
+    assert_eq!(
+        dependence("add", &format!("{count}  %t = arith.mulf %d, %d : f32")),
+        squares
+    );
+    let weighted = "%e = arith.mulf %d, %d : f32  %t = arith.mulf %e, %c : f32";
+    assert_eq!(dependence("add", &format!("{count}  {weighted}")), None);
+}

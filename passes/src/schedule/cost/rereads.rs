@@ -76,13 +76,13 @@ pub(super) fn passes(
     // A reduction waits for earlier ones alone, so that their numbers of loops are known: before it starts, and when it ends.
     let mut loops = Vec::<[usize; 2]>::new();
     let starts = |waits_for: &BTreeSet<usize>, follows: Option<usize>, loops: &[[usize; 2]]| {
-        let follows = follows.filter(|_| is_merged);
-        let of = |waited: &usize| {
-            // What follows another one waits for what that one waits for.
-            let [start, end] = loops.get(*waited)?;
-            Some(if follows == Some(*waited) { *start } else { *end })
-        };
-        waits_for.iter().filter_map(of).max().unwrap_or(0)
+        // What follows another one starts with it: its partial results have a reference of their own.
+        let lead = follows.filter(|_| is_merged).and_then(|lead| loops.get(lead));
+        let ends = waits_for.iter().filter_map(|waited| loops.get(*waited));
+        lead.map_or_else(
+            || ends.map(|[_, end]| *end).max().unwrap_or(0),
+            |[start, _]| *start,
+        )
     };
     for reduction in &facts.reductions {
         let start = starts(&reduction.waits_for, reduction.follows, &loops);

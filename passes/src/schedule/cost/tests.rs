@@ -316,6 +316,13 @@ fn a_row_is_passed_over_once_for_each_reduction_that_has_to_be_waited_for() {
     facts.accesses[0].needed_by = vec![need(Some(0), &[]), need(Some(1), &[0]), need(None, &[0, 1])];
     assert_eq!(count(&facts, false), 3);
     assert_eq!(count(&facts, true), 2);
+    // A variance: the mean that its terms need waits for the number of points too.
+    let number = facts.reductions[0].clone();
+    facts.reductions.insert(1, number);
+    facts.reductions[2].waits_for = [0, 1].into();
+    facts.accesses[0].needed_by = vec![need(Some(0), &[]), need(Some(2), &[0, 1]), need(None, &[0, 1, 2])];
+    assert_eq!(count(&facts, false), 3);
+    assert_eq!(count(&facts, true), 2);
     assert_eq!(
         passes(&facts, &facts.accesses[0], true, &|_: &Reduction| false),
         1
