@@ -179,7 +179,7 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         let is_sum = reduce.kind() == Some(ReduceKind::Add) && types::is_float(term.r#type());
         let is_beside = self.space.dims_reduced_by(reduce) == self.over
             && self.space.dims_of(term) == self.space.dims_of(self.source);
-        if !is_sum || !is_beside || !self.waits(term) {
+        if !is_sum || !is_beside || !self.waits(term) || self.waits_in_between(term) {
             return None;
         }
         let mut search = Search::default();
@@ -200,6 +200,17 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
             reference,
             dependence,
         })
+    }
+
+    /// Whether a term waits for another reduction that itself waits for the first one. Most pairs are told from followers by this
+    /// alone, without going through what is between them.
+    fn waits_in_between(&self, term: Value<'c, 'a>) -> bool {
+        let before = self.space.waits_for(self.source);
+        let waits = self.space.waits_for(term);
+        let others = waits.without(&before).filter(|other| *other != self.lead);
+        others
+            .filter_map(|other| self.space.ops[other].result(0).ok())
+            .any(|result| self.waits(result.into()))
     }
 
     /// Whether a term waits for a reduction that the first one does not wait for, other than through the reference, which partial

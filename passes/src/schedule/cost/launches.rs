@@ -56,8 +56,9 @@ pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
     let read_again = f64::from(candidate.target.part.sms) / finishing.max(1.0);
     let comes_back = (0..mapped.dims.len()).any(|dim| mapped.facts.dims[dim].is_revisited && is_split(dim));
     let kernels = if comes_back { 2.0 } else { 1.0 };
+    let warps = mapped.warps_of_row() as f64 * mapped.mapping.ctas_per_cluster() as f64;
     (
-        kernels * KERNEL_US + END_OF_PART_US * (mapped.warps_of_row() as f64).log2(),
+        kernels * KERNEL_US + END_OF_PART_US * warps.log2(),
         100.0 * (1.0 + read_again) * parts * scratch / mapped.bytes,
     )
 }

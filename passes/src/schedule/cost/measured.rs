@@ -66,6 +66,7 @@ pub const CLUSTER_LAUNCH_POWER: i32 = 3;
 /// What clusters lose in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
 pub const CLUSTER: f64 = 1.0;
 /// What walks lose in clusters besides, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the row.
+/// Walks through rings lose no more: RMSNorm's gradient over 16384 columns reaches 4248 GB/s in clusters of two.
 pub const WALK_OF_CLUSTER: f64 = 2.0;
 /// What is read element by element loses in clusters besides, whose CTAs take as long to ask for less. RMSNorm at 20003 columns 2575
 /// GB/s, LayerNorm 2310, where the model expects 3040 and 3160 without it.
@@ -99,10 +100,15 @@ pub const LONE_SUMMING_CTA: f64 = 18.0;
 /// memory. Cross-entropy at 32768 columns, the same loop: 3910 GB/s with one warp for a row, 3973 with two, 4202 with four.
 pub const FEW_WARPS: f64 = 8.0;
 /// Microseconds that an exchange between the CTAs of a cluster adds to a step of a walk through a ring where one CTA is on each SM, and the power of
-/// the CTAs on an SM by which it takes longer where there are more: clusters of two and four CTAs alone on their SMs take 0.5 to 0.8
+/// the CTAs on an SM by which it takes longer where there are more: clusters of four CTAs alone on their SMs take 0.5 to 0.8
 /// longer at 12288 to 20480 columns, four of 8 warps, two on an SM, 1.4, and eight of 8 warps, four on an SM, 2.7.
 pub const RING_EXCHANGE_US: f64 = 0.69;
 pub const RING_EXCHANGE_POWER: f64 = 1.5;
+/// The CTAs of a cluster between which an exchange adds less, and microseconds of that for each CTA on an SM. LayerNorm's gradient with
+/// 8192 columns for each CTA takes 1.85 us a step in clusters of two and 1.95 us without; with 4096 columns for each CTA, two of which are
+/// on an SM, 1.80 us in clusters of two and 2.82 us in clusters of four.
+pub const RING_PAIR: i64 = 2;
+pub const RING_PAIR_EXCHANGE_US: f64 = 0.08;
 /// Launching a CTA, for each thread: fits CTAs of 128 and 256 threads for short rows.
 pub const LAUNCH: f64 = 80.0;
 /// Bytes that a CTA must read lest launching CTAs be what takes the time: rows of 512 columns in CTAs of one row each, 1

@@ -33,27 +33,22 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
         return 0.0;
     }
     let in_loop = |reduction: &Reduction| passes_in_loop(facts, dims, reduction);
+    let reused = || facts.accesses.iter().filter(|access| access.is_reused);
+    let rows = reused().map(|access| bytes_of_cta(access, dims)).sum::<f64>();
+    let l2 = target.part.l2_bytes as f64;
+    let evicted = ((rows * ctas_at_once / l2 - L2_FULL[0]) / (L2_FULL[1] - L2_FULL[0])).clamp(0.0, 1.0);
+    let from_l2 = AGAIN_FROM_L2 + EVICTED_FROM_L2 * evicted;
+    let l1_full = through_l1(candidate, &is_looped) / f64::from(target.l1_and_shared);
     let mut lost = 0.0;
-    for access in facts.accesses.iter().filter(|access| access.is_reused) {
+    for access in reused() {
         let passes = passes(facts, access, mapping.merge_reductions, &in_loop);
         let share = passes.saturating_sub(1) as f64 * candidate.mapped.share(access);
-        let row = dims
-            .iter()
-            .zip(&access.uses)
-            .filter(|(_, uses)| **uses)
-            .map(|(dim, _)| dim.of_cta() as f64)
-            .product::<f64>()
-            * access.bytes as f64;
-        let l2 = target.part.l2_bytes as f64;
-        let evicted = ((row * ctas_at_once / l2 - L2_FULL[0]) / (L2_FULL[1] - L2_FULL[0])).clamp(0.0, 1.0);
-        let from_l2 = AGAIN_FROM_L2 + EVICTED_FROM_L2 * evicted;
         // Each CTA of a cluster that starts invalidates what others on its SM have in L1.
         let is_left_alone = mapping.ctas_per_cluster() == 1 || ctas_on_sm <= 1.0;
         lost += share
             * match mapping.place(access.buffer) {
                 CachePlace::L1 if is_left_alone => {
-                    let full = row * ctas_on_sm / f64::from(target.l1_and_shared);
-                    let in_l1 = (L1_SHARE / full).powf(L1_POWER).min(1.0);
+                    let in_l1 = (L1_SHARE / l1_full).powf(L1_POWER).min(1.0);
                     in_l1 * AGAIN_FROM_L1 + (1.0 - in_l1) * from_l2
                 }
                 // Hints for a cache that does not hold the row only displace other lines.
@@ -63,6 +58,27 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
             };
     }
     lost
+}
+
+/// Bytes of an access that a CTA reads.
+fn bytes_of_cta(access: &Access, dims: &[Spread]) -> f64 {
+    let used = dims.iter().zip(&access.uses).filter(|(_, uses)| **uses);
+    let points = used.map(|(dim, _)| dim.of_cta() as f64).product::<f64>();
+    points * access.bytes as f64
+}
+
+/// Bytes of an SM's CTAs that go through its L1 until they have passed over their rows again: the rows of each, and weights of rows, which
+/// all of them read.
+fn through_l1(candidate: &Candidate<'_>, is_looped: &impl Fn(usize) -> bool) -> f64 {
+    let Mapped { facts, dims, .. } = &candidate.mapped;
+    let reads = facts.accesses.iter().filter(|access| !access.is_write);
+    let in_loops = reads.filter(|access| (0..dims.len()).any(|dim| access.uses[dim] && is_looped(dim)));
+    let bytes = in_loops.map(|access| {
+        let is_shared = (0..dims.len()).all(|dim| !access.uses[dim] || is_looped(dim));
+        let readers = if is_shared { 1.0 } else { candidate.resident_now() };
+        bytes_of_cta(access, dims) * readers
+    });
+    bytes.sum()
 }
 
 /// How many loops over reduced dims read an access, one after the other: as many as there are different numbers of loops that

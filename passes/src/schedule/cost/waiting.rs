@@ -56,7 +56,11 @@ fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
     let resident = candidate.resident_now();
     let issue_us = RING_ISSUE * candidate.all_issue_us() / (candidate.warps() / RING_ISSUING_WARPS).min(1.0);
     let exchanges = rounds_between_ctas(candidate.mapped.facts, &candidate.mapped.dims);
-    let of_cta_us = steps * RING_STEP_US + exchanges * RING_EXCHANGE_US * resident.powf(RING_EXCHANGE_POWER);
+    let exchange_us = match candidate.mapped.mapping.ctas_per_cluster() {
+        ..=RING_PAIR => RING_PAIR_EXCHANGE_US * resident,
+        _ => RING_EXCHANGE_US * resident.powf(RING_EXCHANGE_POWER),
+    };
+    let of_cta_us = steps * RING_STEP_US + exchanges * exchange_us;
     let waited_us = candidate.waves().max(1.0).ceil() * of_cta_us + issue_us / resident;
     let ideal_us = candidate.ideal_us();
     longer(&[issue_us / ideal_us, waited_us / ideal_us], RING_POWER)
@@ -115,12 +119,15 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
     }
 }
 
-/// Clusters: the rate at which their CTAs can be launched, and what walks, late reads and reads of single elements lose in them. What a
+/// Clusters: the rate at which their CTAs can be launched, and what walks, late reads and reads of single elements lose in them. What else a
 /// walk through a ring loses is among what its steps take.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    if mapped.mapping.ctas_per_cluster() == 1 || mapped.walks_through_rings() {
+    if mapped.mapping.ctas_per_cluster() == 1 {
         return 0.0;
+    }
+    if mapped.walks_through_rings() {
+        return WALK_OF_CLUSTER;
     }
     let launches = longer(&[CLUSTER_LAUNCH_US / cta_us(candidate)], CLUSTER_LAUNCH_POWER);
     let walk = if mapped.is_looped() { WALK_OF_CLUSTER } else { 0.0 };
