@@ -690,7 +690,7 @@ def NormSplitReductions : RustPass<"norm-split-reductions", "builtin.module"> {
     part of the dim, and a second kernel combines the parts.
 
     **Requires** kernels that have not been tiled. A dim with a `split` factor is reduced, and reductions over it do not wait for
-    one another, unless the schedule has `merge_reductions` and they can be merged (`norm-merge-reductions`).
+    one another, unless the schedule's `merge_reductions` has `split` and they can be merged (`norm-merge-reductions`).
 
     **Guarantees** that no schedule has a `split` factor. The part of the dim that the factor took is a dim of its own, spread
     over the grid; the results of reductions over the dim are written to scratch, one for each part; a second kernel, which has
@@ -822,22 +822,25 @@ def NormMergeReductions : RustPass<"norm-merge-reductions"> {
   let description = [{
     **Requires** kernels with roles, as `norm-tile` leaves them.
 
-    **Guarantees**, for kernels whose schedule has `merge_reductions`, that no
-    sum over a loop waits for a reduction over the same dims where partial
-    results of both can be combined: sums of exponentials of the distance to a
-    maximum or minimum (online softmax), and sums of squares of the distance to
-    what a sum gives (Chan's update). What a thread holds in a step is reduced
-    with a reference of its own, the steps by a combiner that changes the
-    reference, and the threads, behind the loop, by one reduction after the
-    other. Results are equal up to rounding.
+    **Guarantees**, for kernels whose schedule has `merge_reductions`, that at
+    the levels it names no sum waits for a reduction over the same dims where
+    partial results of both can be combined: sums of exponentials of the
+    distance to a maximum or minimum (online softmax), and sums of squares of the
+    distance to what a sum gives (Chan's update). What is within the innermost
+    of these levels is reduced with a reference of its own: by a thread in
+    a step for `loop`, by a thread for `lane` and `warp`, by a CTA for `cluster`.
+    At the named levels partial results of both meet in one reduction, whose combiner
+    changes the reference; at levels between or outside of them they meet in one reduction
+    after the other. Numbers of elements that are the same everywhere are constants.
+    Results are equal up to rounding.
 
-    **Leaves alone** reductions over tiles alone, sums with any other dependence,
-    and kernels whose schedule does not have the parameter.
+    **Leaves alone** reductions over none of these levels, sums with any other
+    dependence, and kernels whose schedule does not have the parameter.
 
     ```mlir
     norm.kernel @denominator(%x: memref<?x4096xf32>, %y: memref<?xf32>)
         space(%m = dim(%x, 0) : grid, %c = 16 : loop, %t = 256 : thread)
-        schedule(#norm.schedule<spread = [[grid], [loop, warp(8), lane(32)]], keep = [l2], merge_reductions = true>) {
+        schedule(#norm.schedule<spread = [[grid], [loop, warp(8), lane(32)]], keep = [l2], merge_reductions = [loop]>) {
       %0 = norm.read %x[%m, %c * 256 + %t] : memref<?x4096xf32>
       %1 = norm.reduce max %0 over(%c, %t) : f32
       %2 = arith.subf %0, %1 : f32
@@ -848,7 +851,7 @@ def NormMergeReductions : RustPass<"norm-merge-reductions"> {
     ==>
     norm.kernel @denominator(%x: memref<?x4096xf32>, %y: memref<?xf32>)
         space(%m = dim(%x, 0) : grid, %c = 16 : loop, %t = 256 : thread)
-        schedule(#norm.schedule<spread = [[grid], [loop, warp(8), lane(32)]], keep = [l2], merge_reductions = true>) {
+        schedule(#norm.schedule<spread = [[grid], [loop, warp(8), lane(32)]], keep = [l2], merge_reductions = [loop]>) {
       %0 = norm.read %x[%m, %c * 256 + %t] : memref<?x4096xf32>
       %1 = ... 0 where %0 is -inf, %0 elsewhere
       %2 = arith.subf %0, %1 : f32

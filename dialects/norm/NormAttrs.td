@@ -141,7 +141,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: CTAs draw the steps of the one loop from an atomic counter in scratch, each the next one when it is done |
     | `dependent_launch` | | programmatic dependent launch: start before the previous kernel has ended |
     | `early_reads` | | reads that only later phases need are issued before the first reduction as well |
-    | `merge_reductions` | | a reduction that waits for another over the same loops joins it in one pass, where partial results of both can be combined (`norm-merge-reductions`) |
+    | `merge_reductions` | | levels at which a reduction that waits for another over the same dims meets together with it, where partial results of both can be combined (`norm-merge-reductions`): `loop` saves a pass over memory, `cluster`, and `warp` with `lane`, a round in which CTAs or warps wait for one another; `split` is what lets parts of both be split; nowhere, where nothing is said |
     | `min_ctas_per_sm` | CTAs | bounds registers so that an SM holds as many; 0 for no bound |
     | `aligned_dim` | | the dim, by position, along which tiles begin where vectors of the leading access are aligned; -1 for none |
 
@@ -159,6 +159,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     - C4: `vector` is the innermost factor of a dim, and only `grid`, `split` and `loop` may be without a size.
     - C5: `spread` has a list of factors for each dim, and `keep` is a list of places.
     - C6: `aligned_dim` is -1 or the position of a dim with a `vector` factor.
+    - C7: `merge_reductions` is a list of `split`, `cluster`, `loop`, `warp` and `lane`, each at most once and in this order.
 
     Example, rows of 4096 elements, one for each CTA of 256 threads, in two 16-byte accesses of bf16 each:
 
@@ -184,6 +185,12 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     #norm.schedule<spread = [[loop, grid(264)], [register(2), warp(4), lane(32), vector(8)]], hand_out = dynamic>
     ```
 
+    A row for each cluster, whose CTAs tell each other in one round what two reductions come to, of which one waits for the other:
+
+    ```mlir
+    #norm.schedule<spread = [[grid], [register(4), cluster(4), warp(8), lane(32), vector(8)]], merge_reductions = [cluster]>
+    ```
+
     Four rows of 4095 elements for each CTA, 8 apart and each shifted alike, in 16-byte accesses:
 
     ```mlir
@@ -199,13 +206,14 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     DefaultValuedParameter<"::mlir::norm::HandOut", "::mlir::norm::HandOut::Static">:$hand_out,
     DefaultValuedParameter<"bool", "false">:$dependent_launch,
     DefaultValuedParameter<"bool", "false">:$early_reads,
-    DefaultValuedParameter<"bool", "false">:$merge_reductions,
+    OptionalArrayRefParameter<"int64_t">:$merge_reductions,
     DefaultValuedParameter<"int64_t", "0">:$min_ctas_per_sm,
     DefaultValuedParameter<"int64_t", "-1">:$aligned_dim
   );
   let assemblyFormat = [{
     `<` `spread` `=` custom<Spread>($spread) (`,` struct(custom<Places>($keep), $bring, $stages, $producer_warps,
-    $hand_out, $dependent_launch, $early_reads, $merge_reductions, $min_ctas_per_sm, $aligned_dim)^)? `>`
+    $hand_out, $dependent_launch, $early_reads, custom<MergedLevels>($merge_reductions), $min_ctas_per_sm,
+    $aligned_dim)^)? `>`
   }];
   let genVerifyDecl = 1;
 }

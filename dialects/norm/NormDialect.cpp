@@ -91,6 +91,28 @@ static void printPlaces(AsmPrinter &p, ArrayRef<int64_t> places) {
   p << "]";
 }
 
+/// `[cluster, loop]`.
+static ParseResult parseMergedLevels(AsmParser &parser, SmallVector<int64_t> &levels) {
+  auto parseLevel = [&]() -> ParseResult {
+    StringRef keyword;
+    SMLoc location = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    std::optional<Level> level = symbolizeLevel(keyword);
+    if (!level)
+      return parser.emitError(location) << "expected split, cluster, loop, warp or lane, got '" << keyword << "'";
+    levels.push_back(static_cast<int64_t>(*level));
+    return success();
+  };
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseLevel, " in merge_reductions");
+}
+
+static void printMergedLevels(AsmPrinter &p, ArrayRef<int64_t> levels) {
+  p << "[";
+  llvm::interleaveComma(levels, p, [&](int64_t level) { p << stringifyLevel(static_cast<Level>(level)); });
+  p << "]";
+}
+
 #include "norm/NormDialect.cpp.inc"
 #include "norm/NormEnums.cpp.inc"
 

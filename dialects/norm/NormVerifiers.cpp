@@ -18,9 +18,16 @@ using namespace mlir::norm;
 // #norm.schedule
 //===----------------------------------------------------------------------===//
 
+/// A level's keyword, or its number if it is none.
+static std::string levelName(int64_t number) {
+  std::optional<Level> level = symbolizeLevel(static_cast<uint32_t>(number));
+  return level ? stringifyLevel(*level).str() : std::to_string(number);
+}
+
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayAttr spread,
                                    ArrayRef<int64_t> keep, CopyMechanism, int64_t stages, int64_t producerWarps,
-                                   HandOut, bool, bool, bool, int64_t minCtasPerSm, int64_t alignedDim) {
+                                   HandOut, bool, bool, ArrayRef<int64_t> mergeReductions, int64_t minCtasPerSm,
+                                   int64_t alignedDim) {
   // The most of each level, by C2; a saturating product cannot come back below it.
   struct Bound {
     Level level;
@@ -63,6 +70,15 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (stages < 1 || producerWarps < 0 || minCtasPerSm < 0) // schedule_c3
     return emitError() << "expected at least one stage and no negative number of producer warps or CTAs, got " << stages
                        << ", " << producerWarps << " and " << minCtasPerSm;
+  // The numbers of levels grow from the outermost to the innermost.
+  auto isMerged = [](int64_t level) { return level >= int64_t(Level::Split) && level <= int64_t(Level::Lane); };
+  for (auto [i, level] : llvm::enumerate(mergeReductions)) {
+    if (!isMerged(level)) // schedule_c7
+      return emitError() << "expected merge_reductions of split, cluster, loop, warp and lane, got " << levelName(level);
+    if (i > 0 && mergeReductions[i - 1] >= level) // schedule_c7
+      return emitError() << "expected merge_reductions from the outermost level to the innermost, each once, got "
+                         << levelName(level) << " behind " << levelName(mergeReductions[i - 1]);
+  }
   if (alignedDim == -1)
     return success();
   bool hasVector = false;

@@ -141,14 +141,14 @@ fn attributes_round_trip_their_parameters() {
         norm::HandOut::Static,
         true,
         false,
-        true,
+        &[Level::Cluster as i64, Level::Loop as i64],
         4,
         -1,
     );
     assert_eq!(
         schedule.to_string(),
         "#norm.schedule<spread = [[grid], [loop, lane(32)]], keep = [register, l2], dependent_launch = true, \
-         merge_reductions = true, min_ctas_per_sm = 4>"
+         merge_reductions = [cluster, loop], min_ctas_per_sm = 4>"
     );
     let parsed =
         ScheduleAttr::try_from(melior::ir::Attribute::parse(&context, &schedule.to_string()).unwrap());
@@ -162,7 +162,7 @@ fn attributes_round_trip_their_parameters() {
             schedule.merge_reductions(),
             schedule.min_ctas_per_sm()
         ),
-        (true, false, true, 4)
+        (true, false, &[2, 3][..], 4)
     );
 
     let blocked = gl::BlockedAttr::get(&context, &[1, 8], &[1, 32], &[1, 4], &[1, 0], &[]);

@@ -2,11 +2,12 @@
 //! to shared memory, `access` what loads and stores do to global memory, `quotient_form` takes affine expressions apart,
 //! `divisibility` says what divides them, and `bounds` where scalars lie; `scalars` is what these two follow scalars by.
 //! `steps` gives scalars of loops as they are in other steps, `drawn` is what passes do to loops whose tiles CTAs draw, and
-//! `mbarriers` sets up mbarriers.
+//! `mbarriers` sets up mbarriers, `constant_tiles` says what of a reduction is known before the run.
 
 pub(crate) mod access;
 pub(crate) mod allocate_shared;
 pub(crate) mod bounds;
+pub(crate) mod constant_tiles;
 pub(crate) mod dependent_launch;
 pub(crate) mod divisibility;
 pub(crate) mod draw_tiles;

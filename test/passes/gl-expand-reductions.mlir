@@ -186,6 +186,79 @@ gpu.module @kernels {
 
 // -----
 
+// A number of elements that is one constant is not told: of 64 in each of four warps, or of 256 in each of four CTAs, all know it. The
+// other results depend on tiles that are no constants.
+// CHECK-LABEL: gpu.func @known_numbers
+// CHECK: %[[P:.*]]:3 = gl.warp_reduce
+// CHECK: gl.local_store %[[P]]#0,
+// CHECK: gl.local_store %[[P]]#2,
+// CHECK-NOT: gl.local_store
+// CHECK: %[[N:.*]] = tensor.splat %{{.*}} : tensor<4xf32
+// CHECK: gl.reduce %{{.*}}, %[[N]], %{{.*}} axis 0
+// CHECK: gl.mbarrier_expect
+// CHECK-COUNT-2: gl.remote_store
+// CHECK-NOT: gl.remote_store
+// CHECK: gl.mbarrier_wait
+// CHECK: %[[N:.*]] = tensor.splat %{{.*}} : tensor<4xf32
+// CHECK: gl.reduce %{{.*}}, %[[N]], %{{.*}} axis 0
+#line = #gl.blocked<size_per_thread = [2], threads_per_warp = [32], warps_per_cta = [4], order = [0]>
+#ctas = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[0], [0]], block = [[1], [2]]>
+!line = tensor<256xf32, #line>
+!result = tensor<f32, #gl.slice<axis = 0, parent = #line>>
+!ctas = tensor<4xf32, #ctas>
+!whole = tensor<f32, #gl.slice<axis = 0, parent = #ctas>>
+#launch = #gl.launch<grid = affine_map<() -> (4)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [], cluster = 4>
+gpu.module @kernels {
+  gpu.func @known_numbers(%x: !line, %m: !line) attributes {gl.launch = #launch} {
+    %one = arith.constant dense<1.0> : !line
+    %s:3 = gl.reduce %x, %one, %m axis 0 : (!line, !line, !line) -> !result, !result, !result combine {
+    ^bb0(%a0: f32, %a1: f32, %a2: f32, %b0: f32, %b1: f32, %b2: f32):
+      %0 = arith.addf %a0, %b0 : f32
+      %1 = arith.addf %a1, %b1 : f32
+      %2 = arith.maximumf %a2, %1 : f32
+      gl.yield %0, %1, %2 : f32, f32, f32
+    }
+    %count = arith.constant 256.0 : f32
+    %n = tensor.splat %count : !ctas
+    %p:2 = "test.partial"() : () -> (!ctas, !ctas)
+    %t:3 = gl.reduce %p#0, %n, %p#1 axis 0 : (!ctas, !ctas, !ctas) -> !whole, !whole, !whole combine {
+    ^bb0(%a0: f32, %a1: f32, %a2: f32, %b0: f32, %b1: f32, %b2: f32):
+      %0 = arith.addf %a0, %b0 : f32
+      %1 = arith.addf %a1, %b1 : f32
+      %2 = arith.maximumf %a2, %1 : f32
+      gl.yield %0, %1, %2 : f32, f32, f32
+    }
+    "test.use"(%s#0, %s#2, %t#0, %t#2) : (!result, !result, !whole, !whole) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// A constant whose result is made of others too is told as they are.
+// CHECK-LABEL: gpu.func @first_places
+// CHECK: %[[P:.*]]:2 = gl.warp_reduce
+// CHECK: gl.local_store %[[P]]#0,
+// CHECK: gl.local_store %[[P]]#1,
+#line = #gl.blocked<size_per_thread = [2], threads_per_warp = [32], warps_per_cta = [4], order = [0]>
+!line = tensor<256xf32, #line>
+!result = tensor<f32, #gl.slice<axis = 0, parent = #line>>
+gpu.module @kernels {
+  gpu.func @first_places(%x: !line) {
+    %one = arith.constant dense<1.0> : !line
+    %s:2 = gl.reduce %x, %one axis 0 : (!line, !line) -> !result, !result combine {
+    ^bb0(%a0: f32, %a1: f32, %b0: f32, %b1: f32):
+      %0 = arith.maximumf %a0, %b0 : f32
+      %1 = arith.addf %a1, %a0 : f32
+      gl.yield %0, %1 : f32, f32
+    }
+    "test.use"(%s#0, %s#1) : (!result, !result) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
 // Turns of a loop use two buffers and two mbarriers alternately; each CTA gives the buffer of the turn before back to all four.
 // CHECK-LABEL: gpu.func @ctas_in_a_loop
 // CHECK: %[[M:.*]] = gl.local_alloc : <2x4xf32, #gl.plain<order = [1, 0]>>

@@ -71,7 +71,7 @@ norm.kernel @inner_rest(%x: memref<?x8xf32>, %y: memref<8xf32>) space(%m = dim(%
 
 // -----
 
-// expected-error @below {{unsupported: a split of dim 0, where a reduction over it ranges over what another one gives; supported: reductions that do not hang on each other, or that merge_reductions merges}}
+// expected-error @below {{unsupported: a split of dim 0, where a reduction over it ranges over what another one gives; supported: reductions that do not hang on each other, or that merge_reductions = [split] merges}}
 norm.kernel @nested(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n = 8)
     schedule(#norm.schedule<spread = [[loop, split(4)], [lane(8)]]>) {
   %0 = norm.read %x[%m, %n] : memref<64x8xf32>

@@ -181,7 +181,7 @@ norm.kernel @scale_0(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?xf3
 // CHECK: %[[S:.*]] = norm.read %{{.*}} : memref<4x?xf32>
 // CHECK: norm.reduce %[[M]], %[[S]] over(%{{.*}}) identity [0xFF800000 : f32, 0.000000e+00 : f32]
 norm.kernel @denominator(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<spread = [[grid], [split(4), lane(16)]], merge_reductions = true>) {
+    schedule(#norm.schedule<spread = [[grid], [split(4), lane(16)]], merge_reductions = [split]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
   %1 = norm.reduce max %0 over(%n) : f32
   %2 = arith.subf %0, %1 : f32

@@ -1,8 +1,8 @@
 // Reductions of named ops are merged where a schedule asks for it: a row passes once for all of them, and results stay right.
-// RUN: normac %s --emit=tiled --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = true>' | FileCheck %s
-// RUN: norma-sim %s --function softmax --size m=3 --fill special --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = true>' | FileCheck %s --check-prefix=RIGHT
-// RUN: norma-sim %s --function layer_norm --size m=3 --fill offset --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = true>' | FileCheck %s --check-prefix=RIGHT
-// RUN: norma-sim %s --function cross_entropy --size m=3 --fill large --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = true>' | FileCheck %s --check-prefix=RIGHT
+// RUN: normac %s --emit=tiled --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = [loop]>' | FileCheck %s
+// RUN: norma-sim %s --function softmax --size m=3 --fill special --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = [loop]>' | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --function layer_norm --size m=3 --fill offset --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = [loop]>' | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --function cross_entropy --size m=3 --fill large --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = [loop]>' | FileCheck %s --check-prefix=RIGHT
 // RIGHT: nothing found under 4 seeds
 // RIGHT: verify {{ *}}right
 
@@ -31,7 +31,7 @@ func.func @cross_entropy(%x: tensor<?x3001xf32> {norm.name = "x"}, %l: tensor<?x
 }
 
 // Of rows whose length only the run knows, the mean waits for the number of elements, which is a reduction too: the squares need not.
-// RUN: norma-sim %s --function dynamic_layer_norm --size m=3 --size n=776 --fill offset --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = true>' | FileCheck %s --check-prefix=RIGHT
+// RUN: norma-sim %s --function dynamic_layer_norm --size m=3 --size n=776 --fill offset --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = [loop]>' | FileCheck %s --check-prefix=RIGHT
 // CHECK-LABEL: norm.kernel @dynamic_layer_norm_0
 // CHECK: norm.reduce {{.*}} combine
 func.func @dynamic_layer_norm(%x: tensor<?x?xf32> {norm.name = "x", norm.sizes = ["m", "n"], norm.multiples = array<i64: 1, 4>})

@@ -14,7 +14,8 @@
 //! A scan across warps ([`scan`]) takes the same way.
 //!
 //! Costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps. Reductions that do not
-//! hang on each other share the barrier ([`rounds`]), as those across CTAs share an exchange.
+//! hang on each other share the barrier ([`rounds`]), as those across CTAs share an exchange, and so do all tiles of one reduction, but for
+//! those whose partials are known before the run ([`constant_tiles`]).
 
 mod buffers;
 mod cluster;
@@ -34,6 +35,7 @@ use norma_layout::{HardwareDim, LinearLayout};
 use buffers::BUFFERS;
 
 use crate::{
+    gl::constant_tiles,
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -45,6 +47,7 @@ use crate::{
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandReductions>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
+        constant_tiles::fold(function)?;
         let rounds = cluster::expand(function)?;
         cx.count(GlExpandReductionsStatistic::NumRounds, rounds);
         for round in rounds::of(function, &|plan| plan.warps() > 1)? {
@@ -101,12 +104,20 @@ fn combine<'c: 'a, 'a>(reduce: ReduceOp<'c, 'a>, partials: &Partials<'c, 'a>) ->
     Ok(())
 }
 
-/// What each warp's part of some tiles comes to, in shared memory.
+/// What each warp's part of some tiles comes to.
 struct Partials<'c, 'a> {
-    /// For each tile, where its partials lie.
-    memories: Vec<Value<'c, 'a>>,
+    /// For each tile, where its partials are.
+    places: Vec<Place<'c, 'a>>,
     /// For each tile, all partials of a result in each thread's registers.
     gathered: Vec<Type<'c>>,
+}
+
+/// Where all partials of a tile are.
+enum Place<'c, 'a> {
+    /// In shared memory.
+    Memory(Value<'c, 'a>),
+    /// Nowhere: each is this scalar, which is known before the run.
+    Known(Value<'c, 'a>),
 }
 
 impl<'c: 'a, 'a> Partials<'c, 'a> {
@@ -145,23 +156,31 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
             vec![copy_of_body(op)?],
         );
         let step = step_around(op);
-        let memories = partials
+        let of_warp = layout.shape()[axis] / partial.shape()[axis];
+        let constants = constant_tiles::combined(b, tiles, walk::entry_block(op)?, of_warp)?;
+        let places = partials
             .results()
-            .map(|partials| to_memory(b, partials.into(), partial.shape(), axis, step))
-            .collect();
+            .zip(constants)
+            .map(|(partials, known)| match known {
+                Some(known) => Place::Known(known),
+                None => Place::Memory(to_memory(b, partials.into(), partial.shape(), axis, step)),
+            });
         Ok(Self {
-            memories,
+            places: places.collect(),
             gathered: types_in(&gathered)?,
         })
     }
 
     /// For each tile all partials, at `b`.
     fn loaded(&self, b: &Builder<'c, 'a>) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
-        let memories = self.memories.iter().zip(&self.gathered);
-        memories
-            .map(|(memory, ty)| {
-                let load = LocalLoadOp::build(b.location(), *memory, &[], &[], None, None, *ty)?;
-                Ok(b.insert(load).result(0)?.into())
+        let places = self.places.iter().zip(&self.gathered);
+        places
+            .map(|(place, ty)| match place {
+                Place::Memory(memory) => {
+                    let load = LocalLoadOp::build(b.location(), *memory, &[], &[], None, None, *ty)?;
+                    Ok(b.insert(load).result(0)?.into())
+                }
+                Place::Known(scalar) => Ok(b.value("tensor.splat", &[*scalar], *ty)),
             })
             .collect()
     }

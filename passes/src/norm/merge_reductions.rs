@@ -1,13 +1,18 @@
-//! `norm-merge-reductions`: a reduction that waits for another is carried along with it, so that one loop does for both.
+//! `norm-merge-reductions`: a reduction that waits for another is carried along with it, so that one loop, or one round in which
+//! warps or CTAs wait for one another, does for both.
 //!
 //! Matches, in a tiled kernel whose schedule has `merge_reductions`, a group of [`crate::kernel::homomorphism`] whose first reduction
-//! ranges over a loop. What a thread holds in one step is reduced as before, with the reference that these elements give. What the
-//! steps come to is combined by the rule that the group's dependence declares. Behind the loop all threads are there, and
-//! nothing has to be read for them to wait: one reduction follows the other as before, and each thread changes the reference of its
-//! own result once. The module [`crate::kernel::homomorphism`] says why the results are equal up to rounding.
+//! ranges over a dim of one of the levels that it names. What is within the innermost of these is reduced as before, with the
+//! reference that these elements give. At the named levels partial results meet as tuples, by the rule that the group's dependence
+//! declares ([`Meeting::Together`]). At the others, between and outside of them, nothing but numbers of which there is one for each
+//! thread or CTA is left to wait for, and one reduction follows the other as before: each partial result gets the reference
+//! of all ([`Meeting::InTurn`]). The module [`crate::kernel::homomorphism`] says why the results are equal up to rounding.
 //!
-//! It costs arithmetic for each step and thread, and saves the second pass over memory.
+//! It costs arithmetic for each partial result, and saves a second pass over memory, or a second round. Tuples take a combination
+//! for each step of a reduction within a warp, and for each warp in every thread, so that they pay where rounds are long: in
+//! loops, whose pass is read again, and between the CTAs of a cluster, which take microseconds to hear of each other.
 
+mod count;
 mod exponential;
 mod squares;
 
@@ -18,7 +23,7 @@ use melior::{
     ir::{Operation, Type, Value, ValueLike, operation::OperationLike},
 };
 use mlir_sys::mlirOperationMoveBefore;
-use norma_dialects::norm::{DimRole, KernelOp, ReduceKind, ReduceOp};
+use norma_dialects::norm::{DimRole, KernelOp, Level, ReduceKind, ReduceOp};
 
 use crate::{
     kernel::{
@@ -33,6 +38,7 @@ use crate::{
         values::key,
         walk,
     },
+    schedule::mapping::Mapping,
     table::{NormMergeReductions, NormMergeReductionsStatistic},
 };
 
@@ -44,31 +50,70 @@ pub(crate) fn run<'c>(
         .into_iter()
         .filter_map(KernelOp::from_op)
     {
-        if !kernel
-            .schedule()
-            .is_some_and(|schedule| schedule.merge_reductions())
-        {
+        let Some(mapping) = kernel.schedule().map(Mapping::of) else {
+            continue;
+        };
+        if mapping.merge_reductions.is_empty() {
             continue;
         }
         if kernel.roles().is_none() {
             let message = "expected a kernel with roles, as norm-tile leaves it";
             return Err(Diagnostic::user(kernel.op().location(), message).into());
         }
-        let merged = merge_groups(|| Space::of(kernel), by_role)?;
+        let merged = merge_groups(
+            || Space::of(kernel),
+            |space, lead| by_level(&mapping, space, lead),
+        )?;
         cx.count(NormMergeReductionsStatistic::NumMerged, merged as u64);
         drop_dead(kernel)?;
     }
     Ok(())
 }
 
-/// How the dims that a group reduces are combined.
+/// How the dims that a group reduces are combined, from the innermost level to the outermost.
 pub(super) struct Partition<'c, 'a> {
     /// By both reductions as they are, with a reference of what they hold.
     pub(super) within: Vec<Value<'c, 'a>>,
+    /// What these come to, one step after the other.
+    pub(super) meetings: Vec<Meeting<'c, 'a>>,
+}
+
+/// How partial results of a group over some dims become one.
+pub(super) enum Meeting<'c, 'a> {
     /// By one reduction of tuples.
-    pub(super) loops: Vec<Value<'c, 'a>>,
+    Together(Vec<Value<'c, 'a>>),
     /// By one reduction after the other: what each holds gets the reference of all.
-    pub(super) across: Vec<Value<'c, 'a>>,
+    InTurn(Vec<Value<'c, 'a>>),
+}
+
+impl<'c, 'a> Meeting<'c, 'a> {
+    fn dims(&self) -> &[Value<'c, 'a>] {
+        match self {
+            Self::Together(dims) | Self::InTurn(dims) => dims,
+        }
+    }
+}
+
+impl<'c, 'a> Partition<'c, 'a> {
+    /// The one of dims by level, from the innermost level to the outermost, and whether partial results meet together there; `None` where
+    /// they do nowhere.
+    fn of(levels: Vec<(Vec<Value<'c, 'a>>, bool)>) -> Option<Self> {
+        let mut partition = Self {
+            within: Vec::new(),
+            meetings: Vec::new(),
+        };
+        for (dims, is_together) in levels.into_iter().filter(|(dims, _)| !dims.is_empty()) {
+            match (partition.meetings.last_mut(), is_together) {
+                (None, false) => partition.within.extend(dims),
+                (Some(Meeting::Together(last)), true) | (Some(Meeting::InTurn(last)), false) => {
+                    last.extend(dims)
+                }
+                (_, true) => partition.meetings.push(Meeting::Together(dims)),
+                (_, false) => partition.meetings.push(Meeting::InTurn(dims)),
+            }
+        }
+        (!partition.meetings.is_empty()).then_some(partition)
+    }
 }
 
 /// Merges the groups of a program for whose first reductions there is a partition, and says how many reductions need not wait any
@@ -97,21 +142,25 @@ fn role(space: &Space<'_, '_>, dim: usize) -> Option<DimRole> {
     space.roles.as_ref()?.get(dim).copied()
 }
 
-/// A thread's own part, the steps of loops, and the threads; `None` for a reduction that ranges over no loop.
-fn by_role<'c, 'a>(space: &Space<'c, 'a>, lead: ReduceOp<'c, 'a>) -> Option<Partition<'c, 'a>> {
-    let is_of = |dim: &Value<'c, 'a>, wanted: DimRole| {
-        space.dim_position(*dim).and_then(|dim| role(space, dim)) == Some(wanted)
+/// A thread's own part, the steps of loops, the threads of a CTA, and the CTAs of a cluster, which meet together where the mapping
+/// says so; `None` for a reduction that ranges over none of the levels that it names.
+fn by_level<'c, 'a>(
+    mapping: &Mapping,
+    space: &Space<'c, 'a>,
+    lead: ReduceOp<'c, 'a>,
+) -> Option<Partition<'c, 'a>> {
+    let of = |wanted: DimRole| {
+        let is_of =
+            |dim: &Value<'c, 'a>| space.dim_position(*dim).and_then(|dim| role(space, dim)) == Some(wanted);
+        lead.dims().into_iter().filter(is_of).collect::<Vec<_>>()
     };
-    let dims = lead.dims().into_iter();
-    let (within, others) = dims.partition::<Vec<_>, _>(|dim| is_of(dim, DimRole::Register));
-    let (loops, across) = others
-        .into_iter()
-        .partition::<Vec<_>, _>(|dim| is_of(dim, DimRole::Loop));
-    (!loops.is_empty()).then_some(Partition {
-        within,
-        loops,
-        across,
-    })
+    // Lanes and warps are one dim where their factors are neighbours; a schedule has both of them merged or none.
+    Partition::of(vec![
+        (of(DimRole::Register), false),
+        (of(DimRole::Loop), mapping.merges_at(Level::Loop)),
+        (of(DimRole::Thread), mapping.merges_at(Level::Lane)),
+        (of(DimRole::Cluster), mapping.merges_at(Level::Cluster)),
+    ])
 }
 
 /// A group to be merged.

@@ -5,7 +5,7 @@
 //! The second kernel reads the partial results and reduces them, in an order that the schedule fixes, and computes what
 //! hangs on them. The two compute what the one did, because a combiner is associative and commutative up to rounding.
 //!
-//! A reduction that waits for another over the same dim is merged with it first, where the schedule has `merge_reductions` and
+//! A reduction that waits for another over the same dim is merged with it first, where the schedule's `merge_reductions` has `split` and
 //! [`crate::kernel::homomorphism`] allows it: each part is reduced with a reference of its own, and what the parts come to is one
 //! reduction of tuples. What results come back to at the points of the dim is a third kernel (`come_back`).
 //!
@@ -32,7 +32,7 @@ use scratch::{Scratch, ScratchNames};
 use super::{
     kernel_names::KernelNames,
     launches::Launches,
-    merge_reductions::{Partition, merge_groups},
+    merge_reductions::{Meeting, Partition, merge_groups},
 };
 use crate::{
     kernel::{
@@ -169,17 +169,16 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         let space = Space::of(self.kernel)?;
         let Parts { new, part, factors } = Parts::of(&self, &space)?;
         replace_space(&space, &new)?;
-        if self.mapping.merge_reductions {
+        if self.mapping.merges_at(Level::Split) {
             let kernel = self.kernel;
             merge_groups(
                 || Space::of(kernel),
                 |space, lead| {
                     let is_part = |dim: &Value<'c, 'a>| *dim == space.dims[part];
-                    let (loops, within) = lead.dims().into_iter().partition::<Vec<_>, _>(is_part);
-                    (!loops.is_empty()).then_some(Partition {
+                    let (parts, within) = lead.dims().into_iter().partition::<Vec<_>, _>(is_part);
+                    (!parts.is_empty()).then_some(Partition {
                         within,
-                        loops,
-                        across: Vec::new(),
+                        meetings: vec![Meeting::Together(parts)],
                     })
                 },
             )?;
@@ -348,6 +347,10 @@ fn respread<'c>(kernel: KernelOp<'c, '_>, mut mapping: Mapping) -> Result<Left, 
     let spread = spread.filter(|(_, dim)| uses(**dim) > 0);
     let spread = spread.map(|(factors, _)| factors.clone()).collect();
     mapping.respread(spread);
+    let is_split = |factor: &Factor| factor.level == Level::Split;
+    if !mapping.spread.iter().flatten().any(is_split) {
+        mapping.merge_reductions.retain(|level| *level != Level::Split);
+    }
     let left = drop_unused(kernel)?;
     if mapping.keep.len() > 1 {
         // Partial results, which have no place, are written alone.

@@ -334,20 +334,17 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
     } else {
         &[&[]]
     };
-    // A sum that need not wait for another reduction over the same loops saves a pass, and costs instructions in each step.
-    let can_merge = facts
-        .reductions
-        .iter()
-        .any(|reduction| reduction.follows.is_some() && looped.iter().any(|dim| reduction.over[*dim]));
-    let merges: &[bool] = if can_merge { &[true, false] } else { &[false] };
+    let merges = merges(facts, |dim| looped.contains(&dim));
+    let can_merge_loops = merges.iter().any(|levels| levels.contains(&Level::Loop));
     for split in splits {
-        for (places, merge_reductions) in places
+        for (places, levels) in places
             .iter()
-            .flat_map(|places| merges.iter().map(move |merge| (places, *merge)))
+            .flat_map(|places| merges.iter().map(move |levels| (places, levels)))
         {
+            let is_merged = levels.contains(&Level::Loop);
             // Parts of a row are read again by other CTAs, and can only be combined where their reductions are merged.
             let is_shared = split > 1 && splittable.is_some_and(|dim| facts.dims[dim].is_revisited);
-            if is_shared && (places.contains(&CachePlace::L1) || merge_reductions != can_merge) {
+            if is_shared && (places.contains(&CachePlace::L1) || is_merged != can_merge_loops) {
                 continue;
             }
             let spread = (0..tile.len()).map(|dim| {
@@ -375,7 +372,8 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             });
             let mut mapping = Mapping::new(spread.collect());
             mapping.keep = places.to_vec();
-            mapping.merge_reductions = merge_reductions;
+            let of_parts = (split > 1 && is_merged).then_some(Level::Split);
+            mapping.merge_reductions = of_parts.into_iter().chain(levels.iter().copied()).collect();
             let widest = facts.lead().map_or(0, |lead| lead.vector * lead.bytes);
             let is_held = widest >= ACCESS_BYTES as u64 && looped.is_empty();
             // What parts of a row need again is another kernel's, which no ring of theirs would serve. Rings of clusters are split
@@ -386,6 +384,19 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             push_held(facts, mapping, is_held, all);
         }
     }
+}
+
+/// The levels at which reductions may meet together with those that they wait for: with and without loops, which saves a pass and costs
+/// instructions in each step.
+fn merges(facts: &Facts, is_looped: impl Fn(usize) -> bool) -> Vec<Vec<Level>> {
+    let mut followers = facts
+        .reductions
+        .iter()
+        .filter(|reduction| reduction.follows.is_some());
+    let can_merge =
+        followers.any(|reduction| (0..facts.dims.len()).any(|dim| reduction.over[dim] && is_looped(dim)));
+    let merged = can_merge.then(|| vec![Level::Loop]);
+    merged.into_iter().chain([Vec::new()]).collect()
 }
 
 /// Adds a mapping; of one that holds rows the one that makes all reads ahead of the reductions, and the one that makes those that

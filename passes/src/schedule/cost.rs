@@ -18,6 +18,7 @@ mod measured;
 mod ranking;
 mod registers;
 mod rereads;
+mod rounds;
 mod sectors;
 #[cfg(test)]
 mod tests;

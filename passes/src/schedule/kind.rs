@@ -14,7 +14,7 @@ pub struct Kind {
     keep: Vec<CachePlace>,
     bring: CopyMechanism,
     prefetches: bool,
-    merges_reductions: bool,
+    merges_reductions: Vec<Level>,
     aligned_dim: Option<usize>,
 }
 
@@ -30,7 +30,7 @@ impl Kind {
             keep: mapping.keep.clone(),
             bring: mapping.bring,
             prefetches: mapping.prefetches(),
-            merges_reductions: mapping.merge_reductions,
+            merges_reductions: mapping.merge_reductions.clone(),
             aligned_dim: mapping.aligned_dim,
         }
     }

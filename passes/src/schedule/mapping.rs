@@ -71,8 +71,9 @@ pub struct Mapping {
     pub dependent_launch: bool,
     /// Whether all reads are issued before the first reduction.
     pub early_reads: bool,
-    /// Whether reductions over the same loops share a pass where partial results of both can be combined.
-    pub merge_reductions: bool,
+    /// Levels at which a reduction that waits for another meets together with it, where partial results of both can be combined, from
+    /// the outermost to the innermost.
+    pub merge_reductions: Vec<Level>,
     /// CTAs that an SM should hold, 0 for no bound.
     pub min_ctas_per_sm: i64,
     /// The dim along which tiles begin where vectors are aligned.
@@ -91,7 +92,7 @@ impl Mapping {
             hand_out: HandOut::Static,
             dependent_launch: false,
             early_reads: false,
-            merge_reductions: false,
+            merge_reductions: Vec::new(),
             min_ctas_per_sm: 0,
             aligned_dim: None,
         }
@@ -112,7 +113,11 @@ impl Mapping {
             hand_out: schedule.hand_out(),
             dependent_launch: schedule.dependent_launch(),
             early_reads: schedule.early_reads(),
-            merge_reductions: schedule.merge_reductions(),
+            merge_reductions: schedule
+                .merge_reductions()
+                .iter()
+                .filter_map(|level| u32::try_from(*level).ok().and_then(Level::from_u32))
+                .collect(),
             min_ctas_per_sm: schedule.min_ctas_per_sm(),
             aligned_dim: usize::try_from(schedule.aligned_dim()).ok(),
         }
@@ -133,6 +138,8 @@ impl Mapping {
             })
             .collect::<Vec<Attribute<'c>>>();
         let places = self.keep.iter().map(|place| *place as i64).collect::<Vec<_>>();
+        let merged = self.merge_reductions.iter().map(|level| *level as i64);
+        let merged = merged.collect::<Vec<_>>();
         ScheduleAttr::get_checked(
             location,
             ArrayAttribute::new(context, &dims).into(),
@@ -143,7 +150,7 @@ impl Mapping {
             self.hand_out,
             self.dependent_launch,
             self.early_reads,
-            self.merge_reductions,
+            &merged,
             self.min_ctas_per_sm,
             self.aligned_dim.map_or(-1, |dim| dim as i64),
         )
@@ -161,6 +168,11 @@ impl Mapping {
     /// Whether the tiles of a result, by its buffer, go to memory through shared memory: where it has a place of its own.
     pub fn sends(&self, buffer: usize) -> bool {
         self.keep.len() > 1 && self.place(buffer) == CachePlace::Shared
+    }
+
+    /// Whether a reduction that waits for another meets together with it at a level.
+    pub fn merges_at(&self, level: Level) -> bool {
+        self.merge_reductions.contains(&level)
     }
 
     /// The product of all factors of a level; those without a size count as 1.
@@ -266,8 +278,10 @@ impl fmt::Display for Mapping {
             let places = self.keep.iter().map(|place| place.keyword()).collect::<Vec<_>>();
             write!(formatter, " keep [{}]", places.join(", "))?;
         }
-        if self.merge_reductions {
-            write!(formatter, " merge_reductions")?;
+        if !self.merge_reductions.is_empty() {
+            let levels = self.merge_reductions.iter().map(|level| level.keyword());
+            let levels = levels.collect::<Vec<_>>();
+            write!(formatter, " merge_reductions [{}]", levels.join(", "))?;
         }
         if self.bring != CopyMechanism::Load {
             write!(

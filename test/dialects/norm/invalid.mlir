@@ -92,6 +92,27 @@ func.func @schedule_c6_position() attributes {
 
 // -----
 
+func.func @schedule_c7_level() attributes {
+  // expected-error @+1 {{expected merge_reductions of split, cluster, loop, warp and lane, got register}}
+  a = #norm.schedule<spread = [[grid], [register(2), lane(32)]], merge_reductions = [register]>
+} { return }
+
+// -----
+
+func.func @schedule_c7_order() attributes {
+  // expected-error @+1 {{expected merge_reductions from the outermost level to the innermost, each once, got cluster behind loop}}
+  a = #norm.schedule<spread = [[grid], [loop, cluster(2), lane(32)]], merge_reductions = [loop, cluster]>
+} { return }
+
+// -----
+
+func.func @schedule_c7_keyword() attributes {
+  // expected-error @+1 {{expected split, cluster, loop, warp or lane, got 'thread'}}
+  a = #norm.schedule<spread = [[grid], [lane(32)]], merge_reductions = [thread]>
+} { return }
+
+// -----
+
 func.func @compute_c1(%x: tensor<4xf32>) {
   // expected-error @+1 {{expected block arguments for 1 inputs, 1 results and 1 dims, got}}
   %0 = "norm.compute"(%x) <{extents = affine_map<() -> (4)>, sizes = array<i64>}> ({

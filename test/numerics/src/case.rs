@@ -263,7 +263,8 @@ impl Schedule {
             text += ", stages = 2";
         }
         if self.parts > 1 {
-            text += ", merge_reductions = true";
+            let of_loop = if self.chunk.is_some() { ", loop" } else { "" };
+            text += &format!(", merge_reductions = [split{of_loop}]");
         }
         if is_aligned {
             text += &format!(", aligned_dim = {kept}");

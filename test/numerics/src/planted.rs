@@ -7,6 +7,7 @@ use norma_oracle::Fill;
 
 use crate::case::{Case, Op, Schedule};
 use crate::check;
+use crate::source::named::Call;
 use crate::table::plain;
 use crate::trial::Trial;
 
@@ -109,6 +110,22 @@ fn elements_that_are_lost_where_a_vector_is_read_in_part() {
     });
     assert_caught(case, |text| {
         text.replace("mov.b16 $0, 0; @$2 ld.global.b16 $0, [$1];", "mov.b16 $0, 0;")
+    });
+}
+
+/// Squares of two CTAs, each around the mean of its own 512 elements, that are combined as those of half as many.
+#[test]
+fn partial_results_of_another_number_of_elements() {
+    const LAYER_NORM: Call = Call {
+        name: "layer_norm, merged",
+        op: "layer_norm",
+        schedule: Some(
+            "spread = [[grid], [register(2), cluster(2), warp(2), lane(32), vector(4)]], merge_reductions = [cluster]",
+        ),
+        ..Call::PLAIN
+    };
+    assert_caught(case(Op::Named(&LAYER_NORM), F32, 1024, Fill::Normal), |text| {
+        text.replace("dense<5.120000e+02>", "dense<2.560000e+02>")
     });
 }
 

@@ -6,6 +6,7 @@ mod differentiated;
 mod drawn;
 mod gradients;
 mod graphs;
+mod merged;
 mod named;
 mod odd_rows;
 mod prefetched;
@@ -77,6 +78,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     odd_rows::aligned(&mut cases);
     odd_rows::as_scheduled(&mut cases);
     named::cases(&mut cases);
+    merged::cases(&mut cases);
     differentiated::cases(&mut cases);
     gradients::cases(&mut cases);
     reductions::cases(&mut cases);

@@ -8,6 +8,7 @@ use melior::ir::{BlockRef, OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{ReduceOp, WarpReduceOp};
 use norma_layout::{HardwareDim, LinearLayout, ReductionPlan};
 
+use crate::gl::constant_tiles;
 use crate::mlir::{
     combiner,
     conversion::{ConversionBuilder, Rejection},
@@ -92,6 +93,9 @@ fn lower<'c, 'a>(
     let e = Emit::new(b);
     let block = walk::entry_block(op)?;
     let combiner = Combiner { e: &e, block };
+    // What is one constant in all lanes need not come from another one.
+    let originals = op.operands().collect::<Vec<_>>();
+    let are_constant = constant_tiles::are_constant(&originals, block);
     let tiles = operands
         .iter()
         .map(|operand| e.elements(*operand))
@@ -104,7 +108,11 @@ fn lower<'c, 'a>(
         for &mask in &plan.lane_shuffles {
             let others = partials
                 .iter()
-                .map(|partial| shuffle::from_lane(&e, *partial, Source::Xor(mask)))
+                .zip(&are_constant)
+                .map(|(partial, is_constant)| match is_constant {
+                    true => Ok(*partial),
+                    false => shuffle::from_lane(&e, *partial, Source::Xor(mask)),
+                })
                 .collect::<Result<Vec<_>, _>>()?;
             partials = combiner.apply(&partials, &others)?;
         }

@@ -32,7 +32,7 @@ use norma_dialects::{
 use norma_layout::{HardwareDim, LinearLayout};
 
 use crate::{
-    gl::shared_memory,
+    gl::{constant_tiles, shared_memory},
     mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, region, types, walk},
 };
 
@@ -81,11 +81,13 @@ struct Partials<'c, 'a> {
     partial: LinearLayout,
     /// The layout of all partial results in each thread's registers.
     gathered: LinearLayout,
+    /// For each tile whether it is one constant in all CTAs, and does not travel.
+    are_constant: Vec<bool>,
 }
 
 /// Where a round's partial results and mbarriers lie.
 struct Places<'c, 'a> {
-    /// For each tile of each reduction.
+    /// For each tile of each reduction that is exchanged.
     memories: Vec<Vec<Value<'c, 'a>>>,
     barriers: Value<'c, 'a>,
 }
@@ -122,7 +124,7 @@ impl<'c: 'a, 'a> Exchange<'c, 'a> {
             .reductions
             .iter()
             .map(|partials| {
-                let tiles = partials.reduce.tiles().into_iter();
+                let tiles = partials.exchanged().into_iter();
                 let alloc = |tile: Value<'c, 'a>| {
                     let element = exchanged_element(b, tile)?;
                     let ty = partials.memory(b, element, self.is_repeated());
@@ -164,7 +166,7 @@ impl<'c: 'a, 'a> Exchange<'c, 'a> {
         let mut brought = Vec::new();
         for (partials, memories) in self.reductions.iter().zip(&places.memories) {
             let mut stages = Vec::new();
-            for (tile, memory) in partials.reduce.tiles().into_iter().zip(memories) {
+            for (tile, memory) in partials.exchanged().into_iter().zip(memories) {
                 let element = exchanged_element(&b, tile)?;
                 bytes += types::element_bytes(element).unwrap_or(0)
                     * partials.partial.shape().iter().product::<i64>();
@@ -221,12 +223,21 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
             return Err(Diagnostic::user(location, message).into());
         }
         let gathered = partial.gathered_layout(axis, HardwareDim::Block).map_err(wrong)?;
+        let are_constant = constant_tiles::are_constant(&reduce.tiles(), walk::entry_block(op)?);
         Ok(Self {
             reduce,
             axis,
             partial,
             gathered,
+            are_constant,
         })
+    }
+
+    /// The tiles whose partial results travel.
+    fn exchanged(&self) -> Vec<Value<'c, 'a>> {
+        let tiles = self.reduce.tiles().into_iter().zip(&self.are_constant);
+        let exchanged = tiles.filter(|(_, is_constant)| !**is_constant);
+        exchanged.map(|(tile, _)| tile).collect()
     }
 
     /// Memory for the partial results of all CTAs.
@@ -239,12 +250,21 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
         let op = self.reduce.op();
         let b = Builder::before(op);
         let gathered: Attribute<'c> = layout::to_attribute(b.context(), &self.gathered).into();
+        let constants = constant_tiles::combined(&b, &self.reduce.tiles(), walk::entry_block(op)?, 1)?;
+        let mut stages = stages.iter();
         let tiles = self
             .reduce
             .tiles()
             .into_iter()
-            .zip(stages)
-            .map(|(tile, (exchanged, stage))| {
+            .zip(constants)
+            .map(|(tile, constant)| {
+                if let Some(scalar) = constant {
+                    let ty = in_layout(&b, tile.r#type(), gathered)?;
+                    return Ok(b.value("tensor.splat", &[scalar], ty));
+                }
+                let stage = stages.next();
+                let (exchanged, stage) = stage
+                    .ok_or_else(|| Diagnostic::internal(b.location(), "expected a place for each tile"))?;
                 let ty = in_layout(&b, exchanged.r#type(), gathered)?;
                 let load = LocalLoadOp::build(b.location(), *stage, &[], &[], None, None, ty)?;
                 let loaded = b.insert(load).result(0)?.into();

@@ -3,13 +3,13 @@
 //! A partial result is the extremum `m` of some elements and, for each sum, the sum `s` with `m` as reference. Two of them with
 //! extrema `m0` and `m1` have the extremum `m`, and the sum `s0 e^(k (m0 - m)) + s1 e^(k (m1 - m))`, whose exponents are
 //! never positive. An infinite extremum, which no element or only infinite ones give, would make `inf - inf` of both exponents
-//! and terms; so the factor between equal extrema is 1 without arithmetic, and 0 stands for an infinite reference within a
-//! thread, where every term is 0 then.
+//! and terms; so the factor between equal extrema is 1 without arithmetic, and 0 stands for an infinite reference of elements
+//! that are reduced as they are, where every term is 0 then.
 
 use melior::ir::{Attribute, Value, ValueLike, attribute::FloatAttribute};
 use norma_dialects::norm::ReduceKind;
 
-use super::{Merge, widened};
+use super::{Meeting, Merge, widened};
 use crate::{
     kernel::{
         homomorphism::{Base, Dependence, Follower},
@@ -41,27 +41,31 @@ pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
             FloatAttribute::new(b.context(), value.r#type(), identity).into()
         })
         .collect::<Vec<Attribute<'c>>>();
-    let of_thread = reduce_tuples(&b, &merge.dims.loops, &values, &identity, |b, one, other| {
-        let extremum = extreme(merge, b, one[0], other[0]);
-        let moved = [one, other].map(|side| with_extremum(merge, b, side, extremum));
-        let sums = moved[0].iter().zip(&moved[1]);
-        let sums = sums.map(|(lhs, rhs)| b.value("arith.addf", &[*lhs, *rhs], lhs.r#type()));
-        std::iter::once(extremum).chain(sums).collect()
-    })?;
-    let extremum = reduce(&b, merge.kind, &merge.dims.across, of_thread[0])?;
-    let sums = match merge.dims.across.is_empty() {
-        true => of_thread[1..].to_vec(),
-        false => with_extremum(merge, &b, &of_thread, extremum),
-    };
-    let sums = sums
-        .into_iter()
-        .map(|sum| reduce(&b, ReduceKind::Add, &merge.dims.across, sum))
-        .collect::<Result<Vec<_>, _>>()?;
+    for meeting in &merge.dims.meetings {
+        values = match meeting {
+            Meeting::Together(dims) => reduce_tuples(&b, dims, &values, &identity, |b, one, other| {
+                let extremum = extreme(merge, b, one[0], other[0]);
+                let moved = [one, other].map(|side| with_extremum(merge, b, side, extremum));
+                let sums = moved[0].iter().zip(&moved[1]);
+                let sums = sums.map(|(lhs, rhs)| b.value("arith.addf", &[*lhs, *rhs], lhs.r#type()));
+                std::iter::once(extremum).chain(sums).collect()
+            })?,
+            Meeting::InTurn(dims) => {
+                let extremum = reduce(&b, merge.kind, dims, values[0])?;
+                let moved = with_extremum(merge, &b, &values, extremum).into_iter();
+                let sums = moved.map(|sum| reduce(&b, ReduceKind::Add, dims, sum));
+                std::iter::once(Ok(extremum))
+                    .chain(sums)
+                    .collect::<Result<_, _>>()?
+            }
+        };
+    }
+    let (extremum, sums) = (values[0], &values[1..]);
     merge.replace_lead(&b, extremum)?;
     for (follower, sum) in merge.group.followers.iter().zip(sums) {
         let op = merge.space.ops[follower.position];
         b.move_before(op);
-        let result = with_reference(merge, &b, follower, extremum, sum);
+        let result = with_reference(merge, &b, follower, extremum, *sum);
         b.replace_all_uses(op.result(0)?.into(), result);
     }
     Ok(())

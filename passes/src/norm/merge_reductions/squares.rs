@@ -7,7 +7,7 @@
 use melior::ir::{Attribute, Type, Value, ValueLike, attribute::FloatAttribute};
 use norma_dialects::norm::ReduceKind;
 
-use super::Merge;
+use super::{Meeting, Merge, count};
 use crate::{
     kernel::{
         homomorphism::Dependence,
@@ -28,42 +28,55 @@ const SQUARES: usize = 2;
 pub(super) fn merge<'c: 'a, 'a>(merge: &Merge<'_, 'c, 'a>) -> PassResult<'c> {
     let mut b = merge.builder();
     let ty = merge.source.r#type();
-    let one = b.float(ty, 1.0);
-    let partial = added(&b, &merge.dims.within, &[merge.source, one])?;
+    let mut over = merge.dims.within.clone();
+    let mut partial = added(merge, &b, &over, &over, &[merge.source, b.float(ty, 1.0)])?;
     let mean = mean(&b, partial[SUM], partial[COUNT]);
-    let mut values = partial;
     for follower in &merge.group.followers {
         let term = merge.term_with(&b, follower, mean)?;
-        values.push(reduce(&b, ReduceKind::Add, &merge.dims.within, term)?);
+        partial.push(reduce(&b, ReduceKind::Add, &over, term)?);
     }
-    let of_thread = reduce_tuples(
-        &b,
-        &merge.dims.loops,
-        &values,
-        &no_elements(&b, ty, values.len()),
-        |b, one, other| combine(merge, b, one, other),
-    )?;
-    let total = added(&b, &merge.dims.across, &of_thread[..SQUARES])?;
-    let squares = of_thread[SQUARES..].iter().zip(&merge.group.followers);
-    let squares = squares
-        .map(|(squares, follower)| match merge.dims.across.is_empty() {
-            true => Ok(*squares),
-            false => {
-                let mean = self::mean(&b, total[SUM], total[COUNT]);
-                let around = around(&b, follower.dependence, &of_thread, *squares, mean);
-                reduce(&b, ReduceKind::Add, &merge.dims.across, around)
+    for meeting in &merge.dims.meetings {
+        over.extend(meeting.dims());
+        partial = match meeting {
+            Meeting::Together(dims) => {
+                let identity = no_elements(&b, ty, partial.len());
+                let mut met = reduce_tuples(&b, dims, &partial, &identity, |b, one, other| {
+                    combine(merge, b, one, other)
+                })?;
+                met[COUNT] = known_count(merge, &b, &over, ty).unwrap_or(met[COUNT]);
+                met
             }
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    merge.replace_lead(&b, total[SUM])?;
-    for (follower, squares) in merge.group.followers.iter().zip(squares) {
+            Meeting::InTurn(dims) => {
+                let mut met = added(merge, &b, dims, &over, &partial[..SQUARES])?;
+                let mean = self::mean(&b, met[SUM], met[COUNT]);
+                for (follower, squares) in merge.group.followers.iter().zip(&partial[SQUARES..]) {
+                    let around = around(&b, follower.dependence, &partial, *squares, mean);
+                    met.push(reduce(&b, ReduceKind::Add, dims, around)?);
+                }
+                met
+            }
+        };
+    }
+    merge.replace_lead(&b, partial[SUM])?;
+    for (follower, squares) in merge.group.followers.iter().zip(&partial[SQUARES..]) {
         let op = merge.space.ops[follower.position];
         b.move_before(op);
-        let reference = merge.reference_now(follower, total[SUM]);
-        let result = around(&b, follower.dependence, &total, squares, reference);
+        let reference = merge.reference_now(follower, partial[SUM]);
+        let result = around(&b, follower.dependence, &partial, *squares, reference);
         b.replace_all_uses(op.result(0)?.into(), result);
     }
     Ok(())
+}
+
+/// The number of elements of each partial result over the dims `over`, where it is the same for all of them.
+fn known_count<'c: 'a, 'a>(
+    merge: &Merge<'_, 'c, 'a>,
+    b: &Builder<'c, 'a>,
+    over: &[Value<'c, 'a>],
+    ty: Type<'c>,
+) -> Option<Value<'c, 'a>> {
+    let count = count::of_each(merge.space, merge.source, over)?;
+    Some(b.float(ty, count as f64))
 }
 
 /// The identity of a tuple: adding -0 changes nothing, not even a zero's sign.
@@ -74,13 +87,19 @@ fn no_elements<'c: 'a, 'a>(b: &Builder<'c, 'a>, ty: Type<'c>, length: usize) -> 
         .collect()
 }
 
-/// Sum and number of elements over `dims`: both in one reduction, so that the number is of the points that the sum has.
+/// Sum and number of elements over `dims`, by which each partial result is over all of `over`. A number that is not known is counted in
+/// the reduction of the sum, so that it is of the points that the sum has.
 fn added<'c: 'a, 'a>(
+    merge: &Merge<'_, 'c, 'a>,
     b: &Builder<'c, 'a>,
     dims: &[Value<'c, 'a>],
+    over: &[Value<'c, 'a>],
     values: &[Value<'c, 'a>],
 ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
     let ty = values[SUM].r#type();
+    if let Some(count) = known_count(merge, b, over, ty) {
+        return Ok(vec![reduce(b, ReduceKind::Add, dims, values[SUM])?, count]);
+    }
     let identity = no_elements(b, ty, values.len());
     reduce_tuples(b, dims, values, &identity, |b, one, other| {
         let pairs = one.iter().zip(other);
@@ -109,9 +128,12 @@ fn around<'c: 'a, 'a>(
     b.value("arith.addf", &[squares, more], ty)
 }
 
-/// The mean of `count` elements; 0 if there are none.
+/// The mean of `count` elements; 0 if there are none. The product with the rounded reciprocal is off by half an ulp more at most,
+/// and takes no division where the number is known.
 fn mean<'c: 'a, 'a>(b: &Builder<'c, 'a>, sum: Value<'c, 'a>, count: Value<'c, 'a>) -> Value<'c, 'a> {
-    b.value("arith.divf", &[sum, at_least_one(b, count)], sum.r#type())
+    let ty = sum.r#type();
+    let reciprocal = b.value("arith.divf", &[b.float(ty, 1.0), at_least_one(b, count)], ty);
+    b.value("arith.mulf", &[sum, reciprocal], ty)
 }
 
 fn at_least_one<'c: 'a, 'a>(b: &Builder<'c, 'a>, count: Value<'c, 'a>) -> Value<'c, 'a> {

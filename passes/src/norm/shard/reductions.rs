@@ -19,7 +19,7 @@ use crate::{
         pass::PassError,
         values::{key, users},
     },
-    norm::merge_reductions::{Partition, merge_groups},
+    norm::merge_reductions::{Meeting, Partition, merge_groups},
 };
 
 /// Takes apart the reductions of a compute over `shared`. The compute gets a dim of the devices behind its others, at which values have no
@@ -54,8 +54,7 @@ pub(super) fn take_apart<'c: 'a, 'a>(
             let is_whole = over.contains(&space.dims[shared]) && !is_split(lead, of_devices);
             is_whole.then(|| Partition {
                 within: over,
-                loops: Vec::new(),
-                across: vec![of_devices],
+                meetings: vec![Meeting::InTurn(vec![of_devices])],
             })
         },
     )?;

@@ -140,7 +140,7 @@ impl<'a> Mapped<'a> {
             return 1;
         }
         let in_loop = |reduction: &Reduction| passes_in_loop(self.facts, &self.dims, reduction);
-        passes(self.facts, access, self.mapping.merge_reductions, &in_loop)
+        passes(self.facts, access, self.mapping.merges_at(Level::Loop), &in_loop)
     }
 
     /// Bytes that a thread asks for in one step, before it waits for any.
@@ -161,7 +161,7 @@ impl<'a> Mapped<'a> {
 
     /// Whether a reduction joins the loop of the one that it follows.
     pub(super) fn is_merged(&self, reduction: &Reduction) -> bool {
-        self.mapping.merge_reductions && reduction.follows.is_some() && self.is_carried(reduction)
+        self.mapping.merges_at(Level::Loop) && reduction.follows.is_some() && self.is_carried(reduction)
     }
 
     /// Whether steps of a loop reduce what they hold: a reduction over dims that no loop walks, within a loop over others.

@@ -1,8 +1,6 @@
 //! What is read again: how often loops pass over an access, and what each further pass costs.
 
-use std::collections::BTreeSet;
-
-use norma_dialects::norm::CachePlace;
+use norma_dialects::norm::{CachePlace, Level};
 
 use super::{
     super::{
@@ -12,6 +10,7 @@ use super::{
     candidate::Candidate,
     mapped::Mapped,
     measured::*,
+    rounds,
 };
 
 /// Whether a reduction passes over its dims in a loop, so that what comes back to them has to be read again.
@@ -41,7 +40,7 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
     let l1_full = through_l1(candidate, &is_looped) / f64::from(target.l1_and_shared);
     let mut lost = 0.0;
     for access in reused() {
-        let passes = passes(facts, access, mapping.merge_reductions, &in_loop);
+        let passes = passes(facts, access, mapping.merges_at(Level::Loop), &in_loop);
         let share = passes.saturating_sub(1) as f64 * candidate.mapped.share(access);
         // Each CTA of a cluster that starts invalidates what others on its SM have in L1.
         let is_left_alone = mapping.ctas_per_cluster() == 1 || ctas_on_sm <= 1.0;
@@ -89,26 +88,12 @@ pub(super) fn passes(
     is_merged: bool,
     in_loop: &impl Fn(&Reduction) -> bool,
 ) -> usize {
-    // A reduction waits for earlier ones alone, so that their numbers of loops are known: before it starts, and when it ends.
-    let mut loops = Vec::<[usize; 2]>::new();
-    let starts = |waits_for: &BTreeSet<usize>, follows: Option<usize>, loops: &[[usize; 2]]| {
-        // What follows another one starts with it: its partial results have a reference of their own.
-        let lead = follows.filter(|_| is_merged).and_then(|lead| loops.get(lead));
-        let ends = waits_for.iter().filter_map(|waited| loops.get(*waited));
-        lead.map_or_else(
-            || ends.map(|[_, end]| *end).max().unwrap_or(0),
-            |[start, _]| *start,
-        )
-    };
-    for reduction in &facts.reductions {
-        let start = starts(&reduction.waits_for, reduction.follows, &loops);
-        loops.push([start, start + usize::from(in_loop(reduction))]);
-    }
+    let loops = rounds::of_each(facts, is_merged, in_loop);
     let needs = access.needed_by.iter().map(|need| {
         let follows = need
             .reduction
             .and_then(|reduction| facts.reductions.get(reduction)?.follows);
-        starts(&need.waits_for, follows, &loops)
+        rounds::before(&need.waits_for, follows.filter(|_| is_merged), &loops)
     });
     let mut needs = needs.collect::<Vec<_>>();
     needs.sort_unstable();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::{SM_90A, TARGETS, THREADS_PER_CTA};
 
-use super::{super::candidates::candidates, measured::RUN, rereads::passes, sectors::SectorUse, *};
+use super::{super::candidates::candidates, measured::RUN, rereads::passes, rounds, sectors::SectorUse, *};
 use crate::schedule::{
     facts::{Access, Dim, Need, Reduction, Use},
     mapping::Factor,
@@ -327,6 +327,9 @@ fn a_row_is_passed_over_once_for_each_reduction_that_has_to_be_waited_for() {
         passes(&facts, &facts.accesses[0], true, &|_: &Reduction| false),
         1
     );
+    let all = |_: &Reduction| true;
+    assert_eq!(rounds::of_each(&facts, false, &all), [[0, 1], [1, 2]]);
+    assert_eq!(rounds::of_each(&facts, true, &all), [[0, 1], [0, 1]]);
 }
 
 #[test]

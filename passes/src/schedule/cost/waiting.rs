@@ -6,9 +6,10 @@ use super::{
     super::{facts::Use, spread::Spread},
     accesses::is_exchanged,
     candidate::{Candidate, bandwidth_per_sm},
-    instructions::{issue_us, rounds_between_ctas, rounds_between_warps},
+    instructions::issue_us,
     mapped::Mapped,
     measured::*,
+    rounds,
 };
 
 /// Lifetimes: how far the CTAs on an SM fall short of keeping memory busy.
@@ -55,7 +56,7 @@ fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
         .product::<f64>();
     let resident = candidate.resident_now();
     let issue_us = RING_ISSUE * candidate.all_issue_us() / (candidate.warps() / RING_ISSUING_WARPS).min(1.0);
-    let exchanges = rounds_between_ctas(candidate.mapped.facts, &candidate.mapped.dims);
+    let exchanges = rounds::between_ctas(&candidate.mapped);
     let exchange_us = match candidate.mapped.mapping.ctas_per_cluster() {
         ..=RING_PAIR => RING_PAIR_EXCHANGE_US * resident,
         _ => RING_EXCHANGE_US * resident.powf(RING_EXCHANGE_POWER),
@@ -80,21 +81,20 @@ fn only_sums(candidate: &Candidate<'_>) -> bool {
     let dims = mapped.facts.dims.iter().zip(&mapped.dims);
     let mut walked = dims.filter(|(_, spread)| spread.is_looped);
     let comes_back = walked.any(|(dim, _)| dim.is_revisited);
-    mapped.is_looped() && !comes_back && !mapped.reduces_in_steps() && !mapped.mapping.merge_reductions
+    mapped.is_looped() && !comes_back && !mapped.reduces_in_steps() && !mapped.mapping.merges_at(Level::Loop)
 }
 
 /// The time that a CTA takes beyond moving its bytes, in microseconds.
 fn lifetime_us(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    let rounds =
-        rounds_between_warps(mapped.facts, &mapped.dims) + f64::from(u8::from(is_exchanged(candidate)));
+    let rounds = rounds::between_warps(mapped) + f64::from(u8::from(is_exchanged(candidate)));
     let round_us = match mapped.is_looped() {
         true => ROUND_OF_LOOP_US,
         false => ROUND_US,
     };
     let between_ctas = match mapped.mapping.ctas_per_cluster() {
         1 => 0.0,
-        _ => CLUSTER_US + EXCHANGE_US * rounds_between_ctas(mapped.facts, &mapped.dims),
+        _ => CLUSTER_US + EXCHANGE_US * rounds::between_ctas(mapped),
     };
     let late = if has_late_reads(candidate) {
         LATE_READS_US
@@ -113,7 +113,7 @@ fn cta_us(candidate: &Candidate<'_>) -> f64 {
 /// Few warps: rows that fewer than four warps walk with merged reductions.
 pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
-    match mapped.is_looped() && mapped.mapping.merge_reductions {
+    match mapped.is_looped() && mapped.mapping.merges_at(Level::Loop) {
         true => FEW_WARPS * (1.0 - mapped.warps_of_row() as f64 / 4.0).max(0.0),
         false => 0.0,
     }

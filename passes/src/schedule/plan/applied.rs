@@ -53,10 +53,10 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                 "a split that takes all of dim {dim}; supported: parts of several points"
             )));
         }
-        if hang_on_each_other(space, dim, mapping.merge_reductions) {
+        if hang_on_each_other(space, dim, mapping.merges_at(Level::Split)) {
             return Err(Reason::unsupported(format!(
                 "a split of dim {dim}, where a reduction over it ranges over what another one gives; supported: reductions \
-                 that do not hang on each other, or that merge_reductions merges"
+                 that do not hang on each other, or that merge_reductions = [split] merges"
             )));
         }
         let has_several_results = |reduce: &ReduceOp<'_, '_>| {
@@ -145,6 +145,7 @@ pub(super) fn check_applied(
             "a split in a schedule with aligned_dim; supported: one or the other",
         ));
     }
+    check_merged(mapping)?;
     check_kept(space, mapping, before)?;
     check_sent(space, mapping)?;
     let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
@@ -173,6 +174,18 @@ pub(super) fn check_applied(
             space.ops.len()
         )),
     })
+}
+
+/// Refuses merged reductions at levels of which `norm-tile` makes one dim, unless they are merged at both.
+fn check_merged(mapping: &Mapping) -> Result<(), Reason> {
+    match [Level::Warp, Level::Lane].map(|level| mapping.merges_at(level)) {
+        [warp, lane] if warp != lane => Err(Reason::unsupported(format!(
+            "merge_reductions at {} without {}; supported: at both or at none",
+            if warp { "warp" } else { "lane" },
+            if warp { "lane" } else { "warp" },
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses scans along dims of which a CTA does not come by all points in their order.

@@ -9,8 +9,8 @@ use norma_bundle::Element::{BF16, F32};
 
 const ROWS: &str =
     "spread = [[grid], [loop, register(2), warp(2), lane(32), vector(4)]], keep = [l2], stages = 2";
-const MERGED: &str = "spread = [[grid], [loop, register(2), warp(2), lane(32), vector(4)]], keep = [l2], stages = 2, merge_reductions = true";
-const PARTS: &str = "spread = [[grid], [loop, split(3), warp(2), lane(32), vector(4)]], keep = [l2], stages = 2, merge_reductions = true";
+const MERGED: &str = "spread = [[grid], [loop, register(2), warp(2), lane(32), vector(4)]], keep = [l2], stages = 2, merge_reductions = [loop]";
+const PARTS: &str = "spread = [[grid], [loop, split(3), warp(2), lane(32), vector(4)]], keep = [l2], stages = 2, merge_reductions = [split, loop]";
 const COLUMNS: &str =
     "spread = [[loop, register(2), warp(2), lane(4)], [grid, lane(8), vector(4)]], stages = 2";
 const SPLIT_COLUMNS: &str =

@@ -209,15 +209,15 @@ fn clusters_are_launched_slowly_and_read_late_slowly() {
 
 #[test]
 fn few_warps_walk_merged_reductions_slowly() {
-    let few = |warps, merged| {
+    let few = |warps, merged: &[Level]| {
         let row: &[_] = &[(Loop, 0), (Warp, warps), (Lane, 32), (Vector, 8)];
-        let merge = |mapping: &mut Mapping| mapping.merge_reductions = merged;
+        let merge = |mapping: &mut Mapping| mapping.merge_reductions = merged.to_vec();
         term("few warps", &rows(), &[ROW, row], merge)
     };
-    assert!(is_near(few(1, true), 6.0));
-    assert!(is_near(few(2, true), 4.0));
-    assert!(is_near(few(4, true), 0.0));
-    assert!(is_near(few(1, false), 0.0));
+    assert!(is_near(few(1, &[Loop]), 6.0));
+    assert!(is_near(few(2, &[Loop]), 4.0));
+    assert!(is_near(few(4, &[Loop]), 0.0));
+    assert!(is_near(few(1, &[]), 0.0));
 }
 
 #[test]

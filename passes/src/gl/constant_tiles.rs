@@ -1,0 +1,162 @@
+//! Tiles of a reduction that are one constant: the same in all threads, and so are the partial results.
+//!
+//! Of tuples whose combiner has a number of elements beside their sum, that number is known wherever no element is missing. Its partial
+//! results need not be exchanged to be known, and what is computed of them folds.
+
+use std::collections::{BTreeSet, HashMap};
+
+use melior::ir::{
+    BlockLike, BlockRef, OperationRef, Value, ValueLike, attribute::DenseElementsAttribute,
+    operation::OperationLike,
+};
+use norma_dialects::{gl::ReduceOp, op_name};
+
+use crate::mlir::{
+    builder::Builder,
+    combiner,
+    diagnostic::Diagnostic,
+    pass::PassError,
+    types,
+    values::{definition, key},
+    walk,
+};
+
+/// Whether each of `tiles` is one constant, of those whose results `combiner` makes of such tiles alone.
+pub(crate) fn are_constant(tiles: &[Value<'_, '_>], combiner: BlockRef<'_, '_>) -> Vec<bool> {
+    let Some(needs) = needs(combiner, tiles.len()) else {
+        return vec![false; tiles.len()];
+    };
+    let mut known = tiles.iter().map(|tile| is_constant(*tile)).collect::<Vec<_>>();
+    loop {
+        let is_lost = |tile: &usize| known[*tile] && needs[*tile].iter().any(|needed| !known[*needed]);
+        let Some(lost) = (0..tiles.len()).find(is_lost) else {
+            return known;
+        };
+        known[lost] = false;
+    }
+}
+
+/// Puts the constants that reductions of a function come to in the place of their results, so that reductions of these see them.
+///
+/// # Errors
+///
+/// As [`combined`].
+pub(crate) fn fold<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
+    for reduce in walk::named(function, ReduceOp::NAME)
+        .into_iter()
+        .filter_map(ReduceOp::from_op)
+    {
+        let op = reduce.op();
+        let tiles = reduce.tiles();
+        let shape = tiles.first().and_then(|tile| types::shape(tile.r#type()));
+        let count = shape.and_then(|shape| shape.get(reduce.axis().ok()? as usize).copied()?);
+        let Some(count) = count else {
+            continue;
+        };
+        let b = Builder::before(op);
+        let constants = combined(&b, &tiles, walk::entry_block(op)?, count)?;
+        let are_all_constant = constants.iter().all(Option::is_some);
+        for (result, scalar) in op.results().zip(constants) {
+            if let Some(scalar) = scalar {
+                let result = Value::from(result);
+                b.replace_all_uses(result, b.value("tensor.splat", &[scalar], result.r#type()));
+            }
+        }
+        if are_all_constant {
+            b.erase(op);
+        }
+    }
+    Ok(())
+}
+
+/// What `count` elements of each tile come to by `combiner`, as scalars at `b`, of those that [`are_constant`] says are. The number is a
+/// power of two, as those of tiles' axes are.
+///
+/// # Errors
+///
+/// As [`combiner::inline`].
+pub(crate) fn combined<'c: 'a, 'a>(
+    b: &Builder<'c, 'a>,
+    tiles: &[Value<'c, 'a>],
+    combiner: BlockRef<'c, 'a>,
+    count: i64,
+) -> Result<Vec<Option<Value<'c, 'a>>>, Diagnostic<'c>> {
+    let are_constant = are_constant(tiles, combiner);
+    if !are_constant.contains(&true) {
+        return Ok(vec![None; tiles.len()]);
+    }
+    let mut tuple = Vec::with_capacity(tiles.len());
+    for (tile, is_constant) in tiles.iter().zip(&are_constant) {
+        let element = types::element(tile.r#type());
+        tuple.push(match (is_constant, types::is_float(element)) {
+            (true, _) => scalar(b, *tile)?,
+            // What is no constant has no part in those that are.
+            (false, true) => b.float(element, 0.0),
+            (false, false) => b.integer(element, 0),
+        });
+    }
+    for _ in 0..count.unsigned_abs().max(1).ilog2() {
+        tuple = combiner::inline(b, combiner, &[&tuple[..], &tuple[..]].concat())?;
+    }
+    let constants = tuple.into_iter().zip(are_constant);
+    Ok(constants
+        .map(|(value, is_constant)| is_constant.then_some(value))
+        .collect())
+}
+
+/// The constant that all elements of a tile are, as a scalar at `b`.
+fn scalar<'c: 'a, 'a>(b: &Builder<'c, 'a>, tile: Value<'c, 'a>) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
+    let of_op = |op: OperationRef<'c, 'a>| match walk::has_name(op, "tensor.splat") {
+        true => op.operand(0).ok(),
+        false => Some(b.constant(dense(op)?.splat_value(), types::element(tile.r#type()))),
+    };
+    let scalar = definition(tile).and_then(of_op);
+    scalar.ok_or_else(|| Diagnostic::internal(b.location(), "expected a tile of one constant"))
+}
+
+/// Whether all elements of a tile are one constant.
+fn is_constant(tile: Value<'_, '_>) -> bool {
+    definition(tile).is_some_and(|op| match walk::has_name(op, "tensor.splat") {
+        true => op.operand(0).is_ok_and(is_constant_scalar),
+        false => dense(op).is_some(),
+    })
+}
+
+/// The value of an `arith.constant` of equal elements.
+fn dense<'c>(op: OperationRef<'c, '_>) -> Option<DenseElementsAttribute<'c>> {
+    let value = op.attribute("value").ok()?;
+    let value = walk::has_name(op, "arith.constant").then_some(value)?;
+    let dense = DenseElementsAttribute::try_from(value).ok()?;
+    dense.is_splat().then_some(dense)
+}
+
+/// Whether a scalar is a constant, or arithmetic on constants that nothing has folded yet.
+fn is_constant_scalar(scalar: Value<'_, '_>) -> bool {
+    definition(scalar).is_some_and(|op| {
+        let is_arithmetic = op_name(op).starts_with("arith.") && op.region_count() == 0;
+        is_arithmetic && op.operands().all(is_constant_scalar)
+    })
+}
+
+/// For each of a combiner's results, the places in a tuple that it depends on; `None` for a block that is no combiner of such tuples.
+fn needs(combiner: BlockRef<'_, '_>, length: usize) -> Option<Vec<BTreeSet<usize>>> {
+    let mut of_values = HashMap::<usize, BTreeSet<usize>>::new();
+    for argument in 0..2 * length {
+        let value = Value::from(combiner.argument(argument).ok()?);
+        of_values.insert(key(value), BTreeSet::from([argument % length]));
+    }
+    let mut needs = None;
+    for op in walk::in_block(combiner) {
+        if op.region_count() != 0 {
+            return None;
+        }
+        let operands = op.operands().map(|operand| of_values.get(&key(operand)).cloned());
+        let operands = operands.collect::<Option<Vec<_>>>()?;
+        let all = operands.iter().flatten().copied().collect::<BTreeSet<_>>();
+        for result in op.results() {
+            of_values.insert(key(result.into()), all.clone());
+        }
+        needs = Some(operands);
+    }
+    needs.filter(|needs| needs.len() == length)
+}
