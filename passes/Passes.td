@@ -759,8 +759,8 @@ def NormTile : RustPass<"norm-tile"> {
     **Leaves alone** kernels that have roles, and what is inside them. Refuses a
     schedule that does not hold all points of a dim, or keeps in registers what
     a loop reads step by step, or has CTAs draw steps that depend on each other;
-    and what no pass applies yet: copies to shared memory that are not in bulk,
-    several producer warps, tiles that clusters draw.
+    and what no pass applies yet: several producer warps, tiles that clusters
+    draw, copies by tensor maps of buffers that those cannot describe.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
@@ -1106,22 +1106,28 @@ def GlPipeline : RustPass<"gl-pipeline"> {
     ring. Where CTAs draw the tiles of a loop (`gl.next_tile`), each step draws the tile of the step that fills its stage again, and the
     loop carries the tiles of all stages.
 
+    One by `tensor` becomes copies of boxes by a tensor map (`gl.tensor_load`), which arrive at the same mbarriers. A box is as large as
+    lies in one piece of the memory, of 256 elements at most along an axis of the buffer. All of its bytes arrive: what lies outside of the
+    buffer is zero, and what guards keep out besides is copied, too, and not used.
+
     One by `cp_async` becomes a `gl.async_copy` that all threads share, in a group of its own outside of loops and in one group for
     each step of a loop. There a ring of S stages is S - 1 steps ahead: a step waits for its own group and, by a barrier, for all
     threads, which are through with the step before it by then, and issues the copies of a later step into that one's stage. What
     guards keep out is zero in memory, so that loads under the same guards need none.
 
-    Each `gl.copy_from_shared` becomes bulk copies, those of a step one group, for which the thread that issues them waits two steps
-    later: the steps of a loop take turns with two memories. All groups have ended when the kernel does.
+    Each `gl.copy_from_shared` becomes bulk copies, or copies of boxes (`gl.tensor_store`), those of a step one group, for which the
+    thread that issues them waits two steps later: the steps of a loop take turns with two memories. All groups have ended when the
+    kernel does.
 
-    **Requires** copies at a kernel's top level or in a loop there, those of one loop by one engine, and by `bulk` where its tiles are
-    drawn; places that follow from the step's number alone, or its tile's; of bulk copies runs whose addresses and lengths are multiples
-    of 16 bytes, and guards that leave the first elements of a run.
+    **Requires** copies at a kernel's top level or in a loop there, those of one loop by one engine, and by `bulk` or `tensor` where its
+    tiles are drawn; places that follow from the step's number alone, or its tile's; of bulk copies runs whose addresses and lengths are
+    multiples of 16 bytes, and guards that leave the first elements of a run; of boxes rows that are multiples of 16 bytes, and multiples
+    of 128 bytes in all, and where they are stored guards that keep out no more than what lies outside of the buffer.
 
     **Guarantees** that no `gl.copy_to_shared` and no `gl.copy_from_shared` is left, that each step finds its tiles complete, and that no
     stage is written before every warp is through with it, or the copy engine.
 
-    **Leaves alone** who issues bulk copies: every thread of the CTA passes by, and one of them does (`gl-specialize-warps`). Of
+    **Leaves alone** who issues copies by the copy engine: every thread of the CTA passes by, and one of them does (`gl-specialize-warps`). Of
     rings of one stage that `cp.async` fills, the barrier ahead of the copies (`gl-insert-barriers`).
 
     ```mlir
@@ -1235,8 +1241,8 @@ def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
     **Requires** that where copies go, and whether they are issued, follows from scalars: sizes, the CTA's number, the
     numbers of steps and those of tiles that are drawn.
 
-    **Guarantees** that the partition of the producers holds the bulk copies, the bytes expected of them, the waits for what
-    consumers arrive at and the draws of tiles, whose numbers both wait for, and that of the consumers everything else. `gl.num_warps`
+    **Guarantees** that the partition of the producers holds the copies by the copy engine, the bytes expected of them, the waits for
+    what consumers arrive at and the draws of tiles, whose numbers both wait for, and that of the consumers everything else. `gl.num_warps`
     counts both.
 
     **Leaves alone** kernels without `gl.producer_warps`, and what sets up shared memory and mbarriers.
@@ -1542,8 +1548,8 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
   let description = [{
     A tile becomes a vector of the registers that its layout gives a thread;
     `index` becomes `i64`; a buffer becomes a pointer parameter, and the sizes
-    and strides that the kernel needs become `i64` parameters, listed in
-    `gl.params`. Addresses are 64-bit where a buffer may be that large and
+    and strides that the kernel needs become `i64` parameters, and tensor maps
+    parameters of 128 bytes, listed in `gl.params`. Addresses are 64-bit where a buffer may be that large and
     32-bit within a tile; what distinguishes a thread's registers is a constant
     offset.
 
@@ -1563,8 +1569,7 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     and `scf` ops but for the types that they carry, which upstream's
     conversions lower; host functions.
 
-    Not lowered yet, each with a diagnostic that says so: asynchronous copies
-    other than bulk loads, registers handed from warps to warps, branches between
+    Not lowered yet, each with a diagnostic that says so: registers handed from warps to warps, branches between
     blocks.
 
     ```mlir

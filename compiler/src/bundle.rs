@@ -15,6 +15,7 @@ mod kernel;
 mod kernel_form;
 pub(crate) mod sharded;
 mod sizes;
+mod tensor_maps;
 mod views;
 mod write;
 

@@ -155,7 +155,8 @@ def Gl_CacheAttr : Gl_Attr<"Cache", "cache"> {
 
 def Gl_CopyEngine : I32EnumAttr<"CopyEngine", "what copies a tile to shared memory", [
     I32EnumAttrCase<"CpAsync", 0, "cp_async">,
-    I32EnumAttrCase<"Bulk", 1, "bulk">
+    I32EnumAttrCase<"Bulk", 1, "bulk">,
+    I32EnumAttrCase<"Tensor", 2, "tensor">
   ]> {
   let cppNamespace = "::mlir::gl";
 }
@@ -208,7 +209,8 @@ def Gl_ParamKind : I32EnumAttr<"ParamKind", "what a kernel parameter holds", [
     I32EnumAttrCase<"Pointer", 0, "pointer">,
     I32EnumAttrCase<"Size", 1, "size">,
     I32EnumAttrCase<"Stride", 2, "stride">,
-    I32EnumAttrCase<"Scalar", 3, "scalar">
+    I32EnumAttrCase<"Scalar", 3, "scalar">,
+    I32EnumAttrCase<"TensorMap", 4, "tensor_map">
   ]> {
   let cppNamespace = "::mlir::gl";
 }
@@ -217,12 +219,14 @@ def Gl_ParamAttr : Gl_Attr<"Param", "param"> {
   let summary = "One parameter of a lowered kernel, in terms of its buffers";
   let description = [{
     `gl.params` on a lowered kernel lists one per parameter: a buffer's address, the size or stride (in elements, i64) of one
-    of its axes, or a scalar. `argument` counts the launch's arguments, which are buffers and then scalars.
+    of its axes, a scalar, or the tensor map of a buffer with a `box` of so many elements along each axis, which whoever launches the
+    kernel encodes without swizzle. `argument` counts the launch's arguments, which are buffers and then scalars.
 
-    Example: `#gl.param<pointer 0>`, `#gl.param<size 0, 1>`, `#gl.param<scalar 2>`
+    Example: `#gl.param<pointer 0>`, `#gl.param<size 0, 1>`, `#gl.param<scalar 2>`, `#gl.param<tensor_map 0 box = [8, 256]>`
   }];
-  let parameters = (ins "::mlir::gl::ParamKind":$kind, "int64_t":$argument, DefaultValuedParameter<"int64_t", "0">:$axis);
-  let assemblyFormat = "`<` $kind $argument (`,` $axis^)? `>`";
+  let parameters = (ins "::mlir::gl::ParamKind":$kind, "int64_t":$argument, DefaultValuedParameter<"int64_t", "0">:$axis,
+                        OptionalArrayRefParameter<"int64_t">:$box);
+  let assemblyFormat = "`<` $kind $argument (`,` $axis^)? (`box` `=` `[` $box^ `]`)? `>`";
 }
 
 #endif // GL_ATTRS_TD

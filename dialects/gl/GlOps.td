@@ -357,6 +357,20 @@ def Gl_MemDescIndexOp : Gl_Op<"memdesc_index", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Gl_MemDescReshapeOp : Gl_Op<"memdesc_reshape", [Pure]> {
+  let summary = "The same memory with other axes";
+  let description = [{
+    Constraints:
+    - C1: both are plain, without padding and with their axes in order, of the same elements and of as many.
+
+    Example: `%b = gl.memdesc_reshape %m : !gl.memdesc<4x64x8xbf16, #tile> -> !gl.memdesc<8x1x256xbf16, #boxes>`
+  }];
+  let arguments = (ins Gl_MemDescType:$memory);
+  let results = (outs Gl_MemDescType:$result);
+  let assemblyFormat = "$memory attr-dict `:` type($memory) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Barriers and fences
 //===----------------------------------------------------------------------===//
@@ -593,6 +607,25 @@ def Gl_BulkWaitOp : Gl_Op<"bulk_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let description = "With `read`, only until their sources may be overwritten. Example: `gl.bulk_wait 1 read`";
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending, UnitAttr:$read);
   let assemblyFormat = "$pending (`read` $read^)? attr-dict";
+}
+
+def Gl_TensorMapOp : Gl_Op<"tensor_map", [Pure,
+    TypesMatchWith<"the map is of the buffer", "map", "buffer", "::mlir::cast<::mlir::gl::TensorMapType>($_self).getBuffer()">]> {
+  let summary = "The TMA descriptor of a buffer, which the launch passes";
+  let description = [{
+    `convert-gl-to-nvvm` makes a parameter of the kernel of it (`#gl.param<tensor_map ...>`), and refuses buffers of which the launch
+    does not say that their address and strides are multiples of 16 bytes, as the engine asks.
+
+    Constraints:
+    - C1: the box has an extent for each axis of the buffer, of which there are 1 to 5, from 1 to 256; along the last axis, whose stride
+      is 1, it has a multiple of 16 bytes.
+
+    Example: `%map = gl.tensor_map %x : !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>`
+  }];
+  let arguments = (ins AnyMemRef:$buffer);
+  let results = (outs Gl_TensorMapType:$map);
+  let assemblyFormat = "$buffer attr-dict `:` type($map)";
+  let hasVerifier = 1;
 }
 
 def Gl_TensorLoadOp : Gl_Op<"tensor_load", [MemoryEffects<[MemRead, MemWrite]>]> {

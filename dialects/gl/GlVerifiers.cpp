@@ -333,6 +333,35 @@ LogicalResult BulkStoreOp::verify() {
                  failed(verifyElement(*this, getMemory().getType().getElementType(), buffer))); // bulk_store_c2
 }
 
+LogicalResult MemDescReshapeOp::verify() { // memdesc_reshape_c1
+  auto isInOrder = [](MemDescType memory) {
+    auto plain = dyn_cast<PlainAttr>(memory.getLayout());
+    return plain && plain.getPadding() == 0 && llvm::is_sorted(llvm::reverse(plain.getOrder()));
+  };
+  MemDescType memory = getMemory().getType(), result = getResult().getType();
+  if (!isInOrder(memory) || !isInOrder(result) || memory.getElementType() != result.getElementType() ||
+      llvm::product_of(memory.getShape()) != llvm::product_of(result.getShape()))
+    return emitOpError() << "expected plain memories of as many elements, their axes in order, got " << memory << " and "
+                         << result;
+  return success();
+}
+
+LogicalResult TensorMapOp::verify() { // tensor_map_c1
+  TensorMapType map = getMap().getType();
+  MemRefType buffer = map.getBuffer();
+  ArrayRef<int64_t> box = map.getBox();
+  auto isExtent = [](int64_t extent) { return extent >= 1 && extent <= 256; };
+  if (box.size() != static_cast<size_t>(buffer.getRank()) || box.empty() || box.size() > 5 || !llvm::all_of(box, isExtent))
+    return emitOpError() << "expected a box of 1 to 5 axes, as many as the buffer has, with extents from 1 to 256, got " << map;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(buffer.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return emitOpError() << "expected a buffer whose last axis has the stride 1, got " << buffer;
+  if (int64_t bytes = box.back() * bytesOf(buffer.getElementType()); bytes % 16 != 0)
+    return emitOpError() << "expected rows of the box that are multiples of 16 bytes, got " << bytes;
+  return success();
+}
+
 static LogicalResult verifyBox(Operation *op, TensorMapType map, size_t numCoordinates, MemDescType memory) {
   if (numCoordinates != map.getBox().size() || memory.getShape() != map.getBox() ||
       memory.getElementType() != map.getBuffer().getElementType())

@@ -135,7 +135,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     | parameter | unit | meaning |
     |---|---|---|
     | `keep` | | where a read that is needed again behind a reduction lives in between: one place for each buffer of the kernel, or one for all, which is `register` where nothing is said; a place of its own, `shared`, has a result's tiles go to memory through shared memory |
-    | `bring` | | how a tile travels to shared memory, when it is kept there, and a result's from there |
+    | `bring` | | how a tile travels to shared memory, when it is kept there, and a result's from there: `cp_async`, by the threads themselves; `bulk`, by the copy engine as runs of bytes; `tensor`, by the copy engine as boxes of a tensor map, which the launch passes |
     | `stages` | | tiles in flight: of what is kept in shared memory the stages of a loop's ring; where loops load to registers, 2 has each step load the next one's tile before it computes on its own (`gl-prefetch-loads`) |
     | `producer_warps` | warps | warps that only copy (warp specialisation); 0 for none |
     | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: CTAs draw the steps of the one loop from an atomic counter in scratch, each the next one when it is done |

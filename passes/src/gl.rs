@@ -24,4 +24,5 @@ mod scalars;
 pub(crate) mod shared_memory;
 pub(crate) mod specialize_warps;
 pub(crate) mod steps;
+pub(crate) mod tensor_maps;
 pub(crate) mod vectorize_access;

@@ -17,4 +17,5 @@ pub mod reason;
 pub mod rings;
 pub mod shared_rows;
 mod spread;
+mod tensor_maps;
 pub mod tile;

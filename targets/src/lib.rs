@@ -128,6 +128,18 @@ pub const SHARED_OF_CTA: u32 = KIB;
 pub const REGISTER_UNIT: u64 = 8;
 /// Bytes of the widest access of one thread that every target has; see [`Feature::WideAccess`] for more.
 pub const ACCESS_BYTES: i64 = 16;
+/// What the addresses, strides and lengths of copies by the copy engine are multiples of, in bytes (PTX ISA, `cp.async.bulk`; CUDA
+/// driver API, `cuTensorMapEncodeTiled`).
+pub const COPY_ENGINE_GRANULE: i64 = 16;
+/// What the addresses of boxes in shared memory are multiples of, in bytes (PTX ISA, `cp.async.bulk.tensor`).
+pub const BOX_ALIGNMENT: i64 = 128;
+/// The longest extent of a box of a tensor map, in elements (CUDA driver API, `cuTensorMapEncodeTiled`).
+pub const LONGEST_OF_BOX: i64 = 256;
+/// The most axes of a tensor map (ibid.).
+pub const TENSOR_MAP_AXES: usize = 5;
+/// The most elements along an axis of a tensor map among which a box can begin: its place is 32 bits with a sign (PTX ISA,
+/// `cp.async.bulk.tensor`).
+pub const LONGEST_OF_TENSOR_MAP: i64 = i32::MAX as i64;
 
 const KIB: u32 = 1024;
 const MIB: u64 = 1024 * 1024;

@@ -132,3 +132,14 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+#launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (256, 0)>, sizes = [], alignments = [16]>
+gpu.module @m {
+  gpu.func @map_of_odd_rows(%x: memref<?x62xf32>) kernel attributes {gl.num_warps = 1 : i64, gl.launch = #launch} {
+    // expected-error@+1 {{unsupported: a tensor map of a buffer whose address and strides are multiples of 8 bytes; supported: of 16}}
+    %map = gl.tensor_map %x : !gl.tensor_map<memref<?x62xf32>, box = [4, 4]>
+    gpu.return
+  }
+}

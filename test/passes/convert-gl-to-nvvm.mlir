@@ -584,3 +584,64 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A tensor map is a parameter of the kernel by value, once for each buffer and box, and a copy by it the work of one thread. The
+// engine counts coordinates from the fastest.
+// CHECK-LABEL: llvm.func @tensor_map
+// CHECK-SAME: %[[MAP:arg[0-9]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant}
+// CHECK-SAME: gl.params = [#gl.param<pointer 0>, #gl.param<tensor_map 0 box = [4, 64]>]
+// CHECK: %[[ROW:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK: scf.if
+// CHECK: nvvm.mbarrier.arrive.expect_tx
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[MAP]], %{{.*}}, box[%c0_i32, %[[ROW]]] {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[MAP]], %{{.*}}, box[%c64_i32, %[[ROW]]]
+gpu.module @m {
+  gpu.func @tensor_map(%x: memref<?x100xf32, strided<[104, 1]>>) kernel attributes {gl.num_warps = 1 : i64, gl.shared_bytes = 2176 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %bytes = arith.constant 2048 : index
+    %r = gpu.block_id x
+    %ring = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<2x4x64xf32, #gl.plain<order = [2, 1, 0]>>
+    %full = gl.mbarrier_alloc {offset = 2048 : i64} : !gl.mbarrier<1>
+    gl.mbarrier_expect %full[%c0], %bytes : !gl.mbarrier<1>
+    %map = gl.tensor_map %x : !gl.tensor_map<memref<?x100xf32, strided<[104, 1]>>, box = [4, 64]>
+    %left = gl.memdesc_index %ring[%c0] : !gl.memdesc<2x4x64xf32, #gl.plain<order = [2, 1, 0]>> -> !gl.memdesc<4x64xf32, #gl.plain<order = [1, 0]>>
+    gl.tensor_load %map[%r, %c0], %left, %full[%c0]
+        : !gl.tensor_map<memref<?x100xf32, strided<[104, 1]>>, box = [4, 64]>, !gl.memdesc<4x64xf32, #gl.plain<order = [1, 0]>>, !gl.mbarrier<1>
+    %again = gl.tensor_map %x : !gl.tensor_map<memref<?x100xf32, strided<[104, 1]>>, box = [4, 64]>
+    %right = gl.memdesc_index %ring[%c1] : !gl.memdesc<2x4x64xf32, #gl.plain<order = [2, 1, 0]>> -> !gl.memdesc<4x64xf32, #gl.plain<order = [1, 0]>>
+    gl.tensor_load %again[%r, %c64], %right, %full[%c0]
+        : !gl.tensor_map<memref<?x100xf32, strided<[104, 1]>>, box = [4, 64]>, !gl.memdesc<4x64xf32, #gl.plain<order = [1, 0]>>, !gl.mbarrier<1>
+    gpu.return
+  }
+}
+
+// -----
+
+// One thread stores boxes, as part of its bulk groups. The buffer is written, so that it is not read only.
+// CHECK-LABEL: llvm.func @tensor_store
+// CHECK-SAME: (%{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias},
+// CHECK-SAME: %[[MAP:arg[0-9]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant}
+// CHECK: %[[ROW:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK: scf.if
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[MAP]], %{{.*}}, box[%c8_i32, %[[ROW]]] : !llvm.ptr, <3>
+// CHECK: nvvm.cp.async.bulk.commit.group
+gpu.module @m {
+  gpu.func @tensor_store(%y: memref<?x100xf32, strided<[104, 1]>>) kernel attributes {gl.num_warps = 1 : i64, gl.shared_bytes = 1024 : i64,
+      gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16]>} {
+    %c8 = arith.constant 8 : index
+    %r = gpu.block_id x
+    %m = gl.local_alloc {offset = 0 : i64} : !gl.memdesc<4x64xf32, #gl.plain<order = [1, 0]>>
+    gl.fence_async
+    %map = gl.tensor_map %y : !gl.tensor_map<memref<?x100xf32, strided<[104, 1]>>, box = [4, 64]>
+    gl.tensor_store %m, %map[%r, %c8] : !gl.memdesc<4x64xf32, #gl.plain<order = [1, 0]>>, !gl.tensor_map<memref<?x100xf32, strided<[104, 1]>>, box = [4, 64]>
+    gl.bulk_commit
+    gl.bulk_wait 0
+    gpu.return
+  }
+}

@@ -681,3 +681,20 @@ norm.kernel @sent(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
   %1 = arith.negf %0 : f32
   norm.write %1, %y[%b * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
 }
+
+// -----
+
+// The schedule says by what a tile is brought, and its result sent.
+
+// CHECK-LABEL: gpu.func @by_tensor_maps
+// CHECK: gl.copy_to_shared {{.*}} by tensor
+// CHECK: gl.local_load
+// CHECK: gl.copy_from_shared {{.*}} by tensor
+norm.kernel @by_tensor_maps(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+    space(%b = dim(%x, 0) ceildiv 2 : grid, %w = 2 : thread, %t = 32 : thread, %v = 2 : register)
+    where(%b * 2 + %w < dim(%x, 0))
+    schedule(#norm.schedule<spread = [[grid, warp(2)], [lane(32), vector(2)]], keep = [shared, shared], bring = tensor>) {
+  %0 = norm.read %x[%b * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
+  %1 = arith.negf %0 : f32
+  norm.write %1, %y[%b * 2 + %w, %t * 2 + %v] : memref<?x64xf32>
+}

@@ -332,3 +332,112 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// By tensor maps a tile is boxes that lie in one piece of the memory: of a row of 512 columns two of 256. Guards need no regard, and all
+// bytes count.
+// CHECK-LABEL: gpu.func @boxes
+// CHECK: %[[BYTES:.*]] = arith.constant 2048 : index
+// CHECK: gl.mbarrier_expect %{{.*}}, %[[BYTES]]
+// CHECK: %[[MAP:.*]] = gl.tensor_map %{{.*}} : <memref<?x500xbf16, {{.*}}>, box = [1, 256]>
+// CHECK: %[[ALL:.*]] = gl.memdesc_reshape %{{.*}} : <2x64x8xbf16, {{.*}}> -> <4x1x256xbf16, #gl.plain<order = [2, 1, 0]>>
+// CHECK: %[[FIRST:.*]] = gl.memdesc_index %[[ALL]]
+// CHECK: %[[ROW:.*]] = affine.apply affine_map<(d0) -> (d0 * 2)>
+// CHECK: %[[COLUMN:.*]] = affine.apply affine_map<(d0) -> (0)>
+// CHECK: affine.apply affine_map<(d0) -> (d0 * 2)>
+// CHECK: affine.apply affine_map<(d0) -> (256)>
+// CHECK: affine.apply affine_map<(d0) -> (d0 * 2 + 1)>
+// CHECK: affine.apply affine_map<(d0) -> (0)>
+// CHECK: affine.apply affine_map<(d0) -> (d0 * 2 + 1)>
+// CHECK: affine.apply affine_map<(d0) -> (256)>
+// CHECK: gl.tensor_load %[[MAP]][%[[ROW]], %[[COLUMN]]], %[[FIRST]]
+// CHECK-COUNT-3: gl.tensor_load %[[MAP]]
+// CHECK-NOT: gl.tensor_load
+// Rows that fit one are a box together.
+// CHECK: gl.tensor_map %{{.*}} : <memref<?x56xbf16>, box = [2, 64]>
+// CHECK: gl.tensor_load
+// CHECK-NOT: gl.tensor_load
+#rows = #gl.linear<register = [[0, 0, 1], [0, 0, 2], [0, 0, 4]], lane = [[0, 1, 0], [0, 2, 0], [0, 4, 0], [0, 8, 0], [0, 16, 0]], warp = [[0, 32, 0], [1, 0, 0]], block = []>
+#short = #gl.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [[1, 0], [0, 0]], block = []>
+!tile = !gl.memdesc<2x64x8xbf16, #gl.plain<order = [2, 1, 0]>>
+!short = !gl.memdesc<2x64xbf16, #gl.plain<order = [1, 0]>>
+gpu.module @kernels {
+  gpu.func @boxes(%x: memref<?x500xbf16, strided<[504, 1]>>, %y: memref<?x56xbf16>, %i: index) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16, 16]>} {
+    %m = gl.local_alloc : !tile
+    gl.copy_to_shared %x at affine_map<(i, r, t, v) -> (i * 2 + r, t * 8 + v)>(%i) where affine_map<(i, r, t, v) -> (t * 8 + v, 500)>[], %m by tensor
+        : memref<?x500xbf16, strided<[504, 1]>>, !tile
+    %t = gl.local_load %m where affine_map<(i, r, t, v) -> (t * 8 + v, 500)>(%i)[] : !tile -> tensor<2x64x8xbf16, #rows>
+    "test.use"(%t) : (tensor<2x64x8xbf16, #rows>) -> ()
+    %o = gl.local_alloc : !short
+    gl.copy_to_shared %y at affine_map<(i, r, n) -> (i * 2 + r, n)>(%i), %o by tensor : memref<?x56xbf16>, !short
+    %u = gl.local_load %o : !short -> tensor<2x64xbf16, #short>
+    "test.use"(%u) : (tensor<2x64xbf16, #short>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Boxes come through rings as runs do, and wherever tiles are drawn.
+// CHECK-LABEL: gpu.func @ring_of_boxes
+// CHECK: %[[RING:.*]] = gl.local_alloc : <3x64xbf16, {{.*}}>
+// CHECK: scf.for
+// CHECK: gl.mbarrier_expect
+// CHECK: gl.tensor_load
+// CHECK: scf.for
+// CHECK: gl.mbarrier_wait
+// CHECK: gl.local_load
+// CHECK: gl.mbarrier_arrive
+// CHECK: scf.if
+// CHECK: gl.mbarrier_wait
+// CHECK: gl.mbarrier_expect
+// CHECK: gl.tensor_load
+#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[0], [0]], block = []>
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @ring_of_boxes(%x: memref<?x64xbf16>, %n: index) kernel attributes {gl.num_warps = 4 : i64, gl.stages = 3 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.copy_to_shared %x at affine_map<(i, n) -> (i, n)>(%i), %m by tensor : memref<?x64xbf16>, !tile
+      %t = gl.local_load %m : !tile -> tensor<64xbf16, #row>
+      "test.use"(%t) : (tensor<64xbf16, #row>) -> ()
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// What is sent as boxes belongs to groups as runs do, and guards need no regard.
+// CHECK-LABEL: gpu.func @sent_as_boxes
+// CHECK: %[[MEMORIES:.*]] = gl.local_alloc : <2x64xbf16, {{.*}}>
+// CHECK: scf.for
+// CHECK: gl.bulk_wait 1 read
+// CHECK: %[[MEMORY:.*]] = gl.memdesc_index %[[MEMORIES]]
+// CHECK: gl.local_store %{{.*}}, %[[MEMORY]]
+// CHECK: gl.fence_async
+// CHECK: %[[MAP:.*]] = gl.tensor_map %{{.*}} : <memref<?x60xbf16, {{.*}}>, box = [1, 64]>
+// CHECK: %[[BOX:.*]] = gl.memdesc_index
+// CHECK: gl.tensor_store %[[BOX]], %[[MAP]]
+// CHECK-NEXT: gl.bulk_commit
+// CHECK: gl.bulk_wait 0
+#row = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[0], [0]], block = []>
+!tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
+gpu.module @kernels {
+  gpu.func @sent_as_boxes(%y: memref<?x60xbf16, strided<[64, 1]>>, %n: index, %t: tensor<64xbf16, #row>) kernel attributes {gl.num_warps = 4 : i64,
+      gl.launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (0, 0)>, sizes = [], alignments = [16]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %m = gl.local_alloc : !tile
+      gl.local_store %t, %m : tensor<64xbf16, #row>, !tile
+      gl.copy_from_shared %m, %y at affine_map<(i, n) -> (i, n)>(%i) where affine_map<(i, n) -> (n, 60)>[] by tensor : !tile, memref<?x60xbf16, strided<[64, 1]>>
+    }
+    gpu.return
+  }
+}

@@ -167,3 +167,41 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// Boxes are the producers' to issue, with the tensor map that they are copied by.
+// CHECK-LABEL: gpu.func @boxes
+// CHECK: gl.warp_specialize warps [1, 1] {
+// CHECK-NOT: gl.tensor_map
+// CHECK: gl.mbarrier_wait
+// CHECK: gl.local_load
+// CHECK: }, {
+// CHECK: gl.mbarrier_expect
+// CHECK: %[[MAP:.*]] = gl.tensor_map
+// CHECK: gl.tensor_load %[[MAP]]
+// CHECK: gpu.return
+#row = #gl.linear<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [], block = []>
+!part = !gl.memdesc<1x64xbf16, #gl.plain<order = [1, 0]>>
+!boxes = !gl.memdesc<1x1x64xbf16, #gl.plain<order = [2, 1, 0]>>
+!map = !gl.tensor_map<memref<?x64xbf16>, box = [1, 64]>
+gpu.module @kernels {
+  gpu.func @boxes(%x: memref<?x64xbf16>, %y: memref<?x64xbf16>) kernel attributes {gl.num_warps = 1 : i64, gl.producer_warps = 1 : i64} {
+    %m = gl.local_alloc : !part
+    %full = gl.mbarrier_alloc : !gl.mbarrier<1>
+    gl.mbarrier_init %full, 1 : !gl.mbarrier<1>
+    gl.fence_mbarrier_init
+    %c0 = arith.constant 0 : index
+    %bytes = arith.constant 128 : index
+    %even = arith.constant false
+    gl.mbarrier_expect %full[%c0], %bytes : !gl.mbarrier<1>
+    %map = gl.tensor_map %x : !map
+    %all = gl.memdesc_reshape %m : !part -> !boxes
+    %box = gl.memdesc_index %all[%c0] : !boxes -> !part
+    gl.tensor_load %map[%c0, %c0], %box, %full[%c0] : !map, !part, !gl.mbarrier<1>
+    gl.mbarrier_wait %full[%c0], %even : !gl.mbarrier<1>
+    %t = gl.local_load %m : !part -> tensor<1x64xbf16, #row>
+    gl.store %t, %y at affine_map<(k, n) -> (k, n)>() : tensor<1x64xbf16, #row>, memref<?x64xbf16>
+    gpu.return
+  }
+}

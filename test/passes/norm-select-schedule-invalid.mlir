@@ -10,6 +10,7 @@
 
 // RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{target=sm_80 schedule={spread = [[grid], [cluster(2), lane(32)]]}})' 2>&1 | FileCheck %s --check-prefix=CLUSTERS
 // RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{target=sm_120a schedule={spread = [[grid], [cluster(16), lane(32)]]}})' 2>&1 | FileCheck %s --check-prefix=LARGE
+// RUN: not norma-opt %s --pass-pipeline='builtin.module(norm-select-schedule{target=sm_89 schedule={spread = [[grid], [lane(32)]], keep = [shared], bring = tensor}})' 2>&1 | FileCheck %s --check-prefix=TENSOR
 
 // TARGET: error: unknown target 'sm_90', expected one of sm_80
 // TARGET: note: 'sm_90' lacks the architecture's own instructions; ask for 'sm_90a'
@@ -19,6 +20,7 @@
 // COMPARISON: error: expected a comparison by <, <=, > or >=, got 'size_0_0 = 8'
 // CLUSTERS: error: unsupported: clusters of 2 CTAs on sm_80; supported: clusters on sm_90a
 // LARGE: error: unsupported: clusters of 16 CTAs on sm_120a; supported: at most 8 CTAs
+// TENSOR: error: unsupported: bring = tensor on sm_89; supported: on sm_90a
 // TWICE: error: expected one schedule for kernels without a name, got several
 
 norm.kernel @max(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64) {

@@ -110,7 +110,7 @@ norm.kernel @producers(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%
 
 // -----
 
-// expected-error @+1 {{expected bring = bulk or cp_async for what is kept in shared memory, got load}}
+// expected-error @+1 {{expected bring = cp_async, bulk or tensor for what is kept in shared memory, got load}}
 norm.kernel @shared(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared]>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -129,7 +129,7 @@ norm.kernel @sent_by_clusters(%x: memref<?x512xf32>, %y: memref<?x512xf32>) spac
 
 // -----
 
-// expected-error @+1 {{unsupported: the result of buffer 1 in shared memory for bring = cp_async; supported: bulk}}
+// expected-error @+1 {{unsupported: the result of buffer 1 in shared memory for bring = cp_async; supported: bulk and tensor}}
 norm.kernel @sent_by_threads(%x: memref<?x512xf32>, %y: memref<?x512xf32>) space(%m = dim(%x, 0), %n = 512)
     schedule(#norm.schedule<spread = [[grid], [warp(2), lane(32), vector(4)]], keep = [shared, shared], bring = cp_async>) {
   %0 = norm.read %x[%m, %n] : memref<?x512xf32>
@@ -207,7 +207,7 @@ norm.kernel @drawn_ahead(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim
 
 // -----
 
-// expected-error @+1 {{unsupported: bring = cp_async with hand_out = dynamic; supported: load and bulk}}
+// expected-error @+1 {{unsupported: bring = cp_async with hand_out = dynamic; supported: load, bulk and tensor}}
 norm.kernel @drawn_and_copied_by_threads(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[loop, grid(4)], [lane(32), vector(2)]], keep = [shared, none], bring = cp_async, hand_out = dynamic>) {
   %0 = norm.read %x[%m, %n] : memref<?x64xf32>
@@ -246,16 +246,6 @@ norm.kernel @drawn_once(%x: memref<?x64xf32>, %w: memref<64xf32>, %v: memref<64x
   norm.write %2, %y[%m, %n] : memref<?x64xf32>
   %3 = arith.negf %1 : f32
   norm.write %3, %v[%n] : memref<64xf32>
-}
-
-// -----
-
-// expected-error @+1 {{unsupported: bring = tensor; supported: load, cp_async and bulk}}
-norm.kernel @tensor(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
-    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = tensor>) {
-  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
-  %1 = norm.reduce add %0 over(%n) : f32
-  norm.write %1, %y[%m] : memref<?xf32>
 }
 
 // -----
@@ -443,4 +433,97 @@ norm.kernel @results_in_two_loops(%x: memref<?x64xi32>, %y: memref<?x8xi32>) spa
   %0 = norm.read %x[%m, %n] : memref<?x64xi32>
   %1 = norm.reduce max %0 over(%n) nth(%j) : i32
   norm.write %1, %y[%m, %j] : memref<?x8xi32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: bring = tensor of buffer 0, whose strides are multiples of 4 bytes; supported: of 16}}
+norm.kernel @mapped_at_odd_rows(%x: memref<?x63xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 63)
+    align(16, 16) schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = tensor>) {
+  %0 = norm.read %x[%m, %n] : memref<?x63xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected buffer 0 at a multiple of 16 bytes for bring = tensor, got 8}}
+norm.kernel @mapped_anywhere(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    align(8, 16) schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = tensor>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: bring = tensor of buffer 0, whose elements are no neighbours along its last axis; supported: a stride of 1 there}}
+norm.kernel @mapped_across(%x: memref<64x64xf32, strided<[1, 64]>>, %y: memref<64xf32>) space(%m = 64, %n = 64)
+    align(16, 16) schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = tensor>) {
+  %0 = norm.read %x[%m, %n] : memref<64x64xf32, strided<[1, 64]>>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: bring = tensor of buffer 0, which has 6 axes; supported: 5}}
+norm.kernel @mapped_of_six_axes(%x: memref<?x2x2x2x2x64xf32>, %y: memref<?xf32>)
+    space(%m = dim(%x, 0), %a = 2, %b = 2, %c = 2, %d = 2, %n = 64)
+    align(16, 16) schedule(#norm.schedule<spread = [[grid], [register(2)], [register(2)], [register(2)], [register(2)], [lane(32), vector(2)]],
+                                                 keep = [shared], bring = tensor>) {
+  %0 = norm.read %x[%m, %a, %b, %c, %d, %n] : memref<?x2x2x2x2x64xf32>
+  %1 = norm.reduce add %0 over(%a, %b, %c, %d, %n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: bring = tensor of buffer 0, which has 2147483648 elements along an axis; supported: 1 to 2147483647}}
+norm.kernel @mapped_too_far(%x: memref<2147483648xf32>, %y: memref<2147483648xf32>) space(%n = 2147483648)
+    align(16, 16) schedule(#norm.schedule<spread = [[grid, lane(32), vector(4)]], keep = [shared], bring = tensor>) {
+  %0 = norm.read %x[%n] : memref<2147483648xf32>
+  norm.write %0, %y[%n] : memref<2147483648xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: bring = tensor of buffer 1, which is not written whole, element by element; supported: an access at a dim of its own for each axis}}
+norm.kernel @mapped_in_halves(%x: memref<?x64xf32>, %y: memref<?x128xf32>) space(%m = dim(%x, 0), %n = 64)
+    align(16, 16) schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [none, shared], bring = tensor>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32>
+  norm.write %0, %y[%m, %n] : memref<?x128xf32>
+  norm.write %0, %y[%m, %n + 64] : memref<?x128xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: bring = tensor of buffer 0, which a result is written over, and which is not read whole, element by element; supported: an access at a dim of its own for each axis}}
+norm.kernel @mapped_over(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %a = 2, %n = 32)
+    align(16, 16) aliases(%y = %x)
+    schedule(#norm.schedule<spread = [[grid], [register(2)], [lane(32)]], keep = [shared], bring = tensor>) {
+  %0 = norm.read %x[%m, %a * 32 + %n] : memref<?x64xf32>
+  %1 = arith.negf %0 : f32
+  norm.write %1, %y[%m, %a * 32 + %n] : memref<?x64xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: bring = tensor of buffer 0, which is copied even if dim 1 has no points; supported: at least one (norm.min), or a dim that passes in a loop or over CTAs}}
+norm.kernel @mapped_without_elements(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1))
+    align(16, 16) multiples(dim(%x, 1) = 4) bounds(dim(%x, 1) <= 64)
+    schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = tensor>) {
+  %0 = norm.read %x[%m, %n] : memref<?x?xf32>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{unsupported: bring = tensor of buffer 0, whose elements are the same along an axis; supported: strides of at least 16 bytes}}
+norm.kernel @mapped_of_one_row(%x: memref<?x64xf32, strided<[0, 1]>>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
+    align(16, 16) schedule(#norm.schedule<spread = [[grid], [lane(32), vector(2)]], keep = [shared], bring = tensor>) {
+  %0 = norm.read %x[%m, %n] : memref<?x64xf32, strided<[0, 1]>>
+  %1 = norm.reduce add %0 over(%n) : f32
+  norm.write %1, %y[%m] : memref<?xf32>
 }

@@ -19,7 +19,7 @@ use norma_passes::mlir::walk;
 use super::conditions::at_least;
 use super::host::{HostFunction, HostScalar, Launch, Role, integers};
 use super::sizes::Sizes;
-use super::{Emitted, affine, cubin_name, module_name, ptx_name};
+use super::{Emitted, affine, cubin_name, module_name, ptx_name, tensor_maps};
 use crate::emit::ResourceUsage;
 use crate::error::{Error, Result};
 use crate::target::Target;
@@ -41,7 +41,8 @@ pub(super) struct Assumptions {
 
 /// What the kernel of a launch assumes.
 pub(super) fn assumptions(kernels: &Kernels, launch: &Launch) -> Result<Assumptions> {
-    let attribute = launch_attribute(kernels.find(launch)?)?;
+    let op = kernels.find(launch)?;
+    let attribute = launch_attribute(op)?;
     let alignments = attribute.alignments();
     let multiples = attribute.multiples().map(integers).unwrap_or_default();
     let triples = multiples.chunks_exact(3);
@@ -61,6 +62,7 @@ pub(super) fn assumptions(kernels: &Kernels, launch: &Launch) -> Result<Assumpti
                 let (least, most) = (number(2), number(3));
                 (bound[0] as usize, bound[1] as usize, Interval { least, most })
             })
+            .chain(tensor_maps::bounds(op))
             .collect(),
     })
 }
@@ -111,6 +113,7 @@ pub(super) fn describe(
     };
     let [bytes_read, bytes_written] = <[Expression; 2]>::try_from(map(attribute.traffic())?)
         .map_err(|_| broken(op, "gl.launch needs a traffic map of two results"))?;
+    tensor_maps::check(op, host, launch)?;
     let args = arguments(op, host, launch, sizes)?;
 
     let module = launch.module.as_deref().unwrap_or_default();
@@ -183,18 +186,24 @@ fn needed_carveout(op: OperationRef, usage: Option<&ResourceUsage>, target: &Tar
 
 /// What each parameter holds, by `gl.params`.
 fn arguments(op: OperationRef, host: &HostFunction, launch: &Launch, sizes: &Sizes) -> Result<Vec<Argument>> {
-    let list = op
-        .attribute(kernel::PARAMS)
-        .ok()
-        .and_then(|list| ArrayAttribute::try_from(list).ok());
-    let list = list.ok_or_else(|| broken(op, "a lowered kernel needs gl.params"))?;
-    (0..list.len())
-        .map(|index| {
-            let param = list.element(index).ok().and_then(ParamAttr::from_attribute);
-            let argument = param.and_then(|param| argument(param, host, launch, sizes));
-            argument.ok_or_else(|| broken(op, &format!("gl.params[{index}] does not fit the launch")))
-        })
-        .collect()
+    if !op.has_attribute(kernel::PARAMS) {
+        return Err(broken(op, "a lowered kernel needs gl.params"));
+    }
+    let described = |(index, param)| {
+        let argument = argument(param, host, launch, sizes);
+        argument.ok_or_else(|| broken(op, &format!("gl.params[{index}] does not fit the launch")))
+    };
+    params(op).into_iter().enumerate().map(described).collect()
+}
+
+/// The `gl.params` of a lowered kernel; none where it has none.
+pub(super) fn params<'c>(op: OperationRef<'c, '_>) -> Vec<ParamAttr<'c>> {
+    let list = op.attribute(kernel::PARAMS).ok();
+    let list = list.and_then(|list| ArrayAttribute::try_from(list).ok());
+    let elements = list
+        .iter()
+        .flat_map(|list| (0..list.len()).filter_map(|index| list.element(index).ok()));
+    elements.filter_map(ParamAttr::from_attribute).collect()
 }
 
 fn argument(param: ParamAttr, host: &HostFunction, launch: &Launch, sizes: &Sizes) -> Option<Argument> {
@@ -237,6 +246,7 @@ fn argument(param: ParamAttr, host: &HostFunction, launch: &Launch, sizes: &Size
                 },
             }
         }
+        ParamKind::TensorMap => Argument::TensorMap(tensor_maps::describe(param, host, buffer, sizes)?),
         ParamKind::Size => scalar(sizes.size(buffer, axis)?),
         ParamKind::Stride => scalar(sizes.stride(buffer, axis)?),
         ParamKind::Scalar => return None,
@@ -245,13 +255,14 @@ fn argument(param: ParamAttr, host: &HostFunction, launch: &Launch, sizes: &Size
 
 /// The symbols that a kernel's expressions use, in the order of the function's.
 fn symbols_of(kernel: &Kernel, sizes: &Sizes) -> Vec<Symbol> {
-    let arguments = kernel.args.iter().filter_map(|argument| match argument {
+    let arguments = kernel.args.iter().flat_map(|argument| match argument {
         Argument::Scalar {
             value: ScalarValue::Expression(value),
             ..
-        } => Some(value),
-        Argument::Workspace { bytes, .. } => Some(bytes),
-        _ => None,
+        } => vec![value],
+        Argument::Workspace { bytes, .. } => vec![bytes],
+        Argument::TensorMap(map) => map.dims.iter().chain(&map.strides_bytes).collect(),
+        Argument::Pointer { .. } | Argument::Scalar { .. } => Vec::new(),
     });
     let expressions: Vec<_> = kernel
         .grid

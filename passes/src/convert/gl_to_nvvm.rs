@@ -27,6 +27,7 @@ mod reshape;
 mod scan;
 mod shared;
 mod shuffle;
+mod tensor;
 mod threads;
 mod tile;
 mod words;
@@ -36,7 +37,7 @@ use std::collections::BTreeSet;
 use melior::ir::{Attribute, OperationRef, Type, ValueLike, operation::OperationLike, r#type::IntegerType};
 use norma_dialects::{
     attributes::kernel as kernel_attribute,
-    gl::{MBarrierType, MemDescType, WarpSpecializeOp},
+    gl::{MBarrierType, MemDescType, TensorMapType, WarpSpecializeOp},
 };
 
 use crate::{
@@ -58,7 +59,7 @@ type Pattern = for<'c, 'a> fn(
     &ConversionBuilder<'c, 'a>,
 ) -> Result<(), Rejection<'c>>;
 
-const PATTERNS: [(&str, Pattern); 46] = [
+const PATTERNS: [(&str, Pattern); 50] = [
     ("gl.load", global::load),
     ("gl.store", global::store),
     ("gl.reduce", reduce::reduce),
@@ -71,6 +72,10 @@ const PATTERNS: [(&str, Pattern); 46] = [
     ("gl.optimization_barrier", reshape::optimization_barrier),
     ("gl.local_alloc", |op, _, b| shared::alloc(op, b)),
     ("gl.memdesc_index", shared::memdesc_index),
+    ("gl.memdesc_reshape", |op, operands, b| {
+        b.replace(op, operands);
+        Ok(())
+    }),
     ("gl.local_store", shared::local_store),
     ("gl.local_load", shared::local_load),
     ("gl.barrier", |op, _, b| shared::barrier(op, b)),
@@ -90,6 +95,9 @@ const PATTERNS: [(&str, Pattern); 46] = [
     ("gl.fence_async", |op, _, b| bulk::fence(op, b)),
     ("gl.draw_tile", draw::draw),
     ("gl.await_tile", draw::wait),
+    ("gl.tensor_map", |op, _, b| tensor::map(op, b)),
+    ("gl.tensor_load", tensor::load),
+    ("gl.tensor_store", tensor::store),
     ("gl.cluster_rank", |op, _, b| cluster::rank(op, b)),
     ("gl.cluster_arrive", |op, _, b| cluster::arrive(op, b)),
     ("gl.cluster_wait", |op, _, b| cluster::wait(op, b)),
@@ -140,6 +148,8 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
             Some(melior::dialect::llvm::r#type::pointer(cx.context(), 1))
         } else if MemDescType::from_type(ty).is_some() || MBarrierType::from_type(ty).is_some() {
             Some(melior::dialect::llvm::r#type::pointer(cx.context(), 3))
+        } else if TensorMapType::from_type(ty).is_some() {
+            Some(melior::dialect::llvm::r#type::pointer(cx.context(), 0))
         } else if types::is_tensor(ty) {
             tile::converted(ty, int)
         } else {

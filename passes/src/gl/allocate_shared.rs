@@ -15,6 +15,7 @@ use norma_dialects::{
     attributes::kernel,
     gl::{MBarrierType, WarpSpecializeOp},
 };
+use norma_targets::BOX_ALIGNMENT;
 
 use crate::{
     gl::shared_memory::{self, Completion},
@@ -29,8 +30,6 @@ use crate::{
 
 /// What any load or store of 16 bytes wants.
 const ALIGNMENT: i64 = 16;
-/// What the copy engine wants of shared memory, swizzled or not (PTX ISA, `cp.async.bulk.tensor`).
-const COPY_ENGINE_ALIGNMENT: i64 = 128;
 /// The alignment of an mbarrier object (PTX ISA).
 const MBARRIER_ALIGNMENT: i64 = 8;
 /// How many allocations an error about too little memory names.
@@ -135,7 +134,7 @@ fn lifetimes<'c, 'a>(
                 (request.first, request.last) = program.whole();
             }
             if access.completion.is_by_copy_engine() {
-                request.alignment = request.alignment.max(COPY_ENGINE_ALIGNMENT);
+                request.alignment = request.alignment.max(BOX_ALIGNMENT);
             }
         }
     }

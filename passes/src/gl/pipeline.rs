@@ -3,18 +3,19 @@
 //! Matches `gl.copy_to_shared`. One outside of loops is issued where it stands and waited for at the first load from its
 //! memory, so that several are in flight together. Those of a loop become a *ring*: memory for `gl.stages` steps, which the copies
 //! of later steps fill while a step computes. How copies tell that they have landed, and threads that they are through with a stage,
-//! is a matter of the engine: mbarriers for bulk copies ([`bulk_ring`]), groups of a thread and barriers for `cp.async`
-//! ([`group_ring`]).
+//! is a matter of the engine: mbarriers for the copy engine ([`bulk_ring`]), groups of a thread and barriers for `cp.async`
+//! ([`group_ring`]). The copy engine moves runs of bytes ([`bulk`]), or boxes by a tensor map ([`boxes`]).
 //!
 //! The buffers copied from are not written by the kernel (`norm.kernel` reads only inputs), so reading them earlier gives the same.
 //!
 //! A loop that was peeled is several loops, each beginning where the one before it ends, that copy the same accesses. They
 //! share one ring, whose copies are issued as the last of them says: with the guards that the others do not need.
 //!
-//! `gl.copy_from_shared` becomes bulk copies the other way, which are under way while a loop goes on ([`sent`]).
+//! `gl.copy_from_shared` becomes copies by the copy engine the other way, which are under way while a loop goes on ([`sent`]).
 //!
-//! Where the tiles of a loop are drawn, so are those of its ring, as many steps ahead ([`drawn_ring`]); bulk copies bring them.
+//! Where the tiles of a loop are drawn, so are those of its ring, as many steps ahead ([`drawn_ring`]); the copy engine brings them.
 
+mod boxes;
 mod bulk;
 mod bulk_ring;
 mod drawn_ring;
@@ -23,6 +24,7 @@ mod groups;
 mod ring;
 mod sent;
 mod tile_copy;
+mod transfer;
 
 use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
@@ -43,12 +45,11 @@ use crate::{
 };
 
 use super::{drawn::DrawnLoop, mbarriers::barriers};
-use bulk::Copies;
 use bulk_ring::BulkRing;
 use drawn_ring::DrawnRing;
 use group_ring::GroupRing;
 use groups::Group;
-use tile_copy::TileCopy;
+use ring::Issue;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPipeline>) -> PassResult<'c> {
     for function in walk::named(op, "gpu.func") {
@@ -72,7 +73,7 @@ fn pipeline<'c>(
             Some(_) => {}
             None => {
                 match copy.engine()? {
-                    CopyEngine::Bulk => at_once(function, copy)?,
+                    CopyEngine::Bulk | CopyEngine::Tensor => at_once(function, copy)?,
                     CopyEngine::CpAsync => groups.extend(Group::issue(function, copy)?),
                 }
                 cx.count(GlPipelineStatistic::NumCopies, 1);
@@ -170,14 +171,18 @@ fn build_ring<'c: 'a, 'a>(
     let drawn = drawn.collect::<Result<Option<Vec<_>>, _>>()?;
     let unsupported = |message: &str| Err(Diagnostic::unsupported(first.location(), message).into());
     match (engine_of(first)?, drawn) {
-        (CopyEngine::Bulk, Some(loops)) => DrawnRing::new(function, loops, stages, warps)?.build(),
-        (CopyEngine::CpAsync, Some(_)) => {
-            unsupported("copies by cp_async in a loop whose tiles are drawn; supported: by bulk")
+        (CopyEngine::Bulk | CopyEngine::Tensor, Some(loops)) => {
+            DrawnRing::new(function, loops, stages, warps)?.build()
         }
+        (CopyEngine::CpAsync, Some(_)) => unsupported(
+            "copies by cp_async in a loop whose tiles are drawn; supported: by bulk and by tensor",
+        ),
         (_, None) if walk::has_name(first, "scf.while") => unsupported(
             "copies to shared memory in a loop that neither counts its steps nor draws their tiles; supported: one of both",
         ),
-        (CopyEngine::Bulk, None) => BulkRing::new(function, chain, stages, warps)?.build(),
+        (CopyEngine::Bulk | CopyEngine::Tensor, None) => {
+            BulkRing::new(function, chain, stages, warps)?.build()
+        }
         (CopyEngine::CpAsync, None) => GroupRing::new(function, chain, stages)?.build(),
     }
 }
@@ -209,7 +214,7 @@ fn copies_in<'c, 'a>(of: OperationRef<'c, 'a>) -> Vec<CopyToSharedOp<'c, 'a>> {
         .collect()
 }
 
-/// Issues a bulk copy where it stands, and waits for it where its memory is first loaded from.
+/// Issues a copy by the copy engine where it stands, and waits for it where its memory is first loaded from.
 fn at_once<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     copy: CopyToSharedOp<'c, 'a>,
@@ -219,7 +224,13 @@ fn at_once<'c: 'a, 'a>(
     let full = barriers(function, op, &[1], 1)?[0];
     let b = Builder::before(op);
     let zero = b.index(0);
-    Copies::of(TileCopy::to_shared(copy)?)?.issue(&b, &copy.indices(), &copy.limits(), memory, full, zero)?;
+    let issue = Issue {
+        copy,
+        indices: copy.indices(),
+        limits: copy.limits(),
+        slot: memory,
+    };
+    transfer::bring(&b, vec![issue], full, zero)?;
     if let Some(first) = first_use(function, memory) {
         let b = Builder::before(first);
         let parity = b.integer(bit(&b), 0);

@@ -14,8 +14,8 @@ use norma_dialects::{
     gl::{
         AsyncCopyOp, AwaitTileOp, BulkLoadOp, BulkStoreOp, CopyFromSharedOp, CopyToSharedOp, DrawTileOp,
         FenceMBarrierInitOp, LocalAllocOp, LocalLoadOp, LocalStoreOp, MBarrierAllocOp, MBarrierArriveOp,
-        MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp, MemDescIndexOp, MemDescType,
-        PlainAttr, RemoteArriveOp, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
+        MBarrierExpectOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp, MemDescIndexOp, MemDescReshapeOp,
+        MemDescType, PlainAttr, RemoteArriveOp, RemoteStoreOp, TensorLoadOp, TensorStoreOp,
     },
     layout::{self, EncodingError},
 };
@@ -165,13 +165,19 @@ pub fn type_of<'c>(
         .ok_or_else(|| Diagnostic::internal(user.location(), format!("expected shared memory, got {ty}")))
 }
 
-/// The allocation that a memory is or is a stage of; `None` where it comes through a region or a block argument.
+/// The allocation that a memory is, is a stage of, or has been given other axes; `None` where it comes through a region or a block argument.
 pub fn origin<'c, 'a>(memory: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
     let mut op = OperationResult::try_from(memory).ok()?.owner();
-    while let Some(stage) = MemDescIndexOp::from_op(op) {
-        op = OperationResult::try_from(stage.memory().ok()?).ok()?.owner();
+    loop {
+        let whole = if let Some(stage) = MemDescIndexOp::from_op(op) {
+            stage.memory()
+        } else if let Some(reshaped) = MemDescReshapeOp::from_op(op) {
+            reshaped.memory()
+        } else {
+            return is_allocation(op).then_some(op);
+        };
+        op = OperationResult::try_from(whole.ok()?).ok()?.owner();
     }
-    is_allocation(op).then_some(op)
 }
 
 /// As [`origin`].

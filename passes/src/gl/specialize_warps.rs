@@ -19,7 +19,7 @@ use norma_dialects::{
     attributes::kernel,
     gl::{
         AwaitTileOp, BulkLoadOp, ClusterRankOp, DrawTileOp, MBarrierArriveOp, MBarrierExpectOp,
-        MBarrierWaitOp, MemDescIndexOp, WarpSpecializeOp,
+        MBarrierWaitOp, MemDescIndexOp, MemDescReshapeOp, TensorLoadOp, TensorMapOp, WarpSpecializeOp,
     },
     integer_of,
 };
@@ -43,9 +43,12 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlSpecializ
         let Some(producers) = integer_of(function, kernel::PRODUCER_WARPS).filter(|warps| *warps > 0) else {
             continue;
         };
-        let copies = walk::named(function, BulkLoadOp::NAME);
-        if copies.is_empty() {
-            cx.remark(function.location(), "no bulk copies for producer warps to issue");
+        let copies = [BulkLoadOp::NAME, TensorLoadOp::NAME].map(|name| walk::named(function, name));
+        if copies.iter().all(Vec::is_empty) {
+            cx.remark(
+                function.location(),
+                "no copies of the copy engine for producer warps to issue",
+            );
         } else {
             specialize(function, producers)?;
             cx.count(GlSpecializeWarpsStatistic::NumSpecialized, 1);
@@ -139,6 +142,7 @@ impl Arrays {
             }
             None => {
                 BulkLoadOp::from_op(op).is_some()
+                    || TensorLoadOp::from_op(op).is_some()
                     || MBarrierExpectOp::from_op(op).is_some()
                     || DrawTileOp::from_op(op).is_some()
             }
@@ -194,7 +198,9 @@ fn is_control_flow(op: OperationRef<'_, '_>) -> bool {
 
 /// Whether an op computes scalars from scalars.
 fn is_scalar(op: OperationRef<'_, '_>) -> bool {
-    const NAMES: [&str; 4] = [
+    const NAMES: [&str; 6] = [
+        MemDescReshapeOp::NAME,
+        TensorMapOp::NAME,
         "gpu.block_id",
         "memref.dim",
         ClusterRankOp::NAME,

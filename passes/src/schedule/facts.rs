@@ -251,10 +251,7 @@ impl Facts {
                 let used = access.dims();
                 let strides = access.strides();
                 let alignment = space
-                    .kernel()
-                    .ok()
-                    .and_then(|kernel| kernel.alignments())
-                    .and_then(|alignments| alignments.get(access.buffer).copied())
+                    .alignment(access.buffer)
                     .unwrap_or_else(|| access.element_bytes());
                 let bytes = access.element_bytes();
                 let divisors = space.stride_divisors(&access);

@@ -75,7 +75,7 @@ fn check_rest(walked: &Mapping) -> Result<(), Reason> {
     }
     if walked.bring == CopyMechanism::CpAsync {
         return Err(Reason::unsupported(
-            "bring = cp_async with hand_out = dynamic; supported: load and bulk",
+            "bring = cp_async with hand_out = dynamic; supported: load, bulk and tensor",
         ));
     }
     if walked.prefetches() {

@@ -14,6 +14,7 @@ mod memory;
 mod module;
 mod record;
 mod stream;
+mod tensor_map;
 
 use std::ffi::{CStr, c_int, c_void};
 
@@ -59,9 +60,10 @@ functions! {
         cuCtxSetCurrent;
     memory: cuMemAlloc_v2 cuMemFree_v2 cuMemcpyHtoD_v2 cuMemcpyDtoH_v2 cuMemcpyDtoDAsync_v2 cuMemsetD8Async;
     module: cuModuleLoadData cuModuleUnload cuModuleGetFunction cuFuncSetAttribute
-        cuOccupancyMaxActiveBlocksPerMultiprocessor cuLaunchKernelEx cuTensorMapEncodeTiled;
+        cuOccupancyMaxActiveBlocksPerMultiprocessor cuLaunchKernelEx;
     stream: cuStreamCreate cuStreamDestroy_v2 cuStreamSynchronize cuStreamGetId cuStreamGetCaptureInfo_v2
         cuThreadExchangeStreamCaptureMode cuStreamBeginCapture_v2 cuStreamEndCapture cuGraphInstantiateWithFlags
         cuGraphLaunch cuGraphDestroy cuGraphExecDestroy cuEventCreate cuEventRecord cuEventSynchronize
         cuEventElapsedTime cuEventDestroy_v2;
+    tensor_map: cuTensorMapEncodeTiled;
 }

@@ -231,28 +231,3 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx(
     unsafe { stream::launch(config.stream, launch) };
     SUCCESS
 }
-
-/// Encodes no more than the address, the first extent and the first extent of the box.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn cuTensorMapEncodeTiled(
-    out: *mut [u64; 16],
-    _data_type: c_int,
-    _rank: c_uint,
-    address: *mut c_void,
-    dims: *const u64,
-    _strides_bytes: *const u64,
-    box_dims: *const u32,
-    _element_strides: *const u32,
-    _interleave: c_int,
-    _swizzle: c_int,
-    _l2_promotion: c_int,
-    _fill: c_int,
-) -> Status {
-    // SAFETY: `cuda.h`'s contract.
-    unsafe {
-        let mut map = [0; 16];
-        map[..3].copy_from_slice(&[address as u64, *dims, u64::from(*box_dims)]);
-        *out = map;
-    }
-    SUCCESS
-}

@@ -582,6 +582,38 @@ func.func @bulk_store_c2(%x: memref<32xf16>, %m: !gl.memdesc<32xf32, #gl.plain<o
 
 // -----
 
+func.func @memdesc_reshape_c1(%m: !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0]>>) {
+  // expected-error @+1 {{expected plain memories of as many elements, their axes in order}}
+  %r = gl.memdesc_reshape %m : !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0]>> -> !gl.memdesc<128xbf16, #gl.plain<order = [0]>>
+  return
+}
+
+// -----
+
+func.func @tensor_map_c1(%x: memref<?x64xf32>) {
+  // expected-error @+1 {{expected a box of 1 to 5 axes, as many as the buffer has, with extents from 1 to 256, got '!gl.tensor_map<memref<?x64xf32>, box = [64]>'}}
+  %map = gl.tensor_map %x : !gl.tensor_map<memref<?x64xf32>, box = [64]>
+  return
+}
+
+// -----
+
+func.func @tensor_map_c1(%x: memref<?x64xf32>) {
+  // expected-error @+1 {{expected rows of the box that are multiples of 16 bytes, got 8}}
+  %map = gl.tensor_map %x : !gl.tensor_map<memref<?x64xf32>, box = [4, 2]>
+  return
+}
+
+// -----
+
+func.func @tensor_map_c1(%x: memref<64x64xf32, strided<[1, 64]>>) {
+  // expected-error @+1 {{expected a buffer whose last axis has the stride 1}}
+  %map = gl.tensor_map %x : !gl.tensor_map<memref<64x64xf32, strided<[1, 64]>>, box = [4, 4]>
+  return
+}
+
+// -----
+
 func.func @tensor_load_c1(%map: !gl.tensor_map<memref<?x64xf32>, box = [1, 32]>, %m: !gl.memdesc<1x32xf32, #gl.plain<order = [1, 0]>>, %b: !gl.mbarrier<1>, %i: index) {
   // expected-error @+1 {{expected 2 coordinates and memory for a box of}}
   gl.tensor_load %map[%i], %m, %b[%i] : !gl.tensor_map<memref<?x64xf32>, box = [1, 32]>, !gl.memdesc<1x32xf32, #gl.plain<order = [1, 0]>>, !gl.mbarrier<1>

@@ -195,6 +195,20 @@ func.func @drawn_tiles(%counter: memref<1xi64>, %tiles: index, %ctas: index, %nu
   return
 }
 
+// CHECK-LABEL: func.func @memdesc_reshape
+func.func @memdesc_reshape(%m: !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0]>>) {
+  // CHECK: gl.memdesc_reshape %{{.*}} : <4x64xbf16, #gl.plain<order = [1, 0]>> -> <2x1x128xbf16, #gl.plain<order = [2, 1, 0]>>
+  %r = gl.memdesc_reshape %m : !gl.memdesc<4x64xbf16, #gl.plain<order = [1, 0]>> -> !gl.memdesc<2x1x128xbf16, #gl.plain<order = [2, 1, 0]>>
+  return
+}
+
+// CHECK-LABEL: func.func @tensor_map
+func.func @tensor_map(%x: memref<?x8192xbf16>) -> !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]> {
+  // CHECK: gl.tensor_map %{{.*}} : <memref<?x8192xbf16>, box = [1, 256]>
+  %map = gl.tensor_map %x : !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>
+  return %map : !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>
+}
+
 // CHECK-LABEL: func.func @tensor_copies
 func.func @tensor_copies(%map: !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>, %s: !gl.memdesc<1x256xbf16, #plain>, %full: !gl.mbarrier<3>, %i: index) {
   // CHECK: gl.tensor_load %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}, %{{.*}}[%{{.*}}] : <memref<?x8192xbf16>, box = [1, 256]>, <1x256xbf16, {{.*}}>, <3>

@@ -194,6 +194,8 @@ pub enum Keep {
     L2,
     /// In shared memory, to which it is copied in bulk: its bytes are a multiple of 16, and it does not pass in a loop.
     Shared,
+    /// In shared memory, to which it is copied as boxes of a tensor map: it begins at a multiple of 16 bytes, and does not pass in a loop.
+    SharedByBoxes,
     /// In shared memory, to which the threads copy it, whatever its bytes are; it does not pass in a loop.
     SharedByThreads,
     /// Nowhere in particular.
@@ -253,6 +255,7 @@ impl Schedule {
             Keep::L1 => ", keep = [l1]",
             Keep::L2 => ", keep = [l2]",
             Keep::Shared => ", keep = [shared], bring = bulk",
+            Keep::SharedByBoxes => ", keep = [shared], bring = tensor",
             Keep::SharedByThreads => ", keep = [shared], bring = cp_async",
             Keep::Nowhere => ", keep = [none]",
         };

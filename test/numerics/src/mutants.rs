@@ -394,6 +394,40 @@ mod tests {
         exchanges_are_caught(&case, 30);
     }
 
+    /// Rows of which a box holds a part alone, through rings, to memory again, and held.
+    #[test]
+    fn each_part_of_rows_by_tensor_maps_is_missed() {
+        const RING: Call = Call {
+            schedule: Some(
+                "spread = [[loop, grid(2)], [warp(2), lane(32), vector(4)]], keep = [shared, none], bring = tensor, stages = 2, \
+                 producer_warps = 1",
+            ),
+            ..SHARED_ROWS
+        };
+        // A module on its own does not say that both tensors have as many rows, which the map of the result has to know.
+        const SENT: Call = Call {
+            x: "12xNxX",
+            results: &[("y", "12xNxY")],
+            schedule: Some(
+                "spread = [[loop, grid(2)], [warp(2), lane(32), vector(4)]], keep = [shared, shared], bring = tensor, stages = 2, \
+                 producer_warps = 1",
+            ),
+            ..SHARED_ROWS
+        };
+        for (call, fewest) in [(&RING, 20), (&SENT, 20)] {
+            let mut case = plain(Op::Named(call), F32, 252);
+            case.run.rows = 12;
+            exchanges_are_caught(&case, fewest);
+        }
+        let held = Schedule {
+            threads_per_row: 64,
+            vector: 8,
+            keep: Keep::SharedByBoxes,
+            ..Schedule::default()
+        };
+        exchanges_are_caught(&scheduled(WEIGHTED, 1000, held), 6);
+    }
+
     /// What draws by itself, and what it counts.
     #[test]
     fn a_counter_that_is_lost_is_missed() {

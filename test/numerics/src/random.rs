@@ -153,10 +153,32 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
     let rows_per_thread = if random.one_in(4) { rows_per_cta.min(2) } else { 1 };
     let chunk = random.one_in(2).then(|| random.of(&[1, 1, 2, 4]));
     let is_copied_in_bulk = layout == Layout::Dense && widest * x.bytes() as i64 >= 16 && row % widest == 0;
+    let stride = match layout {
+        Layout::Dense => Some(row),
+        Layout::Padded(gap) => Some(row + gap),
+        Layout::Transposed | Layout::Broadcast => None,
+    };
+    // A box is 128 bytes at least.
+    let is_mapped = widest * x.bytes() as i64 >= 16
+        && stride.is_some_and(|stride| stride % widest == 0)
+        && threads_per_row * vector * x.bytes() as i64 >= 128;
+    let by_boxes = if is_mapped {
+        Keep::SharedByBoxes
+    } else {
+        Keep::Register
+    };
     let keep = match chunk {
         Some(_) => random.of(&[Keep::L1, Keep::L2, Keep::Nowhere]),
-        None if is_copied_in_bulk => random.of(&[Keep::Register, Keep::Shared, Keep::L1, Keep::Nowhere]),
-        None => random.of(&[Keep::Register, Keep::SharedByThreads, Keep::L1, Keep::Nowhere]),
+        None if is_copied_in_bulk => {
+            random.of(&[Keep::Register, Keep::Shared, by_boxes, Keep::L1, Keep::Nowhere])
+        }
+        None => random.of(&[
+            Keep::Register,
+            Keep::SharedByThreads,
+            by_boxes,
+            Keep::L1,
+            Keep::Nowhere,
+        ]),
     };
     let ctas_per_row = if random.one_in(6) {
         2 << random.0.below(3)

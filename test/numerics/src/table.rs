@@ -2,6 +2,7 @@
 //!
 //! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
 
+mod boxes;
 mod differentiated;
 mod drawn;
 mod gradients;
@@ -89,6 +90,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     schedules::clusters(&mut cases);
     schedules::shared(&mut cases);
     schedules::shared_by_threads(&mut cases);
+    boxes::cases(&mut cases);
     rings::cases(&mut cases);
     drawn::cases(&mut cases);
     sent::cases(&mut cases);

@@ -1,7 +1,9 @@
-//! Kernels as `llvm.func`: a pointer for each buffer, then the scalars, then the sizes and strides that the body needs.
+//! Kernels as `llvm.func`: a pointer for each buffer, then the scalars, then the sizes, strides and tensor maps that the body needs.
 //!
 //! Inside, a buffer stays a memref until its users are converted: the view of its pointer parameter. What a parameter
 //! means is written into `gl.params`, from which the bundle's manifest and the patterns read it.
+
+use std::collections::BTreeSet;
 
 use melior::dialect::llvm;
 use melior::ir::{
@@ -17,12 +19,18 @@ use melior::ir::{
 use mlir_sys::{mlirBlockAddArgument, mlirBlockEraseArgument, mlirValueReplaceAllUsesOfWith};
 use norma_dialects::{
     attributes::kernel as attribute,
-    gl::{BulkStoreOp, DrawTileOp, LaunchAttr, LoadOp, ParamAttr, ParamKind, StoreOp},
+    gl::{
+        BulkStoreOp, DrawTileOp, LaunchAttr, LoadOp, ParamAttr, ParamKind, StoreOp, TensorMapOp,
+        TensorMapType, TensorStoreOp,
+    },
     integer_of,
 };
 use norma_targets::WARP_SIZE;
 
+use crate::gl::tensor_maps;
 use crate::mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassError, region, types, walk};
+
+use super::tensor;
 
 /// Shared memory that a kernel may declare statically, in bytes; more is allocated at launch.
 /// CUDA C++ Programming Guide, technical specifications per compute capability.
@@ -54,6 +62,7 @@ pub(super) fn lower<'c>(kernel: OperationRef<'c, '_>) -> Result<(), PassError<'c
         .map(|param| {
             Ok(match param.kind() {
                 ParamKind::Pointer => pointer,
+                ParamKind::TensorMap => llvm::r#type::pointer(context, 0),
                 ParamKind::Size | ParamKind::Stride => i64_type,
                 ParamKind::Scalar => {
                     let ty = block.argument(param.argument() as usize)?.r#type();
@@ -129,7 +138,7 @@ pub(super) fn shared_symbol(kernel: &str) -> String {
 }
 
 /// One pointer for each buffer, then the scalars, then the dynamic sizes that `memref.dim`, an inner extent or a load up to the
-/// buffer's end asks for, then strides.
+/// buffer's end asks for, then strides, then tensor maps.
 fn parameters<'c>(
     kernel: OperationRef<'c, '_>,
     block: BlockRef<'c, '_>,
@@ -150,7 +159,7 @@ fn parameters<'c>(
                 )
                 .into());
             }
-            arguments.push(ParamAttr::get(context, ParamKind::Scalar, buffer, 0));
+            arguments.push(ParamAttr::get(context, ParamKind::Scalar, buffer, 0, &[]));
             continue;
         }
         if arguments.len() != index
@@ -161,15 +170,16 @@ fn parameters<'c>(
             let message = "expected kernel arguments to be memrefs and scalars after them";
             return Err(Diagnostic::user(kernel.location(), message).into());
         }
-        arguments.push(ParamAttr::get(context, ParamKind::Pointer, buffer, 0));
+        arguments.push(ParamAttr::get(context, ParamKind::Pointer, buffer, 0, &[]));
         let shape = types::shape(ty).unwrap_or_default();
         if types::is_contiguous(ty) {
             let inner = (1..shape.len()).filter(|axis| shape[*axis].is_none());
             sizes.extend(inner.map(|axis| (buffer, axis as i64)));
         } else if let Some((all, _)) = types::strides_and_offset(ty) {
             let dynamic = (0..all.len()).filter(|axis| all[*axis].is_none());
-            strides
-                .extend(dynamic.map(|axis| ParamAttr::get(context, ParamKind::Stride, buffer, axis as i64)));
+            strides.extend(
+                dynamic.map(|axis| ParamAttr::get(context, ParamKind::Stride, buffer, axis as i64, &[])),
+            );
         }
     }
     for load in walk::named(kernel, LoadOp::NAME)
@@ -205,8 +215,35 @@ fn parameters<'c>(
     sizes.dedup();
     let sizes = sizes
         .into_iter()
-        .map(|(buffer, axis)| ParamAttr::get(context, ParamKind::Size, buffer, axis));
-    Ok(arguments.into_iter().chain(sizes).chain(strides).collect())
+        .map(|(buffer, axis)| ParamAttr::get(context, ParamKind::Size, buffer, axis, &[]));
+    let maps = tensor_maps(kernel)?;
+    let maps = maps
+        .iter()
+        .map(|(buffer, extents)| ParamAttr::get(context, ParamKind::TensorMap, *buffer, 0, extents));
+    Ok(arguments
+        .into_iter()
+        .chain(sizes)
+        .chain(strides)
+        .chain(maps)
+        .collect())
+}
+
+/// The tensor maps of a kernel, each as its buffer and its box.
+fn tensor_maps<'c>(kernel: OperationRef<'c, '_>) -> Result<BTreeSet<(i64, Vec<i64>)>, PassError<'c>> {
+    let mut maps = BTreeSet::new();
+    for map in walk::named(kernel, TensorMapOp::NAME)
+        .into_iter()
+        .filter_map(TensorMapOp::from_op)
+    {
+        let location = map.op().location();
+        let buffer = BlockArgument::try_from(map.buffer()?)
+            .map_err(|_| Diagnostic::unsupported(location, "expected the tensor map of a kernel argument"))?;
+        let ty = TensorMapType::from_type(map.map()?.r#type())
+            .ok_or_else(|| Diagnostic::internal(location, "expected a tensor map"))?;
+        tensor_maps::check(map.buffer()?, location)?;
+        maps.insert((buffer.argument_number() as i64, ty.r#box().to_vec()));
+    }
+    Ok(maps)
 }
 
 /// The buffer and axis of a `memref.dim` of a kernel argument and a constant axis.
@@ -231,14 +268,17 @@ fn argument_attributes(
     param: ParamAttr<'_>,
     launch: LaunchAttr<'_>,
 ) -> String {
-    if param.kind() != ParamKind::Pointer {
-        return "{}".to_owned();
+    match param.kind() {
+        ParamKind::Pointer => {}
+        ParamKind::TensorMap => return tensor::PARAMETER.to_owned(),
+        ParamKind::Size | ParamKind::Stride | ParamKind::Scalar => return "{}".to_owned(),
     }
     let index = param.argument() as usize;
     let buffer = block.argument(index).ok().map(Value::from);
     let stored = walk::pre_order(kernel).into_iter().any(|op| {
         let written = match norma_dialects::op_name(op) {
             StoreOp::NAME | BulkStoreOp::NAME => op.operand(1).ok(),
+            TensorStoreOp::NAME => mapped(op),
             DrawTileOp::NAME => op.operand(0).ok(),
             _ => None,
         };
@@ -251,6 +291,12 @@ fn argument_attributes(
         return format!("{{llvm.align = {alignment} : i64}}");
     }
     format!("{{llvm.noalias{readonly}, llvm.align = {alignment} : i64}}")
+}
+
+/// The buffer that a `gl.tensor_store` writes to.
+fn mapped<'c, 'a>(store: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let map = OperationResult::try_from(store.operand(1).ok()?).ok()?.owner();
+    TensorMapOp::from_op(map)?.buffer().ok()
 }
 
 /// A list of `gl.launch`, which may be absent.

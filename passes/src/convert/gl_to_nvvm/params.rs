@@ -70,6 +70,11 @@ impl<'c, 'a> Buffer<'c, 'a> {
         })
     }
 
+    /// The parameters of the kernel.
+    pub fn params(&self) -> &[ParamAttr<'c>] {
+        &self.params
+    }
+
     /// The size of an axis, i64.
     pub fn size(&self, e: &Emit<'_, 'c, 'a>, axis: usize) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
         let shape = types::shape(self.ty).unwrap_or_default();

@@ -12,7 +12,8 @@ use melior::ir::{
 use mlir_sys::mlirOperationMoveBefore;
 use norma_dialects::gl::{
     AsyncCopyOp, BulkCommitOp, BulkLoadOp, BulkStoreOp, BulkWaitOp, DrawTileOp, FenceMBarrierInitOp,
-    MBarrierExpectOp, MBarrierInitOp, WarpSpecializeOp,
+    MBarrierExpectOp, MBarrierInitOp, MemDescIndexOp, MemDescReshapeOp, TensorLoadOp, TensorMapOp,
+    TensorStoreOp, WarpSpecializeOp,
 };
 use norma_targets::WARP_SIZE;
 
@@ -66,6 +67,8 @@ fn one_thread<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), Pass
             || FenceMBarrierInitOp::from_op(op).is_some()
             || MBarrierExpectOp::from_op(op).is_some()
             || BulkLoadOp::from_op(op).is_some()
+            || TensorLoadOp::from_op(op).is_some()
+            || TensorStoreOp::from_op(op).is_some()
             || BulkStoreOp::from_op(op).is_some()
             || BulkCommitOp::from_op(op).is_some()
             || BulkWaitOp::from_op(op).is_some()
@@ -100,7 +103,9 @@ fn one_thread<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), Pass
 
 fn is_pure_scalar(op: OperationRef<'_, '_>) -> bool {
     let name = norma_dialects::op_name(op);
-    let is_known = name.starts_with("arith.") || name.starts_with("affine.") || name == "gl.memdesc_index";
+    let is_known = name.starts_with("arith.")
+        || name.starts_with("affine.")
+        || [MemDescIndexOp::NAME, MemDescReshapeOp::NAME, TensorMapOp::NAME].contains(&name);
     is_known && op.results().all(|result| !types::is_tensor(result.r#type()))
 }
 

@@ -8,8 +8,9 @@
 use melior::ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
     affine_map_attribute,
-    gl::{BulkLoadOp, BulkStoreOp, MBarrierExpectOp, MemDescIndexOp},
+    gl::{BulkLoadOp, BulkStoreOp, MemDescIndexOp},
 };
+use norma_targets::COPY_ENGINE_GRANULE;
 
 use crate::{
     gl::{
@@ -23,8 +24,6 @@ use crate::{
 
 use super::tile_copy::TileCopy;
 
-/// What addresses and sizes of bulk copies are multiples of, in bytes (PTX ISA, `cp.async.bulk`).
-const GRANULE: i64 = 16;
 /// The most bulk copies that one tile may take: each is an instruction of the thread that issues them.
 const MOST_COPIES: i64 = 64;
 
@@ -143,10 +142,10 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
             gcd(length, gcd(room, self.run() / step).saturating_mul(step))
         });
         for (what, divisor) in [("addresses", address), ("lengths", length * self.element_bytes)] {
-            if divisor % GRANULE != 0 {
-                let divisor = gcd(divisor, GRANULE);
+            if divisor % COPY_ENGINE_GRANULE != 0 {
+                let divisor = gcd(divisor, COPY_ENGINE_GRANULE);
                 let message = format!(
-                    "bulk copies of runs whose {what} are multiples of {divisor} bytes; supported: of {GRANULE}"
+                    "bulk copies of runs whose {what} are multiples of {divisor} bytes; supported: of {COPY_ENGINE_GRANULE}"
                 );
                 return Err(Diagnostic::unsupported(location, message).into());
             }
@@ -157,22 +156,6 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
     /// Elements of a run.
     fn run(&self) -> i64 {
         self.shape[self.first..].iter().product()
-    }
-
-    /// Issues the copies to `memory`, in terms of these indices and limits, to arrive at the mbarrier `full[stage]`.
-    pub fn issue(
-        &self,
-        b: &Builder<'c, 'a>,
-        indices: &[Value<'c, 'a>],
-        limits: &[Value<'c, 'a>],
-        memory: Value<'c, 'a>,
-        full: Value<'c, 'a>,
-        stage: Value<'c, 'a>,
-    ) -> Result<(), PassError<'c>> {
-        let parts = self.parts(b, indices, limits)?;
-        let bytes = self.bytes(b, &parts);
-        b.insert(MBarrierExpectOp::build(b.location(), full, stage, bytes)?);
-        self.load(b, &parts, indices, memory, full, stage)
     }
 
     /// The runs, with how many elements of each there are.

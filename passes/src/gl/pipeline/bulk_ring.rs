@@ -1,4 +1,4 @@
-//! Rings that bulk copies fill: an mbarrier `full` for each stage, on which its bytes arrive, and an mbarrier `empty`, on which each
+//! Rings that the copy engine fills: an mbarrier `full` for each stage, on which its bytes arrive, and an mbarrier `empty`, on which each
 //! warp arrives when it is through with the stage.
 //!
 //! A prologue issues the first steps; step i waits until stage i mod S is full, and at its end issues step i + S into the same stage
@@ -8,7 +8,7 @@
 //! floor(i / S); no thread can be a whole phase ahead, as the next phase of `full` needs every warp's arrival at `empty`.
 
 use melior::ir::{BlockLike, BlockRef, OperationRef, Type, Value, ValueLike, operation::OperationLike};
-use norma_dialects::gl::{MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp};
+use norma_dialects::gl::{MBarrierArriveOp, MBarrierWaitOp};
 
 use crate::gl::{mbarriers::barriers, steps};
 use crate::mlir::{
@@ -21,10 +21,9 @@ use crate::mlir::{
 };
 
 use super::{
-    bulk::Copies,
     copies_in,
     ring::{Place, Ring},
-    tile_copy::TileCopy,
+    transfer,
 };
 
 /// A ring and its mbarriers.
@@ -167,26 +166,7 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         step: Value<'c, 'a>,
         stage: Value<'c, 'a>,
     ) -> Result<(), PassError<'c>> {
-        let mut expected: Option<Value<'c, 'a>> = None;
-        let mut issued = Vec::new();
-        for issue in self.ring.issues(b, step, stage)? {
-            let copies = Copies::of(TileCopy::to_shared(issue.copy)?)?;
-            let parts = copies.parts(b, &issue.indices, &issue.limits)?;
-            let bytes = copies.bytes(b, &parts);
-            expected = Some(match expected {
-                None => bytes,
-                Some(other) => b.value("arith.addi", &[other, bytes], Type::index(b.context())),
-            });
-            issued.push((copies, parts, issue));
-        }
-        // All bytes of the stage are expected before the first can arrive.
-        if let Some(bytes) = expected {
-            b.insert(MBarrierExpectOp::build(b.location(), self.full, stage, bytes)?);
-        }
-        for (copies, parts, issue) in issued {
-            copies.load(b, &parts, &issue.indices, issue.slot, self.full, stage)?;
-        }
-        Ok(())
+        transfer::bring(b, self.ring.issues(b, step, stage)?, self.full, stage)
     }
 }
 

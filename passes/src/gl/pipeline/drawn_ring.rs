@@ -1,4 +1,4 @@
-//! Rings that bulk copies fill, of loops whose tiles CTAs draw: the number of a step's tile is known as many steps ahead as the ring has
+//! Rings that the copy engine fills, of loops whose tiles CTAs draw: the number of a step's tile is known as many steps ahead as the ring has
 //! stages.
 //!
 //! The first stages are filled with the tiles that follow from the CTA's number, and each step draws the tile of the step that will

@@ -1,4 +1,4 @@
-//! Copies from shared to global memory: groups of bulk copies that are under way while a loop goes on.
+//! Copies from shared to global memory: groups of copies by the copy engine that are under way while a loop goes on.
 //!
 //! What a step sends is written to shared memory by all threads; each makes its writes visible to the copy engine (`gl.fence_async`), and
 //! one thread issues the copies of the step as one group. Steps take turns with two memories: a step begins when at most the group of
@@ -8,21 +8,14 @@
 //! `gl-insert-barriers`'s to place; those of a step's reductions often do.
 
 use melior::ir::{BlockLike, OperationRef, Type, Value, operation::OperationLike};
-use norma_dialects::gl::{
-    BulkCommitOp, BulkWaitOp, CopyEngine, CopyFromSharedOp, FenceAsyncOp, LocalAllocOp,
-};
+use norma_dialects::gl::{BulkCommitOp, BulkWaitOp, CopyFromSharedOp, FenceAsyncOp, LocalAllocOp};
 
 use crate::{
     gl::{drawn, shared_memory, steps},
     mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, values::definition, walk},
 };
 
-use super::{
-    around,
-    bulk::{self, Copies},
-    goes_on,
-    tile_copy::TileCopy,
-};
+use super::{around, bulk, goes_on, tile_copy::TileCopy, transfer::Transfer};
 
 /// Memories that the steps of a loop take turns with: one is written while the other is read.
 const TURNS: i64 = 2;
@@ -33,10 +26,6 @@ pub(super) fn send<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<usize, 
     let mut loops: Vec<OperationRef<'c, 'a>> = Vec::new();
     let mut once = Vec::new();
     for copy in &copies {
-        if copy.engine()? != CopyEngine::Bulk {
-            let message = format!("expected a copy by bulk, got {}", copy.engine()?.keyword());
-            return Err(Diagnostic::unsupported(copy.op().location(), message).into());
-        }
         match around(function, copy.op())? {
             Some(of) if loops.contains(&of) => {}
             Some(of) => loops.push(of),
@@ -147,10 +136,9 @@ fn issue<'c: 'a, 'a>(sends: &[CopyFromSharedOp<'c, 'a>]) -> Result<(), PassError
     let b = Builder::before(last.op());
     b.op(FenceAsyncOp::NAME, &[], &[]);
     for send in sends {
-        let copies = Copies::of(TileCopy::from_shared(*send)?)?;
         let indices = send.indices();
-        let parts = copies.parts(&b, &indices, &send.limits())?;
-        copies.store(&b, &parts, &indices, send.memory()?)?;
+        let transfer = Transfer::of(&b, TileCopy::from_shared(*send)?, &indices, &send.limits())?;
+        transfer.store(&b, &indices, send.memory()?)?;
     }
     b.op(BulkCommitOp::NAME, &[], &[]);
     for send in sends {

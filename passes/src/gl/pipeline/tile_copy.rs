@@ -4,12 +4,14 @@ use melior::{
     Error,
     ir::{AffineMap, OperationRef, Value},
 };
-use norma_dialects::gl::{CopyFromSharedOp, CopyToSharedOp};
+use norma_dialects::gl::{CopyEngine, CopyFromSharedOp, CopyToSharedOp};
 
 /// A copy of a tile between a buffer in global memory and shared memory, in either direction.
 pub(super) struct TileCopy<'c, 'a> {
     /// The op.
     pub op: OperationRef<'c, 'a>,
+    /// What copies.
+    pub engine: CopyEngine,
     /// The buffer.
     pub buffer: Value<'c, 'a>,
     /// The shared memory.
@@ -33,6 +35,7 @@ impl<'c: 'a, 'a> TileCopy<'c, 'a> {
     pub fn to_shared(copy: CopyToSharedOp<'c, 'a>) -> Result<Self, Error> {
         Ok(Self {
             op: copy.op(),
+            engine: copy.engine()?,
             buffer: copy.buffer()?,
             memory: copy.memory()?,
             indices: copy.indices(),
@@ -50,6 +53,7 @@ impl<'c: 'a, 'a> TileCopy<'c, 'a> {
     pub fn from_shared(copy: CopyFromSharedOp<'c, 'a>) -> Result<Self, Error> {
         Ok(Self {
             op: copy.op(),
+            engine: copy.engine()?,
             buffer: copy.buffer()?,
             memory: copy.memory()?,
             indices: copy.indices(),

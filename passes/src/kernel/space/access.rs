@@ -202,24 +202,36 @@ impl<'c> Space<'c, '_> {
         self.size_multiple(buffer, axis)
     }
 
-    /// For each dim of the kernel, elements that divide what one step along it moves an access's address by: the stride
-    /// itself where it is known, otherwise what is promised of it. `None` where a coordinate is no sum of dims.
-    pub fn stride_divisors(&self, access: &Access<'_, '_>) -> Option<Vec<i64>> {
-        let ty = self.buffers[access.buffer].r#type();
+    /// What is promised of the address of a buffer, in bytes; `None` where nothing is.
+    pub fn alignment(&self, buffer: usize) -> Option<i64> {
+        let alignments = self.kernel().ok().and_then(|kernel| kernel.alignments())?;
+        alignments.get(buffer).copied()
+    }
+
+    /// For each axis of a buffer of elements of `bytes` bytes, elements that divide its stride: the stride itself where it is known,
+    /// otherwise what is promised of it.
+    pub fn axis_divisors(&self, buffer: usize, bytes: i64) -> Option<Vec<i64>> {
+        let ty = self.buffers[buffer].r#type();
         let (strides, _) = types::strides_and_offset(ty)?;
-        let alignments = self.kernel().ok().and_then(|kernel| kernel.alignments());
-        let alignments = alignments.unwrap_or_default();
-        let alignment = alignments.get(access.buffer).copied().unwrap_or(1);
+        let count = strides.len();
+        let alignment = self.alignment(buffer).unwrap_or(1);
+        let divisor = |(axis, stride): (usize, Option<i64>)| match stride {
+            Some(stride) => stride,
+            // The stride of rows without gaps is a product of sizes.
+            None if types::is_contiguous(ty) => (axis + 1..count)
+                .map(|inner| self.size_multiple(buffer, inner))
+                .fold(1, i64::saturating_mul),
+            None => (alignment / bytes).max(1),
+        };
+        Some(strides.into_iter().enumerate().map(divisor).collect())
+    }
+
+    /// For each dim of the kernel, elements that divide what one step along it moves an access's address by, as far as
+    /// [`Self::axis_divisors`] knows. `None` where a coordinate is no sum of dims.
+    pub fn stride_divisors(&self, access: &Access<'_, '_>) -> Option<Vec<i64>> {
+        let axes = self.axis_divisors(access.buffer, access.element_bytes())?;
         let mut divisors = vec![0_i64; self.dims.len()];
-        for (axis, coordinate) in access.coordinates.iter().enumerate() {
-            let divisor = match strides[axis] {
-                Some(stride) => stride,
-                // The stride of rows without gaps is a product of sizes.
-                None if types::is_contiguous(ty) => (axis + 1..strides.len())
-                    .map(|inner| self.size_multiple(access.buffer, inner))
-                    .fold(1, i64::saturating_mul),
-                None => (alignment / access.element_bytes()).max(1),
-            };
+        for (coordinate, divisor) in access.coordinates.iter().zip(axes) {
             let form = LinearForm::of(*coordinate, self.dims.len(), 0)?;
             for (dim, factor) in form.dims.into_iter().enumerate() {
                 divisors[dim] = gcd(divisors[dim], divisor.saturating_mul(factor));

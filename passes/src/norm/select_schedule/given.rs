@@ -2,7 +2,7 @@
 
 use melior::ir::{Attribute, Location};
 use norma_bundle::Expression;
-use norma_dialects::norm::{KernelOp, ScheduleAttr};
+use norma_dialects::norm::{CopyMechanism, KernelOp, ScheduleAttr};
 use norma_targets::{Feature, Target};
 
 use crate::{
@@ -91,7 +91,7 @@ impl<'c> Given<'c> {
     }
 }
 
-/// Whether the target has clusters as large as a schedule asks for.
+/// Whether the target has clusters as large as a schedule asks for, and what it has tiles brought by.
 ///
 /// # Errors
 ///
@@ -101,8 +101,25 @@ pub(super) fn check<'c>(
     target: &Target,
     location: Location<'c>,
 ) -> Result<(), Diagnostic<'c>> {
-    let ctas =
-        ScheduleAttr::from_attribute(schedule).map_or(1, |schedule| Mapping::of(schedule).ctas_per_cluster());
+    let Some(mapping) = ScheduleAttr::from_attribute(schedule).map(Mapping::of) else {
+        return Ok(());
+    };
+    let feature = match mapping.bring {
+        CopyMechanism::Load => None,
+        CopyMechanism::CpAsync => Some(Feature::CpAsync),
+        CopyMechanism::Bulk => Some(Feature::BulkCopy),
+        CopyMechanism::Tensor => Some(Feature::Tma),
+    };
+    if let Some(feature) = feature.filter(|feature| !target.has(*feature)) {
+        let message = format!(
+            "bring = {} on {}; supported: on {}",
+            mapping.bring.keyword(),
+            target.name,
+            Target::names_with(feature)
+        );
+        return Err(Diagnostic::unsupported(location, message));
+    }
+    let ctas = mapping.ctas_per_cluster();
     let most = target.cluster_size_non_portable;
     if ctas <= i64::from(most) {
         return Ok(());

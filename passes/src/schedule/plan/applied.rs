@@ -7,7 +7,7 @@ use norma_dialects::norm::{CachePlace, CopyMechanism, Level, ReadOp, ReduceOp, S
 use norma_targets::{THREADS_PER_CTA, WARP_SIZE};
 
 use super::{
-    super::{mapping::Mapping, reason::Reason},
+    super::{mapping::Mapping, reason::Reason, tensor_maps},
     ELEMENTS_PER_THREAD, apply, has_steps, size_of,
 };
 use crate::{
@@ -148,6 +148,7 @@ pub(super) fn check_applied(
     check_merged(mapping)?;
     check_kept(space, mapping, before)?;
     check_sent(space, mapping)?;
+    tensor_maps::check(space, mapping)?;
     let is_looped = |dim: usize| has_steps(space, mapping, dim, before(dim));
     let loops = (0..space.dims.len())
         .filter(|dim| is_looped(*dim))
@@ -241,13 +242,13 @@ fn check_brought(
     match mapping.bring {
         CopyMechanism::Load if is_shared => {
             return Err(Reason::wrong(
-                "expected bring = bulk or cp_async for what is kept in shared memory, got load",
+                "expected bring = cp_async, bulk or tensor for what is kept in shared memory, got load",
             ));
         }
         CopyMechanism::Load => return check_loaded(mapping),
         other if !is_shared => {
             let kept = match other {
-                CopyMechanism::Bulk => "a read or a result",
+                CopyMechanism::Bulk | CopyMechanism::Tensor => "a read or a result",
                 _ => "a read",
             };
             return Err(Reason::wrong(format!(
@@ -262,13 +263,7 @@ fn check_brought(
                 mapping.producer_warps
             )));
         }
-        CopyMechanism::Bulk | CopyMechanism::CpAsync => {}
-        other => {
-            return Err(Reason::unsupported(format!(
-                "bring = {}; supported: load, cp_async and bulk",
-                other.keyword()
-            )));
-        }
+        CopyMechanism::Bulk | CopyMechanism::CpAsync | CopyMechanism::Tensor => {}
     }
     if mapping.producer_warps > 1 {
         return Err(Reason::unsupported(format!(
@@ -311,9 +306,10 @@ fn check_sent(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     let mut sent = accesses
         .iter()
         .filter(|access| access.is_write && mapping.sends(access.buffer));
+    let is_by_engine = matches!(mapping.bring, CopyMechanism::Bulk | CopyMechanism::Tensor);
     match sent.next() {
-        Some(write) if mapping.bring != CopyMechanism::Bulk => Err(Reason::unsupported(format!(
-            "the result of buffer {} in shared memory for bring = {}; supported: bulk",
+        Some(write) if !is_by_engine => Err(Reason::unsupported(format!(
+            "the result of buffer {} in shared memory for bring = {}; supported: bulk and tensor",
             write.buffer,
             mapping.bring.keyword()
         ))),

@@ -50,6 +50,19 @@ const WALKS: &[(Call, i64)] = &[
     ),
     (
         Call {
+            name: "rms_norm, drawn as boxes",
+            op: "rms_norm",
+            operands: &[("weight", "NxX")],
+            schedule: Some(
+                "spread = [[loop, grid(2), warp(2)], [register(8), lane(32), vector(8)]], keep = [shared, none, none], \
+                 bring = tensor, stages = 2, producer_warps = 1, hand_out = dynamic",
+            ),
+            ..Call::PLAIN
+        },
+        2,
+    ),
+    (
+        Call {
             name: "softmax, drawn and loaded",
             op: "softmax",
             schedule: Some(

@@ -116,9 +116,34 @@ const WALKS_BY_THREADS: &[(Call, i64)] = &[
     ),
 ];
 
+/// The same by tensor maps, whose boxes hang over the rows' ends.
+const WALKS_BY_BOXES: &[(Call, i64)] = &[
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(3)], [register(4), warp(2), lane(32), vector(8)]], \
+                 keep = [shared, shared, none, none, none, none], bring = tensor, stages = 3, producer_warps = 1",
+            ),
+            ..RMS
+        },
+        3,
+    ),
+    (
+        Call {
+            schedule: Some(
+                "spread = [[loop, split(2), warp(2)], [register(4), cluster(2), warp(2), lane(32), vector(4)]], \
+                 keep = [shared, shared, none, none, none, none, none, none], bring = tensor, stages = 2",
+            ),
+            ..LAYER
+        },
+        4,
+    ),
+];
+
 /// Every case: rows that the CTAs of a cluster share evenly, and rows that leave the last of them less or nothing.
 pub(super) fn cases(cases: &mut Vec<Case>) {
     walks(cases, WALKS, &[(BF16, 2048), (BF16, 1288), (F32, 516)]);
+    walks(cases, WALKS_BY_BOXES, &[(BF16, 2048), (BF16, 1288), (F32, 516)]);
     walks(
         cases,
         WALKS_BY_THREADS,

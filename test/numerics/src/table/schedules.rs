@@ -293,7 +293,7 @@ pub(super) fn clusters(cases: &mut Vec<Case>) {
 }
 
 /// A case with a schedule, over two whole CTAs of rows and one row more, under four seeds.
-fn scheduled(op: Op, x: Element, columns: i64, schedule: Schedule) -> Case {
+pub(super) fn scheduled(op: Op, x: Element, columns: i64, schedule: Schedule) -> Case {
     let mut case = plain(op, x, columns);
     case.program.schedule = Some(schedule);
     case.run.rows = 2 * schedule.rows_per_cta + 1;

@@ -1,4 +1,4 @@
-//! Results whose tiles go to memory through shared memory, by bulk copies: of rows that CTAs have on their own, of walks through rings,
+//! Results whose tiles go to memory through shared memory, by bulk copies and as boxes of tensor maps: of rows that CTAs have on their own, of walks through rings,
 //! with and without a producer warp, and of walks whose tiles are drawn.
 //!
 //! Of each: rows for several turns of the memory, a part of a tile, one row, and none; columns that a tile is longer than.
@@ -46,6 +46,38 @@ const CALLS: &[(Call, i64)] = &[
             ..RMS
         },
         2,
+    ),
+    (
+        Call {
+            name: "rms_norm, sent as boxes",
+            schedule: Some(
+                "spread = [[grid, warp(2)], [register(4), warp(2), lane(32), vector(8)]], keep = [register, none, shared], bring = tensor",
+            ),
+            ..RMS
+        },
+        2,
+    ),
+    (
+        Call {
+            name: "rms_norm, sent as boxes from a ring",
+            schedule: Some(
+                "spread = [[loop, grid(2), warp(2)], [register(8), lane(32), vector(8)]], keep = [shared, none, shared], \
+                 bring = tensor, stages = 3, producer_warps = 1",
+            ),
+            ..RMS
+        },
+        4,
+    ),
+    (
+        Call {
+            name: "rms_norm, drawn and sent as boxes",
+            schedule: Some(
+                "spread = [[loop, grid(2), warp(2)], [register(4), warp(2), lane(32), vector(8)]], keep = [shared, none, shared], \
+                 bring = tensor, stages = 2, hand_out = dynamic",
+            ),
+            ..RMS
+        },
+        4,
     ),
     (
         Call {

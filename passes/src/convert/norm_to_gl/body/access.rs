@@ -140,8 +140,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         match self.mapping.bring {
             CopyMechanism::Bulk => Ok(CopyEngine::Bulk),
             CopyMechanism::CpAsync => Ok(CopyEngine::CpAsync),
-            other => {
-                let message = format!("expected bring = bulk or cp_async, got {}", other.keyword());
+            CopyMechanism::Tensor => Ok(CopyEngine::Tensor),
+            CopyMechanism::Load => {
+                let message = "expected bring = cp_async, bulk or tensor, got load";
                 Err(self.unsupported(message).into())
             }
         }

@@ -1,0 +1,240 @@
+//! One `gl.copy_to_shared` or `gl.copy_from_shared` as copies by TMA: which boxes of the buffer it is made of, each of which lies in one
+//! piece of the memory.
+//!
+//! From the tile's fastest axis on, axes make up a box as long as they go on where the ones before end, along an axis of the buffer or
+//! along an outer one: so the engine lays a box out, row by row. The axes that are left, and what is left of an axis of which
+//! a box may hold a part, are gone through box by box.
+//!
+//! Guards need no regard. What lies outside of the buffer arrives as zero, and is not written; what else they keep out of a load is not
+//! used, and of a store they keep out nothing else.
+
+use melior::ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike};
+use norma_dialects::{
+    affine_map_attribute,
+    gl::{MemDescReshapeOp, TensorLoadOp, TensorMapOp, TensorMapType, TensorStoreOp},
+};
+use norma_targets::{BOX_ALIGNMENT, COPY_ENGINE_GRANULE, LONGEST_OF_BOX};
+
+use crate::{
+    gl::{quotient_form::QuotientForm, shared_memory, tensor_maps},
+    mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types},
+};
+
+use super::{bulk::index_memory, tile_copy::TileCopy};
+
+/// The most boxes that one tile may take: each is an instruction of the thread that issues them.
+const MOST_BOXES: i64 = 64;
+
+/// The boxes of a tile.
+pub(super) struct Boxes<'c, 'a> {
+    copy: TileCopy<'c, 'a>,
+    element: Type<'c>,
+    /// The extents of a box, one for each axis of the buffer.
+    extents: Vec<i64>,
+    /// What is gone through box by box, slowest first.
+    outer: Vec<Steps>,
+    /// The bytes of the tile.
+    bytes: i64,
+}
+
+/// Boxes that lie `stride` elements apart along an axis of the buffer.
+#[derive(Clone, Copy)]
+struct Steps {
+    axis: usize,
+    stride: i64,
+    count: i64,
+}
+
+impl<'c: 'a, 'a> Boxes<'c, 'a> {
+    /// # Errors
+    ///
+    /// Unsupported where the tile is no sum of boxes that lie in one piece of the memory, or of too many.
+    pub fn of(copy: TileCopy<'c, 'a>) -> Result<Self, PassError<'c>> {
+        let location = copy.op.location();
+        let unsupported = |message: String| Diagnostic::unsupported(location, message);
+        let memory = shared_memory::type_of(copy.memory, copy.op)?;
+        let element = memory.element_type();
+        let element_bytes = types::element_bytes(element)
+            .ok_or_else(|| unsupported(format!("expected elements of whole bytes, got {element}")))?;
+        tensor_maps::check(copy.buffer, location)?;
+        let map = copy.access;
+        let moved = moved(map, copy.indices.len(), memory.shape()).ok_or_else(|| {
+            unsupported(format!(
+                "expected each axis of a tile to move one coordinate, got {map}"
+            ))
+        })?;
+        let mut extents = vec![1; map.result_count()];
+        let mut outer = Vec::new();
+        let mut along = extents.len().saturating_sub(1);
+        for steps in moved.into_iter().rev().filter(|steps| steps.count > 1) {
+            let goes_on = steps.axis <= along && steps.stride == extents[steps.axis];
+            let taken = match goes_on && outer.is_empty() {
+                true => steps.count.min(LONGEST_OF_BOX / extents[steps.axis]),
+                false => 1,
+            };
+            if taken > 1 {
+                along = steps.axis;
+                extents[steps.axis] *= taken;
+            }
+            if taken < steps.count {
+                outer.push(Steps {
+                    stride: steps.stride * taken,
+                    count: steps.count / taken,
+                    ..steps
+                });
+            }
+        }
+        outer.reverse();
+        let count: i64 = outer.iter().map(|steps| steps.count).product();
+        if count > MOST_BOXES {
+            let message = format!("a tile of {count} boxes; supported: {MOST_BOXES}");
+            return Err(unsupported(message).into());
+        }
+        let row = extents.last().map_or(0, |extent| extent * element_bytes);
+        let whole = extents.iter().product::<i64>() * element_bytes;
+        // Boxes follow each other in the memory, so that each has to end where another may begin.
+        let granules = [
+            ("rows of", row, COPY_ENGINE_GRANULE),
+            ("boxes of", whole, BOX_ALIGNMENT),
+        ];
+        for (what, bytes, granule) in granules {
+            if bytes % granule != 0 {
+                let message = format!(
+                    "copies by tensor maps in {what} {bytes} bytes; supported: multiples of {granule}"
+                );
+                return Err(unsupported(message).into());
+            }
+        }
+        Ok(Self {
+            copy,
+            element,
+            extents,
+            outer,
+            bytes: memory.shape().iter().product::<i64>() * element_bytes,
+        })
+    }
+
+    /// The bytes of all boxes together, which count also where they lie outside of the buffer.
+    pub fn bytes(&self, b: &Builder<'c, 'a>) -> Value<'c, 'a> {
+        b.index(self.bytes)
+    }
+
+    /// One copy to shared memory for each box, which arrives at the mbarrier `full[stage]`.
+    pub fn load(
+        &self,
+        b: &Builder<'c, 'a>,
+        indices: &[Value<'c, 'a>],
+        memory: Value<'c, 'a>,
+        full: Value<'c, 'a>,
+        stage: Value<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        let map = self.map(b)?;
+        for (coordinates, slot) in self.boxes(b, indices, memory)? {
+            let load = TensorLoadOp::build(b.location(), map, &coordinates, slot, full, stage);
+            b.insert(load?);
+        }
+        Ok(())
+    }
+
+    /// One copy from shared memory for each box.
+    pub fn store(
+        &self,
+        b: &Builder<'c, 'a>,
+        indices: &[Value<'c, 'a>],
+        memory: Value<'c, 'a>,
+    ) -> Result<(), PassError<'c>> {
+        let map = self.map(b)?;
+        for (coordinates, slot) in self.boxes(b, indices, memory)? {
+            b.insert(TensorStoreOp::build(b.location(), slot, map, &coordinates)?);
+        }
+        Ok(())
+    }
+
+    /// The buffer's tensor map.
+    fn map(&self, b: &Builder<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let buffer = self.copy.buffer;
+        let ty = TensorMapType::get(b.context(), buffer.r#type(), &self.extents).into();
+        let map = b.insert(TensorMapOp::build(b.location(), buffer, ty)?);
+        Ok(map.result(0)?.into())
+    }
+
+    /// Where each box begins in the buffer, and its memory.
+    #[allow(clippy::type_complexity, reason = "a place on either side")]
+    fn boxes(
+        &self,
+        b: &Builder<'c, 'a>,
+        indices: &[Value<'c, 'a>],
+        memory: Value<'c, 'a>,
+    ) -> Result<Vec<(Vec<Value<'c, 'a>>, Value<'c, 'a>)>, PassError<'c>> {
+        let count: i64 = self.outer.iter().map(|steps| steps.count).product();
+        let shape = [&[count], self.extents.as_slice()].concat();
+        let ty = shared_memory::row_major(b.context(), self.element, &shape);
+        let all = b.insert(MemDescReshapeOp::build(b.location(), memory, ty.into())?);
+        let all = all.result(0)?.into();
+        let of_box = |number: i64| {
+            let slot = index_memory(b, all, self.element, &self.extents, b.index(number))?;
+            Ok((self.coordinates(b, indices, number)?, slot))
+        };
+        (0..count).map(of_box).collect()
+    }
+
+    /// Where a box begins in the buffer.
+    fn coordinates(
+        &self,
+        b: &Builder<'c, 'a>,
+        indices: &[Value<'c, 'a>],
+        number: i64,
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let context = b.context();
+        let access = self.copy.access;
+        let mut offsets = vec![0; self.extents.len()];
+        let mut rest = number;
+        for steps in self.outer.iter().rev() {
+            offsets[steps.axis] += rest % steps.count * steps.stride;
+            rest /= steps.count;
+        }
+        let mut dims = (0..indices.len())
+            .map(|index| AffineExpr::dim(context, index))
+            .collect::<Vec<_>>();
+        dims.resize(access.dim_count(), AffineExpr::constant(context, 0));
+        let first = AffineMap::new(context, indices.len(), 0, &dims);
+        let mut coordinates = Vec::with_capacity(offsets.len());
+        for (axis, offset) in offsets.into_iter().enumerate() {
+            let place = access.result(axis)?.compose(first) + AffineExpr::constant(context, offset);
+            let map = AffineMap::new(context, indices.len(), 0, &[place]);
+            coordinates.push(b.value_with(
+                "affine.apply",
+                indices,
+                Type::index(context),
+                &[("map", affine_map_attribute(map))],
+            ));
+        }
+        Ok(coordinates)
+    }
+}
+
+/// How each axis of a tile moves the coordinates of its buffer; `None` where one moves several, or by jumps.
+fn moved(map: AffineMap<'_>, indices: usize, shape: &[i64]) -> Option<Vec<Steps>> {
+    let forms = (0..map.result_count())
+        .map(|axis| QuotientForm::of(map.result(axis).ok()?, map.dim_count(), 0))
+        .collect::<Option<Vec<_>>>()?;
+    let jumps = |dim: usize| {
+        let mut quotients = forms.iter().flat_map(|form| &form.quotients);
+        quotients.any(|(_, quotient)| quotient.numerator.dims[dim] != 0)
+    };
+    let of_axis = |(along, count): (usize, &i64)| {
+        let dim = indices + along;
+        let mut axes = (0..forms.len()).filter(|axis| forms[*axis].dims[dim] != 0);
+        let axis = match (axes.next(), axes.next()) {
+            _ if *count == 1 => 0,
+            (Some(axis), None) if !jumps(dim) => axis,
+            _ => return None,
+        };
+        Some(Steps {
+            axis,
+            stride: forms.get(axis)?.dims[dim],
+            count: *count,
+        })
+    };
+    shape.iter().enumerate().map(of_axis).collect()
+}
