@@ -14,8 +14,8 @@ pub fn encode(number: f64) -> i64 {
     }
     let magnitude = number.abs().min(LARGEST);
     let mut code = 0;
-    for other in 1..MAGNITUDES.len() {
-        let (here, there) = (magnitude - MAGNITUDES[code], MAGNITUDES[other] - magnitude);
+    for (other, above) in MAGNITUDES.iter().enumerate().skip(1) {
+        let (here, there) = (magnitude - MAGNITUDES[code], above - magnitude);
         if there < here || (there == here && other % 2 == 0) {
             code = other;
         }
