@@ -29,6 +29,9 @@ fn parsed(preset: &Preset) -> std::result::Result<String, String> {
     .map_err(|_| format!("{text}{}", outcome.diagnostics))
 }
 
+/// Scales that may have a factor in common.
+const E4M3: &str = "f8E4M3FN";
+
 /// The shape that suits every op's first operand.
 const SHAPE: &str = "m,64,32";
 
@@ -48,6 +51,36 @@ fn every_op_is_valid_with_what_it_usually_has() {
 }
 
 #[test]
+fn pairs_halve_the_last_axis_of_what_holds_them() {
+    let of = |op: &str, shape: &str, tensors: &[(&'static str, &str)]| {
+        let mut preset = preset(op, shape);
+        for (name, ty) in tensors {
+            let wanted = Wanted::Present(Some((*ty).to_owned()));
+            preset.tensors.insert(name, wanted);
+        }
+        preset.choices.insert("block", "1,16".to_owned());
+        preset.choices.insert("e2m1", "true".to_owned());
+        parsed(&preset)
+    };
+    let e4m3 = ("scale", E4M3);
+    let packed = of("quantize", "m,64", &[("q", "i8"), e4m3]).unwrap();
+    assert!(
+        packed.contains("tensor<?x64xbf16> -> tensor<?x32xi8> scale(tensor<?x4xf8E4M3FN>)"),
+        "{packed}"
+    );
+    let unpacked = of("dequantize", "m,32", &[("q", "i8"), e4m3]).unwrap();
+    assert!(
+        unpacked.contains("tensor<?x32xi8> -> tensor<?x64xbf16>"),
+        "{unpacked}"
+    );
+    let of_bytes = of("quantize", "m,64", &[e4m3]).unwrap_err();
+    assert!(
+        of_bytes.contains("expected e2m1 with a q of i8, got 'tensor<?x32xf8E4M3FN>'"),
+        "{of_bytes}"
+    );
+}
+
+#[test]
 fn every_op_is_valid_with_all_that_it_may_have() {
     for op in OPS {
         let mut preset = preset(op.mnemonic, SHAPE);
@@ -61,9 +94,17 @@ fn every_op_is_valid_with_all_that_it_may_have() {
             "quantize" => {
                 // A scale is given or computed.
                 preset.tensors.insert("static_scale", Wanted::Absent);
+                preset
+                    .tensors
+                    .insert("scale", Wanted::Present(Some(E4M3.to_owned())));
                 &[("block", "1,0,32")]
             }
-            "dequantize" => &[("block", "1,0,32")],
+            "dequantize" => {
+                preset
+                    .tensors
+                    .insert("scale", Wanted::Present(Some(E4M3.to_owned())));
+                &[("block", "1,0,32")]
+            }
             "cross_entropy" => &[("reduction", "mean"), ("axis", "1")],
             "top_k" => &[("k", "8"), ("axis", "1")],
             _ => &[],

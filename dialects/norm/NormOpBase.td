@@ -30,7 +30,7 @@ def Norm_LabelTensor : RankedTensorOf<[I64, I32], [], "ranked tensor of i64 or i
 def Norm_NumberTensor : RankedTensorOf<[BF16, F16, F32, F64, I8, I32, I64], [], "ranked tensor of bf16, f16, f32, f64, i8, i32 or i64">;
 def Norm_QuantizedTensor : RankedTensorOf<[F8E4M3FN, F8E5M2, I8], [], "ranked tensor of f8E4M3FN, f8E5M2 or i8">;
 def Norm_F32Tensor : RankedTensorOf<[F32], [], "ranked tensor of f32">;
-def Norm_BlockScaleTensor : RankedTensorOf<[F32, F8E8M0FNU, I8], [], "ranked tensor of f32, f8E8M0FNU or, as its bits, i8">;
+def Norm_BlockScaleTensor : RankedTensorOf<[F32, F8E4M3FN, F8E8M0FNU, I8], [], "ranked tensor of f32, f8E4M3FN, f8E8M0FNU or, as its bits, i8">;
 def Norm_SortableTensor : RankedTensorOf<[BF16, F16, F32, I8, I32], [], "ranked tensor of bf16, f16, f32, i8 or i32">;
 def Norm_Buffer : AnyTypeOf<[AnyMemRef, AnyRankedTensor], "memref or ranked tensor">;
 def Norm_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
@@ -64,8 +64,14 @@ class Norm_ReducedRows<string axis, string reduction> : Norm_ShapeRule<"ReducedR
 class Norm_AxisOf<string axis, string extent> : Norm_ShapeRule<"AxisOf", [axis, extent]>;
 /// An axis of the batch and one of groups.
 class Norm_BatchAndGroups<string groups> : Norm_ShapeRule<"BatchAndGroups", [groups]>;
-/// The blocks of a quantized tensor.
-class Norm_Blocks<string block> : Norm_ShapeRule<"Blocks", [block]>;
+/// The blocks of a quantized tensor. With the unit attribute `packed` the first operand has two elements in each of the last axis.
+class Norm_Blocks<string block, string packed = ""> : Norm_ShapeRule<"Blocks", !if(!empty(packed), [block], [block, packed])>;
+/// All axes, with the unit attribute `packed` the last one with half as many elements.
+class Norm_Packed<string packed> : Norm_ShapeRule<"Packed", [packed]>;
+/// All axes, with the unit attribute `packed` the last one with twice as many elements.
+class Norm_Unpacked<string packed> : Norm_ShapeRule<"Unpacked", [packed]>;
+/// No axes: one number.
+def Norm_OneNumber : Norm_ShapeRule<"OneNumber", []>;
 
 /// The operator of lists that say something of operands and results by name.
 def by_name;

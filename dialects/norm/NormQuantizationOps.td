@@ -8,14 +8,14 @@ include "norm/NormOpBase.td"
 /// For each axis of the first operand how many neighbours share a scale, 0 for all; empty, all elements share one.
 def Norm_Block : DefaultValuedAttr<DenseI64ArrayAttr, "{}">;
 
-def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedResultSegments]> {
-  let summary = "Scaling to 8 bits";
+def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSizedResultSegments]> {
+  let summary = "Scaling to 8 or 4 bits";
   let description = [{
     `block` says for each axis of `x` how many neighbours share a scale: 0 for all along the axis, which is then no axis of the
     scales, and n for each n of them, which make one element of the scales' axis. Without `block` the whole tensor has one scale.
     `array<i64: 1, 0>` gives each row one, `array<i64: 1, 32>` each 32 neighbours of a row, `array<i64: 128, 128>` each square.
 
-    Semantics, with n over the elements of a block and L the largest finite number of q's type, 448, 57344 or 127:
+    Semantics, with n over the elements of a block and L the largest finite number of q's type, 448, 57344 or 127, or of e2m1, 6:
 
         amax  = max_n(abs(x))
         scale = static_scale, or max(amax / L, 2^-126) without it
@@ -27,20 +27,38 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedResultSegments]> {
 
         scale = max(2^(floor(log2(amax)) - floor(log2(L))), 2^-126)
 
-    Blocks of 32 neighbours, `array<i64: 1, 32>`, are MXFP8's; those of i8 are MXINT8's with the 2^-6 of its elements in the scale.
-    Where a computed scale is no finite number it is NaN, in E8M0 255.
+    Blocks of 32 neighbours, `array<i64: 1, 32>`, are MXFP8's, and with `e2m1` MXFP4's; those of i8 are MXINT8's with the 2^-6 of its
+    elements in the scale.
+
+    A `scale` of f8E4M3FN is rounded to the nearest, saturates, and is what `q` is computed by, 2^-9 at the least, which is that type's
+    least number above 0. Its range is short, so that `tensor_scale`, which all blocks share, multiplies it; without it that is 1:
+
+        scale = max(amax / L / tensor_scale, 2^-9)
+        q     = x / (scale * tensor_scale)
+
+    Blocks of 16 neighbours, `array<i64: 1, 16>`, with `e2m1` and a `scale` of f8E4M3FN are NVFP4's, where `tensor_scale` is the largest
+    magnitude of the tensor divided by 448 * 6.
+
+    Where a computed scale, before it is rounded to its type, is no finite number it is NaN, in E8M0 255.
 
     q is rounded once, to the nearest, ties to even, and saturates: what is beyond the largest finite number becomes that, and i8 is
     between -128 and 127. NaN stays NaN, and becomes -128 in i8. Operands are widened to f32, in which all arithmetic is.
     `amax`, if asked for, is there with a static scale too, as scaling by earlier maxima needs it.
 
+    With `e2m1` the numbers are floats of 4 bits, and each i8 of `q` holds two neighbours along the last axis, the one with the even
+    coordinate in its low bits. Such a float has a sign, two bits of an exponent and one of a mantissa: 0, 0.5, 1, 1.5, 2, 3, 4 and 6 have
+    the codes 0 to 7, and their negatives, -0 too, those from 8 on. It has neither infinities nor NaN; NaN becomes 6, as PTX converts
+    it. `q` then has half as many elements along the last axis as `x`.
+
     Constraints:
     - C1: `block` is empty or has a number for each axis of `x`, none negative; those above 1 divide a static extent.
-    - C2: `q` has the shape of `x`.
+    - C2: `q` has the shape of `x`, with `e2m1` packed.
     - C3: either `static_scale` or the result `scale` is there.
     - C4: `static_scale`, `scale` and `amax` have the shape of the blocks of `x`.
     - C5: `power_of_two` is given with a `scale` of f32 only.
     - C6: `round_down` is given with a `scale` that is a power of two.
+    - C7: `e2m1` is given with a `q` of i8 only, and `x` has a last axis of a static, even extent, whose number in `block` is even.
+    - C8: `tensor_scale` is one number, given with a `scale` of f8E4M3FN only.
 
     Examples:
 
@@ -48,54 +66,83 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedResultSegments]> {
     %q = norm.quantize %x static_scale(%s : tensor<f32>) : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN>
     %q, %s = norm.quantize %x {block = array<i64: 1, 32>, round_down}
              : tensor<?x4096xbf16> -> tensor<?x4096xf8E4M3FN> scale(tensor<?x128xf8E8M0FNU>)
+    %q, %s = norm.quantize %x tensor_scale(%t : tensor<f32>) {block = array<i64: 1, 16>, e2m1}
+             : tensor<?x4096xbf16> -> tensor<?x2048xi8> scale(tensor<?x256xf8E4M3FN>)
     ```
   }];
   let arguments = (ins
     Norm_UpToF32Tensor:$x,
     Optional<Norm_F32Tensor>:$static_scale,
+    Optional<Norm_F32Tensor>:$tensor_scale,
     Norm_Block:$block,
     UnitAttr:$power_of_two,
-    UnitAttr:$round_down
+    UnitAttr:$round_down,
+    UnitAttr:$e2m1
   );
   let results = (outs Norm_QuantizedTensor:$q, Optional<Norm_BlockScaleTensor>:$scale, Optional<Norm_F32Tensor>:$amax);
   let shapes = (by_name
     Norm_Blocks<"block">:$static_scale,
+    Norm_OneNumber:$tensor_scale,
+    Norm_Packed<"e2m1">:$q,
     Norm_Blocks<"block">:$scale,
     Norm_Blocks<"block">:$amax
   );
   let usual = ["scale"];
   let assemblyFormat = [{
-    $x (`static_scale` `(` $static_scale^ `:` type($static_scale) `)`)? attr-dict
+    $x (`static_scale` `(` $static_scale^ `:` type($static_scale) `)`)?
+    (`tensor_scale` `(` $tensor_scale^ `:` type($tensor_scale) `)`)? attr-dict
     `:` type($x) `->` type($q) (`scale` `(` type($scale)^ `)`)? (`amax` `(` type($amax)^ `)`)?
   }];
   let hasVerifier = 1;
 }
 
 def Norm_DequantizeOp : Norm_NamedOp<"dequantize"> {
-  let summary = "Scaling back from 8 bits";
+  let summary = "Scaling back from 8 or 4 bits";
   let description = [{
-    Semantics, where `scale` has an element for each block of `q`, as `block` says in the words of `norm.quantize`:
+    Semantics, where `scale` has an element for each block of `y`, as `block` says in the words of `norm.quantize`:
 
         y = q * scale
 
-    A `scale` of f8E8M0FNU, or of i8 as its bits s, is 2^(s - 127), and NaN for 255. Operands are widened to f32, in which the product is, and the
-    result is rounded once.
+    A `scale` of f8E8M0FNU, or of i8 as its bits s, is 2^(s - 127), and NaN for 255. One of f8E4M3FN may be multiplied by `tensor_scale`,
+    which all blocks share:
+
+        y = q * (scale * tensor_scale)
+
+    With `e2m1` each i8 of `q` holds two floats of 4 bits, as `norm.quantize` packs them, and `y` has twice as many elements along the
+    last axis. Operands are widened to f32, in which products are, and the result is rounded once.
 
     Constraints:
-    - C1: `block` is empty or has a number for each axis of `q`, none negative; those above 1 divide a static extent.
-    - C2: `y` has the shape of `q`.
-    - C3: `scale` has the shape of the blocks of `q`.
+    - C1: `block` is empty or has a number for each axis of `y`, none negative; those above 1 divide a static extent.
+    - C2: `y` has the shape of `q`, with `e2m1` unpacked.
+    - C3: `scale` has the shape of the blocks of `y`.
+    - C4: `e2m1` is given with a `q` of i8 only, which has a last axis of a static extent, whose number in `block` is even.
+    - C5: `tensor_scale` is one number, given with a `scale` of f8E4M3FN only.
 
-    Example:
+    Examples:
 
     ```mlir
     %y = norm.dequantize %q scale(%s : tensor<?x32xf32>) {block = array<i64: 1, 128>} : tensor<?x4096xi8> -> tensor<?x4096xbf16>
+    %y = norm.dequantize %q scale(%s : tensor<?x256xf8E4M3FN>) tensor_scale(%t : tensor<f32>) {block = array<i64: 1, 16>, e2m1}
+         : tensor<?x2048xi8> -> tensor<?x4096xbf16>
     ```
   }];
-  let arguments = (ins Norm_QuantizedTensor:$q, Norm_BlockScaleTensor:$scale, Norm_Block:$block);
+  let arguments = (ins
+    Norm_QuantizedTensor:$q,
+    Norm_BlockScaleTensor:$scale,
+    Optional<Norm_F32Tensor>:$tensor_scale,
+    Norm_Block:$block,
+    UnitAttr:$e2m1
+  );
   let results = (outs Norm_UpToF32Tensor:$y);
-  let shapes = (by_name Norm_Blocks<"block">:$scale);
-  let assemblyFormat = "$q `scale` `(` $scale `:` type($scale) `)` attr-dict `:` type($q) `->` type($y)";
+  let shapes = (by_name
+    Norm_Blocks<"block", "e2m1">:$scale,
+    Norm_OneNumber:$tensor_scale,
+    Norm_Unpacked<"e2m1">:$y
+  );
+  let assemblyFormat = [{
+    $q `scale` `(` $scale `:` type($scale) `)` (`tensor_scale` `(` $tensor_scale^ `:` type($tensor_scale) `)`)? attr-dict
+    `:` type($q) `->` type($y)
+  }];
   let hasVerifier = 1;
 }
 

@@ -7,6 +7,8 @@
 
 #include "norm/NormNamedOps.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace mlir::norm;
 
@@ -28,10 +30,40 @@ static FailureOr<SmallVector<int64_t>> shapeOfBlocks(Operation *op, RankedTensor
   return shape;
 }
 
+/// Whether each element of `packed` can hold two neighbours along the last axis of a tensor of shape `shape`, which `block` divides.
+static LogicalResult verifyPacking(Operation *op, RankedTensorType packed, ArrayRef<int64_t> shape,
+                                   ArrayRef<int64_t> block) {
+  if (!packed.getElementType().isInteger(8))
+    return op->emitOpError() << "expected e2m1 with a q of i8, got " << packed;
+  if (shape.empty() || ShapedType::isDynamic(shape.back()) || shape.back() % 2 != 0)
+    return op->emitOpError() << "expected e2m1 with a last axis of a static, even extent, got a q of " << packed;
+  if (block.size() == shape.size() && block.back() % 2 != 0)
+    return op->emitOpError() << "expected e2m1 with blocks of an even extent along the last axis, got " << block.back();
+  return success();
+}
+
+/// Checks what multiplies the scales of all blocks. One that is not given is fine.
+static LogicalResult verifyTensorScale(Operation *op, Value tensorScale, Value scale) {
+  if (tensorScale && !(scale && isa<Float8E4M3FNType>(getElementTypeOrSelf(scale))))
+    return op->emitOpError() << "expected tensor_scale with a scale of f8E4M3FN alone";
+  return verifyShape(op, "tensor_scale", tensorScale, {}, "one number");
+}
+
+/// Whether scales of that type are powers of two whatever they are scales of.
+static bool isPowerOfTwo(Type scale) { return isa<Float8E8M0FNUType, IntegerType>(scale); }
+
 LogicalResult QuantizeOp::verify() {
   RankedTensorType x = getX().getType();
   FailureOr<SmallVector<int64_t>> shape = shapeOfBlocks(*this, x, getBlock()); // quantize_c1
-  if (failed(shape) || failed(verifyShape(*this, "q", getQ(), x.getShape(), quoted(x)))) // quantize_c2
+  if (failed(shape))
+    return failure();
+  if (getE2m1() && failed(verifyPacking(*this, getQ().getType(), x.getShape(), getBlock()))) // quantize_c7
+    return failure();
+  SmallVector<int64_t> ofCodes(x.getShape());
+  if (getE2m1())
+    ofCodes.back() /= 2;
+  std::string what = quoted(x) + (getE2m1() ? " packed" : "");
+  if (failed(verifyShape(*this, "q", getQ(), ofCodes, what))) // quantize_c2
     return failure();
   if (!getStaticScale() == !getScale()) // quantize_c3
     return emitOpError() << "expected either static_scale or the result scale";
@@ -41,17 +73,29 @@ LogicalResult QuantizeOp::verify() {
       failed(verifyShape(*this, "scale", getScale(), *shape, blocks)) ||
       failed(verifyShape(*this, "amax", getAmax(), *shape, blocks)))
     return failure();
-  if (getPowerOfTwo() && !(getScale() && getScale().getType().getElementType().isF32())) // quantize_c5
+  Type scale = getScale() ? getScale().getType().getElementType() : Type();
+  if (getPowerOfTwo() && !(scale && scale.isF32())) // quantize_c5
     return emitOpError() << "expected power_of_two with a scale of f32 alone";
-  if (getRoundDown() && !(getScale() && (getPowerOfTwo() || !getScale().getType().getElementType().isF32()))) // quantize_c6
+  if (getRoundDown() && !(scale && (getPowerOfTwo() || isPowerOfTwo(scale)))) // quantize_c6
     return emitOpError() << "expected round_down with a scale that is a power of two";
-  return success();
+  return verifyTensorScale(*this, getTensorScale(), getScale()); // quantize_c8
 }
 
 LogicalResult DequantizeOp::verify() {
-  RankedTensorType q = getQ().getType();
-  FailureOr<SmallVector<int64_t>> shape = shapeOfBlocks(*this, q, getBlock()); // dequantize_c1
-  if (failed(shape) || failed(verifyShape(*this, "y", getY(), q.getShape(), quoted(q)))) // dequantize_c2
+  RankedTensorType q = getQ().getType(), y = getY().getType();
+  SmallVector<int64_t> ofNumbers(q.getShape());
+  if (getE2m1()) {
+    if (!ofNumbers.empty() && !ShapedType::isDynamic(ofNumbers.back()))
+      ofNumbers.back() *= 2;
+    if (failed(verifyPacking(*this, q, ofNumbers, getBlock()))) // dequantize_c4
+      return failure();
+  }
+  std::string what = quoted(q) + (getE2m1() ? " unpacked" : "");
+  if (failed(verifyShape(*this, "y", getY(), ofNumbers, what))) // dequantize_c2
     return failure();
-  return verifyShape(*this, "scale", getScale(), *shape, "the blocks of " + quoted(q)); // dequantize_c3
+  FailureOr<SmallVector<int64_t>> shape = shapeOfBlocks(*this, y, getBlock()); // dequantize_c1
+  if (failed(shape) ||
+      failed(verifyShape(*this, "scale", getScale(), *shape, "the blocks of " + quoted(y)))) // dequantize_c3
+    return failure();
+  return verifyTensorScale(*this, getTensorScale(), getScale()); // dequantize_c5
 }

@@ -50,8 +50,15 @@ pub enum Shape {
     AxisOf(&'static [&'static str]),
     /// The first axis, and one of as many elements as the attribute says.
     BatchAndGroups(&'static [&'static str]),
-    /// An axis for each whose number in the attribute is not 0, divided by that number; no axis where the attribute is empty.
+    /// An axis for each whose number in the first attribute is not 0, divided by that number; no axis where the attribute is empty.
+    /// Where the second one, if there is one, is given, the last axis of the operand counts twice.
     Blocks(&'static [&'static str]),
+    /// All axes; where the attribute is given, the last one has half as many elements.
+    Packed(&'static [&'static str]),
+    /// All axes; where the attribute is given, the last one has twice as many elements.
+    Unpacked(&'static [&'static str]),
+    /// No axes.
+    OneNumber(&'static [&'static str]),
 }
 
 /// An attribute of a named op.

@@ -10,6 +10,7 @@ mod cross_entropy;
 mod cross_entropy_grad;
 mod cumsum;
 mod dequantize;
+mod e2m1;
 mod group_norm;
 mod group_norm_grad;
 mod groups;

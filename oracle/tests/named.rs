@@ -299,6 +299,40 @@ fn scales_rounded_down_are_those_of_the_microscaling_formats() {
 }
 
 #[test]
+fn floats_of_4_bits_lie_in_pairs_with_the_even_one_low() {
+    let x = input(
+        "x",
+        &[2, 4],
+        &[12.0, -1.0, 0.25, f64::NAN, 0.0, -0.0, 672.0, -84.0],
+    );
+    let outputs = [
+        Case::output("q", Element::I8, &[2, 2]),
+        Case::output("scale", Element::F8E4M3FN, &[2, 2]),
+    ];
+    let attributes = "\"block\": [1, 2], \"e2m1\": 1";
+    let found = call("quantize", attributes, std::slice::from_ref(&x), &outputs);
+    // 12 / 2 is 6, code 7, and -1 / 2 is -0.5, code 9; 672 / 112 is 6, and -0.75 lies between -0.5 and -1, whose code is even.
+    let codes = |high: i64, low: i64| Element::I8.wrap_integer(high << 4 | low) as f64;
+    assert_eq!(found["scale"][0], 2.0);
+    assert!(found["scale"][1].is_nan());
+    // Blocks of zeros have the least number of the type.
+    assert_eq!(found["scale"][2..], [1.0 / 512.0, 112.0]);
+    assert_eq!(found["q"], [codes(9, 7), codes(7, 7), codes(8, 0), codes(10, 7)]);
+    let inputs = [
+        integers(
+            "q",
+            Element::I8,
+            &[2, 2],
+            &[codes(9, 7), codes(1, 15), codes(8, 0), 5.0],
+        ),
+        Case::input("scale", Element::F8E4M3FN, &[2, 2], vec![2.0, 1.0, 448.0, 0.5]),
+        input("tensor_scale", &[], &[4.0]),
+    ];
+    let found = call("dequantize", attributes, &inputs, &[output("y", &[2, 4])]);
+    assert_eq!(found["y"], [48.0, -4.0, -24.0, 2.0, 0.0, -0.0, 6.0, 0.0]);
+}
+
+#[test]
 fn elements_behind_the_length_of_a_row_do_not_exist() {
     let inputs = [
         input("x", &[4, 2], &[3.0, 4.0, 1.0, f64::NAN, 5.0, 6.0, 3.0, 4.0]),

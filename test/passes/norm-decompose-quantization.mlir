@@ -83,3 +83,41 @@ func.func @from_powers_of_two(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FN
   %y = norm.dequantize %q scale(%s : tensor<?x2xf8E8M0FNU>) {block = array<i64: 1, 32>} : tensor<?x64xf8E4M3FN> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+// Neighbours that share a byte are a dim of two, innermost: numbers vary over it, and their codes are joined over it. The rounded
+// scale is what numbers are divided by.
+// CHECK-LABEL: @four_bits(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 4, %[[P:.*]] = 8, %[[H:.*]] = 2)
+// CHECK: norm.read %{{.*}}[%[[M]], %[[B]] * 16 + %[[P]] * 2 + %[[H]]]
+// CHECK: norm.reduce max %{{.*}} over(%[[P]], %[[H]]) : f32
+// CHECK: %[[STORED:.*]] = arith.truncf %{{.*}} : f32 to f8E4M3FN
+// CHECK: %[[SCALE:.*]] = arith.extf %[[STORED]] : f8E4M3FN to f32
+// CHECK: %[[DIVISOR:.*]] = arith.mulf %[[SCALE]], %[[T:.*]] : f32
+// CHECK: norm.write %[[STORED]], %{{.*}}[%[[M]], %[[B]]] : tensor<?x4xf8E4M3FN>
+// CHECK: arith.divf %{{.*}}, %[[DIVISOR]] : f32
+// CHECK: %[[PLACE:.*]] = arith.index_cast %[[H]] : index to i32
+// CHECK: %[[SHIFT:.*]] = arith.muli %[[PLACE]],
+// CHECK: %[[CODE:.*]] = arith.shli %{{.*}}, %[[SHIFT]] : i32
+// CHECK: %[[PAIR:.*]] = norm.reduce or %[[CODE]] over(%[[H]]) : i32
+// CHECK: %[[BYTE:.*]] = arith.trunci %[[PAIR]] : i32 to i8
+// CHECK: norm.write %[[BYTE]], %{{.*}}[%[[M]], %[[B]] * 8 + %[[P]]] : tensor<?x32xi8>
+func.func @four_bits(%x: tensor<?x64xbf16>, %t: tensor<f32>) -> (tensor<?x32xi8>, tensor<?x4xf8E4M3FN>) {
+  %q, %s = norm.quantize %x tensor_scale(%t : tensor<f32>) {block = array<i64: 1, 16>, e2m1}
+           : tensor<?x64xbf16> -> tensor<?x32xi8> scale(tensor<?x4xf8E4M3FN>)
+  return %q, %s : tensor<?x32xi8>, tensor<?x4xf8E4M3FN>
+}
+
+// -----
+
+// Each byte is read at both points of the dim of its two numbers.
+// CHECK-LABEL: @from_four_bits(
+// CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[P:.*]] = 32, %[[H:.*]] = 2)
+// CHECK: norm.read %{{.*}}[%[[M]], %[[P]]] : tensor<?x32xi8>
+// CHECK: norm.read %{{.*}}[%[[M]]] : tensor<?xf8E4M3FN>
+// CHECK: norm.write %{{.*}}, %{{.*}}[%[[M]], %[[P]] * 2 + %[[H]]] : tensor<?x64xf32>
+func.func @from_four_bits(%q: tensor<?x32xi8>, %s: tensor<?xf8E4M3FN>) -> tensor<?x64xf32> {
+  %y = norm.dequantize %q scale(%s : tensor<?xf8E4M3FN>) {block = array<i64: 1, 0>, e2m1} : tensor<?x32xi8> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}

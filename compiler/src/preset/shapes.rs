@@ -19,7 +19,7 @@ impl Preset {
                     .collect()
             }
             Shape::OtherAxes(by) => {
-                let keeps = by.len() > 1 && self.word(by, 1)? == "true";
+                let keeps = self.is_given(by, 1)?;
                 let others = all().zip(self.axes(by, 0)?);
                 let one = || keeps.then_some(Some(Extent::Static(1)));
                 others
@@ -49,7 +49,11 @@ impl Preset {
             }
             Shape::Blocks(by) => {
                 let block = self.integers(by, 0)?;
-                let blocks = all().zip(block).filter(|(_, block)| *block != 0);
+                let of = match self.is_given(by, 1)? {
+                    true => self.with_last_axis(|extent| extent.checked_mul(2)),
+                    false => all().collect(),
+                };
+                let blocks = of.into_iter().zip(block).filter(|(_, block)| *block != 0);
                 blocks
                     .map(|(extent, block)| match (extent, block) {
                         (extent, 1) => extent,
@@ -59,7 +63,30 @@ impl Preset {
                     })
                     .collect()
             }
+            Shape::Packed(by) if self.is_given(by, 0)? => self.with_last_axis(|extent| Some(extent / 2)),
+            Shape::Unpacked(by) if self.is_given(by, 0)? => {
+                self.with_last_axis(|extent| extent.checked_mul(2))
+            }
+            Shape::Packed(_) | Shape::Unpacked(_) => all().collect(),
+            Shape::OneNumber(_) => Vec::new(),
         })
+    }
+
+    /// The shape of the first operand with another extent of its last axis; nothing in its place where the extent has a name.
+    fn with_last_axis(&self, extent: impl FnOnce(i64) -> Option<i64>) -> Vec<Option<Extent>> {
+        let mut shape: Vec<_> = self.shape.iter().cloned().map(Some).collect();
+        if let Some(last) = shape.last_mut() {
+            *last = match last.take() {
+                Some(Extent::Static(known)) => extent(known).map(Extent::Static),
+                _ => None,
+            };
+        }
+        shape
+    }
+
+    /// Whether an attribute that may say something by being there, at that position of those that decide a shape, is.
+    fn is_given(&self, by: &'static [&'static str], position: usize) -> Result<bool> {
+        Ok(by.len() > position && self.word(by, position)? == "true")
     }
 
     /// What is said of an attribute that decides a shape, or its default.

@@ -81,6 +81,35 @@ impl Blocks {
     }
 }
 
+/// The shape of a tensor with an element for each two neighbours along the last axis of one of that shape.
+pub fn pairs_shape(shape: &[i64]) -> Vec<i64> {
+    with_last(shape, |extent| extent / 2)
+}
+
+/// The shape of a tensor of numbers, of which one of that shape holds two neighbours along the last axis in each element.
+pub fn unpaired_shape(shape: &[i64]) -> Vec<i64> {
+    with_last(shape, |extent| extent * 2)
+}
+
+/// The index of the pair of a number, and the number's place in it.
+pub fn place_in_pair(index: &[i64]) -> (Vec<i64>, i64) {
+    let place = index.last().map_or(0, |last| last % 2);
+    (with_last(index, |last| last / 2), place)
+}
+
+/// The indices of the two numbers of a pair.
+pub fn numbers_of_pair(pair: &[i64]) -> [Vec<i64>; 2] {
+    [0, 1].map(|place| with_last(pair, |last| last * 2 + place))
+}
+
+fn with_last(numbers: &[i64], change: impl FnOnce(i64) -> i64) -> Vec<i64> {
+    let mut changed = numbers.to_vec();
+    if let Some(last) = changed.last_mut() {
+        *last = change(*last);
+    }
+    changed
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

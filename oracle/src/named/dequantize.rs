@@ -1,14 +1,16 @@
 //! `dequantize`: with the scale of the block that an element is in,
 //!
 //! ```text
-//! y = q * scale
+//! y = q * scale, or q * (scale * tensor_scale)
 //! ```
+//!
+//! where q may be two floats of 4 bits in each element.
 
 use std::ops::Range;
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, place_in_pair, unpaired_shape};
 use super::rows::indices;
-use super::{Call, Formula};
+use super::{Call, Formula, e2m1};
 use crate::program::grid::Data;
 use crate::scaled::Scaled;
 use crate::tensor::Tensor;
@@ -18,22 +20,49 @@ struct Dequantize<'a> {
     blocks: Blocks,
     q: Tensor<'a>,
     scale: Tensor<'a>,
+    tensor_scale: Option<Tensor<'a>>,
+    /// Whether `q` holds pairs of floats of 4 bits.
+    is_e2m1: bool,
 }
 
 pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
     let q = call.number("q")?;
     let scale = call.number("scale")?;
-    let blocks = Blocks::of(&q.layout.shape, &call.integers("block")?)?;
+    let is_e2m1 = call.is_set("e2m1");
+    let shape = match is_e2m1 {
+        true => unpaired_shape(&q.layout.shape),
+        false => q.layout.shape.clone(),
+    };
+    let blocks = Blocks::of(&shape, &call.integers("block")?)?;
     blocks.check("scale", &scale)?;
-    Ok(Box::new(Dequantize { blocks, q, scale }))
+    Ok(Box::new(Dequantize {
+        tensor_scale: call.optional("tensor_scale")?,
+        is_e2m1,
+        blocks,
+        q,
+        scale,
+    }))
 }
 
 impl Dequantize<'_> {
+    /// The number at `index`.
+    fn number(&self, index: &[i64]) -> Scaled {
+        if !self.is_e2m1 {
+            return self.q.number_at(index);
+        }
+        let (pair, place) = place_in_pair(index);
+        let pair = self.q.number_at(&pair).value as i64;
+        Scaled::exact(e2m1::decode(e2m1::unpack(pair, place)))
+    }
+
     /// The scale of a block; of integers, as the bits of E8M0.
     fn scale(&self, block: &[i64]) -> Scaled {
         let scale = self.scale.number_at(block);
         if self.scale.element.is_float() {
-            return scale;
+            return match &self.tensor_scale {
+                Some(factor) => scale * factor.number_at(&[]),
+                None => scale,
+            };
         }
         let bits = (scale.value as i64).rem_euclid(256);
         Scaled::exact(match bits {
@@ -59,7 +88,7 @@ impl Formula for Dequantize<'_> {
     fn evaluate(&self, _result: &str, region: &[Range<i64>]) -> Data {
         let elements = indices(region).into_iter();
         elements
-            .map(|index| self.q.number_at(&index) * self.scale(&self.blocks.block_of(&index)))
+            .map(|index| self.number(&index) * self.scale(&self.blocks.block_of(&index)))
             .collect()
     }
 }

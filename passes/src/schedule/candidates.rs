@@ -8,9 +8,11 @@
 mod aligned;
 mod clusters;
 mod counted;
+mod vectors;
 
 use norma_dialects::norm::{CachePlace, Level};
 use norma_targets::{ACCESS_BYTES, THREADS_PER_CTA, Target, WARP_SIZE};
+use vectors::{Vectors, vectors};
 
 use super::{
     facts::{Dim, Facts, Use},
@@ -57,16 +59,17 @@ impl Extent {
 /// Every candidate, in a fixed order.
 pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
     let mut all = Vec::new();
-    let Some(first) = fastest(facts) else {
+    let Some(Vectors {
+        within,
+        along: first,
+        widest,
+    }) = vectors(facts)
+    else {
         return all;
     };
-    let widest = facts
-        .lead()
-        .filter(|lead| lead.contiguous() == Some(first))
-        .map_or(1, |lead| lead.vector);
     // Shorter vectors leave registers for a reduction beside them, which then needs no other thread.
     let is_beside = |dim: &usize| {
-        let is_other = *dim != first;
+        let is_other = *dim != first && within[*dim] == Extent::ONE;
         let dim = &facts.dims[*dim];
         let is_held = dim.is_known && dim.extent <= ELEMENTS_PER_THREAD && dim.extent > 1;
         is_other && is_held && dim.usage == Use::Reduced
@@ -74,31 +77,31 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
     let held = (0..facts.dims.len()).filter(is_beside).collect::<Vec<_>>();
     let shortest = if held.is_empty() { widest } else { 1 };
     for vector in powers(shortest, widest) {
-        along_vectors(facts, target, first, vector, None, &mut all);
+        along_vectors(facts, target, &within, (first, vector), None, &mut all);
         for held in &held {
-            along_vectors(facts, target, first, vector, Some(*held), &mut all);
+            along_vectors(facts, target, &within, (first, vector), Some(*held), &mut all);
         }
     }
     all.extend(aligned::candidates(facts, target, first));
-    clusters::candidates(facts, target, first, widest, &mut all);
+    clusters::candidates(facts, target, &within, (first, widest), &mut all);
     counted::hold(facts, &mut all);
     all
 }
 
-/// The candidates with vectors of `vector` points along the dim `first`, and those whose threads hold all of `held` beside a second
-/// dim that has other threads.
+/// The candidates with vectors of so many points along the dim `first`, each of all that lies `within` vectors, and those whose threads
+/// hold all of `held` beside a second dim that has other threads.
 fn along_vectors(
     facts: &Facts,
     target: &Target,
-    first: usize,
-    vector: u64,
+    within: &[Extent],
+    (first, vector): (usize, u64),
     held: Option<usize>,
     all: &mut Vec<Mapping>,
 ) {
     // Of equals the last dim, whose points are nearest in memory.
     let others = (0..facts.dims.len())
         .rev()
-        .filter(|dim| *dim != first && Some(*dim) != held)
+        .filter(|dim| *dim != first && Some(*dim) != held && within[*dim] == Extent::ONE)
         .filter(|dim| facts.dims[*dim].extent > 1 && !facts.dims[*dim].is_counting);
     let alone = held.is_none().then_some(None);
     let seconds = others.map(Some).chain(alone).collect::<Vec<_>>();
@@ -130,7 +133,7 @@ fn along_vectors(
                         for beside_registers in
                             second_registers(facts, first, beside.walked, beside.is_needed)
                         {
-                            let mut tile = vec![Extent::ONE; facts.dims.len()];
+                            let mut tile = within.to_vec();
                             tile[first] = Extent { registers, ..along };
                             if let Some(held) = held {
                                 tile[held].registers = facts.dims[held].extent.next_power_of_two();
@@ -150,26 +153,6 @@ fn along_vectors(
             }
         }
     }
-}
-
-/// The dim along which the leading access is contiguous; of one that is so nowhere, the dim of its shortest stride.
-fn fastest(facts: &Facts) -> Option<usize> {
-    let Some(lead) = facts.lead() else {
-        return (!facts.dims.is_empty()).then(|| facts.dims.len() - 1);
-    };
-    let used = (0..facts.dims.len()).filter(|dim| lead.uses[*dim]);
-    lead.contiguous()
-        .or_else(|| {
-            used.min_by_key(|dim| {
-                (
-                    lead.strides[*dim]
-                        .filter(|stride| *stride > 0)
-                        .unwrap_or(i64::MAX),
-                    usize::MAX - dim,
-                )
-            })
-        })
-        .or(Some(facts.dims.len().checked_sub(1)?))
 }
 
 /// The dims that take the lanes and warps which the first dim leaves over.
@@ -199,11 +182,12 @@ fn beside(
         let dim = &facts.dims[dim];
         points <= dim.extent.next_power_of_two() || (others.warps == 1 && !dim.is_known)
     };
-    let goes_on = |dim: &usize| {
-        let length = i64::try_from(facts.dims[first].extent).ok();
-        *dim != first && length.is_some() && facts.lead().is_some_and(|lead| lead.strides[*dim] == length)
-    };
-    let next = (0..facts.dims.len()).find(goes_on).filter(|_| has_most_lanes);
+    let next = facts.lead().and_then(|lead| {
+        let run = lead.run(&facts.dims);
+        let place = run.iter().position(|dim| *dim == first)?;
+        run.get(place + 1).copied()
+    });
+    let next = next.filter(|_| has_most_lanes);
     let mut all = Vec::new();
     for second in seconds {
         let Some(second) = *second else {

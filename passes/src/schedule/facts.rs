@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use melior::{
     Error,
-    ir::{OperationRef, Value, operation::OperationLike},
+    ir::{AffineExpr, OperationRef, Value, operation::OperationLike},
 };
 use norma_dialects::norm::{ReduceOp, WriteOp};
 use norma_targets::ACCESS_BYTES;
@@ -71,7 +71,7 @@ pub struct Access {
     pub strides: Vec<Option<i64>>,
     /// Elements from the buffer's base to the element at the dims' origin; `None` where that is not known.
     pub offset: Option<i64>,
-    /// The most elements, a power of two, that one access along the contiguous dim may move.
+    /// The most elements, a power of two, that one access along the contiguous dim may move, and on along the dims of its run.
     pub vector: u64,
     /// The same where tiles begin at aligned addresses, wherever rows begin: all that 16 bytes hold, if the buffer is aligned to
     /// them and the run does not decide where rows begin.
@@ -222,6 +222,7 @@ impl Facts {
         let multiples = (0..count)
             .map(|dim| space.extent_multiple(dim))
             .collect::<Vec<_>>();
+        let extents = space.extents.iter().map(static_extent).collect::<Vec<_>>();
         let roots = space
             .ops
             .iter()
@@ -257,7 +258,7 @@ impl Facts {
                 let divisors = space.stride_divisors(&access);
                 let vector = match (&strides, divisors) {
                     (Some(strides), Some(divisors)) => {
-                        widest(strides, &divisors, &multiples, alignment, bytes)
+                        widest(strides, &divisors, &extents, &multiples, alignment, bytes)
                     }
                     _ => 1,
                 };
@@ -395,4 +396,9 @@ fn begin_alike(access: &Access, lead: &Access) -> bool {
     };
     let mut strides = access.strides.iter().zip(&lead.strides);
     alike(&access.offset, &lead.offset) && strides.all(|(one, other)| alike(one, other))
+}
+
+/// The extent of a dim that is a number.
+fn static_extent(extent: &AffineExpr<'_>) -> Option<i64> {
+    extent.is_constant().then(|| extent.constant_value())
 }

@@ -28,7 +28,8 @@ pub(super) fn brought(
 ) -> Option<Mapping> {
     let is_brought = |access: &&Access| {
         let in_rows = access.contiguous().is_some_and(|dim| {
-            access.vector * access.bytes == ACCESS_BYTES as u64 && facts.dims[dim].is_known
+            let dim = &facts.dims[dim];
+            access.vector * access.bytes == ACCESS_BYTES as u64 && access.vector <= dim.extent && dim.is_known
         });
         !access.is_write && access.is_reused && in_rows && of_interest(access)
     };

@@ -7,6 +7,7 @@ mod access;
 mod blocks;
 mod classes;
 mod conversions;
+pub(super) mod e2m1;
 mod gradients;
 mod groups;
 mod keys;
@@ -24,12 +25,12 @@ use melior::ir::{
 use norma_dialects::norm::{ComputeOp, ReduceKind, ScanOp};
 
 pub(super) use self::access::Coordinate;
-pub(super) use self::blocks::Blocks;
+pub(super) use self::blocks::{Blocks, Pairs};
 pub(super) use self::classes::{Classes, Factors, Smooth};
 pub(super) use self::gradients::{Normalized, Places};
 pub(super) use self::groups::Grouped;
 pub(super) use self::logits::Exponentials;
-pub(super) use self::powers::Rounding;
+pub(super) use self::powers::{Rounding, is_power_of_two};
 pub(super) use self::statistics::{Affine, Moments};
 use crate::{
     kernel::reductions,

@@ -4,7 +4,7 @@ use melior::ir::{OperationRef, Type, Value, ValueLike};
 use norma_dialects::norm::{QuantizeOp, ReduceKind};
 
 use super::{
-    program::{Blocks, Coordinate, Program, Rounding},
+    program::{Blocks, Coordinate, Pairs, Program, Rounding, e2m1, is_power_of_two},
     viewed,
 };
 use crate::mlir::{
@@ -12,16 +12,34 @@ use crate::mlir::{
     types,
 };
 
-/// The least scale: blocks of zeros have it.
+/// The least scale of f32, and the least power of two: blocks of zeros have it.
 const LEAST_SCALE: f64 = f32::MIN_POSITIVE as f64;
+/// The least scale of f8E4M3FN: the type's least number above 0.
+const LEAST_E4M3: f64 = 1.0 / 512.0;
+
+/// A block's scale.
+struct Scale<'c, 'a> {
+    /// What numbers are divided by.
+    divisor: Value<'c, 'a>,
+    /// What is stored.
+    stored: Value<'c, 'a>,
+}
 
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let of = viewed(op, QuantizeOp::from_op)?;
-    let blocks = Blocks::begin(op, &of.block()?)?;
+    let pairs = match of.e2m1() {
+        true => Pairs::InResult,
+        false => Pairs::Nowhere,
+    };
+    let blocks = Blocks::begin(op, &of.block()?, pairs)?;
     let p = &blocks.program;
     let of_block = Coordinate::of(blocks.of_block());
     let x = p.read_at(of.x()?, &blocks.element)?;
     let element = types::element(of.q()?.r#type());
+    let largest = match of.e2m1() {
+        true => e2m1::LARGEST,
+        false => largest_number(element),
+    };
 
     let amax = || p.reduce(ReduceKind::Max, p.op("math.absf", &[x]), &blocks.split.reduced);
     if let Some(result) = of.amax() {
@@ -30,19 +48,28 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let scale = match (of.static_scale(), of.scale()) {
         (Some(scale), _) => p.read_at(scale, &of_block)?,
         (None, Some(result)) => {
-            let rounding = match of.round_down() {
-                true => Rounding::Down,
-                false => Rounding::Up,
-            };
-            let (scale, stored) = match types::is_f32(types::element(result.r#type())) && !of.power_of_two() {
-                true => {
-                    let scale = quotient(p, amax()?, element);
-                    (scale, scale)
+            let stored = types::element(result.r#type());
+            let scale = if is_power_of_two(stored) || of.power_of_two() {
+                let rounding = match of.round_down() {
+                    true => Rounding::Down,
+                    false => Rounding::Up,
+                };
+                power_of_two(p, amax()?, largest, stored, rounding)
+            } else if types::is_f32(stored) {
+                let scale = quotient(p, amax()?, largest, None, LEAST_SCALE);
+                Scale {
+                    divisor: scale,
+                    stored: scale,
                 }
-                false => power_of_two(p, amax()?, element, result, rounding),
+            } else {
+                let factor = of
+                    .tensor_scale()
+                    .map(|factor| p.read_at(factor, &[]))
+                    .transpose()?;
+                rounded(p, amax()?, largest, stored, factor)
             };
-            p.write_at(stored, result, &of_block)?;
-            scale
+            p.write_at(scale.stored, result, &of_block)?;
+            scale.divisor
         }
         (None, None) => {
             return Err(PassError::Internal(
@@ -51,36 +78,64 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
         }
     };
     let scaled = p.op("arith.divf", &[x, scale]);
-    let q = match types::is_float(element) {
-        true => scaled,
-        false => p.saturated_integer(scaled, element),
+    let q = match blocks.of_pair {
+        Some(of_pair) => p.pair_of_codes(p.e2m1(scaled), of_pair)?,
+        None if types::is_float(element) => scaled,
+        None => p.saturated_integer(scaled, element),
     };
-    p.write_at(q, of.q()?, &blocks.element)?;
+    p.write_at(q, of.q()?, &blocks.pair)?;
     blocks.program.end();
     Ok(())
 }
 
-/// The scale of a block whose largest magnitude is `amax`.
-fn quotient<'c: 'a, 'a>(p: &Program<'c, 'a>, amax: Value<'c, 'a>, element: Type<'c>) -> Value<'c, 'a> {
-    let largest = p.constant(f64::from(largest_number(element)));
-    let quotient = p.op("arith.divf", &[amax, largest]);
-    let scale = p.op("arith.maximumf", &[quotient, p.constant(LEAST_SCALE)]);
+/// The scale of a block whose largest magnitude is `amax`, as a multiple of `factor` if there is one.
+fn quotient<'c: 'a, 'a>(
+    p: &Program<'c, 'a>,
+    amax: Value<'c, 'a>,
+    largest: f32,
+    factor: Option<Value<'c, 'a>>,
+    least: f64,
+) -> Value<'c, 'a> {
+    let mut quotient = p.op("arith.divf", &[amax, p.constant(f64::from(largest))]);
+    if let Some(factor) = factor {
+        quotient = p.op("arith.divf", &[quotient, factor]);
+    }
+    let scale = p.op("arith.maximumf", &[quotient, p.constant(least)]);
     p.select(p.is_infinite(scale), p.constant(f64::NAN), scale)
 }
 
-/// The same as a power of two, and as `result` stores it.
+/// The same rounded to f8E4M3FN, which `stored` is.
+fn rounded<'c: 'a, 'a>(
+    p: &Program<'c, 'a>,
+    amax: Value<'c, 'a>,
+    largest: f32,
+    stored: Type<'c>,
+    factor: Option<Value<'c, 'a>>,
+) -> Scale<'c, 'a> {
+    let stored = p.narrowed(quotient(p, amax, largest, factor, LEAST_E4M3), stored);
+    let scale = p.widened(stored);
+    let divisor = match factor {
+        Some(factor) => p.op("arith.mulf", &[scale, factor]),
+        None => scale,
+    };
+    Scale { divisor, stored }
+}
+
+/// The same as a power of two, stored in E8M0 or as it is.
 fn power_of_two<'c: 'a, 'a>(
     p: &Program<'c, 'a>,
     amax: Value<'c, 'a>,
-    element: Type<'c>,
-    result: Value<'c, 'a>,
+    largest: f32,
+    stored: Type<'c>,
     rounding: Rounding,
-) -> (Value<'c, 'a>, Value<'c, 'a>) {
-    let exponent = p.exponent_of_quotient(amax, largest_number(element), rounding);
-    let scale = p.power_of_exponent(exponent);
-    let stored = types::element(result.r#type());
-    let is_f32 = types::is_f32(stored);
-    (scale, if is_f32 { scale } else { p.e8m0(exponent, stored) })
+) -> Scale<'c, 'a> {
+    let exponent = p.exponent_of_quotient(amax, largest, rounding);
+    let divisor = p.power_of_exponent(exponent);
+    let stored = match types::is_f32(stored) {
+        true => divisor,
+        false => p.e8m0(exponent, stored),
+    };
+    Scale { divisor, stored }
 }
 
 /// The largest finite number of a type of 8 bits (Micikevicius et al. 2022, FP8 formats for deep learning).

@@ -21,7 +21,13 @@ const WARPS: u64 = THREADS_PER_CTA as u64 / WARP_SIZE as u64;
 
 /// The candidates with clusters, each of whose CTAs has accesses for all of its threads. What needs a row again finds a part of it in
 /// each CTA; rows that are only summed up are split instead. Only sizes that are portable: others need more of whoever launches.
-pub(super) fn candidates(facts: &Facts, target: &Target, first: usize, vector: u64, all: &mut Vec<Mapping>) {
+pub(super) fn candidates(
+    facts: &Facts,
+    target: &Target,
+    within: &[Extent],
+    (first, vector): (usize, u64),
+    all: &mut Vec<Mapping>,
+) {
     let is_shared = |dim: usize| {
         let dim = &facts.dims[dim];
         dim.is_known && dim.is_revisited && !dim.is_whole
@@ -35,23 +41,30 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize, vector: u
                 ..Extent::ONE
             };
             if is_shared(first) {
-                along_row(facts, target, first, Extent { ctas, ..along }, all);
+                along_row(facts, target, within, (first, Extent { ctas, ..along }), all);
             }
-            for other in (0..facts.dims.len()).filter(|dim| *dim != first && is_shared(*dim)) {
-                across_runs(facts, target, [first, other], along, ctas, all);
+            let is_other = |dim: &usize| *dim != first && within[*dim] == Extent::ONE && is_shared(*dim);
+            for other in (0..facts.dims.len()).filter(is_other) {
+                across_runs(facts, target, within, [first, other], (along, ctas), all);
             }
         }
     }
 }
 
 /// The CTAs lie along `first`.
-fn along_row(facts: &Facts, target: &Target, first: usize, along: Extent, all: &mut Vec<Mapping>) {
+fn along_row(
+    facts: &Facts,
+    target: &Target,
+    within: &[Extent],
+    (first, along): (usize, Extent),
+    all: &mut Vec<Mapping>,
+) {
     let dim = &facts.dims[first];
     if along.points() > dim.extent.next_power_of_two() {
         return;
     }
     for registers in registers_along(dim, along) {
-        let mut tile = vec![Extent::ONE; facts.dims.len()];
+        let mut tile = within.to_vec();
         tile[first] = Extent { registers, ..along };
         let mut mappings = Vec::new();
         finish(facts, target, &tile, &mut mappings);
@@ -72,9 +85,9 @@ fn along_row(facts: &Facts, target: &Target, first: usize, along: Extent, all: &
 fn across_runs(
     facts: &Facts,
     target: &Target,
+    within: &[Extent],
     [first, other]: [usize; 2],
-    along: Extent,
-    ctas: u64,
+    (along, ctas): (Extent, u64),
     all: &mut Vec<Mapping>,
 ) {
     let [run, runs] = [first, other].map(|dim| facts.dims[dim].extent.next_power_of_two());
@@ -82,7 +95,7 @@ fn across_runs(
         return;
     }
     for warps in powers(1, WARPS / along.warps).filter(|warps| ctas * warps <= runs) {
-        let mut tile = vec![Extent::ONE; facts.dims.len()];
+        let mut tile = within.to_vec();
         tile[first] = Extent {
             registers: run / along.points(),
             ..along

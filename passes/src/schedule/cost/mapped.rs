@@ -121,12 +121,17 @@ impl<'a> Mapped<'a> {
         others.map(|dim| self.dims[dim].registers).product()
     }
 
-    /// Elements that one access of a thread moves.
+    /// Elements that one access of a thread moves: a vector goes on where registers hold all of a dim.
     pub(super) fn width(&self, access: &Access) -> u64 {
-        access.contiguous().map_or(1, |dim| {
-            let most = self.facts.vector(access, self.mapping.aligned_dim);
-            self.dims[dim].run().min(most)
-        })
+        let mut width = 1;
+        for dim in access.run(&self.facts.dims) {
+            let dim = &self.dims[dim];
+            width *= dim.run();
+            if dim.run() < dim.extent {
+                break;
+            }
+        }
+        width.min(self.facts.vector(access, self.mapping.aligned_dim))
     }
 
     /// Whether what an access reads stays in registers until it is needed again.

@@ -48,16 +48,20 @@ impl SectorUse {
         let (mut of_request, mut of_tile) = (1, 1);
         let mut stride = 1;
         let mut is_run_on = false;
+        // Whether a thread holds what a request takes, in one access as far as that reaches.
+        let mut is_of_thread = true;
         while let Some(dim) = access.strides.iter().position(|other| *other == Some(stride)) {
             let along = &dims[dim];
             let held = along.of_cta();
             if let Some(points) = request {
                 // What lanes hold goes on in neighbouring ones; a thread alone takes one access at a time.
-                let run = match along.lanes {
-                    1 => along.run().min((ACCESS as u64 / access.bytes).max(1)),
-                    _ => along.run(),
+                let run = match (is_of_thread, along.lanes) {
+                    (false, _) => 1,
+                    (true, 1) => along.run().min((ACCESS as u64 / access.bytes / points).max(1)),
+                    (true, _) => along.run(),
                 };
-                of_request = points * if stride == 1 { run } else { 1 } * along.lanes;
+                of_request = points * run * along.lanes;
+                is_of_thread &= along.lanes == 1;
                 request = (of_request >= points * along.extent).then_some(points * along.extent);
                 of_request = of_request.min(points * along.extent);
             }

@@ -2,32 +2,75 @@
 
 use norma_targets::ACCESS_BYTES;
 
+use super::{Access, Dim};
 use crate::kernel::space::Strides;
 
+impl Access {
+    /// The dims of a run of neighbouring elements, the contiguous one first: of each next one the points are as far apart as those
+    /// before it reach.
+    pub fn run(&self, dims: &[Dim]) -> Vec<usize> {
+        let mut run = Vec::new();
+        let mut stride = Some(1);
+        while let Some(reached) = stride {
+            let is_next = |dim: &usize| self.strides[*dim] == Some(reached) && !run.contains(dim);
+            let Some(dim) = (0..dims.len()).find(is_next) else {
+                break;
+            };
+            run.push(dim);
+            let extent = i64::try_from(dims[dim].extent).ok();
+            stride = extent
+                .filter(|_| dims[dim].is_known)
+                .and_then(|extent| reached.checked_mul(extent));
+        }
+        run
+    }
+}
+
 /// The most elements, a power of two, that one access along the contiguous dim may move: at most 16 bytes, aligned to its own
-/// size wherever it starts, and never across the end of a row. `divisors` divide the strides, `multiples` the extents.
+/// size wherever it starts, and never across the end of a row. What is longer than the contiguous dim goes on along the dim whose
+/// points are as far apart as that one is long, as bytes do behind the two numbers in each of them. `divisors` divide the strides,
+/// `multiples` the extents, and `extents` are those that are numbers.
 pub(super) fn widest(
     strides: &Strides,
     divisors: &[i64],
+    extents: &[Option<i64>],
     multiples: &[i64],
     alignment: i64,
     bytes: i64,
 ) -> i64 {
-    let Some(along) = strides.dims.iter().position(|stride| *stride == Some(1)) else {
-        return 1;
-    };
     let fits = |vector: i64| {
-        let others = divisors.iter().enumerate().filter(|(dim, _)| *dim != along);
+        let is_aligned = |divisor: i64| divisor % vector == 0;
+        let run = run(strides, extents, multiples, vector);
+        let others = |run: Vec<usize>| {
+            let mut others = (0..divisors.len()).filter(|dim| !run.contains(dim));
+            others.all(|dim| is_aligned(divisors[dim]))
+        };
         vector * bytes <= ACCESS_BYTES
-            && multiples[along] % vector == 0
             && alignment % (vector * bytes) == 0
-            && strides.offset.is_some_and(|offset| offset % vector == 0)
-            && others.into_iter().all(|(_, divisor)| divisor % vector == 0)
+            && strides.offset.is_some_and(is_aligned)
+            && run.is_some_and(others)
     };
     [16, 8, 4, 2]
         .into_iter()
         .find(|vector| fits(*vector))
         .unwrap_or(1)
+}
+
+/// The dims along which `vector` neighbours lie, the contiguous one first, wherever a vector begins at a multiple of them; `None`
+/// where they do not lie within dims.
+fn run(strides: &Strides, extents: &[Option<i64>], multiples: &[i64], vector: i64) -> Option<Vec<usize>> {
+    let (mut dims, mut stride, mut left) = (Vec::new(), 1, vector);
+    loop {
+        let is_next = |dim: &usize| strides.dims[*dim] == Some(stride) && !dims.contains(dim);
+        let dim = (0..strides.dims.len()).find(is_next)?;
+        dims.push(dim);
+        if multiples[dim] % left == 0 {
+            return Some(dims);
+        }
+        let whole = extents[dim].filter(|extent| *extent > 0 && left % extent == 0)?;
+        left /= whole;
+        stride *= whole;
+    }
 }
 
 #[cfg(test)]
@@ -40,7 +83,24 @@ mod tests {
             dims: vec![None, Some(1)],
             offset: Some(offset),
         };
-        widest(&strides, &[stride, 1], &[1, extent], alignment, bytes)
+        widest(
+            &strides,
+            &[stride, 1],
+            &[None, Some(extent)],
+            &[1, extent],
+            alignment,
+            bytes,
+        )
+    }
+
+    /// The width along `outer` points of `stride` elements with `inner` neighbours each, in rows of 4096.
+    fn width_of_parts(outer: i64, stride: i64, inner: i64) -> i64 {
+        let strides = Strides {
+            dims: vec![Some(4096), Some(stride), Some(1)],
+            offset: Some(0),
+        };
+        let extents = [7, outer, inner];
+        widest(&strides, &[4096, stride, 1], &extents.map(Some), &extents, 16, 2)
     }
 
     #[test]
@@ -67,5 +127,13 @@ mod tests {
     fn a_row_of_which_nothing_is_promised_is_read_element_by_element() {
         assert_eq!(width(1, 1, 0, 16, 2), 1);
         assert_eq!(width(8, 8, 0, 16, 2), 8);
+    }
+
+    #[test]
+    fn an_access_goes_on_where_a_dim_is_a_part_of_what_follows_it() {
+        assert_eq!(width_of_parts(8, 2, 2), 8);
+        assert_eq!(width_of_parts(6, 2, 2), 4);
+        assert_eq!(width_of_parts(8, 3, 3), 1);
+        assert_eq!(width_of_parts(8, 4, 2), 2);
     }
 }

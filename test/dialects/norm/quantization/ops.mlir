@@ -28,3 +28,12 @@ func.func @powers_of_two(%x: tensor<?x64xbf16>, %s: tensor<?x2xf8E8M0FNU>) {
   %2 = norm.dequantize %0 scale(%s : tensor<?x2xf8E8M0FNU>) {block = array<i64: 1, 32>} : tensor<?x64xf8E5M2> -> tensor<?x64xbf16>
   return
 }
+
+// CHECK-LABEL: func.func @four_bits
+func.func @four_bits(%x: tensor<?x64xbf16>, %t: tensor<f32>) {
+  // CHECK: norm.quantize %{{.*}} tensor_scale(%{{.*}} : tensor<f32>) {block = array<i64: 1, 16>, e2m1} : tensor<?x64xbf16> -> tensor<?x32xi8> scale(tensor<?x4xf8E4M3FN>)
+  %0, %1 = norm.quantize %x tensor_scale(%t : tensor<f32>) {block = array<i64: 1, 16>, e2m1} : tensor<?x64xbf16> -> tensor<?x32xi8> scale(tensor<?x4xf8E4M3FN>)
+  // CHECK: norm.dequantize %{{.*}} scale(%{{.*}} : tensor<?x4xf8E4M3FN>) tensor_scale(%{{.*}} : tensor<f32>) {block = array<i64: 1, 16>, e2m1} : tensor<?x32xi8> -> tensor<?x64xbf16>
+  %2 = norm.dequantize %0 scale(%1 : tensor<?x4xf8E4M3FN>) tensor_scale(%t : tensor<f32>) {block = array<i64: 1, 16>, e2m1} : tensor<?x32xi8> -> tensor<?x64xbf16>
+  return
+}

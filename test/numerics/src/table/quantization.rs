@@ -134,6 +134,69 @@ const BLOCKS: &[Call] = &[
         ..PLAIN
     },
     Call {
+        name: "quantize blocks of 16 as NVFP4",
+        operands: &[("tensor_scale", "f32")],
+        attributes: "block = array<i64: 1, 16>, e2m1",
+        results: &[("q", "?x64xi8"), ("scale", "?x8xf8E4M3FN")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 16 as NVFP4 without a scale of the tensor",
+        attributes: "block = array<i64: 1, 16>, e2m1",
+        results: &[("q", "?x64xi8"), ("scale", "?x8xf8E4M3FN"), ("amax", "?x8xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 32 as MXFP4",
+        attributes: "block = array<i64: 1, 32>, round_down, e2m1",
+        results: &[("q", "?x64xi8"), ("scale", "?x4xf8E8M0FNU")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize rows to 4 bits by a static scale",
+        operands: &[("static_scale", "?xf32")],
+        attributes: "block = array<i64: 1, 0>, e2m1",
+        results: &[("q", "?x64xi8"), ("amax", "?xf32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize the whole tensor to 4 bits",
+        attributes: "e2m1",
+        results: &[("q", "?x64xi8"), ("scale", "f32")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize blocks of 32 by scales of f8E4M3FN",
+        operands: &[("tensor_scale", "f32")],
+        attributes: "block = array<i64: 1, 32>",
+        results: &[("q", "?xNxf8E5M2"), ("scale", "?x4xf8E4M3FN")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize squares of 16 by scales of f8E4M3FN",
+        x: "32xNxX",
+        operands: &[("tensor_scale", "f32")],
+        attributes: "block = array<i64: 16, 16>, e2m1",
+        results: &[("q", "32x64xi8"), ("scale", "2x8xf8E4M3FN")],
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize NVFP4",
+        op: "dequantize",
+        x: "?x64xi8",
+        operands: &[("scale", "?x8xf8E4M3FN"), ("tensor_scale", "f32")],
+        attributes: "block = array<i64: 1, 16>, e2m1",
+        ..PLAIN
+    },
+    Call {
+        name: "dequantize MXFP4",
+        op: "dequantize",
+        x: "?x64xi8",
+        operands: &[("scale", "?x4xf8E8M0FNU")],
+        attributes: "block = array<i64: 1, 32>, e2m1",
+        ..PLAIN
+    },
+    Call {
         name: "dequantize squares of 128",
         op: "dequantize",
         x: "256xNxf8E5M2",

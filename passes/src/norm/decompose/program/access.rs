@@ -10,21 +10,14 @@ use crate::mlir::{
 };
 
 /// Where an access lies along one axis of a buffer.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(in crate::norm::decompose) enum Coordinate<'c, 'a> {
     /// At a dim.
     Dim(Value<'c, 'a>),
     /// At 0: the axis has one element.
     Zero,
-    /// At `outer * size + inner`, of two dims.
-    Joined {
-        /// The dim that numbers blocks of the axis.
-        outer: Value<'c, 'a>,
-        /// The elements of a block.
-        size: i64,
-        /// The dim within a block.
-        inner: Value<'c, 'a>,
-    },
+    /// At the sum of dims, each times a number, outermost first: `block * 32 + within`.
+    Joined(Vec<(Value<'c, 'a>, i64)>),
 }
 
 impl<'c, 'a> Coordinate<'c, 'a> {
@@ -48,9 +41,11 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             .map(|coordinate| match coordinate {
                 Coordinate::Dim(value) => dim(*value),
                 Coordinate::Zero => AffineExpr::constant(context, 0),
-                Coordinate::Joined { outer, size, inner } => {
-                    dim(*outer) * AffineExpr::constant(context, *size) + dim(*inner)
-                }
+                Coordinate::Joined(terms) => terms
+                    .iter()
+                    .map(|(value, factor)| dim(*value) * AffineExpr::constant(context, *factor))
+                    .reduce(|sum, term| sum + term)
+                    .unwrap_or_else(|| AffineExpr::constant(context, 0)),
             })
             .collect::<Vec<_>>();
         let map = AffineMap::new(context, dims.len(), 0, &results);
@@ -127,10 +122,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     ) -> PassResult<'c> {
         let buffer = self.buffer(result)?;
         let element = types::element(buffer.r#type());
-        let value = match value.r#type() == element {
-            true => value,
-            false => self.b.value("arith.truncf", &[value], element),
-        };
+        let value = self.narrowed(value, element);
         let (dims, access) = self.access(coordinates);
         let write = WriteOp::build(self.b.location(), value, buffer, &dims, access)?;
         self.b.insert(write);

@@ -1,62 +1,141 @@
-//! Tensors in blocks: an axis whose neighbours share something in runs is two dims, of the runs and of the elements of one.
+//! Tensors in blocks: an axis whose neighbours share something in runs is two dims, of the runs and of the elements of one. Where two
+//! neighbours along the last axis lie in one element of memory, these are dims of pairs and of the two of a pair.
 
-use melior::ir::{OperationRef, Value};
+use melior::ir::{OperationRef, Value, operation::OperationLike};
 
 use super::{Coordinate, Extent, Program, Split};
-use crate::mlir::pass::PassError;
+use crate::mlir::{diagnostic::Diagnostic, pass::PassError};
 
-/// A program over such a tensor.
+/// Which tensor of a named op holds in each element two numbers, neighbours along the last axis.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::norm::decompose) enum Pairs {
+    /// None.
+    Nowhere,
+    /// The first operand.
+    InOperand,
+    /// A result, not the first operand.
+    InResult,
+}
+
+/// A program over a tensor of numbers in blocks.
 pub(in crate::norm::decompose) struct Blocks<'c, 'a> {
     /// The program.
     pub(in crate::norm::decompose) program: Program<'c, 'a>,
     /// Reduced are the dims within a block.
     pub(in crate::norm::decompose) split: Split<'c, 'a>,
-    /// Where an element of the tensor lies.
+    /// Where a number of the tensor lies.
     pub(in crate::norm::decompose) element: Vec<Coordinate<'c, 'a>>,
+    /// Where it lies in a tensor of pairs.
+    pub(in crate::norm::decompose) pair: Vec<Coordinate<'c, 'a>>,
+    /// The dim of the two numbers of a pair, the innermost one, if there are pairs.
+    pub(in crate::norm::decompose) of_pair: Option<Value<'c, 'a>>,
 }
 
 impl<'c: 'a, 'a> Blocks<'c, 'a> {
-    /// Begins the definition of `named`, whose first operand has blocks of `block` elements: for each axis so many neighbours, or with
-    /// 0 all along it; without numbers the whole tensor is one.
+    /// Begins the definition of `named`, whose numbers have blocks of `block`: for each axis so many neighbours, or with 0 all along it;
+    /// without numbers the whole tensor is one. The axes are those of the first operand, the last one twice as long where that holds
+    /// pairs. Of pairs, the last axis and its blocks have even, static extents.
     pub(in crate::norm::decompose) fn begin(
         named: OperationRef<'c, 'a>,
         block: &[i64],
+        pairs: Pairs,
     ) -> Result<Self, PassError<'c>> {
-        let of_axes = Program::axes(named)?;
-        let size = |axis: usize| block.get(axis).copied().unwrap_or(0);
-        let mut extents = Vec::new();
-        let mut is_within = Vec::new();
-        for (axis, extent) in of_axes.iter().enumerate() {
-            match (*extent, size(axis)) {
-                (Extent::Static(extent), size) if size > 1 => {
-                    extents.extend([Extent::Static(extent / size), Extent::Static(size)]);
-                    is_within.extend([false, true]);
-                }
-                (extent, size) => {
-                    extents.push(extent);
-                    is_within.push(size == 0);
-                }
-            }
+        let mut of_axes = Program::axes(named)?;
+        if let (Pairs::InOperand, Some(Extent::Static(last))) = (pairs, of_axes.last_mut()) {
+            *last *= 2;
         }
-        let program = Program::begin_over(named, extents)?;
-        let mut dims = program.dims().iter().copied();
-        let element = (0..of_axes.len()).map_while(|axis| match size(axis) {
-            size if size > 1 => Some(Coordinate::Joined {
-                outer: dims.next()?,
-                size,
-                inner: dims.next()?,
-            }),
-            _ => dims.next().map(Coordinate::Dim),
+        let axes = of_axes.iter().enumerate().map(|(axis, extent)| {
+            let is_paired = pairs != Pairs::Nowhere && axis + 1 == of_axes.len();
+            Axis::new(*extent, block.get(axis).copied().unwrap_or(0), is_paired)
         });
+        let axes = axes.collect::<Option<Vec<_>>>().ok_or_else(|| {
+            Diagnostic::internal(named.location(), "expected blocks of even, static extents")
+        })?;
+        let dims = || axes.iter().flat_map(|axis| axis.dims.iter());
+        let program = Program::begin_over(named, dims().map(|dim| dim.extent).collect())?;
+        let is_within: Vec<bool> = dims().map(|dim| dim.is_within).collect();
+
+        let (mut element, mut pair) = (Vec::new(), Vec::new());
+        let mut values = program.dims().iter().copied();
+        for axis in &axes {
+            let of_axis: Vec<_> = values.by_ref().take(axis.dims.len()).collect();
+            element.push(axis.coordinate(&of_axis, 1));
+            pair.push(axis.coordinate(&of_axis, if axis.is_paired { 2 } else { 1 }));
+        }
+        let of_pair = match pairs {
+            Pairs::Nowhere => None,
+            Pairs::InOperand | Pairs::InResult => program.dims().last().copied(),
+        };
         Ok(Self {
-            element: element.collect(),
             split: program.split_by(|dim| is_within.get(dim).copied().unwrap_or_default()),
             program,
+            element,
+            pair,
+            of_pair,
         })
     }
 
     /// The dims that number blocks: where what a block has one of lies.
     pub(in crate::norm::decompose) fn of_block(&self) -> &[Value<'c, 'a>] {
         &self.split.kept
+    }
+}
+
+/// An axis as dims.
+struct Axis {
+    /// Its dims, outermost first.
+    dims: Vec<Dim>,
+    /// Whether the innermost of them is that of the two numbers of a pair.
+    is_paired: bool,
+}
+
+/// A dim of an axis.
+struct Dim {
+    extent: Extent,
+    /// How many numbers of the axis lie between two of its points.
+    stride: i64,
+    /// Whether it lies within a block.
+    is_within: bool,
+}
+
+impl Axis {
+    /// An axis of blocks of `size` numbers, with 0 of one block; nothing where the two numbers of a pair would lie in two blocks.
+    fn new(extent: Extent, size: i64, is_paired: bool) -> Option<Self> {
+        let dim = |extent, stride, is_within| Dim {
+            extent,
+            stride,
+            is_within,
+        };
+        let mut dims = match (extent, size) {
+            (Extent::Static(extent), size) if size > 1 => vec![
+                dim(Extent::Static(extent / size), size, false),
+                dim(Extent::Static(size), 1, true),
+            ],
+            (extent, size) => vec![dim(extent, 1, size == 0)],
+        };
+        if is_paired {
+            let innermost = dims.last_mut()?;
+            match innermost.extent {
+                Extent::Static(numbers) if numbers % 2 == 0 && innermost.is_within => {
+                    innermost.extent = Extent::Static(numbers / 2);
+                    innermost.stride = 2;
+                }
+                _ => return None,
+            }
+            dims.push(dim(Extent::Static(2), 1, true));
+        }
+        Some(Self { dims, is_paired })
+    }
+
+    /// Where a number of the axis lies in memory that has one element for each `numbers` of them, which divide the strides of all dims
+    /// but those within an element.
+    fn coordinate<'c, 'a>(&self, values: &[Value<'c, 'a>], numbers: i64) -> Coordinate<'c, 'a> {
+        let terms = values.iter().zip(&self.dims);
+        let terms = terms.map(|(value, dim)| (*value, dim.stride / numbers));
+        let terms: Vec<_> = terms.filter(|(_, factor)| *factor > 0).collect();
+        match terms.as_slice() {
+            [(value, 1)] => Coordinate::Dim(*value),
+            _ => Coordinate::Joined(terms),
+        }
     }
 }

@@ -17,6 +17,14 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
+    /// A number rounded to a type that is no wider.
+    pub(in crate::norm::decompose) fn narrowed(&self, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
+        match value.r#type() == ty {
+            true => value,
+            false => self.b.value("arith.truncf", &[value], ty),
+        }
+    }
+
     /// An integer in a type that is no narrower.
     pub(in crate::norm::decompose) fn sign_extended(
         &self,

@@ -37,13 +37,9 @@ impl<'c: 'a, 'a> Grouped<'c, 'a> {
         extents.splice(axis..=axis, [Extent::Static(groups), Extent::Static(of_group)]);
         let program = Program::begin_over(named, extents)?;
         let dims = program.dims();
-        let channel = Coordinate::Joined {
-            outer: dims[axis],
-            size: of_group,
-            inner: dims[axis + 1],
-        };
+        let channel = Coordinate::Joined(vec![(dims[axis], of_group), (dims[axis + 1], 1)]);
         let mut element = Coordinate::of(dims);
-        element.splice(axis..=axis + 1, [channel]);
+        element.splice(axis..=axis + 1, [channel.clone()]);
         let mut sharing = dims.to_vec();
         sharing.drain(axis..=axis + 1);
         Ok(Self {

@@ -27,12 +27,19 @@ pub(in crate::norm::decompose) enum Rounding {
     Down,
 }
 
+/// Whether scales that are stored in that type are powers of two: f8E8M0FNU, or its bits.
+pub(in crate::norm::decompose) fn is_power_of_two(stored: Type<'_>) -> bool {
+    !types::is_float(stored) || stored.to_string() == "f8E8M0FNU"
+}
+
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    fn i32(&self) -> Type<'c> {
+    /// The type of f32's bits.
+    pub(super) fn i32(&self) -> Type<'c> {
         IntegerType::new(self.b.context(), 32).into()
     }
 
-    fn bits(&self, name: &str, lhs: Value<'c, 'a>, rhs: i64) -> Value<'c, 'a> {
+    /// An `arith` op on i32, of which the second operand is a number.
+    pub(super) fn bits(&self, name: &str, lhs: Value<'c, 'a>, rhs: i64) -> Value<'c, 'a> {
         let rhs = self.b.integer(self.i32(), rhs);
         self.b.value(name, &[lhs, rhs], self.i32())
     }
