@@ -9,7 +9,7 @@ mod choose;
 pub mod sharded;
 mod validate;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -462,6 +462,24 @@ impl Function {
             .flat_map(|tensor| &tensor.shape)
             .flat_map(Expression::symbols)
             .collect()
+    }
+
+    /// The sizes that only outputs have and that are not `known`, each with the least value that the kernels take: they write so many elements,
+    /// and a larger output keeps what was behind these. A size of which the manifest says no least is not among them.
+    pub fn least_sizes(&self, known: &impl Fn(&str) -> Option<i64>) -> BTreeMap<&str, i64> {
+        let mut least = BTreeMap::new();
+        for output in &self.outputs {
+            for (extent, minimum) in output.shape.iter().zip(&output.shape_minimums) {
+                let Expression::Symbol(name) = extent else {
+                    continue;
+                };
+                if let (None, Ok(minimum)) = (known(name), minimum.evaluate(known)) {
+                    let size = least.entry(name.as_str()).or_insert(0);
+                    *size = minimum.max(*size);
+                }
+            }
+        }
+        least
     }
 
     /// The symbols that appear only in strides: what a caller may choose.

@@ -70,7 +70,7 @@ fn pairs_halve_the_last_axis_of_what_holds_them() {
     );
     let unpacked = of("dequantize", "m,32", &[("q", "i8"), e4m3]).unwrap();
     assert!(
-        unpacked.contains("tensor<?x32xi8> -> tensor<?x64xbf16>"),
+        unpacked.contains("tensor<?x32xi8> -> tensor<?x64xf32>"),
         "{unpacked}"
     );
     let of_bytes = of("quantize", "m,64", &[e4m3]).unwrap_err();

@@ -40,13 +40,14 @@ pub struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    /// Binds `sizes`, `strides` and `scalars`; strides that are not set are dense.
+    /// Binds `sizes`, `strides` and `scalars`; strides that are not set are dense, and sizes that only outputs have are the least that the
+    /// kernels take.
     ///
     /// # Errors
     /// A name the function does not have, a size that is missing, or a tensor that breaks an assumption.
     pub fn new(
         function: &'a Function,
-        sizes: BTreeMap<String, i64>,
+        mut sizes: BTreeMap<String, i64>,
         strides: BTreeMap<String, i64>,
         scalars: BTreeMap<String, f64>,
     ) -> Result<Self, BindError> {
@@ -60,6 +61,9 @@ impl<'a> Problem<'a> {
         check_names(function, "size", sizes.keys(), &size_symbols)?;
         check_names(function, "stride", strides.keys(), &stride_symbols)?;
         check_names(function, "scalar", scalars.keys(), &scalar_names)?;
+        let least = function.least_sizes(&|name| sizes.get(name).copied());
+        let least = least.into_iter().map(|(name, size)| (name.to_owned(), size));
+        sizes.extend(least.collect::<Vec<_>>());
         if let Some(name) = size_symbols.iter().find(|name| !sizes.contains_key(**name)) {
             let message = format!(
                 "'{}' leaves size '{name}' open: pass --size {name}=N",
@@ -333,6 +337,22 @@ mod tests {
             problem(9).unwrap_err().to_string(),
             "expected dim(x, 0) >= 10, got 9"
         );
+    }
+
+    #[test]
+    fn a_size_of_outputs_alone_is_the_least_that_kernels_take() {
+        let mut manifest = rms_norm();
+        let output = &mut manifest.functions[0].outputs[0];
+        output.shape[0] = Expression::symbol("rows");
+        output.shape_minimums = vec![Expression::symbol("m"), Expression::Integer(0)];
+        let extent = |sizes| {
+            let sizes = settings(sizes);
+            let problem = Problem::new(&manifest.functions[0], sizes, BTreeMap::new(), BTreeMap::new());
+            problem.map(|problem| problem.layouts["y"].shape[0])
+        };
+        assert_eq!(extent(&[("m", 3)]), Ok(3));
+        assert_eq!(extent(&[("m", 3), ("rows", 5)]), Ok(5));
+        assert!(extent(&[("m", 3), ("rows", 2)]).is_err());
     }
 
     #[test]

@@ -2,7 +2,8 @@
 // a block.
 // RUN: normac %s --emit=ptx --target=sm_90a | FileCheck %s
 // RUN: normac %s --emit=ptx --target=sm_100a | FileCheck %s
-// RUN: norma-sim %s --size m=5 --seeds 1
+// RUN: norma-sim %s --function quantize --size m=5 --seeds 1
+// RUN: norma-sim %s --function dequantize --size m=5 --seeds 1
 
 // CHECK-LABEL: .entry quantize_0(
 // CHECK-NOT: .shared

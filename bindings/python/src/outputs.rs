@@ -6,7 +6,7 @@ use norma_bundle::Expression;
 use norma_bundle::manifest;
 use norma_runtime::Tensor;
 
-/// The values of a function's sizes, read off its inputs.
+/// The values of a function's sizes: those of its inputs, read off these, and the least that outputs may have.
 pub struct Sizes<'f>(HashMap<&'f str, i64>);
 
 impl<'f> Sizes<'f> {
@@ -37,6 +37,8 @@ impl<'f> Sizes<'f> {
                 }
             }
         }
+        let least = function.least_sizes(&|name| sizes.get(name).copied());
+        sizes.extend(least);
         Ok(Sizes(sizes))
     }
 

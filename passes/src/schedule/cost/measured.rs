@@ -67,7 +67,7 @@ pub const CLUSTER_LAUNCH_POWER: i32 = 3;
 pub const CLUSTER: f64 = 1.0;
 /// What walks lose in clusters besides, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the row.
 /// Walks through rings lose no more: RMSNorm's gradient over 16384 columns reaches 4248 GB/s in clusters of two.
-pub const WALK_OF_CLUSTER: f64 = 2.0;
+pub const WALK_OF_CLUSTER: f64 = 1.6;
 /// What is read element by element loses in clusters besides, whose CTAs take as long to ask for less. RMSNorm at 20003 columns 2575
 /// GB/s, LayerNorm 2310, where the model expects 3040 and 3160 without it.
 pub const ELEMENTS_OF_CLUSTER: f64 = 25.0;
