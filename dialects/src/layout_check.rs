@@ -7,6 +7,7 @@ use std::{
 
 use melior::{StringRef, ir::Attribute};
 use mlir_sys::{MlirAttribute, MlirStringRef};
+use norma_layout::HardwareDim;
 
 use crate::{layout, slice::Slice};
 
@@ -73,7 +74,8 @@ unsafe fn check(
     false
 }
 
-/// The longest run of neighbours along an axis in a thread's registers, for a layout that fits `shape`; 1 otherwise.
+/// The longest run of neighbours in a thread's registers, along one axis or, of axes that it has whole, along several, for a layout
+/// that fits `shape`; 1 otherwise.
 ///
 /// # Safety
 ///
@@ -84,9 +86,18 @@ unsafe extern "C" fn normaGlContiguousRun(layout: MlirAttribute, shape: Slice<i6
     let (layout, shape) = unsafe { (Attribute::from_raw(layout), shape.as_slice()) };
     let run = || {
         let layout = layout::distributed(layout, shape).ok()?;
-        (0..layout.rank())
-            .map(|axis| layout.contiguous_elements(&[axis]))
-            .max()
+        // Neighbouring registers hold a run, so that its axes come in the order in which registers move along them.
+        let mut order = Vec::new();
+        for basis in layout.bases(HardwareDim::Register) {
+            // A register that repeats another one ends every run.
+            let Some(axis) = basis.iter().position(|moved| *moved != 0) else {
+                break;
+            };
+            if !order.contains(&axis) {
+                order.push(axis);
+            }
+        }
+        Some(layout.contiguous_elements(&order))
     };
     // A panic must not unwind into C++.
     catch_unwind(AssertUnwindSafe(run)).ok().flatten().unwrap_or(1) as i64

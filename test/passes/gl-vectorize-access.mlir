@@ -259,3 +259,26 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// A run goes on where it has all of an axis, along the axis that moves the address by as much: pairs, of which a thread has four in
+// registers that follow each other. It ends where pairs are further apart, and where a guard knows which of a pair an element is.
+// CHECK-LABEL: gpu.func @pairs
+// CHECK: gl.load %{{.*}} vector 8 : memref<4096xbf16>
+// CHECK: gl.load %{{.*}} vector 2 : memref<4096xbf16>
+// CHECK: gl.load {{.*}} where {{.*}} vector 8 : memref<4096xbf16>
+// CHECK: gl.load {{.*}} where {{.*}} vector 2 alignment 4 : memref<4096xbf16>
+#pairs = #gl.linear<register = [[0, 1], [1, 0], [2, 0]], lane = [[4, 0], [8, 0], [16, 0], [32, 0], [64, 0]], warp = [], block = []>
+#launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0, s0)>, sizes = [0, 0], alignments = [16]>
+gpu.module @kernels {
+  gpu.func @pairs(%x: memref<4096xbf16>) kernel attributes {gl.launch = #launch} {
+    %i = gpu.block_id x
+    %zero = arith.constant 0.0 : bf16
+    %0 = gl.load %x at affine_map<(b, p, h) -> (b * 256 + p * 2 + h)>(%i) : memref<4096xbf16> -> tensor<128x2xbf16, #pairs>
+    %1 = gl.load %x at affine_map<(b, p, h) -> (b * 512 + p * 4 + h)>(%i) : memref<4096xbf16> -> tensor<128x2xbf16, #pairs>
+    %2 = gl.load %x at affine_map<(b, p, h) -> (b * 256 + p * 2 + h)>(%i) where affine_map<(b, p, h) -> (b, 7)>[] other %zero : bf16 : memref<4096xbf16> -> tensor<128x2xbf16, #pairs>
+    %3 = gl.load %x at affine_map<(b, p, h) -> (b * 256 + p * 2 + h)>(%i) where affine_map<(b, p, h) -> (b * 2 + h, 7)>[] other %zero : bf16 : memref<4096xbf16> -> tensor<128x2xbf16, #pairs>
+    gpu.return
+  }
+}

@@ -1,5 +1,5 @@
 // NVFP4: the two numbers of a byte and its neighbours are one access, and what a thread writes of codes is a word; lanes share
-// a block.
+// a block. The numbers that a word of codes stands for are written as one vector, across the byte and its neighbours.
 // RUN: normac %s --emit=ptx --target=sm_90a | FileCheck %s
 // RUN: normac %s --emit=ptx --target=sm_100a | FileCheck %s
 // RUN: norma-sim %s --function quantize --size m=5 --seeds 1
@@ -13,7 +13,8 @@
 // CHECK: st.global.b32
 // CHECK-LABEL: .entry dequantize_0(
 // CHECK: ld.global{{.*}}b32
-// CHECK-NOT: st.global{{.*}}b16
+// CHECK-NOT: st.global.b
+// CHECK: st.global.v4.b32
 func.func @quantize(%x: tensor<?x1024xbf16> {norm.name = "x"}, %t: tensor<f32> {norm.name = "t"})
     -> (tensor<?x512xi8> {norm.name = "q"}, tensor<?x64xf8E4M3FN> {norm.name = "scale"}) {
   %q, %s = norm.quantize %x tensor_scale(%t : tensor<f32>) {block = array<i64: 1, 16>, e2m1}

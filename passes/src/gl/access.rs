@@ -4,9 +4,12 @@
 //! A vector of n elements is n consecutive registers of each thread that hold consecutive elements in memory, from an
 //! address that n elements divide. The address is a sum of terms: the base, the strides times constants, indices,
 //! coordinates and quotients of such. Along the one tile axis that moves the address by one element the layout says how
-//! long runs are and that they start at multiples of their length; the address of a start has to be a multiple of the
-//! vector, and no quotient may jump within a run, neither in the address nor in a guard (`divisibility`). A guard may end
+//! long runs are and that they start at multiples of their length ([`runs`]); the address of a start has to be a multiple of the
+//! vector, and no quotient may jump within a run, neither in the address ([`address`]) nor in a guard (`divisibility`). A guard may end
 //! within one: the lowering moves what it lets through of a vector element by element.
+
+mod address;
+mod runs;
 
 use melior::ir::{AffineMap, OperationRef, Type, Value, ValueLike, attribute::DenseI64ArrayAttribute};
 use norma_dialects::{
@@ -14,15 +17,17 @@ use norma_dialects::{
     op_name,
 };
 use norma_layout::LinearLayout;
-use norma_targets::ACCESS_BYTES;
 
 use crate::mlir::{pass::PassError, types, values::users};
 
 use super::{
-    divisibility::{self, alignment, gcd},
+    divisibility,
     quotient_form::{Quotient, QuotientForm},
     shared_memory,
 };
+pub use address::address_divisor;
+use address::{Address, power_of_two_in};
+use runs::{Run, Tile};
 
 /// What has no vector yet of a load, a store or a copy to shared memory.
 pub struct Access<'c, 'a> {
@@ -111,13 +116,9 @@ impl<'c, 'a> Access<'c, 'a> {
     /// For each axis of the tile the bytes from an element to its neighbour, `None` where only the run knows them; or `None`
     /// for all where the address is no sum of multiples of the coordinates.
     pub fn strides(&self) -> Option<Vec<Option<i64>>> {
-        let address = Address::of(self, self.element_bytes()?)?;
+        let address = Address::of(self.buffer, self.map, self.element_bytes()?)?;
         let is_linear = address.quotients().next().is_none();
-        let stride = |along: usize| {
-            let is_fixed = address.runtime.iter().all(|(form, _)| form.dims[along] == 0);
-            is_fixed.then_some(address.fixed.dims[along])
-        };
-        let strides = (self.indices.len()..address.fixed.dims.len()).map(stride);
+        let strides = (self.indices.len()..address.fixed.dims.len()).map(|along| address.stride(along));
         is_linear.then(|| strides.collect())
     }
 
@@ -126,7 +127,7 @@ impl<'c, 'a> Access<'c, 'a> {
         let Some(bytes) = self.element_bytes() else {
             return (1, Some("the elements have no size".to_owned()));
         };
-        let Some(address) = Address::of(self, bytes) else {
+        let Some(address) = Address::of(self.buffer, self.map, bytes) else {
             return (
                 1,
                 Some("the address is no sum of indices, coordinates and their quotients".to_owned()),
@@ -139,18 +140,20 @@ impl<'c, 'a> Access<'c, 'a> {
             );
         };
         let mut best = (1, Some("no axis of the tile is contiguous in memory".to_owned()));
-        for (along, run) in self.runs(&address, layout, bytes) {
-            let mut vector = run;
+        let tile = self.tile(layout, bytes);
+        let joined = |run: Run| [tile.joined(&run, &address, &guards), Some(run)];
+        for run in tile.runs(&address).flat_map(joined).flatten() {
+            let mut vector = run.elements;
             let mut reason = None;
-            while vector > 1 {
-                let dims = self.divisors(along, vector, layout.rank());
+            while vector > run.of_within {
+                let dims = run.divisors(vector, &self.indices, layout.rank());
                 let alignment = power_of_two_in(address.divisor(&dims));
                 reason = if alignment < vector * bytes {
                     Some(format!(
                         "addresses are known to be multiples of {alignment} bytes"
                     ))
                 } else {
-                    self.jumps_within(&address, &guards, along, vector, &dims)
+                    self.jumps_within(&address, &guards, &run, vector, &dims)
                 };
                 if reason.is_none() {
                     break;
@@ -171,57 +174,49 @@ impl<'c, 'a> Access<'c, 'a> {
     /// long as one of 16 bytes, since the lanes of a warp lie just as far apart.
     pub fn covered_vector(&self, layout: &LinearLayout, narrow: i64) -> Option<(i64, i64)> {
         let bytes = self.element_bytes()?;
-        let address = Address::of(self, bytes)?;
+        let address = Address::of(self.buffer, self.map, bytes)?;
         let guards = self.guards()?;
-        let is_suitable = |(along, vector): &(usize, i64)| {
-            let dims = self.divisors(*along, *vector, layout.rank());
-            *vector >= narrow * WORTH_COVERING
+        let is_suitable = |run: &Run| {
+            let vector = run.elements;
+            let dims = run.divisors(vector, &self.indices, layout.rank());
+            vector >= narrow * WORTH_COVERING
                 && vector * bytes >= SHORTEST_WORD
                 && address.alignment % (vector * bytes) == 0
-                && self
-                    .jumps_within(&address, &guards, *along, *vector, &dims)
-                    .is_none()
+                && self.jumps_within(&address, &guards, run, vector, &dims).is_none()
         };
         let covered = self.is_covered_by_words && address.runtime.is_empty();
-        let found = self
-            .runs(&address, layout, bytes)
-            .filter(|_| covered)
-            .filter(is_suitable);
-        let (along, vector) = found.max_by_key(|(_, vector)| *vector)?;
-        let dims = self.divisors(along, vector, layout.rank());
-        Some((vector, power_of_two_in(address.divisor(&dims))))
+        let tile = self.tile(layout, bytes);
+        let found = tile.runs(&address).filter(|_| covered).filter(is_suitable);
+        let run = found.max_by_key(|run| run.elements)?;
+        let dims = run.divisors(run.elements, &self.indices, layout.rank());
+        Some((run.elements, power_of_two_in(address.divisor(&dims))))
     }
 
     /// The bytes of a vector of a load that a guard may let through in part, if vectors may be read as a whole all the same.
     pub fn whole_words(&self, layout: &LinearLayout, vector: i64) -> Option<i64> {
         let bytes = self.element_bytes()?;
-        let address = Address::of(self, bytes)?;
+        let address = Address::of(self.buffer, self.map, bytes)?;
         let guards = self.guards()?;
         let is_suitable = self.is_covered_by_words
             && address.runtime.is_empty()
             && vector > 1
             && vector * bytes >= SHORTEST_WORD;
-        let mut runs = self.runs(&address, layout, bytes);
-        let (along, _) = runs.find(|(_, run)| is_suitable && *run >= vector)?;
-        let dims = self.divisors(along, vector, layout.rank());
-        let ends_within = |guard| divisibility::changes_sign(guard, along, vector, &dims, &self.limits);
+        let tile = self.tile(layout, bytes);
+        let run = tile
+            .runs(&address)
+            .find(|run| is_suitable && run.elements >= vector)?;
+        let dims = run.divisors(vector, &self.indices, layout.rank());
+        let ends_within = |guard| divisibility::changes_sign(guard, run.along, vector, &dims, &self.limits);
         guards.iter().any(ends_within).then_some(vector * bytes)
     }
 
-    /// The dims along which neighbours of a thread are neighbours in memory, and how many of them one access may move as far
-    /// as the layout knows.
-    fn runs(
-        &self,
-        address: &Address,
-        layout: &LinearLayout,
-        bytes: i64,
-    ) -> impl Iterator<Item = (usize, i64)> {
-        let axes = (0..layout.rank()).map(|axis| (axis, self.indices.len() + axis));
-        axes.filter(move |(_, along)| address.is_contiguous(*along, bytes))
-            .map(move |(axis, along)| {
-                let run = layout.contiguous_elements(&[axis]) as i64;
-                (along, run.min(ACCESS_BYTES / bytes).max(1))
-            })
+    /// The tile in its layout.
+    fn tile<'l>(&self, layout: &'l LinearLayout, bytes: i64) -> Tile<'l> {
+        Tile {
+            layout,
+            first_axis: self.indices.len(),
+            bytes,
+        }
     }
 
     /// Which quotient may change within a vector, if one does.
@@ -229,13 +224,14 @@ impl<'c, 'a> Access<'c, 'a> {
         &self,
         address: &Address,
         guards: &[QuotientForm],
-        along: usize,
+        run: &Run,
         vector: i64,
         dims: &[i64],
     ) -> Option<String> {
+        let steps = vector / run.of_within;
         let is_steady = |quotient: &Quotient| {
             let (numerator, divisor) = (&quotient.numerator, quotient.divisor);
-            divisibility::is_steady(numerator, divisor, along, vector, dims, &self.limits)
+            divisibility::is_steady(numerator, divisor, run.along, steps, dims, &self.limits)
         };
         let mut quotients_of_guards = guards.iter().flat_map(|guard| &guard.quotients);
         if !address.quotients().all(is_steady) {
@@ -245,14 +241,6 @@ impl<'c, 'a> Access<'c, 'a> {
         } else {
             None
         }
-    }
-
-    /// What divides each dim at the start of a vector along dim `along`.
-    fn divisors(&self, along: usize, vector: i64, rank: usize) -> Vec<i64> {
-        let mut divisors = self.indices.clone();
-        divisors.resize(self.indices.len() + rank, 1);
-        divisors[along] = vector;
-        divisors
     }
 
     /// For each guard `lhs - rhs`, whose sign decides; `None` if one is no form.
@@ -301,95 +289,4 @@ fn has_static_end(buffer: Value<'_, '_>) -> bool {
     let inner = types::shape(ty).is_some_and(|shape| shape.iter().skip(1).all(Option::is_some));
     let strides = types::strides_and_offset(ty);
     inner && strides.is_some_and(|(strides, offset)| offset == Some(0) && strides.iter().all(Option::is_some))
-}
-
-/// What an access's byte address is made of, besides the base.
-struct Address {
-    /// The part whose strides are constants, in bytes.
-    fixed: QuotientForm,
-    /// Parts that are each to be multiplied by a stride, with what divides it, in bytes.
-    runtime: Vec<(QuotientForm, i64)>,
-    /// What divides the base, in bytes.
-    alignment: i64,
-}
-
-impl Address {
-    /// `None` if the address is not known to be a form.
-    fn of(access: &Access<'_, '_>, bytes: i64) -> Option<Self> {
-        Self::in_buffer(access.buffer, access.map, bytes)
-    }
-
-    fn in_buffer(buffer: Value<'_, '_>, map: AffineMap<'_>, bytes: i64) -> Option<Self> {
-        let dims = map.dim_count();
-        let ty = buffer.r#type();
-        let alignment = alignment(buffer);
-        let (strides, offset) = types::strides_and_offset(ty)?;
-        let rank = strides.len();
-        // The strides of rows without gaps are products of sizes.
-        let stride_divisor = |axis: usize| match types::is_contiguous(ty) {
-            true => (axis + 1..rank).try_fold(bytes, |product, inner| {
-                product.checked_mul(divisibility::size_divisor(buffer, inner))
-            }),
-            false => Some(alignment),
-        };
-        let mut fixed = QuotientForm::zero(dims, 0);
-        fixed.constant = offset?.checked_mul(bytes)?;
-        let mut runtime = Vec::new();
-        for (axis, stride) in strides.into_iter().enumerate() {
-            let form = QuotientForm::of(map.result(axis).ok()?, dims, 0)?;
-            match stride {
-                Some(stride) => fixed.add(&form, stride.checked_mul(bytes)?)?,
-                None => runtime.push((form, stride_divisor(axis)?)),
-            }
-        }
-        Some(Self {
-            fixed,
-            runtime,
-            alignment,
-        })
-    }
-
-    /// Whether dim `along` moves the address by one element a step, but for what quotients do.
-    fn is_contiguous(&self, along: usize, bytes: i64) -> bool {
-        self.fixed.dims[along] == bytes && self.runtime.iter().all(|(form, _)| form.dims[along] == 0)
-    }
-
-    fn quotients(&self) -> impl Iterator<Item = &Quotient> {
-        let forms = std::iter::once(&self.fixed).chain(self.runtime.iter().map(|(form, _)| form));
-        forms.flat_map(|form| form.quotients.iter().map(|(_, quotient)| quotient))
-    }
-
-    /// What divides the address where `dims` divide the dims, in bytes.
-    fn divisor(&self, dims: &[i64]) -> i64 {
-        let of_form = |form| divisibility::of_form(form, dims, &[]);
-        let runtime = self
-            .runtime
-            .iter()
-            .map(|(form, stride)| of_form(form).checked_mul(*stride).unwrap_or(1));
-        runtime.fold(gcd(self.alignment, of_form(&self.fixed)), gcd)
-    }
-}
-
-/// What divides the byte address that `map` gives in a buffer of elements of `bytes` bytes, where `dims` divide the map's dims;
-/// `None` if the address is no sum of multiples of them and of their quotients.
-pub fn address_divisor(buffer: Value<'_, '_>, map: AffineMap<'_>, dims: &[i64], bytes: i64) -> Option<i64> {
-    Some(Address::in_buffer(buffer, map, bytes)?.divisor(dims))
-}
-
-/// The largest power of two that divides `value`, which is at most [`ACCESS_BYTES`].
-fn power_of_two_in(value: i64) -> i64 {
-    1 << value.trailing_zeros().min(ACCESS_BYTES.trailing_zeros())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::power_of_two_in;
-
-    #[test]
-    fn powers_of_two_stop_at_the_widest_access() {
-        assert_eq!(power_of_two_in(0), 16);
-        assert_eq!(power_of_two_in(24), 8);
-        assert_eq!(power_of_two_in(4096), 16);
-        assert_eq!(power_of_two_in(3), 1);
-    }
 }

@@ -76,6 +76,12 @@ impl QuotientForm {
         self.symbols[symbol] != 0 || quotients.any(|(_, quotient)| quotient.numerator.uses_symbol(symbol))
     }
 
+    /// Whether a dim is part of it, be it of a quotient.
+    pub fn uses_dim(&self, dim: usize) -> bool {
+        let mut quotients = self.quotients.iter();
+        self.dims[dim] != 0 || quotients.any(|(_, quotient)| quotient.numerator.uses_dim(dim))
+    }
+
     /// Takes a remainder out of the form: `f * (x mod n)`, which is `f * x - f * n * floor(x / n)`, for an `x` over symbols and
     /// the first `dims` dims that is all there is of them. Gives f, and x and n as those of the quotient.
     pub fn take_remainder(&mut self, dims: usize) -> Option<(i64, Quotient)> {

@@ -31,6 +31,16 @@ impl<'c, 'a> Addresses<'c, 'a> {
     pub fn of(&self, e: &Emit<'_, 'c, 'a>, position: usize) -> Value<'c, 'a> {
         e.constant_pointer(self.bases[position], self.element, self.constants[position])
     }
+
+    /// Whether each group of `vector` registers that follow each other is of neighbours in memory.
+    fn are_side_by_side(&self, vector: usize) -> bool {
+        let is_next = |register: usize| {
+            register.is_multiple_of(vector)
+                || key(self.bases[register]) == key(self.bases[register - 1])
+                    && self.constants[register] == self.constants[register - 1] + 1
+        };
+        vector <= 1 || (0..self.bases.len()).all(is_next)
+    }
 }
 
 /// An access, with what its tile's layout says of this thread.
@@ -105,13 +115,6 @@ impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
                 }
             }
         }
-        let count = self.indices.values.len();
-        let is_side_by_side = |(axis, run): (usize, &usize)| *run >= vector && fixed.dims[count + axis] == 1;
-        if vector > 1 && !self.runs.iter().enumerate().any(is_side_by_side) {
-            let message =
-                format!("expected {vector} neighbours in a thread's registers to be neighbours in memory");
-            return Err(Diagnostic::user(e.b.location(), message));
-        }
         let values = self.thread.evaluate(&fixed, &self.indices, &none)?;
         uniform.extend(values.uniform);
         for (values, stride) in &runtime {
@@ -133,7 +136,7 @@ impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
             base = e.element_pointer(base, element, place.wide(e));
         }
         let mut bases = HashMap::new();
-        let bases = (0..self.thread.count())
+        let bases: Vec<Value<'c, 'a>> = (0..self.thread.count())
             .map(|position| {
                 let jump = values.jumps[position].map(|jump| jump.value);
                 let runtime_of = |(values, stride): &(Values<'c, 'a>, Value<'c, 'a>)| {
@@ -150,11 +153,17 @@ impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
                     .or_insert_with(|| self.jump(base, element, jump, &apart))
             })
             .collect();
-        Ok(Addresses {
+        let addresses = Addresses {
             element,
             bases,
             constants: values.constants,
-        })
+        };
+        if !addresses.are_side_by_side(vector) {
+            let message =
+                format!("expected {vector} neighbours in a thread's registers to be neighbours in memory");
+            return Err(Diagnostic::user(e.b.location(), message));
+        }
+        Ok(addresses)
     }
 
     /// `base`, `jump` elements further, and for each triple `(jump + constant) * stride` elements further.
