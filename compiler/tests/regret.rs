@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use norma_compiler::compile::{Input, Outcome};
 use norma_compiler::options::Assembled;
 use norma_compiler::{CompileOptions, Target, candidates};
+use rayon::prelude::*;
 use serde_json::Value;
 
 /// The share of the kernels that may take longer than so many times the fastest schedule's time. Of widths that the sweeps did not have,
@@ -93,10 +94,10 @@ fn ranked(sweep: &Sweep) -> Vec<(String, f64)> {
 fn choices_are_among_the_fastest_schedules_measured() {
     let shown = std::env::var("NORMA_REGRET_OF").unwrap_or_default();
     let sweeps = sweeps();
+    let ranked: Vec<_> = sweeps.par_iter().map(ranked).collect();
     let mut slower = Vec::new();
     let mut unknown = Vec::new();
-    for sweep in &sweeps {
-        let ranked = ranked(sweep);
+    for (sweep, ranked) in sweeps.iter().zip(&ranked) {
         let best = sweep.times.values().copied().fold(f64::INFINITY, f64::min);
         let (chosen, expected) = &ranked[0];
         let Some(time) = sweep.times.get(chosen) else {

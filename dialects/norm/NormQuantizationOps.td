@@ -51,7 +51,8 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSi
     it. `q` then has half as many elements along the last axis as `x`.
 
     Constraints:
-    - C1: `block` is empty or has a number for each axis of `x`, none negative; those above 1 divide a static extent.
+    - C1: `block` is empty or has a number for each axis of `x`, none negative, which divides the extent. That it divides one that is
+      dynamic is a condition that a launch checks.
     - C2: `q` has the shape of `x`, with `e2m1` packed.
     - C3: either `static_scale` or the result `scale` is there.
     - C4: `static_scale`, `scale` and `amax` have the shape of the blocks of `x`.
@@ -112,7 +113,8 @@ def Norm_DequantizeOp : Norm_NamedOp<"dequantize"> {
     last axis. Operands are widened to f32, in which products are, and the result is rounded once.
 
     Constraints:
-    - C1: `block` is empty or has a number for each axis of `y`, none negative; those above 1 divide a static extent.
+    - C1: `block` is empty or has a number for each axis of `y`, none negative, which divides the extent. That it divides one that is
+      dynamic is a condition that a launch checks.
     - C2: `y` has the shape of `q`, with `e2m1` unpacked.
     - C3: `scale` has the shape of the blocks of `y`.
     - C4: `e2m1` is given with a `q` of i8 only, which has a last axis of a static extent, whose number in `block` is even.

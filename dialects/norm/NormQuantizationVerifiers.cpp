@@ -22,10 +22,11 @@ static FailureOr<SmallVector<int64_t>> shapeOfBlocks(Operation *op, RankedTensor
   for (auto [size, extent] : llvm::zip_equal(block, of.getShape())) {
     if (size < 0)
       return op->emitOpError() << "expected block not to be negative, got " << size;
-    if (size > 1 && (ShapedType::isDynamic(extent) || extent % size != 0))
-      return op->emitOpError() << "expected blocks of " << size << " to divide a static extent of " << of;
+    bool isDynamic = ShapedType::isDynamic(extent);
+    if (size > 1 && !isDynamic && extent % size != 0)
+      return op->emitOpError() << "expected blocks of " << size << " to divide an extent of " << of;
     if (size > 0)
-      shape.push_back(size == 1 ? extent : extent / size);
+      shape.push_back(isDynamic ? extent : extent / size);
   }
   return shape;
 }

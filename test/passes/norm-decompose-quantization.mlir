@@ -33,6 +33,18 @@ func.func @blocks(%x: tensor<?x64xf32>) -> (tensor<?x64xf8E4M3FN>, tensor<?x2xi8
 
 // -----
 
+// Of an axis whose extent only the run knows there are as many blocks as fit.
+// CHECK-LABEL: @blocks_of_rows(
+// CHECK: space(%[[B:.*]] = dim(%{{.*}}, 0) floordiv 32, %[[I:.*]] = 32, %[[N:.*]] = 64)
+// CHECK: norm.read %{{.*}}[%[[B]] * 32 + %[[I]], %[[N]]]
+// CHECK: norm.reduce max %{{.*}} over(%[[I]]) : f32
+func.func @blocks_of_rows(%x: tensor<?x64xf32>) -> (tensor<?x64xf8E4M3FN>, tensor<?x64xi8>) {
+  %q, %s = norm.quantize %x {block = array<i64: 32, 1>} : tensor<?x64xf32> -> tensor<?x64xf8E4M3FN> scale(tensor<?x64xi8>)
+  return %q, %s : tensor<?x64xf8E4M3FN>, tensor<?x64xi8>
+}
+
+// -----
+
 // Integers are rounded and clamped before they are converted.
 // CHECK-LABEL: @integers(
 // CHECK: math.roundeven

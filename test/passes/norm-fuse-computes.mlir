@@ -261,3 +261,48 @@ func.func @combiner(%x: tensor<?x64xf32>, %eps: f32) -> tensor<?xf32> {
   }
   return %s : tensor<?xf32>
 }
+
+// -----
+
+// Reductions over different dims of tiles that a CTA holds become one kernel: both axes of a square in blocks, from one read.
+// CHECK-LABEL: func.func @held_square(
+// CHECK: norm.compute
+// CHECK: norm.reduce max %[[X:.*]] over(%[[I:.*]]) : f32
+// CHECK: norm.reduce max %[[X]] over(%[[J:.*]]) : f32
+// CHECK-NOT: norm.compute
+func.func @held_square(%x: tensor<?x32x32xf32>) -> (tensor<?x32x32xf32>, tensor<?x32x32xf32>) {
+  %y = norm.compute(%a = %x : tensor<?x32x32xf32>) -> (%o : tensor<?x32x32xf32>) space(%m = dim(%a, 0), %i = 32, %j = 32) {
+    %0 = norm.read %a[%m, %i, %j] : tensor<?x32x32xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    %2 = arith.divf %0, %1 : f32
+    norm.write %2, %o[%m, %i, %j] : tensor<?x32x32xf32>
+  }
+  %z = norm.compute(%a = %x : tensor<?x32x32xf32>) -> (%o : tensor<?x32x32xf32>) space(%m = dim(%a, 0), %i = 32, %j = 32) {
+    %0 = norm.read %a[%m, %i, %j] : tensor<?x32x32xf32>
+    %1 = norm.reduce max %0 over(%j) : f32
+    %2 = arith.divf %0, %1 : f32
+    norm.write %2, %o[%m, %i, %j] : tensor<?x32x32xf32>
+  }
+  return %y, %z : tensor<?x32x32xf32>, tensor<?x32x32xf32>
+}
+
+// -----
+
+// Of longer ones, neither of which could be held until the other is through, each is a kernel.
+// CHECK-LABEL: func.func @long_square(
+// CHECK-COUNT-2: norm.compute
+func.func @long_square(%x: tensor<?x256x256xf32>) -> (tensor<?x256x256xf32>, tensor<?x256x256xf32>) {
+  %y = norm.compute(%a = %x : tensor<?x256x256xf32>) -> (%o : tensor<?x256x256xf32>) space(%m = dim(%a, 0), %i = 256, %j = 256) {
+    %0 = norm.read %a[%m, %i, %j] : tensor<?x256x256xf32>
+    %1 = norm.reduce max %0 over(%i) : f32
+    %2 = arith.divf %0, %1 : f32
+    norm.write %2, %o[%m, %i, %j] : tensor<?x256x256xf32>
+  }
+  %z = norm.compute(%a = %x : tensor<?x256x256xf32>) -> (%o : tensor<?x256x256xf32>) space(%m = dim(%a, 0), %i = 256, %j = 256) {
+    %0 = norm.read %a[%m, %i, %j] : tensor<?x256x256xf32>
+    %1 = norm.reduce max %0 over(%j) : f32
+    %2 = arith.divf %0, %1 : f32
+    norm.write %2, %o[%m, %i, %j] : tensor<?x256x256xf32>
+  }
+  return %y, %z : tensor<?x256x256xf32>, tensor<?x256x256xf32>
+}

@@ -182,12 +182,7 @@ fn beside(
         let dim = &facts.dims[dim];
         points <= dim.extent.next_power_of_two() || (others.warps == 1 && !dim.is_known)
     };
-    let next = facts.lead().and_then(|lead| {
-        let run = lead.run(&facts.dims);
-        let place = run.iter().position(|dim| *dim == first)?;
-        run.get(place + 1).copied()
-    });
-    let next = next.filter(|_| has_most_lanes);
+    let next = run_goes_on(facts, first).filter(|_| has_most_lanes);
     let mut all = Vec::new();
     for second in seconds {
         let Some(second) = *second else {
@@ -224,6 +219,13 @@ fn beside(
         }
     }
     all
+}
+
+/// The dim along which runs of another one go on in memory.
+fn run_goes_on(facts: &Facts, dim: usize) -> Option<usize> {
+    let run = facts.lead()?.run(&facts.dims);
+    let place = run.iter().position(|of_run| *of_run == dim)?;
+    run.get(place + 1).copied()
 }
 
 fn powers(least: u64, most: u64) -> impl Iterator<Item = u64> + Clone {

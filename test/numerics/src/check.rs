@@ -1,5 +1,7 @@
 //! A case, compiled, simulated and judged.
 
+use std::collections::BTreeSet;
+
 use std::collections::BTreeMap;
 
 use norma_bundle::Manifest;
@@ -120,9 +122,14 @@ pub fn from_module(text: &str, definition: &Manifest) -> Result<Bundle, Failure>
     Ok(bundle)
 }
 
-/// The sizes and strides that a run over rows binds.
+/// The sizes and strides that a run over rows binds. A size of outputs alone that is no number of rows, as that of blocks of rows, is left
+/// open: it is the least that the kernels take.
 pub fn bindings(function: &Function, program: &Program, run: &Run) -> Bindings {
+    let inputs = function.inputs.iter().flat_map(|input| &input.shape);
+    let of_inputs: BTreeSet<&str> = inputs.flat_map(Expression::symbols).collect();
+    let least = function.least_sizes(&|name| of_inputs.contains(name).then_some(run.rows));
     let sizes = function.size_symbols().into_iter();
+    let sizes = sizes.filter(|name| !least.contains_key(name));
     let mut bindings = Bindings {
         sizes: sizes.map(|name| (name.to_owned(), run.rows)).collect(),
         ..Bindings::default()

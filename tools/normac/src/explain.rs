@@ -99,6 +99,9 @@ fn shared(kernel: &Kernel, target: &Target) -> String {
     )
 }
 
+/// A size by which bytes grow steadily: blocks of several points come to their share of each.
+const MANY: i64 = 1 << 20;
+
 /// The time that moving the bytes takes at the rate that a copy reaches.
 fn roof(kernel: &Kernel, target: &Target) -> String {
     let rate = target.part.bandwidth * target.part.copy_efficiency;
@@ -115,8 +118,9 @@ fn roof(kernel: &Kernel, target: &Target) -> String {
     let names: Vec<_> = read.union(&written).copied().collect();
     match names.as_slice() {
         [] => bytes(0).map(|bytes| format!("{:.2} us {on}", bytes / rate * 1e6)),
-        [name] => bytes(2).zip(bytes(1)).map(|(two, one)| {
-            let row = two - one;
+        [name] => bytes(2 * MANY).zip(bytes(MANY)).map(|(two, one)| {
+            let row = (two - one) / MANY as f64;
+            let row = (row * 1e3).round() / 1e3;
             format!(
                 "{row} bytes and {:.3} ns for each of {name}, {on}",
                 row / rate * 1e9

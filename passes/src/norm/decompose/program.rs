@@ -52,6 +52,8 @@ pub(super) enum Extent {
     Static(i64),
     /// As many as the first operand has along that axis.
     Size(usize),
+    /// As many as runs of `length` neighbours fit there.
+    Runs { axis: usize, length: i64 },
 }
 
 /// Writes the body of a `norm.compute` that takes the place of a named op.
@@ -114,13 +116,18 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         let result_types = results.iter().map(ValueLike::r#type).collect::<Vec<_>>();
 
         let mut sizes = Vec::new();
+        let mut size_along = |axis: usize| {
+            sizes.extend([0, axis as i64]);
+            AffineExpr::symbol(context, sizes.len() / 2 - 1)
+        };
         let mut of_space = Vec::new();
         for extent in &extents {
             of_space.push(match extent {
                 Extent::Static(size) => AffineExpr::constant(context, *size),
-                Extent::Size(axis) => {
-                    sizes.extend([0, *axis as i64]);
-                    AffineExpr::symbol(context, sizes.len() / 2 - 1)
+                Extent::Size(axis) => size_along(*axis),
+                Extent::Runs { axis, length } => {
+                    let length = AffineExpr::constant(context, *length);
+                    AffineExpr::floor_div(size_along(*axis), length)
                 }
             });
         }
@@ -193,7 +200,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             count: reduced
                 .map(|(_, extent)| match extent {
                     Extent::Static(size) => Some(*size),
-                    Extent::Size(_) => None,
+                    Extent::Size(_) | Extent::Runs { .. } => None,
                 })
                 .product(),
             exists: None,

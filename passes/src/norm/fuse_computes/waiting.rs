@@ -30,8 +30,12 @@ fn reductions_of<'g, 'c: 'a, 'a>(
     reductions.collect()
 }
 
-/// How many pairs of reductions would have to wait for each other's points: the dims of neither are among those of the other, and
-/// neither is the last.
+/// Points of tiles that a CTA holds with ease, those of a square of 128: neighbours in a tile need no loop to meet along one axis and along
+/// another.
+const HELD_POINTS: i64 = 1 << 14;
+
+/// How many pairs of reductions would have to wait for each other's points: the dims of neither are among those of the other,
+/// neither is the last, and no tile holds the dims of both.
 pub(super) fn crossings<'c: 'a, 'a>(graph: &Graph<'c, 'a>, program: &Program<'c, 'a>) -> usize {
     let reductions = reductions_of(graph, program);
     let mut count = 0;
@@ -40,10 +44,20 @@ pub(super) fn crossings<'c: 'a, 'a>(graph: &Graph<'c, 'a>, program: &Program<'c,
             // A node comes behind what it uses, so that the first of a pair never depends on the second.
             let is_free = *first_is_last && !graph.entry(*second).reductions.contains(first);
             let is_nested = a.is_subset(b) || b.is_subset(a);
-            count += usize::from(!is_nested && !second_is_last && !is_free);
+            count += usize::from(!is_nested && !second_is_last && !is_free && !is_held(graph, &(*a | *b)));
         }
     }
     count
+}
+
+/// Whether all points of some dims may be held at once.
+fn is_held(graph: &Graph<'_, '_>, dims: &DimSet) -> bool {
+    let extents = dims.iter().map(|dim| graph.extents[*dim]);
+    let points = extents.map(|extent| extent.is_constant().then(|| extent.constant_value()));
+    let points = points
+        .into_iter()
+        .try_fold(1_i64, |points, extent| points.checked_mul(extent?));
+    points.is_some_and(|points| points <= HELD_POINTS)
 }
 
 /// How many reductions leave one value, of as many elements as a run may give, that others wait for: a kernel with such a one has a

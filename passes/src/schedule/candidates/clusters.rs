@@ -5,7 +5,7 @@ use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
 
 use super::{
     super::{facts::Facts, mapping::Mapping, rings, shared_rows},
-    Extent, finish, powers, registers_along,
+    Extent, finish, powers, registers_along, run_goes_on,
 };
 
 /// SMs that are neighbours in every GPC, in which all CTAs of a cluster have to find room: its SMs come in pairs (NVIDIA H100
@@ -32,7 +32,11 @@ pub(super) fn candidates(
         let dim = &facts.dims[dim];
         dim.is_known && dim.is_revisited && !dim.is_whole
     };
+    let is_other = |dim: &usize| *dim != first && within[*dim] == Extent::ONE && is_shared(*dim);
     for ctas in powers(2, target.cluster_size.into()) {
+        for other in (0..facts.dims.len()).filter(is_other) {
+            across_short_runs(facts, target, within, [first, other], (vector, ctas), all);
+        }
         for warps in powers(1, WARPS) {
             let along = Extent {
                 warps,
@@ -43,7 +47,6 @@ pub(super) fn candidates(
             if is_shared(first) {
                 along_row(facts, target, within, (first, Extent { ctas, ..along }), all);
             }
-            let is_other = |dim: &usize| *dim != first && within[*dim] == Extent::ONE && is_shared(*dim);
             for other in (0..facts.dims.len()).filter(is_other) {
                 across_runs(facts, target, within, [first, other], (along, ctas), all);
             }
@@ -107,6 +110,51 @@ fn across_runs(
             ..Extent::ONE
         };
         finish(facts, target, &tile, all);
+    }
+}
+
+/// The same where a run is shorter than a warp: its other lanes lie along the dim by which runs go on in memory, and along `other`.
+/// GroupNorm of 64 by 64 positions by 512 channels in 32 groups, channels last, in clusters of 8 CTAs, two groups a CTA: 3380 GB/s, in loops 2245.
+fn across_short_runs(
+    facts: &Facts,
+    target: &Target,
+    within: &[Extent],
+    [first, other]: [usize; 2],
+    (vector, ctas): (u64, u64),
+    all: &mut Vec<Mapping>,
+) {
+    let [run, runs] = [first, other].map(|dim| facts.dims[dim].extent.next_power_of_two());
+    let lanes = run.div_ceil(vector);
+    let warp = WARP_SIZE as u64;
+    if lanes >= warp || !facts.dims[first].is_known {
+        return;
+    }
+    let next = run_goes_on(facts, first).filter(|next| *next != other && within[*next] == Extent::ONE);
+    let lanes_of_next = powers(1, warp / lanes).filter(|lanes| match next {
+        Some(next) => *lanes <= facts.dims[next].extent.next_power_of_two(),
+        None => *lanes == 1,
+    });
+    for lanes_of_next in lanes_of_next {
+        let lanes_of_other = warp / lanes / lanes_of_next;
+        for warps in powers(1, WARPS).filter(|warps| ctas * warps * lanes_of_other <= runs) {
+            let mut tile = within.to_vec();
+            tile[first] = Extent {
+                lanes,
+                vector,
+                ..Extent::ONE
+            };
+            tile[other] = Extent {
+                registers: runs / (ctas * warps * lanes_of_other),
+                ctas,
+                warps,
+                lanes: lanes_of_other,
+                ..Extent::ONE
+            };
+            if let Some(next) = next {
+                tile[next].lanes = lanes_of_next;
+            }
+            finish(facts, target, &tile, all);
+        }
     }
 }
 

@@ -328,8 +328,8 @@ fn a_row_is_passed_over_once_for_each_reduction_that_has_to_be_waited_for() {
         1
     );
     let all = |_: &Reduction| true;
-    assert_eq!(rounds::of_each(&facts, false, &all), [[0, 1], [1, 2]]);
-    assert_eq!(rounds::of_each(&facts, true, &all), [[0, 1], [0, 1]]);
+    assert_eq!(rounds::of_each(&facts, false, &all), [[0, 1], [0, 1], [1, 2]]);
+    assert_eq!(rounds::of_each(&facts, true, &all), [[0, 1], [0, 1], [0, 1]]);
 }
 
 #[test]

@@ -207,6 +207,22 @@ const BLOCKS: &[Call] = &[
     },
 ];
 
+/// Of a number of rows that only the run knows, in blocks of several rows.
+const BLOCKS_OF_ROWS: &[Call] = &[
+    Call {
+        name: "quantize columns in blocks of 32 as MXFP8",
+        attributes: "block = array<i64: 32, 1>, round_down",
+        results: &[("q", "?xNxf8E4M3FN"), ("scale", "?xNxf8E8M0FNU")],
+        ..PLAIN
+    },
+    Call {
+        name: "quantize squares of 32 of any number of rows",
+        attributes: "block = array<i64: 32, 32>",
+        results: &[("q", "?xNxi8"), ("scale", "?x4xf32"), ("amax", "?x4xf32")],
+        ..PLAIN
+    },
+];
+
 /// Every case of quantization.
 pub fn cases(cases: &mut Vec<Case>) {
     for call in ROWS {
@@ -225,6 +241,13 @@ pub fn cases(cases: &mut Vec<Case>) {
             cases.push(plain(Op::Named(call), x, 128));
         }
         fills(cases, call, 128);
+    }
+    for call in BLOCKS_OF_ROWS {
+        for (rows, x) in [(0, BF16), (32, F16), (160, F32)] {
+            let mut case = plain(Op::Named(call), x, 128);
+            case.run.rows = rows;
+            cases.push(case);
+        }
     }
 }
 

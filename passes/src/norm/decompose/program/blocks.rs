@@ -107,10 +107,14 @@ impl Axis {
             is_within,
         };
         let mut dims = match (extent, size) {
-            (Extent::Static(extent), size) if size > 1 => vec![
-                dim(Extent::Static(extent / size), size, false),
-                dim(Extent::Static(size), 1, true),
-            ],
+            (extent, size @ 2..) => {
+                let runs = match extent {
+                    Extent::Static(extent) => Extent::Static(extent / size),
+                    Extent::Size(axis) => Extent::Runs { axis, length: size },
+                    Extent::Runs { .. } => return None,
+                };
+                vec![dim(runs, size, false), dim(Extent::Static(size), 1, true)]
+            }
             (extent, size) => vec![dim(extent, 1, size == 0)],
         };
         if is_paired {

@@ -85,7 +85,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         let place_bits = match self.extents[dim] {
             // As many as the extent itself takes, so that the complement of a place is not 0.
             Extent::Static(extent) => i64::from(i64::BITS - extent.leading_zeros()),
-            Extent::Size(_) => i64::from(i32::BITS) - 1,
+            Extent::Size(_) | Extent::Runs { .. } => i64::from(i32::BITS) - 1,
         };
         let key_bits = match order_bits + place_bits <= 32 {
             true => 32,
