@@ -1,4 +1,4 @@
-"""The pages of docs/ as a suite of lit's: what they show is compiled and run (page.py says how).
+"""The pages of docs/ and README as a suite of lit's: what they show is compiled and run (page.py says how).
 
 `cargo xtask test` runs it with all others; by hand, `lit-22 test/book`. With `-Dupdate=yes` commands are shown with what they print
 now, which `cargo xtask book --update` does.

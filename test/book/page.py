@@ -128,11 +128,16 @@ def blocks(page):
 
 
 class Book(lit.formats.FileBasedTest):
-    """Each page that shows something that can be checked."""
+    """Each page that shows something that can be checked, and README, which lies beside the folder of the pages."""
 
     def __init__(self, root, update):
         self.root = root
         self.update = update
+
+    def getTestsInDirectory(self, suite, path_in_suite, lit_config, local_config):
+        yield from super().getTestsInDirectory(suite, path_in_suite, lit_config, local_config)
+        if not path_in_suite:
+            yield from self.getTestsForPath(suite, (os.pardir, "README.md"), lit_config, local_config)
 
     def getTestsForPath(self, suite, path_in_suite, lit_config, local_config):
         for test in super().getTestsForPath(suite, path_in_suite, lit_config, local_config):

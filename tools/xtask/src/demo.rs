@@ -58,7 +58,7 @@ fn next_steps(built: &Path) -> String {
          \u{20} {built}/norma-run {OUTPUT} --size m=16384 --verify --time\n\
          \u{20}     checks and times it, on a machine with a GPU\n\
          \n\
-         {OUTPUT}/manifest.json says how to launch the kernel; README, \"A kernel of your own\", how to write one\n"
+         {OUTPUT}/manifest.json says how to launch the kernel; README.md, \"A kernel of your own\", how to write one\n"
     )
 }
 

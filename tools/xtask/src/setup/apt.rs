@@ -43,7 +43,7 @@ pub fn install(packages: &[&str]) -> Result<(), Failure> {
         let unknown = unknown(packages)?;
         if !unknown.is_empty() {
             return Err(Failure::User(format!(
-                "this system's package sources do not offer {}; README, \"LLVM 22 elsewhere\", says where to get it",
+                "this system's package sources do not offer {}; docs/install.md, \"LLVM 22 elsewhere\", says where to get it",
                 unknown.join(", ")
             )));
         }

@@ -141,7 +141,7 @@ fn is_packaged(llvm: &Llvm) -> bool {
 
 fn advice(what: &str) -> Failure {
     Failure::User(format!(
-        "{what}; README, \"LLVM 22 elsewhere\", says how to get LLVM and MLIR 22 on this system; \
+        "{what}; docs/install.md, \"LLVM 22 elsewhere\", says how to get LLVM and MLIR 22 on this system; \
          MLIR_SYS_220_PREFIX names the folder of one that lies elsewhere"
     ))
 }

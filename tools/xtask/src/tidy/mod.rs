@@ -14,10 +14,12 @@ use crate::workspace;
 mod book;
 mod constraints;
 mod cuda_release;
+mod figures;
 mod formulas;
 mod passes;
 mod readme;
 mod rust_files;
+mod sections;
 mod skipped_tests;
 
 /// The text files of the repository by path from its root. A file that is not UTF-8 has no text to check.
@@ -49,6 +51,9 @@ const CHECKS: &[Check] = &[
     readme::every_listing_is_of_an_example,
     book::every_page_is_in_the_summary,
     book::every_included_file_exists,
+    sections::every_section_in_a_message_exists,
+    sections::every_linked_section_exists,
+    figures::every_speed_was_measured,
     skipped_tests::no_test_is_skipped_without_a_reason,
 ];
 

@@ -7,6 +7,8 @@ use super::{Finding, Tree, pattern};
 
 const README: &str = "README.md";
 const BOOK: &str = "docs/";
+/// The page that pictures the levels.
+const STRUCTURE: &str = "docs/structure.md";
 const PIPELINE: &str = "compiler/src/pipeline.rs";
 const TABLE: &str = "passes/Passes.td";
 
@@ -52,7 +54,7 @@ pub(super) fn joined(folder: &Path, name: &str) -> String {
 
 /// The picture of the levels and the pipeline have the same passes of ours.
 pub fn the_picture_has_the_pipelines_passes(tree: &Tree) -> Vec<Finding> {
-    let text = tree.text(README).unwrap_or_default();
+    let text = tree.text(STRUCTURE).unwrap_or_default();
     let pipeline = tree.text(PIPELINE).unwrap_or_default();
     let table = tree.text(TABLE).unwrap_or_default();
     let pass = pattern(r"\b(?:norm|gl|convert)-[a-z0-9-]+");
@@ -68,7 +70,7 @@ pub fn the_picture_has_the_pipelines_passes(tree: &Tree) -> Vec<Finding> {
             pictured.insert(name.as_str());
             if !run.contains_key(name.as_str()) {
                 let what = format!("{PIPELINE} has no {}", name.as_str());
-                findings.push(Finding::at(README, text, arrow.start() + name.start(), what));
+                findings.push(Finding::at(STRUCTURE, text, arrow.start() + name.start(), what));
             }
         }
     }
@@ -77,7 +79,7 @@ pub fn the_picture_has_the_pipelines_passes(tree: &Tree) -> Vec<Finding> {
         .iter()
         .filter(|(name, _)| is_ours(name) && !pictured.contains(*name));
     findings.extend(missing.map(|(name, offset)| {
-        let what = format!("the picture of the levels in {README} has no {name}");
+        let what = format!("the picture of the levels in {STRUCTURE} has no {name}");
         Finding::at(PIPELINE, pipeline, *offset, what)
     }));
     findings
@@ -198,9 +200,9 @@ mod tests {
 
     #[test]
     fn a_pass_that_picture_or_pipeline_lacks_is_found() {
-        let readme = "kernel\n  |  norm-tile, norm-gone, and more\ngl\n";
+        let picture = "kernel\n  |  norm-tile, norm-gone, and more\ngl\n";
         let tree = Tree::of(&[
-            (README, readme),
+            (STRUCTURE, picture),
             (
                 PIPELINE,
                 "&[\"norm-tile{rows=$rows}\",\n\"norm-hoist\", \"convert-of-mlir\"]",
@@ -214,8 +216,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "README.md:2: compiler/src/pipeline.rs has no norm-gone",
-                "compiler/src/pipeline.rs:2: the picture of the levels in README.md has no norm-hoist",
+                "docs/structure.md:2: compiler/src/pipeline.rs has no norm-gone",
+                "compiler/src/pipeline.rs:2: the picture of the levels in docs/structure.md has no norm-hoist",
             ]
         );
     }
