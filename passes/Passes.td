@@ -133,8 +133,8 @@ def NormShard : RustPass<"norm-shard", "builtin.module"> {
     `@f` are sharded, by their names.
 
     **Leaves alone** functions without the attribute. A function that reduces over
-    no shared dim, scans, reductions with several results, and accesses that are
-    none of the above, are errors.
+    no shared dim, scans, reductions with several results, accesses that are
+    none of the above, and those at numbers that a launch passes, are errors.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {norm.name = "x", norm.devices = array<i64: 1, 2>})
@@ -233,9 +233,11 @@ def NormFormComputes : RustPass<"norm-form-computes"> {
     - `arith.constant` of one value, and `tensor.splat`;
     - views, each element of which is read where it is: `tensor.cast`,
       `tensor.expand_shape` and `tensor.collapse_shape`, whose space has the
-      axes of the side with more of them, and `tensor.extract_slice` at offsets
-      and strides that are numbers. Of axes that are joined only the first may
-      have a size that only a run knows;
+      axes of the side with more of them, and `tensor.extract_slice` with strides
+      that are constants, at offsets that are sums of constants and of multiples
+      of arguments: these are scalars of the program and indices of its access.
+      Of axes that are joined only the first may have a size that only a run
+      knows;
     - ops of `linalg` that are loop nests with indexing maps: `linalg.generic`,
       and named ones such as `linalg.fill`, `linalg.broadcast`,
       `linalg.transpose`, `linalg.reduce` and `linalg.map`. A loop that no

@@ -1,13 +1,13 @@
-//! What a function needs of the sizes of its tensors beyond their shapes.
+//! What a function needs of the sizes of its tensors beyond their shapes, and of the numbers that its caller sets.
 //!
-//! The kernels read and write out of bounds, or leave elements unwritten, for sizes that break one, so a launcher
+//! The kernels read and write out of bounds, or leave elements unwritten, for sizes and numbers that break one, so a launcher
 //! refuses them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::expression::{EvaluateError, Expression};
 
-/// `left == right` or `left >= right`, over the function's size symbols.
+/// `left == right` or `left >= right`, over the function's size symbols and numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {
     /// The left side.

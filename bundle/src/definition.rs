@@ -86,7 +86,7 @@ pub struct DefinitionError {
 pub(crate) struct Scope<'a> {
     /// By name.
     pub tensors: BTreeMap<&'a str, Declared>,
-    /// Every size symbol.
+    /// Every size symbol, and every number that the caller may set.
     pub sizes: BTreeSet<&'a str>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Scope<'a> {
         };
         Scope {
             tensors: inputs.chain(outputs).map(declare).collect(),
-            sizes: function.size_symbols(),
+            sizes: function.size_and_number_symbols(),
         }
     }
 

@@ -83,7 +83,7 @@ pub struct Function {
     pub inputs: Vec<Tensor>,
     /// The tensors that are written.
     pub outputs: Vec<Tensor>,
-    /// What the sizes must satisfy beyond the tensors' shapes; a launcher refuses others.
+    /// What the sizes must satisfy beyond the tensors' shapes, and the numbers that a caller sets; a launcher refuses others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
     /// The kernels, in launch order.
@@ -490,6 +490,23 @@ impl Function {
             .flat_map(|tensor| &tensor.strides)
             .flat_map(Expression::symbols);
         all.filter(|name| !sizes.contains(name)).collect()
+    }
+
+    /// The numbers among [`Self::named_scalars`] that conditions may be over and programs may read at, with their defaults: those of 64
+    /// bits.
+    pub fn numbers(&self) -> Vec<(&str, i64)> {
+        let scalars = self.named_scalars().into_iter();
+        let numbers = scalars.filter_map(|(name, scalar, default)| match (scalar, default) {
+            (ScalarType::I64, ScalarValue::Expression(default)) => Some((name, default.as_integer()?)),
+            _ => None,
+        });
+        numbers.collect()
+    }
+
+    /// The size symbols and the names of [`Self::numbers`].
+    pub fn size_and_number_symbols(&self) -> BTreeSet<&str> {
+        let numbers = self.numbers().into_iter().map(|(name, _)| name);
+        self.size_symbols().into_iter().chain(numbers).collect()
     }
 
     /// The scalars that a caller may set, with their defaults, in order of first use.

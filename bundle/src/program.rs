@@ -3,7 +3,7 @@
 //! Steps are in SSA order and the values they define are numbered from 0 in the order of definition (a write defines
 //! none, a reduction one per accumulator). A value is a function of the dims of the iteration space it varies over, so
 //! broadcasting is implicit. Dims are named `d0`, `d1`, ... in accesses, as in MLIR's affine maps; every other symbol
-//! there is a size of the definition that the program belongs to.
+//! there is a size of the definition that the program belongs to, or a number that the function's caller may set.
 
 mod validate;
 

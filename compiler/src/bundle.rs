@@ -22,7 +22,7 @@ mod write;
 use std::collections::BTreeMap;
 
 use melior::ir::Module;
-use norma_bundle::manifest::{Function, Sharded};
+use norma_bundle::manifest::{Function, Kernel, Sharded};
 use norma_bundle::{Expression, Manifest};
 
 use crate::emit::Cubin;
@@ -154,13 +154,23 @@ pub fn assemble(
     let mut functions = Vec::new();
     for host in host::functions(module)? {
         let sizes = sizes::name_sizes(&host, forms);
-        let mut function = describe(&host, &sizes, definitions, conditions, forms, Some(&lowered))?;
-        function.kernels = host
+        let kernels = host
             .launches
             .iter()
             .map(|launch| kernel::describe(&lowered, &host, launch, &sizes, emitted, target))
             .collect::<Result<Vec<_>>>()?;
-        functions.push(function);
+        let lowered = Lowered {
+            module: &lowered,
+            kernels,
+        };
+        functions.push(describe(
+            &host,
+            &sizes,
+            definitions,
+            conditions,
+            forms,
+            Some(lowered),
+        )?);
     }
     if functions.is_empty() {
         return Err(Error::user(
@@ -208,16 +218,25 @@ pub fn assemble(
     })
 }
 
-/// A function as the manifest has it, but for its kernels. What these assume of its tensors is said where they are lowered.
+/// The kernels of a function once they are lowered.
+struct Lowered<'k, 'c, 'a> {
+    /// Where they stand.
+    module: &'k kernel::Kernels<'c, 'a>,
+    /// As the manifest has them, in launch order.
+    kernels: Vec<Kernel>,
+}
+
+/// A function as the manifest has it. What its kernels assume of its tensors is said where they are lowered.
 fn describe(
     host: &HostFunction,
     sizes: &sizes::Sizes,
     definitions: &[SourceDefinition],
     conditions: &[SourceConditions],
     forms: &KernelForms,
-    lowered: Option<&kernel::Kernels>,
+    lowered: Option<Lowered>,
 ) -> Result<Function> {
-    let (outputs, inputs) = sizes::tensors(host, sizes, lowered, forms)?
+    let module = lowered.as_ref().map(|lowered| lowered.module);
+    let (outputs, inputs) = sizes::tensors(host, sizes, module, forms)?
         .into_iter()
         .partition(|tensor| {
             let is_output = |role: &Role| matches!(role, Role::Output(_));
@@ -226,7 +245,7 @@ fn describe(
                 .any(|other| is_output(&other.role) && other.name == tensor.name)
         });
     let mut conditions = SourceConditions::find(conditions, host, sizes);
-    for condition in bounds::conditions(host, sizes, lowered)? {
+    for condition in bounds::conditions(host, sizes, module)? {
         if !conditions.iter().any(|other| other.is_same(&condition)) {
             conditions.push(condition);
         }
@@ -238,7 +257,7 @@ fn describe(
         conditions,
         provenance: None,
         definition: None,
-        kernels: Vec::new(),
+        kernels: lowered.map(|lowered| lowered.kernels).unwrap_or_default(),
     };
     // One that reads an output before it is written would depend on what the caller left there.
     function.definition = SourceDefinition::find(definitions, host, sizes)

@@ -107,6 +107,7 @@ fn every_op_is_valid_with_all_that_it_may_have() {
             }
             "cross_entropy" => &[("reduction", "mean"), ("axis", "1")],
             "top_k" => &[("k", "8"), ("axis", "1")],
+            "top_k_grad" => &[("elements", "4096")],
             _ => &[],
         };
         for (name, value) in said {

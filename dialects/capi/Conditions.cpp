@@ -1,4 +1,4 @@
-// Gives Rust the conditions on sizes that a space's accesses need, which C++ finds (norm/NormAccessChecks.h).
+// Gives Rust the conditions on sizes and numbers that a space's accesses need, which C++ finds (norm/NormAccessChecks.h).
 
 #include "mlir-c/AffineExpr.h"
 #include "mlir/CAPI/AffineExpr.h"
@@ -9,17 +9,17 @@
 using namespace mlir;
 using namespace mlir::norm;
 
-/// Calls `onSize` with the buffer and axis of each symbol, in order, and `onCondition` with each condition over them.
-/// Whether `op` is an untiled norm.kernel or a norm.compute; nothing is called if not.
-extern "C" bool normaNormConditions(MlirOperation op, void (*onSize)(int64_t buffer, int64_t axis, void *user),
+/// Calls `onSymbol` for each symbol, in order: with a buffer and an axis for a size, and with a number and -1 for a number, both
+/// as positions among the arguments of the block. Calls `onCondition` with each condition over them. Whether `op` is an untiled norm.kernel or a norm.compute; nothing is called if not.
+extern "C" bool normaNormConditions(MlirOperation op, void (*onSymbol)(int64_t argument, int64_t axis, void *user),
                                     void (*onCondition)(MlirAffineExpr lhs, MlirAffineExpr rhs, bool isEquality,
                                                         void *user),
                                     void *user) {
   FailureOr<Conditions> conditions = conditionsOf(unwrap(op));
   if (failed(conditions))
     return false;
-  for (auto [buffer, axis] : conditions->sizes)
-    onSize(buffer, axis, user);
+  for (auto [argument, axis] : conditions->symbols)
+    onSymbol(argument, axis, user);
   for (const Condition &condition : conditions->all)
     onCondition(wrap(condition.lhs), wrap(condition.rhs), condition.isEquality, user);
   return true;

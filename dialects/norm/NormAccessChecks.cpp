@@ -5,9 +5,9 @@
 //
 // Each question is the emptiness of an integer set: the points out of bounds, the pairs of points that write one
 // element, the elements that no point writes. MLIR's Presburger library decides it exactly for affine coordinates with
-// floordiv, ceildiv and mod by constants. Where the set is empty for some sizes only, interval arithmetic gives a
-// condition on the sizes, and the question is asked again under it: a condition that is found is always enough. It may
-// ask more than is needed where a coordinate uses one dim twice, or where a dim has no points.
+// floordiv, ceildiv and mod by constants. Where the set is empty for some sizes only, or for some numbers that a launch passes,
+// interval arithmetic gives a condition on these, and the question is asked again under it: a condition that is found is always
+// enough. It may ask more than is needed where a coordinate uses one dim twice, or where a dim has no points.
 //
 // Most accesses have a dim for each axis. What their ranges say (NormAffineRanges.h) needs no set, which would say the same
 // and take longer.
@@ -50,13 +50,13 @@ struct System {
 struct Access {
   Operation *op;
   unsigned buffer;
-  /// One for each axis of the buffer, over all dims of the space.
+  /// One for each axis of the buffer, over all dims of the space, and the numbers as symbols.
   SmallVector<AffineExpr> coordinates;
   /// The dims that the coordinates use.
   llvm::SmallBitVector dims;
 };
 
-/// A point of a system, dims first and then sizes.
+/// A point of a system, dims first and then sizes and numbers.
 using Point = SmallVector<DynamicAPInt, 8>;
 
 class Checker {
@@ -95,22 +95,26 @@ private:
     auto type = cast<ShapedType>(body.getArgument(buffer).getType());
     if (!type.isDynamicDim(axis))
       return constant(type.getDimSize(axis));
-    auto *found = llvm::find(conditions.sizes, std::pair(buffer, axis));
-    if (found == conditions.sizes.end()) {
-      conditions.sizes.emplace_back(buffer, axis);
-      found = std::prev(conditions.sizes.end());
+    auto *found = llvm::find(conditions.symbols, std::pair(buffer, axis));
+    if (found == conditions.symbols.end()) {
+      conditions.symbols.emplace_back(buffer, axis);
+      found = std::prev(conditions.symbols.end());
     }
-    return getAffineSymbolExpr(found - conditions.sizes.begin(), context);
+    return getAffineSymbolExpr(found - conditions.symbols.begin(), context);
   }
 
   LogicalResult readExtents(AffineMap map, ArrayRef<int64_t> sizes) {
     SmallVector<AffineExpr> replacements;
     for (size_t i = 0; i < sizes.size(); i += 2)
       replacements.push_back(sizeOf(sizes[i], sizes[i + 1]));
-    // Dynamic sizes of all buffers get their symbols now, so that every system has the same ones.
+    // Dynamic sizes of all buffers get their symbols now, and numbers theirs, so that every system has the same ones.
     for (auto [buffer, argument] : llvm::enumerate(body.getArguments().take_front(numBuffers)))
       for (int64_t axis = 0, rank = cast<ShapedType>(argument.getType()).getRank(); axis < rank; ++axis)
         sizeOf(buffer, axis);
+    numSizes = conditions.symbols.size();
+    for (BlockArgument number : body.getArguments().slice(numBuffers, firstDim - numBuffers))
+      if (number.getType().isIndex())
+        conditions.symbols.emplace_back(number.getArgNumber(), Conditions::NUMBER);
     for (auto [i, extent] : llvm::enumerate(map.getResults())) {
       AffineExpr replaced = extent.replaceSymbols(replacements);
       if (!replaced.isPureAffine() || !largestFactor(replaced))
@@ -133,7 +137,7 @@ private:
       Access access{&inner, cast<BlockArgument>(buffer).getArgNumber(), {}, llvm::SmallBitVector(numDims)};
       SmallVector<AffineExpr> dims;
       for (Value index : read ? read.getIndices() : write.getIndices())
-        dims.push_back(getAffineDimExpr(cast<BlockArgument>(index).getArgNumber() - firstDim, context));
+        dims.push_back(indexExpression(cast<BlockArgument>(index).getArgNumber()));
       for (AffineExpr result : map.getResults()) {
         AffineExpr coordinate = result.replaceDims(dims);
         if (!coordinate.isPureAffine() || !largestFactor(coordinate))
@@ -152,6 +156,14 @@ private:
         accesses.push_back(std::move(access));
     }
     return success();
+  }
+
+  /// A dim, or the symbol that a number is.
+  AffineExpr indexExpression(unsigned argument) {
+    if (argument >= firstDim)
+      return getAffineDimExpr(argument - firstDim, context);
+    auto *number = llvm::find(conditions.symbols, std::pair(int64_t(argument), Conditions::NUMBER));
+    return getAffineSymbolExpr(number - conditions.symbols.begin(), context);
   }
 
   /// Inputs are not written and outputs are not read.
@@ -183,7 +195,7 @@ private:
   /// Sizes are not negative and satisfy the conditions.
   System sizesSystem() {
     System system;
-    for (size_t symbol = 0; symbol < conditions.sizes.size(); ++symbol)
+    for (size_t symbol = 0; symbol < numSizes; ++symbol)
       system.atLeastZero(getAffineSymbolExpr(symbol, context));
     for (const Condition &condition : conditions.all)
       system.add(condition.lhs - condition.rhs, condition.isEquality);
@@ -199,10 +211,10 @@ private:
     }
   }
 
-  /// The points of a system over `count` dims and all sizes.
+  /// The points of a system over `count` dims and all symbols.
   presburger::IntegerPolyhedron polyhedron(const System &system, unsigned count) {
     IntegerSet set =
-        IntegerSet::get(count, conditions.sizes.size(), system.expressions, ArrayRef<bool>(system.equalities));
+        IntegerSet::get(count, conditions.symbols.size(), system.expressions, ArrayRef<bool>(system.equalities));
     FlatLinearValueConstraints constraints(set);
     presburger::IntegerPolyhedron result(constraints);
     return result;
@@ -210,11 +222,11 @@ private:
 
   std::optional<Point> sample(const System &system, unsigned count) {
     if (system.expressions.empty())
-      return Point(count + conditions.sizes.size());
+      return Point(count + conditions.symbols.size());
     return polyhedron(system, count).findIntegerSample();
   }
 
-  /// Whether there are sizes that satisfy the conditions and give each of `dims` a point.
+  /// Whether there are sizes and numbers that satisfy the conditions and give each of `dims` a point.
   bool canHold(const llvm::SmallBitVector &dims) {
     System system = sizesSystem();
     for (unsigned dim : dims.set_bits())
@@ -222,10 +234,11 @@ private:
     return holdsForLargeSizes(system) || sample(system, 0).has_value();
   }
 
-  /// Whether a system over sizes holds where all of them are one large power of two, which most extents and promises of multiples
-  /// agree with: one such point spares the search for another.
+  /// Whether a system over symbols holds where all sizes are one large power of two, which most extents and promises of multiples
+  /// agree with, and all numbers zero: one such point spares the search for another.
   bool holdsForLargeSizes(const System &system) {
-    SmallVector<AffineExpr> sizes(conditions.sizes.size(), constant(int64_t(1) << 20));
+    SmallVector<AffineExpr> sizes(numSizes, constant(int64_t(1) << 20));
+    sizes.resize(conditions.symbols.size(), constant(0));
     return llvm::all_of(llvm::zip(system.expressions, system.equalities), [&](auto constraint) {
       auto [expression, isEquality] = constraint;
       auto value = dyn_cast<AffineConstantExpr>(expression.replaceSymbols(sizes));
@@ -233,7 +246,7 @@ private:
     });
   }
 
-  /// What an expression over sizes is at a point, whose sizes begin at `firstSize`.
+  /// What an expression is at a point, whose sizes begin at `firstSize`.
   static int64_t valueAt(AffineExpr expression, const Point &point, unsigned firstSize) {
     SmallVector<int64_t> values;
     for (const DynamicAPInt &value : point)
@@ -257,6 +270,17 @@ private:
     return dims.none() ? "no dims" : text;
   }
 
+  /// `, o = 3` for each number that an expression uses, at a point whose sizes begin at `firstSize`.
+  std::string describeNumbers(AffineExpr expression, const Point &point, unsigned firstSize) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    for (size_t symbol = numSizes; symbol < conditions.symbols.size(); ++symbol)
+      if (expression.isFunctionOfSymbol(symbol))
+        stream << ", " << dimName(body.getArgument(conditions.symbols[symbol].first)) << " = "
+               << static_cast<int64_t>(point[firstSize + symbol]);
+    return text;
+  }
+
   //===--------------------------------------------------------------------===//
   // Bounds
   //===--------------------------------------------------------------------===//
@@ -268,11 +292,15 @@ private:
       conditions.all.push_back({constant(0), constant(1), /*isEquality=*/false});
       return;
     }
-    lhs = simplifyAffineExpr(lhs, 0, conditions.sizes.size());
-    rhs = simplifyAffineExpr(rhs, 0, conditions.sizes.size());
+    lhs = simplifyAffineExpr(lhs, 0, conditions.symbols.size());
+    rhs = simplifyAffineExpr(rhs, 0, conditions.symbols.size());
     auto difference = dyn_cast<AffineConstantExpr>(lhs - rhs);
     if (!difference || (isEquality ? difference.getValue() != 0 : difference.getValue() < 0))
       conditions.all.push_back({lhs, rhs, isEquality});
+  }
+
+  bool isNeverNegative(AffineExpr expression) {
+    return norm::isNeverNegative(expression, numSizes, conditions.symbols.size());
   }
 
   LogicalResult checkBounds(const Access &access) {
@@ -280,7 +308,7 @@ private:
       AffineExpr size = sizeOf(access.buffer, axis);
       for (bool isAbove : {false, true}) {
         Range range = rangeOf(coordinate, extents);
-        if (isNeverNegative(isAbove ? size - 1 - range.greatest : range.least, conditions.sizes.size()))
+        if (isNeverNegative(isAbove ? size - 1 - range.greatest : range.least))
           continue;
         System system = sizesSystem();
         addDims(system, access.dims);
@@ -299,7 +327,8 @@ private:
         return access.op->emitOpError() << "expected coordinate " << axis << " to be within "
                                         << body.getArgument(access.buffer).getType() << ", got "
                                         << valueAt(coordinate, *first, numDims) << " at "
-                                        << describe(access.dims, *first);
+                                        << describe(access.dims, *first)
+                                        << describeNumbers(coordinate, *first, numDims);
       }
     }
     return success();
@@ -409,7 +438,7 @@ private:
       return uncovered(buffer, own).has_value();
     // The element that is furthest along an axis lies beyond the box.
     auto isBeyond = [&](size_t axis) {
-      if (isNeverNegative((*box)[axis] - sizeOf(buffer, axis), conditions.sizes.size()))
+      if (isNeverNegative((*box)[axis] - sizeOf(buffer, axis)))
         return false;
       System system = sizesSystem();
       for (size_t other = 0; other < box->size(); ++other)
@@ -515,6 +544,8 @@ private:
   Block &body;
   /// Scalars stand between buffers and dims.
   size_t numBuffers, numDims, firstDim;
+  /// How many of the symbols are sizes: the first of them.
+  size_t numSizes = 0;
   Conditions &conditions;
   SmallVector<AffineExpr> extents;
   SmallVector<Access> reads, writes;

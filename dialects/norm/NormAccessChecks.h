@@ -14,21 +14,25 @@
 
 namespace mlir::norm {
 
-/// What the sizes of a launch must satisfy: `lhs == rhs` or `lhs >= rhs`, over symbols.
+/// What the sizes and numbers of a launch must satisfy: `lhs == rhs` or `lhs >= rhs`, over symbols.
 struct Condition {
   AffineExpr lhs, rhs;
   bool isEquality;
 };
 
-/// Conditions, and the (buffer, axis) that each symbol of them is the size of.
+/// Conditions, and what each symbol of them stands for.
 struct Conditions {
+  /// In the place of an axis: the symbol is the argument itself, a number.
+  static constexpr int64_t NUMBER = -1;
+
   SmallVector<Condition> all;
-  SmallVector<std::pair<int64_t, int64_t>> sizes;
+  /// Arguments of the block. First the sizes, as (buffer, axis), and behind them the numbers of type `index`, as (number, NUMBER).
+  SmallVector<std::pair<int64_t, int64_t>> symbols;
 };
 
 /// Checks every access of a norm.compute or an untiled norm.kernel, whose other constraints hold: accesses stay in
 /// bounds, and every element of an output is written once. Errors are emitted at the access; what depends on dynamic
-/// sizes is in the result. Fails for another op too.
+/// sizes or on numbers is in the result. Fails for another op too.
 FailureOr<Conditions> conditionsOf(Operation *op);
 
 } // namespace mlir::norm

@@ -57,22 +57,25 @@ Range mlir::norm::rangeOf(AffineExpr expression, ArrayRef<AffineExpr> extents) {
   }
 }
 
-static bool hasNoNegativeTerm(AffineExpr expression) {
+static bool hasNoNegativeTerm(AffineExpr expression, unsigned numSizes) {
   if (auto literal = dyn_cast<AffineConstantExpr>(expression))
     return literal.getValue() >= 0;
   auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
-  if (!binary)
-    return isa<AffineSymbolExpr>(expression);
+  if (!binary) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(expression);
+    return symbol && symbol.getPosition() < numSizes;
+  }
   bool isSumOrProduct = binary.getKind() == AffineExprKind::Add || binary.getKind() == AffineExprKind::Mul;
   auto divisor = dyn_cast<AffineConstantExpr>(binary.getRHS());
   if (!isSumOrProduct && (!divisor || divisor.getValue() <= 0))
     return false;
   return binary.getKind() == AffineExprKind::Mod ||
-         (hasNoNegativeTerm(binary.getLHS()) && hasNoNegativeTerm(binary.getRHS()));
+         (hasNoNegativeTerm(binary.getLHS(), numSizes) && hasNoNegativeTerm(binary.getRHS(), numSizes));
 }
 
-bool mlir::norm::isNeverNegative(AffineExpr expression, unsigned numSizes) {
-  return largestFactor(expression) && hasNoNegativeTerm(simplifyAffineExpr(expression, /*numDims=*/0, numSizes));
+bool mlir::norm::isNeverNegative(AffineExpr expression, unsigned numSizes, unsigned numSymbols) {
+  return largestFactor(expression) &&
+         hasNoNegativeTerm(simplifyAffineExpr(expression, /*numDims=*/0, numSymbols), numSizes);
 }
 
 bool mlir::norm::collectTerms(AffineExpr expression, SmallVectorImpl<std::pair<int64_t, unsigned>> &terms) {

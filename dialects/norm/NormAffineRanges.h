@@ -1,8 +1,8 @@
 //===- NormAffineRanges.h - values of affine expressions ---------*- C++ -*-===//
 //
-// What is plain of the values that an expression over dims and sizes takes: between what they lie, and whether they are all
-// of those up to some number. Dims count from zero to an extent, which is an expression over sizes; sizes are symbols, and
-// never negative.
+// What is plain of the values that an expression over dims, sizes and numbers takes: between what they lie, and whether they are
+// all of those up to some number. Dims count from zero to an extent, which is an expression over sizes. Sizes are the first
+// symbols, and never negative; numbers that a launch passes are the symbols behind them, and may be anything.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace mlir::norm {
 
-/// The least and the greatest value of an expression, over sizes.
+/// The least and the greatest value of an expression, over sizes and numbers.
 struct Range {
   AffineExpr least, greatest;
 };
@@ -28,9 +28,9 @@ std::optional<int64_t> largestFactor(AffineExpr expression);
 /// a range of its own.
 Range rangeOf(AffineExpr expression, ArrayRef<AffineExpr> extents);
 
-/// Whether an expression over sizes has no value below zero, as far as its terms say: it may have none, too, where this is
-/// false.
-bool isNeverNegative(AffineExpr expression, unsigned numSizes);
+/// Whether an expression over symbols, of which the first `numSizes` are sizes, has no value below zero, as far as its terms say: it
+/// may have none, too, where this is false.
+bool isNeverNegative(AffineExpr expression, unsigned numSizes, unsigned numSymbols);
 
 /// Adds the factor, without its sign, and the dim of each term of a sum of multiples of dims. False where it is no such sum.
 bool collectTerms(AffineExpr expression, SmallVectorImpl<std::pair<int64_t, unsigned>> &terms);

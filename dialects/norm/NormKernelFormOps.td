@@ -193,22 +193,28 @@ def Norm_NumSmsOp : Norm_Op<"num_sms", [Pure]> {
 def Norm_ReadOp : Norm_Op<"read", [Pure,
     TypesMatchWith<"the result is an element of the buffer", "buffer", "result",
                    "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
-  let summary = "Reads one element of a buffer at an affine function of dims";
+  let summary = "Reads one element of a buffer at an affine function of dims and numbers";
   let description = [{
     The value varies over the dims that the access uses, and the element is read at each of their points, whatever the
-    other dims are. A kernel's inputs and outputs do not alias, so a read has no order beside others.
+    other dims are. A kernel's inputs and outputs do not alias, so a read has no order beside others. A number of type `index` that
+    the launch passes is where a part begins that only the run knows.
 
     Constraints:
     - C1: there is one coordinate per axis of the buffer.
-    - C2: an index is a dim of the kernel, and no symbol.
+    - C2: an index is a dim of the kernel or a number of type `index` among its scalars, and no symbol.
     - C3: the buffer is an argument of the kernel.
     - C4: each coordinate lies within the buffer.
     - C5: the buffer is an input: nothing writes it.
 
-    C4 holds for some sizes at least. Where it depends on dynamic sizes it is a condition that a launch checks. It is
-    not asked of a tiled kernel, whose guards keep it.
+    C4 holds for some sizes and numbers at least. Where it depends on dynamic sizes or on numbers it is a condition that a launch
+    checks. It is not asked of a tiled kernel, whose guards keep it.
 
-    Example: `%0 = norm.read %x[%b, %p, %g * 16 + %k] : memref<?x4096x512xbf16>`
+    Examples:
+
+    ```mlir
+    %0 = norm.read %x[%b, %p, %g * 16 + %k] : memref<?x4096x512xbf16>
+    %1 = norm.read %qkv[%m, %n + %head * 128] : memref<?x6144xbf16>  // %head is a number
+    ```
   }];
   let arguments = (ins Norm_Buffer:$buffer, Variadic<Index>:$indices, AffineMapAttr:$access);
   let results = (outs Norm_Scalar:$result);
@@ -222,7 +228,8 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
   let summary = "Writes one element of a buffer at an affine function of dims";
   let description = [{
     The element is written at each point of the dims that the access uses. It is written whatever the other dims are,
-    also when one of them has no points: the value does not vary over them.
+    also when one of them has no points: the value does not vary over them. Writes cover their buffer, so that none begins at a
+    number that only a launch knows.
 
     Constraints:
     - C1: there is one coordinate per axis of the buffer.

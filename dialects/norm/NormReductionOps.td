@@ -72,7 +72,8 @@ def Norm_TopKOp : Norm_NamedOp<"top_k"> {
     Nothing is rounded. A NaN among the values is any, and a zero is +0. Where a row, of a size that only a run knows, has less than k
     elements, the values behind them are -Inf, of integers the smallest number, and the indices the largest number.
 
-    The elements are found one after the other, each by a pass over the row, so that time grows with k, and not the program.
+    The elements are found one after the other, each by a pass over the row, so that time grows with k, and not the program. The
+    gradient is `norm.top_k_grad`.
 
     Constraints:
     - C1: `axis` is an axis of `x`; a negative one counts from the end.
@@ -90,6 +91,43 @@ def Norm_TopKOp : Norm_NamedOp<"top_k"> {
   let results = (outs Norm_SortableTensor:$values, Norm_LabelTensor:$indices);
   let shapes = (by_name Norm_AxisOf<"axis", "k">:$values, Norm_AxisOf<"axis", "k">:$indices);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($values) `,` type($indices)";
+  let hasVerifier = 1;
+}
+
+def Norm_TopKGradOp : Norm_NamedOp<"top_k_grad"> {
+  let summary = "Gradient of the largest of each row";
+  let description = [{
+    `indices` is the result of `norm.top_k`, or any other places along `axis`, and `dvalues` the gradient of a loss with respect to what
+    was taken from there; `dx` is that with respect to the rows, of so many `elements`. Semantics, with j over the axis:
+
+        dx[n] = sum_j(indices[j] == n ? dvalues[j] : 0)
+
+    So `dx` is 0 where nothing was taken from. An index that is no place, as those behind the end of a short row are, counts nowhere.
+    Operands are widened to f32, in which sums are, taken in any order, and the result is rounded once. NaN and Inf reach the
+    element of their index alone.
+
+    Constraints:
+    - C1: `axis` is an axis of `dvalues`; a negative one counts from the end.
+    - C2: `elements` is between 1 and 2^31 - 1.
+    - C3: `indices` has the shape of `dvalues`, and `dx` has it with `elements` elements along `axis`.
+
+    Example:
+
+    ```mlir
+    %dx = norm.top_k_grad %dv indices(%i : tensor<?x8xi32>) {elements = 128 : i64} : tensor<?x8xbf16> -> tensor<?x128xbf16>
+    ```
+  }];
+  let arguments = (ins
+    Norm_UpToF32Tensor:$dvalues,
+    Norm_LabelTensor:$indices,
+    I64Attr:$elements,
+    DefaultValuedAttr<I64Attr, "-1">:$axis
+  );
+  let results = (outs Norm_UpToF32Tensor:$dx);
+  let shapes = (by_name Norm_AxisOf<"axis", "elements">:$dx);
+  let assemblyFormat = [{
+    $dvalues `indices` `(` $indices `:` type($indices) `)` attr-dict `:` type($dvalues) `->` type($dx)
+  }];
   let hasVerifier = 1;
 }
 

@@ -102,3 +102,19 @@ LogicalResult TopKOp::verify() {
                          << getValues().getType().getElementType();
   return success();
 }
+
+LogicalResult TopKGradOp::verify() {
+  RankedTensorType dvalues = getDvalues().getType();
+  std::optional<int64_t> axis = axisPosition(getAxis(), dvalues.getRank());
+  if (!axis) // top_k_grad_c1
+    return emitOpError() << "expected axis to be one of " << dvalues << ", got " << int64_t(getAxis());
+  int64_t elements = getElements();
+  if (elements < 1 || elements > std::numeric_limits<int32_t>::max()) // top_k_grad_c2
+    return emitOpError() << "expected elements between 1 and 2^31 - 1, got " << elements;
+  // top_k_grad_c3
+  SmallVector<int64_t> shape(dvalues.getShape());
+  if (failed(verifyShape(*this, "indices", getIndices(), shape, quoted(dvalues))))
+    return failure();
+  shape[*axis] = elements;
+  return verifyShape(*this, "dx", getDx(), shape, quoted(dvalues) + " with as many elements along axis as elements says");
+}

@@ -304,7 +304,7 @@ static std::optional<size_t> dimAround(Operation *op, Value value) {
   return argument.getArgNumber() - numBuffers;
 }
 
-/// Checks shared by read and write; `mnemonic` names the constraint in comments of the callers.
+/// Checks shared by read and write. Only a read may be at numbers that the space takes.
 static LogicalResult verifyAccess(Operation *op, Value buffer, OperandRange indices, AffineMap access) {
   if (!numDimsAround(op))
     return op->emitOpError() << "expected to stand in a norm.kernel or norm.compute";
@@ -314,9 +314,15 @@ static LogicalResult verifyAccess(Operation *op, Value buffer, OperandRange indi
                              << access.getNumResults();
   if (access.getNumSymbols() != 0)
     return op->emitOpError() << "expected coordinates over dims alone, got a symbol";
-  for (Value index : indices)
-    if (!dimAround(op, index))
+  for (Value index : indices) {
+    auto argument = dyn_cast<BlockArgument>(index);
+    // An argument of type index is a number or a dim.
+    bool isOfSpace = argument && argument.getOwner() == op->getBlock();
+    if (isa<ReadOp>(op) && !isOfSpace)
+      return op->emitOpError() << "expected indices to be dims or numbers of the space, got " << index;
+    if (isa<WriteOp>(op) && !dimAround(op, index))
       return op->emitOpError() << "expected indices to be dims of the space, got " << index;
+  }
   auto argument = dyn_cast<BlockArgument>(buffer);
   if (!argument || argument.getOwner() != op->getBlock())
     return op->emitOpError() << "expected the buffer to be an argument of the kernel, got " << buffer;

@@ -1,4 +1,4 @@
-//! What the accesses of a kernel need of dynamic sizes, which C++ proves (norm/NormAccessChecks.cpp).
+//! What the accesses of a kernel need of dynamic sizes and of numbers, which C++ proves (norm/NormAccessChecks.cpp).
 
 use std::ffi::c_void;
 
@@ -21,16 +21,28 @@ pub struct Condition<'c> {
 pub struct Conditions<'c> {
     /// All of them must hold.
     pub all: Vec<Condition<'c>>,
-    /// The (buffer, axis) whose size each symbol is.
-    pub sizes: Vec<(usize, usize)>,
+    /// What each symbol stands for.
+    pub symbols: Vec<Symbol>,
+}
+
+/// What a symbol of [`Conditions`] stands for; arguments are those of the op's block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Symbol {
+    /// The size of a buffer, which is this argument, along an axis.
+    Size(usize, usize),
+    /// The number that this argument is.
+    Number(usize),
 }
 
 /// The conditions of a `norm.compute` or of an untiled `norm.kernel` that its verifier accepts; `None` for another op.
 pub fn conditions<'c>(op: OperationRef<'c, '_>) -> Option<Conditions<'c>> {
-    unsafe extern "C" fn on_size(buffer: i64, axis: i64, user: *mut c_void) {
+    unsafe extern "C" fn on_symbol(argument: i64, axis: i64, user: *mut c_void) {
         // SAFETY: `user` is the conditions below, which nothing else uses during the call.
         let conditions = unsafe { &mut *user.cast::<Conditions<'_>>() };
-        conditions.sizes.push((buffer as usize, axis as usize));
+        conditions.symbols.push(match usize::try_from(axis) {
+            Ok(axis) => Symbol::Size(argument as usize, axis),
+            Err(_) => Symbol::Number(argument as usize),
+        });
     }
     unsafe extern "C" fn on_condition(
         left: MlirAffineExpr,
@@ -52,7 +64,7 @@ pub fn conditions<'c>(op: OperationRef<'c, '_>) -> Option<Conditions<'c>> {
     let is_space = unsafe {
         normaNormConditions(
             op.to_raw(),
-            on_size,
+            on_symbol,
             on_condition,
             (&raw mut conditions).cast::<c_void>(),
         )
@@ -63,7 +75,7 @@ pub fn conditions<'c>(op: OperationRef<'c, '_>) -> Option<Conditions<'c>> {
 unsafe extern "C" {
     fn normaNormConditions(
         op: MlirOperation,
-        on_size: unsafe extern "C" fn(i64, i64, *mut c_void),
+        on_symbol: unsafe extern "C" fn(i64, i64, *mut c_void),
         on_condition: unsafe extern "C" fn(MlirAffineExpr, MlirAffineExpr, bool, *mut c_void),
         user: *mut c_void,
     ) -> bool;

@@ -52,7 +52,7 @@ impl<'a> Evaluation<'a> {
         let mut state = State {
             problem,
             definition,
-            sizes: problem.sizes.clone(),
+            sizes: problem.sizes_and_numbers(),
             tensors: inputs,
         };
         let mut last = Vec::new();

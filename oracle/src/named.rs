@@ -36,6 +36,7 @@ mod softmax;
 mod softmax_grad;
 mod statistics;
 mod top_k;
+mod top_k_grad;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -89,6 +90,7 @@ const FORMULAS: &[(&str, Bind)] = &[
     ("softmax", softmax::bind),
     ("softmax_grad", softmax_grad::bind),
     ("top_k", top_k::bind),
+    ("top_k_grad", top_k_grad::bind),
 ];
 
 /// An op with what it is called on.

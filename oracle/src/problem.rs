@@ -12,6 +12,9 @@ use thiserror::Error;
 
 use crate::layout::Layout;
 
+/// Where integers begin that an f64 does not tell apart.
+const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// The most elements a tensor may span where its kernels index in 32 bits.
 const MAX_32_BIT_SPAN: i64 = 1 << 31;
 
@@ -37,6 +40,8 @@ pub struct Problem<'a> {
     pub layouts: BTreeMap<String, Layout>,
     /// The scalars the caller set, by name.
     pub scalars: BTreeMap<String, f64>,
+    /// The function's numbers of 64 bits, as the caller set them or by default.
+    numbers: BTreeMap<String, i64>,
 }
 
 impl<'a> Problem<'a> {
@@ -76,8 +81,10 @@ impl<'a> Problem<'a> {
                 "expected size '{name}' to be at least 0, got {value}"
             )));
         }
+        let numbers = numbers_of(function, &scalars)?;
         for condition in &function.conditions {
-            if let Some(message) = condition.violation(&|name| sizes.get(name).copied())? {
+            let value = |name: &str| sizes.get(name).or_else(|| numbers.get(name)).copied();
+            if let Some(message) = condition.violation(&value)? {
                 return Err(BindError::Request(message));
             }
         }
@@ -100,7 +107,15 @@ impl<'a> Problem<'a> {
             sizes,
             layouts,
             scalars,
+            numbers,
         })
+    }
+
+    /// The values of all that definitions are over: the sizes, and the numbers that the caller may set.
+    pub(crate) fn sizes_and_numbers(&self) -> BTreeMap<String, i64> {
+        let mut values = self.numbers.clone();
+        values.extend(self.sizes.clone());
+        values
     }
 
     /// The elements from the first to the last of a tensor, holes included. `new` made sure that it fits.
@@ -138,6 +153,24 @@ impl<'a> Problem<'a> {
             .map(|symbol| (symbol.name.clone(), value(&symbol.tensor, symbol.dim, symbol.of)))
             .collect()
     }
+}
+
+/// A function's numbers of 64 bits, as `scalars` set them or by default.
+fn numbers_of(
+    function: &Function,
+    scalars: &BTreeMap<String, f64>,
+) -> Result<BTreeMap<String, i64>, BindError> {
+    let number = |(name, default): (&str, i64)| match scalars.get(name) {
+        None => Ok((name.to_owned(), default)),
+        // Beyond that a float names no integer.
+        Some(value) if value.fract() == 0.0 && value.abs() < MOST_EXACT => {
+            Ok((name.to_owned(), *value as i64))
+        }
+        Some(value) => Err(BindError::Request(format!(
+            "expected scalar '{name}' to be an integer, got {value}"
+        ))),
+    };
+    function.numbers().into_iter().map(number).collect()
 }
 
 fn check_names<'n>(

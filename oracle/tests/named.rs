@@ -371,3 +371,16 @@ fn the_largest_of_a_row_come_sorted() {
     assert_eq!(found["values"], [2.0, -INF]);
     assert_eq!(found["indices"], [0.0, f64::from(i32::MAX)]);
 }
+
+#[test]
+fn what_was_taken_comes_back_to_its_place() {
+    let dvalues = input("dvalues", &[2, 3], &[1.0, 2.0, 4.0, f64::NAN, 3.0, 5.0]);
+    let places = [1.0, 1.0, 9.0, 0.0, 3.0, -1.0];
+    let indices = integers("indices", Element::I32, &[2, 3], &places);
+    let attributes = "\"axis\": 1, \"elements\": 4";
+    let outputs = [output("dx", &[2, 4])];
+    let found = call("top_k_grad", attributes, &[dvalues, indices], &outputs);
+    assert_eq!(found["dx"][..4], [0.0, 3.0, 0.0, 0.0]);
+    assert!(found["dx"][4].is_nan());
+    assert_eq!(found["dx"][5..], [0.0, 0.0, 3.0]);
+}

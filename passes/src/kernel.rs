@@ -6,6 +6,7 @@ pub mod digits;
 #[cfg(test)]
 mod first_kernel;
 pub mod homomorphism;
+pub mod indices;
 pub mod named_combiner;
 pub mod nests;
 pub mod positions;

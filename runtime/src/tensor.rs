@@ -205,6 +205,19 @@ pub enum Scalar {
     Integer(i64),
 }
 
+impl Scalar {
+    /// The whole number that it is; `None` for a fraction, what is not finite or does not fit, and the default.
+    pub(crate) fn integer(self) -> Option<i64> {
+        match self {
+            Scalar::Integer(value) => Some(value),
+            Scalar::Float(value) if value.fract() == 0.0 && value.abs() < i64::MAX as f64 => {
+                Some(value as i64)
+            }
+            Scalar::Float(_) | Scalar::Default => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

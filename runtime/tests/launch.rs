@@ -177,6 +177,33 @@ fn conditions_are_checked() {
 }
 
 #[test]
+fn conditions_see_the_numbers_that_a_call_sets() {
+    let condition =
+        json!([{"left": "m", "relation": ">=", "right": "first + 4", "text": "dim(x, 0) >= first + 4"}]);
+    let bounded = function(|function| {
+        let number = &mut function["kernels"][0]["args"][3];
+        number["name"] = "first".into();
+        number["value"] = 3.into();
+        function["conditions"] = condition;
+    });
+    let (stream, rows) = (stream(), Rows::new(6));
+    let [x, y] = rows.on(0);
+    assert_eq!(
+        refusal(&bounded, &[&x, &y], &[]),
+        "expected dim(x, 0) >= first + 4, got 6 and 7"
+    );
+    for first in [Scalar::Integer(2), Scalar::Float(2.0)] {
+        call(&bounded, &[&x, &y], &[Scalar::Default, first], stream.handle()).unwrap();
+    }
+    for first in [Scalar::Integer(3), Scalar::Float(3.0), Scalar::Default] {
+        let refused = refusal(&bounded, &[&x, &y], &[Scalar::Default, first]);
+        assert!(refused.contains("got 6 and 7"), "{refused}");
+    }
+    // One call leaves nothing to the next.
+    assert!(refusal(&bounded, &[&x, &y], &[Scalar::Default]).contains("got 6 and 7"));
+}
+
+#[test]
 fn a_dim_of_one_element_has_any_stride_and_so_have_tensors_without_elements() {
     let (scale, stream) = (function(|_| ()), stream());
     let x = Tensor::new(0, X, Element::F32, &[1, 64], &[7, 1]);

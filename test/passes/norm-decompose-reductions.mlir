@@ -106,3 +106,21 @@ func.func @top_k_of_columns(%x: tensor<?x64xi8>) -> (tensor<3x64xi8>, tensor<3x6
   %v, %i = norm.top_k %x {k = 3, axis = 0} : tensor<?x64xi8> -> tensor<3x64xi8>, tensor<3x64xi64>
   return %v, %i : tensor<3x64xi8>, tensor<3x64xi64>
 }
+
+// -----
+
+// What was taken from a place is summed there; indices of other places count nothing.
+// CHECK-LABEL: @top_k_grad(
+// CHECK: space(%[[J:.*]] = 3, %[[M:.*]] = dim(%{{.*}}, 1), %[[N:.*]] = 65)
+// CHECK: %[[DV:.*]] = norm.read %{{.*}}[%[[J]], %[[M]]] : tensor<3x?xbf16>
+// CHECK: %[[WIDE:.*]] = arith.extf %[[DV]] : bf16 to f32
+// CHECK: %[[I:.*]] = norm.read %{{.*}}[%[[J]], %[[M]]] : tensor<3x?xi32>
+// CHECK: %[[IS_HERE:.*]] = arith.cmpi eq, %[[N]], %{{.*}} : index
+// CHECK: %[[HERE:.*]] = arith.select %[[IS_HERE]], %[[WIDE]], %{{.*}} : f32
+// CHECK: %[[SUM:.*]] = norm.reduce add %[[HERE]] over(%[[J]]) : f32
+// CHECK: %[[DX:.*]] = arith.truncf %[[SUM]] : f32 to f16
+// CHECK: norm.write %[[DX]], %{{.*}}[%[[N]], %[[M]]] : tensor<65x?xf16>
+func.func @top_k_grad(%dv: tensor<3x?xbf16>, %i: tensor<3x?xi32>) -> tensor<65x?xf16> {
+  %dx = norm.top_k_grad %dv indices(%i : tensor<3x?xi32>) {elements = 65, axis = 0} : tensor<3x?xbf16> -> tensor<65x?xf16>
+  return %dx : tensor<65x?xf16>
+}

@@ -152,3 +152,16 @@ func.func @scanned(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {norm.grad
   }
   return %y : tensor<4x8xf32>
 }
+
+// -----
+
+// What lies before and behind a part that begins at a number has a gradient of 0, which no write would reach.
+func.func @part_from(%x: tensor<?x64xf32>, %o: index) -> tensor<?x16xf32> attributes {norm.gradient} {
+  // expected-error @below {{unsupported: a gradient with respect to a tensor<?x64xf32> of which not every element is read once}}
+  %y = norm.compute(%a = %x : tensor<?x64xf32>, %p = %o : index) -> (%r : tensor<?x16xf32>) space(%m = dim(%a, 0), %n = 16) {
+    // expected-note @below {{it is read here}}
+    %0 = norm.read %a[%m, %n + %p] : tensor<?x64xf32>
+    norm.write %0, %r[%m, %n] : tensor<?x16xf32>
+  }
+  return %y : tensor<?x16xf32>
+}

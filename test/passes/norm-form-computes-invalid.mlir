@@ -74,9 +74,29 @@ func.func @parted_sizes(%x: tensor<?xf32>, %m: index, %n: index) -> tensor<?x?xf
 
 // -----
 
-func.func @offset_of_a_run(%x: tensor<8x32xf32>, %i: index) -> tensor<8x16xf32> {
-  // expected-error @below {{unsupported: a slice whose offset or stride along axis 1 only a run knows; supported: offsets and strides that are numbers}}
-  %y = tensor.extract_slice %x[0, %i] [8, 16] [1, 1] : tensor<8x32xf32> to tensor<8x16xf32>
+func.func @stride_of_a_run(%x: tensor<8x32xf32>, %i: index) -> tensor<8x16xf32> {
+  // expected-error @below {{unsupported: a slice whose stride along axis 1 only a run knows; supported: strides that are constants}}
+  %y = tensor.extract_slice %x[0, 0] [8, 16] [1, %i] : tensor<8x32xf32> to tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+
+// -----
+
+func.func @offset_that_is_no_sum(%x: tensor<8x32xf32>, %i: index) -> tensor<8x16xf32> {
+  // expected-error @below {{unsupported: 'arith.muli' in where a slice begins; supported: arguments, and sums, differences and multiples by constants of them}}
+  %o = arith.muli %i, %i : index
+  // expected-note @below {{it is used here}}
+  %y = tensor.extract_slice %x[0, %o] [8, 16] [1, 1] : tensor<8x32xf32> to tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+
+// -----
+
+func.func @offset_of_an_integer(%x: tensor<8x32xf32>, %i: i64) -> tensor<8x16xf32> {
+  // expected-error @below {{unsupported: 'arith.index_cast' in where a slice begins}}
+  %o = arith.index_cast %i : i64 to index
+  // expected-note @below {{it is used here}}
+  %y = tensor.extract_slice %x[0, %o] [8, 16] [1, 1] : tensor<8x32xf32> to tensor<8x16xf32>
   return %y : tensor<8x16xf32>
 }
 

@@ -112,3 +112,52 @@ func.func @constant(%x: tensor<4x8xf32>) -> tensor<4xf32> {
   %y = linalg.reduce {arith.addf} ins(%x : tensor<4x8xf32>) outs(%f : tensor<4xf32>) dimensions = [1]
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// A slice that begins where only a run knows: the arguments that say so are scalars of the program, and indices of its access.
+// CHECK-LABEL: func.func @part_from(
+// CHECK: norm.compute(%[[X:[^ ]*]] = %{{.*}} : tensor<?x64xf32>, %[[A:[^ ]*]] = %{{.*}} : index, %[[B:[^ ]*]] = %{{.*}} : index) -> (%[[Y:.*]] : tensor<?x16xf32>) space(%[[M:.*]] = dim(%[[X]], 0), %[[N:.*]] = 16)
+// CHECK-NEXT: norm.read %[[X]][%[[M]], %[[N]] * 2 + %[[A]] * 8 - %[[B]] + 1] : tensor<?x64xf32>
+// CHECK-NEXT: norm.write %{{.*}}, %[[Y]][%[[M]], %[[N]]]
+// FUSED-LABEL: func.func @part_from(
+// FUSED: norm.compute(%[[X:[^ ]*]] = %{{.*}} : tensor<?x64xf32>, %[[A:[^ ]*]] = %{{.*}} : index, %[[B:[^ ]*]] = %{{.*}} : index)
+// FUSED: %[[V:.*]] = norm.read %[[X]][%[[M:.*]], %[[N:.*]] * 2 + %[[A]] * 8 - %[[B]] + 1]
+// FUSED: norm.reduce max %[[V]] over(%[[N]])
+// FUSED-NOT: norm.compute
+func.func @part_from(%x: tensor<?x64xf32>, %a: index, %b: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %m = tensor.dim %x, %c0 : tensor<?x64xf32>
+  %0 = arith.muli %c8, %a : index
+  %1 = arith.subi %0, %b : index
+  %o = arith.addi %1, %c1 : index
+  %s = tensor.extract_slice %x[0, %o] [%m, 16] [1, 2] : tensor<?x64xf32> to tensor<?x16xf32>
+  %y = norm.compute(%i = %s : tensor<?x16xf32>) -> (%r : tensor<?xf32>) space(%p = dim(%i, 0), %n = 16) {
+    %v = norm.read %i[%p, %n] : tensor<?x16xf32>
+    %w = norm.reduce max %v over(%n) : f32
+    norm.write %w, %r[%p] : tensor<?xf32>
+  }
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// What is computed is computed where it is read: coordinates have the number too.
+// FUSED-LABEL: func.func @coordinates(
+// FUSED: norm.compute(%{{.*}} = %{{.*}} : tensor<32xf32>, %[[O:[^ ]*]] = %{{.*}} : index) -> (%{{.*}} : tensor<8xf32>) space(%[[N:.*]] = 8)
+// FUSED-DAG: norm.read %{{.*}}[%[[N]] + %[[O]]] : tensor<32xf32>
+// FUSED-DAG: arith.addi %[[N]], %[[O]] : index
+// FUSED-NOT: norm.compute
+func.func @coordinates(%x: tensor<32xf32>, %o: index) -> tensor<8xf32> {
+  %p = norm.compute(%i = %x : tensor<32xf32>) -> (%r : tensor<32xf32>) space(%n = 32) {
+    %v = norm.read %i[%n] : tensor<32xf32>
+    %k = arith.index_cast %n : index to i32
+    %f = arith.sitofp %k : i32 to f32
+    %w = arith.mulf %v, %f : f32
+    norm.write %w, %r[%n] : tensor<32xf32>
+  }
+  %s = tensor.extract_slice %p[%o] [8] [1] : tensor<32xf32> to tensor<8xf32>
+  return %s : tensor<8xf32>
+}

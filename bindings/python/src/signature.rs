@@ -81,8 +81,8 @@ struct Output {
 enum OutputShape {
     /// That of a tensor, by its place in the call.
     Like(usize),
-    /// The first tensor's dims that number rows.
-    Rows,
+    /// The first tensor's dims that number rows, and for each of these so many elements.
+    Rows(Box<[i64]>),
     /// The first tensor's dims of a row.
     Row,
     /// None at all.
@@ -266,12 +266,13 @@ impl SignatureCache {
                 .inputs
                 .iter()
                 .position(|input| input.shape == output.shape);
-            let is_known = |extent: &Expression| extent.as_integer().is_some();
+            let known: Vec<_> = output.shape.iter().map(Expression::as_integer).collect();
+            let of_each_row = known.rsplit(Option::is_none).next().unwrap_or_default();
             let shape = match alike.and_then(|input| present.get(input)) {
                 Some(place) => OutputShape::Like(*place),
                 None if output.shape.is_empty() => OutputShape::Number,
-                None if output.shape.iter().all(is_known) => OutputShape::Row,
-                None => OutputShape::Rows,
+                None if known.iter().all(Option::is_some) => OutputShape::Row,
+                None => OutputShape::Rows(of_each_row.iter().copied().flatten().collect()),
             };
             let (place, is_like) = match shape {
                 OutputShape::Like(place) => (place, true),
@@ -307,12 +308,13 @@ impl SignatureCache {
                 let dense = (PyTuple::new(py, shape)?, PyTuple::new(py, strides(shape))?);
                 framework.empty_strided.bind(py).call(dense, options)
             };
-            let made = match output.shape {
+            let made = match &output.shape {
                 OutputShape::Like(place) => {
-                    let model = objects.get_item(place)?;
+                    let model = objects.get_item(*place)?;
                     framework.empty_like.bind(py).call((model,), options)
                 }
-                OutputShape::Rows => new(rows),
+                OutputShape::Rows(of_each) if of_each.is_empty() => new(rows),
+                OutputShape::Rows(of_each) => new(&[rows, &of_each[..]].concat()),
                 OutputShape::Row => new(row),
                 OutputShape::Number => new(&[]),
             }?;

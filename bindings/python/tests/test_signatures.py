@@ -1,8 +1,10 @@
 """Calls like earlier ones: which function serves them, what it allocates, and what it leaves to a closer look."""
 
+import json
 import math
 
 import pytest
+from conftest import SCALE
 from stub_exchange import BorrowedTensor
 
 import norma
@@ -53,6 +55,19 @@ def test_a_function_serves_any_number_of_rows_once_it_is_known(scale, stub, cach
     (y,) = cache.call(BorrowedTensor((0, 64)))
     assert y.shape == (0,)
     assert len(launched()) == 2
+
+
+def test_an_output_may_have_elements_of_its_own_for_each_row(tmp_path, cache):
+    manifest = json.loads((SCALE / "scale.json").read_text())
+    (output,) = manifest["functions"][0]["outputs"]
+    output |= {"shape": ["m", 2, 3], "strides": [6, 3, 1]}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    (tmp_path / "scale_0.sm_90a.cubin").write_bytes((SCALE / "scale.sm_90a.cubin").read_bytes())
+    function = norma.load(tmp_path)["scale"]
+    (y,) = cache.add(function, BorrowedTensor((4, 5, 64)))
+    assert y.shape == (4, 5, 2, 3)
+    (y,) = cache.call(BorrowedTensor((0, 7, 64)))
+    assert y.shape == (0, 7, 2, 3)
 
 
 def test_dims_before_a_row_are_kept(scale, cache):

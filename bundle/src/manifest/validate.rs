@@ -83,15 +83,16 @@ impl Function {
             let at = format!("{}.{}", self.name, input.name);
             return Err(inconsistent(&at, "expected may_alias on outputs only"));
         }
-        let sizes = self.size_symbols();
+        let symbols = self.size_and_number_symbols();
         for (index, condition) in self.conditions.iter().enumerate() {
             let used = condition
                 .left
                 .symbols()
                 .into_iter()
                 .chain(condition.right.symbols());
-            if let Some(unknown) = used.into_iter().find(|name| !sizes.contains(name)) {
-                let message = format!("expected sizes of the function's tensors, got '{unknown}'");
+            if let Some(unknown) = used.into_iter().find(|name| !symbols.contains(name)) {
+                let message =
+                    format!("expected sizes of the function's tensors, or its numbers, got '{unknown}'");
                 return Err(inconsistent(
                     &format!("{}.conditions[{index}]", self.name),
                     message,
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_are_over_sizes() {
+    fn conditions_are_over_sizes_and_numbers() {
         let condition = |m: &mut Manifest| {
             m.functions[0].conditions.push(Condition {
                 left: Expression::symbol("m"),
@@ -378,8 +379,8 @@ mod tests {
         };
         assert_eq!(
             complaint(condition),
-            "the manifest is inconsistent: rms_norm.conditions[0]: expected sizes of the function's tensors, got \
-             'x_stride'"
+            "the manifest is inconsistent: rms_norm.conditions[0]: expected sizes of the function's tensors, or its \
+             numbers, got 'x_stride'"
         );
     }
 

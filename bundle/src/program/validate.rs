@@ -161,7 +161,11 @@ impl Program {
             match dim_of_symbol(name) {
                 Some(dim) if dim < self.space.len() => {}
                 None if sizes.contains(name) => {}
-                _ => return fail(format!("'{name}' is neither a dim of the space nor a size")),
+                _ => {
+                    return fail(format!(
+                        "'{name}' is neither a dim of the space, nor a size or a number"
+                    ));
+                }
             }
         }
         Ok(())

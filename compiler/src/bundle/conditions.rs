@@ -1,9 +1,9 @@
-//! What the functions of an input need of dynamic sizes, as the accesses of their kernels say.
+//! What the functions of an input need of dynamic sizes and of numbers, as the accesses of their kernels say.
 //!
 //! It is read before any pass, as the definition is: a merge of dims would keep only the product of their sizes. Until the
 //! tensors have their names, `t0_1` is the extent of the function's tensor 0 (its arguments, then its results) along
 //! axis 1, and `v0_1` that of an intermediate, which the condition of the compute that writes it gives a value, or the shapes of the op
-//! that makes it ([`views`]). Other tensors of named ops have no conditions of their own: their sizes are one size wherever they must
+//! that makes it ([`views`]). `n2` is the number that is argument 2. Other tensors of named ops have no conditions of their own: their sizes are one size wherever they must
 //! be equal.
 
 mod views;
@@ -15,13 +15,13 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{BlockLike, Module, OperationRef, RegionLike, Value, ValueLike};
 use norma_bundle::Expression;
 use norma_bundle::condition::{Condition, Relation};
-use norma_dialects::conditions::{Conditions, conditions};
+use norma_dialects::conditions::{Conditions, Symbol, conditions};
 use norma_dialects::norm::{ComputeOp, KernelOp, LaunchOp};
 use norma_passes::mlir::values::key;
 use norma_passes::mlir::{types, walk};
 
 use super::affine;
-use super::host::{self, HostFunction, Root, View, dim_of_symbol};
+use super::host::{self, HostFunction, Root, View, dim_of_symbol, number_of_symbol, number_symbol};
 use super::sizes::Sizes;
 
 /// The conditions of a function.
@@ -63,12 +63,23 @@ impl SourceConditions {
                     axis,
                 ))
             };
+            let number = |name: &str| host.number(number_of_symbol(name)?);
+            // Nothing is read at a number that no kernel takes.
+            let mut symbols = left.symbols().into_iter().chain(right.symbols());
+            if symbols.any(|name| number(name).is_some_and(|(_, is_taken)| !is_taken)) {
+                continue;
+            }
+            let named = |name: &str| Some(Expression::symbol(number(name)?.0.name.clone()));
             let size = |name: &str| {
-                let (tensor, axis) = find(name)?;
+                let Some((tensor, axis)) = find(name) else {
+                    return named(name);
+                };
                 sizes.shapes.get(tensor)?.get(axis).cloned()
             };
             let in_words = |name: &str| {
-                let (tensor, axis) = find(name)?;
+                let Some((tensor, axis)) = find(name) else {
+                    return named(name);
+                };
                 let tensor = &host.tensors.get(tensor)?.name;
                 Some(Expression::symbol(format!("dim({tensor}, {axis})")))
             };
@@ -129,28 +140,31 @@ fn read(function: OperationRef, module: &Module) -> Option<Vec<Sides>> {
     };
     let mut all = Vec::new();
     for op in ops {
-        let (needs, buffers) = if let Some(compute) = ComputeOp::from_op(op) {
+        let (needs, buffers, numbers) = if let Some(compute) = ComputeOp::from_op(op) {
             let inputs = compute.inputs().into_iter();
-            let tensors = inputs.filter(|input| types::is_tensor(input.r#type()));
-            let tensors = tensors.chain(compute.outputs());
+            let (tensors, numbers) = inputs.partition::<Vec<_>, _>(|input| types::is_tensor(input.r#type()));
+            let tensors = tensors.into_iter().chain(compute.outputs());
             (
                 conditions(op),
                 Some(tensors.map(|value| names.whole(value)).collect::<Vec<_>>()),
+                numbers,
             )
         } else if let Some(launch) = LaunchOp::from_op(op) {
             let kernel = callee(launch, module);
-            let buffers = launch.arguments().into_iter();
-            let buffers = buffers.filter(|value| types::is_memref(value.r#type()));
+            let arguments = launch.arguments().into_iter();
+            let (buffers, numbers) =
+                arguments.partition::<Vec<_>, _>(|value| types::is_memref(value.r#type()));
             (
                 kernel.and_then(|kernel| conditions(kernel.op())),
-                buffers.map(|value| names.collapsed(value)).collect(),
+                buffers.into_iter().map(|value| names.collapsed(value)).collect(),
+                numbers,
             )
         } else {
             all.extend(names.of_shapes(op).unwrap_or_default());
             continue;
         };
         if let (Some(needs), Some(buffers)) = (needs, buffers) {
-            all.extend(over_tensors(&needs, &buffers));
+            all.extend(over_tensors(&needs, &buffers, &numbers));
         }
     }
     Some(without_intermediates(all))
@@ -250,11 +264,19 @@ impl Buffer {
     }
 }
 
-fn over_tensors(conditions: &Conditions, buffers: &[Buffer]) -> Vec<Sides> {
-    let sizes = conditions.sizes.iter();
-    let sizes = sizes.map(|(buffer, axis)| buffers.get(*buffer)?.size(*axis));
-    // A buffer without a name is none that a bundle can pass.
-    let Some(sizes) = sizes.collect::<Option<Vec<_>>>() else {
+/// Conditions over the tensors and numbers that a space is given: its buffers, the first arguments of its block, and its scalars
+/// behind them.
+fn over_tensors(conditions: &Conditions, buffers: &[Buffer], numbers: &[Value]) -> Vec<Sides> {
+    let symbols = conditions.symbols.iter().map(|symbol| match symbol {
+        Symbol::Size(buffer, axis) => buffers.get(*buffer)?.size(*axis),
+        Symbol::Number(argument) => {
+            let number = numbers.get(argument.checked_sub(buffers.len())?)?;
+            let number = BlockArgument::try_from(*number).ok()?;
+            Some(Expression::symbol(number_symbol(number.argument_number())))
+        }
+    });
+    // What has no name is nothing that a bundle can pass.
+    let Some(symbols) = symbols.collect::<Option<Vec<_>>>() else {
         return Vec::new();
     };
     let relation = |is_equality| match is_equality {
@@ -263,9 +285,9 @@ fn over_tensors(conditions: &Conditions, buffers: &[Buffer]) -> Vec<Sides> {
     };
     let sides = conditions.all.iter().filter_map(|condition| {
         Some((
-            affine::expression(condition.left, &[], &sizes)?,
+            affine::expression(condition.left, &[], &symbols)?,
             relation(condition.is_equality),
-            affine::expression(condition.right, &[], &sizes)?,
+            affine::expression(condition.right, &[], &symbols)?,
         ))
     });
     sides.collect()

@@ -4,7 +4,7 @@
 //! passes decompose or lower an op: a named op stays named, kernel form is copied, and an op of another dialect on tensors is
 //! the program of its elements. Names and sizes are settled only when
 //! the kernels are there: until then `t0` is the function's tensor 0 (its arguments, then its results), `v0` is an
-//! intermediate, and `t0_1` and `v0_1` are their extents along axis 1.
+//! intermediate, `t0_1` and `v0_1` are their extents along axis 1, and `n2` is the number that is argument 2.
 
 mod function;
 mod named;
@@ -14,13 +14,14 @@ mod scalar;
 use melior::ir::Module;
 use norma_bundle::Expression;
 use norma_bundle::definition::{Definition, Intermediate, NamedOp, Statement};
+use norma_bundle::manifest::ScalarValue;
 use norma_bundle::program::{Program, Step};
 use norma_passes::mlir::walk;
 
 use super::affine::substitute;
 pub(super) use scalar::number;
 
-use super::host::HostFunction;
+use super::host::{HostFunction, number_of_symbol};
 use super::sizes::Sizes;
 
 /// What a function computes.
@@ -145,6 +146,20 @@ impl Names<'_> {
 
     fn expression(&self, expression: &Expression) -> Expression {
         substitute(expression, &|name| {
+            if let Some((number, is_taken)) =
+                number_of_symbol(name).and_then(|number| self.host.number(number))
+            {
+                // One that no kernel takes is only where nothing needs what is computed: no caller can set it.
+                let default = match &number.default {
+                    ScalarValue::Expression(value) => value.clone(),
+                    ScalarValue::Float(_) => return None,
+                };
+                return Some(if is_taken {
+                    Expression::symbol(number.name.clone())
+                } else {
+                    default
+                });
+            }
             let (tensor, axis) = name.split_once('_')?;
             let axis = axis.parse::<usize>().ok()?;
             match tensor.strip_prefix('t') {

@@ -124,6 +124,29 @@ pub(super) fn dim_of_symbol(symbol: &str) -> Option<(usize, usize)> {
     Some((tensor.parse().ok()?, dim.parse().ok()?))
 }
 
+/// What stands for a number that is this argument of the function while the function is read.
+pub(super) fn number_symbol(argument: usize) -> String {
+    format!("n{argument}")
+}
+
+/// The argument that a [`number_symbol`] stands for.
+pub(super) fn number_of_symbol(symbol: &str) -> Option<usize> {
+    symbol.strip_prefix('n')?.parse().ok()
+}
+
+impl HostFunction {
+    /// The number that is this argument, and whether a kernel takes it.
+    pub fn number(&self, argument: usize) -> Option<(&HostScalar, bool)> {
+        let position = self
+            .scalars
+            .iter()
+            .position(|scalar| scalar.argument == argument)?;
+        let mut launches = self.launches.iter();
+        let is_taken = launches.any(|launch| launch.scalars.contains(&position));
+        Some((self.scalars.get(position)?, is_taken))
+    }
+}
+
 impl HostTensor {
     /// Which argument of the function it is.
     pub fn argument(&self) -> Option<usize> {
@@ -311,18 +334,27 @@ impl Reader {
         Ok(())
     }
 
-    /// Refuses two tensors or numbers of one name, which a launcher could not tell apart.
+    /// Refuses two tensors or numbers of one name, and a size and a number, which a launcher could not tell apart.
     fn check_names(&self, function: OperationRef) -> Result<()> {
+        let refused = |message: String| {
+            Diagnostic::user(function.location(), message).emit(None);
+            Err(Error::user("the function's names").diagnosed())
+        };
         let tensors = self.tensors.iter().map(|tensor| &tensor.name);
         let mut names = BTreeSet::new();
         for name in tensors.chain(self.scalars.iter().map(|scalar| &scalar.name)) {
             if !names.insert(name) {
-                let message = format!("expected names that differ, got '{name}' twice");
-                Diagnostic::user(function.location(), message).emit(None);
-                return Err(Error::user("the function's names").diagnosed());
+                return refused(format!("expected names that differ, got '{name}' twice"));
             }
         }
-        Ok(())
+        let mut sizes = self.tensors.iter().flat_map(|tensor| &tensor.sizes);
+        let is_number = |name: &&String| self.scalars.iter().any(|scalar| scalar.name == **name);
+        match sizes.find(is_number) {
+            None => Ok(()),
+            Some(name) => refused(format!(
+                "expected names that differ, got '{name}' for a size and for a number"
+            )),
+        }
     }
 
     /// An index of the host function as an expression.

@@ -154,7 +154,7 @@ impl KernelForm {
     }
 }
 
-/// How far an access goes along each axis whose coordinate is a sum of dims.
+/// How far an access goes along each axis whose coordinate is a sum of dims alone: what numbers take part in is a condition.
 fn reach(
     first_dim: usize,
     buffer: Value,
@@ -164,10 +164,11 @@ fn reach(
 ) -> Option<Vec<(Size, Expression)>> {
     let argument = |value: Value| Some(BlockArgument::try_from(value).ok()?.argument_number());
     let buffer = argument(buffer)?;
+    // Nothing for a number, which has no end.
     let dims = indices
         .iter()
         .map(|index| extents.get(argument(*index)?.checked_sub(first_dim)?))
-        .collect::<Option<Vec<_>>>()?;
+        .collect::<Vec<_>>();
     let mut found = Vec::new();
     for axis in 0..access.result_count() {
         let Some(form) = LinearForm::of(access.result(axis).ok()?, dims.len(), access.symbol_count()) else {
@@ -176,9 +177,15 @@ fn reach(
         if form.symbols.iter().any(|factor| *factor != 0) {
             continue;
         }
-        let terms = form.dims.iter().zip(&dims).filter(|(factor, _)| **factor > 0);
+        let mut numbers = form.dims.iter().zip(&dims).filter(|(_, extent)| extent.is_none());
+        if numbers.any(|(factor, _)| *factor != 0) {
+            continue;
+        }
+        let terms = form.dims.iter().zip(&dims);
+        let terms = terms.filter_map(|(factor, extent)| Some((factor, (*extent)?)));
+        let terms = terms.filter(|(factor, _)| **factor > 0);
         let end = terms.fold(Expression::Integer(form.constant + 1), |end, (factor, extent)| {
-            ((*extent).clone() - 1) * *factor + end
+            (extent.clone() - 1) * *factor + end
         });
         found.push((Size { buffer, axis }, simplified(end)));
     }
@@ -209,8 +216,11 @@ fn plain(
     let dims = indices
         .iter()
         .map(|index| {
-            let dim = argument(*index)?.checked_sub(first_dim)?;
-            Some(Expression::symbol(format!("d{dim}")))
+            let name = match argument(*index)?.checked_sub(first_dim) {
+                Some(dim) => format!("d{dim}"),
+                None => "number".to_owned(),
+            };
+            Some(Expression::symbol(name))
         })
         .collect::<Option<Vec<_>>>()?;
     // Sizes may take part in an access, but not in one that is a dim alone.

@@ -82,6 +82,7 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
         }
     }
     let is_given = |name: &str| given.iter().any(|(_, known)| *known == name);
+    let is_number = |name: &str| host.scalars.iter().any(|scalar| scalar.name == name);
     let mut symbols = Vec::new();
     let mut names: Vec<(usize, String)> = Vec::new();
     let mut unnamed = (0..).map(|count| match count {
@@ -111,7 +112,9 @@ pub(super) fn name_sizes(host: &HostFunction, forms: &KernelForms) -> Sizes {
                     let own = given.iter().find(|(slot, _)| classes.find(*slot) == class);
                     let name = match own {
                         Some((_, name)) => (*name).to_owned(),
-                        None => unnamed.find(|name| !is_given(name)).unwrap_or_default(),
+                        None => unnamed
+                            .find(|name| !is_given(name) && !is_number(name))
+                            .unwrap_or_default(),
                     };
                     let of = SymbolOf::Size;
                     symbols.push(Symbol {

@@ -1,11 +1,15 @@
 //! What ops that say how a tensor is seen say of it: reshapes, casts and slices.
 
 use melior::ir::attribute::ArrayAttribute;
+use melior::ir::block::BlockArgument;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, Value};
+use norma_bundle::Expression;
 use norma_dialects::{dense_i64, op_name};
 use norma_passes::mlir::values::definition;
 use norma_passes::mlir::walk;
+
+use super::host::number_symbol;
 
 /// Whether an op says how a tensor is seen.
 pub(super) fn is_view(op: OperationRef) -> bool {
@@ -75,10 +79,30 @@ pub(super) enum Number<'c, 'a> {
 impl Number<'_, '_> {
     /// The number, if it is constant.
     pub fn known(&self) -> Option<i64> {
+        self.expression()?.as_integer()
+    }
+
+    /// The number over the [`number_symbol`]s of the function's arguments, if it is a sum of multiples of these.
+    pub fn expression(&self) -> Option<Expression> {
         match self {
-            Number::Static(number) => Some(*number),
-            Number::Dynamic(value) => norma_dialects::integer_of(definition(*value)?, "value"),
+            Number::Static(number) => Some(Expression::Integer(*number)),
+            Number::Dynamic(value) => expression(*value),
         }
+    }
+}
+
+fn expression(value: Value) -> Option<Expression> {
+    let Some(op) = definition(value) else {
+        let argument = BlockArgument::try_from(value).ok()?;
+        return Some(Expression::symbol(number_symbol(argument.argument_number())));
+    };
+    let operand = |index| expression(op.operand(index).ok()?);
+    match op_name(op) {
+        "arith.constant" => Some(Expression::Integer(norma_dialects::integer_of(op, "value")?)),
+        "arith.addi" => Some(operand(0)? + operand(1)?),
+        "arith.subi" => Some(operand(0)? - operand(1)?),
+        "arith.muli" => Some(operand(0)? * operand(1)?),
+        _ => None,
     }
 }
 

@@ -33,7 +33,7 @@ use crate::mlir::{
     walk,
 };
 
-pub use access::{Access, Strides};
+pub use access::{Access, Divisors, Strides};
 pub use crossings::Crossing;
 pub use traffic::Traffic;
 

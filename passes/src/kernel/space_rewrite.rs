@@ -16,6 +16,7 @@ use norma_dialects::{
 };
 
 use super::{
+    indices::{indices_of, numbered},
     named_combiner, reductions,
     space::{DimSet, Space},
 };
@@ -136,7 +137,7 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
         Ok(false)
     }
 
-    /// Composes an access with the substitution, and keeps as indices only the dims that it still uses.
+    /// Composes an access with the substitution, and keeps as indices only the dims and numbers that it still uses.
     fn access(&self, op: OperationRef<'c, 'a>, leading: &[Value<'c, 'a>]) -> Result<(), Error> {
         let context = self.builder.context();
         let access = self.space.access(op)?.ok_or_else(|| expected("an access", op))?;
@@ -145,27 +146,9 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
             .iter()
             .map(|coordinate| coordinate.compose(self.old_dims))
             .collect::<Vec<_>>();
-        let used = (0..self.dims.len())
-            .filter(|dim| {
-                coordinates
-                    .iter()
-                    .any(|coordinate| coordinate.is_function_of_dim(*dim))
-            })
-            .collect::<Vec<_>>();
-        let renumbering = (0..self.dims.len())
-            .map(|dim| match used.iter().position(|other| *other == dim) {
-                Some(position) => AffineExpr::dim(context, position),
-                None => AffineExpr::constant(context, 0),
-            })
-            .collect::<Vec<_>>();
-        let renumbering = AffineMap::new(context, used.len(), 0, &renumbering);
-        let coordinates = coordinates
-            .iter()
-            .map(|coordinate| coordinate.compose(renumbering))
-            .collect::<Vec<_>>();
-        let map = AffineMap::new(context, used.len(), 0, &coordinates);
-        let mut operands = leading.to_vec();
-        operands.extend(used.iter().map(|dim| self.dims[*dim]));
+        let (dims, numbers) = (numbered(&self.dims), numbered(&self.space.scalars));
+        let (indices, map) = indices_of(context, &coordinates, &dims, &numbers);
+        let operands = [leading, &indices].concat();
         self.builder.set_operands(op, &operands);
         self.builder
             .set_attribute(op, "access", affine_map_attribute(map));
@@ -248,7 +231,7 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
                 .iter()
                 .any(|op| op.operands().any(|operand| operand == *old));
             if is_used {
-                let value = value_of(&self.builder, expression, &self.dims)?;
+                let value = value_of(&self.builder, expression, &self.dims, &[])?;
                 self.builder.replace_all_uses(*old, value);
             }
         }

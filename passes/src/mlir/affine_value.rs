@@ -7,26 +7,29 @@ use melior::{
 
 use super::{builder::Builder, linear_form::LinearForm};
 
-/// An expression over dims that are not negative, which `dims` stand for: sums, multiples, remainders and quotients.
+/// An expression over dims and symbols, which `dims` and `symbols` stand for: sums and multiples, and remainders and quotients of
+/// what is not negative.
 ///
 /// # Errors
 ///
-/// The expression has symbols.
+/// The expression has more dims or symbols.
 pub fn value_of<'c, 'a>(
     b: &Builder<'c, 'a>,
     expression: AffineExpr<'c>,
     dims: &[Value<'c, 'a>],
+    symbols: &[Value<'c, 'a>],
 ) -> Result<Value<'c, 'a>, Error> {
-    let Some(form) = LinearForm::of(expression, dims.len(), 0) else {
-        return value_of_parts(b, expression, dims);
+    let Some(form) = LinearForm::of(expression, dims.len(), symbols.len()) else {
+        return value_of_parts(b, expression, dims, symbols);
     };
     let index = Type::index(b.context());
     let mut terms = Vec::new();
-    for (dim, factor) in form.dims.iter().enumerate().filter(|(_, factor)| **factor != 0) {
-        let value = dims[dim];
+    let factors = form.dims.iter().chain(&form.symbols);
+    let values = dims.iter().chain(symbols);
+    for (factor, value) in factors.zip(values).filter(|(factor, _)| **factor != 0) {
         terms.push(match factor {
-            1 => value,
-            _ => b.value("arith.muli", &[value, b.index(*factor)], index),
+            1 => *value,
+            _ => b.value("arith.muli", &[*value, b.index(*factor)], index),
         });
     }
     if form.constant != 0 || terms.is_empty() {
@@ -39,11 +42,12 @@ pub fn value_of<'c, 'a>(
     Ok(sum)
 }
 
-/// The same of one that is no sum of dims alone.
+/// The same of one that is no sum of multiples alone.
 fn value_of_parts<'c, 'a>(
     b: &Builder<'c, 'a>,
     expression: AffineExpr<'c>,
     dims: &[Value<'c, 'a>],
+    symbols: &[Value<'c, 'a>],
 ) -> Result<Value<'c, 'a>, Error> {
     // Quotients and remainders are of what is not negative.
     let op = if expression.is_add() {
@@ -58,13 +62,13 @@ fn value_of_parts<'c, 'a>(
         "arith.ceildivui"
     } else {
         return Err(Error::AttributeExpected(
-            "expression over dims",
+            "expression over dims and symbols",
             expression.to_string(),
         ));
     };
     let operands = [
-        value_of(b, expression.lhs(), dims)?,
-        value_of(b, expression.rhs(), dims)?,
+        value_of(b, expression.lhs(), dims, symbols)?,
+        value_of(b, expression.rhs(), dims, symbols)?,
     ];
     Ok(b.value(op, &operands, Type::index(b.context())))
 }

@@ -27,13 +27,14 @@ mod rms_norm_grad;
 mod softmax;
 mod softmax_grad;
 mod top_k;
+mod top_k_grad;
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::{
     BatchStatsOp, CacheOp, ComputeOp, CrossEntropyGradOp, CrossEntropyOp, CumsumOp, DequantizeOp,
     GroupNormGradOp, GroupNormOp, KernelOp, L2NormGradOp, L2NormOp, LaunchOp, LayerNormGradOp, LayerNormOp,
     LogSoftmaxGradOp, LogSoftmaxOp, LogSumExpOp, NumSmsOp, QuantizeOp, RMSNormGradOp, RMSNormOp, ReadOp,
-    ReduceAxesOp, ReduceOp, ScanOp, SoftmaxGradOp, SoftmaxOp, TopKOp, WriteOp, YieldOp,
+    ReduceAxesOp, ReduceOp, ScanOp, SoftmaxGradOp, SoftmaxOp, TopKGradOp, TopKOp, WriteOp, YieldOp,
 };
 
 use crate::{
@@ -72,6 +73,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (SoftmaxOp::NAME, softmax::decompose),
     (SoftmaxGradOp::NAME, softmax_grad::decompose),
     (TopKOp::NAME, top_k::decompose),
+    (TopKGradOp::NAME, top_k_grad::decompose),
 ];
 
 /// The dialect's other ops, which are definitions already.

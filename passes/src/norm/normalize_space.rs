@@ -12,8 +12,7 @@ use std::collections::BTreeSet;
 
 use buffer::Buffer;
 use melior::ir::{
-    AffineExpr, AffineMap, BlockLike, OperationRef, Value, ValueLike, attribute::DenseI64ArrayAttribute,
-    operation::OperationLike,
+    BlockLike, OperationRef, Value, ValueLike, attribute::DenseI64ArrayAttribute, operation::OperationLike,
 };
 use merge::{Access, Mergeable};
 use norma_dialects::{
@@ -22,7 +21,11 @@ use norma_dialects::{
 };
 
 use crate::{
-    kernel::{reductions, space::Space},
+    kernel::{
+        indices::{indices_of, numbered},
+        reductions,
+        space::Space,
+    },
     mlir::{
         builder::Builder,
         diagnostic::Diagnostic,
@@ -228,36 +231,18 @@ fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c
     Ok(())
 }
 
-/// Writes an access back with the dims that it uses as its indices.
+/// Writes an access back with the dims and numbers that it uses as its indices.
 fn write_access<'c, 'a>(
     b: &Builder<'c, 'a>,
     space: &Space<'c, 'a>,
     op: OperationRef<'c, 'a>,
     access: &Access<'c>,
 ) {
-    let context = b.context();
-    let is_used = |dim: &usize| {
-        access
-            .coordinates
-            .iter()
-            .any(|coordinate| coordinate.is_function_of_dim(*dim))
-    };
-    let used = (0..space.dims.len()).filter(is_used).collect::<Vec<_>>();
-    let renumbering = (0..space.dims.len())
-        .map(|dim| match used.iter().position(|other| *other == dim) {
-            Some(position) => AffineExpr::dim(context, position),
-            None => AffineExpr::constant(context, 0),
-        })
-        .collect::<Vec<_>>();
-    let renumbering = AffineMap::new(context, used.len(), 0, &renumbering);
-    let coordinates = access
-        .coordinates
-        .iter()
-        .map(|coordinate| coordinate.compose(renumbering));
-    let map = AffineMap::new(context, used.len(), 0, &coordinates.collect::<Vec<_>>());
+    let (dims, numbers) = (numbered(&space.dims), numbered(&space.scalars));
+    let (indices, map) = indices_of(b.context(), &access.coordinates, &dims, &numbers);
     let leading = 1 + usize::from(access.is_write);
     let mut operands = op.operands().take(leading).collect::<Vec<Value<'c, 'a>>>();
-    operands.extend(used.iter().map(|dim| space.dims[*dim]));
+    operands.extend(indices);
     b.set_operands(op, &operands);
     b.set_attribute(op, "access", affine_map_attribute(map));
 }

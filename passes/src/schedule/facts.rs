@@ -255,7 +255,7 @@ impl Facts {
                     .alignment(access.buffer)
                     .unwrap_or_else(|| access.element_bytes());
                 let bytes = access.element_bytes();
-                let divisors = space.stride_divisors(&access);
+                let divisors = space.address_divisors(&access);
                 let vector = match (&strides, divisors) {
                     (Some(strides), Some(divisors)) => {
                         widest(strides, &divisors, &extents, &multiples, alignment, bytes)

@@ -88,6 +88,12 @@ impl Call {
             ));
         }
         self.values.start(initial);
+        for (place, slot) in &plan.numbers {
+            // What is no integer is refused as an argument of the kernel.
+            if let Some(number) = scalars.get(*place).and_then(|scalar| scalar.integer()) {
+                self.values[*slot] = number;
+            }
+        }
         for (index, (planned, tensor)) in plan.tensors.iter().zip(tensors).enumerate() {
             // SAFETY: passed on to the caller.
             unsafe { self.take(plan, index, planned, tensor, device) }?;

@@ -111,7 +111,8 @@ impl Compiler {
         self.value(0)
     }
 
-    fn value(&mut self, initial: i64) -> Slot {
+    /// A value that something else than a step may write, and that is `initial` otherwise.
+    pub(crate) fn value(&mut self, initial: i64) -> Slot {
         self.initial.push(initial);
         Slot(self.initial.len() - 1)
     }

@@ -240,10 +240,8 @@ impl ScalarPlan {
 /// A number as a kernel takes it, rounded to the type's precision; `None` if it does not fit an integer type.
 fn encode(scalar: ScalarType, number: Scalar) -> Option<u64> {
     let integer = match number {
-        Scalar::Integer(value) => value,
-        Scalar::Float(value) if value.fract() == 0.0 && value.abs() < i64::MAX as f64 => value as i64,
         Scalar::Float(_) if scalar.is_float() => 0,
-        Scalar::Float(_) | Scalar::Default => return None,
+        number => number.integer()?,
     };
     let float = match number {
         Scalar::Float(value) => value,

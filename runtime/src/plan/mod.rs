@@ -35,6 +35,9 @@ pub(crate) struct Plan {
     pub(crate) kernels: Box<[KernelPlan]>,
     /// How many scalars the caller may set.
     pub(crate) scalars: usize,
+    /// Where conditions have the numbers among them: their places among the scalars, and those of their values, which before a call are
+    /// the defaults.
+    numbers: Box<[(usize, Slot)]>,
     pub(crate) workspaces: Box<[Workspace]>,
 }
 
@@ -72,7 +75,23 @@ impl Plan {
             .iter()
             .map(|tensor| Places::new(&mut compiler, tensor.shape.len()))
             .collect();
-        let (names, shared_strides) = symbols(&mut compiler, &tensors, &places);
+        let (mut names, shared_strides) = symbols(&mut compiler, &tensors, &places);
+        let scalar_names: Vec<&str> = function
+            .named_scalars()
+            .into_iter()
+            .map(|(name, ..)| name)
+            .collect();
+        let mut numbers = Vec::new();
+        for (name, default) in function.numbers() {
+            let slot = compiler.value(default);
+            names.entry(name).or_insert(slot);
+            numbers.extend(
+                scalar_names
+                    .iter()
+                    .position(|known| *known == name)
+                    .map(|place| (place, slot)),
+            );
+        }
         let named = |name: &str| names.get(name).copied();
         let compiled = compiler.section(|compiler| {
             let mut planned = Vec::new();
@@ -90,11 +109,6 @@ impl Plan {
 
         let multiprocessor_count = compiler.input();
         let mut workspaces = Vec::new();
-        let scalar_names: Vec<&str> = function
-            .named_scalars()
-            .into_iter()
-            .map(|(name, ..)| name)
-            .collect();
         let mut kernels = Vec::new();
         for kernel in &function.kernels {
             let scope = kernels::Scope {
@@ -118,6 +132,7 @@ impl Plan {
             conditions,
             kernels: kernels.into(),
             scalars: scalar_names.len(),
+            numbers: numbers.into(),
             workspaces: workspaces.into(),
         };
         Ok((plan, initial))

@@ -44,3 +44,10 @@ norm.kernel @prefix(%x: memref<?xf32>, %y: memref<?xf32>) space(%m = dim(%y, 0))
   %0 = norm.read %x[%m + 5] : memref<?xf32>
   norm.write %0, %y[%m] : memref<?xf32>
 }
+
+// A part that begins at a number which the launch passes, along axes of static and of dynamic size.
+norm.kernel @from_a_number(%x: memref<?x64xf32>, %y: memref<?x16xf32>, %first: index, %part: index)
+    space(%m = dim(%y, 0), %n = 16) {
+  %0 = norm.read %x[%m + %first, %n + %part * 16] : memref<?x64xf32>
+  norm.write %0, %y[%m, %n] : memref<?x16xf32>
+}

@@ -221,7 +221,7 @@ norm.kernel @read_c1(%x: memref<4x4xf32>) space(%n = 4) {
 
 norm.kernel @read_c2(%x: memref<4xf32>) space(%n = 4) {
   %c = arith.constant 0 : index
-  // expected-error @+1 {{expected indices to be dims of the space, got}}
+  // expected-error @+1 {{expected indices to be dims or numbers of the space, got}}
   %0 = norm.read %x[%c] : memref<4xf32>
 }
 
@@ -248,6 +248,14 @@ norm.kernel @write_c2(%y: memref<4xf32>) space(%n = 4) {
   %i = arith.constant 0 : index
   // expected-error @+1 {{expected indices to be dims of the space, got}}
   norm.write %c, %y[%i] : memref<4xf32>
+}
+
+// -----
+
+norm.kernel @write_c2_number(%y: memref<4xf32>, %o: index) space(%n = 4) {
+  %c = arith.constant 0.0 : f32
+  // expected-error @+1 {{expected indices to be dims of the space, got}}
+  norm.write %c, %y[%n + %o] : memref<4xf32>
 }
 
 // -----
@@ -426,6 +434,14 @@ func.func @compute_c3(%x: tensor<?x4xf32>) {
 norm.kernel @read_c2_symbol(%x: memref<4xf32>) space(%n = 4) {
   // expected-error @+1 {{expected coordinates over dims alone, got a symbol}}
   %0 = norm.read %x[symbol(%n)] : memref<4xf32>
+}
+
+// -----
+
+// No number brings sixteen elements within eight.
+norm.kernel @read_c4_number(%x: memref<?x8xf32>, %o: index) space(%m = dim(%x, 0), %n = 16) {
+  // expected-error-re @+1 {{expected coordinate 1 to be within 'memref<?x8xf32>', got {{.*}} at m = {{.*}}, n = {{.*}}, o = {{.*}}}}
+  %0 = norm.read %x[%m, %n + %o] : memref<?x8xf32>
 }
 
 // -----

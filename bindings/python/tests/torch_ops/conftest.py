@@ -35,6 +35,8 @@ def references(monkeypatch):
         library.log_softmax,
         library.softmax_grad,
         library.log_softmax_grad,
+        library.top_k,
+        library.top_k_grad,
         library.cross_entropy,
         library.cross_entropy_grad,
     ):

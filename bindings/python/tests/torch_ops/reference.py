@@ -113,8 +113,10 @@ class ReferenceCache:
             shape = described["shape"]
             if shape in inputs:
                 shape = present[inputs.index(shape)].shape
+            elif shape and isinstance(shape[0], str):
+                shape = (*first.shape[:rows], *(extent for extent in shape if isinstance(extent, int)))
             elif shape:
-                shape = first.shape[:rows] if isinstance(shape[0], str) else first.shape[rows:]
+                shape = first.shape[rows:]
             outputs.append(torch.empty(shape, dtype=DTYPES[described["dtype"]]))
         function.launch(*present, *outputs)
         return tuple(outputs)
@@ -232,6 +234,19 @@ def log_softmax_grad(y, dy, axes, scale):
     return {"dx": dy - y.exp() * dy.sum(axis, keepdim=True)}
 
 
+def top_k(x, k, axis):
+    assert axis == -1
+    # A stable sort keeps equal ones in the order of their places.
+    values, indices = torch.sort(x, dim=axis, descending=True, stable=True)
+    return {"values": values[..., :k], "indices": indices[..., :k]}
+
+
+def top_k_grad(dvalues, indices, elements, axis):
+    assert axis == -1
+    dx = torch.zeros((*dvalues.shape[:-1], elements), dtype=dvalues.dtype)
+    return {"dx": dx.scatter_add(axis, indices.long(), dvalues)}
+
+
 def _capped(logits, softcap):
     return softcap * torch.tanh(logits / softcap) if softcap else logits
 
@@ -285,6 +300,8 @@ NAMED = {
     "softmax_grad": softmax_grad,
     "log_softmax": log_softmax,
     "log_softmax_grad": log_softmax_grad,
+    "top_k": top_k,
+    "top_k_grad": top_k_grad,
     "cross_entropy": cross_entropy,
     "cross_entropy_grad": cross_entropy_grad,
 }

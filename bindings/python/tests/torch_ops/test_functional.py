@@ -184,6 +184,27 @@ def test_gradients_that_are_not_wanted_are_not_computed(references, path):
     assert [tensor["name"] for tensor in references[-1 if path == "eager" else 0].described["outputs"]] == expected
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape, k, dim", [((5, 40), 8, -1), ((2, 3, 7), 7, 2), ((6, 4, 5), 3, 1), ((9,), 1, 0), ((0, 8), 2, -1)])
+def test_top_k(references, path, dtype, shape, k, dim):
+    # No two of a row are equal, of which torch may take either.
+    x = torch.rand(shape).argsort(dim).to(dtype)
+
+    def values(x):
+        found, places = nt.top_k(x, k, dim)
+        assert places.dtype == torch.int64 and torch.equal(places, torch.topk(x, k, dim).indices)
+        assert not places.requires_grad
+        return found
+
+    check(values, lambda x: torch.topk(x, k, dim).values, (x,))
+    assert [function.name for function in references] == ["top_k", "top_k_grad"]
+
+
+def test_equal_ones_of_top_k_are_in_order(references):
+    values, places = nt.top_k(torch.tensor([[1.0, 3.0, 3.0, 2.0, 3.0]]), 3)
+    assert values.tolist() == [[3.0, 3.0, 3.0]] and places.tolist() == [[1, 2, 4]]
+
+
 def test_strides_are_made_dense(references, path):
     x = draw(8, 6).t()
     assert not x.is_contiguous()
@@ -237,6 +258,10 @@ def test_autocast_widens_what_torchs_does(references, path):
         (lambda x: nt.add_rms_norm(x, x.half(), (8,)), "expected residual to be torch.float32"),
         (lambda x: nt.softmax(x), "expected a dim, got none"),
         (lambda x: nt.softmax(x, 2), "expected a dim of an input of 2 dims, got 2"),
+        (lambda x: nt.top_k(x, 9), "expected k between 1 and 8 of rows of 8, got 9"),
+        (lambda x: nt.top_k(x, 0), "expected k between 1 and 8"),
+        (lambda x: nt.top_k(x, 2, largest=False), "expected the largest, got largest=False"),
+        (lambda x: nt.top_k(x, 2, 2), "expected a dim of an input of 2 dims, got 2"),
         (lambda x: nt.cross_entropy(x, x), "expected target to hold labels of int64 or int32, got torch.float32"),
         (lambda x: nt.cross_entropy(x, torch.tensor([1])), r"expected target to have shape \(3,\), got \(1,\)"),
         (lambda x: nt.cross_entropy(x, torch.tensor([1, 1, 1]), reduction="max"), "got 'max'"),

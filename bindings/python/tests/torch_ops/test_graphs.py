@@ -27,6 +27,8 @@ def cases():
         "log_softmax": (x_, 0, None),
         "softmax_grad": (x, x.softmax(-1), 1, torch.float32),
         "log_softmax_grad": (x, x.log_softmax(-1), 1, torch.float32),
+        "top_k": (x_, 3),
+        "top_k_grad": (torch.randn(4, 3), torch.tensor([[0, 5, 2]] * 4), 6, torch.bfloat16),
         "cross_entropy": (x_, labels, None, "mean", None, *options),
         "cross_entropy_grad": (torch.ones(()), x, labels, lse, total, None, "mean", *options),
     }

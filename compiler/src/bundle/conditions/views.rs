@@ -1,7 +1,7 @@
 //! What views of tensors say of sizes, and ops whose results are as large as what they take.
 //!
 //! A reshape gives as many elements as it takes, a slice as many as are asked for. Nothing else refuses a result that is larger than
-//! what its kernel writes, or one that a reshape does not come out even for.
+//! what its kernel writes, one that a reshape does not come out even for, or a slice that begins at a number and leaves its tensor.
 
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
@@ -12,7 +12,7 @@ use norma_dialects::op_name;
 use norma_passes::mlir::types;
 
 use super::{Names, Sides};
-use crate::bundle::views::{Slice, groups, is_view, tensor_dim};
+use crate::bundle::views::{Number, Slice, groups, is_view, tensor_dim};
 
 impl Names {
     /// What an op says of sizes by the shapes of what it takes and gives.
@@ -67,14 +67,46 @@ impl Names {
                 }
             }
             _ => {
+                let slice = Slice::of(op)?;
                 let open = (0..to.len()).filter(|axis| to[*axis].is_none());
-                for (axis, asked) in open.zip(Slice::of(op)?.asked_sizes()) {
+                for (axis, asked) in open.zip(slice.asked_sizes()) {
                     let (of, of_axis) = tensor_dim(asked)?;
                     all.push((self.size(result, axis)?, Relation::Equal, self.size(of, of_axis)?));
                 }
+                self.within(source, &slice, &mut all)?;
             }
         }
         Some(all)
+    }
+
+    /// A slice that begins at a number lies within its tensor.
+    fn within(&mut self, source: Value, slice: &Slice, all: &mut Vec<Sides>) -> Option<()> {
+        let axes = slice
+            .offsets
+            .iter()
+            .zip(&slice.sizes)
+            .zip(&slice.strides)
+            .enumerate();
+        for (axis, ((offset, size), stride)) in axes {
+            let offset = offset.expression()?;
+            if offset.as_integer().is_some() {
+                continue;
+            }
+            let size = match size {
+                Number::Static(size) => Expression::Integer(*size),
+                Number::Dynamic(asked) => {
+                    let (of, of_axis) = tensor_dim(*asked)?;
+                    self.size(of, of_axis)?
+                }
+            };
+            let end = match stride.known()? {
+                1 => offset.clone() + size,
+                stride => offset.clone() + (size - 1) * stride + 1,
+            };
+            all.push((self.size(source, axis)?, Relation::AtLeast, end));
+            all.push((offset, Relation::AtLeast, Expression::Integer(0)));
+        }
+        Some(())
     }
 
     /// How large a tensor is along an axis.

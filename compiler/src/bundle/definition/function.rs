@@ -15,7 +15,7 @@ use norma_dialects::norm::{ComputeOp, KernelOp, LaunchOp, NumSmsOp};
 use norma_passes::mlir::values::key;
 use norma_passes::mlir::{types, walk};
 
-use super::program::{self, View};
+use super::program::{self, Scalar, View};
 use super::{extent, intermediate_name, named, scalar, tensor_name};
 use crate::bundle::host::{self, HostScalar, Root};
 
@@ -34,9 +34,11 @@ pub(super) fn read(function: OperationRef, module: &Module) -> Option<Definition
         let name = tensor_name(index);
         let attributes = host::attributes(function, index);
         if let Some(scalar) = host::scalar(index, argument.r#type(), attributes) {
-            reader
-                .scalars
-                .insert(key(argument), scalar_step(scalar, argument)?);
+            let scalar = Scalar {
+                symbol: host::number_symbol(index),
+                step: scalar_step(scalar, argument)?,
+            };
+            reader.scalars.insert(key(argument), scalar);
             reader.arguments.push(None);
         } else {
             reader
@@ -106,8 +108,8 @@ struct Reader<'m, 'c> {
     arguments: Vec<Option<(String, Vec<Expression>)>>,
     /// The names of the tensors that values are.
     tensors: HashMap<usize, String>,
-    /// The steps of the numbers that the caller passes, by the values that they are.
-    scalars: HashMap<usize, Step>,
+    /// The numbers that the caller passes, by the values that they are.
+    scalars: HashMap<usize, Scalar>,
     definition: Definition,
 }
 
@@ -162,7 +164,7 @@ impl Reader<'_, '_> {
             })
             .collect::<Option<Vec<_>>>()?;
         let block = compute.body().ok()?.first_block()?;
-        let scalars = self.steps(&scalars)?;
+        let scalars = self.scalars(&scalars)?;
         program::read(
             block,
             views,
@@ -172,7 +174,7 @@ impl Reader<'_, '_> {
         )
     }
 
-    fn steps(&self, scalars: &[Value]) -> Option<Vec<Step>> {
+    fn scalars(&self, scalars: &[Value]) -> Option<Vec<Scalar>> {
         scalars
             .iter()
             .map(|scalar| self.scalars.get(&key(*scalar)).cloned())
@@ -211,7 +213,7 @@ impl Reader<'_, '_> {
             })
             .collect::<Option<Vec<_>>>()?;
         let block = kernel.body().ok()?.first_block()?;
-        let scalars = self.steps(&scalars)?;
+        let scalars = self.scalars(&scalars)?;
         program::read(
             block,
             views,

@@ -29,12 +29,21 @@ pub(super) struct View {
     pub groups: Vec<Vec<usize>>,
 }
 
+/// A number of a body.
+#[derive(Debug, Clone)]
+pub(super) struct Scalar {
+    /// What defines it as a value.
+    pub step: Step,
+    /// The symbol that stands for it in coordinates.
+    pub symbol: String,
+}
+
 /// Reads a body whose arguments are `views`, then `scalars`, and then the dims, of which `extents`, over the sizes that `sizes` names as
 /// pairs (view, axis), are the extents. Nothing if an op has no form in a program.
 pub(super) fn read(
     block: BlockRef,
     views: Vec<View>,
-    scalars: Vec<Step>,
+    scalars: Vec<Scalar>,
     extents: AffineMap,
     sizes: &[i64],
 ) -> Option<Program> {
@@ -54,7 +63,8 @@ pub(super) fn read(
     };
     for (index, scalar) in scalars.into_iter().enumerate() {
         let argument = block.argument(reader.views.len() + index).ok()?;
-        reader.define(scalar, &[argument.into()]);
+        reader.define(scalar.step, &[argument.into()]);
+        reader.numbers.push(Expression::symbol(scalar.symbol));
     }
     for op in walk::in_block(block) {
         reader.read_op(op)?;
@@ -107,6 +117,8 @@ struct Reader {
     views: Vec<View>,
     /// Which argument of the block the first dim is.
     first_dim: usize,
+    /// What stands for each number, the arguments between views and dims, in coordinates.
+    numbers: Vec<Expression>,
     symbols: Vec<Expression>,
     steps: Vec<Step>,
     values: HashMap<usize, Value>,
@@ -234,6 +246,13 @@ impl Reader {
             .checked_sub(self.first_dim)
     }
 
+    /// What stands in coordinates for a number among the arguments.
+    fn number(&self, value: IrValue) -> Option<Expression> {
+        let argument = BlockArgument::try_from(value).ok()?.argument_number();
+        let number = argument.checked_sub(self.views.len())?;
+        self.numbers.get(number).cloned()
+    }
+
     fn access(
         &self,
         buffer: IrValue,
@@ -244,7 +263,10 @@ impl Reader {
         let view = self.views.get(buffer)?;
         let dims = indices
             .iter()
-            .map(|index| Some(Expression::symbol(format!("d{}", self.dim(*index)?))))
+            .map(|index| match self.dim(*index) {
+                Some(dim) => Some(Expression::symbol(format!("d{dim}"))),
+                None => self.number(*index),
+            })
             .collect::<Option<Vec<_>>>()?;
         let access = affine::results(map, &dims, &self.symbols)?;
         Some((view.tensor.clone(), view.expand(&access)?))

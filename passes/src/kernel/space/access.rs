@@ -1,4 +1,4 @@
-//! Reads and writes of a kernel, over the dims of its space.
+//! Reads and writes of a kernel, over the dims of its space and the numbers that its launch passes.
 
 use melior::{
     Error,
@@ -7,7 +7,13 @@ use melior::{
 use norma_dialects::norm::{ReadOp, WriteOp};
 
 use super::{DimSet, Space};
-use crate::mlir::{context, interval::Interval, linear_form::LinearForm, types};
+use crate::mlir::{
+    affine::{Leaf, substitute, symbols},
+    context,
+    interval::Interval,
+    linear_form::LinearForm,
+    types,
+};
 
 impl<'c, 'a> Space<'c, 'a> {
     /// Every read and write of the body.
@@ -54,16 +60,19 @@ impl<'c, 'a> Space<'c, 'a> {
             .position(|buffer| *buffer == buffer_value)
             .ok_or_else(not_in_space)?;
         let context = context::of(op.location());
-        let dims = indices
+        let (dim_count, number_count) = (self.dims.len(), self.scalars.len());
+        let indices = indices
             .into_iter()
-            .map(|index| {
-                self.dim_position(index)
-                    .map(|position| AffineExpr::dim(context, position))
+            .map(|index| match self.dim_position(index) {
+                Some(position) => Some(AffineExpr::dim(context, position)),
+                None => {
+                    let number = self.scalars.iter().position(|scalar| *scalar == index)?;
+                    Some(AffineExpr::symbol(context, number))
+                }
             })
             .collect::<Option<Vec<_>>>()
             .ok_or_else(not_in_space)?;
-        let dim_count = self.dims.len();
-        let into_space = AffineMap::new(context, dim_count, 0, &dims);
+        let into_space = AffineMap::new(context, dim_count, number_count, &indices);
         let coordinates = (0..access.result_count())
             .map(|axis| {
                 access
@@ -79,11 +88,12 @@ impl<'c, 'a> Space<'c, 'a> {
             value,
             buffer_value,
             dim_count,
+            number_count,
         }))
     }
 }
 
-/// One read or write: a buffer at affine functions of the kernel's dims.
+/// One read or write: a buffer at affine functions of the kernel's dims and of its scalars.
 #[derive(Clone, Debug)]
 pub struct Access<'c, 'a> {
     /// The `norm.read` or `norm.write`.
@@ -92,15 +102,35 @@ pub struct Access<'c, 'a> {
     pub buffer: usize,
     /// Whether it writes.
     pub is_write: bool,
-    /// One coordinate for each axis, over all dims of the kernel.
+    /// One coordinate for each axis, over all dims of the kernel. Its symbols are the kernel's scalars, by position.
     pub coordinates: Vec<AffineExpr<'c>>,
     /// The element that is read or written.
     pub value: Value<'c, 'a>,
     buffer_value: Value<'c, 'a>,
     dim_count: usize,
+    number_count: usize,
 }
 
-impl Access<'_, '_> {
+impl<'c> Access<'c, '_> {
+    /// Whether the access is at numbers that only a launch knows.
+    pub fn has_numbers(&self) -> bool {
+        self.coordinates
+            .iter()
+            .any(|coordinate| !symbols(*coordinate).is_empty())
+    }
+
+    /// The coordinates where all numbers that a launch passes are zero.
+    pub fn coordinates_from_zero(&self) -> Vec<AffineExpr<'c>> {
+        let context = context::of(self.op.location());
+        let from_zero = |coordinate: &AffineExpr<'c>| {
+            substitute(*coordinate, &mut |leaf| match leaf {
+                Leaf::Dim(dim) => AffineExpr::dim(context, dim),
+                Leaf::Symbol(_) => AffineExpr::constant(context, 0),
+            })
+        };
+        self.coordinates.iter().map(from_zero).collect()
+    }
+
     /// The dims that the access uses.
     pub fn dims(&self) -> DimSet {
         (0..self.dim_count)
@@ -118,7 +148,7 @@ impl Access<'_, '_> {
     }
 
     /// By how many elements the address moves with one step along each dim and where it starts, in elements; `None`
-    /// within for what is not known before the run. `None` where a coordinate is no sum of dims.
+    /// within for what is not known before the run. `None` where a coordinate is no sum of dims and numbers.
     pub fn strides(&self) -> Option<Strides> {
         let (axes, offset) = types::strides_and_offset(self.buffer_value.r#type())?;
         let mut strides = Strides {
@@ -126,7 +156,7 @@ impl Access<'_, '_> {
             offset,
         };
         for (coordinate, stride) in self.coordinates.iter().zip(axes) {
-            let form = LinearForm::of(*coordinate, self.dim_count, 0)?;
+            let form = LinearForm::of(*coordinate, self.dim_count, self.number_count)?;
             let scaled = |factor: i64| {
                 if factor == 0 {
                     Some(0)
@@ -139,6 +169,9 @@ impl Access<'_, '_> {
                 strides.dims[dim] = sum(strides.dims[dim], scaled(factor));
             }
             strides.offset = sum(strides.offset, scaled(form.constant));
+            if form.symbols.iter().any(|factor| scaled(*factor) != Some(0)) {
+                strides.offset = None;
+            }
         }
         Some(strides)
     }
@@ -226,17 +259,31 @@ impl<'c> Space<'c, '_> {
         Some(strides.into_iter().enumerate().map(divisor).collect())
     }
 
-    /// For each dim of the kernel, elements that divide what one step along it moves an access's address by, as far as
-    /// [`Self::axis_divisors`] knows. `None` where a coordinate is no sum of dims.
-    pub fn stride_divisors(&self, access: &Access<'_, '_>) -> Option<Vec<i64>> {
+    /// Elements that divide what one step along each dim of the kernel moves an access's address by, and where it starts, as far as
+    /// [`Self::axis_divisors`] knows. `None` where a coordinate is no sum of dims and numbers.
+    pub fn address_divisors(&self, access: &Access<'_, '_>) -> Option<Divisors> {
         let axes = self.axis_divisors(access.buffer, access.element_bytes())?;
-        let mut divisors = vec![0_i64; self.dims.len()];
-        for (coordinate, divisor) in access.coordinates.iter().zip(axes) {
-            let form = LinearForm::of(*coordinate, self.dims.len(), 0)?;
+        let (strides, base) = types::strides_and_offset(self.buffers[access.buffer].r#type())?;
+        let mut divisors = Divisors {
+            dims: vec![0_i64; self.dims.len()],
+            offset: i64::from(base.is_none()),
+        };
+        let mut known = base.unwrap_or(0);
+        for ((coordinate, divisor), stride) in access.coordinates.iter().zip(axes).zip(strides) {
+            let form = LinearForm::of(*coordinate, self.dims.len(), self.scalars.len())?;
+            let multiple = |factor: i64| divisor.saturating_mul(factor);
             for (dim, factor) in form.dims.into_iter().enumerate() {
-                divisors[dim] = gcd(divisors[dim], divisor.saturating_mul(factor));
+                divisors.dims[dim] = gcd(divisors.dims[dim], multiple(factor));
+            }
+            for factor in form.symbols {
+                divisors.offset = gcd(divisors.offset, multiple(factor));
+            }
+            match stride.and_then(|stride| known.checked_add(stride.checked_mul(form.constant)?)) {
+                Some(sum) => known = sum,
+                None => divisors.offset = gcd(divisors.offset, multiple(form.constant)),
             }
         }
+        divisors.offset = gcd(divisors.offset, known);
         Some(divisors)
     }
 }
@@ -257,4 +304,13 @@ pub struct Strides {
     pub dims: Vec<Option<i64>>,
     /// Elements from the buffer's base to the element at the origin.
     pub offset: Option<i64>,
+}
+
+/// See [`Space::address_divisors`]. 0 is divided by everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divisors {
+    /// Elements that divide one step along each dim of the kernel.
+    pub dims: Vec<i64>,
+    /// Elements that divide what is between the buffer's base and the element at the origin.
+    pub offset: i64,
 }

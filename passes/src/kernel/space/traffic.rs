@@ -54,7 +54,9 @@ impl<'c, 'a> Space<'c, 'a> {
         let zeros = vec![AffineExpr::constant(context, 0); self.extents.len()];
         let first = AffineMap::new(context, 0, self.sizes.len(), &zeros);
         let bytes = AffineExpr::constant(context, access.element_bytes());
-        access.coordinates.iter().fold(bytes, |bytes, coordinate| {
+        // Where a part begins says nothing of how long it is.
+        let coordinates = access.coordinates_from_zero();
+        coordinates.iter().fold(bytes, |bytes, coordinate| {
             // A guard over the coordinate says where it ends; without one it goes to the last point of the dims.
             let guard = self.guards.iter().find(|[lhs, _]| lhs == coordinate);
             let end = guard.map_or_else(

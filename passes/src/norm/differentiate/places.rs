@@ -19,22 +19,20 @@ use crate::{
 /// The reads of a tensor at the same coordinates.
 #[derive(Clone, Debug)]
 pub(super) struct Place<'c, 'a> {
-    /// One coordinate for each axis, over the program's dims.
+    /// One coordinate for each axis, over the program's dims, and its numbers as symbols.
     pub(super) at: Vec<AffineExpr<'c>>,
     /// The reads.
     pub(super) reads: Vec<ReadOp<'c, 'a>>,
 }
 
-/// The coordinates of an access whose indices are the dims at these positions.
+/// The coordinates of an access at indices that are these dims and numbers of a program with `dims` dims and `numbers` numbers.
 pub(super) fn coordinates<'c>(
     access: AffineMap<'c>,
-    indices: &[usize],
+    indices: &[AffineExpr<'c>],
+    [dims, numbers]: [usize; 2],
     context: &'c Context,
 ) -> Result<Vec<AffineExpr<'c>>, PassError<'c>> {
-    let indices = indices.iter().map(|dim| AffineExpr::dim(context, *dim));
-    let indices = indices.collect::<Vec<_>>();
-    let dims = indices.iter().map(|dim| dim.dim_position() + 1).max();
-    let indices = AffineMap::new(context, dims.unwrap_or(0), 0, &indices);
+    let indices = AffineMap::new(context, dims, numbers, indices);
     let coordinate = |axis: usize| Ok(access.result(axis)?.compose(indices));
     (0..access.result_count()).map(coordinate).collect()
 }

@@ -255,11 +255,18 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         indices: &[Value<'c, 'a>],
         access: melior::ir::AffineMap<'c>,
     ) -> Result<(Vec<AffineExpr<'c>>, DimSet), PassError<'c>> {
-        let dims = &self.arguments.dims;
-        let position = |index: &Value<'c, 'a>| dims.iter().position(|dim| dim == index);
-        let positions = indices.iter().map(position).collect::<Option<Vec<_>>>();
-        let positions = positions.ok_or_else(|| PassError::Internal("an index is no dim".to_owned()))?;
-        let at = places::coordinates(access, &positions, self.values.b.context())?;
+        let (dims, numbers) = (&self.arguments.dims, &self.arguments.scalars);
+        let context = self.values.b.context();
+        let expression = |index: &Value<'c, 'a>| {
+            let dim = dims.iter().position(|dim| dim == index);
+            let number = || numbers.iter().position(|number| number == index);
+            dim.map(|dim| AffineExpr::dim(context, dim))
+                .or_else(|| Some(AffineExpr::symbol(context, number()?)))
+        };
+        let indices = indices.iter().map(expression).collect::<Option<Vec<_>>>();
+        let indices =
+            indices.ok_or_else(|| PassError::Internal("an index is neither dim nor number".to_owned()))?;
+        let at = places::coordinates(access, &indices, [dims.len(), numbers.len()], context)?;
         let uses = |dim: &usize| at.iter().any(|at| at.is_function_of_dim(*dim));
         let used = (0..dims.len()).filter(uses).collect();
         Ok((at, used))

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
+use melior::ir::{AffineExpr, OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_bundle::ScalarOp;
 use norma_dialects::op_name;
 
 use crate::mlir::{
     builder::Builder,
+    context,
     diagnostic::Diagnostic,
     pass::PassError,
     types,
@@ -52,6 +53,44 @@ pub(super) fn leaves<'c: 'a, 'a>(
     }
     op.operands()
         .try_for_each(|operand| self::leaves(operand, user, leaves))
+}
+
+/// An index of the function as a sum of multiples of `leaves`, which are its symbols, and of constants.
+///
+/// # Errors
+///
+/// Unsupported: it is none.
+pub(super) fn affine<'c: 'a, 'a>(
+    number: Value<'c, 'a>,
+    user: OperationRef<'c, 'a>,
+    leaves: &[Value<'c, 'a>],
+) -> Result<AffineExpr<'c>, PassError<'c>> {
+    let context = context::of(user.location());
+    if let Some(leaf) = leaves.iter().position(|leaf| *leaf == number) {
+        return Ok(AffineExpr::symbol(context, leaf));
+    }
+    let op = definition(number)
+        .ok_or_else(|| PassError::Internal("a number is not among those that it depends on".to_owned()))?;
+    let operand = |index: usize| affine(op.operand(index)?, user, leaves);
+    let is_constant = |index: usize| Ok::<_, PassError<'c>>(operand(index)?.is_constant());
+    match op_name(op) {
+        "arith.constant" => {
+            let value = norma_dialects::integer(op.attribute("value")?)?;
+            Ok(AffineExpr::constant(context, value))
+        }
+        "arith.addi" => Ok(operand(0)? + operand(1)?),
+        "arith.subi" => Ok(operand(0)? + operand(1)? * AffineExpr::constant(context, -1)),
+        "arith.muli" if is_constant(1)? => Ok(operand(0)? * operand(1)?),
+        "arith.muli" if is_constant(0)? => Ok(operand(1)? * operand(0)?),
+        name => {
+            let message = format!(
+                "'{name}' in where a slice begins; supported: arguments, and sums, differences and multiples by constants of them"
+            );
+            Err(Diagnostic::unsupported(op.location(), message)
+                .note(user.location(), "it is used here")
+                .into())
+        }
+    }
 }
 
 /// The number within a program, whose `known` numbers are there already.

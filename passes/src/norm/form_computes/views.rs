@@ -3,7 +3,8 @@
 //! A view moves no element; it says by which coordinates one is found. Its program therefore reads an element and writes it, and
 //! fusion makes an access of it: whoever reads the view reads what is behind it. The space of a reshape is that of the side with
 //! more axes, so that the other side is a sum of dims, without divisions: `%h * 128 + %c` numbers the elements of heads whether they
-//! are taken apart (`tensor.expand_shape`) or joined (`tensor.collapse_shape`).
+//! are taken apart (`tensor.expand_shape`) or joined (`tensor.collapse_shape`). Where a slice begins may be a number that only a run
+//! knows: it is a scalar of the program, and an index of its access.
 
 use melior::{
     Context,
@@ -17,6 +18,7 @@ use norma_dialects::{dense_i64, integer, op_name};
 use super::{
     Former,
     fill::{Filled, constant_of},
+    scalars,
     sizes::Size,
     unknown_size,
     writer::Writer,
@@ -103,6 +105,19 @@ impl<'c: 'a, 'a> View<'c, 'a> {
         equal.collect()
     }
 
+    /// The arguments that say where a slice begins.
+    fn numbers(&self) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let mut numbers = Vec::new();
+        if let Kind::Sliced(slices) = &self.kind {
+            for slice in slices {
+                if let Number::Dynamic(offset) = slice.offset {
+                    scalars::leaves(offset, self.op, &mut numbers)?;
+                }
+            }
+        }
+        Ok(numbers)
+    }
+
     /// The numbers that the result's dynamic sizes are given by, in order.
     pub(super) fn asked_sizes(&self) -> Vec<Value<'c, 'a>> {
         match &self.kind {
@@ -147,8 +162,9 @@ impl<'c, 'a> Points<'c, 'a> {
         }
     }
 
-    fn map(&self, coordinates: &[AffineExpr<'c>]) -> AffineMap<'c> {
-        AffineMap::new(self.context, self.extents.len(), 0, coordinates)
+    /// Coordinates over the dims and so many numbers.
+    fn map(&self, coordinates: &[AffineExpr<'c>], numbers: usize) -> AffineMap<'c> {
+        AffineMap::new(self.context, self.extents.len(), numbers, coordinates)
     }
 
     /// The coordinate along an axis that consists of a group of axes: which of its points it is, the last axis running fastest.
@@ -183,14 +199,15 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
             joined.collect::<Result<Vec<_>, _>>()
         };
         let own = points.coordinates.clone();
+        let numbers = view.numbers()?;
         let (read, write) = match &view.kind {
             Kind::Expanded(groups) => (joined(groups)?, own),
             Kind::Collapsed(groups) => (own, joined(groups)?),
-            Kind::Sliced(slices) => (sliced(view, slices, &points)?, own),
+            Kind::Sliced(slices) => (sliced(view, slices, &points, &numbers)?, own),
         };
-        let mut writer = Writer::begin(view.op, &[view.source], &[], &points.extents)?;
-        let element = writer.read(view.source, points.map(&read))?;
-        writer.write(element, 0, points.map(&write))?;
+        let mut writer = Writer::begin(view.op, &[view.source], &numbers, &points.extents)?;
+        let element = writer.read(view.source, points.map(&read, numbers.len()))?;
+        writer.write(element, 0, points.map(&write, 0))?;
         Ok((writer.results(), self.constants.get(&key(view.source)).copied()))
     }
 
@@ -235,34 +252,39 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
     }
 }
 
-/// Where the elements of a slice lie. An axis of one element may be left out of the result, as `tensor.extract_slice` does from the
+/// Where the elements of a slice lie, over the points and `numbers`. An axis of one element may be left out of the result, as `tensor.extract_slice` does from the
 /// first axis on.
 fn sliced<'c: 'a, 'a>(
     view: &View<'c, 'a>,
     slices: &[Slice<'c, 'a>],
     points: &Points<'c, 'a>,
+    numbers: &[Value<'c, 'a>],
 ) -> Result<Vec<AffineExpr<'c>>, PassError<'c>> {
     let shape = types::shape(view.result.r#type()).unwrap_or_default();
     let constant = |number: i64| AffineExpr::constant(points.context, number);
     let mut next = 0;
     let mut at = Vec::new();
     for (axis, slice) in slices.iter().enumerate() {
-        let (offset, stride) = slice.offset.known().zip(slice.stride.known()).ok_or_else(|| {
+        let stride = slice.stride.known().ok_or_else(|| {
             let message = format!(
-                "a slice whose offset or stride along axis {axis} only a run knows; supported: offsets and strides that are numbers"
+                "a slice whose stride along axis {axis} only a run knows; supported: strides that are constants"
             );
             PassError::from(Diagnostic::unsupported(view.op.location(), message))
         })?;
+        let offset = match slice.offset {
+            Number::Static(offset) => constant(offset),
+            Number::Dynamic(offset) => scalars::affine(offset, view.op, numbers)?,
+        };
         let is_left_out =
             matches!(slice.size, Number::Static(1)) && shape.get(next).is_none_or(|size| *size != Some(1));
         if is_left_out {
-            at.push(constant(offset));
+            at.push(offset);
             continue;
         }
         let coordinate = points.coordinates.get(next).copied();
         let coordinate = coordinate
             .ok_or_else(|| PassError::Internal("expected an axis of a slice in its result".to_owned()))?;
-        at.push(coordinate * constant(stride) + constant(offset));
+        at.push(coordinate * constant(stride) + offset);
         next += 1;
     }
     Ok(at)

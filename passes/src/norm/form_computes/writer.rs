@@ -7,7 +7,10 @@ use norma_dialects::norm::{ReadOp, WriteOp};
 
 use super::{scalars, sizes::Size};
 use crate::{
-    kernel::compute::{self, Arguments, Signature},
+    kernel::{
+        compute::{self, Arguments, Signature},
+        indices::{indices_of, numbered},
+    },
     mlir::{
         builder::Builder,
         pass::{PassError, PassResult},
@@ -104,7 +107,8 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
         self.outside.clone()
     }
 
-    /// A number of the function, or an element of a tensor at `access`, a map of the dims.
+    /// A number of the function, or an element of a tensor at `access`, a map of the dims and, as symbols, the numbers that the compute
+    /// began with.
     pub(super) fn read(
         &mut self,
         operand: Value<'c, 'a>,
@@ -116,8 +120,8 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
         let inside = self.inside.get(&key(operand)).copied();
         let buffer =
             inside.ok_or_else(|| PassError::Internal("a tensor is not among the inputs".to_owned()))?;
-        let (dims, access) = self.compressed(access)?;
-        let read = ReadOp::build(self.b.location(), buffer, &dims, access)?;
+        let (indices, access) = self.indices_of(access)?;
+        let read = ReadOp::build(self.b.location(), buffer, &indices, access)?;
         Ok(self.b.insert(read).result(0)?.into())
     }
 
@@ -128,37 +132,22 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
 
     /// Writes an element of a result at `access`, a map of the dims.
     pub(super) fn write(&self, value: Value<'c, 'a>, result: usize, access: AffineMap<'c>) -> PassResult<'c> {
-        let (dims, access) = self.compressed(access)?;
+        let (dims, access) = self.indices_of(access)?;
         let buffer = self.arguments.results[result];
         let write = WriteOp::build(self.b.location(), value, buffer, &dims, access)?;
         self.b.insert(write);
         Ok(())
     }
 
-    /// The dims that an access uses, and the access over them.
-    fn compressed(
+    /// The dims and numbers that an access uses, and the access over them.
+    fn indices_of(
         &self,
         access: AffineMap<'c>,
     ) -> Result<(Vec<Value<'c, 'a>>, AffineMap<'c>), PassError<'c>> {
-        let context = self.b.context();
         let coordinates = (0..access.result_count())
             .map(|axis| access.result(axis))
             .collect::<Result<Vec<_>, _>>()?;
-        let is_used = |dim: &usize| {
-            coordinates
-                .iter()
-                .any(|coordinate| coordinate.is_function_of_dim(*dim))
-        };
-        let used = (0..self.dims().len()).filter(is_used).collect::<Vec<_>>();
-        let renumbering = (0..self.dims().len()).map(|dim| {
-            let position = used.iter().position(|other| *other == dim);
-            AffineExpr::dim(context, position.unwrap_or(0))
-        });
-        let renumbering = AffineMap::new(context, used.len(), 0, &renumbering.collect::<Vec<_>>());
-        let coordinates = coordinates
-            .iter()
-            .map(|coordinate| coordinate.compose(renumbering));
-        let map = AffineMap::new(context, used.len(), 0, &coordinates.collect::<Vec<_>>());
-        Ok((used.into_iter().map(|dim| self.dims()[dim]).collect(), map))
+        let (dims, numbers) = (numbered(self.dims()), numbered(&self.arguments.scalars));
+        Ok(indices_of(self.b.context(), &coordinates, &dims, &numbers))
     }
 }

@@ -8,12 +8,13 @@ use melior::ir::{
 use norma_dialects::norm::{ComputeOp, ReadOp, WriteOp};
 
 use super::{
-    graph::{Graph, Kind, Node, Program, Use, dims_of, replace},
+    graph::{Graph, Kind, Node, Program, Use},
     read::{Shapes, shape_of},
 };
 use crate::{
     kernel::{
         compute::{self, Arguments, Signature},
+        indices::indices_of,
         reductions::{self, combine},
     },
     mlir::{
@@ -38,8 +39,16 @@ pub(super) fn emit<'c: 'a, 'a>(
     let nodes = graph.nodes_of(program);
     let mut scalars = Vec::new();
     for node in &nodes {
-        if let Kind::Scalar(value) = &graph.entry(*node).kind {
-            scalars.push(*value);
+        let used = match &graph.entry(*node).kind {
+            Kind::Scalar(value) => vec![*value],
+            Kind::Read(_, at) => values(&graph.numbers_of(at.iter().copied())),
+            Kind::Index(at) => values(&graph.numbers_of([*at])),
+            _ => Vec::new(),
+        };
+        for value in used {
+            if !scalars.contains(&value) {
+                scalars.push(value);
+            }
         }
     }
     let made = program.results();
@@ -75,7 +84,7 @@ pub(super) fn emit<'c: 'a, 'a>(
         let buffer = result.and_then(|result| emitter.arguments.results.get(result).copied());
         let buffer = buffer.ok_or_else(|| PassError::Internal("a write is to no result".to_owned()))?;
         emitter.b.set_location(write.location);
-        let (dims, access) = emitter.access(&write.at);
+        let (dims, access) = emitter.access(&write.at)?;
         let value = emitter.value(write.value)?;
         let write = WriteOp::build(emitter.b.location(), value, buffer, &dims, access)?;
         emitter.b.insert(write);
@@ -108,10 +117,12 @@ fn extents<'c: 'a, 'a>(
         }
         let mut stands_for = HashMap::new();
         for symbol in symbols(extent) {
+            let Some((tensor, axis)) = graph.size_of_symbol(symbol) else {
+                continue;
+            };
             let wanted = AffineExpr::symbol(graph.context, symbol);
             let size = size_of(graph, shapes, tensors, wanted);
             let size = size.unwrap_or_else(|| {
-                let (tensor, axis) = graph.sizes[symbol];
                 tensors.push(tensor);
                 (tensors.len() - 1, axis)
             });
@@ -157,16 +168,14 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         self.b.set_location(entry.location);
         let values = match &entry.kind {
             Kind::Read(tensor, at) => {
-                let (dims, access) = self.access(at);
-                let read = ReadOp::build(self.b.location(), self.outside(*tensor)?, &dims, access)?;
+                let (indices, access) = self.access(at)?;
+                let read = ReadOp::build(self.b.location(), self.outside(*tensor)?, &indices, access)?;
                 vec![self.b.insert(read).result(0)?.into()]
             }
             Kind::Scalar(value) => vec![self.outside(*value)?],
             Kind::Index(at) => {
-                let dims = self.program.dims.iter().copied().enumerate();
-                let dims = dims.map(|(position, dim)| (dim, AffineExpr::dim(self.graph.context, position)));
-                let at = replace(*at, &dims.collect(), self.graph.context);
-                vec![value_of(&self.b, at, &self.arguments.dims)?]
+                let (indices, access) = self.access(&[*at])?;
+                vec![value_of(&self.b, access.result(0)?, &indices, &[])?]
             }
             Kind::Op(op, operands) => {
                 let operands = self.operands(operands)?;
@@ -213,33 +222,19 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         inside.ok_or_else(|| PassError::Internal("a program reads what is not its input".to_owned()))
     }
 
-    /// The dims that coordinates use, and the access over them.
-    fn access(&self, at: &[AffineExpr<'c>]) -> (Vec<Value<'c, 'a>>, AffineMap<'c>) {
-        let context = self.graph.context;
-        let used = at
-            .iter()
-            .flat_map(|at| dims_of(*at))
-            .collect::<std::collections::BTreeSet<_>>();
-        let used = self
-            .program
-            .dims
-            .iter()
-            .enumerate()
-            .filter(|(_, dim)| used.contains(dim));
-        let used = used
-            .map(|(position, dim)| (*dim, self.arguments.dims[position]))
-            .collect::<Vec<_>>();
-        let numbers = used.iter().enumerate();
-        let numbers = numbers
-            .map(|(position, (dim, _))| (*dim, AffineExpr::dim(context, position)))
-            .collect();
-        let at = at
-            .iter()
-            .map(|at| replace(*at, &numbers, context))
-            .collect::<Vec<_>>();
-        let map = AffineMap::new(context, used.len(), 0, &at);
-        (used.into_iter().map(|(_, dim)| dim).collect(), map)
+    /// The dims and numbers that coordinates use, and the access over them.
+    fn access(&self, at: &[AffineExpr<'c>]) -> Result<(Vec<Value<'c, 'a>>, AffineMap<'c>), PassError<'c>> {
+        let dims = self.program.dims.iter().zip(&self.arguments.dims);
+        let dims = dims.map(|(dim, value)| (*dim, *value)).collect::<Vec<_>>();
+        let numbers = self.graph.numbers_of(at.iter().copied()).into_iter();
+        let numbers = numbers.map(|(symbol, value)| Ok((symbol, self.outside(value)?)));
+        let numbers = numbers.collect::<Result<Vec<_>, PassError<'c>>>()?;
+        Ok(indices_of(self.graph.context, at, &dims, &numbers))
     }
+}
+
+fn values<'c, 'a>(numbered: &[(usize, Value<'c, 'a>)]) -> Vec<Value<'c, 'a>> {
+    numbered.iter().map(|(_, value)| *value).collect()
 }
 
 fn results<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Value<'c, 'a>> {

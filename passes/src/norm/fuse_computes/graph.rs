@@ -1,7 +1,7 @@
-//! The programs of a function as one data flow over dims and sizes that all of them share.
+//! The programs of a function as one data flow over dims, sizes and numbers that all of them share.
 //!
-//! Every dim of every compute has a number of its own, and so has every size that only a run knows; accesses and extents are
-//! expressions over these. Nodes that compute the same are one node, so that two programs have something in common exactly if
+//! Every dim of every compute has a number of its own, and so has every size, and every number among the indices of an access, that
+//! only a run knows; accesses and extents are expressions over these. Nodes that compute the same are one node, so that two programs have something in common exactly if
 //! they have nodes in common. A node comes behind what it uses.
 
 use std::collections::{BTreeSet, HashMap};
@@ -13,7 +13,7 @@ use melior::{
 use norma_dialects::{norm::ReduceOp, op_name};
 
 use crate::mlir::{
-    affine::{Leaf, substitute},
+    affine::{Leaf, substitute, symbols},
     values::key,
 };
 
@@ -25,6 +25,15 @@ pub(super) type DimSet = BTreeSet<Dim>;
 pub(super) type Node = usize;
 /// What stands for dims.
 pub(super) type Dims<'c> = HashMap<Dim, AffineExpr<'c>>;
+
+/// What only a run knows, and a symbol of the graph's expressions stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Symbol<'c, 'a> {
+    /// The size of a tensor along an axis.
+    Size(Value<'c, 'a>, usize),
+    /// A number of the function.
+    Number(Value<'c, 'a>),
+}
 
 /// A result of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,8 +158,8 @@ pub(super) struct Graph<'c, 'a> {
     pub(super) extents: Vec<AffineExpr<'c>>,
     /// Where each dim comes from.
     pub(super) dim_locations: Vec<Location<'c>>,
-    /// The sizes: tensors and axes.
-    pub(super) sizes: Vec<(Value<'c, 'a>, usize)>,
+    /// What the symbols stand for: extents are over sizes, and coordinates over numbers.
+    pub(super) symbols: Vec<Symbol<'c, 'a>>,
     nodes: Vec<Entry<'c, 'a>>,
     known: HashMap<Identity, Node>,
 }
@@ -161,7 +170,7 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
             context,
             extents: Vec::new(),
             dim_locations: Vec::new(),
-            sizes: Vec::new(),
+            symbols: Vec::new(),
             nodes: Vec::new(),
             known: HashMap::new(),
         }
@@ -179,14 +188,37 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         AffineExpr::dim(self.context, dim)
     }
 
-    /// The size of a tensor along an axis, as an expression.
-    pub(super) fn size(&mut self, tensor: Value<'c, 'a>, axis: usize) -> AffineExpr<'c> {
-        let known = self.sizes.iter().position(|size| *size == (tensor, axis));
+    /// What only a run knows, as an expression.
+    pub(super) fn symbol(&mut self, symbol: Symbol<'c, 'a>) -> AffineExpr<'c> {
+        let known = self.symbols.iter().position(|known| *known == symbol);
         let position = known.unwrap_or_else(|| {
-            self.sizes.push((tensor, axis));
-            self.sizes.len() - 1
+            self.symbols.push(symbol);
+            self.symbols.len() - 1
         });
         AffineExpr::symbol(self.context, position)
+    }
+
+    /// The tensor and the axis whose size a symbol stands for, if it stands for one.
+    pub(super) fn size_of_symbol(&self, symbol: usize) -> Option<(Value<'c, 'a>, usize)> {
+        match self.symbols.get(symbol)? {
+            Symbol::Size(tensor, axis) => Some((*tensor, *axis)),
+            Symbol::Number(_) => None,
+        }
+    }
+
+    /// The numbers that expressions are over, with the positions of their symbols, in order.
+    pub(super) fn numbers_of(
+        &self,
+        expressions: impl IntoIterator<Item = AffineExpr<'c>>,
+    ) -> Vec<(usize, Value<'c, 'a>)> {
+        let used = expressions.into_iter().flat_map(symbols).collect::<BTreeSet<_>>();
+        let numbers = used
+            .into_iter()
+            .filter_map(|symbol| match self.symbols.get(symbol)? {
+                Symbol::Number(value) => Some((symbol, *value)),
+                Symbol::Size(..) => None,
+            });
+        numbers.collect()
     }
 
     /// A node.

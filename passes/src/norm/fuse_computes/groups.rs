@@ -50,7 +50,7 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         program: Program<'c, 'a>,
     ) -> Self {
         let extents = program.dims.iter().flat_map(|dim| symbols(graph.extents[*dim]));
-        let sizes = extents.map(|symbol| graph.sizes[symbol].0);
+        let sizes = extents.filter_map(|symbol| Some(graph.size_of_symbol(symbol)?.0));
         let mut reads = graph.read_by(&program);
         reads.extend(sizes);
         Self {

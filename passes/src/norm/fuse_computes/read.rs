@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use melior::ir::{AffineExpr, Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::{ComputeOp, ReadOp, ReduceOp, ScanOp, WriteOp};
 
-use super::graph::{Dims, Graph, Kind, Program, Use, Write, dims_of, replace};
+use super::graph::{Dims, Graph, Kind, Program, Symbol, Use, Write, dims_of, replace};
 use crate::{
     kernel::compute::{self, Arguments},
     mlir::{
@@ -73,6 +73,7 @@ pub(super) fn read<'c: 'a, 'a>(
         arguments: &arguments,
         dims: Dims::new(),
         positions: HashMap::new(),
+        numbers: HashMap::new(),
         values: HashMap::new(),
         program: Program::default(),
     };
@@ -82,6 +83,10 @@ pub(super) fn read<'c: 'a, 'a>(
     for (inside, outside) in arguments.scalars.iter().zip(scalars) {
         let node = reader.graph.add(Kind::Scalar(outside), compute.op().location());
         reader.values.insert(key(*inside), Use { node, result: 0 });
+        if types::is_index(inside.r#type()) {
+            let number = reader.graph.symbol(Symbol::Number(outside));
+            reader.numbers.insert(key(*inside), number);
+        }
     }
     let is_read = reader.body(compute)?;
     Ok(is_read.then_some(reader.program))
@@ -99,7 +104,7 @@ pub(super) fn shape_of<'c: 'a, 'a>(
     let shape = types::shape(tensor.r#type()).unwrap_or_default();
     let sizes = shape.iter().enumerate().map(|(axis, extent)| match extent {
         Some(extent) => AffineExpr::constant(graph.context, *extent),
-        None => graph.size(tensor, axis),
+        None => graph.symbol(Symbol::Size(tensor, axis)),
     });
     let sizes = sizes.collect::<Vec<_>>();
     shapes.insert(key(tensor), sizes.clone());
@@ -115,6 +120,8 @@ struct Reader<'r, 'c, 'a> {
     dims: Dims<'c>,
     /// Which dim of the block a value is.
     positions: HashMap<usize, usize>,
+    /// What stands in coordinates for each number of the block that may be an index.
+    numbers: HashMap<usize, AffineExpr<'c>>,
     values: HashMap<usize, Use>,
     program: Program<'c, 'a>,
 }
@@ -237,13 +244,12 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
         indices: &[Value<'c, 'a>],
         access: melior::ir::AffineMap<'c>,
     ) -> Result<Vec<AffineExpr<'c>>, PassError<'c>> {
-        let at = |index: &Value<'c, 'a>| {
-            self.positions
-                .get(&key(*index))
-                .map(|position| self.dims[position])
+        let at = |index: &Value<'c, 'a>| match self.positions.get(&key(*index)) {
+            Some(position) => Some(self.dims[position]),
+            None => self.numbers.get(&key(*index)).copied(),
         };
         let at = indices.iter().map(at).collect::<Option<Vec<_>>>();
-        let at = at.ok_or_else(|| PassError::Internal("an index is no dim".to_owned()))?;
+        let at = at.ok_or_else(|| PassError::Internal("an index is neither dim nor number".to_owned()))?;
         let at = at.into_iter().enumerate().collect::<Dims<'c>>();
         let coordinates = (0..access.result_count()).map(|axis| {
             let coordinate = access.result(axis)?;

@@ -20,7 +20,7 @@ use crate::mlir::affine::{Leaf, substitute, symbols};
 pub(super) struct Access<'c> {
     pub(super) buffer: usize,
     pub(super) is_write: bool,
-    /// One coordinate for each axis, over the dims that the kernel began with.
+    /// One coordinate for each axis, over the dims that the kernel began with, and its scalars as symbols.
     pub(super) coordinates: Vec<AffineExpr<'c>>,
 }
 

@@ -141,6 +141,7 @@ impl Axes {
             for (compute, space) in spaces.iter().enumerate() {
                 let outside = outside(body.computes[compute]);
                 for access in space.accesses()? {
+                    check_indices(&access)?;
                     axes.dim_of(compute, space, &access, outside[access.buffer])?;
                 }
                 for access in space.accesses()? {
@@ -337,4 +338,13 @@ pub(super) fn outside<'c: 'a, 'a>(program: ComputeOp<'c, 'a>) -> Vec<Value<'c, '
     let (mut tensors, _) = compute::inputs(program);
     tensors.extend(program.outputs());
     tensors
+}
+
+/// Refuses an access at a number that only a launch knows.
+fn check_indices<'c>(access: &Access<'c, '_>) -> PassResult<'c> {
+    if !access.has_numbers() {
+        return Ok(());
+    }
+    let message = "an access at a number that a launch passes, in a function that devices share; supported: accesses at dims";
+    Err(Diagnostic::unsupported(access.op.location(), message).into())
 }

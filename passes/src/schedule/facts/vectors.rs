@@ -3,7 +3,7 @@
 use norma_targets::ACCESS_BYTES;
 
 use super::{Access, Dim};
-use crate::kernel::space::Strides;
+use crate::kernel::space::{Divisors, Strides};
 
 impl Access {
     /// The dims of a run of neighbouring elements, the contiguous one first: of each next one the points are as far apart as those
@@ -28,11 +28,11 @@ impl Access {
 
 /// The most elements, a power of two, that one access along the contiguous dim may move: at most 16 bytes, aligned to its own
 /// size wherever it starts, and never across the end of a row. What is longer than the contiguous dim goes on along the dim whose
-/// points are as far apart as that one is long, as bytes do behind the two numbers in each of them. `divisors` divide the strides,
-/// `multiples` the extents, and `extents` are those that are numbers.
+/// points are as far apart as that one is long, as bytes do behind the two numbers in each of them. `divisors` divide the strides
+/// and the offset, `multiples` the extents, and `extents` are those that are numbers.
 pub(super) fn widest(
     strides: &Strides,
-    divisors: &[i64],
+    divisors: &Divisors,
     extents: &[Option<i64>],
     multiples: &[i64],
     alignment: i64,
@@ -42,12 +42,12 @@ pub(super) fn widest(
         let is_aligned = |divisor: i64| divisor % vector == 0;
         let run = run(strides, extents, multiples, vector);
         let others = |run: Vec<usize>| {
-            let mut others = (0..divisors.len()).filter(|dim| !run.contains(dim));
-            others.all(|dim| is_aligned(divisors[dim]))
+            let mut others = (0..divisors.dims.len()).filter(|dim| !run.contains(dim));
+            others.all(|dim| is_aligned(divisors.dims[dim]))
         };
         vector * bytes <= ACCESS_BYTES
             && alignment % (vector * bytes) == 0
-            && strides.offset.is_some_and(is_aligned)
+            && is_aligned(divisors.offset)
             && run.is_some_and(others)
     };
     [16, 8, 4, 2]
@@ -75,7 +75,7 @@ fn run(strides: &Strides, extents: &[Option<i64>], multiples: &[i64], vector: i6
 
 #[cfg(test)]
 mod tests {
-    use super::{Strides, widest};
+    use super::{Divisors, Strides, widest};
 
     /// The width along rows of `extent` elements that are `stride` apart.
     fn width(extent: i64, stride: i64, offset: i64, alignment: i64, bytes: i64) -> i64 {
@@ -83,9 +83,13 @@ mod tests {
             dims: vec![None, Some(1)],
             offset: Some(offset),
         };
+        let divisors = Divisors {
+            dims: vec![stride, 1],
+            offset,
+        };
         widest(
             &strides,
-            &[stride, 1],
+            &divisors,
             &[None, Some(extent)],
             &[1, extent],
             alignment,
@@ -100,7 +104,11 @@ mod tests {
             offset: Some(0),
         };
         let extents = [7, outer, inner];
-        widest(&strides, &[4096, stride, 1], &extents.map(Some), &extents, 16, 2)
+        let divisors = Divisors {
+            dims: vec![4096, stride, 1],
+            offset: 0,
+        };
+        widest(&strides, &divisors, &extents.map(Some), &extents, 16, 2)
     }
 
     #[test]

@@ -150,3 +150,35 @@ func.func @top_k_c4(%x: tensor<2x8xf32>) {
   %0:2 = norm.top_k %x {k = 2} : tensor<2x8xf32> -> tensor<2x2xbf16>, tensor<2x2xi32>
   return
 }
+
+// -----
+
+func.func @top_k_grad_c1(%dv: tensor<2x3xf32>, %i: tensor<2x3xi32>) {
+  // expected-error @+1 {{expected axis to be one of 'tensor<2x3xf32>', got -3}}
+  %0 = norm.top_k_grad %dv indices(%i : tensor<2x3xi32>) {axis = -3, elements = 8} : tensor<2x3xf32> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @top_k_grad_c2(%dv: tensor<2x3xf32>, %i: tensor<2x3xi32>) {
+  // expected-error @+1 {{expected elements between 1 and 2^31 - 1, got 0}}
+  %0 = norm.top_k_grad %dv indices(%i : tensor<2x3xi32>) {elements = 0} : tensor<2x3xf32> -> tensor<2x0xf32>
+  return
+}
+
+// -----
+
+func.func @top_k_grad_c3(%dv: tensor<2x3xf32>, %i: tensor<2x2xi32>) {
+  // expected-error @+1 {{expected indices to have the shape of 'tensor<2x3xf32>', got 'tensor<2x2xi32>'}}
+  %0 = norm.top_k_grad %dv indices(%i : tensor<2x2xi32>) {elements = 8} : tensor<2x3xf32> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @top_k_grad_c3_dx(%dv: tensor<2x3xf32>, %i: tensor<2x3xi32>) {
+  // expected-error @+1 {{expected dx to have the shape of 'tensor<2x3xf32>' with as many elements along axis as elements says, got 'tensor<2x?xf32>'}}
+  %0 = norm.top_k_grad %dv indices(%i : tensor<2x3xi32>) {elements = 8} : tensor<2x3xf32> -> tensor<2x?xf32>
+  return
+}

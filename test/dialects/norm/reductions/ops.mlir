@@ -32,3 +32,10 @@ func.func @top_k(%x: tensor<?x128xbf16>) {
   %w, %j = norm.top_k %x {k = 1, axis = 0} : tensor<?x128xbf16> -> tensor<1x128xbf16>, tensor<1x128xi64>
   return
 }
+
+// CHECK-LABEL: func.func @top_k_grad
+func.func @top_k_grad(%dv: tensor<?x8xbf16>, %i: tensor<?x8xi32>) {
+  // CHECK: norm.top_k_grad %{{.*}} indices(%{{.*}} : tensor<?x8xi32>) {elements = 128 : i64} : tensor<?x8xbf16> -> tensor<?x128xf32>
+  %0 = norm.top_k_grad %dv indices(%i : tensor<?x8xi32>) {elements = 128} : tensor<?x8xbf16> -> tensor<?x128xf32>
+  return
+}

@@ -386,8 +386,44 @@ func.func @f(%x: tensor<?x2x$Hx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.na
 "#,
 };
 
+/// A part that begins at an element which the call names, wherever that is.
+pub const PART_FROM: Graph = Graph {
+    name: "rms_norm of a part from a number on",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %w: tensor<$Hx$X> {norm.name = "w"},
+             %from: index {norm.name = "from", norm.default = 1 : index}) -> (tensor<?x$Hx$Y> {norm.name = "y"}) {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?x$Nx$X>
+  %part = tensor.extract_slice %x[0, %from] [%m, $H] [1, 1] : tensor<?x$Nx$X> to tensor<?x$Hx$X>
+  %y = norm.rms_norm %part weight(%w : tensor<$Hx$X>) : tensor<?x$Hx$X> -> tensor<?x$Hx$Y>
+  return %y : tensor<?x$Hx$Y>
+}
+"#,
+};
+
+/// One half of each row by its number, to which the first half is added.
+pub const HALF_BY_NUMBER: Graph = Graph {
+    name: "softmax of a half by its number",
+    kernels: 1,
+    text: r#"
+func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %half: index {norm.name = "half", norm.default = 1 : index})
+    -> (tensor<?x$Hx$Y> {norm.name = "y"}) {
+  %c0 = arith.constant 0 : index
+  %h = arith.constant $H : index
+  %m = tensor.dim %x, %c0 : tensor<?x$Nx$X>
+  %from = arith.muli %half, %h : index
+  %part = tensor.extract_slice %x[0, %from] [%m, $H] [1, 1] : tensor<?x$Nx$X> to tensor<?x$Hx$X>
+  %first = tensor.extract_slice %x[0, 0] [%m, $H] [1, 1] : tensor<?x$Nx$X> to tensor<?x$Hx$X>
+  %sum = arith.addf %part, %first : tensor<?x$Hx$X>
+  %y = norm.softmax %sum : tensor<?x$Hx$X> -> tensor<?x$Hx$Y>
+  return %y : tensor<?x$Hx$Y>
+}
+"#,
+};
+
 /// Every function.
-pub const ALL: [&Graph; 17] = [
+pub const ALL: [&Graph; 19] = [
     &ADD_RMS_NORM,
     &ADD_RMS_NORM_IN_PLACE,
     &CROSS_ENTROPY_IN_PLACE,
@@ -405,4 +441,6 @@ pub const ALL: [&Graph; 17] = [
     &HEADS,
     &SLICES,
     &JOINED_ROWS,
+    &PART_FROM,
+    &HALF_BY_NUMBER,
 ];

@@ -21,7 +21,7 @@ pub struct Call {
     pub operands: &'static [(&'static str, &'static str)],
     /// What stands between operands and attributes.
     pub keywords: &'static str,
-    /// The attributes, as they stand between braces.
+    /// The attributes, as they stand between braces; `$N` stands for the elements of a row.
     pub attributes: &'static str,
     /// The results: names and types.
     pub results: &'static [(&'static str, &'static str)],
@@ -85,7 +85,9 @@ pub fn text(program: &Program, call: &Call) -> String {
         "func.func @{FUNCTION}({arguments}) -> ({results}) {{\n  \
          {names} = norm.{} %x{operands} {} {{{}}} : {x} -> {asked}\n  \
          return {names} : {types}\n}}\n",
-        call.op, call.keywords, call.attributes
+        call.op,
+        call.keywords,
+        call.attributes.replace("$N", &program.row().to_string())
     )
 }
 

@@ -69,6 +69,37 @@ const fn of_schedule(schedule: &'static str) -> Call {
     }
 }
 
+/// Back to rows, one value and many of them.
+const GRADIENTS: [Call; 3] = [
+    Call {
+        name: "gradient of top 8",
+        op: "top_k_grad",
+        x: "?x8xX",
+        operands: &[("indices", "?x8xi32")],
+        attributes: "elements = $N",
+        results: &[("dx", "?xNxY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "gradient of top 1",
+        op: "top_k_grad",
+        x: "?x1xX",
+        operands: &[("indices", "?x1xi64")],
+        attributes: "elements = $N",
+        results: &[("dx", "?xNxY")],
+        ..Call::PLAIN
+    },
+    Call {
+        name: "gradient of top 5 of the middle axis",
+        op: "top_k_grad",
+        x: "?x5x6xX",
+        operands: &[("indices", "?x5x6xi32")],
+        attributes: "elements = $N, axis = 1",
+        results: &[("dx", "?xNx6xY")],
+        ..Call::PLAIN
+    },
+];
+
 /// In kernel form: the smallest five of each row, each once, and their sum.
 const SMALLEST: Graph = Graph {
     name: "smallest five",
@@ -123,6 +154,18 @@ pub fn cases(cases: &mut Vec<Case>) {
         let mut case = plain(Op::Named(&OF_COLUMNS), x, columns);
         case.run.rows = 5;
         cases.push(case);
+    }
+    for call in &GRADIENTS {
+        for (columns, x) in [(1, F32), (2, BF16), (100, F16), (128, BF16), (4096, BF16)] {
+            let mut case = plain(Op::Named(call), x, columns);
+            case.program.y = x;
+            cases.push(case);
+        }
+        for rows in [0, 1] {
+            let mut case = plain(Op::Named(call), BF16, 64);
+            case.run.rows = rows;
+            cases.push(case);
+        }
     }
     for fill in Fill::GENERAL {
         let mut case = plain(Op::Named(&EIGHT), F32, 200);

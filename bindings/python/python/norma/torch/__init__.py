@@ -1,8 +1,8 @@
 """Norma's kernels as ops of torch: with gradients, in eager mode, under ``torch.compile`` and in CUDA graphs.
 
 ``rms_norm``, ``layer_norm``, ``softmax``, ``log_softmax`` and ``cross_entropy`` take what their namesakes in
-``torch.nn.functional`` take, and ``add_rms_norm`` adds a residual on the way; ``RMSNorm`` and ``LayerNorm`` are modules. In a model that
-exists, :func:`replace` puts them in the place of torch's::
+``torch.nn.functional`` take, ``top_k`` what ``torch.topk`` takes, and ``add_rms_norm`` adds a residual on the way; ``RMSNorm`` and
+``LayerNorm`` are modules. In a model that exists, :func:`replace` puts those of ``torch.nn.functional`` in the place of torch's::
 
     with norma.torch.replace():
         loss = model(tokens).loss
@@ -23,7 +23,7 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         f"norma.torch needs a torch with DLPack's exchange API, as 2.11 is, got torch {torch.__version__}"
     )
 
-from norma.torch.functional import add_rms_norm, cross_entropy, layer_norm, log_softmax, rms_norm, softmax
+from norma.torch.functional import add_rms_norm, cross_entropy, layer_norm, log_softmax, rms_norm, softmax, top_k
 from norma.torch.modules import LayerNorm, RMSNorm
 from norma.torch.replacement import replace
 
@@ -37,4 +37,5 @@ __all__ = [
     "replace",
     "rms_norm",
     "softmax",
+    "top_k",
 ]

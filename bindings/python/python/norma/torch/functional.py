@@ -135,6 +135,29 @@ def _softmax(op: str, input: Tensor, dim: int | None, dtype: torch.dtype | None)
     return launches.softmax(op, input, dim, dtype)
 
 
+def top_k(
+    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
+    """``torch.topk``: the k largest along a dim, up to 64 of them, and their indices.
+
+    They are sorted whether that is asked for or not, equal ones by their indices and NaN first, so that the result is the same in every
+    run. Their time grows with k. Along another dim than the last one rows are copied to be dense.
+    """
+    rank, plain = input.dim(), is_plain(input)
+    if not plain or not largest or not -rank <= dim < rank:
+        _supported(support.top_k(input, k, dim, largest))
+    is_last = dim % rank == rank - 1
+    rows = input if is_last else input.movedim(dim, -1)
+    if not plain:
+        found = library.top_k(rows, k)
+    elif _records(rows):
+        found = gradients.top_k(rows, k)
+    else:
+        found = launches.top_k(rows, k)
+    values, indices = found
+    return (values, indices) if is_last else (values.movedim(-1, dim), indices.movedim(-1, dim))
+
+
 def cross_entropy(
     input: Tensor,
     target: Tensor,

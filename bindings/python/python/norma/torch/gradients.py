@@ -165,6 +165,33 @@ class LogSoftmax(Function):
         return library.log_softmax_grad(dy, y, ctx.dim, ctx.dtype), None, None
 
 
+class TopK(Function):
+    """x, k -> values, indices"""
+
+    @staticmethod
+    def forward(ctx, x, k):
+        output = launches.top_k(x, k)
+        TopK.keep(ctx, (x, k), output)
+        return output
+
+    @staticmethod
+    def keep(ctx, inputs, output):
+        x, _ = inputs
+        ctx.elements, ctx.dtype = x.shape[-1], x.dtype
+        _, indices = output
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.set_materialize_grads(False)
+
+    @_once
+    def backward(ctx, dvalues, _):
+        if dvalues is None:
+            return None, None
+        (indices,) = ctx.saved_tensors
+        op = launches.top_k_grad if is_plain(dvalues) else library.top_k_grad
+        return op(dvalues, indices, ctx.elements, ctx.dtype), None
+
+
 class CrossEntropy(Function):
     """logits, labels, weight, (reduction, dtype, ignore_index, label_smoothing, z_loss, softcap) -> loss"""
 
@@ -201,6 +228,7 @@ add_rms_norm = _recorded(AddRMSNorm)
 layer_norm = _recorded(LayerNorm)
 softmax = _recorded(Softmax)
 log_softmax = _recorded(LogSoftmax)
+top_k = _recorded(TopK)
 cross_entropy = _recorded(CrossEntropy)
 
 for _op, _function in (
@@ -209,6 +237,7 @@ for _op, _function in (
     (library.layer_norm, LayerNorm),
     (library.softmax, Softmax),
     (library.log_softmax, LogSoftmax),
+    (library.top_k, TopK),
     (library.cross_entropy, CrossEntropy),
 ):
     _op.register_autograd(_function.backward, setup_context=_function.keep)

@@ -18,6 +18,8 @@ _LAYER_NORM = Op(programs.layer_norm, support.of_layer_norm)
 _LAYER_NORM_GRAD = Op(programs.layer_norm_grad)
 _SOFTMAX = Op(programs.softmax, support.of_softmax)
 _SOFTMAX_GRAD = Op(programs.softmax_grad)
+_TOP_K = Op(programs.top_k, support.of_top_k)
+_TOP_K_GRAD = Op(programs.top_k_grad)
 _CROSS_ENTROPY = Op(programs.cross_entropy, support.of_cross_entropy)
 _CROSS_ENTROPY_GRAD = Op(programs.cross_entropy_grad)
 
@@ -105,6 +107,16 @@ def softmax_grad(op: str, dy: Tensor, y: Tensor, dim: int, dtype: torch.dtype) -
     if seen is None:
         return _SOFTMAX_GRAD(row_dims, (op, dtype), y, dy)[0]
     return _SOFTMAX_GRAD(row_dims, (op, dtype), y.reshape(seen), dy.reshape(seen))[0].view(y.shape)
+
+
+def top_k(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """values and indices of the k largest along the last dim, sorted."""
+    return _TOP_K(1, (k,), x)
+
+
+def top_k_grad(dvalues: Tensor, indices: Tensor, elements: int, dtype: torch.dtype) -> Tensor:
+    """dx, of type ``dtype`` and so many elements along the last dim."""
+    return _TOP_K_GRAD(1, (elements, dtype), dvalues, indices)[0]
 
 
 def class_dim(logits: Tensor) -> int:

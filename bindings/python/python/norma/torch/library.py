@@ -158,6 +158,27 @@ def _(dy, y, dim, dtype):
 
 
 @_op
+def top_k(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    return launches.top_k(x, k)
+
+
+@top_k.register_fake
+def _(x, k):
+    shape = (*x.shape[:-1], k)
+    return x.new_empty(shape), x.new_empty(shape, dtype=torch.int64)
+
+
+@_op
+def top_k_grad(dvalues: Tensor, indices: Tensor, elements: int, dtype: torch.dtype) -> Tensor:
+    return launches.top_k_grad(dvalues, indices, elements, dtype)
+
+
+@top_k_grad.register_fake
+def _(dvalues, indices, elements, dtype):
+    return dvalues.new_empty((*dvalues.shape[:-1], elements), dtype=dtype)
+
+
+@_op
 def cross_entropy(
     logits: Tensor,
     labels: Tensor,

@@ -236,6 +236,34 @@ def softmax_grad(row: tuple[int, ...], y: torch.dtype, dy: torch.dtype, op: str,
     return program.source()
 
 
+def top_k(row: tuple[int, ...], x: torch.dtype, k: int) -> Source:
+    """``x -> values, indices`` of the k largest along a row, sorted."""
+    program = _Program("top_k")
+    (width,) = row
+    rows = _tensor(x, None, width)
+    value = program.input("x", rows)
+    values = program.result("values", _tensor(x, None, k))
+    indices = program.result("indices", _tensor(torch.int64, None, k))
+    attributes = _attributes(k=f"{k} : i64")
+    program.line(f"%values, %indices = norm.top_k {value}{attributes} : {rows} -> {values}, {indices}")
+    return program.source()
+
+
+def top_k_grad(
+    row: tuple[int, ...], dvalues: torch.dtype, indices: torch.dtype, elements: int, dtype: torch.dtype
+) -> Source:
+    """``dvalues, indices -> dx``, rows of so many elements."""
+    program = _Program("top_k_grad")
+    (k,) = row
+    rows = _tensor(dvalues, None, k)
+    value = program.input("dvalues", rows)
+    operands = program.operand("indices", _tensor(indices, None, k))
+    result = program.result("dx", _tensor(dtype, None, elements))
+    attributes = _attributes(elements=f"{elements} : i64")
+    program.line(f"%dx = norm.top_k_grad {value}{operands}{attributes} : {rows} -> {result}")
+    return program.source()
+
+
 def _loss_attributes(
     row: tuple[int, ...], ignore_index: int, label_smoothing: float, z_loss: float, softcap: float
 ) -> str:

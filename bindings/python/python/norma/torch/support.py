@@ -85,6 +85,21 @@ def softmax(input: Tensor, dim: int | None, dtype: torch.dtype | None) -> str | 
     return _tensor("input", input)
 
 
+#: The most elements that the op finds: each takes a pass over the row.
+MOST_OF_TOP_K = 64
+
+
+def top_k(input: Tensor, k: int, dim: int, largest: bool) -> str | None:
+    if not largest:
+        return "expected the largest, got largest=False"
+    if not -input.dim() <= dim < input.dim():
+        return f"expected a dim of an input of {input.dim()} dims, got {dim}"
+    most = min(MOST_OF_TOP_K, input.shape[dim])
+    if not 1 <= k <= most:
+        return f"expected k between 1 and {most} of rows of {input.shape[dim]}, got {k}"
+    return _tensor("input", input)
+
+
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -147,6 +162,11 @@ def of_layer_norm(row_dims: int, _: tuple, x: Tensor, weight: Tensor | None, bia
 def of_softmax(row_dims: int, options: tuple, x: Tensor) -> str | None:
     _, dtype = options
     return softmax(x, x.dim() - row_dims, dtype)
+
+
+def of_top_k(_: int, options: tuple, x: Tensor) -> str | None:
+    (k,) = options
+    return top_k(x, k, -1, True)
 
 
 def of_cross_entropy(

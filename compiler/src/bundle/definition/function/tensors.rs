@@ -232,7 +232,7 @@ impl Reader<'_, '_> {
             return Some(*value);
         }
         let step = match self.scalars.get(&key(number)) {
-            Some(step) => step.clone(),
+            Some(scalar) => scalar.step.clone(),
             None => {
                 let op = definition(number)?;
                 let operands = op.operands().map(|operand| self.number(operand, statement));

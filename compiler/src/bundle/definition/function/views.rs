@@ -102,7 +102,7 @@ fn sliced(op: OperationRef, result: IrValue) -> Option<Vec<Expression>> {
     let mut seen = dims(shape.len()).into_iter().zip(shape).peekable();
     let mut at = Vec::new();
     for ((offset, size), stride) in offsets.iter().zip(&sizes).zip(&strides) {
-        let offset = Expression::Integer(offset.known()?);
+        let offset = offset.expression()?;
         // The result may lack an axis of one element.
         let is_seen = *size != Number::Static(1) || seen.peek().is_some_and(|(_, extent)| *extent == Some(1));
         at.push(match is_seen {

@@ -1,7 +1,9 @@
 //! Reads and writes as loads and stores of tiles.
 //!
-//! What is affine in the kernel's dims becomes affine in the grid coordinates in use, as scalars, and the axes of the
-//! tile at hand. Where a guard keeps points out, loads give zero and stores do nothing.
+//! What is affine in the kernel's dims and numbers becomes affine in the grid coordinates and the numbers in use, as scalars, and the
+//! axes of the tile at hand. Where a guard keeps points out, loads give zero and stores do nothing.
+
+use std::collections::{HashMap, hash_map::Entry};
 
 use melior::ir::{AffineExpr, AffineMap, BlockLike, Type, Value, ValueLike};
 use norma_dialects::{
@@ -14,7 +16,12 @@ use norma_dialects::{
 
 use crate::gl::{quotient_form::QuotientForm, shared_memory::row_major};
 use crate::kernel::space::{Access, DimSet};
-use crate::mlir::{pass::PassError, types, values::key};
+use crate::mlir::{
+    affine::{Leaf, substitute, symbols},
+    pass::PassError,
+    types,
+    values::key,
+};
 use norma_targets::ACCESS_BYTES;
 
 use super::{
@@ -38,7 +45,7 @@ pub(super) struct Local<'c, 'a> {
     pub access: AffineMap<'c>,
     /// The guards, if there are any.
     pub guards: Option<AffineMap<'c>>,
-    /// The grid coordinates that come before the tile's axes.
+    /// The grid coordinates and the numbers that come before the tile's axes.
     pub indices: Vec<Value<'c, 'a>>,
     /// The sizes that the guards' symbols stand for.
     pub limits: Vec<Value<'c, 'a>>,
@@ -246,8 +253,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         guards.iter().map(|guard| self.space.guards[*guard]).collect()
     }
 
-    /// Expressions over all dims of the space and its sizes, in terms of the scalar coordinates in use, the axes of a tile
-    /// over `axes`, and the sizes in use. Other tile dims, and loops that are not open, stand at their first point.
+    /// Expressions over all dims of the space, and over its numbers (coordinates) or its sizes (guards), in terms of the scalar
+    /// coordinates and the numbers in use, the axes of a tile over `axes`, and the sizes in use. Other tile dims, and loops that are not open, stand at their first point.
     pub(super) fn localize(
         &mut self,
         coordinates: &[AffineExpr<'c>],
@@ -298,6 +305,13 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 indices.push(coordinate);
             }
         }
+        let mut numbers = HashMap::new();
+        for number in coordinates.iter().flat_map(|coordinate| symbols(*coordinate)) {
+            if let Entry::Vacant(place) = numbers.entry(number) {
+                place.insert(indices.len());
+                indices.push(self.value(self.space.scalars[number])?.value);
+            }
+        }
         let num_local = indices.len() + axes.count_ones() as usize;
         let dims = (0..num_dims)
             .map(|dim| match self.placement.place(dim) {
@@ -325,14 +339,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 limits.push(self.size(symbol)?);
             }
         }
-        let local = |expressions: &[AffineExpr<'c>], num_symbols: usize| {
-            let results = expressions
-                .iter()
-                .map(|expression| expression.compose(into_local))
-                .collect::<Vec<_>>();
-            AffineMap::new(context, num_local, num_symbols, &results)
-        };
-        let mut local_guards = local(guards, num_symbols);
+        let local_guards = guards.iter().map(|side| side.compose(into_local));
+        let local_guards = local_guards.collect::<Vec<_>>();
+        let mut local_guards = AffineMap::new(context, num_local, num_symbols, &local_guards);
         for (symbol, limit) in symbols.into_iter().enumerate() {
             let symbol = AffineExpr::symbol(context, symbol);
             local_guards = local_guards.replace(symbol, limit, num_local, num_symbols);
@@ -342,8 +351,15 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .collect::<Result<Vec<_>, _>>()?;
         let guards =
             (!guards.is_empty()).then(|| AffineMap::new(context, num_local, limits.len(), &local_guards));
+        let coordinates = coordinates.iter().map(|coordinate| {
+            substitute(coordinate.compose(into_local), &mut |leaf| match leaf {
+                Leaf::Dim(dim) => AffineExpr::dim(context, dim),
+                Leaf::Symbol(number) => AffineExpr::dim(context, numbers[&number]),
+            })
+        });
+        let coordinates = coordinates.collect::<Vec<_>>();
         Ok(Local {
-            access: local(coordinates, 0),
+            access: AffineMap::new(context, num_local, 0, &coordinates),
             guards,
             indices,
             limits,
@@ -400,20 +416,23 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let divides = |stride: i64| stride * access.element_bytes() % ACCESS_BYTES == 0;
         let mut others = (0..address.dims.len()).filter(|dim| *dim != along && !is_unknown.contains(dim));
         let mut quotients = address.quotients.iter();
+        let mut numbers = address.symbols.iter();
         elements * access.element_bytes() >= ACCESS_BYTES
             && others.all(|dim| divides(address.dims[dim]))
+            && numbers.all(|factor| divides(*factor))
             && quotients
                 .all(|(coefficient, quotient)| divides(*coefficient) && quotient.numerator.dims[along] == 0)
     }
 
-    /// The part of an access's address whose strides are known, in elements, and the dims that move it by unknown strides.
+    /// The part of an access's address whose strides are known, in elements over the dims and the numbers, and the dims that move it by
+    /// unknown strides.
     fn address(&self, access: &Access<'c, 'a>) -> Option<(QuotientForm, DimSet)> {
         let (strides, _) = types::strides_and_offset(self.space.buffers[access.buffer].r#type())?;
-        let dims = self.space.dims.len();
-        let mut address = QuotientForm::zero(dims, 0);
+        let (dims, numbers) = (self.space.dims.len(), self.space.scalars.len());
+        let mut address = QuotientForm::zero(dims, numbers);
         let mut is_unknown = DimSet::new();
         for (coordinate, stride) in access.coordinates.iter().zip(strides) {
-            let form = QuotientForm::of(*coordinate, dims, 0)?;
+            let form = QuotientForm::of(*coordinate, dims, numbers)?;
             match stride {
                 Some(stride) => address.add(&form, stride)?,
                 None => is_unknown.extend((0..dims).filter(|dim| coordinate.is_function_of_dim(*dim))),

@@ -1,0 +1,56 @@
+//! Coordinates over a whole space as an access has them: its indices, and a map over these alone.
+
+use std::collections::BTreeSet;
+
+use melior::{
+    Context,
+    ir::{AffineExpr, AffineMap, Value},
+};
+
+use crate::mlir::affine::{Leaf, substitute, symbols};
+
+/// The indices that `coordinates` use, and the coordinates as a map over them. `dims` and `numbers` say which value the dim, or the
+/// symbol, of each position is; indices keep the order of `dims`, and behind these of `numbers`.
+pub fn indices_of<'c: 'a, 'a>(
+    context: &'c Context,
+    coordinates: &[AffineExpr<'c>],
+    dims: &[(usize, Value<'c, 'a>)],
+    numbers: &[(usize, Value<'c, 'a>)],
+) -> (Vec<Value<'c, 'a>>, AffineMap<'c>) {
+    let used_numbers = coordinates
+        .iter()
+        .flat_map(|coordinate| symbols(*coordinate))
+        .collect::<BTreeSet<_>>();
+    let is_used = |dim: usize| {
+        coordinates
+            .iter()
+            .any(|coordinate| coordinate.is_function_of_dim(dim))
+    };
+    let used_dims = dims.iter().filter(|(dim, _)| is_used(*dim));
+    let used_dims = used_dims.copied().collect::<Vec<_>>();
+    let used_numbers = numbers.iter().filter(|(number, _)| used_numbers.contains(number));
+    let used_numbers = used_numbers.copied().collect::<Vec<_>>();
+    let at = |used: &[(usize, Value<'c, 'a>)], wanted: usize, before: usize| {
+        let position = used.iter().position(|(known, _)| *known == wanted);
+        position.map_or_else(
+            || AffineExpr::constant(context, 0),
+            |position| AffineExpr::dim(context, before + position),
+        )
+    };
+    let over_indices = |coordinate: &AffineExpr<'c>| {
+        substitute(*coordinate, &mut |leaf| match leaf {
+            Leaf::Dim(dim) => at(&used_dims, dim, 0),
+            Leaf::Symbol(number) => at(&used_numbers, number, used_dims.len()),
+        })
+    };
+    let coordinates = coordinates.iter().map(over_indices).collect::<Vec<_>>();
+    let indices = used_dims.iter().chain(&used_numbers);
+    let indices = indices.map(|(_, value)| *value).collect::<Vec<_>>();
+    let map = AffineMap::new(context, indices.len(), 0, &coordinates);
+    (indices, map)
+}
+
+/// Values by their positions.
+pub fn numbered<'c, 'a>(values: &[Value<'c, 'a>]) -> Vec<(usize, Value<'c, 'a>)> {
+    values.iter().copied().enumerate().collect()
+}

@@ -1,0 +1,32 @@
+//! `norm.top_k_grad`: what reaches each element of a row through the values that were taken from it.
+//!
+//! No access depends on a value, so that what a scatter would write at an index is summed at every place of the row, where an index of
+//! another place counts nothing.
+
+use melior::ir::OperationRef;
+use norma_dialects::norm::{ReduceKind, TopKGradOp};
+
+use super::{
+    program::{Extent, Program},
+    viewed,
+};
+use crate::mlir::pass::PassResult;
+
+pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
+    let grad = viewed(op, TopKGradOp::from_op)?;
+    let mut extents = Program::axes(op)?;
+    let rank = extents.len();
+    let axis = grad.axis()?.rem_euclid(rank as i64) as usize;
+    extents.push(Extent::Static(grad.elements()?));
+    let p = Program::begin_over(op, extents)?;
+    let (of_values, places) = p.dims().split_at(rank);
+    let dvalue = p.read(grad.dvalues()?, of_values)?;
+    let index = p.integer(grad.indices()?, of_values)?;
+    let of_place = p.select(p.is_at(index, places)?, dvalue, p.constant(0.0));
+    let dx = p.reduce(ReduceKind::Add, of_place, &of_values[axis..=axis])?;
+    let mut at = of_values.to_vec();
+    at[axis] = places[0];
+    p.write(dx, grad.dx()?, &at)?;
+    p.end();
+    Ok(())
+}
