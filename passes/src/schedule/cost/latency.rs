@@ -2,8 +2,8 @@
 
 use super::{candidate::Candidate, measured::*};
 
-/// Loads in flight: inverse to the bytes in flight on an SM, and what is lacking to cover the latency of reads besides. Steps that
-/// reduce what they hold wait for it each time, unless a ring brings the next ones meanwhile.
+/// Loads in flight: inverse to the bytes in flight on an SM, as far as bytes are read, and what is lacking to cover the latency of reads
+/// besides. Steps that reduce what they hold wait for it each time, unless a ring brings the next ones meanwhile.
 pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let (needed, in_flight) = (candidate.needed(), candidate.in_flight());
@@ -21,7 +21,9 @@ pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
             LOADS_IN_FLIGHT_OF_REDUCTION + read_beyond_half * (LOADS_IN_FLIGHT - LOADS_IN_FLIGHT_OF_REDUCTION)
         }
     };
-    waits * needed / in_flight + latency
+    // The other terms were fitted to kernels of which half the bytes are read, or more.
+    let read = (2.0 * mapped.read / mapped.bytes).min(1.0);
+    waits * read * needed / in_flight + latency
 }
 
 /// Loads in a row: each further 16 bytes of a thread. Copies to a ring are no thread's loads.
