@@ -2,10 +2,14 @@
 
 use super::{candidate::Candidate, measured::*};
 
-/// Loads in flight: inverse to the bytes in flight on an SM, as far as bytes are read, and what is lacking to cover the latency of reads
-/// besides. Steps that reduce what they hold wait for it each time, unless a ring brings the next ones meanwhile.
+/// Loads in flight: inverse to the bytes in flight on an SM, and what is lacking to cover the latency of reads besides. Steps that
+/// reduce what they hold wait for it each time, unless a ring brings the next ones meanwhile. Where no read is a good part of all bytes,
+/// results are not held up.
 pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
+    if mapped.streamed().next().is_none() {
+        return 0.0;
+    }
     let (needed, in_flight) = (candidate.needed(), candidate.in_flight());
     let ctas_per_sm = mapped.ctas() / candidate.sms();
     // What an SM asks for all at once waits for one latency, however little it is.
@@ -21,9 +25,7 @@ pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
             LOADS_IN_FLIGHT_OF_REDUCTION + read_beyond_half * (LOADS_IN_FLIGHT - LOADS_IN_FLIGHT_OF_REDUCTION)
         }
     };
-    // The other terms were fitted to kernels of which half the bytes are read, or more.
-    let read = (2.0 * mapped.read / mapped.bytes).min(1.0);
-    waits * read * needed / in_flight + latency
+    waits * needed / in_flight + latency
 }
 
 /// Loads in a row: each further 16 bytes of a thread. Copies to a ring are no thread's loads.

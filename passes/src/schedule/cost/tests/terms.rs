@@ -105,6 +105,16 @@ fn a_tile_that_is_loaded_ahead_takes_its_registers() {
 }
 
 #[test]
+fn what_reads_next_to_nothing_waits_for_no_loads() {
+    let mut facts = rows();
+    for access in facts.accesses.iter_mut().filter(|access| !access.is_write) {
+        access.uses.fill(false);
+    }
+    assert_eq!(of("loads in flight", &facts, &[ROW, HELD]), 0.0);
+    assert!(of("loads in flight", &rows(), &[ROW, HELD]) > 0.0);
+}
+
+#[test]
 fn rings_keep_in_flight_what_their_stages_hold() {
     let two_ctas = |mapping: &mut Mapping| mapping.min_ctas_per_sm = 2;
     let few_loads = term("loads in flight", &rows(), &[ROW, WALKED], two_ctas);
