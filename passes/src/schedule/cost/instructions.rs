@@ -84,6 +84,22 @@ fn combinations_of_threads(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
     of_result * results_of_thread(mapped, reduction) * mapped.ctas() * mapped.threads() as f64
 }
 
+/// Partial results of all warps beyond those of the first result, where threads reduce to vectors of results. What a loop adds up is exchanged
+/// once, behind it.
+fn further_results(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
+    if mapped.is_carried(reduction) {
+        return 0.0;
+    }
+    let dims = &mapped.dims;
+    let vectors = (0..dims.len())
+        .filter(|dim| reduction.keeps[*dim])
+        .map(|dim| dims[dim].vector);
+    let warps = (0..dims.len())
+        .filter(|dim| reduction.over[*dim])
+        .map(|dim| dims[dim].warps);
+    (vectors.product::<u64>() - 1) as f64 * warps.product::<u64>() as f64
+}
+
 /// Results of a reduction that a thread has, in all steps of the loops that they vary over.
 fn results_of_thread(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
     let kept = (0..mapped.dims.len()).filter(|dim| reduction.keeps[*dim]);
@@ -111,7 +127,10 @@ fn exchange_work(mapped: &Mapped<'_>) -> f64 {
         let over = || (0..dims.len()).filter(|dim| reduction.over[*dim]);
         let lanes = over().map(|dim| dims[dim].lanes).product::<u64>() as f64;
         let crosses_warps = over().any(|dim| dims[dim].warps > 1);
-        let between_warps = if crosses_warps { OPS_BETWEEN_WARPS } else { 0.0 };
+        let between_warps = match crosses_warps {
+            true => OPS_BETWEEN_WARPS * (1.0 + further_results(mapped, reduction) * OPS_OF_FURTHER_RESULTS),
+            false => 0.0,
+        };
         let joins = reduction.follows.is_some() && mapped.mapping.merges_at(Level::Cluster);
         let crosses_ctas = over().any(|dim| dims[dim].cluster > 1) && !joins;
         let between_ctas = if crosses_ctas { OPS_BETWEEN_CTAS } else { 0.0 };
