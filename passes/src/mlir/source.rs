@@ -90,7 +90,7 @@ impl<'c> Source<'c> {
 
 impl Drop for Source<'_> {
     fn drop(&mut self) {
-        // SAFETY: `attach` created it; the box is dropped after this.
+        // SAFETY: `new` created it; the box is dropped after this.
         unsafe { normaSourceDestroy(self.raw) }
     }
 }
