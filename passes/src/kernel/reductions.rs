@@ -36,7 +36,7 @@ pub fn combine<'c: 'a, 'a>(
 /// Reduces `value` over `dims` by a named combiner; returns the value itself if there are no dims.
 ///
 /// # Errors
-/// What MLIR refuses.
+/// MLIR refuses to build the op.
 pub fn reduce<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     kind: ReduceKind,
@@ -53,7 +53,7 @@ pub fn reduce<'c: 'a, 'a>(
 /// order of `kind`, counted from 0, the largest first for a maximum.
 ///
 /// # Errors
-/// What MLIR refuses.
+/// MLIR refuses to build the op.
 pub fn reduce_to_nth<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     kind: ReduceKind,
@@ -95,7 +95,7 @@ pub fn set_operands<'c: 'a, 'a>(
 /// Reduces tuples over `dims` by the combiner that `combine` writes for two tuples; returns the tuple itself if there are no dims.
 ///
 /// # Errors
-/// What MLIR refuses.
+/// MLIR refuses to build the op.
 pub fn reduce_tuples<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     dims: &[Value<'c, 'a>],

@@ -53,7 +53,7 @@ pub struct Space<'c, 'a> {
     pub dims: Vec<Value<'c, 'a>>,
     /// The extent of each dim, over the kernel's sizes.
     pub extents: Vec<AffineExpr<'c>>,
-    /// What each dim is spread over, once the kernel is tiled.
+    /// The level that each dim is mapped to, once the kernel is tiled.
     pub roles: Option<Vec<DimRole>>,
     /// Guards `lhs < rhs`, over the dims and sizes.
     pub guards: Vec<[AffineExpr<'c>; 2]>,

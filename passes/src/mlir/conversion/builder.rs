@@ -23,7 +23,7 @@ pub struct ConversionBuilder<'c, 'a> {
 }
 
 impl<'c, 'a> ConversionBuilder<'c, 'a> {
-    /// What a type converts to.
+    /// Converts a type by the type rules.
     ///
     /// # Errors
     ///

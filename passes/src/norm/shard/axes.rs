@@ -333,7 +333,7 @@ impl Axes {
     }
 }
 
-/// The tensors outside of a compute for each of its buffers: its inputs, and its results.
+/// The tensors of the function that a compute's buffers stand for: its inputs, and then its results.
 pub(super) fn outside<'c: 'a, 'a>(program: ComputeOp<'c, 'a>) -> Vec<Value<'c, 'a>> {
     let (mut tensors, _) = compute::inputs(program);
     tensors.extend(program.outputs());

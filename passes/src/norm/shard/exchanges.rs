@@ -32,7 +32,7 @@ pub(super) struct Program<'c, 'a> {
     pub(super) shared: Option<usize>,
     /// The dim over the devices.
     pub(super) of_devices: Option<usize>,
-    /// The tensors outside for its buffers.
+    /// The tensor of the function that each of its buffers stands for.
     pub(super) outside: Vec<Value<'c, 'a>>,
     /// Properties of the ops, by position.
     pub(super) facts: Vec<Facts>,
@@ -171,7 +171,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(())
     }
 
-    /// The tensor outside for a buffer.
+    /// The tensor of the function that a buffer stands for.
     pub(super) fn tensor(&self, buffer: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
         let position = self.space.buffers.iter().position(|known| *known == buffer);
         let tensor = position.and_then(|position| self.outside.get(position).copied());

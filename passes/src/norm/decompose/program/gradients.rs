@@ -13,7 +13,7 @@ use crate::mlir::pass::{PassError, PassResult};
 pub(in crate::norm::decompose) struct Gradient<'c, 'a> {
     /// The gradient with respect to the result.
     dy: Value<'c, 'a>,
-    /// The factor of the forward op, and the constant that it added to that factor.
+    /// The weight by which the forward op multiplied, and the constant that it added to the weight first.
     weight: Option<Value<'c, 'a>>,
     offset: f64,
     /// Added to `dx`.

@@ -11,7 +11,7 @@ use crate::mlir::{
 };
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// Whether the dim, the only one of `dims`, is at the point whose index an i64 is.
+    /// Whether the dim, the only one of `dims`, is at the point whose index is `label`.
     pub(in crate::norm::decompose) fn is_at(
         &self,
         label: Value<'c, 'a>,
@@ -26,7 +26,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(compare_integers(&self.b, IntegerPredicate::Equal, *dim, index))
     }
 
-    /// Whether an i64 is the index of a point of the reduced dim. If the extent is not known at compile time, this is a reduction that
+    /// Whether `label` is the index of a point of the reduced dim. If the extent is not known at compile time, this is a reduction that
     /// compares the label with every point.
     pub(in crate::norm::decompose) fn is_within(
         &self,
@@ -47,7 +47,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// Whether an i64 equals a constant.
+    /// Whether `label` equals `number`.
     pub(in crate::norm::decompose) fn is_number(&self, label: Value<'c, 'a>, number: i64) -> Value<'c, 'a> {
         let number = self.b.integer(label.r#type(), number);
         compare_integers(&self.b, IntegerPredicate::Equal, label, number)
