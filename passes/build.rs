@@ -1,7 +1,7 @@
 //! Compiles the C++ shim and turns Passes.td into Rust.
 //!
-//! `llvm-tblgen --dump-json` evaluates the table; what is generated for each entry is a type with its options,
-//! statistics and registration data (`table.rs` in `OUT_DIR`, included by `src/lib.rs`).
+//! `llvm-tblgen --dump-json` evaluates the table. Each entry becomes a type with its options, statistics and registration data
+//! (`table.rs` in `OUT_DIR`, included by `src/lib.rs`).
 
 use std::{
     env,
@@ -34,13 +34,13 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Whether this is a build for clippy, whose outputs Cargo keeps apart. It links nothing, so the C++ would be
-/// compiled for nothing.
+/// Whether this is a build for clippy. Such a build links nothing, so compiling the C++ would be wasted time; Cargo keeps its outputs
+/// apart from those of other builds.
 fn is_clippy() -> bool {
     env::var_os("RUSTC_WORKSPACE_WRAPPER").is_some_and(|wrapper| wrapper.to_string_lossy().contains("clippy"))
 }
 
-/// Builds capi/*.cpp as LLVM itself was built: a different NDEBUG would change the layout of `llvm::Statistic`.
+/// Builds capi/*.cpp with LLVM's own assertion mode: a different NDEBUG would change the layout of `llvm::Statistic`.
 fn compile_shim(prefix: &Path) -> Result<()> {
     println!("cargo:rerun-if-changed=capi");
     let mut sources = Vec::new();
@@ -57,7 +57,7 @@ fn compile_shim(prefix: &Path) -> Result<()> {
         .cpp(true)
         .std("c++17")
         .flag("-fno-exceptions")
-        // Debug information of MLIR's headers is half of the time and most of the objects; CXXFLAGS=-g asks for it.
+        // The debug information of MLIR's headers takes half of the compile time and most of the object size; CXXFLAGS=-g asks for it.
         .debug(false)
         .flag("-isystem")
         .flag(prefix.join("include"))
@@ -92,7 +92,7 @@ fn evaluate_table(prefix: &Path, table: &Path) -> Result<Value> {
     Ok(serde_json::from_str(&json)?)
 }
 
-/// The whole of table.rs: one block for each pass, and the list of them all.
+/// Generates the text of table.rs: one block for each pass, and a function that registers them all.
 fn generate(table: &Value) -> Result<String> {
     let mut passes = Vec::new();
     for name in array(&table["!instanceof"], "RustPass")? {
@@ -353,7 +353,7 @@ impl<'a> PassOption<'a> {
         }
     }
 
-    /// The C++ literal's text: PassBase.td wants a string's default quoted.
+    /// Returns the default without its quotes: PassBase.td wants a string's default as a C++ literal.
     fn text_default(&self) -> &'a str {
         self.default.trim_matches('"')
     }
@@ -379,7 +379,7 @@ fn records<'a>(table: &'a Value, record: &Value, field: &str) -> Result<Vec<&'a 
         .collect()
 }
 
-/// A doc comment, with the indentation that the whole text shares taken off.
+/// Formats a text as a doc comment, without the indentation that all of its lines share.
 fn doc(text: &str) -> String {
     let text = text.trim_matches('\n').trim_end();
     let indent = text
@@ -422,8 +422,8 @@ fn lower_first(name: &str) -> String {
     })
 }
 
-/// The module of a pass below the crate: its argument's first word names the folder, which is its level, and the rest the
-/// file.
+/// Returns the path of a pass's module within the crate: the first word of its argument is the folder, which is its level, and the rest
+/// the file.
 fn module_of(argument: &str) -> String {
     argument.replacen('-', "::", 1).replace('-', "_")
 }

@@ -1,9 +1,10 @@
 //===- Conversion.cpp - Dialect conversion for Rust --------------------------===//
 //
-// Why this file exists: the C API of LLVM 22 has greedy rewriting but nothing
-// of dialect conversion. A `Conversion` is a type converter, a target and a
-// pattern set in one, built up from Rust callbacks. Type conversion is 1:1;
-// what cannot be reconciled becomes builtin.unrealized_conversion_cast.
+// Why this file exists: the C API of LLVM 22 has greedy rewriting but no
+// dialect conversion. A `Conversion` is a type converter, a target and a
+// pattern set in one, filled in by Rust callbacks. Type conversion is 1:1;
+// where two types cannot be reconciled, a builtin.unrealized_conversion_cast
+// remains.
 //
 // Callbacks do not unwind: the Rust side catches panics.
 //
@@ -25,14 +26,14 @@ using namespace mlir;
 
 extern "C" {
 
-/// Gives the converted type, the type itself if it is legal, or null where the
-/// rule does not concern the type.
+/// Returns the converted type, the type itself if it is legal, or null if the
+/// rule does not apply to the type.
 using NormaTypeRule = MlirType (*)(MlirType type, void *userData);
 
 using NormaLegality = bool (*)(MlirOperation op, void *userData);
 
-/// Rewrites `op`, whose operands have been converted to `operands`; false for
-/// no match. `rewriter` is valid for the call.
+/// Rewrites `op`, whose operands have been converted to `operands`; returns
+/// false for no match. `rewriter` is valid during the call only.
 using NormaPattern = bool (*)(MlirOperation op, const MlirValue *operands,
                               intptr_t operandCount, MlirRewriterBase base,
                               void *rewriter, void *userData);
@@ -44,7 +45,7 @@ namespace {
 struct Conversion {
   explicit Conversion(MLIRContext *context)
       : target(*context), patterns(context) {
-    // Rules are asked latest first, so this is what holds where none applies.
+    // The latest rule is asked first, so this one applies where no other does.
     converter.addConversion([](Type type) { return type; });
     auto cast = [](OpBuilder &builder, Type type, ValueRange inputs,
                    Location location) -> Value {
@@ -84,8 +85,8 @@ private:
   void *userData;
 };
 
-/// llvm.func has a function type of its own, which the upstream pattern for
-/// function ops does not take.
+/// Converts the signature of llvm.func, whose function type is not the builtin
+/// one and which the upstream pattern for function ops does not accept.
 class LLVMFuncSignature : public OpConversionPattern<LLVM::LLVMFuncOp> {
 public:
   using OpConversionPattern::OpConversionPattern;
@@ -174,8 +175,8 @@ extern "C" void normaConversionSetDynamicDialect(void *conversion,
       unwrap(name));
 }
 
-/// An op no rule names is legal when its operands, results and block arguments
-/// have legal types.
+/// Makes every op that no rule names legal if the types of its operands,
+/// results and block arguments are legal.
 extern "C" void normaConversionSetUnknownByTypes(void *conversion) {
   const TypeConverter &converter = get(conversion).converter;
   get(conversion).target.markUnknownOpDynamicallyLegal(
@@ -238,9 +239,10 @@ extern "C" void normaConversionAddStructured(void *conversion) {
                                                        to.patterns, to.target);
 }
 
-/// Runs the conversion, once: the patterns are used up. A failure has been
-/// reported by the framework as a diagnostic at the op that stayed illegal,
-/// unless `*diagnosed`: then a pattern has said more than that.
+/// Runs the conversion, once: this consumes the patterns. On failure the
+/// framework has emitted a diagnostic at the op that stayed illegal, unless
+/// `*diagnosed`: then a pattern has emitted a better one and the framework's
+/// is suppressed.
 extern "C" bool normaConversionApply(void *conversion, MlirOperation op,
                                      bool full, const bool *diagnosed) {
   Conversion &to = get(conversion);
@@ -255,7 +257,7 @@ extern "C" bool normaConversionApply(void *conversion, MlirOperation op,
   return succeeded(applyPartialConversion(unwrap(op), to.target, patterns));
 }
 
-/// The converted type; null where a rule's result is no type.
+/// Returns the converted type, or null if no rule yields one.
 extern "C" MlirType normaConversionConvertType(void *conversion,
                                                MlirType type) {
   return wrap(get(conversion).converter.convertType(unwrap(type)));
@@ -269,8 +271,8 @@ extern "C" bool normaRewriterConvertRegion(void *rewriter, void *conversion,
           unwrap(region), get(conversion).converter));
 }
 
-/// Builds `op` again on `operands` with converted result types, its regions
-/// moved over, and replaces it; null where a type does not convert.
+/// Rebuilds `op` on `operands` with converted result types, moves its regions
+/// over, and replaces it; returns null if a type does not convert.
 extern "C" MlirOperation normaRewriterRetype(void *rewriter, void *conversion,
                                              MlirOperation op,
                                              intptr_t operandCount,

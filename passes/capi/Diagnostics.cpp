@@ -1,8 +1,8 @@
 //===- Diagnostics.cpp - Diagnostics with notes and source lines ------------===//
 //
-// Why this file exists: the C API's mlirEmitError knows no other severity and
-// no notes, and it has no source manager, without which a diagnostic cannot
-// show the line it points at.
+// Why this file exists: the C API's mlirEmitError emits errors only, without
+// notes, and the C API has no source manager, without which a diagnostic
+// cannot show the line it points at.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ struct NormaNote {
   MlirStringRef text;
 };
 
-/// Takes rendered text; called with whole diagnostics or parts of them.
+/// Receives rendered text: a whole diagnostic or a part of one.
 using NormaWrite = void (*)(MlirStringRef text, void *userData);
 
 } // extern "C"
@@ -81,7 +81,8 @@ private:
 };
 
 /// A source text and the handler that renders every diagnostic of its context
-/// against it. The members' order is the order of their dependence.
+/// against it. Members are declared in the order in which they depend on one
+/// another.
 struct Source {
   Source(MLIRContext *context, StringRef text, StringRef name, bool remarks,
          NormaWrite write, void *userData)
@@ -90,8 +91,8 @@ struct Source {
           return success(!remarks && diagnostic.getSeverity() ==
                                          DiagnosticSeverity::Remark);
         }) {
-    // The handler shows the user's own line. The op in generic form would say
-    // the same in a language that the user does not write.
+    // The handler shows the user's own line. Printing the op too would repeat
+    // it in generic form, which the user did not write.
     context->printOpOnDiagnostic(false);
     manager.AddNewSourceBuffer(
         llvm::MemoryBuffer::getMemBufferCopy(text, name), llvm::SMLoc());
@@ -115,8 +116,8 @@ extern "C" void *normaSourceCreate(MlirContext context, MlirStringRef text,
                     write, userData);
 }
 
-/// Parses and verifies the source as a module; null where that fails, with the
-/// reasons already written.
+/// Parses and verifies the source as a module; returns null on failure, with
+/// the diagnostics already written.
 extern "C" MlirModule normaSourceParse(void *source, MlirContext context) {
   ParserConfig config(unwrap(context));
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(

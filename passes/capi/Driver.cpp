@@ -30,8 +30,8 @@
 
 using namespace mlir;
 
-/// Attaches to the upstream dialects of `registry` what their conversion to
-/// LLVM, their inlining, and their translation to LLVM IR need.
+/// Attaches the interfaces that conversion to LLVM, inlining, and translation
+/// to LLVM IR need to the upstream dialects of `registry`.
 extern "C" void normaRegisterUpstreamExtensions(MlirDialectRegistry handle) {
   DialectRegistry &registry = *unwrap(handle);
   arith::registerConvertArithToLLVMInterface(registry);
@@ -54,14 +54,14 @@ extern "C" void normaRegisterUpstreamExtensions(MlirDialectRegistry handle) {
   registerNVVMDialectTranslation(registry);
 }
 
-/// mlir-opt's main over the registered passes; the process's exit code.
+/// Runs mlir-opt's main over the registered passes; returns the exit code.
 extern "C" int normaOptMain(int argc, char **argv, MlirStringRef name,
                             MlirDialectRegistry registry) {
   return asMainReturnCode(
       MlirOptMain(argc, argv, unwrap(name), *unwrap(registry)));
 }
 
-/// mlir-lsp-server's main; the process's exit code.
+/// Runs mlir-lsp-server's main; returns the exit code.
 extern "C" int normaLspServerMain(int argc, char **argv,
                                   MlirDialectRegistry registry) {
   return asMainReturnCode(MlirLspServerMain(argc, argv, *unwrap(registry)));

@@ -47,7 +47,7 @@ struct NormaStatistic {
   MlirStringRef description;
 };
 
-/// What one option holds during a run; only the fields of its kind are set.
+/// The value of one option during a run; only the fields of its kind are set.
 struct NormaOptionValue {
   int64_t integer;
   MlirStringRef string;
@@ -56,7 +56,7 @@ struct NormaOptionValue {
 };
 
 /// Runs the pass; false means failure, already reported as a diagnostic.
-/// `pass` is valid for the call and is what normaPassCount takes.
+/// `pass` is valid during the call only and is what normaPassCount takes.
 using NormaPassRun = bool (*)(MlirOperation op, const NormaOptionValue *options,
                               void *pass);
 
@@ -198,7 +198,7 @@ public:
 private:
   const PassDescription &description;
   // Options register themselves with the pass by address, so each is boxed.
-  // One list for each kind, in table order.
+  // There is one list for each kind, in table order.
   std::vector<std::unique_ptr<Option<int64_t>>> integers;
   std::vector<std::unique_ptr<Option<bool>>> bools;
   std::vector<std::unique_ptr<Option<std::string>>> strings;

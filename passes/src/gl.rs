@@ -1,8 +1,11 @@
-//! Passes on `gl`, one CTA's program on tiles. One file a pass, named after it; `shared_memory` says what ops of `gl` do
-//! to shared memory, `access` what loads and stores do to global memory, `quotient_form` takes affine expressions apart,
-//! `divisibility` says what divides them, and `bounds` where scalars lie; `scalars` is what these two follow scalars by.
-//! `steps` gives scalars of loops as they are in other steps, `drawn` is what passes do to loops whose tiles CTAs draw, and
-//! `mbarriers` sets up mbarriers, `constant_tiles` says what of a reduction is known before the run.
+//! Passes on `gl`, the program of one CTA on tiles. One file a pass, named after it. The other modules are what passes share:
+//!
+//! - `shared_memory`: what each op does to shared memory; `access`: what loads and stores do to global memory.
+//! - `quotient_form`: affine expressions as sums with quotients; `divisibility`: divisors of scalars, forms and addresses; `bounds`: ranges
+//!   of scalars; `scalars`: how the latter two trace a scalar to its definition.
+//! - `steps`: scalars of a loop body as they are in another step of the loop.
+//! - `drawn`: rewriting of loops whose tiles CTAs draw dynamically; `mbarriers`: mbarriers set up at the start of a kernel.
+//! - `constant_tiles`: operands of reductions that are known constants; `tensor_maps`: which buffers a tensor map can describe.
 
 pub(crate) mod access;
 pub(crate) mod allocate_shared;

@@ -1,5 +1,5 @@
-//! What passes ask of a `norm.kernel` or `norm.compute`: its iteration space, data flow and accesses, and how to give it another
-//! space.
+//! Analyses and rewrites of a `norm.kernel` or `norm.compute` that passes share: its iteration space, data flow and accesses, and how to
+//! give it another space.
 
 pub mod compute;
 pub mod digits;

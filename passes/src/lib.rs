@@ -1,7 +1,7 @@
 //! Every pass of the compiler, one file each, declared in Passes.td.
 //!
-//! README.md says how a pass is written and added. `norm`, `gl`, `nvvm` and `convert` hold the passes by level; `kernel`
-//! and `mlir` are what they are written with; `table` is generated from Passes.td.
+//! README.md says how a pass is written and added. `norm`, `gl`, `nvvm` and `convert` hold the passes by level; `kernel` and `mlir` hold
+//! what they are built from; `schedule` holds what is known of schedules; `table` is generated from Passes.td.
 
 pub mod kernel;
 pub mod mlir;

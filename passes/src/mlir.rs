@@ -1,5 +1,5 @@
-//! MLIR as passes see it: the run context, diagnostics, walking, building, conversion, types, affine sums, and the
-//! driver's entry points. One topic a file; what melior already has is used as it is. Nothing here knows a kernel.
+//! MLIR as passes see it: the context of a run, diagnostics, walking, building, conversion, types, affine expressions, and the driver's
+//! entry points. One topic a file; what melior already has is used as it is. Nothing here knows of kernels.
 
 pub mod affine;
 pub mod affine_value;

@@ -1,7 +1,7 @@
-//! The schedule's one room: what a `#norm.schedule` says, which dims, guards and layout follow from it for a kernel, and
+//! Everything that is known of schedules: what a `#norm.schedule` says, which dims, guards and layout follow from it for a kernel, and
 //! whether the passes can apply it.
 //!
-//! The selector asks before it proposes a schedule, the passes ask when they apply one, so that both have the same answer.
+//! The selector asks here before it proposes a schedule, and the passes ask here when they apply one, so that both get the same answer.
 
 mod alignment;
 pub mod candidates;

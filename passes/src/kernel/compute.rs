@@ -1,4 +1,4 @@
-//! A `norm.compute`: the arguments of its block, what its writes reach, and a new one to be filled.
+//! Helpers for `norm.compute`: its block arguments, the extents that its writes cover, and building a new one without a body.
 
 use melior::ir::{
     AffineExpr, AffineMap, Block, BlockLike, BlockRef, OperationRef, Region, RegionLike, Type, Value,
@@ -15,13 +15,13 @@ pub struct Arguments<'c, 'a> {
     pub tensors: Vec<Value<'c, 'a>>,
     /// The results.
     pub results: Vec<Value<'c, 'a>>,
-    /// The numbers among the inputs.
+    /// The scalars among the inputs.
     pub scalars: Vec<Value<'c, 'a>>,
-    /// The dims of the space.
+    /// The dims of the iteration space.
     pub dims: Vec<Value<'c, 'a>>,
 }
 
-/// The tensors among a compute's inputs, and the numbers among them, as they are outside.
+/// Splits the operands of a compute into tensors and scalars.
 pub fn inputs<'c: 'a, 'a>(compute: ComputeOp<'c, 'a>) -> (Vec<Value<'c, 'a>>, Vec<Value<'c, 'a>>) {
     let inputs = compute.inputs().into_iter();
     inputs.partition(|input| types::is_tensor(input.r#type()))
@@ -58,7 +58,8 @@ pub fn arguments<'c: 'a, 'a>(compute: ComputeOp<'c, 'a>) -> Result<Arguments<'c,
     })
 }
 
-/// What each write to a result reaches along the result's axes: the last point, and one more, over the compute's sizes.
+/// For each write to a result, the extent that it covers along each axis of the result: the coordinate at the last point of the space, plus
+/// one. Extents are expressions over the compute's sizes.
 ///
 /// # Errors
 ///
@@ -100,22 +101,22 @@ pub fn reached<'c: 'a, 'a>(
     Ok(found)
 }
 
-/// What a new compute is over.
+/// The operands, results and iteration space of a new compute.
 #[derive(Debug)]
 pub struct Signature<'s, 'c, 'a> {
-    /// The tensors that it reads or takes sizes of, each once.
+    /// The tensors that it reads or takes sizes from, each once.
     pub tensors: &'s [Value<'c, 'a>],
-    /// The numbers that it reads, each once.
+    /// The scalars that it reads, each once.
     pub scalars: &'s [Value<'c, 'a>],
     /// The types of its results.
     pub results: &'s [Type<'c>],
     /// The extents of its dims, over `sizes`.
     pub extents: &'s [AffineExpr<'c>],
-    /// Pairs (tensor, axis); results count behind the tensors.
+    /// The sizes as pairs (tensor, axis); results are numbered after the tensors.
     pub sizes: &'s [(usize, usize)],
 }
 
-/// Inserts a compute without a program.
+/// Inserts a compute whose body is empty.
 ///
 /// # Errors
 ///

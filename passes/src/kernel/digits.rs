@@ -1,21 +1,21 @@
-//! Coordinates that number the points of some dims, as `group * size + within` does.
+//! Coordinates that linearize several dims, as `group * size + within` does: dims are the digits of a mixed-radix number.
 
 use melior::{Context, ir::AffineExpr};
 
 use crate::mlir::linear_form::LinearForm;
 
-/// The dims whose points a coordinate numbers, each once and without gaps.
+/// The dims that a coordinate linearizes: each point of these dims has a number of its own, without gaps.
 #[derive(Clone, Debug)]
 pub struct Digits<'c> {
-    /// Dims and their factors, the innermost first.
+    /// Dims and their strides, innermost first.
     pub dims: Vec<(usize, i64)>,
-    /// How many points there are.
+    /// The number of points: the product of the extents.
     pub extent: AffineExpr<'c>,
-    /// The number of the first.
+    /// The number of the first point.
     pub first: i64,
 }
 
-/// The dims whose points a coordinate numbers, over dims of these extents; `None` for one that does something else.
+/// Decomposes a coordinate over dims of these extents into the dims that it linearizes; `None` if it is not of this form.
 pub fn digits<'c>(
     at: AffineExpr<'c>,
     extents: &[AffineExpr<'c>],

@@ -1,4 +1,4 @@
-//! The space of a kernel that a test writes as text.
+//! Parses a kernel that a test writes as text, and analyses its space.
 
 use melior::{
     Context,
@@ -10,7 +10,7 @@ use norma_dialects::norm::KernelOp;
 use super::space::Space;
 use crate::mlir::walk;
 
-/// What `look` finds in the first kernel of `text`; `None` where there is no valid one, or nothing is found.
+/// Applies `look` to the first kernel of `text`; `None` if there is no valid kernel or `look` returns none.
 pub fn in_first_kernel<T>(text: &str, look: impl FnOnce(&Space<'_, '_>) -> Option<T>) -> Option<T> {
     let registry = DialectRegistry::new();
     norma_dialects::register(&registry);

@@ -1,21 +1,22 @@
-//! Reductions that need not wait for one another, because partial results of both can be combined.
+//! Pairs of reductions of which the second depends on the first, but need not wait for it, because partial results of both can be combined.
 //!
-//! Softmax needs the maximum of a row before the sum of `exp(x - max)`, and a variance the mean before the sum of `(x - mean)^2`:
-//! two passes over the row. But the second result is known for another reference than the final one up to a simple function: a sum
-//! of exponentials with a smaller maximum is the same sum times a factor, and squares around another mean are larger by the number
-//! of points times the square of the difference. So both can be had for parts of the row, each with the part's own reference,
-//! and the parts be combined, in one pass.
+//! Softmax needs the maximum of a row before the sum of `exp(x - max)`, and a variance needs the mean before the sum of `(x - mean)^2`: two
+//! passes over the row. But changing the reference that the second reduction is computed with, from a partial result to the final one,
+//! changes its result in a known way: for another maximum, a sum of exponentials is multiplied by a factor, and around another mean, a sum
+//! of squares grows by the number of points times the square of the difference. So both reductions can be computed for parts of the row,
+//! each with the part's own reference, and the parts combined, in one pass.
 //!
-//! What makes that possible is a property of the scalar program between the two reductions, which this module derives. With `u`
-//! what the first reduction takes, and `v` the one value behind it that the second one's operand depends on it through:
+//! Whether this is possible is a property of the scalar program between the two reductions, which this module derives. Let `u` be the
+//! operand of the first reduction, and `v` the *reference*: the single value computed from its result through which the second operand
+//! depends on it. Then the second reduction is a sum and
 //!
-//! - the operand is `exp(k (u - v) + a) b`, of a maximum with positive `k` or a minimum with negative `k`, where `a` and `b` do not
-//!   depend on `v`: another reference `w` in the place of `v` multiplies the sum by `exp(k (v - w))`;
-//! - the operand is `k (u - v)^2`, of a sum: with `n` points of mean `m` it is the sum of squares around `m` and `n (m - v)^2`
-//!   (Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979).
+//! - its operand is `exp(k (u - v) + a) b`, behind a maximum with positive `k` or a minimum with negative `k`, where `a` and `b` do not
+//!   depend on `v`: replacing `v` by another reference `w` multiplies the sum by `exp(k (v - w))`; or
+//! - its operand is `k (u - v)^2`, behind a sum: for `n` points of mean `m` the sum of squares around `v` is the sum of squares around `m`
+//!   plus `n (m - v)^2` (Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979).
 //!
-//! The first kind is that of Milakov and Gimelshein, Online normalizer calculation for softmax, 2018. A sum of squares together with
-//! a sum, of which the variance is the difference, would be a third: it cancels, so it is never made.
+//! The first kind is the online softmax of Milakov and Gimelshein, Online normalizer calculation for softmax, 2018. A third kind, computing
+//! a variance as the difference of a sum of squares and a squared sum, suffers from cancellation and is never made.
 
 mod class;
 #[cfg(test)]
@@ -37,7 +38,7 @@ use norma_dialects::{
 use super::space::{DimSet, Space};
 use crate::mlir::{types, values::key};
 
-/// What an exponential is taken of.
+/// The base of an exponential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// `math.exp`.
@@ -60,31 +61,31 @@ impl Base {
     }
 }
 
-/// How a sum depends on its reference.
+/// How the terms of a sum depend on the reference `v`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dependence {
-    /// Its terms are `base^(rate (u - v))` times what does not depend on `v`.
+    /// The terms are `base^(rate (u - v))` times a factor that does not depend on `v`.
     Exponential {
         /// The exponential's base.
         base: Base,
-        /// The factor of the exponent: positive behind a maximum, negative behind a minimum.
+        /// The coefficient of the exponent: positive behind a maximum, negative behind a minimum.
         rate: f64,
     },
-    /// Its terms are `factor (u - v)^2`.
+    /// The terms are `factor (u - v)^2`.
     Squares {
         /// The factor of all terms.
         factor: f64,
     },
 }
 
-/// A sum that need not wait.
+/// A sum that need not wait for the first reduction of its group.
 #[derive(Clone, Copy, Debug)]
 pub struct Follower<'c, 'a> {
-    /// Its position in the body.
+    /// The position of the sum in the body.
     pub position: usize,
-    /// The value that it depends on the first reduction through. It does not vary over the reduced dims.
+    /// The single value through which the sum depends on the first reduction. It does not vary over the reduced dims.
     pub reference: Value<'c, 'a>,
-    /// How.
+    /// How the sum depends on the reference.
     pub dependence: Dependence,
 }
 
@@ -93,13 +94,13 @@ pub struct Follower<'c, 'a> {
 pub struct Group<'c, 'a> {
     /// The position of the first reduction: a maximum or minimum with exponentials behind it, or a sum with squares.
     pub lead: usize,
-    /// At least one.
+    /// The sums that need not wait for the first reduction; at least one.
     pub followers: Vec<Follower<'c, 'a>>,
 }
 
-/// Every group of a kernel, in the order of their first reductions. A reduction belongs to one at most.
+/// Finds every group of a kernel, in the order of their first reductions. A reduction belongs to one group at most.
 pub fn groups<'c, 'a>(space: &Space<'c, 'a>) -> Vec<Group<'c, 'a>> {
-    // A follower waits for the first reduction without another one in between: that would have to follow too.
+    // A follower waits for the first reduction directly: a reduction in between would have to be a follower too.
     let mut waiting = BTreeMap::<usize, Vec<usize>>::new();
     for position in (0..space.ops.len()).filter(|position| ReduceOp::from_op(space.ops[*position]).is_some())
     {
@@ -129,25 +130,25 @@ pub fn groups<'c, 'a>(space: &Space<'c, 'a>) -> Vec<Group<'c, 'a>> {
     groups
 }
 
-/// The search behind one reduction.
+/// The search for followers of one reduction.
 struct Analysis<'s, 'c, 'a> {
     space: &'s Space<'c, 'a>,
     lead: usize,
     kind: ReduceKind,
     over: DimSet,
-    /// What the first reduction takes, without widening.
+    /// The operand of the first reduction, before any widening.
     source: Value<'c, 'a>,
 }
 
-/// How many ops deep a term is followed.
+/// The largest depth of ops to which a term is traced.
 const DEPTH: usize = 128;
 
-/// What the search behind one reduction has come to in a term.
+/// The state of the search in one term.
 #[derive(Default)]
 struct Search<'c, 'a> {
-    /// The value that the term depends on the first reduction through.
+    /// The single value through which the term depends on the first reduction, once it is found.
     reference: Option<Value<'c, 'a>>,
-    /// The classes that are known, by value: a product of products is a tree, and may share its branches.
+    /// The classes of values seen so far: an expression may share subexpressions, which would otherwise be visited once for each use.
     classes: HashMap<usize, Option<Class>>,
 }
 
@@ -202,8 +203,8 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         })
     }
 
-    /// Whether a term waits for another reduction that itself waits for the first one. Most pairs are told from followers by this
-    /// alone, without going through what is between them.
+    /// Whether a term waits for another reduction that itself waits for the first one. This cheap test rejects most pairs without a
+    /// traversal of the ops between them.
     fn waits_in_between(&self, term: Value<'c, 'a>) -> bool {
         let before = self.space.waits_for(self.source);
         let waits = self.space.waits_for(term);
@@ -213,8 +214,9 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
             .any(|result| self.waits(result.into()))
     }
 
-    /// Whether a term waits for a reduction that the first one does not wait for, other than through the reference, which partial
-    /// results have their own of: a mean may be a sum divided by the number of points, which is a reduction too.
+    /// Whether a term waits for a reduction that the first one does not wait for, other than through the reference. Through the reference
+    /// it may, because each partial result has a reference of its own: a mean may be a sum divided by the number of points, which is a
+    /// reduction too.
     fn waits_beside(&self, term: Value<'c, 'a>, reference: Value<'c, 'a>) -> bool {
         let before = self.space.waits_for(self.source);
         let mut open = vec![term];
@@ -236,8 +238,8 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         false
     }
 
-    /// Whether what is computed when partial results meet is of the types that the program computes in: a partial extremum may
-    /// have to be widened to stand for the reference, and the number of elements needs 32 bits at least.
+    /// Whether the types allow partial results to be combined: a partial extremum may have to be widened to stand for the reference, and
+    /// the number of elements of a sum of squares needs a float of at least 32 bits.
     fn has_types_of(&self, dependence: Dependence, reference: Value<'c, 'a>, term: Value<'c, 'a>) -> bool {
         let Ok(result) = self.space.ops[self.lead].result(0).map(Value::from) else {
             return false;
@@ -251,7 +253,7 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         fits && term.r#type() == reference.r#type()
     }
 
-    /// `None` for a dependence that is of no known kind.
+    /// The class of a value; `None` if it depends on the reference in no known way.
     fn class(&self, value: Value<'c, 'a>, search: &mut Search<'c, 'a>, depth: usize) -> Option<Class> {
         if let Some(class) = search.classes.get(&key(value)) {
             return *class;
@@ -261,7 +263,7 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
         class
     }
 
-    /// [`Self::class`] from those of the operands.
+    /// Computes [`Self::class`] from the classes of the operands.
     fn derive(&self, value: Value<'c, 'a>, search: &mut Search<'c, 'a>, depth: usize) -> Option<Class> {
         if narrow(self.space, value) == self.source {
             return Some(Class::Linear {
@@ -331,7 +333,7 @@ impl<'s, 'c, 'a> Analysis<'s, 'c, 'a> {
     }
 }
 
-/// What a value is widened from: as numbers they are the same.
+/// Returns the value that `value` was widened from, which is numerically the same.
 fn narrow<'c, 'a>(space: &Space<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
     let widened = |value| {
         let op = space.ops[space.definition(value)?];

@@ -1,4 +1,4 @@
-//! Coordinates over a whole space as an access has them: its indices, and a map over these alone.
+//! Converts coordinates over a whole iteration space to the form of an access: a list of indices, and an affine map over these alone.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use melior::{
 
 use crate::mlir::affine::{Leaf, substitute, symbols};
 
-/// The indices that `coordinates` use, and the coordinates as a map over them. `dims` and `numbers` say which value the dim, or the
-/// symbol, of each position is; indices keep the order of `dims`, and behind these of `numbers`.
+/// Returns the indices that `coordinates` use, and the coordinates as a map over these. `dims` and `numbers` give the value of the dim, or
+/// the symbol, at each position. Indices are in the order of `dims`, followed by those of `numbers`.
 pub fn indices_of<'c: 'a, 'a>(
     context: &'c Context,
     coordinates: &[AffineExpr<'c>],
@@ -50,7 +50,7 @@ pub fn indices_of<'c: 'a, 'a>(
     (indices, map)
 }
 
-/// Values by their positions.
+/// Pairs each value with its position.
 pub fn numbered<'c, 'a>(values: &[Value<'c, 'a>]) -> Vec<(usize, Value<'c, 'a>)> {
     values.iter().copied().enumerate().collect()
 }

@@ -1,4 +1,4 @@
-//! What the named combiners of reductions and scans are: ops of `arith`, and what they leave as it is.
+//! The named combiners of reductions and scans: their `arith` ops and their identities.
 
 use melior::{
     Context,
@@ -11,7 +11,8 @@ use norma_dialects::norm::ReduceKind;
 
 use crate::mlir::types;
 
-/// The op, by its full name, and the flags of one that has any. A sum may be taken in any order, so the sign of a zero is free.
+/// The full name of a combiner's op, and its fast-math flags if it has any. A sum has `nsz`: it may be computed in any order, so the sign
+/// of a zero is arbitrary.
 pub fn op(kind: ReduceKind, is_float: bool) -> (&'static str, Option<&'static str>) {
     match (kind, is_float) {
         (ReduceKind::Add, true) => ("arith.addf", Some("#arith.fastmath<nsz>")),
@@ -27,10 +28,10 @@ pub fn op(kind: ReduceKind, is_float: bool) -> (&'static str, Option<&'static st
     }
 }
 
-/// What the combiner of floats leaves as it is; `None` for those of integers alone.
+/// The identity of a combiner of floats; `None` for combiners of integers alone.
 pub fn float_identity(kind: ReduceKind) -> Option<f64> {
     match kind {
-        // -0 is what adding changes nothing to, not even a zero's sign.
+        // Adding -0 changes no value, not even the sign of a zero.
         ReduceKind::Add => Some(-0.0),
         ReduceKind::Mul => Some(1.0),
         ReduceKind::Max => Some(f64::NEG_INFINITY),
@@ -39,7 +40,7 @@ pub fn float_identity(kind: ReduceKind) -> Option<f64> {
     }
 }
 
-/// What the combiner of signed integers of so many bits, at most 64, leaves as it is.
+/// The identity of a combiner of signed integers of `bits` bits, at most 64.
 pub fn integer_identity(kind: ReduceKind, bits: u32) -> i64 {
     match kind {
         ReduceKind::Add | ReduceKind::Or => 0,
@@ -50,15 +51,15 @@ pub fn integer_identity(kind: ReduceKind, bits: u32) -> i64 {
     }
 }
 
-/// What a scan of numbers of type `ty` begins with; `None` of floats for a combiner of integers alone. Of a sum it is +0, which
-/// an exclusive one gives out.
+/// The initial value of a scan of type `ty`; `None` if the combiner does not apply to floats and `ty` is one. For a sum it is +0 and not
+/// the identity -0, because an exclusive scan returns it as its first result.
 pub fn first_of_scan<'c>(context: &'c Context, kind: ReduceKind, ty: Type<'c>) -> Option<Attribute<'c>> {
     if !types::is_float(ty) {
         let bits = types::bit_width(ty).unwrap_or(64);
         let value = integer_identity(kind, bits as u32);
         return Some(IntegerAttribute::new(ty, value).into());
     }
-    // A sum of zeros may have either sign.
+    // Adding +0 turns the -0 of a sum into +0 and changes no other identity.
     let value = float_identity(kind)? + 0.0;
     Some(FloatAttribute::new(context, ty, value).into())
 }

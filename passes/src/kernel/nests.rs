@@ -1,24 +1,22 @@
-//! The loop nests of a tiled kernel: which loops its flat program becomes, what each computes, and what each carries.
+//! The loop nests of a tiled kernel: which loops its flat program becomes, what each loop computes, and what it carries.
 //!
-//! The kernel form has no control flow. A value is a function of the dims it varies over, so a value that varies over a loop
-//! dim exists within a step of that loop alone, and the result of a reduction over it exists once the loop has ended. From
-//! this the nests follow:
+//! The kernel form has no control flow. A value is a function of the dims it varies over: one that varies over a loop dim exists only
+//! within an iteration of that loop, and the result of a reduction over a loop dim exists only after the loop. The nests follow from this:
 //!
-//! - What must happen are *roots*: writes, and reductions over loops. Everything else is computed where a root needs it: in
-//!   the outermost scope that its own loops allow, and again in each nest that needs it, for a value is not kept from one
-//!   nest to the next unless it outlives both.
-//! - A reduction's loops that its result varies over are outside of those that it ranges over, so that what it carries from
-//!   step to step is one tile.
-//! - Roots share a loop unless one needs the result of another that the loop computes. A reduction whose result varies over
-//!   the loop stays with those that need it: outside of the loop there is no such result.
-//! - A scan is computed in the loops that it is along as everything else is, and carries what the steps before have come to. No
-//!   other loop may stand within these. Scans in the opposite order have the loop take its steps so.
-//! - A reduction with several results, which a dim counts, is one in each step of the loop over that dim, and the loop carries the last
-//!   result that it has come to.
-//! - A write over memory that is read is in the last loop that reads it.
+//! - *Roots* are the ops that must be executed: writes, and reductions over loops. Every other op is computed where a root needs it, in the
+//!   outermost scope that its own loops allow. It is computed again in each nest that needs it, for a value is not kept from one nest to
+//!   the next unless it outlives both.
+//! - The loops that a reduction's result varies over enclose those that it ranges over, so that its accumulator is one tile.
+//! - Roots share a loop unless one needs a result of another that the loop completes. A reduction whose result varies over the loop shares
+//!   it with the roots that need that result, which does not exist outside of the loop.
+//! - A scan is computed, as any other op, within the loops over the dims that it is along, which carry its running value. No other loop
+//!   around the scan may be inside of these. A loop with reverse scans runs backwards.
+//! - A reduction with several results, which a dim counts, computes one of them in each iteration of the loop over that dim, and the loop
+//!   carries the previous result.
+//! - A write to memory that is also read stands in the last loop that reads it.
 //!
-//! Two reductions that cross, each over a loop that the other keeps, thus become two nests. What needs the results of both at
-//! each point of the two loops has no nest: one of the loops would have to go around the other and within it.
+//! Two reductions that cross, each over a loop that the other's result varies over, thus become two nests. An op that needs the results of
+//! both at each point of the two loops has no nest: each loop would have to enclose the other.
 
 mod needs;
 mod scopes;
@@ -33,10 +31,10 @@ use super::{
     space::{DimSet, Space},
 };
 
-/// One part of a scope, in the order of execution.
+/// An op or a loop of a scope, in the order of execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// The op at a position of the body. A reduction that ranges over a loop around it takes another step here.
+    /// The op at a position of the body. For a reduction over an enclosing loop this is the update of its accumulator.
     Op(usize),
     /// A loop.
     Loop(Nest),
@@ -47,28 +45,27 @@ pub enum Item {
 pub struct Nest {
     /// The dim.
     pub dim: usize,
-    /// Positions of the reductions that range over the dim, of the scans along it, and of the reductions whose results it counts: what
-    /// the loop carries from step to step.
+    /// Positions of the ops whose values are loop-carried: reductions over the dim, scans along it, and reductions whose results it counts.
     pub carried: Vec<usize>,
-    /// What a step does.
+    /// The body of an iteration.
     pub body: Vec<Item>,
 }
 
-/// Why a kernel has no nests.
+/// Why a kernel cannot be written as loop nests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Loops would have to go around each other.
+    /// Two loops would each have to enclose the other.
     Crossing,
-    /// A loop would have to take its steps in both orders.
+    /// A loop would have to run in both directions.
     Directions,
-    /// An element would be read behind the loop that writes it over.
+    /// An element would be read after the loop that overwrites it.
     Overwritten,
-    /// The nests would hold more ops than they may, as what each needs is computed in it again.
+    /// The nests would hold more ops than the limit, because each nest recomputes what it needs.
     TooMany,
 }
 
 impl Refused {
-    /// What is wrong, and what is supported.
+    /// The text of a diagnostic: what is wrong, and what is supported.
     pub fn explained(self) -> &'static str {
         match self {
             Self::Crossing => {
@@ -87,11 +84,11 @@ impl Refused {
     }
 }
 
-/// The nests of a kernel; for one without loops, its ops as they are.
+/// Returns the nests of a kernel; for a kernel without loops, its ops in order.
 ///
 /// # Errors
 ///
-/// Loops would have to go around each other.
+/// See [`Refused`].
 pub fn of(space: &Space<'_, '_>) -> Result<Vec<Item>, Refused> {
     let is_loop = |dim: usize| {
         let roles = space.roles.as_ref();
@@ -100,8 +97,8 @@ pub fn of(space: &Space<'_, '_>) -> Result<Vec<Item>, Refused> {
     over(space, &is_loop, usize::MAX)
 }
 
-/// How many ops the nests of a kernel some of whose dims are loops hold together, if these are at most `most`, which is the same for
-/// all questions of one space.
+/// Counts the ops of all nests of a kernel in which `loops` are loops, recomputed ops once for each nest. The count is at most `most`,
+/// which must be the same in all calls for one space, because results are cached.
 ///
 /// # Errors
 ///
@@ -128,7 +125,7 @@ fn over(space: &Space<'_, '_>, is_loop: &dyn Fn(usize) -> bool, most: usize) -> 
     }
 }
 
-/// Whether something is read, in the order of the nests, behind a write to what may be the same memory.
+/// Whether an element is read, in the order of the nests, after a write to memory that may be the same.
 fn reads_what_is_overwritten(space: &Space<'_, '_>, items: &[Item]) -> bool {
     fn flatten(items: &[Item], order: &mut Vec<usize>) {
         for item in items {

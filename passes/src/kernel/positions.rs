@@ -1,21 +1,21 @@
-//! Sets of positions in a kernel's body, as bits: joining and comparing them takes a 64th of the steps that a tree of numbers does.
+//! Sets of positions in a kernel's body, as bit sets: joining and comparing them takes a 64th of the steps of a tree of numbers.
 
 use std::rc::Rc;
 
 /// A set of positions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Positions {
-    /// The bits of 64 positions each, the lowest first; the last word is not 0.
+    /// One bit for each position, 64 positions a word, lowest first; the last word is not 0.
     words: Vec<u64>,
 }
 
 impl Positions {
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Whether `position` is one of them.
+    /// Whether the set contains `position`.
     pub fn contains(&self, position: usize) -> bool {
         let word = self.words.get(position / 64).copied().unwrap_or(0);
         word >> (position % 64) & 1 == 1
@@ -30,7 +30,7 @@ impl Positions {
         self.words[word] |= 1 << (position % 64);
     }
 
-    /// Takes `position` out, if it is one of them.
+    /// Removes `position`, if the set contains it.
     pub fn remove(&mut self, position: usize) {
         if let Some(word) = self.words.get_mut(position / 64) {
             *word &= !(1 << (position % 64));
@@ -50,31 +50,31 @@ impl Positions {
         }
     }
 
-    /// Whether each of them is one of `other`.
+    /// Whether `other` contains all positions of this set.
     pub fn is_subset(&self, other: &Self) -> bool {
         let mut words = self.words.iter().zip(&other.words);
         self.words.len() <= other.words.len() && words.all(|(word, other)| word & !other == 0)
     }
 
-    /// Those that `other` has too, in order.
+    /// The intersection with `other`, in order.
     pub fn shared<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = usize> + 's {
         let words = self.words.iter().zip(&other.words);
         bits(words.map(|(word, other)| word & other))
     }
 
-    /// Those that `other` does not have, in order.
+    /// The difference to `other`, in order.
     pub fn without<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = usize> + 's {
         let others = other.words.iter().copied().chain(std::iter::repeat(0));
         bits(self.words.iter().zip(others).map(|(word, other)| word & !other))
     }
 
-    /// All of them, in order.
+    /// All positions, in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         bits(self.words.iter().copied())
     }
 }
 
-/// Adds a set to another one, which becomes the larger of the two where it holds the smaller.
+/// Adds `other` to a set, which shares the storage of `other` if that contains the set already.
 pub fn join(set: &mut Rc<Positions>, other: &Rc<Positions>) {
     if Rc::ptr_eq(set, other) || other.is_subset(set) {
         return;

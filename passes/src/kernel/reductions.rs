@@ -1,4 +1,4 @@
-//! Reductions of a kernel's body, as ops: by a combiner that has a name, and of tuples by one that is written out.
+//! Builds `norm.reduce` ops: by a named combiner, or of tuples by a combiner written as a region.
 
 use melior::{
     Error,
@@ -12,7 +12,7 @@ use norma_dialects::norm::{ReduceKind, ReduceOp, YieldOp};
 use super::named_combiner;
 use crate::mlir::{builder::Builder, combiner, pass::PassError, types, walk};
 
-/// The combiner of a reduction on two sides of partial results, one tuple behind the other.
+/// Applies the combiner of a reduction to two tuples of partial results, which `sides` holds one after the other.
 ///
 /// # Errors
 /// Unsupported: a combiner whose ops have regions. Internal: a combiner that its op's verifier does not accept.
@@ -33,10 +33,10 @@ pub fn combine<'c: 'a, 'a>(
     Ok(vec![b.value_with(op, sides, ty, attributes.as_slice())])
 }
 
-/// A reduction over `dims` by a named combiner; the value itself where there are none.
+/// Reduces `value` over `dims` by a named combiner; returns the value itself if there are no dims.
 ///
 /// # Errors
-/// What MLIR refuses.
+/// MLIR refuses to build the op.
 pub fn reduce<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     kind: ReduceKind,
@@ -49,10 +49,11 @@ pub fn reduce<'c: 'a, 'a>(
     named(b, kind, dims, None, value)
 }
 
-/// At each point of the dim `nth` the value over `dims` that comes there in the order that `kind` asks for.
+/// Reduces `value` over `dims` to its order statistics: at point `n` of the dim `nth`, the result is the value that comes `n`-th in the
+/// order of `kind`, counted from 0, the largest first for a maximum.
 ///
 /// # Errors
-/// What MLIR refuses.
+/// MLIR refuses to build the op.
 pub fn reduce_to_nth<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     kind: ReduceKind,
@@ -91,10 +92,10 @@ pub fn set_operands<'c: 'a, 'a>(
     b.set_attribute(reduce, "operandSegmentSizes", segments.into());
 }
 
-/// A reduction of tuples over `dims`, whose combiner `combine` writes from the two sides; the tuple itself where there are none.
+/// Reduces tuples over `dims` by the combiner that `combine` writes for two tuples; returns the tuple itself if there are no dims.
 ///
 /// # Errors
-/// What MLIR refuses.
+/// MLIR refuses to build the op.
 pub fn reduce_tuples<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     dims: &[Value<'c, 'a>],

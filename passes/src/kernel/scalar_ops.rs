@@ -1,4 +1,4 @@
-//! What may stand in a kernel beside the ops of `norm`: the ops of the table in `norma_bundle::scalar_op`, and constants.
+//! The ops that a kernel may contain besides those of `norm`: the ops of the table in `norma_bundle::scalar_op`, and constants.
 
 use melior::ir::{OperationRef, Type, ValueLike, attribute::IntegerAttribute, operation::OperationLike};
 use norma_bundle::{
@@ -9,10 +9,10 @@ use norma_dialects::op_name;
 
 use crate::mlir::{diagnostic::Diagnostic, types, walk};
 
-/// `arith.truncf`'s `roundingmode` of nearest, ties to even, which is also what it does without one.
+/// The `roundingmode` of `arith.truncf` for nearest, ties to even, which is also its default.
 const TO_NEAREST_EVEN: i64 = 0;
 
-/// The element type that a scalar, or an element of a tensor or vector, is of; `index` is an i64.
+/// The element type of a scalar, tensor or vector type; `index` counts as i64.
 pub fn element(ty: Type<'_>) -> Option<Element> {
     match types::element(ty).to_string().as_str() {
         "index" => Some(Element::I64),
@@ -20,12 +20,12 @@ pub fn element(ty: Type<'_>) -> Option<Element> {
     }
 }
 
-/// Checks the scalar ops of a `norm.compute` or `norm.kernel`, those of combiners too.
+/// Checks the scalar ops of a `norm.compute` or `norm.kernel`, including those of combiners.
 ///
 /// # Errors
 ///
-/// Unsupported: an op that the table lacks, one on other types than the table says, or one that rounds in another way; a constant of
-/// a type that counts as its bits.
+/// Unsupported: an op that the table lacks, an op on types that the table does not list, another rounding mode, or a constant of type
+/// f8E8M0FNU.
 pub fn check<'c>(program: OperationRef<'c, '_>) -> Result<(), Diagnostic<'c>> {
     let is_scalar = |op: &OperationRef<'c, '_>| *op != program && !op_name(*op).starts_with("norm.");
     for op in walk::pre_order(program).into_iter().filter(is_scalar) {

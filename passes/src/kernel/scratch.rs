@@ -1,4 +1,4 @@
-//! Memory between the kernels of a function, which its host function allocates.
+//! Scratch memory between the kernels of a function, which its host function allocates.
 
 use melior::ir::{
     Attribute, Type, Value,
@@ -9,7 +9,7 @@ use norma_dialects::attributes::{scratch, tensor};
 
 use crate::mlir::builder::Builder;
 
-/// Allocates scratch of type `memref`, whose dynamic extents are `sizes`, by that name.
+/// Allocates scratch memory of type `memref`, with the dynamic extents `sizes`, under the name `name`.
 pub fn allocate<'c, 'a>(
     b: &Builder<'c, 'a>,
     memref: Type<'c>,

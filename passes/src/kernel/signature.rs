@@ -1,4 +1,4 @@
-//! A kernel's arguments: adding a buffer, and leaving out what nothing uses.
+//! A kernel's arguments: adding a buffer, and removing unused ones.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ use crate::mlir::{
     values::uses,
 };
 
-/// Adds a buffer behind the others.
+/// Adds a buffer after the others.
 ///
 /// # Errors
 ///
@@ -50,17 +50,17 @@ pub fn add_buffer<'c, 'a>(
     Ok(buffer)
 }
 
-/// Which of a kernel's buffers and scalars are left.
+/// The buffers and scalars of a kernel that are left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Positions among the buffers that the kernel had.
+    /// Positions among the buffers that the kernel had before.
     pub buffers: Vec<usize>,
-    /// Positions among the scalars that it had.
+    /// Positions among the scalars that the kernel had before.
     pub scalars: Vec<usize>,
 }
 
-/// Leaves out the dims, scalars and buffers that nothing uses. A buffer whose size is a dim's extent is used. A guard concerns
-/// what uses all of its dims: with a dim that nothing else uses it concerns nothing, and goes as well.
+/// Removes unused dims, scalars and buffers. A buffer whose size is the extent of a dim counts as used. A guard applies to ops that use all
+/// of its dims: if one of them is used by nothing else, the guard applies to nothing and is removed as well.
 ///
 /// # Errors
 ///
@@ -204,7 +204,7 @@ pub fn drop_unused<'c>(kernel: KernelOp<'c, '_>) -> Result<Left, Error> {
     Ok(Left { buffers, scalars })
 }
 
-/// Erases the ops of a kernel that no write depends on; what is not pure is a write.
+/// Erases the ops of a kernel that no write depends on. All ops but writes are pure.
 ///
 /// # Errors
 ///
@@ -214,7 +214,7 @@ pub fn drop_dead(kernel: KernelOp<'_, '_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// [`drop_dead`] of a program that has been analysed.
+/// As [`drop_dead`], for a program that has been analysed.
 pub fn drop_dead_of(space: Space<'_, '_>) {
     let b = Builder::before(space.program);
     for op in space.ops.iter().rev() {

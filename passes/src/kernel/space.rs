@@ -1,8 +1,8 @@
-//! What the iteration space of a kernel, or of a compute, says about its values and accesses: dims, phases, reuse, strides, traffic.
+//! The iteration space of a kernel or a compute, and what follows from it for values and accesses: dims, phases, reuse, strides, traffic.
 //!
-//! A value varies over the dims that its operands vary over, less those that a reduction removes; the dims that a scan is along, and
-//! the one that counts a reduction's results, are operands too. Its phase is 0 before any reduction and one more than that of the
-//! reduced values behind a reduction: phase p can start when every reduction of the phases before it has its result.
+//! A value varies over the dims that its operands vary over, less those that a reduction removes. The dims that a scan is along, and the
+//! dim that counts a reduction's results, are among its operands. The phase of a value is 0 before any reduction, and the result of a
+//! reduction is one phase after its operands: phase p can start when every reduction of the phases before it is complete.
 
 mod access;
 mod crossings;
@@ -40,20 +40,20 @@ pub use traffic::Traffic;
 /// Positions of dims in a kernel's space.
 pub type DimSet = BTreeSet<usize>;
 
-/// A kernel's space and what follows from its body's data flow. Positions of ops count within the body.
+/// A kernel's space, and what follows from the data flow of its body. Ops are identified by their positions in the body.
 #[derive(Debug)]
 pub struct Space<'c, 'a> {
-    /// The kernel, or the compute that one may become.
+    /// The kernel, or a compute, which has not become a kernel yet.
     pub program: OperationRef<'c, 'a>,
-    /// Its buffers, the first of the block's arguments; of a compute the tensors that it reads, and its results.
+    /// The buffers, the first of the block's arguments; for a compute, its tensor inputs and then its results.
     pub buffers: Vec<Value<'c, 'a>>,
-    /// The numbers that a launch passes, which come after the buffers among the block's arguments.
+    /// The scalars that a launch passes, which come after the buffers among the block's arguments.
     pub scalars: Vec<Value<'c, 'a>>,
-    /// Its dims, the last of the block's arguments.
+    /// The dims, the last of the block's arguments.
     pub dims: Vec<Value<'c, 'a>>,
     /// The extent of each dim, over the kernel's sizes.
     pub extents: Vec<AffineExpr<'c>>,
-    /// What each dim is spread over, once the kernel is tiled.
+    /// The level that each dim is mapped to, once the kernel is tiled.
     pub roles: Option<Vec<DimRole>>,
     /// Guards `lhs < rhs`, over the dims and sizes.
     pub guards: Vec<[AffineExpr<'c>; 2]>,
@@ -63,28 +63,28 @@ pub struct Space<'c, 'a> {
     pub ops: Vec<OperationRef<'c, 'a>>,
     facts: HashMap<usize, Facts>,
     definitions: HashMap<usize, usize>,
-    /// By the position of a reduction, what is known of it.
+    /// Properties of each reduction, by position.
     reduced: HashMap<usize, Reduced>,
-    /// By the position of an op, what [`Self::met_by`] gives, once it has been asked for.
+    /// The results of [`Self::met_by`] by position, computed on first use.
     met: OnceCell<Vec<Rc<Positions>>>,
-    /// What [`Self::crossings`] gives, once it has been asked for.
+    /// The result of [`Self::crossings`], computed on first use.
     crossings: OnceCell<BTreeSet<Crossing>>,
-    /// What [`nests::count`] gives, by the dims that are loops.
+    /// Results of [`nests::count`], by the dims that are loops.
     pub(super) nested: RefCell<HashMap<DimSet, Result<usize, nests::Refused>>>,
 }
 
-/// What is known of a reduction.
+/// Properties of a reduction.
 #[derive(Debug)]
 struct Reduced {
     /// Positions of the reads that contribute to it.
     contributors: Rc<Positions>,
     /// The dims that it removes.
     dims: DimSet,
-    /// The phase in which its result can first be had.
+    /// The first phase in which its result is available.
     phase: usize,
 }
 
-/// What is known of one value. Sets are shared: most values depend on just what one of their operands does.
+/// Properties of a value. Sets are shared, because most values depend on exactly what one of their operands depends on.
 #[derive(Clone, Debug, Default)]
 struct Facts {
     dims: DimSet,
@@ -95,7 +95,7 @@ struct Facts {
     reads: Rc<Positions>,
     /// Positions of all reductions that it depends on.
     reductions: Rc<Positions>,
-    /// Positions of those without another one in between.
+    /// Positions of the reductions that it depends on without another reduction in between.
     last_reductions: Rc<Positions>,
 }
 
@@ -179,11 +179,11 @@ impl<'c, 'a> Space<'c, 'a> {
         Ok(space)
     }
 
-    /// The kernel.
+    /// Returns the program as a kernel.
     ///
     /// # Errors
     ///
-    /// The program is a compute, which is none yet.
+    /// The program is a compute.
     pub fn kernel(&self) -> Result<KernelOp<'c, 'a>, Error> {
         KernelOp::from_op(self.program).ok_or_else(|| Error::OperationExpected {
             expected: KernelOp::NAME,
@@ -204,7 +204,7 @@ impl<'c, 'a> Space<'c, 'a> {
         self.program.location()
     }
 
-    /// Derives what is known of an op's results from its operands.
+    /// Derives the properties of an op's results from its operands.
     fn add(&mut self, op: OperationRef<'c, 'a>) -> Result<(), Error> {
         let position = self.ops.len();
         let mut facts = self.joined(op.operands());
@@ -256,7 +256,7 @@ impl<'c, 'a> Space<'c, 'a> {
         self.dims.iter().position(|dim| *dim == value)
     }
 
-    /// What the user calls a dim: its name in the source, or `dim <position>` if it has none.
+    /// The user's name for a dim, from the source, or `dim <position>` if it has none.
     pub fn dim_name(&self, position: usize) -> String {
         self.dims
             .get(position)
@@ -272,7 +272,7 @@ impl<'c, 'a> Space<'c, 'a> {
             .unwrap_or_default()
     }
 
-    /// The phase in which a value can first be had.
+    /// The first phase in which a value is available.
     pub fn phase_of(&self, value: Value<'c, 'a>) -> usize {
         self.facts.get(&key(value)).map_or(0, |facts| facts.phase)
     }
@@ -293,7 +293,7 @@ impl<'c, 'a> Space<'c, 'a> {
             .unwrap_or_default()
     }
 
-    /// The phase in which an op can first run: the latest of its operands.
+    /// The first phase in which an op can run: the latest phase of its operands.
     pub fn phase_of_op(&self, op: OperationRef<'c, 'a>) -> usize {
         op.operands()
             .map(|operand| self.phase_of(operand))
@@ -315,12 +315,12 @@ impl<'c, 'a> Space<'c, 'a> {
             .collect()
     }
 
-    /// The dim whose points count the results of a reduction that has several at each point of the others.
+    /// The dim that counts the results of a reduction that has several (`nth`).
     pub fn dim_of_nth(&self, reduce: ReduceOp<'c, 'a>) -> Option<usize> {
         self.dim_position(reduce.nth()?)
     }
 
-    /// The dims whose points count the results of reductions.
+    /// The dims that count the results of reductions.
     pub fn dims_of_nth(&self) -> DimSet {
         let reductions = self.reductions().into_iter();
         reductions.filter_map(|reduce| self.dim_of_nth(reduce)).collect()

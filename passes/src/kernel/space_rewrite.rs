@@ -1,7 +1,7 @@
-//! Gives a kernel another iteration space whose dims the old ones are functions of.
+//! Replaces the iteration space of a kernel by one in whose dims the old dims are affine expressions.
 //!
-//! Accesses, reductions, scans and guards follow by substitution, so a pass that changes a space only says what each old dim
-//! is in the new one.
+//! Accesses, reductions, scans and guards follow by substitution, so a pass that changes a space only states each old dim in terms of the
+//! new ones.
 
 use melior::{
     Error,
@@ -32,16 +32,16 @@ use crate::mlir::{
 pub struct NewDim<'c> {
     /// Its extent, over the kernel's sizes.
     pub extent: AffineExpr<'c>,
-    /// What it is spread over; `None` for a space that is not tiled.
+    /// The level that it is mapped to; `None` for a space that is not tiled.
     pub role: Option<DimRole>,
 }
 
-/// What an old dim is besides the sum of its new dims.
+/// An amount added to an old dim besides the sum of its new dims.
 #[derive(Clone, Copy, Debug)]
 pub struct Shift<'c> {
     /// The old dim.
     pub dim: usize,
-    /// What is added to the sum, over new dims that the old one does not consist of.
+    /// The amount, over new dims that the old dim does not consist of.
     pub by: AffineExpr<'c>,
 }
 
@@ -50,16 +50,16 @@ pub struct Shift<'c> {
 pub struct NewSpace<'c> {
     /// The new dims.
     pub dims: Vec<NewDim<'c>>,
-    /// Each old dim as a sum of multiples of new dims and a constant, but for the shift.
+    /// Each old dim, without its shift, as a sum of multiples of new dims and a constant.
     pub old_dims: Vec<AffineExpr<'c>>,
-    /// The old dim that is shifted, if one is.
+    /// The shift of an old dim, if one is shifted.
     pub shift: Option<Shift<'c>>,
-    /// Guards `lhs < rhs` over new dims and sizes, which join the kernel's own.
+    /// Guards `lhs < rhs` over new dims and sizes, which are added to the kernel's own.
     pub guards: Vec<[AffineExpr<'c>; 2]>,
 }
 
 impl<'c> NewSpace<'c> {
-    /// Each old dim, over the new ones.
+    /// Each old dim with its shift, over the new dims.
     pub fn old_dims_shifted(&self) -> Vec<AffineExpr<'c>> {
         let mut old_dims = self.old_dims.clone();
         if let Some(Shift { dim, by }) = self.shift {
@@ -69,13 +69,13 @@ impl<'c> NewSpace<'c> {
     }
 }
 
-/// Replaces a kernel's space. A reduction over an old dim becomes one over the new dims that the old one varies over; where
-/// there are none it has one point, and its values are its results. So it is with a scan, but that one without a point before it
-/// gives the combiner's identity.
+/// Replaces a kernel's space. A reduction over an old dim becomes one over the new dims that the old one varies over. If there are none, it
+/// ranges over one point and is replaced by its operands. A scan without dims is replaced likewise, by its operand if it is inclusive and
+/// by the combiner's initial value if it is exclusive.
 ///
 /// # Errors
 ///
-/// An old dim is no sum, or the kernel is not one that its verifier accepts.
+/// An old dim is not a linear expression, or the kernel is not one that its verifier accepts.
 pub fn replace_space<'c>(space: &Space<'c, '_>, new: &NewSpace<'c>) -> Result<(), Error> {
     let op = space.program;
     let context = context::of(op.location());
@@ -104,7 +104,7 @@ pub fn replace_space<'c>(space: &Space<'c, '_>, new: &NewSpace<'c>) -> Result<()
     rewrite.other_uses()?;
     rewrite.attributes()?;
     for op in emptied {
-        // Only now: until here the analysis names it.
+        // Erased only now, because until here the analysis refers to the op.
         rewrite.builder.erase(op);
     }
     for dim in (0..space.dims.len()).rev() {
@@ -123,7 +123,7 @@ struct Rewrite<'s, 'c, 'a> {
 }
 
 impl<'c, 'a> Rewrite<'_, 'c, 'a> {
-    /// Rewrites an op; says whether it is a reduction or a scan that has no dims left.
+    /// Rewrites an op; returns whether it is a reduction or a scan that has no dims left.
     fn op(&self, op: OperationRef<'c, 'a>) -> Result<bool, Error> {
         if let Some(read) = ReadOp::from_op(op) {
             self.access(op, &[read.buffer()?])?;
@@ -137,7 +137,7 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
         Ok(false)
     }
 
-    /// Composes an access with the substitution, and keeps as indices only the dims and numbers that it still uses.
+    /// Composes an access with the substitution; only the dims and scalars that it still uses remain indices.
     fn access(&self, op: OperationRef<'c, 'a>, leading: &[Value<'c, 'a>]) -> Result<(), Error> {
         let context = self.builder.context();
         let access = self.space.access(op)?.ok_or_else(|| expected("an access", op))?;
@@ -162,7 +162,7 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
             .space
             .dim_of_nth(reduce)
             .map(|dim| self.new_dims_of(&[dim].into()));
-        // A dim that has become none has one point, at which the reduction gives what it gives without it.
+        // A dim that no new dim replaces has one point, the first, at which the result is that of a reduction without `nth`.
         let nth = nth.and_then(|nth| nth.first().copied());
         if !dims.is_empty() {
             reductions::set_operands(&self.builder, reduce.op(), &values, &dims, nth);
@@ -175,7 +175,7 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
         true
     }
 
-    /// The only value at the first point of the dim that counts a reduction's results, and at the others none.
+    /// Selects the only value at the first point of the dim that counts a reduction's results, and the combiner's identity at the others.
     fn only_at_first(
         &self,
         reduce: ReduceOp<'c, 'a>,
@@ -212,7 +212,7 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
         Ok(true)
     }
 
-    /// The new dims that some of the old ones vary over, in the order of the space.
+    /// The new dims that any of the old ones varies over, in the order of the space.
     fn new_dims_of(&self, old: &DimSet) -> Vec<Value<'c, 'a>> {
         let is_of = |dim: &usize| {
             old.iter()
@@ -222,7 +222,7 @@ impl<'c, 'a> Rewrite<'_, 'c, 'a> {
         dims.map(|dim| self.dims[dim]).collect()
     }
 
-    /// Replaces dims that are used as values by sums computed at the start of the body.
+    /// Replaces old dims that are used as values by expressions computed at the start of the body.
     fn other_uses(&self) -> Result<(), Error> {
         for (old, expression) in self.space.dims.iter().zip(self.new.old_dims_shifted()) {
             let is_used = self

@@ -1,4 +1,4 @@
-//! Affine expressions taken apart: which symbols one has, the same expression over other dims and symbols, and simplified.
+//! Queries and rewrites of affine expressions: their symbols, substitution, and simplification.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub fn symbols(expression: AffineExpr<'_>) -> BTreeSet<usize> {
     }
 }
 
-/// The expression with `replacement` in the place of each dim and symbol.
+/// Substitutes `replacement` for each dim and symbol of an expression.
 pub fn substitute<'c>(
     expression: AffineExpr<'c>,
     replacement: &mut impl FnMut(Leaf) -> AffineExpr<'c>,
@@ -53,7 +53,8 @@ pub fn substitute<'c>(
     }
 }
 
-/// The expression over sizes alone, with what MLIR leaves apart when it is built brought together: `(s0 - 1) * 8 + 8` is `s0 * 8`.
+/// Simplifies an expression over `symbols` symbols and no dims. MLIR folds only locally when it builds an expression; this also combines
+/// terms across products: `(s0 - 1) * 8 + 8` is `s0 * 8`.
 pub fn simplified(expression: AffineExpr<'_>, symbols: usize) -> AffineExpr<'_> {
     // SAFETY: the expression is alive, and the one that comes back lives in its context.
     unsafe {

@@ -7,12 +7,12 @@ use melior::{
 
 use super::{builder::Builder, linear_form::LinearForm};
 
-/// An expression over dims and symbols, which `dims` and `symbols` stand for: sums and multiples, and remainders and quotients of
-/// what is not negative.
+/// Builds the value of an expression, with `dims` and `symbols` in the place of its dims and symbols. Dividends of quotients and remainders
+/// must not be negative.
 ///
 /// # Errors
 ///
-/// The expression has more dims or symbols.
+/// The expression has more dims or symbols than are given.
 pub fn value_of<'c, 'a>(
     b: &Builder<'c, 'a>,
     expression: AffineExpr<'c>,
@@ -42,14 +42,14 @@ pub fn value_of<'c, 'a>(
     Ok(sum)
 }
 
-/// The same of one that is no sum of multiples alone.
+/// As [`value_of`], for an expression that is not linear.
 fn value_of_parts<'c, 'a>(
     b: &Builder<'c, 'a>,
     expression: AffineExpr<'c>,
     dims: &[Value<'c, 'a>],
     symbols: &[Value<'c, 'a>],
 ) -> Result<Value<'c, 'a>, Error> {
-    // Quotients and remainders are of what is not negative.
+    // Dividends are not negative, so unsigned ops are right.
     let op = if expression.is_add() {
         "arith.addi"
     } else if expression.is_mul() {

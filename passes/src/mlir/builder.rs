@@ -1,7 +1,7 @@
-//! A short way to build and rewrite IR at an insertion point.
+//! Concise building and rewriting of IR at an insertion point.
 //!
-//! A [`Builder`] inserts through MLIR's rewriter, so that a driver which listens (dialect conversion, greedy rewriting)
-//! is told of every change. `'a` is the lifetime of the IR that is edited.
+//! A [`Builder`] inserts through MLIR's rewriter, so that a driver with a listener (dialect conversion, greedy rewriting) is notified of
+//! every change. `'a` is the lifetime of the IR that is edited.
 
 use std::marker::PhantomData;
 
@@ -30,7 +30,7 @@ use norma_dialects::op_name;
 
 use super::context;
 
-/// Builds ops at an insertion point, which moves behind each op built.
+/// Builds ops at an insertion point, which moves behind each new op.
 #[derive(Debug)]
 pub struct Builder<'c, 'a> {
     raw: MlirRewriterBase,
@@ -97,7 +97,7 @@ impl<'c, 'a> Builder<'c, 'a> {
         }
     }
 
-    /// The rewriter underneath, for what has no method here.
+    /// The underlying rewriter, for operations that have no method here.
     pub fn to_raw(&self) -> MlirRewriterBase {
         self.raw
     }
@@ -141,7 +141,8 @@ impl<'c, 'a> Builder<'c, 'a> {
         unsafe { mlirRewriterBaseSetInsertionPointToEnd(self.raw, block.to_raw()) }
     }
 
-    /// Builds at the end of `block`, which is in a region of `op`, what `build` does; then goes on behind `op`.
+    /// Runs `build` with the insertion point at the end of `block`, which is in a region of `op`; then moves the insertion point behind
+    /// `op`.
     pub fn within<T>(
         &self,
         op: OperationRef<'c, 'a>,
@@ -161,8 +162,8 @@ impl<'c, 'a> Builder<'c, 'a> {
         self.op_with(name, operands, results, &[], Vec::new())
     }
 
-    /// Builds an op with attributes and regions besides. An op with variadic operand groups needs its
-    /// `operandSegmentSizes` among the attributes.
+    /// Builds an op with attributes and regions as well. An op with variadic operand groups needs its `operandSegmentSizes` among the
+    /// attributes.
     pub fn op_with(
         &self,
         name: &str,
@@ -181,7 +182,7 @@ impl<'c, 'a> Builder<'c, 'a> {
         self.create(name, operands, results, &attributes, regions)
     }
 
-    /// Builds an op without regions again, on other operands and with other result types.
+    /// Builds a copy of an op without regions, on other operands and with other result types.
     pub fn rebuild(
         &self,
         op: OperationRef<'c, '_>,
@@ -220,18 +221,18 @@ impl<'c, 'a> Builder<'c, 'a> {
         }
     }
 
-    /// Inserts an op that has been built already, by a typed view's `build`, say.
+    /// Inserts an op that has been built already, for instance by a typed view's `build`.
     pub fn insert(&self, op: Operation<'c>) -> OperationRef<'c, 'a> {
         // SAFETY: the rewriter takes ownership of the op through the block it inserts into.
         unsafe { OperationRef::from_raw(mlirRewriterBaseInsert(self.raw, op.into_raw())) }
     }
 
-    /// Builds an op of one result and gives that.
+    /// Builds an op with one result and returns the result.
     pub fn value(&self, name: &str, operands: &[Value<'c, 'a>], result: Type<'c>) -> Value<'c, 'a> {
         self.value_with(name, operands, result, &[])
     }
 
-    /// Builds an op of one result with attributes and gives the result.
+    /// Builds an op with one result and with attributes; returns the result.
     pub fn value_with(
         &self,
         name: &str,
@@ -283,7 +284,7 @@ impl<'c, 'a> Builder<'c, 'a> {
         }
     }
 
-    /// Puts an op of that name in the place of one, neither of which has operands or results.
+    /// Replaces an op by a new one of another name; neither has operands or results.
     pub fn replace_by(&self, op: OperationRef<'c, 'a>, name: &str, attributes: &[(&str, Attribute<'c>)]) {
         self.op_with(name, &[], &[], attributes, Vec::new());
         self.erase(op);
@@ -303,13 +304,13 @@ impl<'c, 'a> Builder<'c, 'a> {
         }
     }
 
-    /// Removes an attribute of `op`; says whether it had it.
+    /// Removes an attribute of `op`; returns whether `op` had it.
     pub fn remove_attribute(&self, op: OperationRef<'c, 'a>, name: &str) -> bool {
         // SAFETY: the op is alive.
         unsafe { mlirOperationRemoveAttributeByName(op.to_raw(), StringRef::new(name).to_raw()) }
     }
 
-    /// Replaces the operands of `op`. One with variadic groups needs its `operandSegmentSizes` set besides.
+    /// Replaces the operands of `op`. An op with variadic groups needs its `operandSegmentSizes` set as well.
     pub fn set_operands(&self, op: OperationRef<'c, 'a>, operands: &[Value<'c, 'a>]) {
         let operands = operands.iter().map(ValueLike::to_raw).collect::<Vec<MlirValue>>();
         // SAFETY: all are alive, and the array outlives the call, which copies it.

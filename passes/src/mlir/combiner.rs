@@ -1,4 +1,4 @@
-//! Combiners of reductions: regions that make one tuple of values of two, the same in `norm` and in `gl`.
+//! Combiners of reductions: regions that combine two tuples of values into one, in the same form in `norm` and in `gl`.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use melior::ir::{BlockLike, BlockRef, OperationRef, Value, ValueLike, operation:
 
 use super::{builder::Builder, diagnostic::Diagnostic, values::key, walk};
 
-/// Makes the results of an op's copy from the copy's operands.
+/// Builds a copy of an op on other operands, and returns its results.
 pub type Rebuild<'f, 'c, 'a, 'r> = dyn FnMut(
         &Builder<'c, 'r>,
         OperationRef<'c, 'a>,
@@ -14,8 +14,8 @@ pub type Rebuild<'f, 'c, 'a, 'r> = dyn FnMut(
     ) -> Result<Vec<Value<'c, 'r>>, Diagnostic<'c>>
     + 'f;
 
-/// Copies the ops of a combiner, which uses its own values alone, to where `b` inserts, with `arguments` for its
-/// arguments, and gives what it yields.
+/// Inlines a combiner, which uses no values from outside: copies its ops to where `b` inserts, with `arguments` in the place of its block
+/// arguments, and returns what it yields.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn inline<'c: 'a + 'r, 'a, 'r>(
     })
 }
 
-/// As [`inline`], with each op made by `rebuild` from its copy's operands: on tiles, say, in the place of scalars.
+/// As [`inline`], but `rebuild` builds each copy from its operands, for instance on tiles in the place of scalars.
 ///
 /// # Errors
 ///

@@ -48,7 +48,7 @@ pub enum IntegerPredicate {
     UnsignedLess = 6,
 }
 
-/// Whether an `arith.cmpi` compares unsigned numbers. Of equality both are true, and it counts as signed.
+/// Whether an `arith.cmpi` compares unsigned numbers. Equality, for which both are the same, counts as signed.
 pub fn is_unsigned(comparison: OperationRef<'_, '_>) -> bool {
     integer_of(comparison, "predicate")
         .is_some_and(|predicate| predicate >= IntegerPredicate::UnsignedLess as i64)

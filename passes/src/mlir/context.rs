@@ -1,9 +1,8 @@
-//! A `&Context` from IR that is at hand.
+//! Obtains a `&Context` from a location.
 //!
-//! Most of melior takes `&'c Context`. `ContextRef::to_ref` gives one that points *at the `ContextRef`*, whatever its
-//! lifetime says, so that a reference made from a temporary dangles. Here the `ContextRef` lives in a cell that is
-//! never freed: one for each context address, and a cell says nothing but that address, so that it stays true when a
-//! later context gets the same one.
+//! Most of melior takes `&'c Context`. `ContextRef::to_ref` returns a reference to *the `ContextRef` itself*, whatever its lifetime says,
+//! so that one made from a temporary dangles. Here the `ContextRef` lives in a cell that is never freed. There is one cell for each context
+//! address; it holds nothing but that address, so it stays valid when a later context is allocated at the same one.
 
 use std::{
     collections::HashMap,
@@ -12,7 +11,7 @@ use std::{
 
 use melior::{Context, ContextRef, ir::Location};
 
-/// A cell's content is an address that is only ever passed to MLIR, whose context is thread-safe.
+/// A cell that holds only an address, which is passed to MLIR alone, whose context is thread-safe.
 struct Cell(ContextRef<'static>);
 
 // SAFETY: see above; melior marks `Context` itself so for the same reason.
@@ -22,7 +21,7 @@ unsafe impl Sync for Cell {}
 
 static CELLS: Mutex<Option<HashMap<usize, &'static Cell>>> = Mutex::new(None);
 
-/// The context that a location lives in.
+/// The context of a location.
 pub fn of(location: Location<'_>) -> &Context {
     // SAFETY: the location is alive.
     let raw = unsafe { mlir_sys::mlirLocationGetContext(location.to_raw()) };

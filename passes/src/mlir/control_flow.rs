@@ -1,10 +1,10 @@
-//! Branches and counted loops of `scf` that give nothing.
+//! Branches and counted loops of `scf` without results.
 
 use melior::ir::{BlockLike, OperationRef, Region, Type, Value};
 
 use super::{builder::Builder, pass::PassError, region, walk};
 
-/// Builds an `scf.if` without an else, and what `then` builds within; gives the branch.
+/// Builds an `scf.if` without an else branch, whose body `then` builds; returns the `scf.if`.
 ///
 /// # Errors
 ///
@@ -22,7 +22,7 @@ pub fn when<'c: 'a, 'a>(
     Ok(branch)
 }
 
-/// Builds an `scf.for` from `lower` to `upper` by steps of 1, and what `body` builds within, which gets the step's number.
+/// Builds an `scf.for` from `lower` to `upper` with step 1, whose body `body` builds from the induction variable.
 ///
 /// # Errors
 ///

@@ -9,11 +9,11 @@
 //! conversion.apply_full(op)
 //! ```
 //!
-//! Types convert 1:1. Where a converted and an unconverted value meet, MLIR inserts `builtin.unrealized_conversion_cast`;
-//! a full conversion fails if one of an illegal type has to stay. A pattern may fail at any point: what it did is undone.
+//! Types convert 1:1. Where a converted and an unconverted value meet, MLIR inserts `builtin.unrealized_conversion_cast`; a full conversion
+//! fails if one of an illegal type has to stay. A pattern may fail at any point: its changes are undone.
 //!
-//! A pattern that does not match says why, and the reason is printed if the conversion fails on that op. A pattern that
-//! finds an error ends the conversion. A panic in any closure does the same, as an internal error.
+//! A pattern that does not match returns the reason, which is printed if the conversion fails on that op. A pattern that finds an error
+//! ends the conversion. A panic in any closure does the same, as an internal error.
 
 mod builder;
 mod ffi;
@@ -55,7 +55,7 @@ type Pattern<'c, 'p> = dyn for<'a> Fn(
 /// Why a pattern did not rewrite an op.
 #[derive(Debug)]
 pub enum Rejection<'c> {
-    /// The pattern is not for this op; another one may be. Holds the reason.
+    /// The pattern does not apply to this op; another one may. Holds the reason.
     NoMatch(String),
     /// The op cannot be converted at all.
     Failed(PassError<'c>),
@@ -91,7 +91,7 @@ impl From<melior::Error> for Rejection<'_> {
     }
 }
 
-/// A dialect conversion that is being put together. `'p` is what its closures may borrow.
+/// A dialect conversion under construction. `'p` is the lifetime of what its closures may borrow.
 pub struct Conversion<'c, 'p> {
     raw: *mut c_void,
     state: Rc<State<'c>>,
@@ -109,12 +109,12 @@ struct Callback<'c, F: ?Sized> {
     conversion: *mut c_void,
 }
 
-/// What closures leave behind for `apply`.
+/// State that closures leave behind for `apply`.
 struct State<'c> {
     pass: &'static str,
     /// An error has been emitted, so that every further callback declines.
     failed: Cell<bool>,
-    /// The latest reason for which a pattern did not match.
+    /// The location and reason of the last mismatch.
     mismatch: RefCell<Option<(Location<'c>, String)>>,
 }
 
@@ -127,7 +127,7 @@ impl<'c> State<'c> {
 }
 
 impl<'c, 'p> Conversion<'c, 'p> {
-    /// Starts a conversion in which nothing is illegal and every type stays.
+    /// Starts a conversion in which nothing is illegal and every type is kept.
     pub fn new<P: Pass>(cx: &PassContext<'c, P>) -> Self {
         Self::in_pass(cx.context(), P::ARGUMENT)
     }
@@ -148,8 +148,8 @@ impl<'c, 'p> Conversion<'c, 'p> {
         }
     }
 
-    /// Adds a type rule. It gives the converted type, the same type to say that it is legal, or `None` where it does not
-    /// concern the type. Later rules are asked first.
+    /// Adds a type rule. It returns the converted type, the same type to say that it is legal, or `None` if the rule does not apply to the
+    /// type. Later rules are asked first.
     pub fn type_rule(&mut self, rule: impl Fn(Type<'c>) -> Option<Type<'c>> + 'p) -> &mut Self {
         unsafe extern "C" fn call(ty: MlirType, callback: *mut c_void) -> MlirType {
             // SAFETY: `callback` was made from this type below and lives as long as the conversion.
@@ -172,35 +172,35 @@ impl<'c, 'p> Conversion<'c, 'p> {
         self
     }
 
-    /// Every op of the dialect is legal, unless its op rule says otherwise.
+    /// Makes every op of the dialect legal, unless a rule for the op says otherwise.
     pub fn legal_dialect(&mut self, name: &str) -> &mut Self {
         // SAFETY: the name outlives the call, which copies it.
         unsafe { normaConversionSetDialect(self.raw, StringRef::new(name).to_raw(), true) };
         self
     }
 
-    /// Every op of the dialect must go, unless its op rule says otherwise.
+    /// Makes every op of the dialect illegal, unless a rule for the op says otherwise.
     pub fn illegal_dialect(&mut self, name: &str) -> &mut Self {
         // SAFETY: the name outlives the call, which copies it.
         unsafe { normaConversionSetDialect(self.raw, StringRef::new(name).to_raw(), false) };
         self
     }
 
-    /// The op is legal.
+    /// Makes the op legal.
     pub fn legal_op(&mut self, name: &str) -> &mut Self {
         // SAFETY: the name outlives the call.
         unsafe { normaConversionSetOp(self.raw, StringRef::new(name).to_raw(), true) };
         self
     }
 
-    /// The op must go.
+    /// Makes the op illegal.
     pub fn illegal_op(&mut self, name: &str) -> &mut Self {
         // SAFETY: the name outlives the call.
         unsafe { normaConversionSetOp(self.raw, StringRef::new(name).to_raw(), false) };
         self
     }
 
-    /// The op is legal when `legality` says so.
+    /// Makes the op legal if `legality` holds for it.
     pub fn legal_op_if(
         &mut self,
         name: &str,
@@ -220,7 +220,7 @@ impl<'c, 'p> Conversion<'c, 'p> {
         self
     }
 
-    /// An op of the dialect is legal when `legality` says so.
+    /// Makes an op of the dialect legal if `legality` holds for it.
     pub fn legal_dialect_if(
         &mut self,
         name: &str,
@@ -240,7 +240,7 @@ impl<'c, 'p> Conversion<'c, 'p> {
         self
     }
 
-    /// An op that no rule names is legal when the types of its operands, results and block arguments are.
+    /// Makes an op that no rule names legal if the types of its operands, results and block arguments are legal.
     pub fn legal_by_types(&mut self) -> &mut Self {
         // SAFETY: the conversion is alive.
         unsafe { normaConversionSetUnknownByTypes(self.raw) };
@@ -340,7 +340,7 @@ impl<'c, 'p> Conversion<'c, 'p> {
         self
     }
 
-    /// Converts what is illegal in `op`; ops that no rule names may stay.
+    /// Converts the illegal ops in `op`; ops that no rule names may stay.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
-//! Located diagnostics: what a pass returns to say why it failed, and the raw emission of any severity with notes.
+//! Located diagnostics: the errors that a pass returns, and the emission of any severity with notes.
 
 use std::fmt;
 
 use melior::{StringRef, ir::Location};
 use mlir_sys::{MlirLocation, MlirStringRef};
 
-/// How grave a diagnostic is. The values are MLIR's.
+/// The severity of a diagnostic. The values are MLIR's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Severity {
@@ -15,11 +15,11 @@ pub enum Severity {
     Warning = 1,
     /// Extra information of its own.
     Note = 2,
-    /// What an optimisation did or why it did not.
+    /// What an optimisation did, or why it did not apply.
     Remark = 3,
 }
 
-/// Whose matter an error is.
+/// Who is at fault for an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The input is wrong; the message says what was expected.
@@ -36,13 +36,13 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 #[must_use = "a diagnostic does nothing until it is returned or emitted"]
 pub struct Diagnostic<'c> {
-    /// Whose matter it is.
+    /// Who is at fault.
     pub kind: Kind,
     /// Where the headline points.
     pub location: Location<'c>,
     /// The headline.
     pub message: String,
-    /// Further places and what they have to do with it.
+    /// Further places, and how they are related.
     pub notes: Vec<(Location<'c>, String)>,
 }
 
@@ -77,7 +77,7 @@ impl<'c> Diagnostic<'c> {
         self
     }
 
-    /// Emits the diagnostic as an error. `pass` is the argument of the pass that an internal error happened in.
+    /// Emits the diagnostic as an error. `pass` is the argument of the pass in which an internal error occurred.
     pub fn emit(self, pass: Option<&str>) {
         let headline = self.headline(pass);
         let mut notes = self.notes;

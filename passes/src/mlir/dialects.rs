@@ -1,9 +1,9 @@
-//! The handles of this workspace's dialects, by the names that MLIR's C API gives its own: the generated pass table
-//! names dependent dialects by them.
+//! The handles of this workspace's dialects, named as MLIR's C API names its own: the generated pass table refers to dependent dialects by
+//! these names.
 
 use mlir_sys::MlirDialectHandle;
 
-// The calls below are linked from the crate that builds the dialects.
+// The functions below are linked from the crate that builds the dialects.
 use norma_dialects as _;
 
 unsafe extern "C" {

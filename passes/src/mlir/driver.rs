@@ -1,4 +1,4 @@
-//! The drivers that MLIR ships, pipelines with a name, and what upstream dialects attach to one another.
+//! The drivers that MLIR ships, named pipelines, and the interfaces that upstream dialects attach to one another.
 
 use std::{
     ffi::{CString, OsString, c_char, c_int},
@@ -9,8 +9,7 @@ use std::{
 use melior::{StringRef, dialect::DialectRegistry};
 use mlir_sys::{MlirDialectRegistry, MlirStringRef};
 
-/// Runs what mlir-opt runs, over the dialects of `registry` and the registered passes; gives the exit code.
-/// `name` heads the help text.
+/// Runs mlir-opt over the dialects of `registry` and the registered passes; returns the exit code. `name` heads the help text.
 pub fn opt_main(arguments: impl Iterator<Item = OsString>, name: &str, registry: &DialectRegistry) -> i32 {
     let arguments = Arguments::new(arguments);
     // SAFETY: the vector is a valid argv for the call, and the registry is alive.
@@ -24,15 +23,15 @@ pub fn opt_main(arguments: impl Iterator<Item = OsString>, name: &str, registry:
     }
 }
 
-/// Runs what mlir-lsp-server runs, over the dialects of `registry`; gives the exit code.
+/// Runs mlir-lsp-server over the dialects of `registry`; returns the exit code.
 pub fn lsp_server_main(arguments: impl Iterator<Item = OsString>, registry: &DialectRegistry) -> i32 {
     let arguments = Arguments::new(arguments);
     // SAFETY: the vector is a valid argv for the call, and the registry is alive.
     unsafe { normaLspServerMain(arguments.count(), arguments.pointers.as_ptr(), registry.to_raw()) }
 }
 
-/// Registers a textual pipeline, anchored on `builtin.module` and written without `builtin.module(...)` around it, so
-/// that drivers take `--<argument>` and `--pass-pipeline` may name it. To be called once for each argument.
+/// Registers a textual pipeline, anchored on `builtin.module` and written without `builtin.module(...)` around it, so that drivers take
+/// `--<argument>` and `--pass-pipeline` may name it. May be called only once for each argument.
 pub fn register_pipeline(argument: &str, description: &str, pipeline: &str) {
     // SAFETY: the texts outlive the call, which copies them.
     unsafe {
@@ -44,7 +43,7 @@ pub fn register_pipeline(argument: &str, description: &str, pipeline: &str) {
     }
 }
 
-/// Attaches to the upstream dialects of `registry` what conversion to LLVM, inlining, and translation to LLVM IR need.
+/// Attaches the interfaces that conversion to LLVM, inlining, and translation to LLVM IR need to the upstream dialects of `registry`.
 pub fn register_upstream_extensions(registry: &DialectRegistry) {
     // SAFETY: the registry is alive.
     unsafe { normaRegisterUpstreamExtensions(registry.to_raw()) }
@@ -57,7 +56,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// An argument comes from an argv, so it holds no NUL byte; one that does is cut there.
+    /// Copies the arguments. Since they come from an argv, they hold no NUL byte; one that does is truncated there.
     fn new(arguments: impl Iterator<Item = OsString>) -> Self {
         let texts = arguments
             .map(|argument| {

@@ -1,7 +1,7 @@
 //! Catches panics before they reach C++ frames, which cannot unwind: an escaped panic would abort the process.
 //!
-//! A panic is always a bug of the compiler. It becomes an internal error with the place of the panic, and nothing is
-//! printed besides, so that a diagnostic is all a user sees.
+//! A panic is always a bug of the compiler. It becomes an internal error with the place of the panic. Nothing else is printed, so that the
+//! user sees a diagnostic only.
 
 use std::{
     cell::{Cell, RefCell},
@@ -14,7 +14,7 @@ thread_local! {
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs `body`.
+/// Runs `body`, and catches its panic if there is one.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub fn catch<T>(body: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Silences panics inside [`catch`], on its thread, and leaves all others to the hook that was there before.
+/// Installs a panic hook that prints nothing for panics inside [`catch`], on its thread, and leaves all others to the previous hook.
 fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

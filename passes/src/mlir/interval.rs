@@ -1,8 +1,8 @@
-//! Between which numbers an affine expression lies, given as much of its symbols.
+//! Interval analysis: bounds of affine expressions from bounds of their symbols.
 
 use melior::ir::AffineExpr;
 
-/// The numbers from `least` to `most`, both included. What is not bounded above has `i64::MAX`, which no size reaches.
+/// The numbers from `least` to `most`, both included. `i64::MAX` as `most` stands for no upper bound; no size is that large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// The least number.
@@ -36,7 +36,7 @@ impl Interval {
         (self.most != i64::MAX).then_some(self.most)
     }
 
-    /// Where `expression` lies if symbol `i` lies in `symbols(i)`; of dims nothing is known.
+    /// Bounds `expression`, given the bounds `symbols(i)` of symbol `i`; dims are unbounded.
     pub fn of(expression: AffineExpr<'_>, symbols: &impl Fn(usize) -> Self) -> Self {
         if expression.is_constant() {
             return Self::exactly(expression.constant_value());
@@ -67,7 +67,7 @@ impl Interval {
                 most: divisor - 1,
             };
         }
-        // Rounding keeps the order, and bounds that stand for none stay such.
+        // Rounding is monotonic. Values that stand for no bound are kept.
         let quotient = |value: i64| match value {
             i64::MIN | i64::MAX => value,
             _ if expression.is_floor_div() => value.div_euclid(divisor),
@@ -79,7 +79,7 @@ impl Interval {
         }
     }
 
-    /// Where a number lies that lies in both.
+    /// The intersection of two intervals.
     pub fn within(self, other: Self) -> Self {
         Self {
             least: self.least.max(other.least),
@@ -87,7 +87,7 @@ impl Interval {
         }
     }
 
-    /// Where a sum of two numbers lies.
+    /// Bounds the sum of two numbers.
     pub fn plus(self, other: Self) -> Self {
         Self {
             least: self.least.saturating_add(other.least),
@@ -95,9 +95,9 @@ impl Interval {
         }
     }
 
-    /// Where the number times -1 lies.
+    /// Bounds the negated number.
     pub fn negated(self) -> Self {
-        // What stands for no bound does so on the other side.
+        // A value that stands for no bound becomes that of the other side.
         let negated = |bound: i64| match bound {
             i64::MIN => i64::MAX,
             i64::MAX => i64::MIN,
@@ -109,7 +109,7 @@ impl Interval {
         }
     }
 
-    /// Where the lesser of two numbers lies.
+    /// Bounds the minimum of two numbers.
     pub fn least_of(self, other: Self) -> Self {
         Self {
             least: self.least.min(other.least),
@@ -117,7 +117,7 @@ impl Interval {
         }
     }
 
-    /// Where the greater of two numbers lies.
+    /// Bounds the maximum of two numbers.
     pub fn greatest_of(self, other: Self) -> Self {
         Self {
             least: self.least.max(other.least),
@@ -125,7 +125,7 @@ impl Interval {
         }
     }
 
-    /// Where the quotient of two numbers lies, rounded down; known of numbers that are not negative. The divisor is not 0.
+    /// Bounds the quotient of two numbers, rounded down. The result is [`Self::ANY`] if either may be negative. The divisor is not 0.
     pub fn quotient(self, divisor: Self) -> Self {
         if self.least < 0 || divisor.least < 0 {
             return Self::ANY;
@@ -136,7 +136,7 @@ impl Interval {
         }
     }
 
-    /// Where what a division leaves lies; known of numbers that are not negative. The divisor is not 0.
+    /// Bounds the remainder of a division. The result is [`Self::ANY`] if either number may be negative. The divisor is not 0.
     pub fn remainder(self, divisor: Self) -> Self {
         if self.least < 0 || divisor.least < 0 {
             return Self::ANY;
@@ -148,7 +148,7 @@ impl Interval {
         }
     }
 
-    /// Where a product of two numbers lies.
+    /// Bounds the product of two numbers.
     pub fn times(self, other: Self) -> Self {
         let corners = [
             self.least.saturating_mul(other.least),

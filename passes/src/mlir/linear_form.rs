@@ -1,7 +1,7 @@
-//! Affine expressions as sums: `c0 * d0 + ... + c1 * s0 + ... + constant`.
+//! Linear affine expressions: `c0 * d0 + ... + c1 * s0 + ... + constant`.
 //!
-//! An access or a guard without `floordiv`, `ceildiv` and `mod` is such a sum, and so are the questions asked of it:
-//! the stride along a dim, the part that is the same for all threads, the range of values.
+//! An access or a guard without `floordiv`, `ceildiv` and `mod` is such a sum. Its coefficients answer what is asked of it: the stride
+//! along a dim, the part that is uniform across threads, the range of values.
 
 use melior::ir::AffineExpr;
 
@@ -12,13 +12,13 @@ pub struct LinearForm {
     pub dims: Vec<i64>,
     /// The coefficient of each symbol.
     pub symbols: Vec<i64>,
-    /// What is added to them.
+    /// The constant term.
     pub constant: i64,
 }
 
 impl LinearForm {
-    /// The sum that `expression` over so many dims and symbols is, or `None` if it is none (or its coefficients do not
-    /// fit i64).
+    /// Returns the linear form of `expression` over `dims` dims and `symbols` symbols; `None` if it is not linear or a coefficient does not
+    /// fit i64.
     pub fn of(expression: AffineExpr<'_>, dims: usize, symbols: usize) -> Option<Self> {
         let mut form = Self {
             dims: vec![0; dims],
@@ -52,7 +52,7 @@ impl LinearForm {
         Some(())
     }
 
-    /// Whether it is the dim `position` and nothing else.
+    /// Whether the form is the dim `position` and nothing else.
     pub fn is_dim(&self, position: usize) -> bool {
         self.constant == 0
             && self.symbols.iter().all(|&coefficient| coefficient == 0)

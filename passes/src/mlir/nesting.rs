@@ -1,10 +1,10 @@
-//! How deeply a text of MLIR is nested, told before it is parsed.
+//! Measures how deeply an MLIR text is nested, before it is parsed.
 //!
-//! MLIR's parser, verifier and printer call themselves for each level, and so does what folds an affine expression, so
-//! that a text of nothing but opening brackets, or of nothing but minuses, would end the process. Each open bracket is a
-//! level, and so is each operator of the expression that is not at its end yet: `a + b - c` is a sum within a sum.
+//! MLIR's parser, verifier and printer recurse on each level of nesting, and so does the folding of affine expressions. A text of nothing
+//! but opening brackets, or of nothing but minus signs, would overflow the stack and end the process. Each open bracket is a level, and so
+//! is each operator of an expression until the expression ends: `a + b - c` is a sum within a sum.
 
-/// A place in a text, both counted from 1.
+/// A place in a text; line and column are counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// The line.
@@ -18,7 +18,7 @@ pub(super) struct Place {
 struct Levels {
     /// The operators of the expressions around the innermost open bracket, outermost first.
     outer: Vec<usize>,
-    /// The operators of the expression at the place.
+    /// The operators so far of the innermost expression.
     operators: usize,
     total: usize,
 }
@@ -49,7 +49,7 @@ impl Levels {
     }
 }
 
-/// Where the first bracket or operator that is nested more than `deepest` deep stands. Strings and comments have none.
+/// Returns the place of the first bracket or operator that is nested more than `deepest` levels deep. Strings and comments are skipped.
 pub(super) fn beyond(text: &str, deepest: usize) -> Option<Place> {
     let mut levels = Levels::default();
     for (line, content) in text.lines().enumerate() {
@@ -63,7 +63,7 @@ pub(super) fn beyond(text: &str, deepest: usize) -> Option<Place> {
                 _ if in_string => {}
                 b'/' if previous == b'/' => break,
                 b'(' | b'[' | b'{' | b'<' => levels.open(),
-                // Half of an arrow or of `>=` closes nothing.
+                // The `>` of an arrow or of `>=` closes nothing.
                 b'>' if previous == b'-' || next == b'=' => {}
                 b')' | b']' | b'}' | b'>' => levels.close(),
                 b'=' if previous == b'<' => levels.close(),
@@ -90,7 +90,7 @@ pub(super) fn beyond(text: &str, deepest: usize) -> Option<Place> {
     None
 }
 
-/// Whether `rest`, behind the byte `previous`, begins with the word of an operator.
+/// Whether `rest`, which follows the byte `previous`, begins with an operator that is a word.
 fn is_division(rest: &[u8], previous: u8) -> bool {
     let is_of_a_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'%' | b'$');
     !is_of_a_word(previous)

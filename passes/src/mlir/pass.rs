@@ -1,8 +1,8 @@
-//! What a pass author sees, and the bridge from it to MLIR's pass manager.
+//! The interface of a pass, and its bridge to MLIR's pass manager.
 //!
-//! Passes.td declares a pass, build.rs makes a type from the entry that implements [`Pass`], and [`register`] hands
-//! its description to the C++ class that MLIR runs. A pass keeps no state between runs: everything a run may use is in
-//! its [`PassContext`], because the pass manager clones passes and runs the clones in parallel.
+//! Passes.td declares a pass, build.rs generates a type from the entry that implements [`Pass`], and [`register`] hands its description to
+//! the C++ class that MLIR runs. A pass keeps no state between runs: everything a run may use is in its [`PassContext`], because the pass
+//! manager clones passes and runs the clones in parallel.
 
 use std::{ffi::c_void, fmt, slice};
 
@@ -18,7 +18,7 @@ use super::{
     guard,
 };
 
-/// Gives the handle of a dialect, as the C API spells it.
+/// A function that returns the handle of a dialect, with the signature that the C API gives it.
 pub type DialectHandle = unsafe extern "C" fn() -> MlirDialectHandle;
 
 /// One pass of Passes.td. Implemented by generated code only.
@@ -145,12 +145,12 @@ pub enum PassError<'c> {
     Diagnosed(Diagnostic<'c>),
     /// MLIR has emitted diagnostics already (a conversion or a nested pipeline failed).
     Reported,
-    /// The binding layer refused; reported as an internal error at the op the pass ran on.
+    /// A call into the bindings failed, or an invariant does not hold; reported as an internal error at the op the pass ran on.
     Internal(String),
 }
 
 impl<'c> PassError<'c> {
-    /// Emits what has not been emitted yet. An internal error without a place of its own gets `location`.
+    /// Emits the error unless MLIR has emitted it. An internal error without a location of its own gets `location`.
     pub(crate) fn emit(self, location: Location<'c>, pass: &str) {
         match self {
             Self::Diagnosed(diagnostic) => diagnostic.emit(Some(pass)),
@@ -172,7 +172,7 @@ impl From<melior::Error> for PassError<'_> {
     }
 }
 
-/// What a pass may use while it runs, besides its op.
+/// Everything a pass may use while it runs, besides its op.
 pub struct PassContext<'c, P: Pass> {
     context: &'c Context,
     options: P::Options,
@@ -190,7 +190,7 @@ impl<'c, P: Pass> PassContext<'c, P> {
         &self.options
     }
 
-    /// Adds to a statistic; `--mlir-pass-statistics` prints them where LLVM was built to keep them.
+    /// Adds to a statistic; `--mlir-pass-statistics` prints statistics if LLVM was built with them.
     pub fn count(&self, statistic: P::Statistic, amount: u64) {
         // SAFETY: `raw` is the pass that is running, and the index is within its table.
         unsafe { normaPassCount(self.raw, P::statistic_index(statistic) as isize, amount) }
@@ -201,7 +201,7 @@ impl<'c, P: Pass> PassContext<'c, P> {
         emit(location, Severity::Warning, &text.to_string(), &[]);
     }
 
-    /// Emits a remark: why an optimisation was not done, say.
+    /// Emits a remark, for instance why an optimisation was not applied.
     pub fn remark(&self, location: Location<'c>, text: impl fmt::Display) {
         emit(location, Severity::Remark, &text.to_string(), &[]);
     }
@@ -225,8 +225,8 @@ impl<P: Pass> fmt::Debug for PassContext<'_, P> {
     }
 }
 
-/// Adds a pass to MLIR's registry. MLIR aborts on a second registration of the same argument with another class, so
-/// callers go through [`crate::register_passes`], which runs once.
+/// Adds a pass to MLIR's registry. MLIR aborts if the same argument is registered again with another class, so callers go through
+/// [`crate::register_passes`], which runs once.
 pub(crate) fn register<P: Pass>() {
     let raw = |text: &'static str| StringRef::new(text).to_raw();
     let options = P::OPTIONS
@@ -271,7 +271,7 @@ pub(crate) fn register<P: Pass>() {
     unsafe { normaRegisterPass(&pass) }
 }
 
-/// Runs `P` for the C++ class: reads the options, catches panics, emits what went wrong.
+/// Runs `P` on behalf of the C++ class: reads the options, catches panics, and emits errors.
 unsafe extern "C" fn run_adapter<P: Pass>(
     op: MlirOperation,
     options: *const RawOptionValue,

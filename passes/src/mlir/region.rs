@@ -1,4 +1,4 @@
-//! Regions of ops that are about to be built, with one block or with what another op held, and ops on their way to another block.
+//! Regions of ops that are about to be built, with one block or with the contents of another region; and moving ops to another block.
 
 use melior::ir::{Block, BlockLike, BlockRef, Location, OperationRef, Region, RegionLike, RegionRef, Type};
 use mlir_sys::{mlirBlockAppendOwnedOperation, mlirOperationRemoveFromParent, mlirRegionTakeBody};

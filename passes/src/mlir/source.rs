@@ -1,8 +1,7 @@
-//! A source text whose lines every diagnostic can show.
+//! A source text whose lines are shown by diagnostics.
 //!
-//! While a [`Source`] is alive, each diagnostic of its context is rendered as `file:line:column: error: ...` with the
-//! line and a caret, whichever pass emits it, as long as its location goes back to the text. A compile keeps it from
-//! parsing to the last pass.
+//! While a [`Source`] is alive, each diagnostic of its context is rendered as `file:line:column: error: ...` with the line and a caret,
+//! whichever pass emits it, as long as its location refers to the text. A compilation keeps it from parsing to the last pass.
 
 use std::{
     ffi::c_void,
@@ -21,8 +20,8 @@ use super::{
     nesting::{self, Place},
 };
 
-/// The deepest nesting of brackets and operators that is parsed: far more than programs have, and a small part of what overflows 8 MiB of
-/// stack.
+/// The deepest nesting of brackets and operators that is parsed: far more than programs have, and far less than what overflows a stack of 8
+/// MiB.
 const DEEPEST: usize = 256;
 
 /// A source text that is attached to a context, until it is dropped.
@@ -32,12 +31,12 @@ pub struct Source<'c> {
     /// Boxed, because the handler holds its address; locked, because passes emit from several threads.
     rendered: Box<Mutex<String>>,
     name: String,
-    /// Where the text is nested deeper than MLIR's parser, which calls itself, has stack for.
+    /// The place from which the text is nested too deeply for MLIR's recursive parser.
     too_deep: Option<Place>,
 }
 
 impl<'c> Source<'c> {
-    /// Attaches `text`, which diagnostics call `name`. Remarks are rendered only where they are asked for.
+    /// Attaches `text` to a context, under the name that diagnostics give it. Remarks are rendered only if `remarks`.
     pub fn new(context: &'c Context, name: &str, text: &str, remarks: bool) -> Self {
         unsafe extern "C" fn append(text: MlirStringRef, rendered: *mut c_void) {
             // SAFETY: `rendered` is the box below, which outlives the handler; MLIR's text is alive for the call.
@@ -71,7 +70,7 @@ impl<'c> Source<'c> {
         }
     }
 
-    /// Parses and verifies the text as a module. `None` if it is none; the diagnostics say why.
+    /// Parses and verifies the text as a module. Returns `None` if that fails; the diagnostics say why.
     pub fn parse(&self) -> Option<Module<'c>> {
         if let Some(place) = &self.too_deep {
             let message = format!("expected brackets and operators nested at most {DEEPEST} deep, got more");
@@ -83,7 +82,7 @@ impl<'c> Source<'c> {
         unsafe { Module::from_option_raw(normaSourceParse(self.raw, self.context.to_raw())) }
     }
 
-    /// The diagnostics so far, rendered; each is given once.
+    /// Returns the rendered diagnostics since the last call.
     pub fn take_diagnostics(&self) -> String {
         mem::take(&mut *self.rendered.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -91,7 +90,7 @@ impl<'c> Source<'c> {
 
 impl Drop for Source<'_> {
     fn drop(&mut self) {
-        // SAFETY: `attach` created it; the box is dropped after this.
+        // SAFETY: `new` created it; the box is dropped after this.
         unsafe { normaSourceDestroy(self.raw) }
     }
 }

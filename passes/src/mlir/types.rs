@@ -1,6 +1,6 @@
-//! Shaped types: what melior lacks for ranked tensors with an encoding, memrefs with a layout, and vectors.
+//! Queries and construction of types that melior lacks, mostly for ranked tensors with an encoding, memrefs with a layout, and vectors.
 //!
-//! Accessors take any type and give `None` for one of another kind, where the C API would assert or read garbage.
+//! Accessors accept any type and return `None` for one of another kind, where the C API would assert or read garbage.
 
 use melior::{
     Context,
@@ -17,7 +17,7 @@ use mlir_sys::{
     mlirVectorTypeIsScalable,
 };
 
-/// The dims of a ranked tensor, memref or fixed-size vector; `None` within for a dynamic dim.
+/// The shape of a ranked tensor, memref or fixed-size vector; each dynamic size is `None`.
 pub fn shape(ty: Type<'_>) -> Option<Vec<Option<i64>>> {
     let raw = ty.to_raw();
     // SAFETY: each query runs only on the kind of type it is for.
@@ -68,7 +68,7 @@ pub fn is_float(ty: Type<'_>) -> bool {
     unsafe { mlirTypeIsAFloat(ty.to_raw()) }
 }
 
-/// Whether `ty` is a float of 8 bits, of whichever format: LLVM has none of them.
+/// Whether `ty` is a float of 8 bits, of any format; LLVM has no such types.
 pub fn is_float8(ty: Type<'_>) -> bool {
     is_float(ty) && bit_width(ty) == Some(8)
 }
@@ -85,12 +85,12 @@ pub fn is_f32(ty: Type<'_>) -> bool {
     unsafe { mlir_sys::mlirTypeIsAF32(ty.to_raw()) }
 }
 
-/// The dims of a shaped type all of whose dims are static.
+/// The shape of a shaped type, if all of its sizes are static.
 pub fn static_shape(ty: Type<'_>) -> Option<Vec<i64>> {
     shape(ty)?.into_iter().collect()
 }
 
-/// The dims of a fixed-size vector.
+/// The shape of a fixed-size vector.
 pub fn vector_shape(ty: Type<'_>) -> Option<Vec<i64>> {
     is_vector(ty).then(|| static_shape(ty)).flatten()
 }
@@ -100,7 +100,7 @@ pub fn vector_len(ty: Type<'_>) -> usize {
     vector_shape(ty).map_or(1, |shape| shape.iter().product::<i64>() as usize)
 }
 
-/// A shaped type's element type; any other type itself.
+/// The element type of a shaped type; any other type is returned as it is.
 pub fn element(ty: Type<'_>) -> Type<'_> {
     // SAFETY: the element is asked of a shaped type only, and lives in the same context.
     unsafe {
@@ -162,14 +162,14 @@ pub fn layout(ty: Type<'_>) -> Option<Attribute<'_>> {
     unsafe { Attribute::from_option_raw(mlirMemRefTypeGetLayout(ty.to_raw())) }
 }
 
-/// Whether `ty` is a memref without a layout of its own: rows follow each other, whatever their number.
+/// Whether `ty` is a memref with the identity layout: it is contiguous, whatever its sizes.
 pub fn is_contiguous(ty: Type<'_>) -> bool {
     layout(ty)
         .and_then(|layout| norma_dialects::affine_map(layout).ok())
         .is_some_and(|map| map.is_identity())
 }
 
-/// The strides and the offset of a memref in elements, where its layout has such; `None` within for dynamic ones.
+/// The strides and the offset of a memref in elements, if its layout is strided; each dynamic one is `None`.
 pub fn strides_and_offset(ty: Type<'_>) -> Option<(Vec<Option<i64>>, Option<i64>)> {
     if !is_memref(ty) {
         return None;
@@ -188,7 +188,7 @@ pub fn strides_and_offset(ty: Type<'_>) -> Option<(Vec<Option<i64>>, Option<i64>
     (result.value != 0).then(|| (strides.into_iter().map(known).collect(), known(offset)))
 }
 
-/// `tensor<...>` with an optional encoding. `None` where MLIR refuses, with its reason emitted as a diagnostic.
+/// `tensor<...>` with an optional encoding. `None` if MLIR rejects it, with the reason emitted as a diagnostic.
 pub fn tensor<'c>(
     shape: &[Option<i64>],
     element: Type<'c>,
@@ -207,7 +207,7 @@ pub fn tensor<'c>(
     }
 }
 
-/// `memref<...>` with an optional layout and memory space. `None` where MLIR refuses, with its reason emitted.
+/// `memref<...>` with an optional layout and memory space. `None` if MLIR rejects it, with the reason emitted as a diagnostic.
 pub fn memref<'c>(
     shape: &[Option<i64>],
     element: Type<'c>,
@@ -246,7 +246,7 @@ pub fn strided<'c>(context: &'c Context, strides: &[Option<i64>], offset: Option
     StridedLayoutAttribute::new(context, offset.unwrap_or(dynamic), &strides).into()
 }
 
-/// `vector<...>`. `None` where MLIR refuses, with its reason emitted.
+/// `vector<...>`. `None` if MLIR rejects it, with the reason emitted as a diagnostic.
 pub fn vector<'c>(shape: &[i64], element: Type<'c>) -> Option<Type<'c>> {
     // SAFETY: the arguments are alive in one context, and the dims outlive the call.
     unsafe {

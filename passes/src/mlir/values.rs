@@ -1,8 +1,8 @@
-//! Values as nodes of the data flow: what identifies one, what defines it, how often it is used, what the user calls it.
+//! Values as nodes of the data flow: their identity, definition, uses, and name in the source.
 
 use melior::ir::{Identifier, OperationRef, Value, ValueLike, operation::OperationResult};
 
-/// Identifies a value while its op is alive; melior's values compare but do not hash.
+/// A key that identifies a value while its op is alive: melior's values can be compared but not hashed.
 pub fn key(value: Value<'_, '_>) -> usize {
     value.to_raw().ptr as usize
 }
@@ -12,7 +12,7 @@ pub fn definition<'c, 'a>(value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> 
     Some(OperationResult::try_from(value).ok()?.owner())
 }
 
-/// The op around the block that a value is an argument of; `None` for an op's result.
+/// The op that contains the block of a block argument; `None` for an op's result.
 pub fn owner<'c, 'a>(value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
     // SAFETY: the value is alive, an argument's block with it, and so is the op around that.
     unsafe {
@@ -24,7 +24,7 @@ pub fn owner<'c, 'a>(value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
     }
 }
 
-/// The name in the source that the parser of a space keeps in the location of a buffer or dim.
+/// The name of a buffer or dim in the source, which the parser of an iteration space keeps in the value's location.
 pub fn name_in_source(value: Value<'_, '_>) -> Option<String> {
     // SAFETY: the value is alive, and the context keeps locations and their names.
     let name = unsafe {
@@ -54,7 +54,7 @@ pub fn users<'c, 'a>(value: Value<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
     users
 }
 
-/// How many operands a value is.
+/// The number of uses of a value.
 pub fn uses(value: Value<'_, '_>) -> usize {
     // SAFETY: the value is alive, and its uses do not change meanwhile.
     unsafe {

@@ -1,7 +1,7 @@
 //! Collecting nested ops, and finding enclosing ones.
 //!
-//! melior's `walk` gives ops of an unnameable lifetime, so they cannot be kept. These functions collect first, which
-//! also makes it safe to rewrite while going through the result, as long as no collected op is erased before its turn.
+//! melior's `walk` passes ops of an unnameable lifetime, which cannot be kept. These functions collect ops first, which also makes it safe
+//! to rewrite while iterating over the result, as long as no collected op is erased before its turn.
 
 use std::ffi::c_void;
 

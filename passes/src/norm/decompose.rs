@@ -1,8 +1,8 @@
-//! `norm-decompose`: a named op becomes the scalar program that defines it, a `norm.compute`.
+//! `norm-decompose`: replaces each named op by the scalar program that defines it, a `norm.compute`.
 //!
-//! This is the only pass that knows named ops. Each has a row in [`DECOMPOSITIONS`] and a file of its own in
-//! `decompose/`; [`program::Program`] is what those files write with. A decomposition states the op's definition
-//! and nothing of how it will be computed, so it costs nothing that a later pass has to undo.
+//! This is the only pass that knows named ops. Each has a row in [`DECOMPOSITIONS`] and a file of its own in `decompose/`, written with
+//! [`program::Program`]. A decomposition states the op's definition and nothing about how it will be computed, so later passes have nothing
+//! to undo.
 
 mod batch_stats;
 mod cross_entropy;
@@ -46,7 +46,7 @@ use crate::{
     table::{NormDecompose, NormDecomposeStatistic},
 };
 
-/// Replaces the op by its definition.
+/// Replaces an op by its definition.
 type Decomposition = for<'c, 'a> fn(OperationRef<'c, 'a>) -> PassResult<'c>;
 
 /// The named ops: one row each.
@@ -76,7 +76,7 @@ const DECOMPOSITIONS: &[(&str, Decomposition)] = &[
     (TopKGradOp::NAME, top_k_grad::decompose),
 ];
 
-/// The dialect's other ops, which are definitions already.
+/// The other ops of the dialect, which are kernel form already.
 const KERNEL_FORM: [&str; 10] = [
     CacheOp::NAME,
     ComputeOp::NAME,
@@ -90,7 +90,7 @@ const KERNEL_FORM: [&str; 10] = [
     YieldOp::NAME,
 ];
 
-/// The view of an op that the table has found by its name.
+/// Returns the typed view of an op that the table has found by its name.
 fn viewed<'c, 'a, View>(
     op: OperationRef<'c, 'a>,
     from_op: impl FnOnce(OperationRef<'c, 'a>) -> Option<View>,

@@ -1,10 +1,10 @@
-//! `norm-differentiate`: a function that asks for it gets another one beside it, which computes its gradient.
+//! `norm-differentiate`: adds to each function that requests it a second function that computes its gradient.
 //!
-//! Reverse mode over kernel form. A copy of the function is decomposed, formed and fused; behind its computes, from the last to the
-//! first, stand their gradients ([`program`]), each again a `norm.compute` that later passes fuse, split and schedule as any other.
-//! Values are computed again from the function's arguments, so that nothing has to be kept of the forward run. What a gradient is
-//! built from is the scalar ops' table of derivatives ([`partial`]), sums of products that let factors out of reductions and see
-//! cancelled what cancels ([`sum`], [`algebra`]), and the accesses of the function itself ([`places`]).
+//! This is reverse-mode differentiation of kernel form. A copy of the function is decomposed, formed into computes and fused. After its
+//! computes, from the last to the first, come their gradients ([`program`]), each again a `norm.compute` that later passes fuse, split and
+//! schedule as any other. Forward values are recomputed from the function's arguments, so nothing has to be kept of the forward run. A
+//! gradient is built from the scalar ops' table of derivatives ([`partial`]), from sums of products, which move factors out of reductions
+//! and let terms cancel ([`sum`], [`algebra`]), and from the accesses of the function itself ([`places`]).
 
 mod activity;
 mod algebra;
@@ -53,7 +53,7 @@ pub(crate) fn run<'c>(
     Ok(())
 }
 
-/// Puts a copy of a function behind it, by the name of its gradient. Neither asks for a gradient any more.
+/// Inserts a copy of a function after it, named as its gradient. Removes the request for a gradient from both.
 fn copied<'c, 'a>(
     module: OperationRef<'c, 'a>,
     function: OperationRef<'c, 'a>,

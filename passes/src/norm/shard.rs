@@ -1,13 +1,14 @@
-//! `norm-shard`: a function whose tensors lie on several devices becomes functions that each device runs, with collectives between them.
+//! `norm-shard`: splits a function whose tensors are sharded over several devices into functions that each device runs, with collectives
+//! between them.
 //!
-//! The function is made one of computes. Which dims devices share follows from the axes that are sharded ([`axes`]); each reduction over
-//! such a dim is taken apart into one over a device's share and one over the devices ([`reductions`]). What crosses from the first to the
-//! second is a state that devices tell each other ([`exchanges`]). For each round of exchanges there is a function that ends with the
-//! states, and one more that begins with those of all rounds and gives the results; each has the ops that it needs ([`needs`],
-//! [`emit`]), on shards ([`function`]).
+//! The function is first lowered to computes. The dims that devices share follow from the axes that are sharded ([`axes`]). Each reduction
+//! over such a dim is split into one over a device's share and one over the devices ([`reductions`]); the partial results in between,
+//! called states, are exchanged by the devices with an all-gather ([`exchanges`]). The function becomes a sequence of *runs*. For each
+//! round of exchanges there is one that ends with the states of the round, and a last one takes the states of all rounds and computes the
+//! results. Each run has the ops that it needs ([`needs`], [`emit`]), on shards ([`function`]).
 //!
-//! What all devices have told is combined by each of them, in one order, by the same kernel: they get the same bits. What a run needs of
-//! what an earlier one has computed it computes again: only states cross.
+//! Each device combines the states of all devices, in the same order and by the same kernel, so all get the same bits. A run recomputes
+//! what it needs of the values of an earlier run: only states cross between runs.
 
 mod axes;
 mod emit;
@@ -44,7 +45,7 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, NormSha
                 );
                 return Err(Diagnostic::user(function.location(), message).into());
             }
-            // Equal values are told once.
+            // After CSE, equal states are exchanged once.
             cx.run_pipeline(&format!("{TO_COMPUTES},canonicalize,cse"), function)?;
             shard(module, function, devices, &asked)?;
             cx.count(NormShardStatistic::NumSharded, 1);
@@ -53,7 +54,7 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, NormSha
     Ok(())
 }
 
-/// Puts the runs of a function on one device in its place.
+/// Replaces a function by its runs on one device.
 fn shard<'c>(
     module: OperationRef<'c, '_>,
     function: OperationRef<'c, '_>,
@@ -100,7 +101,7 @@ fn shard<'c>(
     Ok(())
 }
 
-/// The name of a function's run up to the states of a round, or behind all rounds.
+/// The name of the run that ends with the states of a round, or, with `None`, of the last run.
 fn run_name(function: &str, round: Option<usize>) -> String {
     match round {
         Some(1) => format!("{function}_partial"),

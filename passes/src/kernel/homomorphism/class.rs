@@ -1,18 +1,18 @@
-//! How a value depends on a reduction's reference, and what sums and products of such values do.
+//! Classes of values by how they depend on a reduction's reference, and the classes of their sums and products.
 
 use super::Dependence;
 
-/// How a value depends on the reference `v` and on `u`.
+/// How a value depends on the reference `v` and on the reduced operand `u`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Class {
-    /// `of_u * u + of_v * v`, plus what depends on neither if `rest`.
+    /// `of_u * u + of_v * v`, plus a term that depends on neither if `rest`.
     Linear { of_u: f64, of_v: f64, rest: bool },
-    /// See [`Dependence`].
+    /// A nonlinear dependence, see [`Dependence`].
     Of(Dependence),
 }
 
 impl Class {
-    /// What does not depend on the reference, and is not known to be a multiple of `u`.
+    /// A value that does not depend on the reference and is not known to be a multiple of `u`.
     pub(super) const FREE: Self = Self::Linear {
         of_u: 0.0,
         of_v: 0.0,
@@ -23,7 +23,8 @@ impl Class {
         matches!(self, Self::Linear { of_v: 0.0, .. })
     }
 
-    /// `k (u - v)` of a value that is that and nothing else; `None` for others, and for 0.
+    /// The `k` of a value of the form `k (u - v)` with `k` other than 0, plus a term that depends on neither if `with_rest`; `None` for
+    /// other values.
     pub(super) fn difference(self, with_rest: bool) -> Option<f64> {
         match self {
             Self::Linear { of_u, of_v, rest } if of_u == -of_v && of_v != 0.0 && (with_rest || !rest) => {
@@ -46,12 +47,12 @@ impl Class {
     }
 }
 
-/// Whether it is an exponential of the distance to the reference.
+/// Whether a value is an exponential of the distance to the reference.
 pub(super) fn is_exponential(class: Class) -> bool {
     matches!(class, Class::Of(Dependence::Exponential { .. }))
 }
 
-/// The sum of two values.
+/// The class of the sum of two values; `None` if it is of no known class.
 pub(super) fn sum(one: Class, other: Class) -> Option<Class> {
     match (one, other) {
         (
@@ -70,7 +71,7 @@ pub(super) fn sum(one: Class, other: Class) -> Option<Class> {
     }
 }
 
-/// The product of two values, which are the same one if `is_square`.
+/// The class of the product of two values, which are the same value if `is_square`; `None` if it is of no known class.
 pub(super) fn product(one: Class, other: Class, is_square: bool) -> Option<Class> {
     match (one, other) {
         (Class::Of(Dependence::Exponential { .. }), free) if free.is_free() => Some(one),

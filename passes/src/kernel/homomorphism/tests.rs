@@ -1,10 +1,10 @@
-//! What follows the first reduction of small kernels, one rule each.
+//! Which sums follow the first reduction of small kernels, one rule a test.
 
 use super::{Base, Dependence, groups};
 use crate::kernel::first_kernel::in_first_kernel;
 
-/// What follows the first reduction of `%u`, of `kind`, in a kernel whose second reduction is over the last value of `terms`.
-/// They may use `%u`, the row's `%m`, the constants `%two` and `%zero`, and another element `%w`.
+/// The dependence of the first follower of the reduction of `%u` by `kind`, in a kernel whose second reduction sums the last value of
+/// `terms`. The terms may use `%u`, the row's `%m`, the constants `%two` and `%zero`, and another element `%w`.
 fn dependence(kind: &str, terms: &str) -> Option<Dependence> {
     let text = format!(
         "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?xf32>)

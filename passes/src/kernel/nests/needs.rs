@@ -1,4 +1,4 @@
-//! What each op of a kernel needs: the loops that it runs over, and the roots that have to come before it.
+//! What each op of a kernel needs: the loops that enclose it, and the roots that have to come before it.
 
 use std::{cell::Cell, rc::Rc};
 
@@ -10,20 +10,20 @@ use super::super::{
     space::{DimSet, Space},
 };
 
-/// What is known of each op, by position.
+/// Properties of each op, by position.
 pub(super) struct Facts {
     pub(super) is_root: Vec<bool>,
     /// Loop dims that the op runs over.
     pub(super) domain: Vec<DimSet>,
-    /// Of a reduction, the loop dims that it ranges over.
+    /// The loop dims that a reduction ranges over.
     pub(super) reduced: Vec<DimSet>,
-    /// Of a scan, the loop dims that it is along; of a reduction the one that counts its results.
+    /// The loop dims that a scan is along, and the loop dim that counts a reduction's results.
     pub(super) scanned: Vec<DimSet>,
-    /// Whether it is a scan in the opposite order of the points.
+    /// Whether the op is a reverse scan.
     pub(super) is_reversed: Vec<bool>,
-    /// Positions of the ops that make its operands.
+    /// Positions of the ops that define its operands.
     operands: Vec<Vec<usize>>,
-    /// Positions of the roots that it needs without another root in between.
+    /// Positions of the roots that it needs directly, without another root in between.
     roots: Vec<Rc<Positions>>,
     /// How many more ops the nests may hold.
     pub(super) left: Cell<usize>,
@@ -83,7 +83,8 @@ impl Facts {
         facts
     }
 
-    /// Has a write over memory that is read wait for what all others wait for that read it: it is then in the last loop that does.
+    /// Makes a write to memory that is also read wait for everything that the other roots wait for that read it. The write is then in the
+    /// last loop that reads.
     fn hold_back_writes(&mut self, space: &Space<'_, '_>) {
         for (output, input) in space.aliases() {
             let is_of = |position: &usize, buffer: usize, is_write: bool| {
@@ -93,7 +94,7 @@ impl Facts {
             let positions = 0..space.ops.len();
             let writes = positions.clone().filter(|position| is_of(position, output, true));
             let writes = writes.collect::<Vec<_>>();
-            // What depends on a read without a root in between is computed where the element is read.
+            // An op that depends on a read without a root in between is computed in the nest that reads the element.
             let mut reads = Positions::default();
             let mut awaited = Rc::<Positions>::default();
             for position in positions {
@@ -111,12 +112,12 @@ impl Facts {
         }
     }
 
-    /// The loops that a reduction's result varies over, or all of a write's.
+    /// The loops outside of `open` that a root's result varies over; for a write, all of its loops.
     pub(super) fn kept(&self, root: usize, open: &DimSet) -> DimSet {
         &(&self.domain[root] - &self.reduced[root]) - open
     }
 
-    /// The roots that an op needs and that are not `available`. What else is available has all that it needs.
+    /// The roots that an op needs directly and that are not `available`. An available root has all that it needs itself.
     pub(super) fn roots_of<'s>(
         &'s self,
         op: usize,
@@ -130,7 +131,7 @@ impl Facts {
         self.roots[op].is_subset(available)
     }
 
-    /// What `roots` need that is neither a root nor `available`, as far as all of it `may` be computed here.
+    /// The ops that `roots` depend on that are neither roots nor `available`, restricted to those that `may` be computed here.
     pub(super) fn others_of(
         &self,
         roots: &[usize],
@@ -155,7 +156,7 @@ impl Facts {
         others
     }
 
-    /// Roots, and the roots that they need and that are not there: also those that a loop has computed for itself alone.
+    /// Returns `roots` and all roots that they need that are not available: also those that a loop has computed for its own use only.
     pub(super) fn with_needs(&self, roots: Vec<usize>, available: &Positions) -> Vec<usize> {
         let mut all = roots.iter().copied().collect::<Positions>();
         let mut open = roots;

@@ -9,7 +9,7 @@ use super::{
 };
 
 impl Facts {
-    /// The items of a scope within the loops `open` that has to do `remaining`.
+    /// Returns the items of a scope within the loops `open` that has to compute the roots `remaining`.
     pub(super) fn scope(
         &self,
         open: &DimSet,
@@ -25,14 +25,14 @@ impl Facts {
                 let mut ops = self.others_of(&direct, &available, |_| true);
                 ops.join(&direct.into_iter().collect());
                 self.add(&mut items, &ops)?;
-                // A reduction's result is there only when its loops have ended.
+                // A reduction's result is available only after its loops.
                 available.join(&ops.iter().filter(|op| self.reduced[*op].is_empty()).collect());
                 remaining = rest;
                 continue;
             }
             let nest = self.nest(open, &remaining, &available);
             let (dim, group) = nest.ok_or(Refused::Crossing)?;
-            // What does not vary over the loops inside is computed once for all of their steps.
+            // Loop-invariant ops are computed once, before the loop.
             let hoisted = self.others_of(&group, &available, |op| {
                 self.domain[op].is_subset(open) && self.is_ready(op, &available)
             });
@@ -59,16 +59,17 @@ impl Facts {
         Ok(items)
     }
 
-    /// The scans, and the reductions whose results it counts, that a loop over `dim` within the loops `open` carries.
+    /// The scans along `dim`, and the reductions whose results it counts, that a loop over `dim` within the loops `open` carries.
     fn scans_carried(&self, dim: usize, open: &DimSet, body: &[Item]) -> Result<Vec<usize>, Refused> {
         let mut carried = Vec::new();
         for scan in self.scans_of(body) {
             let along = &self.scanned[scan];
-            // A reduction passes over all that it combines in each step of the loop that counts its results.
+            // The loops that a reduction ranges over are within the loop that counts its results: each of its iterations is a full
+            // reduction.
             if self.reduced[scan].contains(&dim) {
                 continue;
             }
-            // Each point is to be passed over once: not in every step of another loop, nor by two loops of one step.
+            // A scan has to pass over each point once: not in every iteration of another loop, nor in two loops of one iteration.
             let is_repeated = !along.is_disjoint(open) && !along.contains(&dim);
             if is_repeated || carried.contains(&scan) {
                 return Err(Refused::Crossing);
@@ -85,7 +86,7 @@ impl Facts {
         }
     }
 
-    /// Positions of the scans along loops that a loop computes, each as often as it does.
+    /// Positions of the scans along loops in a loop's body, each as often as it occurs.
     fn scans_of(&self, body: &[Item]) -> Vec<usize> {
         let scans = body.iter().flat_map(|item| match item {
             Item::Op(op) if !self.scanned[*op].is_empty() => vec![*op],
@@ -95,7 +96,7 @@ impl Facts {
         scans.collect()
     }
 
-    /// Adds ops to a scope.
+    /// Adds ops to a scope and counts them against the limit.
     fn add(&self, items: &mut Vec<Item>, ops: &Positions) -> Result<(), Refused> {
         for op in ops.iter() {
             let left = self.left.get().checked_sub(1).ok_or(Refused::TooMany)?;
@@ -105,12 +106,11 @@ impl Facts {
         Ok(())
     }
 
-    /// The next loop of a scope, and the roots that share it: of those that could begin, the first whose loop completes
-    /// something.
+    /// The next loop of a scope, and the roots that share it. Of the loops that could begin, it is the first one that completes some root.
     fn nest(&self, open: &DimSet, remaining: &[usize], available: &Positions) -> Option<(usize, Vec<usize>)> {
         let firsts = remaining.iter().copied();
         let mut firsts = firsts.filter(|root| self.is_ready(*root, available));
-        // A loop over the same dim would have the same roots.
+        // A loop over a dim that was tried would have the same roots.
         let mut tried = DimSet::new();
         firsts.find_map(|first| {
             let kept = self.kept(first, open);
@@ -129,7 +129,7 @@ impl Facts {
     /// The roots that share a loop over `dim`.
     fn group(&self, dim: usize, open: &DimSet, remaining: &[usize], available: &Positions) -> Vec<usize> {
         let mut group = Positions::default();
-        // Those whose results are there within a step.
+        // Roots whose results are available within an iteration.
         let mut in_step = available.clone();
         for root in remaining.iter().copied() {
             let kept = self.kept(root, open);
@@ -145,7 +145,8 @@ impl Facts {
         group.iter().collect()
     }
 
-    /// Takes out of a loop over `dim` what varies over it and is needed outside of it alone: it is computed there.
+    /// Removes from the group of a loop over `dim` the roots whose results vary over it but are needed outside of it only: they are
+    /// computed there.
     fn drop_misplaced(
         &self,
         group: &mut Positions,
@@ -154,7 +155,7 @@ impl Facts {
         remaining: &[usize],
         available: &Positions,
     ) {
-        // For each root of the group that varies over the loop, how many need it within the loop.
+        // For each root of the group that varies over the loop, the number of roots within the loop that need it.
         let mut uses = HashMap::<usize, usize>::new();
         for root in remaining {
             for needed in self

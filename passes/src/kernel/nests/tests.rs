@@ -1,11 +1,11 @@
-//! The nests of small kernels, one rule each.
+//! The nests of small kernels, one rule a test.
 
 use norma_dialects::op_name;
 
 use super::{Item, of};
 use crate::kernel::{first_kernel::in_first_kernel, space::Space};
 
-/// The nests of the first kernel in `text`: loops as `d{...}` and the ops by name, without arithmetic.
+/// The nests of the first kernel in `text`: each loop as `dim[number carried]{...}`, and the ops of `norm` by name, without arithmetic.
 fn nests(text: &str) -> Option<String> {
     in_first_kernel(text, |space| {
         Some(of(space).map_or_else(|_| "none".to_owned(), |items| print(space, &items)))

@@ -1,4 +1,4 @@
-//! Reads and writes of a kernel, over the dims of its space and the numbers that its launch passes.
+//! Accesses of a kernel, over the dims of its space and the scalars that its launch passes.
 
 use melior::{
     Error,
@@ -28,7 +28,7 @@ impl<'c, 'a> Space<'c, 'a> {
             .collect()
     }
 
-    /// The access that an op is, if it is one.
+    /// Returns the access of a read or a write; `None` for other ops.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl<'c, 'a> Space<'c, 'a> {
     }
 }
 
-/// One read or write: a buffer at affine functions of the kernel's dims and of its scalars.
+/// One read or write: a buffer, and coordinates that are affine in the kernel's dims and scalars.
 #[derive(Clone, Debug)]
 pub struct Access<'c, 'a> {
     /// The `norm.read` or `norm.write`.
@@ -112,14 +112,14 @@ pub struct Access<'c, 'a> {
 }
 
 impl<'c> Access<'c, '_> {
-    /// Whether the access is at numbers that only a launch knows.
+    /// Whether the coordinates depend on scalars that a launch passes.
     pub fn has_numbers(&self) -> bool {
         self.coordinates
             .iter()
             .any(|coordinate| !symbols(*coordinate).is_empty())
     }
 
-    /// The coordinates where all numbers that a launch passes are zero.
+    /// The coordinates with every scalar that a launch passes replaced by 0.
     pub fn coordinates_from_zero(&self) -> Vec<AffineExpr<'c>> {
         let context = context::of(self.op.location());
         let from_zero = |coordinate: &AffineExpr<'c>| {
@@ -142,13 +142,13 @@ impl<'c> Access<'c, '_> {
             .collect()
     }
 
-    /// Bytes of one element; an index becomes i64.
+    /// The bytes of one element; an index is stored as i64.
     pub fn element_bytes(&self) -> i64 {
         types::element_bytes(self.value.r#type()).unwrap_or(8)
     }
 
-    /// By how many elements the address moves with one step along each dim and where it starts, in elements; `None`
-    /// within for what is not known before the run. `None` where a coordinate is no sum of dims and numbers.
+    /// The stride of the address along each dim and the offset at which it starts, in elements; each is `None` if it is not known before
+    /// the run. The whole is `None` if a coordinate is not linear in dims and scalars.
     pub fn strides(&self) -> Option<Strides> {
         let (axes, offset) = types::strides_and_offset(self.buffer_value.r#type())?;
         let mut strides = Strides {
@@ -178,7 +178,7 @@ impl<'c> Access<'c, '_> {
 }
 
 impl<'c> Space<'c, '_> {
-    /// What the size of a buffer's axis is known to be a multiple of: a static size, or what the kernel states.
+    /// A known divisor of the size of a buffer's axis: the size itself if it is static, or else what the kernel states.
     pub fn size_multiple(&self, buffer: usize, axis: usize) -> i64 {
         let shape = types::shape(self.buffers[buffer].r#type()).unwrap_or_default();
         if let Some(Some(size)) = shape.get(axis) {
@@ -192,7 +192,7 @@ impl<'c> Space<'c, '_> {
         stated.map_or(1, |triple| triple[2])
     }
 
-    /// Where the size of a buffer's axis lies: a static size, or what the kernel states.
+    /// The range of the size of a buffer's axis: the size itself if it is static, or else what the kernel states.
     pub fn size_bounds(&self, buffer: usize, axis: usize) -> Interval {
         let shape = types::shape(self.buffers[buffer].r#type()).unwrap_or_default();
         if let Some(Some(size)) = shape.get(axis) {
@@ -209,7 +209,7 @@ impl<'c> Space<'c, '_> {
         })
     }
 
-    /// Where an expression over the kernel's sizes lies.
+    /// The range of an expression over the kernel's sizes.
     pub fn bounds_of(&self, expression: AffineExpr<'c>) -> Interval {
         Interval::of(expression, &|symbol| {
             let (buffer, axis) = self.sizes[symbol];
@@ -217,12 +217,12 @@ impl<'c> Space<'c, '_> {
         })
     }
 
-    /// Where the extent of a dim lies.
+    /// The range of a dim's extent.
     pub fn extent_bounds(&self, dim: usize) -> Interval {
         self.bounds_of(self.extents[dim])
     }
 
-    /// What the extent of a dim is known to be a multiple of.
+    /// A known divisor of a dim's extent.
     pub fn extent_multiple(&self, dim: usize) -> i64 {
         let extent = self.extents[dim];
         if extent.is_constant() {
@@ -235,13 +235,13 @@ impl<'c> Space<'c, '_> {
         self.size_multiple(buffer, axis)
     }
 
-    /// What is promised of the address of a buffer, in bytes; `None` where nothing is.
+    /// The promised alignment of a buffer's address, in bytes; `None` if nothing is promised.
     pub fn alignment(&self, buffer: usize) -> Option<i64> {
         let alignments = self.kernel().ok().and_then(|kernel| kernel.alignments())?;
         alignments.get(buffer).copied()
     }
 
-    /// For each axis of a buffer of elements of `bytes` bytes, elements that divide its stride: the stride itself where it is known,
+    /// For each axis of a buffer of elements of `bytes` bytes, a divisor of its stride in elements: the stride itself if it is known, and
     /// otherwise what is promised of it.
     pub fn axis_divisors(&self, buffer: usize, bytes: i64) -> Option<Vec<i64>> {
         let ty = self.buffers[buffer].r#type();
@@ -250,7 +250,7 @@ impl<'c> Space<'c, '_> {
         let alignment = self.alignment(buffer).unwrap_or(1);
         let divisor = |(axis, stride): (usize, Option<i64>)| match stride {
             Some(stride) => stride,
-            // The stride of rows without gaps is a product of sizes.
+            // A contiguous buffer's stride is a product of sizes.
             None if types::is_contiguous(ty) => (axis + 1..count)
                 .map(|inner| self.size_multiple(buffer, inner))
                 .fold(1, i64::saturating_mul),
@@ -259,8 +259,8 @@ impl<'c> Space<'c, '_> {
         Some(strides.into_iter().enumerate().map(divisor).collect())
     }
 
-    /// Elements that divide what one step along each dim of the kernel moves an access's address by, and where it starts, as far as
-    /// [`Self::axis_divisors`] knows. `None` where a coordinate is no sum of dims and numbers.
+    /// For each dim of the kernel, a divisor of the stride of an access's address, and a divisor of the offset at which it starts, in
+    /// elements, as far as [`Self::axis_divisors`] knows. `None` if a coordinate is not linear in dims and scalars.
     pub fn address_divisors(&self, access: &Access<'_, '_>) -> Option<Divisors> {
         let axes = self.axis_divisors(access.buffer, access.element_bytes())?;
         let (strides, base) = types::strides_and_offset(self.buffers[access.buffer].r#type())?;
@@ -288,7 +288,7 @@ impl<'c> Space<'c, '_> {
     }
 }
 
-/// The greatest common divisor; 0 is divided by everything.
+/// The greatest common divisor. Everything divides 0.
 fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.saturating_abs(), b.saturating_abs());
     while b != 0 {
@@ -300,17 +300,17 @@ fn gcd(a: i64, b: i64) -> i64 {
 /// See [`Access::strides`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strides {
-    /// Elements for one step along each dim of the kernel.
+    /// The stride along each dim of the kernel, in elements.
     pub dims: Vec<Option<i64>>,
-    /// Elements from the buffer's base to the element at the origin.
+    /// The distance from the buffer's base to the element at the origin of the space, in elements.
     pub offset: Option<i64>,
 }
 
-/// See [`Space::address_divisors`]. 0 is divided by everything.
+/// See [`Space::address_divisors`]. Everything divides 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divisors {
-    /// Elements that divide one step along each dim of the kernel.
+    /// A divisor of the stride along each dim of the kernel, in elements.
     pub dims: Vec<i64>,
-    /// Elements that divide what is between the buffer's base and the element at the origin.
+    /// A divisor of the distance from the buffer's base to the element at the origin of the space, in elements.
     pub offset: i64,
 }

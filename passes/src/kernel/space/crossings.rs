@@ -1,8 +1,8 @@
-//! Reads whose elements are needed again behind a reduction that they contribute to: what a schedule has to keep, or to read twice.
+//! Reads whose elements are needed again after a reduction that they contribute to: a schedule has to keep them or read them twice.
 //!
-//! A use lies behind the reductions that it waits for. It also lies behind one that is complete in the same phase, or earlier, if what
-//! is computed of the use meets that reduction's result: in `(rstd * dy) - s * x`, where `s` is a sum over `dy`, the product waits
-//! for `rstd` alone, but nothing comes of it before `s` is there.
+//! A use comes after the reductions that it waits for. It also comes after one that is complete in the same phase, or earlier, if a value
+//! computed from the use meets that reduction's result: in `(rstd * dy) - s * x`, where `s` is a sum over `dy`, the product `rstd * dy`
+//! waits for `rstd` alone, but cannot be used before `s` is complete.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::mlir::values::key;
 
-/// A read that is needed again behind a reduction that it contributes to, both as positions of ops.
+/// A read that is needed again after a reduction that it contributes to, both as positions of ops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Crossing {
     /// The read.
@@ -24,15 +24,15 @@ pub struct Crossing {
 }
 
 impl<'c, 'a> Space<'c, 'a> {
-    /// Whether the use of `operand` by the op at position `user` needs reused reads across a phase: it lies behind a reduction that
-    /// they contribute to, and `operand` does not wait for one of that phase. Only reads that vary over a reduced dim count; a
-    /// value per row is simply kept.
+    /// Whether the use of `operand` by the op at position `user` needs reads across a phase: the use comes after a reduction that they
+    /// contribute to, and `operand` itself is from an earlier phase. Only reads that vary over a reduced dim count, because a value per row
+    /// is simply kept.
     pub fn carries_reads(&self, user: usize, operand: Value<'c, 'a>) -> bool {
         self.crossings_of(user, operand).next().is_some()
     }
 
-    /// The reads that `operand` brings to the op at position `user`, each with a reduction that it contributes to and that the use
-    /// lies behind.
+    /// The reads that the op at position `user` needs through `operand`, each with a reduction that it contributes to and that the use
+    /// comes after.
     fn crossings_of<'s>(
         &'s self,
         user: usize,
@@ -59,8 +59,8 @@ impl<'c, 'a> Space<'c, 'a> {
         })
     }
 
-    /// Positions of the reductions whose results the op at a position meets: those that it waits for, and those that anything waits
-    /// for that is computed of its results without a reduction in between.
+    /// Positions of the reductions that the op at a position meets: those that it waits for, and those that any op waits for that is
+    /// computed from its results without a reduction in between.
     fn met_by(&self, position: usize) -> &Positions {
         let met = self.met.get_or_init(|| {
             let mut met = Vec::with_capacity(self.ops.len());
@@ -79,14 +79,14 @@ impl<'c, 'a> Space<'c, 'a> {
         &met[position]
     }
 
-    /// Every read that is needed again behind a reduction it contributes to, with that reduction.
+    /// All crossings, computed on first use.
     pub fn crossings(&self) -> &BTreeSet<Crossing> {
         self.crossings.get_or_init(|| self.find_crossings())
     }
 
     fn find_crossings(&self) -> BTreeSet<Crossing> {
         let mut crossings = BTreeSet::new();
-        // Uses of what depends on the same reads, in the same phase and where the same reductions are met, are alike.
+        // Uses of values that depend on the same reads, in the same phase and meeting the same reductions, are equivalent.
         let mut seen = HashSet::new();
         for (position, user) in self.ops.iter().enumerate() {
             let phase = self.phase_of_op(*user);
@@ -99,7 +99,7 @@ impl<'c, 'a> Space<'c, 'a> {
         crossings
     }
 
-    /// Positions of all reused reads: those that contribute to a reduction and are needed again behind it.
+    /// Positions of all reads that are needed again after a reduction that they contribute to.
     pub fn reused_reads(&self) -> BTreeSet<usize> {
         self.crossings().iter().map(|crossing| crossing.read).collect()
     }

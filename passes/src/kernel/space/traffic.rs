@@ -1,4 +1,4 @@
-//! The bytes that a kernel has to move.
+//! The bytes that a kernel has to move to and from memory.
 
 use melior::{
     Error,
@@ -9,8 +9,8 @@ use super::{Access, Space};
 use crate::mlir::context;
 
 impl<'c, 'a> Space<'c, 'a> {
-    /// The fewest bytes that the kernel must move, over its sizes: what each distinct access reaches, once, since a second
-    /// one to the same elements hits a cache or a register. Tiling does not change it. A product of several sizes is
+    /// The fewest bytes that the kernel must move, as expressions over its sizes. The region of each distinct access counts once, because a
+    /// second access to the same elements hits a cache or a register. Tiling does not change the result. A product of several sizes is
     /// semi-affine.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl<'c, 'a> Space<'c, 'a> {
         Ok(traffic)
     }
 
-    /// The bytes of the part of a buffer that an access covers, from the element it has at the dims' origin on.
+    /// The bytes of the region of a buffer that an access covers, starting from its element at the origin of the space.
     fn bytes_reached(&self, access: &Access<'c, 'a>) -> AffineExpr<'c> {
         let context = context::of(self.location());
         let last = self
@@ -54,17 +54,17 @@ impl<'c, 'a> Space<'c, 'a> {
         let zeros = vec![AffineExpr::constant(context, 0); self.extents.len()];
         let first = AffineMap::new(context, 0, self.sizes.len(), &zeros);
         let bytes = AffineExpr::constant(context, access.element_bytes());
-        // Where a part begins says nothing of how long it is.
+        // A scalar only shifts the region and does not change its size.
         let coordinates = access.coordinates_from_zero();
         coordinates.iter().fold(bytes, |bytes, coordinate| {
-            // A guard over the coordinate says where it ends; without one it goes to the last point of the dims.
+            // A guard on the coordinate gives its end; without one it extends to the last point of the dims.
             let guard = self.guards.iter().find(|[lhs, _]| lhs == coordinate);
             let end = guard.map_or_else(
                 || coordinate.compose(last) + AffineExpr::constant(context, 1),
                 |[_, limit]| *limit,
             );
             let negated = |expression: AffineExpr<'c>| expression * AffineExpr::constant(context, -1);
-            // So does one over its negation, of where it starts.
+            // A guard on its negation gives its start.
             let starts_at_0 = |[lhs, limit]: &[AffineExpr<'c>; 2]| {
                 *lhs == negated(*coordinate) && *limit == AffineExpr::constant(context, 1)
             };
@@ -80,9 +80,9 @@ impl<'c, 'a> Space<'c, 'a> {
 /// See [`Space::traffic`]; in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Traffic<'c> {
-    /// What reads move.
+    /// Bytes that reads move.
     pub read: AffineExpr<'c>,
-    /// What writes move.
+    /// Bytes that writes move.
     pub written: AffineExpr<'c>,
 }
 

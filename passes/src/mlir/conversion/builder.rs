@@ -14,7 +14,7 @@ use super::{
 };
 use crate::mlir::builder::Builder;
 
-/// The builder that a conversion pattern gets: a [`Builder`] that knows the type rules.
+/// The builder that a conversion pattern gets: a [`Builder`] with access to the type rules.
 #[derive(Debug)]
 pub struct ConversionBuilder<'c, 'a> {
     pub(super) builder: Builder<'c, 'a>,
@@ -23,7 +23,7 @@ pub struct ConversionBuilder<'c, 'a> {
 }
 
 impl<'c, 'a> ConversionBuilder<'c, 'a> {
-    /// What a type converts to.
+    /// Converts a type by the type rules.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl<'c, 'a> ConversionBuilder<'c, 'a> {
         }
     }
 
-    /// Replaces `op` by the same op on converted operands, with converted result types and its regions moved over.
+    /// Replaces `op` by a copy on converted operands, with converted result types and its regions moved over.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl<'c, 'a> ConversionBuilder<'c, 'a> {
         built.ok_or_else(|| "a result type has no conversion".into())
     }
 
-    /// Changes an op in place: attributes, say. `change` must leave its operands and results alone.
+    /// Changes an op in place, for instance its attributes. `change` must leave its operands and results alone.
     pub fn modify(&self, op: OperationRef<'c, 'a>, change: impl FnOnce(OperationRef<'c, 'a>)) {
         // SAFETY: the rewriter and the op are alive.
         unsafe { mlirRewriterBaseStartOpModification(self.to_raw(), op.to_raw()) };

@@ -1,4 +1,4 @@
-//! What capi/Conversion.cpp declares; it says what each function does.
+//! Declarations of the functions of capi/Conversion.cpp, where they are documented.
 
 use std::ffi::c_void;
 

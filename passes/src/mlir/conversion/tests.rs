@@ -1,4 +1,4 @@
-//! Conversions of small modules, one rule each.
+//! Conversions of small modules, one rule a test.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
@@ -51,7 +51,7 @@ const LOOP: &str = "
       return %4 : i32
     }";
 
-/// i32 stands for a type that must go, i64 for what it becomes.
+/// A conversion in which i32 is illegal and becomes i64.
 fn with_widened_i32(context: &Context) -> Conversion<'_, '_> {
     let i32 = Type::from(IntegerType::new(context, 32));
     let i64 = Type::from(IntegerType::new(context, 64));

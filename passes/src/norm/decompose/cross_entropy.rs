@@ -1,7 +1,7 @@
-//! `norm.cross_entropy`: `loss = (1 - e) w_l (lse - s_l) + e / C sum(w_c (lse - s_c)) + z_loss lse^2` of capped logits s, and its
+//! `norm.cross_entropy`: `loss = (1 - e) w_l (lse - s_l) + e / C sum(w_c (lse - s_c)) + z_loss lse^2` of softcapped logits s, and its
 //! gradient in the same program.
 //!
-//! The distances `lse - s` are taken by way of the maximum: `max - s` errs by one rounding at most, however large both are.
+//! The distances `lse - s` are computed as `(max - s) + log(sum)`: `max - s` errs by one rounding at most, however large both are.
 
 use melior::ir::{OperationRef, Value};
 use norma_dialects::norm::{CrossEntropyOp, LossReduction, ReduceKind};
@@ -47,7 +47,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     Ok(())
 }
 
-/// The loss of a row whose label is a class.
+/// The loss of a row, assuming that its label is a class.
 fn loss_of_row<'c: 'a, 'a>(
     p: &Program<'c, 'a>,
     classes: &Classes<'_, 'c, 'a>,

@@ -1,5 +1,5 @@
-//! `norm.cross_entropy_grad`: `dloss` of a row times what `norm.cross_entropy` says of its logits' gradients, by probabilities
-//! `exp(s - lse)` of the `lse` that the forward op returned, or by exponentials that are summed again.
+//! `norm.cross_entropy_grad`: `dloss` of a row times the gradient of `norm.cross_entropy` with respect to the row's logits. Probabilities
+//! are `exp(s - lse)` with the `lse` that the forward op returned, or exponentials divided by their sum, which is computed again.
 
 use melior::ir::{OperationRef, ValueLike};
 use norma_dialects::norm::CrossEntropyGradOp;
@@ -20,7 +20,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
         Some(lse) => {
             let lse = p.read(lse, &split.kept)?;
             let distance = p.op("arith.subf", &[classes.logits, lse]);
-            // Of an infinite lse a logit that is not keeps a distance whose exponential is a number.
+            // With an infinite lse, a finite logit has an infinite distance, whose exponential is 0 or infinity and not NaN.
             let undefined = p.constant(f64::NAN);
             let distance = p.select(p.is_infinite(lse), undefined, distance);
             (p.op("math.exp", &[distance]), lse)

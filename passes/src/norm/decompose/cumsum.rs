@@ -1,4 +1,5 @@
-//! `norm.cumsum`: at each element the sum of those along the axis up to it, or before it, or from it on.
+//! `norm.cumsum`: at each element the sum of the elements along the axis up to it; if exclusive, without the element itself; if reverse,
+//! from it to the end.
 
 use melior::ir::{OperationRef, ValueLike};
 use norma_dialects::norm::CumsumOp;

@@ -1,4 +1,4 @@
-//! `norm.dequantize`: `y = q * scale`, with a scale for each block, which may have a factor that all share.
+//! `norm.dequantize`: `y = q * scale`, with a scale for each block, multiplied by a scale of the whole tensor if there is one.
 
 use melior::ir::{OperationRef, ValueLike};
 use norma_dialects::norm::DequantizeOp;

@@ -1,5 +1,4 @@
-//! `norm.group_norm`: `y = (x - mean) * rstd * weight + bias`, with statistics of the channels of a group and of all axes but
-//! the batch's.
+//! `norm.group_norm`: `y = (x - mean) * rstd * weight + bias`, with statistics over the channels of a group and all axes but the batch.
 
 use melior::ir::OperationRef;
 use norma_dialects::norm::GroupNormOp;

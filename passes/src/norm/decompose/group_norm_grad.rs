@@ -1,5 +1,6 @@
-//! `norm.group_norm_grad`: with `h = (x - mean) * rstd` and `g = dy * weight`, `dx = (g - mean(g) - h * mean(g * h)) * rstd`, with
-//! means over a group of one of the batch; the gradients of weight and bias are sums of `dy * h` and `dy` over all else.
+//! `norm.group_norm_grad`: with `h = (x - mean) * rstd` and `g = dy * weight`, `dx = (g - mean(g) - h * mean(g * h)) * rstd`, with means
+//! over a group of one element of the batch; the gradients of weight and bias are the sums of `dy * h` and `dy` over all axes but the
+//! channels.
 
 use melior::ir::OperationRef;
 use norma_dialects::norm::GroupNormGradOp;

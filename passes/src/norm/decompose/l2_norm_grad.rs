@@ -1,5 +1,5 @@
 //! `norm.l2_norm_grad`: `dx = (dy - y * sum(dy * y)) * inverse` with `y = x * inverse` and `inverse = 1 / max(length, eps)`; where the
-//! length is less than `eps`, which the forward op then divided by, `dx = dy * inverse`.
+//! length is less than `eps`, by which the forward op divided then, `dx = dy * inverse`.
 
 use melior::ir::OperationRef;
 use norma_dialects::norm::L2NormGradOp;
@@ -21,7 +21,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     let eps = p.constant(grad.eps()?);
     let divisor = p.op("arith.maximumf", &[length, eps]);
     let inverse = p.op("arith.divf", &[p.constant(1.0), divisor]);
-    // In this order, so that no x is lost that is much smaller than the others.
+    // Multiplied in this order, so that an x much smaller than the others does not underflow.
     let share = p.op("arith.mulf", &[p.op("arith.mulf", &[product, inverse]), inverse]);
     let along = p.op("arith.mulf", &[x, share]);
     let across = p.op("arith.subf", &[dy, along]);

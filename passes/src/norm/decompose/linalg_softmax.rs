@@ -1,4 +1,4 @@
-//! `linalg.softmax`: what `norm.softmax` along its dimension defines. Its second operand only says how large the result is.
+//! `linalg.softmax`: the definition of `norm.softmax` along its dimension. Its second operand only gives the shape of the result.
 
 use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::SoftmaxOp;
@@ -6,7 +6,7 @@ use norma_dialects::norm::SoftmaxOp;
 use super::softmax;
 use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassResult, types};
 
-/// The op's name, which is of a dialect of MLIR's own.
+/// The op's name; its dialect is one of MLIR's own.
 pub(super) const NAME: &str = "linalg.softmax";
 
 pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {

@@ -1,7 +1,7 @@
-//! A `norm.compute` while a decomposition writes it.
+//! A `norm.compute` under construction by a decomposition.
 //!
-//! All arithmetic on floats is of one type, f64 where an operand or a result of the named op is of f64 and f32 otherwise: reads are
-//! widened and writes rounded, once, so that operands may differ in type.
+//! All floating-point arithmetic has one type: f64 if an operand or a result of the named op is f64, and f32 otherwise. Reads are widened
+//! to it and writes rounded once, so operands may differ in type.
 
 mod access;
 mod blocks;
@@ -45,14 +45,14 @@ use crate::{
     },
 };
 
-/// How many points a dim has.
+/// The number of points of a dim.
 #[derive(Clone, Copy)]
 pub(super) enum Extent {
-    /// So many.
+    /// A known number.
     Static(i64),
-    /// As many as the first operand has along that axis.
+    /// The size of the first operand along that axis.
     Size(usize),
-    /// As many as runs of `length` neighbours fit there.
+    /// The number of runs of `length` neighbours along that axis of the first operand.
     Runs { axis: usize, length: i64 },
 }
 
@@ -60,7 +60,7 @@ pub(super) enum Extent {
 pub(super) struct Program<'c, 'a> {
     named: OperationRef<'c, 'a>,
     compute: OperationRef<'c, 'a>,
-    /// The operands and results of the named op, each with what stands for it in the body.
+    /// The operands and results of the named op, each with its block argument.
     buffers: Vec<(Value<'c, 'a>, Value<'c, 'a>)>,
     dims: Vec<Value<'c, 'a>>,
     extents: Vec<Extent>,
@@ -69,27 +69,27 @@ pub(super) struct Program<'c, 'a> {
     float: Type<'c>,
 }
 
-/// The dims of a program, split into those that reductions are over and the others.
+/// The dims of a program, split into reduced and kept ones.
 pub(super) struct Split<'c, 'a> {
     /// The dims that reductions are over.
     pub(super) reduced: Vec<Value<'c, 'a>>,
     /// The other dims.
     pub(super) kept: Vec<Value<'c, 'a>>,
-    /// How many points the reduced dims have, where that is known.
+    /// The number of points of the reduced dims, if it is known.
     pub(super) count: Option<i64>,
-    /// Whether an element exists; nothing where all do.
+    /// Whether an element exists; `None` if all do.
     pub(super) exists: Option<Value<'c, 'a>>,
 }
 
 impl<'c, 'a> Split<'c, 'a> {
-    /// Where an operand lies that has the shape of the reduced dims.
+    /// The coordinates of an operand that has the shape of the reduced dims.
     pub(super) fn row(&self) -> Vec<Coordinate<'c, 'a>> {
         Coordinate::of(&self.reduced)
     }
 }
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// Begins the definition of `named`, which stands before it, with a dim for each axis of the first operand.
+    /// Begins the definition of `named`, before that op, with a dim for each axis of the first operand.
     pub(super) fn begin(named: OperationRef<'c, 'a>) -> Result<Self, PassError<'c>> {
         let extents = Self::axes(named)?;
         Self::begin_over(named, extents)
@@ -104,7 +104,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             .collect())
     }
 
-    /// Begins the definition of `named`, which stands before it, with a dim of each of these extents.
+    /// Begins the definition of `named`, before that op, with a dim of each of these extents.
     pub(super) fn begin_over(
         named: OperationRef<'c, 'a>,
         extents: Vec<Extent>,
@@ -177,13 +177,13 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         &self.dims
     }
 
-    /// Splits the dims by axes that they stand for; a negative one counts from the end.
+    /// Splits the dims: those of `axes` are reduced. A negative axis counts from the end.
     pub(super) fn split(&self, axes: &[i64]) -> Split<'c, 'a> {
         let rank = self.dims.len() as i64;
         self.split_by(|dim| axes.iter().any(|axis| axis.rem_euclid(rank) == dim as i64))
     }
 
-    /// Splits the dims: those at the positions for which `is_reduced` holds, and the others.
+    /// Splits the dims: those at positions for which `is_reduced` holds are reduced.
     pub(super) fn split_by(&self, is_reduced: impl Fn(usize) -> bool) -> Split<'c, 'a> {
         let dims = |wanted: bool| {
             let chosen = (0..self.dims.len()).filter(|dim| is_reduced(*dim) == wanted);
@@ -207,7 +207,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// What stands in the body for an operand or a result of the named op.
+    /// The block argument of an operand or a result of the named op.
     fn buffer(&self, value: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
         let found = self
             .buffers
@@ -222,7 +222,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         })
     }
 
-    /// A reduction over `dims` by a named combiner; the value itself where there are none.
+    /// Reduces `value` over `dims` by a named combiner; returns the value itself if there are no dims.
     pub(super) fn reduce(
         &self,
         kind: ReduceKind,
@@ -232,7 +232,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(reductions::reduce(&self.b, kind, dims, value)?)
     }
 
-    /// At each point of the dim `nth` the value over `dims` that comes there in the order that `kind` asks for.
+    /// Reduces `value` over `dims` to its order statistics along the dim `nth`, see [`reductions::reduce_to_nth`].
     pub(super) fn reduce_to_nth(
         &self,
         kind: ReduceKind,
@@ -243,8 +243,8 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(reductions::reduce_to_nth(&self.b, kind, dims, nth, value)?)
     }
 
-    /// The sum of a value and those before it along `dims`, or with `exclusive` of those before it alone; with `reverse` of those
-    /// behind it.
+    /// The running sum of `value` along `dims`: of the values up to each point, without its own if `exclusive`, and from each point to the
+    /// end instead if `reverse`.
     pub(super) fn running_sum(
         &self,
         value: Value<'c, 'a>,
@@ -263,7 +263,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(self.b.insert(scan).result(0)?.into())
     }
 
-    /// The sum over the reduced dims of the elements that exist.
+    /// The sum of the elements that exist, over the reduced dims.
     pub(super) fn sum(
         &self,
         value: Value<'c, 'a>,
@@ -273,17 +273,17 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.reduce(ReduceKind::Add, value, &split.reduced)
     }
 
-    /// A constant of the type of the arithmetic, rounded from `value`.
+    /// A constant of the arithmetic's type, rounded from `value`.
     pub(super) fn constant(&self, value: f64) -> Value<'c, 'a> {
         self.b.float(self.float, value)
     }
 
-    /// An `arith` or `math` op on numbers of the arithmetic.
+    /// Builds an `arith` or `math` op on numbers of the arithmetic's type.
     pub(super) fn op(&self, name: &str, operands: &[Value<'c, 'a>]) -> Value<'c, 'a> {
         self.b.value(name, operands, self.float)
     }
 
-    /// `chosen` where the condition holds, else `other`: numbers of the arithmetic.
+    /// `chosen` where the condition holds, else `other`; both are numbers of the arithmetic's type.
     pub(super) fn select(
         &self,
         condition: Value<'c, 'a>,
@@ -293,7 +293,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.op("arith.select", &[condition, chosen, other])
     }
 
-    /// A number times a factor that the compiler knows, which is left out where it is 1.
+    /// A number times a constant factor; no op is built for a factor of 1.
     pub(super) fn scaled(&self, value: Value<'c, 'a>, factor: f64) -> Value<'c, 'a> {
         match factor {
             1.0 => value,
@@ -301,31 +301,31 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// Whether a number of the arithmetic is `least` or more; NaN is not.
+    /// Whether a number is at least `least`; false for NaN.
     pub(super) fn is_at_least(&self, value: Value<'c, 'a>, least: Value<'c, 'a>) -> Value<'c, 'a> {
         compare_floats(&self.b, Predicate::AtLeast, value, least)
     }
 
-    /// Whether a number of the arithmetic is neither an infinity nor NaN.
+    /// Whether a number is neither infinite nor NaN.
     pub(super) fn is_finite(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         let magnitude = self.op("math.absf", &[value]);
         compare_floats(&self.b, Predicate::Less, magnitude, self.constant(f64::INFINITY))
     }
 
-    /// Whether a number of the arithmetic is an infinity.
+    /// Whether a number is infinite.
     pub(super) fn is_infinite(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         let magnitude = self.op("math.absf", &[value]);
         compare_floats(&self.b, Predicate::Equal, magnitude, self.constant(f64::INFINITY))
     }
 
-    /// Ends the definition: it takes the place of the named op.
+    /// Ends the definition and replaces the named op by it.
     pub(super) fn end(self) {
         let results = self.compute.results().map(Value::from).collect::<Vec<_>>();
         Builder::before(self.named).replace(self.named, &results);
     }
 }
 
-/// The values without repetitions: what is given twice is one input.
+/// The values without duplicates: an operand given twice is one input.
 fn distinct<'c: 'a, 'a>(values: impl Iterator<Item = Value<'c, 'a>>) -> Vec<Value<'c, 'a>> {
     let mut found = Vec::<Value<'c, 'a>>::new();
     for value in values {

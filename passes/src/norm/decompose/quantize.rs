@@ -12,16 +12,16 @@ use crate::mlir::{
     types,
 };
 
-/// The least scale of f32, and the least power of two: blocks of zeros have it.
+/// The least scale stored in f32, and the least power of two as a scale: blocks of zeros get it.
 const LEAST_SCALE: f64 = f32::MIN_POSITIVE as f64;
-/// The least scale of f8E4M3FN: the type's least number above 0.
+/// The least scale stored in f8E4M3FN: the type's smallest positive number.
 const LEAST_E4M3: f64 = 1.0 / 512.0;
 
-/// A block's scale.
+/// The scale of a block.
 struct Scale<'c, 'a> {
-    /// What numbers are divided by.
+    /// The divisor of the block's elements.
     divisor: Value<'c, 'a>,
-    /// What is stored.
+    /// The scale as it is stored.
     stored: Value<'c, 'a>,
 }
 
@@ -88,7 +88,8 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     Ok(())
 }
 
-/// The scale of a block whose largest magnitude is `amax`, as a multiple of `factor` if there is one.
+/// The scale of a block whose largest magnitude is `amax`, as a multiple of `factor` if there is one: at least `least`, and NaN instead of
+/// infinity.
 fn quotient<'c: 'a, 'a>(
     p: &Program<'c, 'a>,
     amax: Value<'c, 'a>,
@@ -104,7 +105,7 @@ fn quotient<'c: 'a, 'a>(
     p.select(p.is_infinite(scale), p.constant(f64::NAN), scale)
 }
 
-/// The same rounded to f8E4M3FN, which `stored` is.
+/// The same scale rounded to f8E4M3FN, which is the type `stored`.
 fn rounded<'c: 'a, 'a>(
     p: &Program<'c, 'a>,
     amax: Value<'c, 'a>,
@@ -121,7 +122,7 @@ fn rounded<'c: 'a, 'a>(
     Scale { divisor, stored }
 }
 
-/// The same as a power of two, stored in E8M0 or as it is.
+/// The same scale as a power of two, stored as E8M0 or, if `stored` is f32, as it is.
 fn power_of_two<'c: 'a, 'a>(
     p: &Program<'c, 'a>,
     amax: Value<'c, 'a>,
@@ -138,7 +139,7 @@ fn power_of_two<'c: 'a, 'a>(
     Scale { divisor, stored }
 }
 
-/// The largest finite number of a type of 8 bits (Micikevicius et al. 2022, FP8 formats for deep learning).
+/// The largest finite number of an 8-bit type (Micikevicius et al. 2022, FP8 formats for deep learning).
 fn largest_number(element: Type) -> f32 {
     match element.to_string().as_str() {
         "f8E4M3FN" => 448.0,

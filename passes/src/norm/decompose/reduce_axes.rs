@@ -1,4 +1,4 @@
-//! `norm.reduce_axes`: what its kind takes of the elements along some axes.
+//! `norm.reduce_axes`: a reduction of the op's kind over some axes.
 
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use norma_dialects::norm::{AxisReduction, ReduceAxesOp, ReduceKind};
@@ -43,7 +43,7 @@ pub(super) fn decompose<'c, 'a>(op: OperationRef<'c, 'a>) -> PassResult<'c> {
     Ok(())
 }
 
-/// Where an element of the result lies: the axes that are reduced are gone, or have one element each.
+/// The coordinates of an element of the result: reduced axes are dropped, or have one element each.
 fn places_of_result<'c: 'a, 'a>(
     p: &Program<'c, 'a>,
     split: &Split<'c, 'a>,
@@ -94,7 +94,7 @@ fn of_integers<'c: 'a, 'a>(
     }
 }
 
-/// Whether some or all elements are not 0, as a number of type `ty`.
+/// Whether any or all elements are nonzero, as a number of type `ty`.
 fn truth<'c: 'a, 'a>(
     p: &Program<'c, 'a>,
     x: Value<'c, 'a>,

@@ -1,7 +1,7 @@
-//! `norm.top_k`: the k largest of each row, sorted, and their places.
+//! `norm.top_k`: the k largest elements of each row, sorted, and their indices.
 //!
-//! Each element has a key that says its place in the order, and no two have the same: the j-th of a row is the one whose key is the
-//! j-th largest, which a reduction gives for each of k points of a dim.
+//! Each element gets an integer key that orders elements by value and then by index, so that no two keys of a row are equal. The j-th
+//! result of a row is the element with the j-th largest key, which a reduction with `nth` yields for each of the k points of a dim.
 
 use melior::ir::{OperationRef, ValueLike};
 use norma_dialects::norm::{ReduceKind, TopKOp};

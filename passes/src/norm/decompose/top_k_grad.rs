@@ -1,7 +1,7 @@
-//! `norm.top_k_grad`: what reaches each element of a row through the values that were taken from it.
+//! `norm.top_k_grad`: scatters the gradients of the k values of a row to the elements that they were taken from.
 //!
-//! No access depends on a value, so that what a scatter would write at an index is summed at every place of the row, where an index of
-//! another place counts nothing.
+//! No access can depend on a value, so the scatter is a reduction: each element of the row sums over the k gradients, where one whose index
+//! is another element's counts as 0.
 
 use melior::ir::OperationRef;
 use norma_dialects::norm::{ReduceKind, TopKGradOp};

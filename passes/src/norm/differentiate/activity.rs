@@ -1,4 +1,4 @@
-//! Which numbers of a program a gradient comes through.
+//! Activity analysis: the values of a program that a gradient flows through.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,8 @@ use norma_dialects::{
 
 use crate::mlir::{pass::PassError, types, values::key};
 
-/// The values among `ops`, which are in order, that change with the floats of tensors for which `is_active` holds. A truth about
-/// such values only chooses between others, and does not.
+/// Returns the keys of the results of `ops`, which are in order, that depend differentiably on the floats of tensors for which `is_active`
+/// holds. Ops that yield truth values, such as comparisons, are not differentiable: their result only selects between other values.
 pub(super) fn active<'c: 'a, 'a>(
     ops: &[OperationRef<'c, 'a>],
     is_active: impl Fn(Value<'c, 'a>) -> bool,
@@ -32,7 +32,7 @@ pub(super) fn active<'c: 'a, 'a>(
     Ok(active)
 }
 
-/// The buffers among what `ops` write whose floats are among `active` values.
+/// Returns the buffers of floats to which `ops` write `active` values.
 pub(super) fn written<'c: 'a, 'a>(
     ops: &[OperationRef<'c, 'a>],
     active: &HashSet<usize>,

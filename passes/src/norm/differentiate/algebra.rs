@@ -1,4 +1,4 @@
-//! What is done with sums of products: multiplied, summed over dims, and at last written.
+//! Operations on sums of products: multiplying, summing over dims, and emitting ops.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -11,22 +11,22 @@ use super::{
 };
 use crate::mlir::pass::PassError;
 
-/// The most products that each element's factors are multiplied into one by one; a longer sum is written before.
+/// The longest sum that is multiplied term by term by a product with an element factor; a longer sum is emitted first.
 const MOST_PER_ELEMENT: usize = 2;
-/// The most products of a sum, and factors of a product, before it is written.
+/// The largest number of products in a sum, and of factors in a product, before it is emitted.
 const MOST: usize = 8;
 
-/// Factors that vary over none of some dims.
+/// Factors, with their powers, that are invariant over the summed dims.
 type Outside = BTreeMap<Atom, i32>;
 
 impl<'c: 'a, 'a> Values<'c, 'a> {
-    /// A value as a sum.
+    /// Represents a value as a sum.
     pub(super) fn sum(&mut self, value: Value<'c, 'a>) -> Sum {
         let (coefficient, product) = self.product(value);
         Sum::of(coefficient, product)
     }
 
-    /// A sum times a product.
+    /// Multiplies a sum by a coefficient and a product.
     pub(super) fn times(&mut self, sum: &Sum, coefficient: f64, by: &Product) -> Sum {
         let is_long = by.element.is_some() && sum.terms.len() > MOST_PER_ELEMENT;
         let written = is_long.then(|| self.written_out(sum));
@@ -64,7 +64,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         self.product(reciprocal)
     }
 
-    /// A sum that is one product, unless it is short.
+    /// Returns the sum, emitted as a single value if it is long.
     pub(super) fn settled(&mut self, sum: Sum) -> Sum {
         let is_long = sum.terms.len() > MOST || sum.terms.keys().any(|product| product.powers.len() > MOST);
         if is_long { self.written_out(&sum) } else { sum }
@@ -75,14 +75,14 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         self.sum(value)
     }
 
-    /// Writes a sum. What varies over fewer dims is added and multiplied up before it meets what varies over all.
+    /// Emits the ops of a sum. Values that vary over fewer dims are added and multiplied before they meet values that vary over all dims.
     pub(super) fn value(&mut self, sum: &Sum) -> Value<'c, 'a> {
         let mut of_element = BTreeMap::<Option<Atom>, Vec<(&Outside, f64)>>::new();
         for (product, coefficient) in &sum.terms {
             let factors = of_element.entry(product.element).or_default();
             factors.push((&product.powers, *coefficient));
         }
-        // What varies over all dims comes first.
+        // Terms that vary over all dims come first.
         let groups = of_element.into_iter().rev();
         let groups = groups.map(|(element, factors)| {
             let factors = factors.into_iter().map(|(powers, coefficient)| {
@@ -116,9 +116,9 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         }
     }
 
-    /// A coefficient and powers; `None` for 1. Those that vary over the same dims meet first, the fewest dims before others. Of these,
-    /// divisors come last, so that what is 0 stays 0, and what was written last comes first: it is what the adjoint is made of, and as
-    /// small as that.
+    /// Emits the product of a coefficient and powers; `None` if it is 1. Factors that vary over the same dims are multiplied first, those
+    /// with the fewest dims before others. Among these, divisors come last, so that a 0 stays 0, and values emitted last come first: they
+    /// are what the adjoint consists of, and as small as it is.
     fn factor(&mut self, powers: &Outside, coefficient: f64) -> Option<Value<'c, 'a>> {
         let mut factors = powers
             .iter()
@@ -145,7 +145,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         product
     }
 
-    /// The sum of values of which some are subtracted, and whether it is of the opposite sign.
+    /// Emits the sum of signed values; returns whether the result is to be negated, and the value.
     fn signed_sum(&mut self, terms: &[(bool, Value<'c, 'a>)]) -> (bool, Value<'c, 'a>) {
         let Some(first) = terms.iter().position(|(is_negative, _)| !is_negative) else {
             let sum = terms.iter().map(|(_, value)| *value).collect::<Vec<_>>();
@@ -165,8 +165,9 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         (false, sum)
     }
 
-    /// The sum of a number over dims. Factors that do not vary over these stay outside, where that lets the sum wait for one
-    /// reduction fewer; what varies over none of them is multiplied by the number of their points.
+    /// Sums over dims. Factors that are invariant over the dims are moved out of the reduction; if terms differ in such factors, only those
+    /// that depend on a reduction are, so that the sum need not wait for it. Over dims that a term does not vary over, the sum is a
+    /// multiplication by the number of their points.
     pub(super) fn summed(&mut self, sum: &Sum, over: &DimSet) -> Result<Sum, PassError<'c>> {
         let mut groups = BTreeMap::<DimSet, BTreeMap<Outside, Sum>>::new();
         for (product, coefficient) in &sum.terms {
@@ -208,7 +209,8 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         Ok(total)
     }
 
-    /// Sums with different factors outside of them: those are taken inside that keep no sum from waiting for a reduction.
+    /// Merges sums that differ in the factors moved out of them: factors that depend on no reduction are moved back inside, because they
+    /// keep no sum waiting.
     fn joined_groups(&mut self, present: &DimSet, groups: BTreeMap<Outside, Sum>) -> BTreeMap<Outside, Sum> {
         if groups.len() < 2 || present.is_empty() {
             return groups;
@@ -229,7 +231,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         joined
     }
 
-    /// The sum of a number that varies over all of `over`, as one reduction.
+    /// Emits the sum over dims that every term varies over, as one reduction.
     fn reduced(&mut self, inside: &Sum, over: &DimSet) -> Result<Sum, PassError<'c>> {
         if over.is_empty() || inside.is_zero() {
             return Ok(inside.clone());

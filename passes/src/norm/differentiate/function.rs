@@ -1,4 +1,4 @@
-//! The gradient of a function: behind its computes their gradients, from the last to the first.
+//! The gradient of a function: after its computes come their gradients, from the last to the first.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ use crate::{
     norm::host_function::{self, Body, Tensor, Tensors},
 };
 
-/// Makes of a function, which consists of computes, its gradient with respect to the arguments at the positions `wanted`.
+/// Turns a function, which consists of computes, into its gradient with respect to the arguments at the positions `wanted`.
 pub(super) fn differentiate<'c: 'a, 'a>(function: OperationRef<'c, 'a>, wanted: &[usize]) -> PassResult<'c> {
     let Body { block, computes, end } = host_function::body(function, "the gradient of a function")?;
     let arguments = wanted.iter().map(|argument| block.argument(*argument));
@@ -82,7 +82,7 @@ pub(super) fn differentiate<'c: 'a, 'a>(function: OperationRef<'c, 'a>, wanted: 
     Ok(())
 }
 
-/// The tensors that change with the floats of `arguments`, these among them.
+/// The keys of the tensors that depend on the floats of `arguments`, including these.
 fn active<'c: 'a, 'a>(
     computes: &[ComputeOp<'c, 'a>],
     arguments: &[Value<'c, 'a>],
@@ -108,7 +108,7 @@ fn active<'c: 'a, 'a>(
     Ok(active)
 }
 
-/// Erases the computes that nothing needs any more.
+/// Erases unused computes.
 fn erase_unused(block: BlockRef<'_, '_>) {
     for op in walk::in_block(block).into_iter().rev() {
         let is_unused = op.results().all(|result| uses(result.into()) == 0);

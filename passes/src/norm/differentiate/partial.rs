@@ -1,4 +1,4 @@
-//! What the table of scalar ops says of an op's derivative, as a product.
+//! Partial derivatives of scalar ops, from their table, as sums of products.
 
 use melior::ir::{OperationRef, Value, operation::OperationLike};
 use norma_bundle::derivative::{Partial, Relation};
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::mlir::{comparison::Predicate, pass::PassError};
 
-/// An op of the forward program: what its derivatives are expressions over.
+/// An op of the forward program; its partial derivatives are expressions over its operands and result.
 #[derive(Clone, Copy)]
 pub(super) struct Applied<'c, 'a> {
     op: OperationRef<'c, 'a>,
@@ -17,7 +17,7 @@ pub(super) struct Applied<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Applied<'c, 'a> {
-    /// An op of one result.
+    /// Takes an op with one result.
     pub(super) fn new(op: OperationRef<'c, 'a>) -> Result<Self, PassError<'c>> {
         let result = op.result(0)?.into();
         Ok(Self { op, result })
@@ -25,7 +25,7 @@ impl<'c: 'a, 'a> Applied<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Values<'c, 'a> {
-    /// An adjoint of an op's result times one of the op's partial derivatives.
+    /// The adjoint of an op's result times one of the op's partial derivatives.
     pub(super) fn passed(
         &mut self,
         adjoint: &Sum,
@@ -40,7 +40,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         Ok(self.times(adjoint, coefficient, &product))
     }
 
-    /// A sum, which is not 0, as one product.
+    /// Returns a sum, which is not 0, as one product; a longer sum is emitted as a single value.
     pub(super) fn single(&mut self, sum: &Sum) -> (f64, Product) {
         if let Some((coefficient, product)) = sum.as_product() {
             return (coefficient, product.clone());

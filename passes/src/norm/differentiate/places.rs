@@ -1,7 +1,7 @@
-//! Where the gradient with respect to a tensor is written: where the program reads the tensor.
+//! The coordinates at which the gradient with respect to a tensor is written: those at which the program reads the tensor.
 //!
-//! That takes reads which reach every element of the tensor once: each coordinate numbers the points of some dims, and reads at
-//! different coordinates differ along one axis, which they divide among them. Dims that coordinates leave out are summed over.
+//! This requires that reads reach every element of the tensor exactly once. Each coordinate must linearize some dims, and reads at
+//! different coordinates must partition the tensor along one axis. The gradient is summed over dims that no coordinate uses.
 
 use std::collections::BTreeSet;
 
@@ -19,13 +19,13 @@ use crate::{
 /// The reads of a tensor at the same coordinates.
 #[derive(Clone, Debug)]
 pub(super) struct Place<'c, 'a> {
-    /// One coordinate for each axis, over the program's dims, and its numbers as symbols.
+    /// One coordinate for each axis, over the program's dims; its symbols are the program's scalars.
     pub(super) at: Vec<AffineExpr<'c>>,
     /// The reads.
     pub(super) reads: Vec<ReadOp<'c, 'a>>,
 }
 
-/// The coordinates of an access at indices that are these dims and numbers of a program with `dims` dims and `numbers` numbers.
+/// The coordinates of an access in terms of the dims and scalars of a program. `indices` are the access's indices in these terms.
 pub(super) fn coordinates<'c>(
     access: AffineMap<'c>,
     indices: &[AffineExpr<'c>],
@@ -37,7 +37,7 @@ pub(super) fn coordinates<'c>(
     (0..access.result_count()).map(coordinate).collect()
 }
 
-/// Adds a read to those at its coordinates.
+/// Adds a read to the place of its coordinates, which is added if it is new.
 pub(super) fn add<'c, 'a>(places: &mut Vec<Place<'c, 'a>>, read: ReadOp<'c, 'a>, at: Vec<AffineExpr<'c>>) {
     match places.iter_mut().find(|place| place.at == at) {
         Some(place) => place.reads.push(read),
@@ -48,11 +48,11 @@ pub(super) fn add<'c, 'a>(places: &mut Vec<Place<'c, 'a>>, read: ReadOp<'c, 'a>,
     }
 }
 
-/// Checks that the reads of a tensor of type `ty` reach each of its elements once.
+/// Checks that the reads of a tensor of type `ty` reach each of its elements exactly once.
 ///
 /// # Errors
 ///
-/// Unsupported: they do not; notes say where it is read.
+/// Unsupported: they do not. Notes point at the reads.
 pub(super) fn check<'c>(
     compute: OperationRef<'c, '_>,
     places: &[Place<'c, '_>],
@@ -80,10 +80,10 @@ pub(super) fn check<'c>(
     Err(refusal.into())
 }
 
-/// Where along an axis coordinates lie: the first one, and how many they are.
+/// A range of coordinates along an axis: the first one, and their number.
 type Span<'c> = (i64, AffineExpr<'c>);
 
-/// The spans of a place; `None` where coordinates do not number points, or two of them the same dim's.
+/// The spans of a place; `None` if a coordinate does not linearize dims, or two coordinates share a dim.
 fn spans<'c>(
     place: &Place<'c, '_>,
     extents: &[AffineExpr<'c>],
@@ -98,7 +98,7 @@ fn spans<'c>(
     place.at.iter().map(span).collect()
 }
 
-/// Whether boxes make up a tensor of this shape.
+/// Whether boxes partition a tensor of this shape.
 fn cover(boxes: &[Vec<Span<'_>>], shape: &[Option<i64>]) -> bool {
     let mut divided = 0;
     for (axis, size) in shape.iter().enumerate() {
@@ -107,7 +107,7 @@ fn cover(boxes: &[Vec<Span<'_>>], shape: &[Option<i64>]) -> bool {
             return false;
         };
         if along.iter().all(|span| *span == (first, extent)) {
-            // A size that only a run knows is checked when a kernel is launched.
+            // A size known only at run time is checked when a kernel is launched.
             let reaches_end = size.is_none_or(|size| extent.is_constant() && extent.constant_value() == size);
             if first != 0 || !reaches_end {
                 return false;

@@ -1,9 +1,9 @@
-//! The gradient of one compute: its program again, and behind it, from the results back to what it reads, the adjoints.
+//! The gradient of one compute: a copy of its program, followed by the adjoints, from its results back to its inputs.
 //!
-//! The adjoint of a value varies over the dims that the value varies over. Where a value is used at more points, adjoints are summed
-//! over the others: the adjoint of a broadcast is a reduction, and that of a sum a broadcast. Adjoints are of f32, or of f64 where the
-//! program has any, whatever types the values have; a conversion between floats passes them as they are, so that gradients are
-//! rounded once, where they are written.
+//! The adjoint of a value varies over the dims that the value varies over. Where a value is used at more points, its adjoint is summed over
+//! the additional dims: the adjoint of a broadcast is a reduction, and that of a sum a broadcast. Adjoints are f32, or f64 if the program
+//! has any f64, whatever types the values have. A conversion between floats passes them on unchanged, so gradients are rounded once, where
+//! they are written.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -38,11 +38,11 @@ use crate::{
     },
 };
 
-/// Tensors with what is known of the gradient with respect to them.
+/// By the key of a tensor, the gradient with respect to it so far.
 pub(super) type Adjoints<'c, 'a> = HashMap<usize, Value<'c, 'a>>;
 
-/// Writes the gradient of `compute`, whose results have `adjoints`, with respect to the inputs for which `is_wanted` holds; an input
-/// that has an adjoint already gets what this compute adds to it. Gives the inputs with their adjoints.
+/// Inserts the gradient of `compute`, whose results have `adjoints`, with respect to the inputs for which `is_wanted` holds. If an input
+/// has an adjoint already, this compute's contribution is added to it. Returns these inputs with their adjoints.
 pub(super) fn differentiate<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     compute: ComputeOp<'c, 'a>,
@@ -78,7 +78,7 @@ pub(super) fn differentiate<'c: 'a, 'a>(
     Ok(wanted.into_iter().zip(gradient.outputs()).collect())
 }
 
-/// A compute that is being differentiated.
+/// The compute to differentiate.
 struct Source<'c, 'a> {
     compute: ComputeOp<'c, 'a>,
     tensors: Vec<Value<'c, 'a>>,
@@ -99,7 +99,7 @@ impl<'c: 'a, 'a> Source<'c, 'a> {
         })
     }
 
-    /// The tensor that an argument of the block stands for.
+    /// The tensor that a block argument stands for.
     fn outside(&self, buffer: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
         let position = |buffers: &[Value<'c, 'a>]| buffers.iter().position(|known| *known == buffer);
         let found = match position(&self.arguments.tensors) {
@@ -110,7 +110,7 @@ impl<'c: 'a, 'a> Source<'c, 'a> {
         found.ok_or_else(|| PassError::Internal("an access is to no tensor of its compute".to_owned()))
     }
 
-    /// f64 where anything is of it, else f32.
+    /// The type of adjoints: f64 if any value or tensor is f64, and f32 otherwise.
     fn arithmetic(&self) -> Type<'c> {
         let context = context::of(self.compute.op().location());
         let f64 = Type::float64(context);
@@ -125,7 +125,7 @@ impl<'c: 'a, 'a> Source<'c, 'a> {
     }
 }
 
-/// The compute that a gradient is written into: over the same dims, of the same inputs and of the adjoints of tensors.
+/// Inserts the compute for the gradient: over the same dims, with the same inputs and the known adjoints of tensors as further inputs.
 fn insert<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     source: &Source<'c, 'a>,
@@ -171,22 +171,22 @@ fn insert<'c: 'a, 'a>(
     )
 }
 
-/// A gradient while it is written.
+/// A gradient under construction.
 struct Sweep<'c, 'a> {
     values: Values<'c, 'a>,
     block: BlockRef<'c, 'a>,
     compute: ComputeOp<'c, 'a>,
     arguments: Arguments<'c, 'a>,
     extents: Vec<AffineExpr<'c>>,
-    /// What stands in the gradient for a tensor outside.
+    /// By the key of a tensor outside, the gradient's block argument.
     buffers: HashMap<usize, Value<'c, 'a>>,
-    /// What stands in the gradient for a value of the forward program.
+    /// By the key of a value of the forward program, its copy in the gradient.
     copies: HashMap<usize, Value<'c, 'a>>,
-    /// Values that change with what the gradient is with respect to.
+    /// Values that depend on the tensors that the gradient is with respect to.
     active: HashSet<usize>,
-    /// By value, and by dims that are to be summed over: adjoints so far.
+    /// By value and by the dims to sum over, the contributions to the adjoint so far.
     pending: HashMap<usize, BTreeMap<DimSet, Sum>>,
-    /// The adjoints of what is read.
+    /// The adjoints of the results of reads.
     read: HashMap<usize, Sum>,
 }
 
@@ -236,7 +236,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         })
     }
 
-    /// The arguments of the gradient that stand for some tensors.
+    /// The gradient's block arguments for some tensors.
     fn inputs_inside(&self, tensors: &[Value<'c, 'a>]) -> HashSet<usize> {
         let (inputs, _) = compute::inputs(self.compute);
         let inputs = inputs.iter().zip(&self.arguments.tensors);
@@ -249,7 +249,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         copy.ok_or_else(|| PassError::Internal("a value is not of its program".to_owned()))
     }
 
-    /// The coordinates of an access by values of the gradient, and the dims that they use.
+    /// The coordinates of an access whose indices are values of the gradient, and the dims that they use.
     fn coordinates(
         &self,
         indices: &[Value<'c, 'a>],
@@ -272,7 +272,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         Ok((at, used))
     }
 
-    /// Copies an op of the forward program; writes are left out.
+    /// Copies an op of the forward program, except for writes.
     fn copy(&mut self, op: OperationRef<'c, 'a>) -> PassResult<'c> {
         if WriteOp::from_op(op).is_some() {
             return Ok(());
@@ -308,7 +308,8 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
             self.values.note_scan(scan)?;
         } else {
             let result = Value::from(copy.result(0)?);
-            // What gives a number of the arithmetic is all that its name and its operands say, or its constant.
+            // An op whose result is of the arithmetic's type is identified by its name and operands, a constant by its value: equal ops are
+            // shared.
             match result.r#type() == self.values.float {
                 true => self.values.take(name, attribute, &operands, result),
                 false => {
@@ -342,7 +343,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         }
     }
 
-    /// The dims that a reduction is over.
+    /// The dims that a reduction ranges over.
     fn reduced(&self, reduce: ReduceOp<'c, 'a>) -> DimSet {
         let dims = reduce.dims();
         let over = self.arguments.dims.iter().enumerate();
@@ -351,7 +352,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
             .collect()
     }
 
-    /// Begins with the adjoint of what is written.
+    /// Starts the sweep at a write: the adjoint of the written value is that of the result's element.
     fn seed(
         &mut self,
         write: WriteOp<'c, 'a>,
@@ -375,7 +376,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         Ok(())
     }
 
-    /// An element, and the dims that its coordinates use.
+    /// Reads an element; returns it and the dims that its coordinates use.
     fn read_at(
         &mut self,
         buffer: Value<'c, 'a>,
@@ -394,7 +395,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         Ok((read, dims))
     }
 
-    /// Adds to a value's adjoint what it gets at points of `dims`.
+    /// Adds a contribution to a value's adjoint, one that varies over `dims`.
     fn contribute(&mut self, value: Value<'c, 'a>, adjoint: &Sum, dims: &DimSet) {
         if adjoint.is_zero() || !self.active.contains(&key(value)) {
             return;
@@ -404,7 +405,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         pending.entry(over).or_default().add(adjoint, 1.0);
     }
 
-    /// The adjoint of a value, once all that use it have passed theirs back.
+    /// The adjoint of a value, after all of its uses have contributed.
     fn adjoint(&mut self, value: Value<'c, 'a>) -> Result<Sum, PassError<'c>> {
         let mut total = Sum::default();
         for (over, sum) in self.pending.remove(&key(value)).unwrap_or_default() {
@@ -413,7 +414,7 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
         Ok(self.values.settled(total))
     }
 
-    /// Passes the adjoint of an op's result back to its operands.
+    /// Propagates the adjoints of an op's results to its operands.
     fn pass_back(&mut self, op: OperationRef<'c, 'a>) -> PassResult<'c> {
         self.values.b.set_location(op.location());
         for result in op.results().map(Value::from) {
@@ -522,8 +523,8 @@ impl<'c: 'a, 'a> Sweep<'c, 'a> {
     }
 }
 
-/// What a selection chooses where its other value is finite, if that is what it asks: `|v| = inf ? v : w`. An infinity does not change
-/// with anything, and at a finite number nothing passes to `v`.
+/// Recognizes `|v| = inf ? v : w` and returns `w`; `None` for other ops. The adjoint passes to `w` alone: an infinite `v` has no
+/// derivative, and where `v` is finite it is not chosen.
 fn chosen_where_finite<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<Option<Value<'c, 'a>>, PassError<'c>> {
     if op_name(op) != "arith.select" {
         return Ok(None);

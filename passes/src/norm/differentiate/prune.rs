@@ -1,4 +1,4 @@
-//! What a gradient does not need of the program that it was made of is left out: ops whose results nothing uses, and inputs.
+//! Removes what a gradient does not need of the program that it was copied from: ops whose results are unused, and unused inputs.
 
 use melior::ir::{BlockLike, Value, attribute::DenseI64ArrayAttribute, operation::OperationLike};
 use norma_dialects::norm::ComputeOp;
@@ -8,7 +8,7 @@ use crate::{
     mlir::{builder::Builder, pass::PassResult, values::uses, walk},
 };
 
-/// Leaves out what no result of a compute depends on.
+/// Removes the ops and inputs that no result of a compute depends on.
 pub(super) fn prune<'c: 'a, 'a>(compute: ComputeOp<'c, 'a>) -> PassResult<'c> {
     let block = compute::block(compute)?;
     let b = Builder::before(compute.op());
@@ -32,7 +32,7 @@ pub(super) fn prune<'c: 'a, 'a>(compute: ComputeOp<'c, 'a>) -> PassResult<'c> {
     let renumbered = sizes.chunks_exact(2).flat_map(|pair| {
         let buffer = pair[0] as usize;
         let position = kept.iter().position(|tensor| *tensor == buffer);
-        // Results count behind the tensors.
+        // Results are numbered after the tensors.
         let position = position.unwrap_or_else(|| buffer - tensors.len() + kept.len());
         [position as i64, pair[1]]
     });

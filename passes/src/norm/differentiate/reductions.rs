@@ -1,4 +1,4 @@
-//! What a reduction passes back to the values that it combines.
+//! Adjoints of the operands of reductions.
 
 use melior::ir::{Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::{ReduceKind, ReduceOp};
@@ -10,11 +10,11 @@ use super::{
 use crate::mlir::{comparison::Predicate, diagnostic::Diagnostic, pass::PassError, types};
 
 impl<'c: 'a, 'a> Values<'c, 'a> {
-    /// The adjoint of the value that `reduce`, whose result has this adjoint, combines over `dims`.
+    /// The adjoint of the operand of `reduce`, which reduces over `dims` and whose result has the adjoint `adjoint`.
     ///
     /// # Errors
     ///
-    /// Unsupported: a combiner that is written out, or one of integers.
+    /// Unsupported: a combiner given as a region, or a combiner of integers.
     pub(super) fn passed_by_reduction(
         &mut self,
         adjoint: &Sum,
@@ -36,7 +36,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         }
     }
 
-    /// Each of the values that are the extreme gets an equal share.
+    /// The adjoint of a maximum or minimum: all values that equal it share it evenly.
     fn passed_by_extreme(
         &mut self,
         adjoint: &Sum,
@@ -55,8 +55,8 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         Ok(self.times(&shared, coefficient, &is_extreme))
     }
 
-    /// Each value gets the product of the others: of the product of those that are not 0, what dividing by it leaves if none is 0, all of
-    /// it if it is the only 0, and else nothing.
+    /// The adjoint of a product: each value gets the product of the others. It is computed from the product of all nonzero values: divided
+    /// by the value if none is 0; for the value that is the only 0, that product itself; and 0 otherwise.
     fn passed_by_product(
         &mut self,
         adjoint: &Sum,

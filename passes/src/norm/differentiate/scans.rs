@@ -1,4 +1,4 @@
-//! What a scan passes back to the values that it combines.
+//! Adjoints of the operands of scans.
 
 use melior::ir::{ValueLike, operation::OperationLike};
 use norma_dialects::norm::{ReduceKind, ScanOp};
@@ -14,7 +14,7 @@ use crate::mlir::{
 };
 
 impl<'c: 'a, 'a> Values<'c, 'a> {
-    /// Notes that a scan varies over the dims that it is along, and depends on several of their points.
+    /// Notes that a scan varies over the dims that it is along, and depends on several of their points, as a reduction does.
     pub(super) fn note_scan(&mut self, scan: ScanOp<'c, 'a>) -> PassResult<'c> {
         let value = scan.value()?;
         let operands = [vec![value], scan.dims()].concat();
@@ -26,8 +26,8 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         Ok(())
     }
 
-    /// The adjoint of the value that `scan`, whose result has this adjoint, combines. A value is part of the sums from its own point on,
-    /// or behind it: what it gets is the sum of their adjoints, a scan in the opposite order.
+    /// The adjoint of the operand of `scan`, whose result has the adjoint `adjoint`. A value contributes to the running sums from its own
+    /// point on, or from the next one if the scan is exclusive, so its adjoint is the sum of theirs: a scan in the opposite order.
     ///
     /// # Errors
     ///

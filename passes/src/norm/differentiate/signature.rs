@@ -1,5 +1,5 @@
-//! What the gradient of a function takes and gives: the function's arguments, then the gradients with respect to its results; and the
-//! gradients with respect to its arguments. Each is of the type of its tensor, contiguous, and has the same sizes.
+//! The signature of a gradient. Its arguments are those of the function, followed by the gradients with respect to the function's results;
+//! its results are the gradients with respect to the arguments. Each gradient has the type and sizes of its tensor, and is contiguous.
 
 use melior::{
     Context,
@@ -16,10 +16,10 @@ use crate::{
     norm::host_function::{Tensor, Tensors, entries},
 };
 
-/// What a gradient has in common with the tensor that it is with respect to.
+/// The attributes that a gradient shares with the tensor that it is with respect to.
 const SHARED: [&str; 4] = [tensor::ALIGN, tensor::MULTIPLES, tensor::MIN, tensor::MAX];
 
-/// The gradient with respect to a tensor.
+/// Describes the gradient with respect to a tensor.
 pub(super) fn gradient<'c>(of: &Tensor<'c>, context: &'c Context) -> Tensor<'c> {
     let name = format!("d{}", of.name);
     let shared = entries(of.attributes).filter(|(key, _)| {
@@ -38,11 +38,11 @@ pub(super) fn gradient<'c>(of: &Tensor<'c>, context: &'c Context) -> Tensor<'c> 
     }
 }
 
-/// The positions of the arguments that a function asks for the gradient with respect to.
+/// The positions of the arguments with respect to which a function requests its gradient.
 ///
 /// # Errors
 ///
-/// User: what is asked for is no tensor of floats of the function.
+/// User: the request is malformed, or names something other than an argument that is a tensor of floats.
 pub(super) fn wanted<'c>(
     function: OperationRef<'c, '_>,
     asked: Attribute<'c>,

@@ -1,28 +1,28 @@
-//! Sums of products: what an adjoint is while it is computed.
+//! Sums of products: the representation of an adjoint before ops are emitted for it.
 //!
-//! A product keeps apart the factors that vary over fewer dims than the program has, each with its power. What is the same for a whole
-//! row so stays outside of the sums over the row, and what cancels is seen to: the gradient with respect to the maximum that a softmax
-//! subtracts is `T / s - T / s^2 * s`, and nothing is left of it.
+//! A product keeps the factors that vary over fewer dims than the program has apart, each with its power. Factors that are uniform over a
+//! row can thus be moved out of sums over the row, and terms that cancel are recognized: the gradient with respect to the maximum that a
+//! softmax subtracts is `T / s - T / s^2 * s`, which cancels completely.
 
 use std::collections::BTreeMap;
 
-/// A number of the program, by the order in which they came up.
+/// A value of the program, numbered in the order of first use.
 pub(super) type Atom = usize;
 
-/// Coefficients are of the arithmetic's type, where a number and its reciprocal differ from 1 by a rounding each. What is left of two
-/// that cancel but for this is nothing.
+/// The relative tolerance for cancellation. Coefficients are rounded to the arithmetic's type, where the product of a number and its
+/// reciprocal differs from 1 by a rounding of each. A sum of two coefficients that is as small as that counts as 0.
 const ROUNDING: f64 = 1.0 / (1 << 22) as f64;
 
-/// Factors, without a coefficient.
+/// A product of factors, without a coefficient.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Product {
-    /// The factor that varies over every dim of the program, if there is one.
+    /// The factor that varies over every dim of the program, called its element factor, if there is one.
     pub(super) element: Option<Atom>,
-    /// The others, with powers that are not 0.
+    /// The other factors, with powers that are not 0.
     pub(super) powers: BTreeMap<Atom, i32>,
 }
 
-/// Products with their coefficients, none of them 0.
+/// A sum of products with their coefficients, none of which is 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sum {
     pub(super) terms: BTreeMap<Product, f64>,
@@ -42,19 +42,19 @@ impl Product {
 }
 
 impl Sum {
-    /// A product alone.
+    /// The sum of one product.
     pub(super) fn of(coefficient: f64, product: Product) -> Self {
         let mut sum = Self::default();
         sum.add_product(coefficient, product);
         sum
     }
 
-    /// Whether nothing is left.
+    /// Whether the sum is empty, which is 0.
     pub(super) fn is_zero(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// The product that it is, if it is one.
+    /// The coefficient and product of a sum of one term; `None` for other sums.
     pub(super) fn as_product(&self) -> Option<(f64, &Product)> {
         let mut terms = self.terms.iter();
         let (product, coefficient) = terms.next()?;

@@ -1,4 +1,4 @@
-//! The numbers of a gradient's program while it is written: over which dims each varies, and each written once.
+//! The values of a gradient's program under construction: the dims that each varies over, and sharing of equal ops.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,7 +23,7 @@ use crate::{
 /// Dims of a program, by position.
 pub(super) type DimSet = BTreeSet<usize>;
 
-/// What is known of a number.
+/// Properties of a value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     /// The dims that it varies over.
@@ -32,17 +32,17 @@ pub(super) struct Facts {
     pub(super) is_reduced: bool,
 }
 
-/// The numbers of a program, and where more of them are written.
+/// The values of a program, and the builder for more of them.
 pub(super) struct Values<'c, 'a> {
     pub(super) b: Builder<'c, 'a>,
     /// The type of adjoints and of all arithmetic with them.
     pub(super) float: Type<'c>,
     /// The program's dims.
     pub(super) dims: Vec<Value<'c, 'a>>,
-    /// The points of each dim, where that is known.
+    /// The number of points of each dim, if it is known.
     pub(super) extents: Vec<Option<i64>>,
     facts: HashMap<usize, Facts>,
-    /// What has been written already, by the op, its attribute and its operands.
+    /// The ops emitted so far, by name, attribute and operands.
     written: HashMap<(String, usize, Vec<usize>), Value<'c, 'a>>,
     atoms: Vec<Value<'c, 'a>>,
     numbers: HashMap<usize, Atom>,
@@ -75,17 +75,17 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         values
     }
 
-    /// Notes what is known of a number.
+    /// Notes the properties of a value.
     pub(super) fn note(&mut self, value: Value<'c, 'a>, facts: Facts) {
         self.facts.insert(key(value), facts);
     }
 
-    /// What is known of a number; nothing of constants and of what the caller gives.
+    /// The properties of a value; the default for constants and other values that have none noted.
     pub(super) fn facts(&self, value: Value<'c, 'a>) -> Facts {
         self.facts.get(&key(value)).cloned().unwrap_or_default()
     }
 
-    /// What follows for a number that is computed of others, point by point.
+    /// The properties of a value that is computed pointwise from others.
     pub(super) fn joined(&self, operands: &[Value<'c, 'a>]) -> Facts {
         let mut joined = Facts::default();
         for operand in operands {
@@ -96,7 +96,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         joined
     }
 
-    /// The number that stands for a value in products.
+    /// The atom that stands for a value in products.
     pub(super) fn atom(&mut self, value: Value<'c, 'a>) -> Atom {
         *self.numbers.entry(key(value)).or_insert_with(|| {
             self.atoms.push(value);
@@ -104,12 +104,12 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         })
     }
 
-    /// The value of a number.
+    /// The value of an atom.
     pub(super) fn of_atom(&self, atom: Atom) -> Value<'c, 'a> {
         self.atoms[atom]
     }
 
-    /// The dims that a number varies over.
+    /// The dims that an atom varies over.
     pub(super) fn dims_of_atom(&self, atom: Atom) -> DimSet {
         self.facts(self.atoms[atom]).dims
     }
@@ -120,7 +120,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         atoms.flat_map(|atom| self.dims_of_atom(*atom)).collect()
     }
 
-    /// A value as a product: a constant is its coefficient.
+    /// Represents a value as a coefficient and a product: a constant is its coefficient.
     pub(super) fn product(&mut self, value: Value<'c, 'a>) -> (f64, Product) {
         let value = self.widened(value);
         if let Some(number) = constant(value).filter(|number| number.is_finite()) {
@@ -141,7 +141,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         (1.0, product)
     }
 
-    /// A float as a number of the arithmetic.
+    /// Widens a float to the arithmetic's type.
     pub(super) fn widened(&mut self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         if value.r#type() == self.float {
             return value;
@@ -149,7 +149,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         self.op("arith.extf", &[value])
     }
 
-    /// What has been written already for an op of the arithmetic; `attribute` tells constants and comparisons apart.
+    /// The value of an equal op that was emitted before, if there is one; `attribute` distinguishes constants and comparisons.
     pub(super) fn known(
         &self,
         name: &str,
@@ -161,7 +161,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
             .copied()
     }
 
-    /// Takes a value for what such an op gives.
+    /// Notes that a value is the result of such an op.
     pub(super) fn take(
         &mut self,
         name: &str,
@@ -203,14 +203,14 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         value
     }
 
-    /// An op that gives a number of the arithmetic.
+    /// Emits an op whose result is of the arithmetic's type, unless an equal one exists.
     pub(super) fn op(&mut self, name: &str, operands: &[Value<'c, 'a>]) -> Value<'c, 'a> {
         self.write(name, 0, operands, |values| {
             values.b.value(name, operands, values.float)
         })
     }
 
-    /// A constant of the arithmetic.
+    /// A constant of the arithmetic's type.
     pub(super) fn constant(&mut self, number: f64) -> Value<'c, 'a> {
         let attribute: Attribute<'c> = FloatAttribute::new(self.b.context(), self.float, number).into();
         let unique = attribute.to_raw().ptr as usize;
@@ -219,7 +219,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         })
     }
 
-    /// 1 where a condition is `wanted`, else 0.
+    /// 1 if a condition equals `wanted`, else 0.
     pub(super) fn indicator(&mut self, condition: Value<'c, 'a>, wanted: bool) -> Value<'c, 'a> {
         let (one, zero) = (self.constant(1.0), self.constant(0.0));
         match wanted {
@@ -228,7 +228,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         }
     }
 
-    /// Whether a relation holds of two numbers of the arithmetic.
+    /// Compares two numbers of the arithmetic's type.
     pub(super) fn compare(
         &mut self,
         predicate: Predicate,
@@ -240,7 +240,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         })
     }
 
-    /// A reduction of a number of the arithmetic over dims.
+    /// Emits a reduction of a number of the arithmetic's type over dims, unless an equal one exists.
     pub(super) fn reduce(
         &mut self,
         kind: ReduceKind,
@@ -257,7 +257,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
         Ok(reduced)
     }
 
-    /// Takes a reduction of the forward program for what would be written in its place, and notes what is known of it.
+    /// Notes an emitted reduction or one of the forward program, with its properties, so that an equal one is not emitted again.
     pub(super) fn take_reduction(
         &mut self,
         kind: ReduceKind,
@@ -286,7 +286,7 @@ impl<'c: 'a, 'a> Values<'c, 'a> {
     }
 }
 
-/// The number that a value is, if it is a constant one.
+/// The value of a floating-point constant; `None` for other values.
 pub(super) fn constant(value: Value<'_, '_>) -> Option<f64> {
     let op = definition(value).filter(|op| walk::has_name(*op, "arith.constant"))?;
     types::is_float(value.r#type()).then_some(())?;

@@ -1,8 +1,8 @@
-//! Along which axes a function's tensors are sharded: those that ask for it, and all that the same dims index.
+//! Finds the axes along which a function's tensors are sharded: those that the caller names, and all that the same dims index.
 //!
-//! A dim at which a sharded axis is read or written is shared by the devices, and every axis that is read or written at such a dim is
-//! sharded. This goes on until nothing is added. An axis has to be accessed at one dim alone, which passes over all of it: then what a
-//! device needs of the tensor is its shard, and the device's share of the dim begins and ends where the shard does.
+//! The analysis is a fixpoint. A dim that indexes a sharded axis is shared by the devices, and every axis that a shared dim indexes is
+//! sharded. A shared dim must be the whole coordinate of each axis that it indexes, and pass over all of the axis: then a device needs
+//! exactly its shard of the tensor, and the device's share of the dim begins and ends where the shard does.
 
 use std::collections::HashMap;
 
@@ -28,8 +28,8 @@ use crate::{
     norm::host_function::{Body, Tensors, entries},
 };
 
-/// The most devices that a tensor is sharded over: the GPUs of the largest NVLink domain (NVIDIA GB200 NVL72). What each tells the
-/// others is combined by instructions of its own.
+/// The largest number of devices: the GPUs of the largest NVLink domain (NVIDIA GB200 NVL72). A kernel has separate instructions for the
+/// states of each device.
 const MOST_DEVICES: i64 = 72;
 
 /// An axis that the caller says is sharded.
@@ -39,7 +39,7 @@ pub(super) struct Asked {
     axis: usize,
 }
 
-/// What is asked of a function, and over how many devices; `None` if nothing is.
+/// Parses the axes that are to be sharded and the number of devices; `None` if no argument has `norm.devices`.
 ///
 /// # Errors
 ///
@@ -103,22 +103,22 @@ fn numbers(value: Attribute<'_>) -> Option<Vec<i64>> {
     (0..array.len()).map(|index| array.element(index).ok()).collect()
 }
 
-/// How the tensors of a function lie on devices.
+/// How the tensors of a function are sharded over devices.
 pub(super) struct Axes {
     pub(super) devices: i64,
-    /// By tensor of the function.
+    /// The sharded axis of each tensor of the function, by the tensor's key.
     of_tensor: HashMap<usize, usize>,
-    /// By compute, the dim that the devices share.
+    /// The dim of each compute that the devices share.
     pub(super) dims: Vec<Option<usize>>,
 }
 
 impl Axes {
-    /// Finds every axis that is sharded once those are that were asked for.
+    /// Propagates sharding from the axes that the caller names to all others.
     ///
     /// # Errors
     ///
-    /// User: devices cannot share what is asked for equally, or nothing is reduced over it. Unsupported: an access of a sharded axis
-    /// that is not at one dim alone.
+    /// User: the devices cannot share an extent equally. Unsupported: an access of a sharded axis at a coordinate other than one dim, an
+    /// access at a scalar that a launch passes, two shared dims of one compute, or a shared dim that does not pass over all of an axis.
     pub(super) fn of<'c: 'a, 'a>(
         function: OperationRef<'c, 'a>,
         body: &Body<'c, 'a>,
@@ -164,7 +164,7 @@ impl Axes {
         self.of_tensor.get(&key(tensor)).copied()
     }
 
-    /// The type of a device's shard of a tensor, or of a tensor that each device has whole.
+    /// The type of a device's shard of a tensor; the tensor's own type if it is not sharded.
     pub(super) fn local<'c>(&self, ty: Type<'c>, axis: Option<usize>) -> Result<Type<'c>, PassError<'c>> {
         let Some(axis) = axis else { return Ok(ty) };
         let mut shape = types::shape(ty).unwrap_or_default();
@@ -172,7 +172,7 @@ impl Axes {
         types::tensor(&shape, types::element(ty), None).ok_or(PassError::Reported)
     }
 
-    /// The dim at which a sharded axis is accessed is shared.
+    /// Marks the dim that indexes a sharded axis as shared.
     fn dim_of<'c>(
         &mut self,
         compute: usize,
@@ -205,7 +205,7 @@ impl Axes {
         }
     }
 
-    /// The axis that is accessed at a shared dim is sharded.
+    /// Marks the axis that a shared dim indexes as sharded.
     fn axis_of<'c>(
         &mut self,
         compute: usize,
@@ -241,7 +241,7 @@ impl Axes {
         Ok(())
     }
 
-    /// A shared dim passes over all of an axis, and nothing else is as long as a shard.
+    /// Checks that a shared dim passes over all of an axis, and that no other dim has the extent of a sharded axis.
     fn check_extents<'c>(
         &self,
         compute: usize,
@@ -308,7 +308,7 @@ impl Axes {
         Err(Diagnostic::user(location, message).into())
     }
 
-    /// Devices share the axes of arguments and results equally.
+    /// Checks that devices share the axes of arguments and results equally.
     fn check_shapes<'c>(
         &self,
         function: OperationRef<'c, '_>,
@@ -333,14 +333,14 @@ impl Axes {
     }
 }
 
-/// The tensors that a compute's buffers are, as they are outside: those that it reads, and its results.
+/// The tensors of the function that a compute's buffers stand for: its inputs, and then its results.
 pub(super) fn outside<'c: 'a, 'a>(program: ComputeOp<'c, 'a>) -> Vec<Value<'c, 'a>> {
     let (mut tensors, _) = compute::inputs(program);
     tensors.extend(program.outputs());
     tensors
 }
 
-/// Refuses an access at a number that only a launch knows.
+/// Refuses an access whose coordinates depend on a scalar that a launch passes.
 fn check_indices<'c>(access: &Access<'c, '_>) -> PassResult<'c> {
     if !access.has_numbers() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A run's part of a program, as a compute of one device.
+//! Emits a run's part of a program as a compute on one device.
 
 use std::collections::HashMap;
 
@@ -24,13 +24,13 @@ use crate::{
     },
 };
 
-/// What a compute is made from outside of it, in the function of one device.
+/// The values and types in the function of one device that a compute is built from.
 pub(super) struct Outside<'s, 'c, 'a> {
-    /// By the tensors and numbers of the function that is sharded.
+    /// By the keys of the tensors and scalars of the original function.
     pub(super) values: &'s HashMap<usize, Value<'c, 'a>>,
-    /// By exchange: the tensor that all devices have told.
+    /// By exchange, the tensor of the states of all devices.
     pub(super) told: &'s [Option<Value<'c, 'a>>],
-    /// By exchange: the tensor that this one tells.
+    /// By exchange, the type of the tensor of this device's states.
     pub(super) tells: &'s [Type<'c>],
     /// The types of the program's results on one device.
     pub(super) results: &'s [Type<'c>],
@@ -39,7 +39,7 @@ pub(super) struct Outside<'s, 'c, 'a> {
     pub(super) devices: i64,
 }
 
-/// Builds the compute, whose results are those of [`Needs::results`] and then those of [`Needs::tells`].
+/// Builds the compute. Its results are those of [`Needs::results`], followed by the tensors of states of [`Needs::tells`].
 pub(super) fn emit<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     program: &Program<'c, 'a>,
@@ -112,14 +112,15 @@ struct Emitter<'s, 'c, 'a> {
     devices: i64,
     b: Builder<'c, 'a>,
     arguments: Arguments<'c, 'a>,
-    /// By value of the program, the value in the compute. Of a dim it is the coordinate, and not the dim.
+    /// By the key of a value of the program, its value in the compute. For a dim this is its coordinate, to which the shard's offset has
+    /// been added.
     local: HashMap<usize, Value<'c, 'a>>,
-    /// By value of the program and device, what it is there.
+    /// By the key of a value of the program and the device, its value for that device.
     of_each: HashMap<(usize, i64), Value<'c, 'a>>,
 }
 
 impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
-    /// Gives the program's numbers and coordinates what stands for them.
+    /// Maps the program's scalars and dims to their values in the compute.
     fn begin(&mut self) -> PassResult<'c> {
         let space = &self.program.space;
         let scalars = self.needs.scalars.iter().zip(&self.arguments.scalars);
@@ -139,7 +140,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// An op that this device computes once.
+    /// Emits an op that this device computes once.
     fn op(&mut self, op: OperationRef<'c, 'a>) -> PassResult<'c> {
         if let Some(read) = ReadOp::from_op(op) {
             let buffer = self.position(read.buffer()?)?;
@@ -179,7 +180,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         self.define(op, copy)
     }
 
-    /// An op on the states of one device.
+    /// Emits an op on the states of one device.
     fn op_of(&mut self, op: OperationRef<'c, 'a>, device: i64) -> PassResult<'c> {
         if ReduceOp::from_op(op).is_some() {
             return Err(lost());
@@ -195,7 +196,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// A reduction over the devices: in their order, so that each of them gets the same bits.
+    /// Emits a reduction over the devices, in their order, so that every device gets the same bits.
     fn combine(&mut self, reduce: ReduceOp<'c, 'a>) -> PassResult<'c> {
         let values = reduce.values();
         let mut combined = Vec::new();
@@ -213,7 +214,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Writes this device's states, each of them at all points of the tensor's dims.
+    /// Writes this device's states of an exchange, each at all points of the tensor's dims.
     fn tell(&mut self, result: usize, exchange: &Exchange<'c>) -> PassResult<'c> {
         let space = &self.program.space;
         let buffer = self.arguments.results.get(result).copied().ok_or_else(lost)?;
@@ -229,7 +230,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// The points of the dims that an exchange's states vary over.
+    /// The compute's dims for those that an exchange's states vary over.
     fn indices(&self, exchange: &Exchange<'c>) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
         let space = &self.program.space;
         let dims = exchange.dims.iter().map(|dim| space.dims[*dim]);
@@ -247,7 +248,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         self.local.get(&key(value)).copied().ok_or_else(lost)
     }
 
-    /// A value as it is for one device.
+    /// A value as it is for one device, read from the exchanged states if it is one of them.
     fn value_of(&mut self, value: Value<'c, 'a>, device: i64) -> Result<Value<'c, 'a>, PassError<'c>> {
         if let Some(known) = self.of_each.get(&(key(value), device)) {
             return Ok(*known);
@@ -274,7 +275,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         Ok(read)
     }
 
-    /// What the program's dims are in the compute.
+    /// The compute's dims for dims of the program.
     fn dims(&self, dims: &[Value<'c, 'a>]) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
         let find = |dim: &Value<'c, 'a>| {
             let position = self.program.space.dim_position(*dim)?;
@@ -290,7 +291,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
     }
 }
 
-/// A state as what it is told as, or what it was told as as a state.
+/// Converts a state to the type in which it is exchanged, or back.
 fn converted<'c: 'a, 'a>(b: &Builder<'c, 'a>, value: Value<'c, 'a>, to: Type<'c>) -> Value<'c, 'a> {
     let from = value.r#type();
     if from == to {
@@ -314,7 +315,7 @@ fn result_types<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Type<'c>> {
     op.results().map(|result| result.r#type()).collect()
 }
 
-/// The access at `first` and then at so many dims.
+/// An access at the constants `first`, followed by `dims` dims.
 fn access<'c>(b: &Builder<'c, '_>, first: &[i64], dims: usize) -> AffineMap<'c> {
     let first = first
         .iter()

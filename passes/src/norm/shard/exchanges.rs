@@ -1,8 +1,8 @@
-//! What devices tell each other: which results of reductions, and in which round.
+//! The exchanges between devices: which results of reductions, and in which round.
 //!
-//! A result of a reduction over a device's share is the device's partial state. A round is a run of a function up to such states, and an
-//! exchange of them. A state can be told in the round behind the last one that its reduction waits for; in the last run, behind all
-//! rounds, the results are computed.
+//! The result of a reduction over a device's share is the device's partial state. A round consists of a run of the function up to such
+//! states, and an all-gather of them, after which every device has been told the states of all. A state is exchanged in the round after the
+//! last one that its reduction waits for. The last run, after all rounds, computes the results.
 
 use std::collections::HashMap;
 
@@ -25,54 +25,54 @@ use crate::{
     norm::host_function::Body,
 };
 
-/// A program whose reductions over the shared dim have been taken apart.
+/// A compute whose reductions over the shared dim have been split.
 pub(super) struct Program<'c, 'a> {
     pub(super) space: Space<'c, 'a>,
     /// The dim that the devices share.
     pub(super) shared: Option<usize>,
-    /// The dim of the devices.
+    /// The dim over the devices.
     pub(super) of_devices: Option<usize>,
-    /// What its buffers are outside.
+    /// The tensor of the function that each of its buffers stands for.
     pub(super) outside: Vec<Value<'c, 'a>>,
-    /// By op.
+    /// Properties of the ops, by position.
     pub(super) facts: Vec<Facts>,
 }
 
-/// What is known of an op of a program.
+/// Properties of an op of a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Facts {
-    /// How many rounds are over when a device can compute it.
+    /// The number of rounds after which a device can compute the op for itself.
     after: usize,
-    /// How many rounds are over when a device can compute it for each device.
+    /// The number of rounds after which a device can compute the op for every device, from the states of each.
     of_all_after: usize,
-    /// Whether it depends on states that no reduction over the devices has combined.
+    /// Whether the op depends on states that no reduction over the devices has combined.
     pub(super) is_of_each: bool,
-    /// The round in which its results are told, if it is a reduction over a device's share.
+    /// The round in which its results are exchanged, if it is a reduction over a device's share.
     pub(super) round: Option<usize>,
 }
 
-/// States of one round that are one tensor.
+/// States of one round that are exchanged as one tensor.
 #[derive(Debug)]
 pub(super) struct Exchange<'c> {
     /// The tensor's name.
     pub(super) name: String,
-    /// Counted from 1.
+    /// The round, counted from 1.
     pub(super) round: usize,
     /// The position of the compute.
     pub(super) compute: usize,
-    /// What the states are told as.
+    /// The element type in which the states are exchanged.
     pub(super) element: Type<'c>,
-    /// The dims that states vary over, or some of them.
+    /// The dims of the tensor; each state varies over all or some of them.
     pub(super) dims: Vec<usize>,
-    /// Ops and their results, in the order of the tensor's first axis.
+    /// The states as positions of ops and of their results, in the order of the tensor's axis of states.
     pub(super) states: Vec<(usize, usize)>,
 }
 
 impl<'c> Exchange<'c> {
-    /// The axes of the tensor that all devices have told, before those of the dims: the devices, and the states.
+    /// The leading axes of the tensor of all devices' states: devices, and states.
     pub(super) const TOLD_AXES: usize = 2;
 
-    /// Which of the states a value is, a result of the op at `definition`.
+    /// The index of a value among the states; the value is a result of the op at `definition`.
     pub(super) fn row<'a>(
         &self,
         space: &Space<'c, 'a>,
@@ -89,7 +89,7 @@ impl<'c> Exchange<'c> {
             .position(|state| *state == (definition, result))
     }
 
-    /// The tensor that a device tells, or, of several, the one that all have told.
+    /// The type of the tensor of one device's states, or, with `devices`, of the tensor of the states of that many.
     pub(super) fn tensor(
         &self,
         space: &Space<'c, '_>,
@@ -106,12 +106,12 @@ impl<'c> Exchange<'c> {
 }
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// How many of the buffers are inputs; the others are results.
+    /// The number of buffers that are inputs; the others are results.
     pub(super) fn inputs(&self) -> usize {
         self.space.buffers.len() - self.space.program.result_count()
     }
 
-    /// Whether a reduction combines what devices have told.
+    /// Whether a reduction combines the states of the devices.
     pub(super) fn combines(&self, reduce: ReduceOp<'c, 'a>) -> bool {
         self.ranges_over(reduce, self.of_devices)
     }
@@ -120,7 +120,8 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         dim.is_some_and(|dim| self.space.dims_reduced_by(reduce).contains(&dim))
     }
 
-    /// Derives the facts of all ops; `known` has the rounds of tensors that are computed, and gets those of the results.
+    /// Derives the properties of all ops. `known` holds the round after which each computed tensor is available, and is extended by the
+    /// program's results.
     fn derive(&mut self, known: &mut HashMap<usize, usize>) -> PassResult<'c> {
         if let Some(scan) = self.space.scans().first() {
             let message = "a scan in a function whose tensors are sharded; supported: reductions";
@@ -170,7 +171,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(())
     }
 
-    /// What a buffer is outside.
+    /// The tensor of the function that a buffer stands for.
     pub(super) fn tensor(&self, buffer: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
         let position = self.space.buffers.iter().position(|known| *known == buffer);
         let tensor = position.and_then(|position| self.outside.get(position).copied());
@@ -178,7 +179,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     }
 }
 
-/// Analyses the computes of a function; `dims` has for each the dim that the devices share, and the dim of the devices.
+/// Analyses the computes of a function. `dims` holds for each the dim that the devices share, and the dim over the devices.
 pub(super) fn programs<'c: 'a, 'a>(
     body: &Body<'c, 'a>,
     dims: &[(Option<usize>, Option<usize>)],
@@ -199,12 +200,12 @@ pub(super) fn programs<'c: 'a, 'a>(
     Ok(programs)
 }
 
-/// The exchanges between the devices, in the order of their rounds. States of one element type whose dims are among those of
-/// another one are one tensor with it.
+/// Groups the states of all programs into exchanges, in the order of their rounds. A state joins an exchange of the same compute, round and
+/// element type whose dims include its own.
 ///
 /// # Errors
 ///
-/// Unsupported: a state of a type that no tensor of bytes holds.
+/// Unsupported: a state of a type whose size is not a whole number of bytes.
 pub(super) fn exchanges<'c: 'a, 'a>(
     programs: &[Program<'c, 'a>],
 ) -> Result<Vec<Exchange<'c>>, PassError<'c>> {
@@ -230,7 +231,7 @@ pub(super) fn exchanges<'c: 'a, 'a>(
     Ok(exchanges)
 }
 
-/// The type of a tensor's elements that hold states of type `ty`: a truth is told as a byte, and an index as the integer that it is.
+/// The element type in which states of type `ty` are exchanged: an i1 as a byte, and an index as an i64; `None` if there is none.
 fn told_as<'c>(context: &'c Context, ty: Type<'c>) -> Option<Type<'c>> {
     let integer = |bits| Some(IntegerType::new(context, bits).into());
     match types::bit_width(ty) {
@@ -241,7 +242,7 @@ fn told_as<'c>(context: &'c Context, ty: Type<'c>) -> Option<Type<'c>> {
     }
 }
 
-/// The states of a program, each on its own; those of the most dims come first.
+/// The states of a program, each as an exchange of its own, those with the most dims first.
 fn states<'c: 'a, 'a>(program: &Program<'c, 'a>) -> Result<Vec<Exchange<'c>>, PassError<'c>> {
     let mut states = Vec::new();
     let rounds = program.facts.iter().enumerate();

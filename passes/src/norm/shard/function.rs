@@ -1,4 +1,4 @@
-//! The function that one device runs in one round, or behind all of them.
+//! Builds the functions that one device runs: one for each round, and the last one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -31,7 +31,7 @@ use crate::{
     norm::host_function::{Body, Tensor, Tensors, entries},
 };
 
-/// A function, and what its runs on one device are made of.
+/// A function, and the analyses that its runs are built from.
 pub(super) struct Sharded<'s, 'c, 'a> {
     pub(super) function: OperationRef<'c, 'a>,
     pub(super) body: &'s Body<'c, 'a>,
@@ -42,7 +42,7 @@ pub(super) struct Sharded<'s, 'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
-    /// Refuses arguments and results with names that runs give to what they tell.
+    /// Refuses arguments and results that have the name of a state or of the offset, which runs add to their signatures.
     pub(super) fn check_names(&self) -> PassResult<'c> {
         let own = self.exchanges.iter().map(|exchange| exchange.name.as_str());
         let own = own.chain([OFFSET]).collect::<HashSet<_>>();
@@ -58,7 +58,8 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
         Err(Diagnostic::user(self.function.location(), message).into())
     }
 
-    /// Puts the run that tells the states of `round`, or behind all rounds the one that gives the results, before the function.
+    /// Inserts a run before the function: the one that ends with the states of `round`, or, with `None`, the last one, which returns the
+    /// results.
     pub(super) fn run(&self, name: &str, round: Option<usize>) -> PassResult<'c> {
         let needs = self.needs(round)?;
         let taken = self.taken(&needs)?;
@@ -130,7 +131,7 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// What the run takes of each compute.
+    /// What the run needs of each compute; `None` for nothing.
     fn needs(&self, round: Option<usize>) -> Result<Vec<Option<Needs<'c>>>, PassError<'c>> {
         let mut wanted = HashSet::new();
         if round.is_none() {
@@ -148,7 +149,7 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
         Ok(found)
     }
 
-    /// The arguments that the run takes too, by position.
+    /// The positions of the function's arguments that the run takes too.
     fn taken(&self, needs: &[Option<Needs<'c>>]) -> Result<BTreeSet<usize>, PassError<'c>> {
         let mut used = HashSet::new();
         for (program, needs) in self.programs.iter().zip(needs) {
@@ -209,7 +210,7 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
         Ok((arguments, results))
     }
 
-    /// A device's shard of an argument or a result.
+    /// Describes a device's shard of an argument or a result.
     fn shard(&self, whole: &Tensor<'c>, value: Value<'c, 'a>) -> Result<Tensor<'c>, PassError<'c>> {
         let axis = self.axes.of_tensor(value);
         let ty = self.axes.local(whole.ty, axis)?;
@@ -224,8 +225,8 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
         })
     }
 
-    /// What is promised of a shard. Numbers about an extent that only the run knows are the shard's own; those about one that is
-    /// known are of the whole.
+    /// Adapts the promised attributes of a tensor to a shard of type `ty`. Where the sharded extent is dynamic, its promises are about the
+    /// shard already; where it is static, they are about the whole tensor and are converted.
     fn promised(
         &self,
         attributes: DictionaryAttribute<'c>,
@@ -267,7 +268,7 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
         Ok(DictionaryAttribute::new(context, &promised))
     }
 
-    /// The tensor of an exchange: what one device tells, or what all have told.
+    /// Describes the tensor of an exchange: of one device's states, or, with `devices`, of those of all.
     fn states(&self, exchange: usize, devices: Option<i64>) -> Result<Tensor<'c>, PassError<'c>> {
         let exchange = &self.exchanges[exchange];
         let ty = exchange.tensor(&self.programs[exchange.compute].space, devices)?;
@@ -325,7 +326,7 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
             .collect()
     }
 
-    /// Adds a function without ops, whose type is to be set.
+    /// Adds a function whose body is empty; the caller sets its type.
     fn declare(
         &self,
         b: &Builder<'c, 'a>,
@@ -345,7 +346,7 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
         Ok(b.op_with("func.func", &[], &[], &attributes, vec![body]))
     }
 
-    /// What each run says of the function.
+    /// The attribute by which each run describes the sharded function.
     fn described(&self) -> Result<Attribute<'c>, PassError<'c>> {
         let context = self.context();
         let wide = IntegerType::new(context, 64).into();
@@ -378,7 +379,7 @@ impl<'c: 'a, 'a> Sharded<'_, 'c, 'a> {
     }
 }
 
-/// The exchanges that a run reads, in order.
+/// The exchanges whose states a run reads, in order.
 fn told_in(needs: &[Option<Needs<'_>>]) -> BTreeSet<usize> {
     needs
         .iter()
@@ -387,7 +388,7 @@ fn told_in(needs: &[Option<Needs<'_>>]) -> BTreeSet<usize> {
         .collect()
 }
 
-/// The greatest common divisor of two numbers above 0.
+/// The greatest common divisor of two positive numbers.
 fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a, b);
     while b != 0 {

@@ -1,4 +1,4 @@
-//! What of a program one run of it takes: the ops that lead to the round's states, or to the results, and what they read.
+//! The part of a program that one run needs: the ops that lead to the round's states, or to the results, and what they read.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,34 +13,34 @@ use crate::mlir::{
     values::key,
 };
 
-/// What one run takes of a program.
+/// The part of a program that one run needs.
 #[derive(Debug, Default)]
 pub(super) struct Needs<'c> {
-    /// Positions of the ops that a device computes once.
+    /// Positions of the ops that a device computes once, for itself.
     pub(super) local: BTreeSet<usize>,
-    /// Positions of those that it computes from the states of each device.
+    /// Positions of the ops that it computes for each device, from that device's states.
     pub(super) of_each: BTreeSet<usize>,
-    /// Positions of the buffers among the program's inputs that it reads or takes sizes of.
+    /// Positions of the inputs that it reads or takes sizes from.
     pub(super) tensors: BTreeSet<usize>,
-    /// The exchanges that it reads, as positions among all.
+    /// The exchanges whose states it reads, by position.
     pub(super) told: BTreeSet<usize>,
     /// Positions of the results that it computes.
     pub(super) results: BTreeSet<usize>,
-    /// The exchanges that it is to tell, as positions among all.
+    /// The exchanges whose states it returns, by position.
     pub(super) tells: Vec<usize>,
-    /// Positions of the numbers that it reads.
+    /// Positions of the scalars that it reads.
     pub(super) scalars: BTreeSet<usize>,
-    /// Whether it computes with the coordinate of the dim that the devices share.
+    /// Whether it computes with the coordinate of the shared dim.
     pub(super) has_coordinate: bool,
-    /// The dims that are left, as positions among the program's.
+    /// The dims that its compute has, by their positions in the program.
     pub(super) dims: Vec<usize>,
     /// Their extents on one device, over [`Self::sizes`].
     pub(super) extents: Vec<AffineExpr<'c>>,
-    /// Each size as a tensor and its axis. Tensors count from those of [`Self::tensors`] over those of [`Self::told`] to results.
+    /// Each size as a tensor and an axis. Tensors are numbered from those of [`Self::tensors`] over those of [`Self::told`] to the results.
     pub(super) sizes: Vec<(usize, usize)>,
 }
 
-/// The values that an op computes with; what it uses besides are buffers and coordinates.
+/// The operands of an op that are values; its other operands are buffers and coordinates.
 pub(super) fn values_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Value<'c, 'a>> {
     if ReadOp::from_op(op).is_some() {
         Vec::new()
@@ -55,8 +55,8 @@ pub(super) fn values_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Value<'c, '
 }
 
 impl<'c: 'a, 'a> Needs<'c> {
-    /// What a run takes of the program at position `compute` to make the tensors of the function among `wanted` and to tell the states of
-    /// `round`; `None` for nothing.
+    /// Finds what a run needs of the program at position `compute` to compute the tensors in `wanted` and the states of `round`; `None` for
+    /// nothing.
     pub(super) fn of(
         program: &Program<'c, 'a>,
         compute: usize,
@@ -133,7 +133,7 @@ impl<'c: 'a, 'a> Needs<'c> {
         Ok(Some(needs))
     }
 
-    /// Notes the use of what is no op's result.
+    /// Notes the use of a scalar or a dim as a value.
     fn argument(&mut self, program: &Program<'c, 'a>, value: Value<'c, 'a>) {
         let space = &program.space;
         self.scalars
@@ -160,7 +160,7 @@ impl<'c: 'a, 'a> Needs<'c> {
         Ok(())
     }
 
-    /// Finds the extents, over sizes of what the run reads as far as these have them.
+    /// Finds the extents of the dims, in terms of sizes of tensors that the run reads as far as possible.
     fn find_extents(
         &mut self,
         program: &Program<'c, 'a>,
@@ -170,7 +170,7 @@ impl<'c: 'a, 'a> Needs<'c> {
         let space = &program.space;
         let context = context::of(space.location());
         let inputs = program.inputs();
-        // A dim whose size is that of no tensor that is read has it off states, if they vary over it.
+        // A dim whose size is that of no tensor that is read takes it from a tensor of states, if these vary over the dim.
         let mut of_states = BTreeMap::new();
         for dim in &self.dims {
             let sources = affine::symbols(space.extents[*dim]);

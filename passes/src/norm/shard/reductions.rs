@@ -1,8 +1,8 @@
-//! Reductions over the dim that devices share, taken apart: into one over a device's share, and one over the devices.
+//! Splits reductions over the dim that devices share: into one over a device's share, and one over the devices.
 //!
-//! A combiner is associative and commutative up to rounding, so that partial results may be combined. A reduction that waits for another
-//! one over the same dim is merged with it where [`crate::kernel::homomorphism`] allows it: each device then reduces with a reference of its
-//! own, and one exchange does for both.
+//! A combiner is associative and commutative up to rounding, so partial results may be combined. A reduction that waits for another one
+//! over the same dim is merged with it if [`crate::kernel::homomorphism`] allows it: each device then reduces with a reference of its own,
+//! and one exchange serves both.
 
 use std::collections::BTreeSet;
 
@@ -22,9 +22,9 @@ use crate::{
     norm::merge_reductions::{Meeting, Partition, merge_groups},
 };
 
-/// Takes apart the reductions of a compute over `shared`. The compute gets a dim of the devices behind its others, at which values have no
-/// places of their own: a value that is reduced over it stands for the one of each device. Gives that dim; `None` if there is no
-/// such reduction.
+/// Splits the reductions of a compute over `shared`. The compute gets another dim after its own, over the devices. No value before the
+/// exchange varies over it: a value that is reduced over this dim stands for one value of each device. Returns that dim; `None` if there is
+/// no such reduction.
 pub(super) fn take_apart<'c: 'a, 'a>(
     compute: ComputeOp<'c, 'a>,
     shared: usize,
@@ -71,7 +71,7 @@ fn reductions_over(space: &Space<'_, '_>, dim: usize) -> BTreeSet<usize> {
     (0..space.ops.len()).filter(ranges).collect()
 }
 
-/// Adds a dim behind the others.
+/// Adds a dim after the others.
 fn add_dim<'c: 'a, 'a>(
     compute: ComputeOp<'c, 'a>,
     space: &Space<'c, 'a>,
@@ -86,7 +86,7 @@ fn add_dim<'c: 'a, 'a>(
     Ok(dim)
 }
 
-/// Puts behind a reduction one of its results, by the same combiner, over `dim`.
+/// Inserts after a reduction another one of its results, by the same combiner, over `dim`.
 fn split<'c: 'a, 'a>(
     space: &Space<'c, 'a>,
     position: usize,
@@ -103,7 +103,7 @@ fn split<'c: 'a, 'a>(
     Ok(())
 }
 
-/// Whether a reduction's results are those of one device's share already.
+/// Whether a reduction's results are those of one device's share, which another reduction combines.
 fn is_split<'c: 'a, 'a>(reduce: ReduceOp<'c, 'a>, of_devices: Value<'c, 'a>) -> bool {
     let over_devices = |user| {
         ReduceOp::from_op(user).is_some_and(|user| user.dims().iter().any(|dim| key(*dim) == key(of_devices)))

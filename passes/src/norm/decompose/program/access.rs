@@ -9,14 +9,14 @@ use crate::mlir::{
     types,
 };
 
-/// Where an access lies along one axis of a buffer.
+/// The coordinate of an access along one axis of a buffer.
 #[derive(Clone)]
 pub(in crate::norm::decompose) enum Coordinate<'c, 'a> {
-    /// At a dim.
+    /// A dim.
     Dim(Value<'c, 'a>),
-    /// At 0: the axis has one element.
+    /// 0: the axis has one element.
     Zero,
-    /// At the sum of dims, each times a number, outermost first: `block * 32 + within`.
+    /// A sum of dims, each times a factor, outermost first: `block * 32 + within`.
     Joined(Vec<(Value<'c, 'a>, i64)>),
 }
 
@@ -28,7 +28,7 @@ impl<'c, 'a> Coordinate<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// The dims that an access uses, and the access over them.
+    /// The dims that an access uses, and the coordinates as a map over them.
     fn access(&self, coordinates: &[Coordinate<'c, 'a>]) -> (Vec<Value<'c, 'a>>, AffineMap<'c>) {
         let context = self.b.context();
         let mut dims = Vec::new();
@@ -52,7 +52,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         (dims, map)
     }
 
-    /// The element of an operand as it is stored.
+    /// Reads an element of an operand, in the type in which it is stored.
     pub(in crate::norm::decompose) fn read_stored(
         &self,
         operand: Value<'c, 'a>,
@@ -63,7 +63,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(self.b.insert(read).result(0)?.into())
     }
 
-    /// The element of an operand, in the type of the arithmetic.
+    /// Reads an element of an operand, widened to the arithmetic's type.
     pub(in crate::norm::decompose) fn read_at(
         &self,
         operand: Value<'c, 'a>,
@@ -72,7 +72,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(self.widened(self.read_stored(operand, coordinates)?))
     }
 
-    /// The element of an operand at `dims`, one for each of its axes, in the type of the arithmetic.
+    /// Reads the element of an operand at `dims`, one for each axis, widened to the arithmetic's type.
     pub(in crate::norm::decompose) fn read(
         &self,
         operand: Value<'c, 'a>,
@@ -81,7 +81,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.read_at(operand, &Coordinate::of(dims))
     }
 
-    /// The coordinates of an operand that broadcasts to the first one, as NumPy's do.
+    /// The coordinates of an operand that is broadcast to the shape of the first operand by NumPy's rules.
     pub(in crate::norm::decompose) fn broadcast(&self, operand: Value<'c, 'a>) -> Vec<Coordinate<'c, 'a>> {
         let shape = types::shape(operand.r#type()).unwrap_or_default();
         let dims = &self.dims[self.dims.len().saturating_sub(shape.len())..];
@@ -94,7 +94,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             .collect()
     }
 
-    /// Whether the element of a tensor of i1 or i8 is not 0.
+    /// Reads an element of a tensor of i1 or i8: whether it is nonzero.
     pub(in crate::norm::decompose) fn truth(
         &self,
         operand: Value<'c, 'a>,
@@ -103,7 +103,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(self.is_not_zero(self.read_stored(operand, coordinates)?))
     }
 
-    /// The element of a tensor of integers at `dims`, as an i64.
+    /// Reads the element of a tensor of integers at `dims`, as an i64.
     pub(in crate::norm::decompose) fn integer(
         &self,
         operand: Value<'c, 'a>,
@@ -113,7 +113,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(self.sign_extended(value, IntegerType::new(self.b.context(), 64).into()))
     }
 
-    /// Rounds a number to the element type of a result, if it is not of that type, and writes it.
+    /// Rounds a number to the element type of a result, if it has another type, and writes it.
     pub(in crate::norm::decompose) fn write_at(
         &self,
         value: Value<'c, 'a>,
@@ -129,7 +129,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(())
     }
 
-    /// Rounds a number to the element type of a result and writes it at `dims`, one for each of its axes.
+    /// Rounds a number to the element type of a result and writes it at `dims`, one for each axis.
     pub(in crate::norm::decompose) fn write(
         &self,
         value: Value<'c, 'a>,
@@ -139,7 +139,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.write_at(value, result, &Coordinate::of(dims))
     }
 
-    /// As [`Self::write`], of a result that is there if the user asked for it.
+    /// As [`Self::write`], for an optional result.
     pub(in crate::norm::decompose) fn write_if_asked(
         &self,
         value: Value<'c, 'a>,

@@ -1,12 +1,13 @@
-//! Tensors in blocks: an axis whose neighbours share something in runs is two dims, of the runs and of the elements of one. Where two
-//! neighbours along the last axis lie in one element of memory, these are dims of pairs and of the two of a pair.
+//! Tensors in blocks whose elements share a scale: a blocked axis is two dims, one over the blocks and one over the elements of a block.
+//! Where one element of memory packs two neighbours along the last axis, the latter is two dims again, one over the pairs and one over the
+//! two numbers of a pair.
 
 use melior::ir::{OperationRef, Value, operation::OperationLike};
 
 use super::{Coordinate, Extent, Program, Split};
 use crate::mlir::{diagnostic::Diagnostic, pass::PassError};
 
-/// Which tensor of a named op holds in each element two numbers, neighbours along the last axis.
+/// Which tensor of a named op packs two numbers, neighbours along the last axis, into each element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::norm::decompose) enum Pairs {
     /// None.
@@ -21,20 +22,20 @@ pub(in crate::norm::decompose) enum Pairs {
 pub(in crate::norm::decompose) struct Blocks<'c, 'a> {
     /// The program.
     pub(in crate::norm::decompose) program: Program<'c, 'a>,
-    /// Reduced are the dims within a block.
+    /// The dims; those within a block are reduced.
     pub(in crate::norm::decompose) split: Split<'c, 'a>,
-    /// Where a number of the tensor lies.
+    /// The coordinates of a number in a tensor of numbers.
     pub(in crate::norm::decompose) element: Vec<Coordinate<'c, 'a>>,
-    /// Where it lies in a tensor of pairs.
+    /// The coordinates of a number in a tensor of pairs.
     pub(in crate::norm::decompose) pair: Vec<Coordinate<'c, 'a>>,
-    /// The dim of the two numbers of a pair, the innermost one, if there are pairs.
+    /// The dim over the two numbers of a pair, the innermost one, if there are pairs.
     pub(in crate::norm::decompose) of_pair: Option<Value<'c, 'a>>,
 }
 
 impl<'c: 'a, 'a> Blocks<'c, 'a> {
-    /// Begins the definition of `named`, whose numbers have blocks of `block`: for each axis so many neighbours, or with 0 all along it;
-    /// without numbers the whole tensor is one. The axes are those of the first operand, the last one twice as long where that holds
-    /// pairs. Of pairs, the last axis and its blocks have even, static extents.
+    /// Begins the definition of `named`. `block` holds the size of a block along each axis, or 0 for all of the axis; if it is empty, the
+    /// whole tensor is one block. The axes are those of the first operand, the last one twice as long if that operand holds pairs. If there
+    /// are pairs, the last axis and its blocks must have even, static extents.
     pub(in crate::norm::decompose) fn begin(
         named: OperationRef<'c, 'a>,
         block: &[i64],
@@ -75,31 +76,31 @@ impl<'c: 'a, 'a> Blocks<'c, 'a> {
         })
     }
 
-    /// The dims that number blocks: where what a block has one of lies.
+    /// The dims over blocks: the coordinates of a value that exists once for each block.
     pub(in crate::norm::decompose) fn of_block(&self) -> &[Value<'c, 'a>] {
         &self.split.kept
     }
 }
 
-/// An axis as dims.
+/// An axis, divided into dims.
 struct Axis {
     /// Its dims, outermost first.
     dims: Vec<Dim>,
-    /// Whether the innermost of them is that of the two numbers of a pair.
+    /// Whether the innermost of them is over the two numbers of a pair.
     is_paired: bool,
 }
 
 /// A dim of an axis.
 struct Dim {
     extent: Extent,
-    /// How many numbers of the axis lie between two of its points.
+    /// The distance between neighbouring points of the dim, in numbers along the axis.
     stride: i64,
-    /// Whether it lies within a block.
+    /// Whether the dim is within a block.
     is_within: bool,
 }
 
 impl Axis {
-    /// An axis of blocks of `size` numbers, with 0 of one block; nothing where the two numbers of a pair would lie in two blocks.
+    /// Divides an axis into blocks of `size` numbers, or into one block if `size` is 0; `None` if a pair would not lie within one block.
     fn new(extent: Extent, size: i64, is_paired: bool) -> Option<Self> {
         let dim = |extent, stride, is_within| Dim {
             extent,
@@ -131,8 +132,8 @@ impl Axis {
         Some(Self { dims, is_paired })
     }
 
-    /// Where a number of the axis lies in memory that has one element for each `numbers` of them, which divide the strides of all dims
-    /// but those within an element.
+    /// The coordinate of a number along the axis, in memory that packs `numbers` numbers into each element. The stride of every dim is a
+    /// multiple of `numbers`, except for dims within an element.
     fn coordinate<'c, 'a>(&self, values: &[Value<'c, 'a>], numbers: i64) -> Coordinate<'c, 'a> {
         let terms = values.iter().zip(&self.dims);
         let terms = terms.map(|(value, dim)| (*value, dim.stride / numbers));

@@ -1,7 +1,7 @@
-//! Logits of classes with the label of each row: what a loss of them and its gradient share.
+//! The logits and labels of a classification: what a cross-entropy loss and its gradient share.
 //!
-//! The label's logit and weight are picked by sums over the classes in which all others count as 0. Neither waits for the
-//! maximum, so that one pass serves for all sums.
+//! The label's logit and weight are selected by sums over the classes in which all other classes count as 0. Neither waits for the maximum,
+//! so one pass over the row computes all sums.
 
 use melior::ir::Value;
 use norma_dialects::norm::{CrossEntropyGradOp, CrossEntropyOp};
@@ -9,9 +9,9 @@ use norma_dialects::norm::{CrossEntropyGradOp, CrossEntropyOp};
 use super::{Program, Split};
 use crate::mlir::pass::PassError;
 
-/// The operands and attributes that say which loss it is.
+/// The operands and attributes that define the loss.
 pub(in crate::norm::decompose) struct Loss<'c, 'a> {
-    /// Before they are capped.
+    /// Before soft capping.
     logits: Value<'c, 'a>,
     labels: Value<'c, 'a>,
     weight: Option<Value<'c, 'a>>,
@@ -44,41 +44,41 @@ macro_rules! losses {
 
 losses!(CrossEntropyOp, CrossEntropyGradOp);
 
-/// The rows of logits while their losses are computed.
+/// The rows of logits and their labels, from which losses and gradients are computed.
 pub(in crate::norm::decompose) struct Classes<'s, 'c, 'a> {
     p: &'s Program<'c, 'a>,
     split: &'s Split<'c, 'a>,
     loss: Loss<'c, 'a>,
-    /// The logits, capped.
+    /// The softcapped logits.
     pub(in crate::norm::decompose) logits: Value<'c, 'a>,
-    /// The hyperbolic tangent in them, if they are capped.
+    /// The hyperbolic tangent of soft capping, if logits are capped.
     tanh: Option<Value<'c, 'a>>,
-    /// An i64 for each row.
+    /// The label of each row, an i64.
     label: Value<'c, 'a>,
-    /// Of each class.
+    /// The weight of each class.
     weight: Option<Value<'c, 'a>>,
 }
 
-/// What the distances of a row are multiplied by.
+/// The factors of a row's distances `lse - s` in its loss.
 pub(in crate::norm::decompose) struct Factors<'c, 'a> {
     /// Whether a class is the label.
     pub(in crate::norm::decompose) is_label: Value<'c, 'a>,
-    /// `(1 - smoothing) * weight[label]`; `None` where smoothing takes everything.
+    /// `(1 - smoothing) * weight[label]`; `None` if the smoothing is 1.
     pub(in crate::norm::decompose) of_label: Option<Value<'c, 'a>>,
-    /// What all classes take part by, if there is smoothing.
+    /// The contribution of all classes, if there is label smoothing.
     pub(in crate::norm::decompose) smooth: Option<Smooth<'c, 'a>>,
 }
 
-/// How all classes of a row take part in its loss.
+/// The contribution of all classes of a row to its loss.
 pub(in crate::norm::decompose) struct Smooth<'c, 'a> {
     /// `smoothing / C`.
     pub(in crate::norm::decompose) share: Value<'c, 'a>,
-    /// The sum of the weights.
+    /// The sum of the classes' weights.
     pub(in crate::norm::decompose) weights: Value<'c, 'a>,
 }
 
 impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
-    /// The rows of a loss, along the dim that `split` reduces.
+    /// Reads the rows of a loss, along the dim that `split` reduces.
     pub(in crate::norm::decompose) fn of(
         p: &'s Program<'c, 'a>,
         loss: Loss<'c, 'a>,
@@ -104,7 +104,7 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         })
     }
 
-    /// The value of the label's class.
+    /// Selects the value of the label's class.
     pub(in crate::norm::decompose) fn of_label(
         &self,
         is_label: Value<'c, 'a>,
@@ -114,7 +114,7 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         self.p.sum(picked, self.split)
     }
 
-    /// The logits times their classes' weights.
+    /// The logits times the weights of their classes.
     pub(in crate::norm::decompose) fn weighted_logits(&self) -> Value<'c, 'a> {
         match self.weight {
             Some(weight) => self.p.op("arith.mulf", &[self.logits, weight]),
@@ -131,7 +131,7 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         })
     }
 
-    /// What a row's distances are multiplied by.
+    /// Computes the factors of a row's distances.
     pub(in crate::norm::decompose) fn factors(&self) -> Result<Factors<'c, 'a>, PassError<'c>> {
         let p = self.p;
         let smoothing = self.loss.smoothing;
@@ -167,7 +167,7 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         })
     }
 
-    /// The gradient of a row's loss with respect to its logits as they were before they were capped.
+    /// The gradient of a row's loss with respect to its logits before soft capping.
     pub(in crate::norm::decompose) fn gradient(
         &self,
         factors: &Factors<'c, 'a>,
@@ -175,9 +175,9 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         lse: Value<'c, 'a>,
     ) -> Value<'c, 'a> {
         let p = self.p;
-        // What the class's probability is multiplied by.
+        // Terms of the factor of the class's probability.
         let mut of_probability = Vec::new();
-        // What is taken from it.
+        // Terms that are subtracted.
         let mut of_class = Vec::new();
         if let Some(factor) = factors.of_label {
             of_probability.push(factor);
@@ -210,12 +210,12 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         }
     }
 
-    /// Whether a row's label is the one that is ignored.
+    /// Whether a row's label is `ignore_index`.
     pub(in crate::norm::decompose) fn is_ignored(&self) -> Value<'c, 'a> {
         self.p.is_number(self.label, self.loss.ignored)
     }
 
-    /// 0 where the label is ignored, NaN where it is no class.
+    /// `value`, but 0 if the label is ignored, and NaN if it is not a class.
     pub(in crate::norm::decompose) fn guarded(
         &self,
         value: Value<'c, 'a>,
@@ -226,7 +226,7 @@ impl<'s, 'c: 'a, 'a> Classes<'s, 'c, 'a> {
         Ok(p.select(self.is_ignored(), p.constant(0.0), value))
     }
 
-    /// The weight of a row in a mean of losses: that of its label, 0 where it is ignored.
+    /// The weight of a row in a mean of losses: that of its label, or 0 if the label is ignored.
     pub(in crate::norm::decompose) fn weight_of_row(
         &self,
         factors: &Factors<'c, 'a>,

@@ -1,4 +1,4 @@
-//! Conversions of stored elements, and of truths.
+//! Conversions of stored elements and of booleans.
 
 use melior::ir::{Type, Value, ValueLike};
 
@@ -9,7 +9,7 @@ use crate::mlir::{
 };
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// A float in the type of the arithmetic.
+    /// Widens a float to the arithmetic's type.
     pub(in crate::norm::decompose) fn widened(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         match value.r#type() == self.float {
             true => value,
@@ -17,7 +17,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// A number rounded to a type that is no wider.
+    /// Rounds a number to a type that is no wider.
     pub(in crate::norm::decompose) fn narrowed(&self, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
         match value.r#type() == ty {
             true => value,
@@ -25,7 +25,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// An integer in a type that is no narrower.
+    /// Sign-extends an integer to a type that is no narrower.
     pub(in crate::norm::decompose) fn sign_extended(
         &self,
         value: Value<'c, 'a>,
@@ -37,12 +37,12 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// A signed integer as a number of the arithmetic.
+    /// Converts a signed integer to the arithmetic's type.
     pub(in crate::norm::decompose) fn float_of_integer(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         self.op("arith.sitofp", &[value])
     }
 
-    /// The nearest integer of type `ty`, ties to even, within what the type holds; its least for NaN.
+    /// The nearest integer of type `ty`, ties to even, saturated to the type's range; its least value for NaN.
     pub(in crate::norm::decompose) fn saturated_integer(
         &self,
         value: Value<'c, 'a>,
@@ -50,18 +50,18 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     ) -> Value<'c, 'a> {
         let half = (types::bit_width(ty).unwrap_or(1) as f64 - 1.0).exp2();
         let rounded = self.op("math.roundeven", &[value]);
-        // The order matters: the first takes NaN away, which no integer is.
+        // The order matters: the first op replaces NaN, which has no integer value.
         let at_least = self.op("arith.maxnumf", &[rounded, self.constant(-half)]);
         let within = self.op("arith.minnumf", &[at_least, self.constant(half - 1.0)]);
         self.b.value("arith.fptosi", &[within], ty)
     }
 
-    /// The magnitude of an integer, wrapped.
+    /// The magnitude of an integer; that of the least integer wraps around to itself.
     pub(in crate::norm::decompose) fn magnitude(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         self.b.value("math.absi", &[value], value.r#type())
     }
 
-    /// Whether a number is not 0, as an i1; NaN is not.
+    /// Whether a number is nonzero, as an i1; true for NaN.
     pub(in crate::norm::decompose) fn is_not_zero(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         if types::is_float(value.r#type()) {
             let value = self.widened(value);
@@ -76,7 +76,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// An i1 as 0 or 1 of an integer type.
+    /// Converts an i1 to 0 or 1 of an integer type.
     pub(in crate::norm::decompose) fn as_number(&self, truth: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
         self.b.value("arith.extui", &[truth], ty)
     }

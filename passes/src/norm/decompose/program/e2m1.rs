@@ -1,7 +1,7 @@
-//! Floats of 4 bits, e2m1: a sign, two bits of an exponent that is biased by 1, and one of a mantissa (OCP Microscaling Formats
-//! specification 1.0, section 5.3.3). The codes 0 to 7 are 0, 0.5, 1, 1.5, 2, 3, 4 and 6, and 8 more is the negative.
+//! 4-bit floats, e2m1: a sign bit, two bits of exponent with bias 1, and one bit of mantissa (OCP Microscaling Formats specification 1.0,
+//! section 5.3.3). The codes 0 to 7 are 0, 0.5, 1, 1.5, 2, 3, 4 and 6; adding 8 to a code negates its number.
 //!
-//! All of it is arithmetic of f32 and of its bits, which every target has.
+//! Conversions use arithmetic on f32 and on its bits only, which every target has.
 
 use melior::ir::{Value, r#type::IntegerType};
 use norma_dialects::norm::ReduceKind;
@@ -16,36 +16,37 @@ use crate::mlir::{
 pub(in crate::norm::decompose) const LARGEST: f32 = 6.0;
 /// Bits of a code.
 const BITS: i64 = 4;
-/// The bit of a code that is its sign.
+/// The sign bit of a code.
 const SIGN: i64 = 8;
-/// The bits of a code that are its magnitude.
+/// The magnitude bits of a code.
 const MAGNITUDE: i64 = 7;
-/// By how many bits f32's sign lies above a code's.
+/// The distance from the sign bit of a code to that of f32, in bits.
 const SIGN_SHIFT: i64 = 28;
 
 /// Bits of f32's mantissa.
 const F32_MANTISSA_BITS: i64 = 23;
-/// The bits of 1 in f32.
+/// The bits of the f32 number 1.
 const F32_ONE: i64 = 127 << F32_MANTISSA_BITS;
-/// 1.5 * 2^23: sums with small numbers are rounded to whole ones, which their lowest bits count.
+/// 1.5 * 2^23: adding it to a small number rounds the number to an integer, which the low bits of the sum then hold.
 const ROUNDING: f32 = 12_582_912.0;
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// The code of an f32, as an i32: the nearest number, ties to even, at most 6 in magnitude, and 6 of NaN.
+    /// The code of an f32, as an i32: that of the nearest number, ties to even, saturated to a magnitude of 6; NaN becomes 6.
     ///
-    /// Codes are apart by 1/2 up to 2, by 1 up to 4, and by 2 beyond, so that the code of a magnitude `m` is `2 m`, `m + 2` or
-    /// `m / 2 + 4`, rounded to a whole number. It is the sum of `2 min(m, 2)`, of what lies between 2 and 4, and of half of what lies
-    /// above 4. At most one of these is no whole number, so that of the sums with [`ROUNDING`] at most one is rounded.
+    /// Neighbouring numbers differ by 1/2 up to 2, by 1 up to 4, and by 2 beyond. The code of a magnitude `m` is therefore `2 m`, `m + 2`
+    /// or `m / 2 + 4`, rounded to an integer: the sum of `2 min(m, 2)`, of the part of `m` between 2 and 4, and of half of the part above
+    /// 4. At most one of these three is not an integer, so at most one of the additions to [`ROUNDING`] rounds.
     pub(in crate::norm::decompose) fn e2m1(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         let number = |number: f64| self.constant(number);
         let at_least = |value, least: f64| self.op("arith.maxnumf", &[value, number(least)]);
         let at_most = |value, most: f64| self.op("arith.minnumf", &[value, number(most)]);
         let largest = f64::from(LARGEST);
-        // The order matters: the first takes NaN away, and its sign with it.
+        // The order matters: the first op replaces NaN, and its sign with it.
         let within = at_least(at_most(value, largest), -largest);
         let magnitude = self.op("math.absf", &[within]);
 
-        // Where the magnitude is below them, the parts from 2 and from 4 on add 2 each.
+        // The terms of the upper two parts below, `min(max(m, 2), 4)` and `max(m, 4) / 2`, are too large by 2 each, hence the 4 that is
+        // subtracted here.
         let rounding = number(f64::from(ROUNDING) - 4.0);
         let below_2 = self.op("math.fma", &[at_most(magnitude, 2.0), number(2.0), rounding]);
         let below_4 = self.op("arith.addf", &[below_2, at_least(at_most(magnitude, 4.0), 2.0)]);
@@ -58,7 +59,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.b.value("arith.ori", &[code, sign], self.i32())
     }
 
-    /// The f32 of the code in the low bits of an i32, whatever the others are.
+    /// The f32 of the code in the low bits of an i32; the other bits are ignored.
     pub(in crate::norm::decompose) fn float_of_e2m1(&self, code: Value<'c, 'a>) -> Value<'c, 'a> {
         let i32 = self.i32();
         let magnitude = self.bits("arith.andi", code, MAGNITUDE);
@@ -66,7 +67,8 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
             let number = self.b.integer(i32, number);
             compare_integers(&self.b, IntegerPredicate::Equal, magnitude, number)
         };
-        // Exponent and mantissa lie in a code as in f32, but for the bias, and for the codes of 0 and 0.5, which have no leading 1.
+        // Exponent and mantissa are laid out in a code as in f32, but for the bias and for the codes of 0 and 0.5, which have no implicit
+        // leading 1.
         let shifted = self.bits("arith.shli", magnitude, F32_MANTISSA_BITS - 1);
         let half = F32_ONE - (1 << F32_MANTISSA_BITS);
         let normal = self.bits("arith.addi", shifted, half);
@@ -80,7 +82,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.b.value("arith.bitcast", &[signed], self.float)
     }
 
-    /// The i8 of two codes, i32 that vary over a dim of two points: the first has the low bits.
+    /// Packs two codes, an i32 that varies over a dim of two points, into an i8: the first code is in the low bits.
     pub(in crate::norm::decompose) fn pair_of_codes(
         &self,
         code: Value<'c, 'a>,
@@ -93,7 +95,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(self.b.value("arith.trunci", &[pair], i8))
     }
 
-    /// The code in an i8 at a point of a dim of two, in the low bits of an i32.
+    /// Unpacks from an i8 the code at a point of a dim of two points, into the low bits of an i32.
     pub(in crate::norm::decompose) fn code_of_pair(
         &self,
         pair: Value<'c, 'a>,

@@ -1,7 +1,7 @@
-//! Gradients of normalizations: of `y = h * (weight + offset) + bias` with `h = (x - mean) * rstd`.
+//! Gradients of normalizations `y = h * (weight + offset) + bias` with `h = (x - mean) * rstd`.
 //!
-//! Sums along a row are of `x - mean`, not of `h`, so that they do not wait for `rstd` where it is computed again: all sums of
-//! a row that share a mean share a pass. What weights are summed over crosses them, in the same pass over memory.
+//! Sums along a row are over `x - mean` instead of `h`, so that they do not wait for `rstd` if that is recomputed: all sums of a row that
+//! share a mean share a pass. The sums for weight and bias run across rows, in the same pass over memory.
 
 use melior::ir::Value;
 use norma_dialects::norm::{GroupNormGradOp, LayerNormGradOp, RMSNormGradOp, ReduceKind};
@@ -9,11 +9,11 @@ use norma_dialects::norm::{GroupNormGradOp, LayerNormGradOp, RMSNormGradOp, Redu
 use super::{Affine, Coordinate, Moments, Program, Split};
 use crate::mlir::pass::{PassError, PassResult};
 
-/// What the gradient of a normalization has beside `x` and its statistics.
+/// The operands and results of a normalization's gradient, besides `x` and its statistics.
 pub(in crate::norm::decompose) struct Gradient<'c, 'a> {
     /// The gradient with respect to the result.
     dy: Value<'c, 'a>,
-    /// What the forward op multiplied by, and what it added to that.
+    /// The weight by which the forward op multiplied, and the constant that it added to the weight first.
     weight: Option<Value<'c, 'a>>,
     offset: f64,
     /// Added to `dx`.
@@ -50,25 +50,25 @@ gradients_of_normalizations!(
     GroupNormGradOp: of => 0.0
 );
 
-/// Where the tensors of a normalization lie in a program's space.
+/// The coordinates of a normalization's tensors in a program's space.
 pub(in crate::norm::decompose) struct Places<'s, 'c, 'a> {
-    /// The dims that statistics are of.
+    /// The dims; statistics are over the reduced ones.
     pub(in crate::norm::decompose) split: &'s Split<'c, 'a>,
-    /// What has the shape of `x`.
+    /// The coordinates of a tensor with the shape of `x`.
     pub(in crate::norm::decompose) element: &'s [Coordinate<'c, 'a>],
-    /// What has the shape of a weight.
+    /// The coordinates of a tensor with the shape of the weight.
     pub(in crate::norm::decompose) weight: &'s [Coordinate<'c, 'a>],
-    /// The dims that share a weight.
+    /// The dims that the weight is broadcast along.
     pub(in crate::norm::decompose) sharing: &'s [Value<'c, 'a>],
 }
 
-/// The statistics that elements were normalized by.
+/// How the elements were normalized.
 pub(in crate::norm::decompose) enum Normalized<'c, 'a> {
     /// By the root of the mean square alone.
     Scaled {
         /// The elements.
         x: Value<'c, 'a>,
-        /// The reciprocal of that root.
+        /// The reciprocal of the root mean square.
         rstd: Value<'c, 'a>,
     },
     /// By mean and standard deviation.
@@ -76,7 +76,7 @@ pub(in crate::norm::decompose) enum Normalized<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// The moments of what shares a sum: those given, else computed. What is given lies at the dims that the sum keeps.
+    /// The moments over the reduced dims: read if both are given, at the dims that are kept, and computed otherwise.
     pub(in crate::norm::decompose) fn moments_given(
         &self,
         value: Value<'c, 'a>,
@@ -136,7 +136,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(())
     }
 
-    /// As [`Self::write_gradients`], of rows that all have the same weight.
+    /// As [`Self::write_gradients`], for rows that all have the same weight.
     pub(in crate::norm::decompose) fn write_gradients_of_rows(
         &self,
         of: &Gradient<'c, 'a>,
@@ -152,7 +152,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.write_gradients(of, normalized, &places)
     }
 
-    /// Writes a gradient, once what reaches the operand along another path has been added.
+    /// Writes a gradient, after adding the gradient that reaches the operand along a residual connection.
     pub(in crate::norm::decompose) fn write_with_residual(
         &self,
         mut dx: Value<'c, 'a>,

@@ -1,27 +1,27 @@
-//! Tensors whose channels are divided into groups: the axis of channels is two dims, of groups and of the channels of a group, so
-//! that a group is what reductions leave.
+//! Tensors whose channels are divided into groups: the axis of channels is two dims, one over groups and one over the channels of a group,
+//! so that reductions can range over all of a group.
 
 use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike};
 
 use super::{Coordinate, Extent, Program, Split};
 use crate::mlir::{pass::PassError, types};
 
-/// A program over such a tensor.
+/// A program over a tensor with groups of channels.
 pub(in crate::norm::decompose) struct Grouped<'c, 'a> {
     /// The program.
     pub(in crate::norm::decompose) program: Program<'c, 'a>,
-    /// Reduced are the channels of a group and all axes but the batch's.
+    /// The dims; the channels of a group and all axes but the batch are reduced.
     pub(in crate::norm::decompose) split: Split<'c, 'a>,
-    /// Where an element of the tensor lies.
+    /// The coordinates of an element of the tensor.
     pub(in crate::norm::decompose) element: Vec<Coordinate<'c, 'a>>,
-    /// Where its channel lies among all channels.
+    /// The coordinate of its channel among all channels.
     pub(in crate::norm::decompose) channel: Coordinate<'c, 'a>,
-    /// The dims that share a channel.
+    /// The dims other than those of the channel.
     pub(in crate::norm::decompose) sharing: Vec<Value<'c, 'a>>,
 }
 
 impl<'c: 'a, 'a> Grouped<'c, 'a> {
-    /// Begins the definition of `named`, whose first operand has `groups` of channels along an axis; a negative one counts from the
+    /// Begins the definition of `named`, whose first operand has `groups` groups of channels along an axis; a negative axis counts from the
     /// end.
     pub(in crate::norm::decompose) fn begin(
         named: OperationRef<'c, 'a>,

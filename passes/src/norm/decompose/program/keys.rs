@@ -1,8 +1,9 @@
-//! Keys: an integer for each element of a row, so that larger keys come first in the order of `norm.top_k`.
+//! Sort keys: an integer for each element of a row, such that larger keys come first in the order of `norm.top_k`.
 //!
-//! The upper bits order values: a float's bits, widened to f32, are its magnitude's, which are in order as integers, and those of
-//! negative ones are turned round; bits that widening has added are left out. The lower bits are the complement of the place, so that of equal values the first has the largest key, and no two keys
-//! are the same. Keys have 32 bits where a value and a place fit, which take a third of the instructions of 64.
+//! The upper bits of a key order values. For floats these are the bits of the value widened to f32, without the low bits that widening
+//! adds. As integers, the bits of nonnegative floats are in order; for negative floats the magnitude bits are flipped. The lower bits of a
+//! key are the complement of the index, so that of equal values the first has the largest key, and no two keys are equal. Keys have 32 bits
+//! where value and index fit, which takes a third of the instructions of 64.
 
 use melior::ir::{Type, Value, ValueLike, r#type::IntegerType};
 use norma_dialects::norm::ReduceKind;
@@ -16,25 +17,25 @@ use crate::{
     },
 };
 
-/// Bits of the integers that values are ordered by.
+/// The bits of the integers that order values.
 const ORDER_BITS: i64 = 32;
 
-/// The keys of a row's elements.
+/// The format of the keys of a row.
 #[derive(Clone, Copy)]
 pub(in crate::norm::decompose) struct Keys<'c, 'a> {
     /// The dim along the row.
     along: Value<'c, 'a>,
-    /// The type of the elements: floats of up to 32 bits or integers of no more.
+    /// The type of the elements: floats or integers of at most 32 bits.
     stored: Type<'c>,
     /// The type of the keys.
     ty: Type<'c>,
-    /// The bits that order values.
+    /// The number of upper bits, which order values.
     order_bits: i64,
-    /// The lower bits, which hold places.
+    /// The number of lower bits, which hold complemented indices.
     place_bits: i64,
 }
 
-/// The bits that order numbers of a type: of floats those of f32 that they can set.
+/// The number of bits that order numbers of a type: for floats, the upper bits of f32 that may be set.
 fn order_bits(stored: Type<'_>) -> i64 {
     match stored.to_string().as_str() {
         "bf16" => 16,
@@ -43,18 +44,18 @@ fn order_bits(stored: Type<'_>) -> i64 {
     }
 }
 
-/// The bits of a number.
+/// The width of a type in bits.
 fn bits(ty: Type<'_>) -> i64 {
     types::bit_width(ty).map_or(64, |bits| bits as i64)
 }
 
 impl Keys<'_, '_> {
-    /// The lower bits, all of them set.
+    /// A mask of the lower bits.
     fn places(&self) -> i64 {
         (1 << self.place_bits) - 1
     }
 
-    /// The key of nothing, which is no element's: the lower bits of an element's key are not all 0.
+    /// The key that stands for a missing element. It is no element's key, since the lower bits of those are never all 0.
     fn nothing(&self) -> i64 {
         integer_identity(ReduceKind::Max, bits(self.ty) as u32)
     }
@@ -65,13 +66,13 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         IntegerType::new(self.b.context(), bits as u32).into()
     }
 
-    /// An op on integers of one type, of which the second is known.
+    /// Builds an op on an integer and a constant of its type.
     fn with(&self, name: &str, value: Value<'c, 'a>, number: i64) -> Value<'c, 'a> {
         let number = self.b.integer(value.r#type(), number);
         self.b.value(name, &[value, number], value.r#type())
     }
 
-    /// An integer in a type that is narrower, or the same.
+    /// Truncates an integer to a type that is no wider.
     fn truncated(&self, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
         match value.r#type() == ty {
             true => value,
@@ -79,11 +80,11 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// The keys of elements of type `stored` along a dim, of which there are less than 2^31.
+    /// The format of keys for elements of type `stored` along a dim, of which there are fewer than 2^31.
     pub(in crate::norm::decompose) fn keys(&self, stored: Type<'c>, dim: usize) -> Keys<'c, 'a> {
         let order_bits = order_bits(stored);
         let place_bits = match self.extents[dim] {
-            // As many as the extent itself takes, so that the complement of a place is not 0.
+            // Enough bits for the extent itself, so that the complement of an index is never 0.
             Extent::Static(extent) => i64::from(i64::BITS - extent.leading_zeros()),
             Extent::Size(_) | Extent::Runs { .. } => i64::from(i32::BITS) - 1,
         };
@@ -100,14 +101,15 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// The upper `bits` of an f32, sign-extended, as an integer in the order of floats, and that integer as those bits.
+    /// Converts the upper `bits` bits of an f32, sign-extended, to an integer in the order of floats, and such an integer back to those
+    /// bits: the operation is its own inverse.
     fn turned(&self, value: Value<'c, 'a>, bits: i64) -> Value<'c, 'a> {
         let sign = self.with("arith.shrsi", value, ORDER_BITS - 1);
         let flipped = self.with("arith.andi", sign, (1 << (bits - 1)) - 1);
         self.b.value("arith.xori", &[value, flipped], value.r#type())
     }
 
-    /// An integer that orders elements. NaN is beyond all numbers, and -0 is 0.
+    /// An integer that orders elements. NaN is larger than all numbers, and -0 equals 0.
     fn order(&self, keys: Keys<'c, 'a>, stored: Value<'c, 'a>) -> Value<'c, 'a> {
         let i32 = self.int(ORDER_BITS);
         if !types::is_float(stored.r#type()) {
@@ -137,7 +139,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.b.value("arith.ori", &[upper, lower], keys.ty)
     }
 
-    /// The value of a key's element, of the type that it is stored in; the least of that type for nothing.
+    /// The value of a key's element, in its stored type; for a missing element the least value of that type.
     pub(in crate::norm::decompose) fn value_of_key(
         &self,
         keys: Keys<'c, 'a>,
@@ -167,7 +169,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.unless_nothing(keys, key, value, least)
     }
 
-    /// The place of a key's element as an integer of type `ty`, of 32 bits or more; the largest for nothing.
+    /// The index of a key's element as an integer of type `ty`, of 32 bits or more; for a missing element the largest integer.
     pub(in crate::norm::decompose) fn place_of_key(
         &self,
         keys: Keys<'c, 'a>,

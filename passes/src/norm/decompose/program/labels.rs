@@ -1,4 +1,4 @@
-//! Labels: integers that name a point of a dim.
+//! Labels: integers that are the index of a point of a dim.
 
 use melior::ir::{Type, Value, ValueLike};
 use norma_dialects::norm::ReduceKind;
@@ -11,7 +11,7 @@ use crate::mlir::{
 };
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// Whether a dim, the only one of `dims`, is at the point that an i64 names.
+    /// Whether the dim, the only one of `dims`, is at the point whose index is `label`.
     pub(in crate::norm::decompose) fn is_at(
         &self,
         label: Value<'c, 'a>,
@@ -26,7 +26,8 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(compare_integers(&self.b, IntegerPredicate::Equal, *dim, index))
     }
 
-    /// Whether an i64 names a point of the reduced dim. Where the compiler does not know how many there are, it asks all of them.
+    /// Whether `label` is the index of a point of the reduced dim. If the extent is not known at compile time, this is a reduction that
+    /// compares the label with every point.
     pub(in crate::norm::decompose) fn is_within(
         &self,
         label: Value<'c, 'a>,
@@ -46,7 +47,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// Whether an i64 is that number.
+    /// Whether `label` equals `number`.
     pub(in crate::norm::decompose) fn is_number(&self, label: Value<'c, 'a>, number: i64) -> Value<'c, 'a> {
         let number = self.b.integer(label.r#type(), number);
         compare_integers(&self.b, IntegerPredicate::Equal, label, number)

@@ -1,4 +1,4 @@
-//! Rows of stated lengths, whose elements from there on do not exist: sums leave them out, and results are 0 there.
+//! Rows of given lengths: elements beyond a row's length do not exist. Sums leave them out, and results are 0 there.
 
 use melior::ir::{Value, ValueLike};
 
@@ -10,7 +10,7 @@ use crate::mlir::{
 };
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// Splits the dims by axes, along which rows lie. With `lengths`, integers, one for each row, there is one axis.
+    /// Splits the dims: rows lie along `axes`. `lengths` holds an integer for each row; if it is given, there is one axis.
     pub(in crate::norm::decompose) fn rows(
         &self,
         axes: &[i64],
@@ -25,13 +25,13 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         let place = self.b.value("arith.index_cast", &[*along], ty);
         Ok(Split {
             exists: Some(compare_integers(&self.b, IntegerPredicate::Less, place, length)),
-            // How many there are is counted.
+            // The number of existing elements is computed at run time.
             count: None,
             ..split
         })
     }
 
-    /// A number, or another one where the element does not exist.
+    /// `value`, or `other` if the element does not exist.
     pub(in crate::norm::decompose) fn existing(
         &self,
         value: Value<'c, 'a>,
@@ -44,7 +44,8 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// Rounds a number to the element type of a result of the first operand's shape and writes it; 0 where the element does not exist.
+    /// Rounds a number to the element type of a result, which has the first operand's shape, and writes it; writes 0 if the element does
+    /// not exist.
     pub(in crate::norm::decompose) fn write_existing(
         &self,
         value: Value<'c, 'a>,

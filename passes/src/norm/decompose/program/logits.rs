@@ -1,4 +1,4 @@
-//! Logits: what softmax and its relatives take exponentials of.
+//! Logits, their exponentials and the sums of these, for softmax and related ops.
 
 use melior::ir::Value;
 use norma_dialects::norm::{LogSoftmaxOp, LogSumExpOp, ReduceKind, SoftmaxOp};
@@ -13,15 +13,15 @@ use crate::mlir::{
 pub(in crate::norm::decompose) struct Logits<'c, 'a> {
     /// The operand.
     pub(in crate::norm::decompose) x: Value<'c, 'a>,
-    /// What it is multiplied by.
+    /// The factor of the operand.
     pub(in crate::norm::decompose) scale: f64,
-    /// The bound that they approach; 0 for none.
+    /// The bound of soft capping, which logits approach; 0 for none.
     pub(in crate::norm::decompose) softcap: f64,
-    /// Added to them, broadcast.
+    /// A tensor that is added to the logits, broadcast.
     pub(in crate::norm::decompose) mask: Option<Value<'c, 'a>>,
-    /// Where it is 0 they are -inf, broadcast.
+    /// A mask, broadcast: where it is 0, logits are -inf.
     pub(in crate::norm::decompose) keep: Option<Value<'c, 'a>>,
-    /// The axes of queries and keys, of which keys behind their query have -inf; empty for none.
+    /// The axes of queries and keys for a causal mask: keys after their query have the logit -inf. Empty for no causal mask.
     pub(in crate::norm::decompose) causal: Vec<i64>,
 }
 
@@ -47,20 +47,20 @@ macro_rules! ops_on_logits {
 
 ops_on_logits!(LogSoftmaxOp, LogSumExpOp, SoftmaxOp);
 
-/// What exponentials of logits come to.
+/// The exponentials of a row's logits and their parts.
 pub(in crate::norm::decompose) struct Exponentials<'c, 'a> {
     /// The largest logit.
     pub(in crate::norm::decompose) max: Value<'c, 'a>,
-    /// The distance to it, which is 0 at most.
+    /// The logit minus the largest one, at most 0.
     pub(in crate::norm::decompose) distance: Value<'c, 'a>,
     /// The exponential of the distance.
     pub(in crate::norm::decompose) exponential: Value<'c, 'a>,
-    /// The exponentials' sum.
+    /// The sum of the exponentials.
     pub(in crate::norm::decompose) sum: Value<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// The logits; -inf of elements that do not exist.
+    /// The logits; -inf for elements that do not exist.
     pub(in crate::norm::decompose) fn logits(
         &self,
         logits: &Logits<'c, 'a>,
@@ -88,7 +88,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(self.existing(value, f64::NEG_INFINITY, split))
     }
 
-    /// `softcap * tanh(value / softcap)`, and the hyperbolic tangent alone.
+    /// `softcap * tanh(value / softcap)`, and the hyperbolic tangent.
     pub(in crate::norm::decompose) fn softcapped(
         &self,
         value: Value<'c, 'a>,
@@ -99,8 +99,8 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         (self.op("arith.mulf", &[tanh, softcap]), tanh)
     }
 
-    /// The exponentials of logits, of which the largest is 1, so that none overflows. Their sum follows the maximum as
-    /// `norm-merge-reductions` asks for.
+    /// The exponentials of logits, relative to the largest one, so that none overflows. Their sum depends on the maximum in the form that
+    /// `norm-merge-reductions` recognizes.
     pub(in crate::norm::decompose) fn exponentials(
         &self,
         logits: Value<'c, 'a>,
@@ -109,7 +109,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         let max = self.reduce(ReduceKind::Max, logits, &split.reduced)?;
         let distance = self.op("arith.subf", &[logits, max]);
         let exponential = self.op("math.exp", &[distance]);
-        // Those of elements that do not exist are 0, or there are none that do.
+        // Exponentials of missing elements are 0, unless a row has no elements at all.
         let sum = self.reduce(ReduceKind::Add, exponential, &split.reduced)?;
         Ok(Exponentials {
             max,
@@ -119,7 +119,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         })
     }
 
-    /// The logarithm of the sum of exponentials of the logits; the maximum where that is infinite.
+    /// The logarithm of the sum of exponentials of the logits; the maximum if that is infinite.
     pub(in crate::norm::decompose) fn log_sum_exp(
         &self,
         exponentials: &Exponentials<'c, 'a>,

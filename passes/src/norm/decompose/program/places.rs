@@ -1,4 +1,4 @@
-//! Where along a dim an extreme lies.
+//! The index of an extremum along a dim (argmax, argmin).
 
 use melior::ir::{
     Attribute, Type, Value, ValueLike,
@@ -23,8 +23,8 @@ use crate::{
 };
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// The point of a dim, the only one of `dims`, where the first largest or the first smallest of `value` is, as an integer of type
-    /// `ty`: of the first NaN, if there is one. Over no points it is the largest number.
+    /// The index of the first largest or smallest `value` along the dim, the only one of `dims`, as an integer of type `ty`. If there is a
+    /// NaN, it is the index of the first one. Over no points it is the largest integer.
     pub(in crate::norm::decompose) fn place_of_extreme(
         &self,
         value: Value<'c, 'a>,
@@ -61,7 +61,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     }
 }
 
-/// What a reduction of no elements gives.
+/// The result of a reduction over no elements.
 fn extreme_of_nothing<'c>(b: &Builder<'c, '_>, kind: ReduceKind, ty: Type<'c>) -> Attribute<'c> {
     if types::is_float(ty) {
         let identity = float_identity(kind).unwrap_or_default();
@@ -71,8 +71,8 @@ fn extreme_of_nothing<'c>(b: &Builder<'c, '_>, kind: ReduceKind, ty: Type<'c>) -
     IntegerAttribute::new(ty, integer_identity(kind, bits.unwrap_or(64))).into()
 }
 
-/// Whether the first of two pairs of a value and its place is the one to keep: it has the more extreme value, NaN being the most, or
-/// the same at an earlier place.
+/// Whether the first of two pairs (value, index) is the one to keep: its value is more extreme, where NaN is the most extreme, or it is the
+/// same and has the smaller index.
 fn comes_first<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     one: &[Value<'c, 'a>],
@@ -101,7 +101,7 @@ fn comes_first<'c: 'a, 'a>(
     let is_tie = compare_floats(b, Predicate::Equal, lhs, rhs);
     let [is_nan, is_other_nan] =
         [lhs, rhs].map(|value| compare_floats(b, Predicate::Unordered, value, value));
-    // Both comparisons are false where either is NaN.
+    // Both comparisons are false if either is NaN.
     let of_numbers = op("arith.ori", &[is_beyond, op("arith.andi", &[is_tie, is_earlier])]);
     let of_nan = op("arith.select", &[is_other_nan, is_earlier, is_nan]);
     op("arith.select", &[is_nan, of_nan, of_numbers])

@@ -1,5 +1,5 @@
-//! Powers of two as scales: E8M0, a biased exponent of 8 bits, and the f32 that it stands for. All of it is arithmetic of bits, and
-//! exact.
+//! Powers of two as scales: E8M0, a biased exponent of 8 bits, and the f32 that it stands for. All of this is exact integer arithmetic on
+//! bits.
 
 use melior::ir::{Type, Value, ValueLike, r#type::IntegerType};
 
@@ -11,41 +11,42 @@ use crate::mlir::{
 
 /// Bits of f32's mantissa.
 const MANTISSA_BITS: i64 = 23;
-/// All of them set.
+/// A mask of f32's mantissa.
 const MANTISSA: i64 = (1 << MANTISSA_BITS) - 1;
 /// The biased exponent of infinities and NaN, and E8M0's NaN.
 const NO_NUMBER: i64 = 255;
-/// 2^-127, whose biased exponent is 0: no normal f32.
+/// The bits of 2^-127, whose biased exponent is 0: a subnormal f32.
 const LEAST: i64 = 1 << (MANTISSA_BITS - 1);
 
-/// Which power of two stands for a quotient.
+/// How a quotient is rounded to a power of two.
 #[derive(Clone, Copy)]
 pub(in crate::norm::decompose) enum Rounding {
-    /// The least that is no smaller.
+    /// To the least power of two that is no smaller.
     Up,
-    /// The quotient of the largest that dividend and divisor reach (OCP Microscaling Formats specification 1.0, section 6.3).
+    /// To the quotient of the largest powers of two that do not exceed dividend and divisor (OCP Microscaling Formats specification 1.0,
+    /// section 6.3).
     Down,
 }
 
-/// Whether scales that are stored in that type are powers of two: f8E8M0FNU, or its bits.
+/// Whether scales of this stored type are powers of two: f8E8M0FNU, or an integer that holds its bits.
 pub(in crate::norm::decompose) fn is_power_of_two(stored: Type<'_>) -> bool {
     !types::is_float(stored) || stored.to_string() == "f8E8M0FNU"
 }
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// The type of f32's bits.
+    /// The integer type of f32's bits.
     pub(super) fn i32(&self) -> Type<'c> {
         IntegerType::new(self.b.context(), 32).into()
     }
 
-    /// An `arith` op on i32, of which the second operand is a number.
+    /// Builds an `arith` op on an i32 and a constant.
     pub(super) fn bits(&self, name: &str, lhs: Value<'c, 'a>, rhs: i64) -> Value<'c, 'a> {
         let rhs = self.b.integer(self.i32(), rhs);
         self.b.value(name, &[lhs, rhs], self.i32())
     }
 
-    /// The biased exponent, an i32, of the power of two that stands for `value / divisor`, 2^-126 at the least; 255 where
-    /// `value`, which is an f32 and not negative, is no finite number. The divisor is a normal f32.
+    /// The biased exponent, an i32, of `value / divisor` rounded to a power of two, which is 2^-126 at the least; 255 if `value` is not
+    /// finite. `value` is an f32 and not negative, and the divisor is a normal f32.
     pub(in crate::norm::decompose) fn exponent_of_quotient(
         &self,
         value: Value<'c, 'a>,
@@ -56,7 +57,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         let exponent = (divisor >> MANTISSA_BITS) - 127;
         let bits = self.b.value("arith.bitcast", &[value], self.i32());
         let rounded = match rounding {
-            // The sum carries into the exponent where the value's mantissa exceeds the divisor's.
+            // The sum carries into the exponent if the value's mantissa exceeds the divisor's.
             Rounding::Up => self.bits("arith.addi", bits, MANTISSA - (divisor & MANTISSA)),
             Rounding::Down => bits,
         };
@@ -74,7 +75,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         )
     }
 
-    /// The power of two of a biased exponent, an i32; NaN for 255.
+    /// The power of two with a biased exponent, an i32; NaN for 255.
     pub(in crate::norm::decompose) fn power_of_exponent(&self, exponent: Value<'c, 'a>) -> Value<'c, 'a> {
         let is = |number: i64| {
             let number = self.b.integer(self.i32(), number);
@@ -87,7 +88,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.select(is(NO_NUMBER), self.constant(f64::NAN), power)
     }
 
-    /// The biased exponent in the 8 bits of E8M0, as `stored`, which is that type or i8.
+    /// Stores a biased exponent in the 8 bits of E8M0, as the type `stored`, which is f8E8M0FNU or i8.
     pub(in crate::norm::decompose) fn e8m0(
         &self,
         exponent: Value<'c, 'a>,
@@ -101,7 +102,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// The biased exponent, as an i32, that E8M0 has, or i8 as its bits.
+    /// Loads the biased exponent of an f8E8M0FNU, or of an i8 that holds its bits, as an i32.
     pub(in crate::norm::decompose) fn exponent_of_e8m0(&self, stored: Value<'c, 'a>) -> Value<'c, 'a> {
         let i8 = IntegerType::new(self.b.context(), 8).into();
         let bits = match types::is_float(stored.r#type()) {

@@ -1,34 +1,34 @@
-//! Statistics of what shares a sum, and what normalizations do with them.
+//! Statistics over the reduced dims, and what normalizations do with them.
 
 use melior::ir::Value;
 
 use super::{Coordinate, Program, Split};
 use crate::mlir::pass::PassError;
 
-/// What a normalization multiplies by and adds.
+/// The scale and shift of a normalization.
 #[derive(Clone, Copy)]
 pub(in crate::norm::decompose) struct Affine<'c, 'a> {
-    /// Multiplied by, once the offset has been added.
+    /// The factor, before the offset is added.
     pub(in crate::norm::decompose) weight: Option<Value<'c, 'a>>,
-    /// Added to the weight.
+    /// A constant that is added to the weight.
     pub(in crate::norm::decompose) offset: f64,
-    /// Added.
+    /// The summand.
     pub(in crate::norm::decompose) bias: Option<Value<'c, 'a>>,
 }
 
-/// What standardizing takes of what shares a sum.
+/// Statistics of the elements over the reduced dims, for standardization.
 #[derive(Clone, Copy)]
 pub(in crate::norm::decompose) struct Moments<'c, 'a> {
     /// The mean.
     pub(in crate::norm::decompose) mean: Value<'c, 'a>,
-    /// The distance from it.
+    /// The element minus the mean.
     pub(in crate::norm::decompose) centred: Value<'c, 'a>,
-    /// The reciprocal of the standard deviation.
+    /// The reciprocal of the standard deviation, after `eps` was added to the variance.
     pub(in crate::norm::decompose) rstd: Value<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> Program<'c, 'a> {
-    /// The number of points of the reduced dims, of elements that exist, which is counted where the compiler does not know it.
+    /// The number of existing elements over the reduced dims: a constant if it is known, and otherwise computed at run time.
     pub(in crate::norm::decompose) fn count(
         &self,
         split: &Split<'c, 'a>,
@@ -39,8 +39,8 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         }
     }
 
-    /// The sum over the reduced dims, divided by the number of their points. A known number takes the product with its
-    /// rounded reciprocal: half an ulp more at most, and no division in each row.
+    /// The mean over the reduced dims. If their number of points is known, the sum is multiplied by its rounded reciprocal instead of
+    /// divided: at most half an ulp more error, and no division in each row.
     pub(in crate::norm::decompose) fn mean(
         &self,
         value: Value<'c, 'a>,
@@ -53,7 +53,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         })
     }
 
-    /// The mean, and the distances from it. The squares of these are what `norm-merge-reductions` looks for behind a sum.
+    /// The mean, and the elements minus the mean. The sum of their squares is of the form that `norm-merge-reductions` recognizes.
     pub(in crate::norm::decompose) fn centred(
         &self,
         value: Value<'c, 'a>,
@@ -63,7 +63,8 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok((mean, self.op("arith.subf", &[value, mean])))
     }
 
-    /// The variance of distances from a mean, whose squares' sum is divided by their number less `correction`, if that is more than 0.
+    /// The variance of elements minus their mean: the sum of their squares divided by their number less `correction`, or by 0 if that is
+    /// negative.
     pub(in crate::norm::decompose) fn variance(
         &self,
         centred: Value<'c, 'a>,
@@ -82,7 +83,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         Ok(self.op("arith.divf", &[squares, divisor]))
     }
 
-    /// The mean, and the standard deviation around it, of a variance that `eps` is added to.
+    /// The moments over the reduced dims; `eps` is added to the variance before its root is taken.
     pub(in crate::norm::decompose) fn moments(
         &self,
         value: Value<'c, 'a>,
@@ -109,7 +110,7 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
         self.op("math.rsqrt", &[shifted])
     }
 
-    /// Scales and shifts a number by the elements of what is given that lie at `coordinates`.
+    /// Scales and shifts a number by the elements of weight and bias at `coordinates`.
     pub(in crate::norm::decompose) fn affine(
         &self,
         mut value: Value<'c, 'a>,
