@@ -47,8 +47,8 @@ pub struct Kernel {
     pub entry_registers: Option<u32>,
     /// How many scalar registers a lane needs.
     pub registers: u32,
-    /// The code. Blocks lie in reverse post-order, so that diverged threads of a warp reconverge if the one at the
-    /// smallest index always runs first.
+    /// The code. Blocks lie in weak topological order (`decode/blocks.rs`), so that diverged threads of a warp
+    /// reconverge if the one at the smallest index always runs first.
     pub code: Vec<Instruction>,
     /// The site of each instruction.
     pub sites: Vec<SiteId>,

@@ -456,7 +456,7 @@ pub enum Instruction {
         /// Whether it takes registers; otherwise it gives some back.
         increase: bool,
     },
-    /// A hint that changes nothing but must name memory that exists: prefetches and policies.
+    /// A prefetch, which changes nothing. The machine ignores it, whatever memory it names.
     Prefetch {
         /// The memory.
         space: Space,

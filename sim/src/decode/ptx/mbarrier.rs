@@ -67,7 +67,7 @@ pub(super) fn mbarrier(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found
     })
 }
 
-/// Takes order and scope; arrivals release and waits acquire, at CTA scope, where they state nothing else.
+/// Takes order and scope; unless stated otherwise, arrivals release and waits acquire, at CTA scope.
 fn order(q: &mut Qualifiers<'_>, releases: bool, acquires: bool) -> MemoryOrder {
     let relaxed = q.take("relaxed");
     q.take("release");
