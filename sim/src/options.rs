@@ -11,7 +11,7 @@ pub struct Options {
     pub approximation: Approximation,
     /// The GPU that the kernels run on, whose resources are the limits.
     pub target: &'static Target,
-    /// Clusters that run at once; more are let in where those wait for others.
+    /// The number of clusters that are resident at once; more are admitted if these wait for others.
     pub resident_clusters: u32,
     /// Whether bank conflicts and coalescing are counted.
     pub traffic: bool,

@@ -163,7 +163,7 @@ fn exchange() -> Case {
         unobservable: vec![
             // Any one thread can initialize.
             (18, "one more than the bound"),
-            // The thread has written nothing by then that those who wait read.
+            // By then the thread has written nothing that waiting threads read.
             (23, "relax the arrival"),
             // The variable lies at a multiple of 8.
             (60, "promise twice the alignment"),
@@ -194,7 +194,7 @@ fn tile() -> Case {
         unobservable: vec![
             // Any one thread can initialize.
             (18, "one more than the bound"),
-            // The thread has written nothing by then that those who wait read.
+            // By then the thread has written nothing that waiting threads read.
             (23, "relax the arrival"),
         ],
     }
@@ -222,7 +222,7 @@ fn swizzle() -> Case {
         unobservable: vec![
             // Any one thread can initialize.
             (23, "one more than the bound"),
-            // The thread has written nothing by then that those who wait read.
+            // By then the thread has written nothing that waiting threads read.
             (29, "relax the arrival"),
         ],
     }

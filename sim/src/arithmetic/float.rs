@@ -102,7 +102,7 @@ pub fn float(op: FloatOp, format: Format, flush: bool, mask: u32, to: &mut Lanes
     }
 }
 
-/// [`float`] for a single value, as atomic operations need it.
+/// [`float`] for a single value.
 pub fn float_once(op: FloatOp, format: Format, flush: bool, a: u64, b: u64) -> u64 {
     let mut to = [0; LANES];
     float(op, format, flush, 1, &mut to, &[a; LANES], &[b; LANES]);

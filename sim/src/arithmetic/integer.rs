@@ -67,7 +67,7 @@ pub fn integer(op: IntegerOp, bits: u8, mask: u32, to: &mut Lanes, a: &Lanes, b:
     }
 }
 
-/// [`integer`] for a single value, as atomic operations need it.
+/// [`integer`] for a single value.
 pub fn integer_once(op: IntegerOp, bits: u8, a: u64, b: u64) -> u64 {
     let mut to = [0; LANES];
     integer(op, bits, 1, &mut to, &[a; LANES], &[b; LANES]);

@@ -205,7 +205,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Who made an access, in words.
+    /// Describes who made an access.
     pub(super) fn describe_event(&self, cluster: usize, event: Event) -> String {
         let threads = self.block_threads() * self.launch.cluster.iter().product::<u32>();
         if event.agent < threads {

@@ -11,11 +11,11 @@ use crate::race::{Agent, Clock, Event, Time};
 pub(crate) struct Knowledge {
     /// All accesses that happen before.
     pub seen: Clock,
-    /// Those that a `fence.proxy.async` of shared memory comes after.
+    /// Those of them that a `fence.proxy.async` of shared memory follows.
     pub fenced_shared: Clock,
-    /// Those that a `fence.proxy.async` of global memory comes after.
+    /// Those of them that a `fence.proxy.async` of global memory follows.
     pub fenced_global: Clock,
-    /// Those that a `fence.mbarrier_init` comes after, which counts for initializations of mbarriers alone.
+    /// Those that a `fence.mbarrier_init` follows; it counts for initializations of mbarriers alone.
     pub initialized: Clock,
 }
 

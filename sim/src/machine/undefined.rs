@@ -42,7 +42,8 @@ impl Flows {
                 }
                 let flows = match instruction {
                     Instruction::Undefined { .. } => true,
-                    // Undefined values never enter memory, so a loaded value is defined.
+                    // A loaded value is defined, as storing an undefined one is a fault; lanes that do not take part
+                    // keep what they have.
                     Instruction::Load { .. } | Instruction::Atomic { .. } => false,
                     other => other.reads().iter().any(|from| is_reached(&reached, *from)),
                 };

@@ -231,7 +231,7 @@ impl Region {
     }
 }
 
-/// The garbage that memory which nobody wrote holds at a place; another seed gives other bits.
+/// The garbage at a place of uninitialized memory; another seed gives other bits.
 fn garbage(seed: u64, place: u64) -> u64 {
     splitmix::mix(seed ^ place.wrapping_add(1).wrapping_mul(splitmix::STEP))
 }

@@ -177,7 +177,7 @@ pub enum Instruction {
     },
     /// A special register.
     Special {
-        /// Which.
+        /// Which register.
         register: SpecialRegister,
         /// Result.
         to: Register,
@@ -327,7 +327,7 @@ pub enum Instruction {
         count: Option<Register>,
         /// Transaction bytes of `expect_tx` and `complete_tx`, or of an `arrive.expect_tx`.
         transaction: Option<Register>,
-        /// The phase state an arrive gives back, opaque.
+        /// The opaque state of the phase, which an arrive returns.
         state: Option<Register>,
         /// How it is ordered.
         order: MemoryOrder,
@@ -384,9 +384,9 @@ pub enum Instruction {
         source: BulkPlace,
         /// Bytes, a multiple of 16.
         bytes: Register,
-        /// How its completion is seen.
+        /// How its completion is signalled.
         completion: Completion,
-        /// CTAs of the cluster that receive it.
+        /// Mask of the CTAs of the cluster that receive it.
         multicast: Option<Register>,
         /// An operation in place of a plain write (`cp.reduce.async.bulk`).
         reduce: Option<(AtomicOp, AtomicFormat)>,
@@ -403,9 +403,9 @@ pub enum Instruction {
         shared: BulkPlace,
         /// Whether it goes from shared to global memory.
         store: bool,
-        /// How its completion is seen.
+        /// How its completion is signalled.
         completion: Completion,
-        /// CTAs of the cluster that receive it.
+        /// Mask of the CTAs of the cluster that receive it.
         multicast: Option<Register>,
         /// An operation in place of a plain write (`cp.reduce.async.bulk.tensor`).
         reduce: Option<(AtomicOp, AtomicFormat)>,
@@ -453,7 +453,7 @@ pub enum Instruction {
     SetMaxRegisters {
         /// Registers per thread from here on.
         registers: u32,
-        /// Whether it takes registers; otherwise it gives some back.
+        /// Whether it acquires registers (`.inc`); otherwise it releases some (`.dec`).
         increase: bool,
     },
     /// A prefetch, which changes nothing. The machine ignores it, whatever memory it names.

@@ -1,4 +1,5 @@
-//! Which registers an instruction reads. Code whose results nobody reads is found by this.
+//! Which registers an instruction reads. Undefined values flow through these, and code whose results nobody reads is
+//! dead.
 
 use super::{BarrierKind, Completion, Guard, Instruction, Register};
 

@@ -12,7 +12,7 @@
 use super::clock::{Agent, Clock, Event};
 use crate::program::SiteId;
 
-/// Who accesses memory now.
+/// An access that happens now, and the agent and thread that make it.
 #[derive(Clone, Copy, Debug)]
 pub struct Accessor<'a> {
     /// The event that the access belongs to, of the thread or of the asynchronous agent that works for it. A later
@@ -161,7 +161,7 @@ impl Accessor<'_> {
         }
     }
 
-    /// What is wrong between an earlier access and this one (`now`), given that one of them writes.
+    /// The kind of conflict between an earlier access and this one (`now`), if there is any; one of the two must write.
     #[inline]
     pub(super) fn conflict(&self, past: &Access, now: &Access) -> Option<ConflictKind> {
         if past.class == Class::Invariant || now.class == Class::Invariant {

@@ -7,7 +7,7 @@
 use super::access::{Access, Accessor, ConflictKind};
 use super::clock::Event;
 
-/// What a cell remembers.
+/// The accesses that a cell remembers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
     reads: History,

@@ -1,4 +1,4 @@
-//! State spaces, memory orders and atomic operations, of which memory instructions are made.
+//! Operands of memory instructions: state spaces, memory orders, atomic operations.
 
 use super::Format;
 use crate::program::Register;
@@ -51,7 +51,7 @@ pub enum AtomicOp {
     Decrement,
 }
 
-/// What an atomic operation works on.
+/// The type of the values that an atomic operation works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomicFormat {
     /// A signed integer of that many bits.

@@ -131,7 +131,7 @@ pub enum Format {
     F8E5M2,
 }
 
-/// What the special function unit computes, with the largest error that the PTX ISA documents.
+/// Functions of the special function unit, which may err by up to the bounds that the PTX ISA documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are PTX's")]
 pub enum ApproximateFunction {

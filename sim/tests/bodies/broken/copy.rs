@@ -122,7 +122,7 @@ fn a_copy_reads_a_tail_that_nobody_wrote() {
         .is_found(FindingKind::Uninitialized, STORE, &[]);
 }
 
-/// Adding to an output needs that somebody set it first.
+/// An output must be initialized before a reduction adds to it.
 #[test]
 fn a_reduction_into_memory_that_nobody_wrote() {
     let add = "nvvm.inline_ptx \"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$0], [$1], $2;\" ro(%y, %a, %c256 : !llvm.ptr<1>, !llvm.ptr<3>, i32)";
