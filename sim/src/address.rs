@@ -1,4 +1,4 @@
-//! How addresses are laid out, so that a pointer alone tells which memory it is of.
+//! The layout of addresses: a pointer alone determines which memory it points to.
 //!
 //! - Shared memory of the own CTA is at its byte offset. Shared memory of the CTA of rank r in the cluster is at
 //!   `(r + 1) << 24 | offset`, which fits the 32 bits that `mapa` and `st.async` use, as on the hardware, where the
@@ -7,20 +7,20 @@
 //! - Global buffer i begins at or just after `(i + 1) << 40`, so that running off one buffer never reaches another.
 //! - Kernel parameters begin at [`PARAMETERS`], a thread's own memory at [`LOCAL`].
 
-/// The bits of a shared address that are the offset in a CTA's memory.
+/// The number of low bits of a shared address that are the offset in a CTA's memory.
 pub const SHARED_OFFSET_BITS: u32 = 24;
 /// What a generic pointer adds to a shared address.
 pub const SHARED_WINDOW: u64 = 1 << 36;
-/// The distance of global buffers.
+/// Log2 of the distance between global buffers, in bytes.
 pub const BUFFER_BITS: u32 = 40;
 /// Where kernel parameters begin; parameter i is at `PARAMETERS + i * PARAMETER_STRIDE`.
 pub const PARAMETERS: u64 = 1 << 60;
-/// The distance of kernel parameters.
+/// The distance between kernel parameters, in bytes.
 pub const PARAMETER_STRIDE: u64 = 4096;
 /// Where a thread's own memory begins.
 pub const LOCAL: u64 = 1 << 61;
 
-/// What an address means.
+/// The memory that an address points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Shared memory of a CTA: its rank in the cluster, or `None` for the own CTA.
@@ -49,7 +49,7 @@ pub enum Place {
         /// Bytes from its start.
         offset: u64,
     },
-    /// Nothing.
+    /// No memory.
     Nowhere,
 }
 
@@ -65,7 +65,7 @@ pub fn shared(address: u64) -> Place {
     }
 }
 
-/// The address in the cluster's window of what a shared address means in the CTA of that rank (`mapa`).
+/// Maps a shared address to the same offset in the CTA of that rank, as an address of the cluster's window (`mapa`).
 pub fn map_to_cta(address: u64, rank: u32) -> u64 {
     let offset = address & ((1 << SHARED_OFFSET_BITS) - 1);
     (u64::from(rank) + 1) << SHARED_OFFSET_BITS | offset
@@ -73,7 +73,7 @@ pub fn map_to_cta(address: u64, rank: u32) -> u64 {
 
 /// Decodes an address of global memory.
 ///
-/// An address less than half a slot below a buffer counts as before that buffer.
+/// An address less than half a slot below a buffer is taken for one of that buffer, with a negative offset.
 pub fn global(address: u64) -> Place {
     let slot = (address.wrapping_add(1 << (BUFFER_BITS - 1))) >> BUFFER_BITS;
     match usize::try_from(slot) {

@@ -1,12 +1,12 @@
-//! What instructions compute: pure functions on the registers of a warp.
+//! The arithmetic of instructions: pure functions on the registers of a warp.
 //!
 //! An operand is a [`Lanes`]: one 64-bit register per lane, whose value lies in the low bits with zeros above, as
 //! results do. A function computes the lanes of its `mask` and leaves the others of `to` as they were. The match on
 //! operation and format is outside of the loop over lanes, so that each loop is simple enough to be vectorised.
 //!
-//! Where the PTX ISA leaves a result open, that of an H200 is given. So with NaNs: operations on f32, f16 and bf16 make
-//! the canonical NaN `0x7fffffff` or `0x7fff`, whatever NaN came in (which the ISA promises for some of them, "Half
-//! Precision Floating Point Instructions"); those on f64 hand on an operand's.
+//! Where the PTX ISA leaves a result open, the functions give that of an H200. So with NaNs: operations on f32, f16 and
+//! bf16 return the canonical NaN `0x7fffffff` or `0x7fff`, whatever NaN an operand is (which the ISA promises for some
+//! of them, "Half Precision Floating Point Instructions"); operations on f64 propagate the NaN of an operand.
 
 mod approximate;
 mod bytes;

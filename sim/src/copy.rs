@@ -1,7 +1,7 @@
-//! What an asynchronous copy moves: its bytes cut into parts, after its instruction's rules are checked.
+//! Plans asynchronous copies: checks the rules of the instruction, and cuts the bytes that it moves into parts.
 //!
-//! Planning is pure: numbers in, a [`CopyPlan`] or a [`CopyFault`] out. Neither memory's contents nor time take part;
-//! the machine moves the bytes when it pleases, one part at a time, in any order.
+//! Planning is pure: numbers in, a [`CopyPlan`] or a [`CopyFault`] out. A plan depends neither on the contents of
+//! memory nor on time; the machine moves the bytes later, one part at a time, in any order.
 
 mod bulk;
 mod tensor;
@@ -11,30 +11,30 @@ pub use tensor::{check_map, tensor};
 
 use thiserror::Error;
 
-/// The most parts that a plain copy is cut into: enough for a reader that does not wait to see half of one, few enough to
-/// be quick.
+/// The most parts that a plain copy is cut into: enough that a reader which does not wait sees a copy half done, few
+/// enough to be quick.
 pub const LARGEST_PART_COUNT: usize = 32;
 
-/// A copy, cut up.
+/// A copy, cut into parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyPlan {
-    /// What moves, in the order of the destination as the instruction walks it. Each part lands at once; together those
-    /// of a load have as many bytes as its completion counts, also where a box hangs over the tensor's edge.
+    /// The parts, in the order in which the instruction walks the destination. The bytes of a part land together. The
+    /// parts of a load have as many bytes in all as its completion counts, even if a box extends beyond the tensor.
     pub parts: Vec<Part>,
 }
 
 /// Bytes that are consecutive on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The address they are read at; `None` where zeros are written.
+    /// The address they are read from; `None` if zeros are written.
     pub source: Option<u64>,
-    /// The address they are written at.
+    /// The address they are written to.
     pub destination: u64,
-    /// How many.
+    /// The number of bytes.
     pub bytes: u32,
 }
 
-/// Why a copy is not one that its instruction can make.
+/// A rule of its instruction that a copy breaks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum CopyFault {

@@ -1,8 +1,8 @@
-//! From an MLIR module at level nvvm to a [`Program`].
+//! Decodes an MLIR module at level nvvm into a [`Program`].
 //!
-//! Kernels are the `llvm.func`s with `nvvm.kernel` or `gpu.kernel`, in `gpu.module`s or at the top. Code of the host is
-//! passed over. An op, attribute value or PTX statement that is not modelled is an error that names it; one error lists
-//! all of a module.
+//! Kernels are the `llvm.func`s with `nvvm.kernel` or `gpu.kernel`, in `gpu.module`s or at the top. Host code is
+//! skipped. An op, attribute value or PTX statement that is not modelled is an error that names it; one error lists all
+//! of a module.
 
 mod asm;
 mod blocks;
@@ -54,8 +54,8 @@ pub fn program(module: OperationRef<'_, '_>) -> Result<Program, DecodeError> {
     })
 }
 
-/// Parses `text`, which locations call `name`, and decodes its kernels. Where the text says which source its ops come
-/// from, sites have their places in both.
+/// Parses `text` and decodes its kernels; `name` is its file name in locations. If the text has locations of the source
+/// that it was compiled from, sites have places in both.
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ fn parse_once(text: &str, name: &str) -> Result<Program, DecodeError> {
         });
         true
     });
-    // A zero would end the text for MLIR.
+    // MLIR would take a NUL character for the end of the text.
     let module = Module::parse(&context, &text.replace('\0', " "));
     context.detach_diagnostic_handler(handler);
     let Some(module) = module else {

@@ -23,7 +23,7 @@ pub struct Finding {
     pub repeats: u64,
 }
 
-/// A second place of a finding.
+/// A secondary location of a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
     /// The instruction, where there is one.
@@ -37,11 +37,11 @@ pub struct Note {
 pub enum FindingKind {
     /// An access outside of what was allocated.
     OutOfBounds,
-    /// An access whose address breaks its alignment.
+    /// An access whose address is less aligned than the instruction requires.
     Misaligned,
     /// A read of bytes that nobody wrote.
     Uninitialized,
-    /// A value that nothing has set, in memory, an address, a branch or a wait.
+    /// An undefined value, which nothing has set, that reaches memory, an address, a branch or a wait.
     UndefinedValue,
     /// A write to a buffer that is only read.
     WriteToInput,
@@ -57,9 +57,9 @@ pub enum FindingKind {
     Deadlock,
     /// A barrier, shuffle or vote that some of its threads never reach.
     PartialBarrier,
-    /// A barrier with an id or thread count that hardware does not have.
+    /// A barrier with an id or thread count that hardware does not support.
     BadBarrier,
-    /// A copy that has not ended when its CTA does, or a CTA that ends while others access its memory.
+    /// A copy that is still under way when its CTA ends, or a CTA that ends while others access its shared memory.
     EarlyExit,
     /// A phase of an mbarrier that completes while a copy that counts for it is still under way.
     UnfinishedCopy,
@@ -73,11 +73,11 @@ pub enum FindingKind {
     GridDependency,
     /// Results that differ between schedules.
     NonDeterminism,
-    /// The kernel goes on and on.
+    /// A CTA that executes more instructions than the limit allows.
     Endless,
 }
 
-/// Which thread.
+/// Identifies a thread of the grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadPlace {
     /// The CTA's coordinates in the grid.
@@ -86,10 +86,10 @@ pub struct ThreadPlace {
     pub thread: [u32; 3],
 }
 
-/// Which bytes.
+/// Identifies a range of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryPlace {
-    /// Global, shared, ...
+    /// The state space: global, shared, ...
     pub space: Space,
     /// The buffer or shared variable, where known.
     pub name: String,
@@ -100,10 +100,11 @@ pub struct MemoryPlace {
 }
 
 impl FindingKind {
-    /// Orders findings in reports: those that explain others come first.
+    /// The position of the kind in reports: causes come ahead of their consequences.
     pub fn rank(self) -> u8 {
         match self {
-            // Races, missing fences and misused barriers let reads come early, and threads wait for ever.
+            // An uninitialized read, and more so a deadlock, often follows from a race, a missing fence or a misused
+            // barrier.
             Self::Uninitialized => 1,
             Self::Deadlock | Self::NonDeterminism | Self::Endless => 2,
             _ => 0,

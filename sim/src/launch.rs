@@ -15,8 +15,8 @@ pub struct Launch {
     pub cluster: [u32; 3],
     /// Dynamic shared memory, in bytes.
     pub shared_bytes: u32,
-    /// Whether it may start before the launch ahead of it has ended: inputs that [`crate::Buffer::pending`] marks
-    /// are not there before `griddepcontrol.wait`.
+    /// Whether it is a programmatic dependent launch, which may start before the launch ahead of it has ended: inputs
+    /// that [`crate::Buffer::pending`] marks are not there before `griddepcontrol.wait`.
     pub programmatic: bool,
     /// The arguments, in order.
     pub arguments: Vec<Argument>,
@@ -25,7 +25,7 @@ pub struct Launch {
 /// A kernel argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
-    /// The address of a buffer.
+    /// The address of the buffer of that index.
     Buffer(usize),
     /// The bits of a number.
     Scalar(u64),
@@ -33,10 +33,10 @@ pub enum Argument {
     TensorMap(TensorMap),
 }
 
-/// A tensor map with its numbers settled; dims from the innermost out.
+/// A tensor map (`CUtensorMap`) with all sizes known; dims are listed innermost first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorMap {
-    /// The buffer it maps.
+    /// The index of the buffer it maps.
     pub buffer: usize,
     /// The element type.
     pub element: Element,

@@ -1,8 +1,8 @@
 //! Executes a launch: clusters of CTAs of warps, instruction by instruction.
 //!
 //! A few clusters are resident at a time. Each turn one warp that can run is picked and executes instructions until it
-//! waits, ends, or has had its share; between turns pieces of copies land. Everything that is free in this, the seed
-//! decides ([`schedule`]).
+//! waits, ends, or has had its share; between turns pieces of copies land. The seed decides everything that hardware
+//! leaves open ([`schedule`]).
 
 mod access;
 mod atomic;
@@ -39,14 +39,14 @@ use schedule::{Landing, Schedule, WarpOrder};
 pub use start::LaunchError;
 use undefined::Flows;
 
-/// What a run gave, besides the memory as the kernel left it.
+/// The results of a run, besides the memory as the kernel left it.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// What is wrong with the kernel; empty for a right one.
     pub findings: Vec<Finding>,
-    /// Instructions times the threads that executed them.
+    /// Executed instructions, counted once for each thread.
     pub thread_instructions: u64,
-    /// Instructions times the groups of threads that executed them.
+    /// Executed instructions, counted once for each group of converged threads.
     pub warp_instructions: u64,
     /// Bank conflicts and coalescing by site, if asked for.
     pub traffic: Traffic,
@@ -61,12 +61,12 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// Executes `launch` on `memory`, telling `progress` each time a cluster has ended.
+/// Executes `launch` on `memory`, calling `progress` each time a cluster has ended.
 ///
-/// The run stops early once it cannot go on, or has found [`Options::finding_limit`] things.
+/// The run stops early once it cannot go on, or has [`Options::finding_limit`] distinct findings.
 ///
 /// # Errors
-/// A launch that a driver would refuse: no such kernel, a shape that it was not compiled for, wrong arguments.
+/// A launch that a driver would refuse: no such kernel, a shape that the kernel was not compiled for, wrong arguments.
 pub fn run(
     program: &Program,
     launch: &Launch,
@@ -88,12 +88,12 @@ pub fn run(
     })
 }
 
-/// Warp instructions after which copies land although somebody could still run, who may ask for them in a loop.
+/// Number of warp instructions after which copies land although warps can still run, as these may be polling for them.
 const LANDING_PATIENCE: u64 = 1 << 13;
-/// Warp instructions after which any warp is picked, whatever the order of a schedule prefers.
+/// Number of warp instructions after which any ready warp may be picked, whatever order the schedule prefers.
 const FAIRNESS: u64 = 1 << 11;
-/// The part of the instruction limit after which more clusters are let in, as those resident may ask in a loop for
-/// what others do.
+/// The instruction limit divided by this is the number of warp instructions after which more clusters are admitted, as
+/// the resident ones may be polling for what others do.
 const ADMISSION_PATIENCE: u64 = 256;
 
 /// A warp's place among the resident ones.
@@ -114,22 +114,22 @@ struct Machine<'a> {
     findings: Findings,
     traffic: Traffic,
     flows: Flows,
-    /// Where `try_wait` has given up: each does so once in every run.
+    /// The `try_wait` instructions that have given up already: each does so once in every run.
     gave_up: HashSet<SiteId>,
     clusters: Vec<Cluster>,
-    /// Clusters let in so far, and in all.
+    /// Clusters admitted so far, and `total`, the clusters of the grid.
     admitted: u64,
     total: u64,
-    /// Where the search for a warp that can run begins.
+    /// The number of the warp that ran last, behind which a round-robin search begins.
     cursor: usize,
-    /// What strong operations on a location of memory pass on, by its (memory, offset).
+    /// What strong operations have released at a memory location, by its (memory, offset).
     locations: HashMap<(u64, u64), Passed>,
     thread_instructions: u64,
     warp_instructions: u64,
-    /// Warp instructions when copies last landed, and when clusters were last let in, for want of patience.
+    /// The value of `warp_instructions` when `lose_patience` last landed copies, and when it last admitted clusters.
     landed_at: u64,
     admitted_at: u64,
-    /// Warp instructions when any warp was last picked, against the order that the schedule prefers.
+    /// The value of `warp_instructions` when a warp was last picked regardless of the order that the schedule prefers.
     fair_at: u64,
 }
 
@@ -197,7 +197,7 @@ impl<'a> Machine<'a> {
             match self.pick() {
                 Some(at) => self.run_warp(at),
                 None if self.land_any() => {}
-                // Those resident may wait for others, which hardware would have let in beside them.
+                // Resident clusters may wait for others, which hardware would have made resident beside them.
                 None if self.admitted < self.total => self.admit(),
                 None => {
                     self.report_stuck();
@@ -207,7 +207,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Lets come in the end what warps may ask for in a loop: copies, and other clusters, as far as a device has room.
+    /// Brings about, after a while, what warps may be polling for: lands copies, and admits more clusters, up to one
+    /// for each multiprocessor.
     fn lose_patience(&mut self) {
         if self.warp_instructions - self.landed_at > LANDING_PATIENCE {
             self.landed_at = self.warp_instructions;
@@ -222,7 +223,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The warp that is next, if any can run.
+    /// Picks the warp that runs next, if any is ready.
     fn pick(&mut self) -> Option<At> {
         let warps: usize = self
             .clusters
@@ -230,7 +231,7 @@ impl<'a> Machine<'a> {
             .flat_map(|cluster| &cluster.ctas)
             .map(|cta| cta.warps.len())
             .sum();
-        // Now and then another one, so that a warp that asks again and again does not starve who would answer.
+        // Now and then a warp is picked out of order, so that a polling warp does not starve the one it waits for.
         let is_fair = self.warp_instructions - self.fair_at > FAIRNESS || self.schedule.choices.once_in(16);
         if is_fair {
             self.fair_at = self.warp_instructions;
@@ -262,7 +263,7 @@ impl<'a> Machine<'a> {
         None
     }
 
-    /// The warp of a number among all resident ones.
+    /// The place of a warp by its number among all resident ones.
     fn locate(&self, mut index: usize) -> Option<At> {
         for (c, cluster) in self.clusters.iter().enumerate() {
             for (k, cta) in cluster.ctas.iter().enumerate() {

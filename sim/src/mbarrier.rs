@@ -3,8 +3,8 @@
 //!
 //! [`Mbarrier`] is the state machine of one; [`Mbarriers`] those of a CTA's shared memory. A phase completes when its
 //! pending arrivals and its pending transactions are both zero, whichever gets there last; the next begins at once with
-//! the expected count. What each phase hands from those who arrive to those who wait, such as vector clocks, is kept
-//! beside each mbarrier as a value of the machine's choice.
+//! the expected count. Beside each mbarrier the machine keeps a value of its own: what a phase passes on from arrivals
+//! to waits, such as vector clocks.
 
 mod table;
 
@@ -19,7 +19,7 @@ pub const LARGEST_COUNT: u32 = (1 << 20) - 1;
 /// The size of an mbarrier, and its alignment.
 pub const MBARRIER_BYTES: u64 = 8;
 
-/// Marks a register that holds the state an arrive gave; the low bits are the phase.
+/// Marks the opaque state that an arrive returns; the low bits are the phase.
 const STATE_TAG: u64 = 0xb << 60;
 
 /// A wrong use of an mbarrier.
@@ -103,12 +103,12 @@ impl Mbarrier {
         self.expected
     }
 
-    /// Bytes that the current phase still waits for; negative where more have come than are expected so far.
+    /// Bytes that the current phase still waits for; negative if more bytes have arrived than were expected so far.
     pub fn transactions(&self) -> i32 {
         self.transactions
     }
 
-    /// The opaque state of the current phase, as an arrive gives it back. Take it before arriving.
+    /// The opaque state of the current phase, as an arrive returns it; to be taken before arriving.
     pub fn state(&self) -> u64 {
         STATE_TAG | self.phase
     }
@@ -142,7 +142,8 @@ impl Mbarrier {
         self.arrive(count).inspect_err(|_| *self = before)
     }
 
-    /// The arrival of `cp.async.mbarrier.arrive` without `.noinc`: the count that it adds is the one it takes off.
+    /// Raises the pending count by one for a `cp.async.mbarrier.arrive` without `.noinc`; its arrival takes that off
+    /// again.
     pub fn expect_arrival(&mut self) -> Result<(), MbarrierFault> {
         if self.pending == LARGEST_COUNT {
             return Err(MbarrierFault::Count {
@@ -153,18 +154,18 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// The current phase waits for `bytes` more.
+    /// Lets the current phase wait for `bytes` more.
     pub fn expect_transaction(&mut self, bytes: u64) -> Result<PhaseChange, MbarrierFault> {
         self.add_transactions(i64::try_from(bytes).unwrap_or(i64::MAX))
     }
 
-    /// `bytes` have come.
+    /// Counts `bytes` that have arrived.
     pub fn complete_transaction(&mut self, bytes: u64) -> Result<PhaseChange, MbarrierFault> {
         self.add_transactions(-i64::try_from(bytes).unwrap_or(i64::MAX))
     }
 
-    /// Whether the latest phase of that parity has completed: a wait on the parity of the current phase waits, a wait on
-    /// the other one, which is that of the phase before, does not (before phase 0, too).
+    /// Whether the latest phase of that parity has completed: false for the parity of the current phase, true for the
+    /// other one, which is that of the phase before (in phase 0, too).
     pub fn test_parity(&self, parity: u64) -> Result<bool, MbarrierFault> {
         match parity {
             0 | 1 => Ok(self.phase & 1 != parity),

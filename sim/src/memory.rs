@@ -1,7 +1,7 @@
 //! The memories of a kernel: bytes, which of them were ever written, and who accessed them.
 //!
 //! Offsets and sizes are in bytes. Reading memory that nobody wrote gives garbage that depends on the seed, so that a
-//! result which depends on it differs between runs.
+//! result computed from it differs between seeds.
 
 pub mod atomic;
 pub mod global;

@@ -1,6 +1,6 @@
 //! Broken kernels, made from right ones: each has one mistake that a compiler could make.
 //!
-//! A mutant that nothing catches says that the simulator, or whoever judges the results, is blind to that mistake, or
+//! A mutant that nothing catches shows that the simulator, or the comparison of the results, misses that mistake, or
 //! that the kernel does not need what was changed. So running all mutants of a kernel tests the simulator and the
 //! tolerance, and finds the barriers that a kernel could do without.
 //!
@@ -24,18 +24,18 @@ use std::fmt;
 use crate::program::{Instruction, Kernel, Pc, Register, Site};
 use context::{Context, FRESH_REGISTERS};
 
-/// What a mutation is about.
+/// The kinds of mistakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Concern {
-    /// What orders threads and copies.
+    /// The order of threads and copies.
     Synchronization,
     /// Exchange between the lanes of a warp.
     Exchange,
-    /// Where accesses go.
+    /// The addresses of accesses.
     Addresses,
     /// Which threads do what, and how often.
     Control,
-    /// What is computed.
+    /// The values that are computed.
     Arithmetic,
 }
 
@@ -70,19 +70,19 @@ impl fmt::Display for Concern {
 /// One change to a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mutation {
-    /// Which instruction.
+    /// The instruction that is changed.
     pub pc: Pc,
-    /// Where that comes from.
+    /// The instruction's site.
     pub site: Site,
-    /// What the change is about.
+    /// The kind of mistake.
     pub concern: Concern,
     /// What is done to it, as a verb phrase.
     pub what: &'static str,
-    /// What stands there instead.
+    /// The instructions that replace it.
     code: Vec<Instruction>,
 }
 
-/// What may stand in an instruction's place.
+/// A replacement for an instruction.
 struct Variant {
     what: &'static str,
     code: Vec<Instruction>,
@@ -128,8 +128,8 @@ impl Mutation {
     }
 }
 
-/// All mutations of a kernel, in the order of its code. What nobody reads, as the rest of a vector of which one element is
-/// used, is left alone: code generation drops it.
+/// All mutations of a kernel, in the order of its code. An instruction whose result nobody reads, such as the rest of a
+/// vector of which one element is used, is left alone: code generation drops it.
 pub fn mutations(kernel: &Kernel, sites: &[Site]) -> Vec<Mutation> {
     let context = Context::new(kernel);
     let mut found = Vec::new();
@@ -165,13 +165,13 @@ fn with(instruction: &Instruction, change: impl FnOnce(&mut Instruction)) -> Ins
     changed
 }
 
-/// What comes ahead of an instruction, and the instruction that reads its result.
+/// The instructions `ahead`, followed by the one that reads their result.
 fn after(mut ahead: Vec<Instruction>, instruction: Instruction) -> Vec<Instruction> {
     ahead.push(instruction);
     ahead
 }
 
-/// A value that instructions compute.
+/// A register, and the instructions that compute its value.
 struct Value {
     code: Vec<Instruction>,
     register: Register,

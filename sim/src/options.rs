@@ -9,20 +9,20 @@ pub struct Options {
     pub seed: u64,
     /// How approximate functions err.
     pub approximation: Approximation,
-    /// What the kernels run on: how much of everything there is.
+    /// The GPU that the kernels run on, whose resources are the limits.
     pub target: &'static Target,
-    /// Clusters that run at once; more are let in where those wait for others.
+    /// The number of clusters that are resident at once; more are admitted if these wait for others.
     pub resident_clusters: u32,
     /// Whether bank conflicts and coalescing are counted.
     pub traffic: bool,
-    /// Warp instructions of a CTA after which it counts as endless.
+    /// Number of warp instructions after which a CTA counts as endless.
     pub instruction_limit: u64,
-    /// CTAs of a grid beyond which a launch is refused: a run of so many would seem to hang.
+    /// The most CTAs that a grid may have. A larger launch is refused, because its run would seem to hang.
     pub cta_limit: u64,
-    /// Bytes of buffers beyond which whoever lays them out refuses to; the simulator keeps some ten times as much about
-    /// buffers that are written.
+    /// The most bytes of buffers that callers should lay out; they refuse more. For each byte of a buffer that is
+    /// written the simulator keeps some ten bytes of its own.
     pub byte_limit: u64,
-    /// Distinct findings after which the run stops.
+    /// Number of distinct findings after which the run stops.
     pub finding_limit: usize,
 }
 

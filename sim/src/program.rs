@@ -47,8 +47,8 @@ pub struct Kernel {
     pub entry_registers: Option<u32>,
     /// How many scalar registers a lane needs.
     pub registers: u32,
-    /// The code. Blocks lie in reverse post-order, so that of two threads of a warp the one at the smaller index is
-    /// the one that must run for both to meet again.
+    /// The code. Blocks lie in weak topological order (`decode/blocks.rs`), so that diverged threads of a warp
+    /// reconverge if the one at the smallest index always runs first.
     pub code: Vec<Instruction>,
     /// The site of each instruction.
     pub sites: Vec<SiteId>,
@@ -58,7 +58,7 @@ pub struct Kernel {
     pub static_shared_bytes: u32,
     /// Where dynamic shared memory begins, in bytes.
     pub dynamic_shared_offset: u32,
-    /// Where it begins on a device, which has no gaps between variables.
+    /// Where dynamic shared memory begins on a device, which has no gaps between variables.
     pub packed_shared_bytes: u32,
 }
 
@@ -74,7 +74,8 @@ pub struct Parameter {
 /// What a kernel parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterKind {
-    /// An address of global memory; `align` is what the kernel was told of it, in bytes (`llvm.align`), 1 if nothing.
+    /// An address of global memory; `align` is the alignment that the kernel may assume (`llvm.align`), 1 if none is
+    /// stated.
     Pointer {
         /// Bytes.
         align: u32,
@@ -106,7 +107,7 @@ pub struct Site {
     pub op: String,
     /// The op's location: `file:line:col` where known.
     pub location: Option<Location>,
-    /// Where the op stands in the module, if its location is elsewhere: in the source that it was compiled from.
+    /// The op's place in the module, where `location` points into the source that the module was compiled from instead.
     pub in_module: Option<Location>,
 }
 
@@ -122,7 +123,7 @@ pub struct Location {
 }
 
 impl fmt::Display for Site {
-    /// The op, with its place in the module if that is not its location.
+    /// Writes the op, with its place in the module if that is not its location.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}'", self.op)?;
         match &self.in_module {

@@ -6,8 +6,8 @@
 //! happened far apart.
 //!
 //! The method is FastTrack (Flanagan and Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009),
-//! with what GPUs add to it: strong accesses that may meet unordered, asynchronous agents, and the proxies of the PTX
-//! memory consistency model.
+//! extended by what GPUs need: strong accesses, which may be unordered without racing, asynchronous agents, and the
+//! proxies of the PTX memory consistency model.
 
 pub mod access;
 pub mod clock;

@@ -1,6 +1,7 @@
-//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), from which every choice and all garbage of a run comes.
+//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), the source of every pseudo-random choice of a run and of the
+//! garbage in uninitialized memory.
 
-/// What the state of the generator grows by: 2^64 divided by the golden ratio, made odd.
+/// The increment of the generator's state: 2^64 divided by the golden ratio, made odd.
 pub(crate) const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The generator's finalizer: every bit of the result depends on every bit given.

@@ -1,13 +1,13 @@
 //! How well accesses use the memories: bank conflicts of shared memory, coalescing of global memory.
 //!
-//! Counts are per site and warp access. Shared memory has 32 banks of 4 bytes: what a warp asks for in one go takes as
-//! many wavefronts as the largest number of different words in one bank; lanes that want the same word share it. Lanes
-//! with 8 bytes go in halves of the warp, with 16 bytes in quarters (CUDA C++ Programming Guide, "Compute Capability
-//! 5.x: Shared Memory", which later capabilities keep). Global memory moves in sectors of 32 bytes, four to a line. Loads,
-//! stores and asynchronous copies are counted, a bulk copy as one access; atomics are not.
+//! Counts are per site and warp access. Shared memory has 32 banks of 4 bytes: an access takes as many wavefronts as
+//! the largest number of different words in one bank; a word that several lanes access is broadcast. Accesses of 8
+//! bytes per lane go by halves of the warp, of 16 bytes by quarters (CUDA C++ Programming Guide, "Compute Capability
+//! 5.x: Shared Memory", which later capabilities keep). Global memory moves in sectors of 32 bytes, four to a line.
+//! Loads, stores and asynchronous copies are counted, a bulk copy as one access; atomics are not.
 //!
-//! Requested sectors are what warps ask the L2 cache for; distinct ones are what memory must deliver or take at least once,
-//! whatever caches keep. A cost model lies between the two.
+//! Requested sectors are what warps ask the L2 cache for; distinct ones are what memory must deliver or take at least
+//! once, whatever caches keep. The count of a cost model should lie between the two.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -28,7 +28,7 @@ pub struct Traffic {
     pub global: BTreeMap<SiteId, GlobalTraffic>,
 }
 
-/// What a site did to shared memory.
+/// The accesses of a site to shared memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedTraffic {
     /// Accesses by warps.
@@ -39,7 +39,7 @@ pub struct SharedTraffic {
     pub ideal_wavefronts: u64,
 }
 
-/// What a site did to global memory.
+/// The accesses of a site to global memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GlobalTraffic {
     /// Whether it writes.
@@ -50,18 +50,18 @@ pub struct GlobalTraffic {
     pub lines: u64,
     /// Sectors of 32 bytes that they touched.
     pub sectors: u64,
-    /// Sectors that the same number of different bytes fill.
+    /// Sectors that the different bytes of each access would fill if they were contiguous.
     pub ideal_sectors: u64,
-    /// The sectors, by their address over 32.
+    /// The sectors, by their address divided by 32.
     touched: HashSet<u64>,
 }
 
 /// Sectors of 32 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sectors {
-    /// Over all accesses.
+    /// Counted once for each access.
     pub requested: u64,
-    /// Each once.
+    /// Counted once in all.
     pub distinct: u64,
 }
 

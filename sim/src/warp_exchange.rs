@@ -1,12 +1,12 @@
-//! What the lanes of a warp give each other: shuffles, votes, reductions and election.
+//! Exchanges between the lanes of a warp: shuffles, votes, reductions and election.
 //!
-//! Pure functions on the registers of the lanes that take part. That these are the lanes named by the member mask, and
-//! that all of them arrive, is for the machine to see to before it calls.
+//! Pure functions on the registers of the lanes that take part. Before it calls one, the machine ensures that these are
+//! the lanes named by the member mask, and that all of them have arrived.
 
 use crate::arithmetic::{LANES, Lanes};
 use crate::program::{ShuffleKind, VoteKind, WarpReduceOp};
 
-/// What a shuffle gives besides its values.
+/// The results of a shuffle besides its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shuffled {
     /// Lanes whose source was in range, a bit each; the others got their own value.
@@ -62,7 +62,8 @@ pub fn shuffle(
 
 /// `vote.sync`, `match.sync` and `activemask` of the lanes of `mask`; the others keep their `to`.
 ///
-/// [`VoteKind::MatchAll`] gives the mask if all values are equal and 0 otherwise; its predicate is whether that is 0.
+/// [`VoteKind::MatchAll`] gives the mask if all values are equal and 0 otherwise; its predicate is whether that is not
+/// 0.
 pub fn vote(kind: VoteKind, mask: u32, to: &mut Lanes, value: &Lanes) {
     let holding = lanes(mask).fold(0, |set, lane| set | u32::from(value[lane] & 1 == 1) << lane);
     let same_as = |lane: usize| {
@@ -100,10 +101,11 @@ pub fn reduce(op: WarpReduceOp, mask: u32, to: &mut Lanes, value: &Lanes) {
     }
 }
 
-/// The lane that `elect.sync` elects of a mask; `None` of an empty one.
+/// The lane that `elect.sync` elects among those of a mask; `None` if the mask is empty.
 ///
 /// The PTX ISA ("Parallel Synchronization and Communication Instructions: elect.sync") promises only that equal masks
-/// elect the same lane. `choice` 0 is the lowest lane, as hardware does; any other picks a lane by it and the mask.
+/// elect the same lane. `choice` 0 elects the lowest lane, as hardware does; any other elects one by a hash of itself
+/// and the mask.
 pub fn elect(mask: u32, choice: u64) -> Option<u32> {
     let count = mask.count_ones();
     let skipped = match (choice, count) {

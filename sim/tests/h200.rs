@@ -1,4 +1,4 @@
-//! The simulator's arithmetic against results measured on an H200, in `h200.txt`, bit for bit.
+//! Compares the simulator's arithmetic with results measured on an H200, in `h200.txt`, bit for bit.
 
 use norma_simulator::Approximation;
 use norma_simulator::arithmetic::{self, LANES, Lanes};
@@ -66,7 +66,7 @@ fn integer_type(name: &str) -> (bool, u8) {
     (name.starts_with('s'), name[1..].parse().expect("a width"))
 }
 
-/// What the simulator gives for an operation as the file names it.
+/// The simulator's result of an operation, which is named as in the file.
 fn evaluate(operation: &str, [a, b, c]: [u64; 3]) -> u64 {
     let mut to = [0; LANES];
     let [a, b, c]: [Lanes; 3] = [[a; LANES], [b; LANES], [c; LANES]];

@@ -1,5 +1,5 @@
 //! Kernels written by hand, one for each way of moving data between threads: they run right under many schedules, and
-//! each thing that orders them is found missing when it is left out.
+//! all of their mutants are caught.
 
 use norma_simulator::mutation::{self, Mutation};
 use norma_simulator::program::Program;
@@ -14,10 +14,10 @@ struct Case {
     block: u32,
     cluster: u32,
     shared_bytes: u32,
-    /// Buffers: what they hold, or how many f32 they take.
+    /// The buffers: the contents of each, or the number of f32 of an uninitialized one.
     buffers: Vec<Result<Vec<u8>, usize>>,
     arguments: Vec<Argument>,
-    /// A buffer and what it holds in the end.
+    /// A buffer, and its contents in the end.
     expected: (usize, Vec<f32>),
     /// Mutations that change nothing, by line and what is done: the reason stands beside each.
     unobservable: Vec<(u32, &'static str)>,
@@ -163,7 +163,7 @@ fn exchange() -> Case {
         unobservable: vec![
             // Any one thread can initialize.
             (18, "one more than the bound"),
-            // The thread has written nothing by then that those who wait read.
+            // By then the thread has written nothing that waiting threads read.
             (23, "relax the arrival"),
             // The variable lies at a multiple of 8.
             (60, "promise twice the alignment"),
@@ -194,7 +194,7 @@ fn tile() -> Case {
         unobservable: vec![
             // Any one thread can initialize.
             (18, "one more than the bound"),
-            // The thread has written nothing by then that those who wait read.
+            // By then the thread has written nothing that waiting threads read.
             (23, "relax the arrival"),
         ],
     }
@@ -222,7 +222,7 @@ fn swizzle() -> Case {
         unobservable: vec![
             // Any one thread can initialize.
             (23, "one more than the bound"),
-            // The thread has written nothing by then that those who wait read.
+            // By then the thread has written nothing that waiting threads read.
             (29, "relax the arrival"),
         ],
     }

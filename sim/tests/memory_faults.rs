@@ -1,5 +1,5 @@
-//! What a kernel of one warp must not do with memory, one access at a time: the finding names the access, the memory
-//! and the thread.
+//! Forbidden accesses to memory, one at a time, in a kernel of one warp: the finding names the access, the memory and
+//! the thread.
 
 use norma_simulator::{
     Argument, Buffer, BufferAccess, Contents, Finding, FindingKind, Launch, Memory, Options, decode, run,

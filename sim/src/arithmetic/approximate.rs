@@ -122,7 +122,7 @@ fn divide(a: f32, b: f32, err: Option<bool>) -> f32 {
     if b.is_finite() && b.abs() > limit {
         return a * 0f32.copysign(b);
     }
-    // Subnormal divisors are outside of what is documented, but divide as well on hardware.
+    // Subnormal divisors are outside of the documented range, but hardware divides by them, too.
     near(f64::from(a) / f64::from(b), Bound::Ulps(2.0), err)
 }
 

@@ -3,8 +3,8 @@
 use super::lanes::{LANES, Lanes, map3};
 use crate::program::Register;
 
-/// [`crate::program::Instruction::Repack`]: the bits of the registers `from`, lowest first, cut anew into the registers
-/// `to`, none of which is among `from`. Bits past the last operand are zero.
+/// [`crate::program::Instruction::Repack`]: the bits of the registers `from`, lowest first, split again into the
+/// registers `to`, none of which is among `from`. Bits past the last operand are zero.
 pub fn repack(registers: &mut [Lanes], mask: u32, to: (&[Register], u8), from: (&[Register], u8)) {
     let ((to, to_bits), (from, from_bits)) = (to, from);
     let keep = |bits: u8| u64::MAX >> (64 - u32::from(bits.clamp(1, 64)));

@@ -54,7 +54,7 @@ fn compare<N: PartialOrd>(
     b: &Lanes,
     load: impl Fn(u64) -> N,
 ) {
-    // The three outcomes in which the predicate holds; the fourth is that the operands are unordered.
+    // Whether the predicate holds in each of the four outcomes of a comparison.
     let (less, equal, greater, unordered) = match predicate {
         FloatPredicate::False => (false, false, false, false),
         FloatPredicate::Oeq => (false, true, false, false),

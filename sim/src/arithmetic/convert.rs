@@ -78,7 +78,8 @@ fn one_by_one(mask: u32, to: &mut Lanes, from: &Lanes, f: impl Fn(u64) -> u64) {
     }
 }
 
-/// What a NaN becomes: conversions from and to f64 keep what they can of it, the others make it canonical.
+/// The result for a NaN: conversions from and to f64 keep as much of its payload as they can, the others return the
+/// canonical NaN.
 fn nan(source: Format, result: Format, bits: u64) -> u64 {
     let keeps = |format| matches!(format, Format::F32 | Format::F16 | Format::BF16);
     match (source, result) {

@@ -1,8 +1,8 @@
 //! Float arithmetic, correctly rounded.
 //!
-//! f32 and f64 compute as the machine does. The narrow formats compute in f64 and round once more, which for sums,
-//! products, quotients and square roots gives what one rounding of the exact result gives, as f64 has more than twice
-//! their precision (Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30, 1995).
+//! f32 and f64 compute with the host's arithmetic. The narrow formats compute in f64 and round once more, which for
+//! sums, products, quotients and square roots gives what one rounding of the exact result gives, as f64 has more than
+//! twice their precision (Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30, 1995).
 
 use super::lanes::{LANES, Lanes, map2, map3};
 use super::number::Number;
@@ -10,19 +10,20 @@ use super::sign::signs;
 use super::{format, nan, round_to_odd, rounding};
 use crate::program::{FloatOp, Format, Rounding};
 
-/// A format that loops are made for.
+/// A format that loops over lanes are specialized for.
 trait Native: Copy {
-    /// What it computes with.
+    /// The host's type that it computes with.
     type Number: Number;
 
-    /// The number that a pattern is, with subnormals as zeros where they are flushed.
+    /// The number of a bit pattern, with subnormals as zeros if they are flushed.
     fn load(self, bits: u64) -> Self::Number;
 
-    /// The pattern of a result, whose NaN is the first NaN of the operands where the format keeps those.
+    /// The bit pattern of a result. For NaN this is the canonical NaN or, if the format propagates NaNs, the first one
+    /// of the operands.
     fn store(self, number: Self::Number, operands: [u64; 2]) -> u64;
 }
 
-/// f32; magnitudes below the pattern are flushed to zero.
+/// f32; magnitudes below the pattern `flush_below` are flushed to zero.
 #[derive(Clone, Copy)]
 struct F32 {
     flush_below: u64,
@@ -101,7 +102,7 @@ pub fn float(op: FloatOp, format: Format, flush: bool, mask: u32, to: &mut Lanes
     }
 }
 
-/// [`float`] for a single value, as atomic operations need it.
+/// [`float`] for a single value.
 pub fn float_once(op: FloatOp, format: Format, flush: bool, a: u64, b: u64) -> u64 {
     let mut to = [0; LANES];
     float(op, format, flush, 1, &mut to, &[a; LANES], &[b; LANES]);
@@ -152,7 +153,7 @@ fn flush_tiny_products(mask: u32, to: &mut Lanes, [a, b, c]: [&Lanes; 3]) {
 #[inline(always)]
 fn native<F: Native>(f: F, op: FloatOp, mask: u32, to: &mut Lanes, a: &Lanes, b: &Lanes) {
     match op {
-        // Those that kernels are full of have loops of their own, which can be vectorised.
+        // The operations that kernels use most have loops of their own, which can be vectorised.
         FloatOp::Add => map2(mask, to, a, b, |x, y| f.store(f.load(x).add(f.load(y)), [y, x])),
         FloatOp::Sub => map2(mask, to, a, b, |x, y| f.store(f.load(x).sub(f.load(y)), [y, x])),
         FloatOp::Mul => map2(mask, to, a, b, |x, y| f.store(f.load(x).mul(f.load(y)), [y, x])),
@@ -205,7 +206,7 @@ fn on_f64(op: FloatOp) -> fn(f64, f64) -> f64 {
     on_number(op)
 }
 
-/// A narrow format: computes in f64 and rounds.
+/// An operation on a narrow format: computes in f64 and rounds.
 fn rounded(
     format: Format,
     flush: bool,
@@ -220,7 +221,7 @@ fn rounded(
     let smallest = rounding::widen(format, below);
     for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
         let exact = compute(load(a[lane]), load(b[lane]), load(c[lane]));
-        // What is tiny before it is rounded is flushed.
+        // A result that is subnormal before rounding is flushed.
         let kept = if exact.abs() < smallest {
             0f64.copysign(exact)
         } else {
@@ -372,7 +373,7 @@ mod tests {
         );
     }
 
-    /// An f32 product and sum in exact integers, for operands of small exponents.
+    /// The f32 nearest to an exact integer result.
     fn nearest_f32(value: i128) -> f32 {
         // An i128 to f32 conversion rounds once, to nearest even.
         value as f32

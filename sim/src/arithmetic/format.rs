@@ -1,4 +1,4 @@
-//! What patterns of a float format look like.
+//! The bit patterns of float formats.
 
 use norma_bundle::Element;
 
@@ -48,7 +48,7 @@ pub(super) fn mantissa_bits(format: Format) -> u32 {
     smallest_normal(format).trailing_zeros()
 }
 
-/// The magnitude of infinity, or of the largest number in a format without.
+/// The magnitude of infinity, or of the largest number in a format without infinities, as a pattern.
 pub(super) fn infinity(format: Format) -> u64 {
     match format {
         Format::F8E4M3FN => largest_finite(format),

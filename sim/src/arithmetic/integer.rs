@@ -67,7 +67,7 @@ pub fn integer(op: IntegerOp, bits: u8, mask: u32, to: &mut Lanes, a: &Lanes, b:
     }
 }
 
-/// [`integer`] for a single value, as atomic operations need it.
+/// [`integer`] for a single value.
 pub fn integer_once(op: IntegerOp, bits: u8, a: u64, b: u64) -> u64 {
     let mut to = [0; LANES];
     integer(op, bits, 1, &mut to, &[a; LANES], &[b; LANES]);
@@ -101,7 +101,7 @@ fn of_width(w: impl Width, op: IntegerOp, mask: u32, to: &mut Lanes, a: &Lanes, 
     let bits = w.bits();
     let mut each = |f: &dyn Fn(u64, u64) -> u64| map2(mask, to, a, b, f);
     match op {
-        // Those that kernels are full of have loops of their own, which can be vectorised.
+        // The operations that kernels use most have loops of their own, which can be vectorised.
         IntegerOp::Add => map2(mask, to, a, b, |x, y| w.cut(x.wrapping_add(y))),
         IntegerOp::Sub => map2(mask, to, a, b, |x, y| w.cut(x.wrapping_sub(y))),
         IntegerOp::Mul => map2(mask, to, a, b, |x, y| w.cut(w.cut(x).wrapping_mul(w.cut(y)))),
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every operation on 8 bits as the number it is, from i32 arithmetic: an independent formulation that can be
+    /// The expected result of every operation on 8 bits, from i32 arithmetic: an independent formulation that can be
     /// tried on all operands.
     fn expected(op: IntegerOp, a: u8, b: u8) -> u8 {
         let (signed_a, signed_b) = (i32::from(a as i8), i32::from(b as i8));

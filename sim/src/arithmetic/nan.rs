@@ -1,6 +1,7 @@
-//! Which NaN an operation gives, as an H200 has them.
+//! The NaNs that operations return on an H200.
 //!
-//! f32 and the formats below it have one, the canonical NaN. f64, and conversions from and to it, hand on an operand's.
+//! Operations on f32 and narrower formats return the canonical NaN. Operations on f64, and conversions from and to f64,
+//! propagate the NaN of an operand.
 
 use super::format;
 use crate::program::Format;
@@ -9,13 +10,13 @@ use crate::program::Format;
 pub(super) const CANONICAL_16: u64 = 0x7fff;
 /// The canonical NaN of f32.
 pub(super) const CANONICAL_32: u32 = 0x7fff_ffff;
-/// What an invalid operation of f64 gives.
+/// The result of an invalid operation on f64.
 pub(super) const INVALID_64: u64 = 0xfff8_0000_0000_0000;
-/// The bit of f64 that tells a quiet NaN from a signaling one.
+/// The bit of f64 that distinguishes a quiet NaN from a signaling one.
 const QUIET_64: u64 = 1 << 51;
 
-/// The pattern that an operation gives for NaN. Both fp8 formats have 0x7f (PTX ISA, "Data Movement and Conversion
-/// Instructions: cvt").
+/// The canonical NaN of a format. Both fp8 formats have 0x7f (PTX ISA, "Data Movement and Conversion Instructions:
+/// cvt").
 pub(super) fn canonical(format: Format) -> u64 {
     match format {
         Format::F64 => INVALID_64,

@@ -1,9 +1,9 @@
 //! The numbers that float operations compute with: f32 and f64, by one set of rules.
 //!
-//! What is written out here is where IEEE 754 leaves a choice or where the standard library leaves one: the sign of
-//! zero in minima and maxima, and NaN operands. Patterns of NaN results are the business of [`super::float`].
+//! Rules are written out where IEEE 754 or the standard library leaves a choice: the sign of zero in minima and maxima,
+//! and NaN operands. [`super::float`] chooses the patterns of NaN results.
 
-/// A binary floating-point number of the machine.
+/// A binary floating-point number of the host.
 pub(super) trait Number: Copy + PartialOrd {
     /// `a + b`.
     fn add(self, b: Self) -> Self;

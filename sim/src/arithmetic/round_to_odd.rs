@@ -1,4 +1,4 @@
-//! Rounding to odd, in f64: where a result is inexact, the neighbour whose last bit is 1.
+//! Rounding to odd, in f64: an inexact result becomes the neighbour whose last bit is 1.
 //!
 //! A second rounding, to at most 51 bits, cannot tell such a result from the exact one, so that both together round once
 //! (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE
@@ -24,7 +24,7 @@ fn sum(a: f64, b: f64) -> f64 {
     }
 }
 
-/// An integer.
+/// An integer, rounded to odd.
 pub(super) fn integer(value: i128) -> f64 {
     let rounded = value as f64;
     let back = rounded as i128;
@@ -58,7 +58,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against exact integers: three bf16 of small exponents are multiples of 2^-40 in an i128.
+        /// Compares with exact integers: with these exponents the bf16 operands are integers, and the result fits an
+        /// i128.
         #[test]
         fn bf16_fused_multiply_add_is_the_rounded_exact_value(
             a in any::<i8>(), b in any::<i8>(), c in any::<i8>(), x in 0u32..20, y in 0u32..20, z in 0u32..80,

@@ -3,7 +3,7 @@
 use super::{format, nan, sixteen_bits};
 use crate::program::{Format, Rounding};
 
-/// The number that a pattern is, exactly.
+/// The exact value of a bit pattern.
 #[inline]
 pub(super) fn widen(format: Format, bits: u64) -> f64 {
     match format {
@@ -15,8 +15,7 @@ pub(super) fn widen(format: Format, bits: u64) -> f64 {
     }
 }
 
-/// `value` rounded once to a format; what overflows becomes infinity, or the canonical NaN in a format without
-/// infinities.
+/// `value` rounded once to a format; overflow gives infinity, or the canonical NaN in a format without infinities.
 pub(super) fn round(format: Format, value: f64, rounding: Rounding) -> u64 {
     if value.is_nan() {
         return nan::canonical(format);

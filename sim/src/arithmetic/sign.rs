@@ -4,7 +4,7 @@ use super::lanes::{Lanes, map1, map2};
 use super::{format, nan};
 use crate::program::{FloatOp, Format};
 
-/// Operations on the sign. NaN becomes what it becomes in a sum, but for `copysign`, which only moves bits.
+/// Operations on the sign. A NaN operand gives the same NaN as in a sum, except in `copysign`, which only moves bits.
 pub(super) fn signs(
     op: FloatOp,
     format: Format,

@@ -30,8 +30,8 @@ pub(super) fn f32_to_f16(bits: u64) -> u64 {
     let subnormal = (f32::from_bits(magnitude) + 0.5)
         .to_bits()
         .wrapping_sub(0x3f00_0000);
-    // Rebiases the exponent by -112 and rounds at bit 13; a carry out of the mantissa is what rounding up to the next
-    // binade, or to infinity, is.
+    // Rebiases the exponent by -112 and rounds at bit 13; a carry out of the mantissa rounds up to the next binade, or
+    // to infinity, as it should.
     let normal = magnitude
         .wrapping_sub(112 << 23)
         .wrapping_add(0xfff + (magnitude >> 13 & 1))
@@ -49,7 +49,7 @@ pub(super) fn f32_to_f16(bits: u64) -> u64 {
     u64::from(result)
 }
 
-/// bf16 to f32: the pattern moves up, with a NaN's payload.
+/// bf16 to f32: the pattern is shifted up; a NaN keeps its payload.
 #[inline(always)]
 pub(super) fn bf16_to_f32(bits: u64) -> u64 {
     bits << 16

@@ -8,7 +8,7 @@
 use super::{CopyFault, CopyPlan, Part, aligned};
 use crate::launch::TensorMap;
 
-/// What a swizzle moves.
+/// Bytes of a chunk, which a swizzle moves as a whole.
 const CHUNK: u64 = 16;
 
 /// Checks what `cuTensorMapEncodeTiled` checks of a map at a global address (CUDA driver API, "Tensor Map Object
@@ -82,7 +82,7 @@ pub fn tensor(
     for row in 0..rows {
         let row_start = shared + row * row_bytes;
         let row_of_tensor = row_offset(map, coordinates, row);
-        // Boundaries within the row: the tensor's edges, and chunks where those are moved.
+        // Parts end at the tensor's edges and, with a swizzle, at the end of each chunk.
         let mut start = 0;
         while start < row_bytes {
             let mut end = row_bytes;
@@ -134,7 +134,7 @@ fn row_offset(map: &TensorMap, coordinates: &[i32], row: u64) -> Option<u64> {
     Some(offset)
 }
 
-/// The bytes over which a swizzle moves chunks.
+/// The bytes of the span within which a swizzle moves chunks; `None` without a swizzle.
 fn swizzle_span(swizzle: u32) -> Result<Option<u64>, CopyFault> {
     match swizzle {
         0 => Ok(None),
@@ -145,8 +145,8 @@ fn swizzle_span(swizzle: u32) -> Result<Option<u64>, CopyFault> {
     }
 }
 
-/// The address that a swizzle gives: of the bits that number a chunk within its span, each is flipped by the bit three
-/// places above it.
+/// The swizzled address: each bit of the chunk's number within its span is xored with the address bit three places
+/// above it.
 fn swizzled(address: u64, span: Option<u64>) -> u64 {
     let chunks = span.map_or(0, |span| span / CHUNK - 1);
     address ^ (address >> 7 & chunks) << 4

@@ -1,4 +1,4 @@
-//! Inline assembly: binding the operands of `llvm.inline_asm` and `nvvm.inline_ptx` to those that the text names.
+//! Inline assembly: binds the operands of `llvm.inline_asm` and `nvvm.inline_ptx` to the operands that the text names.
 
 use melior::ir::ValueLike;
 
@@ -100,7 +100,7 @@ pub(super) fn inline_asm(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     }
 }
 
-/// A text without instructions, which keeps the optimizer from seeing that outputs are the inputs tied to them.
+/// Decodes a text without instructions, whose outputs are the inputs tied to them. It hides that from the optimizer.
 fn empty(op: &Op<'_, '_>, body: &mut Body<'_>, constraints: &Constraints, inputs: &[Argument]) -> Result<()> {
     let mut registers = Vec::new();
     for (output, shape) in result_shapes(op)?.iter().enumerate() {
@@ -200,9 +200,9 @@ fn register_class(kind: &str, constraint: &str) -> Result<()> {
     }
 }
 
-/// `nvvm.inline_ptx`. Its operands are numbered as its lowering does: those read and written, results, those only read,
-/// the predicate. The predicate guards the first instruction. What uses an operand that is read and written later sees
-/// what the text made of it.
+/// `nvvm.inline_ptx`. Its operands are numbered as in its lowering: read-write operands, results, read-only operands,
+/// the predicate. The predicate guards the first instruction. Later uses of a read-write operand see the value that the
+/// text leaves in it.
 pub(super) fn inline_ptx(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let (read_only, read_write, predicate) = (op.segment(0)?, op.segment(1)?, op.optional(2)?);
     let start = body.mark();
@@ -234,7 +234,7 @@ pub(super) fn inline_ptx(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     for index in read_only {
         arguments.push(bind_input(op, body, index)?);
     }
-    // The op's lowering writes operands of PTX as LLVM's inline assembly does.
+    // As the op's lowering does, this names operands as LLVM's inline assembly names them.
     let mut text = op.need_text("ptxCode")?.replace('%', "$");
     if let Some(predicate) = predicate {
         text = format!("@${} {text}", arguments.len());

@@ -1,8 +1,9 @@
 //! The order in which blocks are laid out.
 //!
-//! A weak topological order (F. Bourdoncle, "Efficient chaotic iteration strategies with widenings", 1993): blocks come
-//! after what leads to them, and a loop lies in one piece, its header first. In it the lanes of a warp that leave a loop
-//! wait beyond it for those that go round again, which plain reverse post-order does not promise.
+//! A weak topological order (F. Bourdoncle, "Efficient chaotic iteration strategies with widenings", 1993): a block
+//! comes after its predecessors, back edges aside, and a loop lies in one piece, its header first. So lanes of a warp
+//! that leave a loop wait behind it for the lanes that iterate again, which plain reverse post-order does not
+//! guarantee.
 
 /// The reachable nodes of a graph in weak topological order; node 0 is the entry.
 pub(super) fn order(successors: &[Vec<usize>]) -> Vec<usize> {
@@ -33,7 +34,7 @@ struct Search<'s> {
 const DONE: usize = usize::MAX;
 
 impl Search<'_> {
-    /// Gives places to the components that `node` leads to; gives the least number that it reaches.
+    /// Places the components that `node` leads to; returns the least number that it reaches.
     fn visit(&mut self, node: usize) -> usize {
         self.count += 1;
         self.number[node] = self.count;

@@ -40,7 +40,7 @@ impl Sites {
     }
 }
 
-/// See the module.
+/// The body of a kernel while it is decoded.
 pub(super) struct Body<'m> {
     sites: &'m mut Sites,
     site: SiteId,
@@ -58,7 +58,7 @@ pub(super) struct Body<'m> {
     pub shared: &'m SharedMemory,
     /// Whether f32 operations flush subnormals, as the function's `denormal_fp_math_f32` says.
     pub flush: bool,
-    /// Addresses within memory that LLVM loads with `ld.global.nc` (see [`super::read_only`]).
+    /// Registers that hold addresses of memory that LLVM loads with `ld.global.nc` (see [`super::read_only`]).
     pub invariant: HashSet<Register>,
 }
 
@@ -96,7 +96,7 @@ impl<'m> Body<'m> {
         }
     }
 
-    /// What follows comes from `site`.
+    /// Sets the site of the instructions that follow.
     pub fn at(&mut self, site: Site) {
         self.site = self.sites.number(site);
     }
@@ -143,7 +143,7 @@ impl<'m> Body<'m> {
             .ok_or_else(|| internal("uses a value that no op before it gives"))
     }
 
-    /// Says which registers hold a value.
+    /// Sets the registers that hold a value.
     pub fn define(&mut self, value: Value<'_, '_>, registers: Vec<Register>) {
         self.values.insert(key(value), registers);
     }
@@ -177,7 +177,7 @@ impl<'m> Body<'m> {
         index.map(|index| self.scalar(op, index)).transpose()
     }
 
-    /// Says which registers hold the op's only result.
+    /// Sets the registers that hold the op's only result.
     pub fn result(&mut self, op: &Op<'_, '_>, registers: Vec<Register>) -> Result<()> {
         self.define(op.raw.result(0)?.into(), registers);
         Ok(())
@@ -256,7 +256,7 @@ impl<'m> Body<'m> {
         to
     }
 
-    /// The bits of `from`, cut anew into registers of `to_bits`.
+    /// The bits of `from`, split again into registers of `to_bits`.
     pub fn repack(&mut self, from: Vec<Register>, from_bits: u8, to_bits: u8) -> Vec<Register> {
         if from_bits == to_bits {
             return from;
@@ -288,7 +288,8 @@ impl<'m> Body<'m> {
         self.code.len()
     }
 
-    /// Lets only the lanes of `guard` execute what was pushed since `begin`, where no label lies.
+    /// Lets only the lanes of `guard` execute the instructions pushed since `begin`, which must have no label among
+    /// them.
     pub fn skip(&mut self, begin: usize, guard: Guard) {
         let (inside, after) = (self.label(), self.label());
         let to = |target| Edge {
@@ -311,7 +312,7 @@ impl<'m> Body<'m> {
         self.place(after);
     }
 
-    /// Where inline assembly begins.
+    /// Marks the current place, where inline assembly begins.
     pub fn mark(&self) -> Mark {
         Mark {
             code: self.code.len(),
@@ -320,8 +321,8 @@ impl<'m> Body<'m> {
         }
     }
 
-    /// Lets registers that inline assembly begun at `start` has of its own start undefined there, if it may read them, or
-    /// leave them as `outputs`, unset.
+    /// Makes the own registers of inline assembly, which begins at `start`, undefined there if it may read them, or
+    /// leave them as `outputs`, before it has set them.
     pub fn undefine_since(&mut self, start: Mark, site: Site, outputs: &[Register]) {
         let mut set = HashSet::new();
         let mut unset = Vec::new();
@@ -337,7 +338,8 @@ impl<'m> Body<'m> {
                 .reads()
                 .into_iter()
                 .for_each(|register| note(register, &set));
-            // What lies behind a branch may be passed over; a run tells.
+            // Instructions behind a branch may be skipped, so what they set does not count; a run shows whether they
+            // were.
             is_straight &= instruction.edges().is_empty();
             if is_straight && instruction.guard().is_none() {
                 set.extend(instruction.writes());

@@ -12,10 +12,10 @@ use crate::program::Site;
 /// Why a module cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    /// The text is no module.
+    /// The text does not parse or verify as a module.
     #[error("expected a module that parses and verifies{}", Notes(.0))]
     Syntax(Vec<String>),
-    /// Nothing can be launched.
+    /// The module has no kernel.
     #[error(
         "expected a kernel (an `llvm.func` with `nvvm.kernel` or `gpu.kernel`), got a module without one"
     )]
@@ -39,11 +39,11 @@ pub struct Problem {
 /// Whose fault a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
-    /// The program's: it means nothing on any device.
+    /// The program's: no device could run it.
     Invalid,
     /// The simulator's, which does not model it.
     Unsupported,
-    /// The decoder's: it met what it takes to be impossible.
+    /// The decoder's: something holds that it takes to be impossible.
     Internal,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for Notes<'_> {
     }
 }
 
-/// A problem whose op is known to the caller.
+/// A problem without its op, which the caller knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub kind: ProblemKind,

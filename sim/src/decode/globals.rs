@@ -1,9 +1,9 @@
-//! The variables of a module, and where those in shared memory lie.
+//! The variables of a module, and the layout of those in shared memory.
 //!
 //! A kernel's static shared memory holds the variables it names, in the order of the module, each at the next address
 //! that its alignment allows. An external array without elements is dynamic shared memory, which begins after them; all
-//! such arrays begin at one place. Here a gap lies between any two, so that what runs off one is in none, even if it is
-//! a whole access; PTX leaves open where variables lie.
+//! such arrays begin at one place. Here a gap lies between any two, so that an access beyond the end of one is in none,
+//! even if all of its bytes are beyond; PTX leaves open where variables lie.
 
 use std::{collections::HashSet, rc::Rc};
 
@@ -29,7 +29,7 @@ struct Variable {
     external: bool,
 }
 
-/// Bytes between variables: as many as all banks hold, so that conflicts are those of variables without gaps.
+/// Bytes between variables: the width of all 32 banks, so that bank conflicts are the same as without gaps.
 const GAP: u64 = 128;
 
 /// The shared memory of a kernel.
@@ -45,7 +45,7 @@ pub(super) struct SharedMemory {
 }
 
 impl Globals {
-    /// Notes an `llvm.mlir.global`. What is wrong with it matters only if a kernel names it.
+    /// Records an `llvm.mlir.global`. An error in it matters only if a kernel names it.
     pub fn add(&mut self, op: &Op<'_, '_>) -> Result<()> {
         let ty = op
             .attribute("global_type")
@@ -80,7 +80,7 @@ impl Globals {
         }
     }
 
-    /// Lays out the variables that `ops` name. What one names wrongly is given to `note`.
+    /// Lays out the variables that `ops` name, and calls `note` for each op that names one wrongly.
     pub fn lay_out<'c: 'a, 'a>(
         &self,
         ops: impl Iterator<Item = Op<'c, 'a>>,

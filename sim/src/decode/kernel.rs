@@ -32,7 +32,7 @@ pub(super) fn decode(
     let before = problems.len();
     let mut kernel = Kernel::default();
     if let Err(fault) = decode_into(&mut kernel, function, globals, sites, problems)
-        // An op that could not be decoded may be what the whole lacks.
+        // An op that could not be decoded, and is reported already, may be the cause.
         && problems.len() == before
     {
         problems.push(fault.at(function));
@@ -68,7 +68,7 @@ fn decode_into(
             body.at(op.site());
             if let Err(fault) = instruction(&op, &mut body, &edges) {
                 problems.push(fault.at(&op));
-                // So that what uses its results can still be checked.
+                // Its results get registers, so that ops that use them can still be checked.
                 for result in op.raw.results() {
                     body.fresh_value(result.into())?;
                 }
@@ -91,7 +91,7 @@ pub(super) fn ops_of<'c, 'a>(block: &BlockRef<'c, 'a>) -> impl Iterator<Item = O
     std::iter::successors(block.first_operation(), |op| op.next_in_block()).map(Op::new)
 }
 
-/// The registers of a block's arguments, which the first edge to it or the block itself sets.
+/// The registers of a block's arguments. They are allocated by the first edge to the block, or by the block itself.
 fn arguments(block: &BlockRef<'_, '_>, body: &mut Body<'_>) -> Result<Vec<Vec<Register>>> {
     (0..block.argument_count())
         .map(|index| {
@@ -121,7 +121,7 @@ pub(super) struct Edges<'b, 'c, 'a> {
 }
 
 impl Edges<'_, '_, '_> {
-    /// The edge to successor `successor` of `op`, which gives the block the operands from `first` on.
+    /// The edge to successor `successor` of `op`, which passes the operands from `first` on to the block.
     pub fn edge(&self, op: &Op<'_, '_>, body: &mut Body<'_>, successor: usize, first: usize) -> Result<Edge> {
         let block = op.raw.successor(successor)?;
         let number =
@@ -206,7 +206,8 @@ fn signature(
     Ok(())
 }
 
-/// Whether f32 operations flush subnormals: where the function says nothing else of f32, what it says of all floats.
+/// Whether f32 operations flush subnormals: as `denormal_fp_math_f32` says or, if the function lacks it,
+/// `denormal_fp_math`.
 fn flushes(function: &Op<'_, '_>) -> Result<bool> {
     let others = function.attribute("passthrough");
     if others.is_some_and(|others| others.to_string().contains("denormal")) {
@@ -282,8 +283,8 @@ fn extents(function: &Op<'_, '_>, name: &str) -> Result<Option<[u32; 3]>> {
     Ok(Some(extents))
 }
 
-/// What `nvvm.maxnreg` allows a thread, or what is left when `nvvm.minctasm` CTAs share a multiprocessor, in which
-/// registers are given out by eights.
+/// The registers of a thread at entry: as many as `nvvm.maxnreg` allows, or a thread's share if `nvvm.minctasm` CTAs
+/// reside on a multiprocessor, rounded down to a multiple of eight, the unit of allocation.
 fn entry_registers(function: &Op<'_, '_>, block: Option<[u32; 3]>) -> Option<u32> {
     if let Some(registers) = function.integer("nvvm.maxnreg") {
         return Some(registers as u32);

@@ -122,7 +122,7 @@ pub(super) fn decode(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges<'_, '_,
         "llvm.call_intrinsic" => call::intrinsic(op, body),
         "llvm.inline_asm" => asm::inline_asm(op, body),
 
-        // It only tells the optimizer something.
+        // It is only a hint for the optimizer.
         "llvm.intr.assume" => Ok(()),
         "llvm.intr.expect" | "llvm.intr.expect.with.probability" => cast::rename(op, body),
 
@@ -133,7 +133,7 @@ pub(super) fn decode(op: &Op<'_, '_>, body: &mut Body<'_>, edges: &Edges<'_, '_,
     }
 }
 
-/// Decodes an op that converts components of one type each by itself.
+/// Decodes a conversion, component by component.
 fn convert_each(op: &Op<'_, '_>, body: &mut Body<'_>, conversion: Conversion) -> Result<()> {
     body.each::<1>(op, |to, [from], _| {
         Ok(Instruction::Convert { conversion, to, from })

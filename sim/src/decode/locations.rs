@@ -1,8 +1,8 @@
-//! Where each op of a text stands, besides where it comes from.
+//! The place of each op in the module's own text, besides its location in the source.
 //!
-//! A module that a compiler wrote says of each op which place of the source it comes from (`loc("a.mlir":8:8)`), and many
-//! ops come from one place. MLIR keeps that and forgets where the op stood in the module's own text. Decoding the text
-//! once more without its locations tells that, as code is the same instruction by instruction.
+//! In a module that a compiler wrote, each op has the location of the source that it comes from (`loc("a.mlir":8:8)`),
+//! and many ops share one. MLIR keeps that location and forgets where the op stood in the module's own text. Decoding
+//! the text once more, without its locations, recovers the place: the code is the same, instruction by instruction.
 
 use super::body::Sites;
 use crate::program::{Program, Site};
@@ -27,7 +27,7 @@ fn strip(line: &str) -> String {
     kept + rest
 }
 
-/// Where a `loc(` begins that is in no string and no comment, and ends no longer word.
+/// The position of the first `loc(` that is a word of its own, outside of strings and comments.
 fn next_location(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -51,7 +51,7 @@ fn next_location(text: &str) -> Option<usize> {
     None
 }
 
-/// The length of what begins with a word and its parentheses; all of it if they do not end.
+/// The length of the word and its parentheses that a text begins with; the length of the text if they are not closed.
 fn end_of_parentheses(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut in_string, mut at) = (0, false, 0);
@@ -73,7 +73,8 @@ fn end_of_parentheses(text: &str) -> usize {
     bytes.len()
 }
 
-/// Gives the sites of `program` their places in the text, which `bare`, decoded from the text without locations, has.
+/// Adds to the sites of `program` their places in the text, which are the locations of `bare`, decoded from the text
+/// without locations.
 pub fn add_places(mut program: Program, bare: &Program) -> Program {
     let same_code = program.kernels.len() == bare.kernels.len()
         && program

@@ -82,7 +82,7 @@ pub(super) fn decode(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
         "nvvm.griddepcontrol" => special::grid_dependency(op, body),
         "nvvm.prefetch" => special::prefetch(op, body),
         "nvvm.exit" => push(body, Instruction::Return),
-        // Sleeping changes when a thread goes on, which no program may rely on.
+        // Sleeping only delays a thread, and no program may rely on that.
         "nvvm.nanosleep" => Ok(()),
         "nvvm.inline_ptx" => asm::inline_ptx(op, body),
 
@@ -98,7 +98,7 @@ fn push(body: &mut Body<'_>, instruction: Instruction) -> Result<()> {
     Ok(())
 }
 
-/// The lanes of an op with a predicate.
+/// The guard of an op with a predicate.
 fn guard(op: &Op<'_, '_>, body: &Body<'_>, predicate: Option<usize>) -> Result<Option<Guard>> {
     Ok(body.maybe(op, predicate)?.map(|register| Guard {
         register,

@@ -1,4 +1,4 @@
-//! An op with its attributes read by name.
+//! Access to an op's attributes by name.
 //!
 //! NVVM's enum attributes have no accessor in MLIR's C API; they are read from their text, as in `#nvvm<shfl_kind bfly>`.
 
@@ -130,7 +130,7 @@ impl<'c, 'a> Op<'c, 'a> {
         }
     }
 
-    /// Where its instructions come from.
+    /// The site of its instructions.
     pub fn site(&self) -> Site {
         Site {
             op: self.name.to_owned(),
@@ -209,7 +209,7 @@ unsafe fn characters<'t>(text: MlirStringRef) -> Option<&'t str> {
     std::str::from_utf8(unsafe { std::slice::from_raw_parts(text.data.cast(), text.length) }).ok()
 }
 
-/// The innermost place in a source text that a location goes back to.
+/// The innermost source position of a location.
 pub(super) fn place(location: Location<'_>) -> Option<program::Location> {
     if location.is_file_line_col_range() {
         let name = location.file_line_col_range_filename().to_raw();

@@ -1,8 +1,8 @@
 //! PTX inside `nvvm.inline_ptx` and `llvm.inline_asm`.
 //!
 //! [`statement`] parses a text into statements, [`assembly`] gives their operands registers, and the other modules turn
-//! each statement into instructions. Every qualifier of a mnemonic is looked at: one that is not known is an error, as is
-//! a mnemonic. Names and meanings are those of the PTX ISA 8.8, "Instruction Set".
+//! each statement into instructions. Every qualifier of a mnemonic is checked: an unknown one is an error, as is an
+//! unknown mnemonic. Names and meanings are those of the PTX ISA 8.8, "Instruction Set".
 
 mod arithmetic;
 mod assembly;

@@ -1,8 +1,8 @@
 //! Which kernel parameters point to memory that LLVM loads with `ld.global.nc`.
 //!
-//! NVPTX makes every load through a `noalias` parameter invariant that the function only reads
-//! (`NVPTXDAGToDAGISel`, `canLowerToLDG`). That it only reads is stated (`llvm.readonly`) or inferred by LLVM, which
-//! it is here where the pointer goes nowhere but to loads. Then ptxas may move the load over anything, even a
+//! NVPTX makes a load invariant if it goes through a `noalias` parameter whose memory the function only reads
+//! (`NVPTXDAGToDAGISel`, `canLowerToLDG`). An attribute states that (`llvm.readonly`), or LLVM infers it; here it is
+//! inferred if nothing but loads uses the pointer. ptxas may then move the load across anything, even a
 //! `griddepcontrol.wait`.
 
 use std::collections::HashMap;

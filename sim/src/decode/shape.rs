@@ -14,13 +14,13 @@ use crate::program::{Format, Space};
 /// What one register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scalar {
-    /// Bits, without a sign.
+    /// A signless integer of that many bits.
     Integer(u8),
     Float(Format),
     Pointer(Space),
 }
 
-/// A type, as far as it is data.
+/// The shape of a type that holds data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Scalar(Scalar),
@@ -133,7 +133,7 @@ impl Shape {
         }
     }
 
-    /// The alignment that a load or store has where it states none, in bytes.
+    /// The alignment of a load or store that states none, in bytes.
     pub fn align(&self) -> u64 {
         match self {
             Self::Scalar(scalar) => u64::from(scalar.bytes()),
@@ -174,7 +174,7 @@ impl Shape {
         }
     }
 
-    /// The scalar that all of it is made of.
+    /// The scalar type of all its components.
     pub fn element(&self) -> Result<Scalar> {
         match self {
             Self::Scalar(scalar) => Ok(*scalar),

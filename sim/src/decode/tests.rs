@@ -1,4 +1,4 @@
-//! Small modules and what they decode to.
+//! Tests of decoding: small modules, and the code that they decode to.
 
 use super::{DecodeError, Problem, ProblemKind, parse};
 use crate::program::*;
@@ -49,7 +49,7 @@ fn code(body: &str) -> Vec<Instruction> {
     code
 }
 
-/// What is wrong with a body.
+/// The problems in a body.
 fn problems(body: &str) -> Vec<Problem> {
     match decode(&format!("{body}\nllvm.return")) {
         Err(DecodeError::Problems(problems)) => problems,
@@ -196,7 +196,8 @@ fn what_a_location_goes_back_to_is_the_place_of_an_instruction() {
         let text = |site: &&Site| place(site).as_ref().map(ToString::to_string).unwrap_or_default();
         sites.iter().map(text).collect()
     };
-    // An op of unknown origin is where it stands; the others stand in the module besides.
+    // The location of an op of unknown origin is its place in the module; the others have that place besides their
+    // location.
     assert_eq!(
         texts(|site| &site.location),
         [

@@ -1,4 +1,4 @@
-//! Which memory an access is of, and what is wrong with it before memory is looked at.
+//! Resolves addresses to memory, and checks accesses as far as that needs no look at memory itself.
 
 use super::cluster::AgentKey;
 use super::report::Problem;
@@ -10,7 +10,7 @@ use crate::memory::{BufferAccess, Fault};
 use crate::program::{Guard, Space};
 use crate::race::Event;
 
-/// Memory that an address was found to be in.
+/// The memory that an address lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// A global buffer.
@@ -38,7 +38,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What memory an address is of; an error says why it is of none.
+    /// Resolves an address to a place in memory; the error says why there is none.
     pub(super) fn locate_address(&self, at: At, space: Space, address: u64) -> Result<Spot, String> {
         let place = match space {
             Space::Global | Space::Constant => address::global(address),
@@ -77,7 +77,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The place of a lane's access, told as a finding if there is none or if it is misaligned; `turn` is of that lane.
+    /// The place of a lane's access. Reports a finding if there is none, or if it is misaligned; `turn` is of that lane
+    /// alone.
     pub(super) fn aligned_spot(
         &mut self,
         turn: Turn,
@@ -100,7 +101,7 @@ impl Machine<'_> {
         Some(spot)
     }
 
-    /// Notes an access to another CTA's shared memory.
+    /// Records an access if it is to another CTA's shared memory.
     #[inline]
     pub(super) fn note_if_visit(&mut self, turn: Turn, spot: Spot, event: Event) {
         if let Target::Shared(rank) = spot.target
@@ -110,7 +111,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What is wrong with an access to data for reasons other than what is in memory.
+    /// Checks an access to data for problems that depend neither on the contents of memory nor on earlier accesses.
     pub(super) fn precheck(
         &mut self,
         turn: Turn,
@@ -124,7 +125,7 @@ impl Machine<'_> {
             return problem;
         };
         problem.or_else(|| {
-            // Only its own operations are defined on an mbarrier (PTX ISA, "mbarrier").
+            // Only mbarrier operations may access an mbarrier (PTX ISA, "mbarrier").
             let mbarriers = &self.clusters[turn.at.cluster].ctas[rank].mbarriers;
             mbarriers
                 .within(spot.offset as u64, bytes as u64)
@@ -132,7 +133,7 @@ impl Machine<'_> {
         })
     }
 
-    /// As [`Self::precheck`], of data or an mbarrier.
+    /// As [`Self::precheck`], for an access to data or to an mbarrier.
     pub(super) fn precheck_place(
         &mut self,
         turn: Turn,

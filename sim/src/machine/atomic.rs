@@ -31,7 +31,7 @@ impl Machine<'_> {
         let size = atomic::bytes(*format);
         let site = self.site(turn);
         let mut group: Vec<usize> = lanes(self.guarded(turn, *guard)).collect();
-        // The lanes of one instruction are performed in any order.
+        // Hardware performs the lanes of one instruction in any order.
         if group.len() > 1 && self.schedule.scatter {
             let start = self.schedule.choices.below(group.len() as u64) as usize;
             group.rotate_left(start);

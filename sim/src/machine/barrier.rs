@@ -1,9 +1,9 @@
 //! Barriers of a CTA and of a cluster.
 //!
-//! A barrier of a CTA counts by warps: each adds its 32 threads, whether all of them exist or not, once those of its
-//! threads that have not ended have arrived, be it at one instruction or, without `.aligned`, at several (PTX ISA,
-//! "barrier{.cta}"). Threads that end do not hold up a barrier of all threads (PTX ISA, "exit"). What a thread did
-//! before it arrives happens before what another does after it has waited.
+//! A barrier of a CTA counts whole warps: a warp adds 32 threads, even if it has fewer, once all of its threads that
+//! have not ended have arrived, at one instruction or, without `.aligned`, at several (PTX ISA, "barrier{.cta}").
+//! Threads that end do not hold up a barrier of all threads (PTX ISA, "exit"). What a thread did before it arrives
+//! happens before what another does after it has waited.
 
 use super::cluster::{BARRIERS, Barrier, BarrierResult, ClusterBarrier, Cta};
 use super::step::{Flow, Turn};
@@ -24,7 +24,7 @@ impl ClusterBarrier {
 }
 
 impl Barrier {
-    /// Threads that have arrived, counted by warps, and how many must.
+    /// The number of threads that have arrived, counted in whole warps, and the number that must.
     pub fn count(&self, cta: &Cta) -> (u32, u32) {
         let (mut arrived, mut here) = (0, 0);
         for (warp, lanes) in cta.warps.iter().zip(&self.arrived) {
@@ -36,7 +36,7 @@ impl Barrier {
 }
 
 impl Machine<'_> {
-    /// Waits for the rest of the warp where an instruction must be executed by all of it.
+    /// Waits for the rest of the warp if the instruction is `.aligned`: all live threads must execute it together.
     fn together(&mut self, turn: Turn, aligned: bool) -> Result<(), Flow> {
         let live = self.warp(turn.at).live();
         if aligned && live & !turn.mask != 0 {
@@ -136,7 +136,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Ends a barrier if all have arrived: what they told is known to those that wait, and these go on.
+    /// Completes a barrier if all threads have arrived: the waiting threads take over what all have released, and go
+    /// on. Returns whether it completed.
     fn end_barrier(&mut self, at: At, id: u32) -> bool {
         let cluster = &mut self.clusters[at.cluster];
         let cta = &mut cluster.ctas[at.cta];
@@ -169,7 +170,7 @@ impl Machine<'_> {
         true
     }
 
-    /// Ends the barriers of a CTA that only waited for threads which have ended now.
+    /// Completes the barriers of a CTA that only waited for threads which have now ended.
     pub(super) fn end_barriers(&mut self, at: At) {
         for id in 0..BARRIERS {
             self.end_barrier(at, id);
@@ -195,7 +196,8 @@ impl Machine<'_> {
                     thread.now += 1;
                     (thread.knowledge.clone(), Some(event))
                 }
-                // What `fence.mbarrier_init` shows is initializations alone, whatever another fence released.
+                // A relaxed arrival passes on what an earlier fence released. Of what precedes a `fence.mbarrier_init`,
+                // it passes on the initializations of mbarriers alone.
                 (false, released) => {
                     let mut told = released.clone().unwrap_or_else(|| Knowledge::new(cluster.tag));
                     told.initialized.join(&thread.knowledge.initialized);
@@ -210,7 +212,7 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    /// Ends the barrier of a cluster if all its threads have arrived; those that have ended count as arrived.
+    /// Completes the barrier of a cluster if all its threads have arrived; those that have ended count as arrived.
     pub(super) fn end_cluster_barrier(&mut self, cluster: usize) {
         let cluster = &mut self.clusters[cluster];
         let barrier = &mut cluster.barrier;

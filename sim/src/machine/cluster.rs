@@ -10,14 +10,14 @@ use crate::memory::SharedMemory;
 use crate::program::SiteId;
 use crate::race::{Agent, Clock, Event, Time};
 
-/// Barriers of a CTA.
+/// The number of barriers of a CTA.
 pub(crate) const BARRIERS: u32 = 16;
 
 /// One cluster.
 pub(crate) struct Cluster {
     /// Its number in the grid.
     pub id: u64,
-    /// Its number among clusters for [`Event::cluster`].
+    /// Its number, as in [`Event::cluster`].
     pub tag: u32,
     pub ctas: Vec<Cta>,
     /// Threads of all CTAs, by rank and then thread.
@@ -29,23 +29,24 @@ pub(crate) struct Cluster {
     pub copies: Vec<Copy>,
 }
 
-/// What makes accesses on behalf of a thread.
+/// Identifies an agent that makes accesses on behalf of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum AgentKey {
-    /// Copies that complete on the mbarrier at an offset of a CTA; their time is its phase, from 1.
+    /// Copies that complete on the mbarrier at an offset of a CTA; the time is the mbarrier's phase, from 1.
     Mbarrier {
         cta: u32,
         offset: u32,
     },
-    /// The reads, and the writes, of a thread's bulk groups; their time is the group.
+    /// The reads of a thread's bulk groups, and apart from them ([`Self::BulkWrites`]) their writes; the time says
+    /// which group.
     BulkReads(u32),
     BulkWrites(u32),
-    /// A thread's `cp.async` groups.
+    /// A thread's `cp.async` copies.
     SmallCopies(u32),
-    /// A thread's strong operations, counted. They are apart from its other accesses because what passes on a strong
-    /// operation need not pass on those between it and the fence ahead of it.
+    /// A thread's strong operations; the time counts them. They have an agent of their own because a relaxed operation
+    /// releases itself and what precedes the last fence, but no accesses between that fence and itself.
     Strong(u32),
-    /// The kernels ahead in the stream; their time is 1.
+    /// The kernels ahead in the stream; the time is 1.
     Predecessors,
 }
 
@@ -59,12 +60,12 @@ pub(crate) struct Cta {
     pub warps: Vec<Warp>,
     pub barriers: Vec<Barrier>,
     pub mbarriers: Mbarriers<Phases>,
-    /// Phases of the mbarriers at an offset that were invalidated.
+    /// The number of phases that invalidated mbarriers at an offset had, by offset.
     pub ended_phases: HashMap<u32, u32>,
-    /// Accesses to its shared memory by other CTAs, or for them, the last of each agent: when, where it was issued, by
-    /// which thread.
+    /// For each agent, its last access to this CTA's shared memory that was made by another CTA, or that completes in
+    /// one: its time, the instruction that issued it, and the thread.
     pub visits: HashMap<Agent, (Time, SiteId, u32)>,
-    /// What its threads that have ended had seen; kept where there are other CTAs.
+    /// The joined clocks of its threads that have ended; kept only if the cluster has other CTAs.
     pub ended: Clock,
     /// Registers that no warp holds.
     pub free_registers: i64,
@@ -74,23 +75,23 @@ pub(crate) struct Cta {
 /// A barrier of a CTA.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Barrier {
-    /// Threads that must arrive, as the first arrival said; absent for all that have not ended.
+    /// The number of threads that must arrive, as the first arrival said; absent for all that have not ended.
     pub expected: Option<u32>,
     /// Lanes that have arrived, by warp.
     pub arrived: Vec<u32>,
-    /// What each arrival told.
+    /// What each arrival releases.
     pub told: Vec<(Knowledge, Event)>,
     /// Threads that wait for the end, by their index in the cluster.
     pub waiting: Vec<u32>,
-    /// Threads whose predicate is set, for `barrier.red`.
+    /// The number of threads whose predicate is set, for `barrier.red`.
     pub set: u32,
     /// Where the first arrival was.
     pub site: SiteId,
-    /// Groups to go on at the end: (warp, where a reduction's result goes and what it is).
+    /// The groups of threads that wait, each with its kind of barrier, which says where a reduction's result goes.
     pub results: Vec<BarrierResult>,
 }
 
-/// A reduction over a barrier whose result a group waits for.
+/// A group of threads that waits at a barrier, maybe for the result of a reduction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierResult {
     pub warp: usize,
@@ -101,10 +102,10 @@ pub(crate) struct BarrierResult {
 /// The barrier of all threads of a cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClusterBarrier {
-    /// Ends so far.
+    /// The number of times that it has completed.
     pub generation: u64,
     pub told: Vec<(Knowledge, Option<Event>)>,
-    /// What the arrivals of the last ended generation told.
+    /// What the arrivals of the last completed generation released.
     pub last: Option<Knowledge>,
     /// Whether each thread has arrived without having waited since.
     pub pending: Vec<bool>,
@@ -112,24 +113,25 @@ pub(crate) struct ClusterBarrier {
     pub arrival: Vec<u64>,
 }
 
-/// What the phases of an mbarrier pass on.
+/// What the phases of an mbarrier pass on from those that arrive to those that wait.
 #[derive(Clone, Debug)]
 pub(crate) struct Phases {
     pub agent: Agent,
-    /// Phases of earlier mbarriers at the same place.
+    /// The number of phases of earlier mbarriers at the same place.
     pub earlier: u32,
-    /// What the arrivals of the current phase told.
+    /// What the arrivals of the current phase have released.
     pub told: Knowledge,
-    /// What completed phases passed on.
+    /// What all completed phases pass on.
     pub passed: Knowledge,
-    /// Copies of phases that nobody has waited for yet: (phase, where it was issued, by which thread).
+    /// Copies that complete on a phase that nobody has waited for yet: (phase, the instruction that issued it, the
+    /// thread).
     pub copies: Vec<(u64, SiteId, u32)>,
     /// Whether copies took part in the phase that completed last.
     pub brought: bool,
 }
 
 impl Cluster {
-    /// The agent of a key, made at its first use.
+    /// The agent of a key, created at its first use.
     pub fn agent(&mut self, key: AgentKey) -> Agent {
         let next = (self.threads.len() + self.agents.len()) as Agent;
         *self.agents.entry(key).or_insert(next)

@@ -1,11 +1,11 @@
-//! Instructions that concern a group's own registers alone.
+//! Instructions that access nothing but a group's own registers.
 
 use super::warp::{LANES, Lanes, lanes};
 use crate::arithmetic;
 use crate::options::Approximation;
 use crate::program::{Instruction, Register, SpecialRegister};
 
-/// What special registers tell.
+/// The values from which special registers are read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Environment {
     pub block: [u32; 3],
@@ -31,7 +31,7 @@ pub(super) fn compute(
 ) -> bool {
     match instruction {
         Instruction::Constant { to, value } => set(registers, *to, mask, &[*value; LANES]),
-        // Any value may stand here; one that differs from lane to lane shows best that it is used.
+        // Any value is allowed here. One that differs between lanes shows best that it is used.
         Instruction::Undefined { to } => {
             let garbage = std::array::from_fn(|lane| 0xdead_beef_0bad_f00d ^ (lane as u64) << 3);
             set(registers, *to, mask, &garbage);

@@ -1,8 +1,8 @@
 //! Asynchronous copies: issued by threads, landing later, piece by piece.
 //!
-//! From when a copy is issued nobody may write what it reads, or touch what it writes, unless ordered after its
-//! completion; so race detection notes the whole copy then, as an access of its own agent, and the time at which its
-//! pieces land decides only about values. Bulk copies use the async proxy; `cp.async` and `st.async` the generic one.
+//! Once a copy is issued, an access that writes what it reads, or touches what it writes, must be ordered after its
+//! completion. So race detection records the whole copy at its issue, as an access of its own agent, and when its
+//! pieces land affects only values. Bulk copies use the async proxy; `cp.async` and `st.async` the generic one.
 
 mod bulk;
 mod issue;
@@ -24,16 +24,16 @@ pub(crate) struct Copy {
     /// The thread that issued it, by its index in the cluster.
     pub thread: u32,
     pub site: SiteId,
-    /// What is left to do.
+    /// The pieces that have not landed yet.
     pub moves: Vec<Move>,
     pub done: Done,
     pub reduce: Option<(AtomicOp, AtomicFormat)>,
 }
 
-/// What a copy's completion counts for.
+/// What counts the completion of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// Bytes of an mbarrier's transactions, at the mbarrier of that offset in the CTA that a piece lands in.
+    /// The transaction count of the mbarrier at that offset, in the CTA that a piece lands in.
     Mbarrier { offset: u32 },
     /// The thread's bulk group of that number.
     Bulk(u32),
@@ -45,24 +45,24 @@ pub(crate) enum Done {
 #[derive(Clone, Debug)]
 pub(crate) struct Move {
     pub from: Source,
-    /// Where to; absent for what lies outside of a tensor, which counts but is not written.
+    /// The destination; absent for bytes that cannot be written there, which count nevertheless.
     pub to: Option<(Target, usize)>,
     pub bytes: usize,
     /// The CTA whose mbarrier counts it.
     pub cta: usize,
 }
 
-/// What a piece holds.
+/// The bytes of a piece.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// It is still to be read from there.
+    /// They are still to be read from there.
     Memory(Target, usize),
-    /// These bytes.
+    /// They have been read.
     Bytes(Vec<u8>),
 }
 
 impl Copy {
-    /// The bytes that it has still to bring, of those that an mbarrier counts.
+    /// The bytes that have not landed yet and that the mbarrier at `place` counts.
     pub fn bytes_for(&self, place: MbarrierPlace) -> usize {
         match self.done {
             Done::Mbarrier { offset } if offset == place.offset => {
@@ -100,7 +100,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Reads or writes one piece of a copy, any of those left.
+    /// Moves one piece of a copy, chosen among those left. A piece of a bulk group is read in one call and written in
+    /// another.
     fn land_piece(&mut self, cluster: usize, index: usize) {
         let pieces = self.clusters[cluster].copies[index].moves.len();
         let piece = self.schedule.choices.below(pieces as u64) as usize;
@@ -115,7 +116,7 @@ impl Machine<'_> {
             let bytes = self.read(cluster, target, offset, moved.bytes);
             moved.from = Source::Bytes(bytes);
             if let Done::Bulk(group) = done {
-                // That sources are read, and that results are written, is waited for separately.
+                // Threads can wait for the sources to be read alone, so reading and writing are separate steps.
                 self.count_group(cluster, thread, |thread| &mut thread.bulk, group, true);
                 self.clusters[cluster].copies[index].moves.push(moved);
                 return;
@@ -188,7 +189,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Counts a piece of a group as read or written, and lets its thread test again what it waits for.
+    /// Counts a piece of a group as read or written, and wakes the thread if it waits for copies.
     fn count_group(
         &mut self,
         cluster: usize,
@@ -211,7 +212,7 @@ impl Machine<'_> {
         cluster.ctas[cta].warps[thread / super::warp::LANES].wake(|wait| *wait == Wait::Copies);
     }
 
-    /// Ends the phase that a landing completed, or tells what is wrong with it at the copy.
+    /// Ends the phase that a landing completed, or reports its fault at the copy's instruction.
     pub(super) fn after_landing(
         &mut self,
         changed: Result<PhaseChange, MbarrierFault>,

@@ -12,7 +12,7 @@ use crate::race::Event;
 const WARPGROUP: usize = 4;
 
 impl Machine<'_> {
-    /// What follows from threads of a warp having ended.
+    /// Handles the end of threads of a warp: checks what they leave behind, and wakes what waits for them.
     pub(super) fn end_threads(&mut self, at: At, mask: u32) {
         for lane in lanes(mask) {
             self.check_bulk_groups(at, lane);
@@ -28,7 +28,7 @@ impl Machine<'_> {
         }
         let cta = &mut cluster.ctas[at.cta];
         let warp = &mut cta.warps[at.warp];
-        // Those that wait for them need not any more.
+        // Lanes that wait for the ended ones need not any more.
         warp.wake(|wait| matches!(wait, Wait::Lanes(_)));
         if warp.live() == 0 {
             cta.free_registers += i64::from(warp.register_count) * LANES as i64;
@@ -69,7 +69,7 @@ impl Machine<'_> {
         );
     }
 
-    /// Somebody must wait for each copy into a CTA before the CTA ends.
+    /// A thread must wait for each copy into a CTA before the CTA ends.
     fn check_copies_into(&mut self, at: At) {
         let cta = &self.clusters[at.cluster].ctas[at.cta];
         let copies: Vec<(u32, SiteId, u32)> = cta
@@ -101,7 +101,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Notes an access to shared memory of a CTA by another one, or by a copy that completes in another one.
+    /// Records an access to a CTA's shared memory by another CTA, or by a copy that completes in another CTA.
     pub(super) fn note_visit(&mut self, turn: Turn, rank: usize, event: Event) {
         let site = self.site(turn);
         let thread = self.thread_index(turn.at, turn.mask.trailing_zeros() as usize) as u32;
@@ -109,8 +109,9 @@ impl Machine<'_> {
         visits.insert(event.agent, (event.time, site, thread));
     }
 
-    /// What others do with a CTA's shared memory must be before the end of one of its threads: the memory goes with the
-    /// last of them (PTX ISA, "Shared State Space": accesses by other CTAs need that the owner has not ended).
+    /// Accesses of other CTAs to a CTA's shared memory must happen before the end of one of its threads, as the memory
+    /// ends with the last of them (PTX ISA, "Shared State Space": accesses by other CTAs need that the owner has not
+    /// ended).
     fn check_visits(&mut self, at: At) {
         let cluster = &mut self.clusters[at.cluster];
         let tag = cluster.tag;
@@ -165,7 +166,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Tells what each group waits for when none can go on.
+    /// Reports what each group waits for when none can go on.
     pub(super) fn report_stuck(&mut self) {
         let mut stuck = Vec::new();
         for (c, cluster) in self.clusters.iter().enumerate() {
@@ -189,7 +190,7 @@ impl Machine<'_> {
                 }
             }
         }
-        // A barrier that is short of threads which wait for something else is a consequence.
+        // A barrier that lacks threads which wait for something else is only a consequence.
         let is_barrier = |state: &State| {
             matches!(
                 state,
@@ -199,7 +200,7 @@ impl Machine<'_> {
         let deadlock = stuck.iter().any(|(_, state)| !is_barrier(state));
         for (mut turn, state) in stuck {
             let State::Waiting(wait) = &state else { continue };
-            // Groups that have arrived stand behind their barrier.
+            // The pc of a group that has arrived is already behind its barrier.
             turn.pc -= u32::from(matches!(wait, Wait::Barrier(_)));
             let (message, notes) = self.describe_wait(turn, wait);
             let kind = match is_barrier(&state) && !deadlock {

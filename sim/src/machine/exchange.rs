@@ -29,7 +29,7 @@ impl Machine<'_> {
             Instruction::Vote { mask, .. } => Some(*mask),
             _ => None,
         };
-        // Lanes may name different groups, each its own: every group exchanges by itself.
+        // Lanes may name different masks; the lanes that name the same one exchange among themselves.
         let (mut rest, mut done, mut missing) = (turn.mask, 0, 0);
         while let Some(first) = lanes(rest).next() {
             let named_lanes = named.map_or(u32::MAX, |register| {
@@ -58,7 +58,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes an instruction for the lanes of a turn, which are all of `members` that it needs.
+    /// Executes an instruction for the lanes of a turn, among which are all its `members`.
     fn exchange_among(&mut self, turn: Turn, instruction: &Instruction, members: u32) {
         match instruction {
             Instruction::Shuffle {
@@ -112,8 +112,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The threads that take part in an instruction whose mask names those lanes, all of which are here; otherwise
-    /// those that are needed.
+    /// The lanes that take part in an instruction with the mask `named`, if all live ones of these are here; otherwise,
+    /// as the error, the lanes that must be here.
     fn members(&mut self, turn: Turn, named: u32) -> Result<u32, u32> {
         if turn.mask & !named != 0 {
             let message = format!("is executed by threads that its mask {named:#010x} does not name");
@@ -127,7 +127,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `bar.warp.sync` orders what its threads did before and do after.
+    /// Orders what the threads of a `bar.warp.sync` did before it and what they do after it.
     fn order_lanes(&mut self, turn: Turn, members: u32) {
         let indices = self.threads_of(Turn {
             mask: members,

@@ -24,7 +24,7 @@ impl Findings {
         }
     }
 
-    /// Whether the kind is known at the site; if so it is counted.
+    /// Counts a repetition if the kind is known at the site; returns whether it is.
     pub fn repeat(&mut self, kind: FindingKind, site: SiteId) -> bool {
         match self.index.get(&(kind, site)) {
             Some(index) => {
@@ -49,8 +49,8 @@ impl Findings {
         self.fatal || self.found.len() >= self.limit
     }
 
-    /// What was found, causes ahead of what follows from them, otherwise in the order of the run. A read of memory that
-    /// was not written yet, by an access that races with a write of the same memory, is told as a part of that race.
+    /// The findings, with causes ahead of their consequences, otherwise in the order of the run. An uninitialized read
+    /// by an access that races with a write of the same memory becomes a note of that race.
     pub fn into_vec(self) -> Vec<Finding> {
         let (early, mut found): (Vec<Finding>, Vec<Finding>) = self
             .found
@@ -70,7 +70,7 @@ impl Findings {
     }
 }
 
-/// Whether a race lets a read come ahead of the write.
+/// Whether a race explains why a read came ahead of the write.
 fn explains(race: &Finding, read: &Finding) -> bool {
     let name = |finding: &Finding| finding.memory.as_ref().map(|memory| memory.name.clone());
     let takes_part = race.site == read.site

@@ -11,7 +11,7 @@ use crate::memory::{Fault, Region, WIDEST};
 use crate::program::{Instruction, MemoryOrder, Register, Space};
 use crate::race::{Accessor, Event, Proxy};
 
-/// What an instruction moves between a lane's registers and memory: some components, the first at the lowest address.
+/// A transfer between a lane's registers and memory: some components, the first at the lowest address.
 #[derive(Clone, Copy, Debug)]
 struct Transfer<'a> {
     registers: &'a [Register],
@@ -27,7 +27,7 @@ impl Transfer<'_> {
         self.bytes * self.registers.len()
     }
 
-    /// Moves at most [`WIDEST`] bytes; gives what is wrong with it.
+    /// Moves at most [`WIDEST`] bytes; returns what is wrong with the access.
     fn perform(
         &self,
         region: &mut Region,
@@ -120,7 +120,7 @@ impl Machine<'_> {
             if order.strong && writes {
                 self.pass_on(turn, lane, spot, order, event, true);
             }
-            // What moves more at once (256 bits on sm_100) is checked in parts.
+            // A wider access (256 bits on sm_100) is made in parts of [`WIDEST`] bytes.
             let mut offset = spot.offset;
             for registers in transfer.registers.chunks((WIDEST / transfer.bytes).max(1)) {
                 let part = Transfer {
@@ -200,7 +200,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The event of a thread's accesses now.
+    /// The event that a thread's accesses belong to now.
     fn event(&self, at: At, lane: usize) -> Event {
         self.clusters[at.cluster].threads[self.thread_index(at, lane)].event()
     }

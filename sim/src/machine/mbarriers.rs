@@ -1,8 +1,9 @@
-//! Operations on mbarriers: what they count is in [`crate::mbarrier`]; here is who may use one, and what a phase passes
-//! on from those that arrive to those that wait.
+//! Operations on mbarriers. [`crate::mbarrier`] counts arrivals and bytes; this module checks who may use an mbarrier,
+//! and orders what happens before a phase completes ahead of what follows a wait for it.
 //!
-//! To race detection an initialization is a write of the mbarrier's eight bytes, and every other use a strong read, so
-//! that a use which nothing orders after the initialization is a race, and so is an initialization that others still use.
+//! Race detection takes an initialization for a write of the mbarrier's eight bytes, and every other use for a strong
+//! read. So a use that is not ordered after the initialization is a race, and so is reinitializing an mbarrier that
+//! others still use.
 
 mod operation;
 mod wait;
@@ -21,7 +22,7 @@ use crate::race::{Accessor, Conflict, ConflictKind, Event, Proxy};
 /// Bytes of an mbarrier, and their alignment (PTX ISA, "Size and alignment of mbarrier object").
 const MBARRIER_BYTES: usize = 8;
 
-/// Which mbarrier: the CTA's rank and the offset in its shared memory.
+/// Identifies an mbarrier: the CTA's rank and the offset in its shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MbarrierPlace {
     pub cta: usize,
@@ -38,7 +39,7 @@ impl MbarrierPlace {
 }
 
 impl Machine<'_> {
-    /// The mbarrier at an address, which must be one of shared memory.
+    /// The mbarrier at an address; reports a finding unless it lies in shared memory and is aligned.
     pub(super) fn find_mbarrier(&mut self, turn: Turn, space: Space, address: u64) -> Option<MbarrierPlace> {
         let spot = match self.locate_address(turn.at, space, address) {
             Ok(spot) => spot,
@@ -79,7 +80,7 @@ impl Machine<'_> {
         Some(MbarrierPlace { cta, offset })
     }
 
-    /// Notes an access to an mbarrier's bytes; false if it is of no use to go on.
+    /// Records an access to an mbarrier's bytes; returns false if the operation cannot go on.
     pub(super) fn note_mbarrier(&mut self, turn: Turn, place: MbarrierPlace, writes: bool) -> bool {
         let (spot, site) = (place.spot(), self.site(turn));
         let index = self.thread_index(turn.at, turn.mask.trailing_zeros() as usize);
@@ -106,7 +107,7 @@ impl Machine<'_> {
             false => region.note_read(range, &by),
         };
         match fault {
-            // `fence.mbarrier_init` with a relaxed barrier of the cluster orders initializations alone.
+            // `fence.mbarrier_init` and a relaxed barrier of the cluster order initializations alone.
             Some(Fault::Conflict(Conflict {
                 kind: ConflictKind::Race,
                 other,
@@ -206,7 +207,8 @@ impl Machine<'_> {
         );
     }
 
-    /// A phase has ended for which a copy still has bytes to bring: fewer were expected than are copied.
+    /// Reports that a phase has completed while a copy still has bytes to bring for it: fewer were expected than are
+    /// copied.
     fn unfinished_copy(
         &mut self,
         site: SiteId,
@@ -230,7 +232,7 @@ impl Machine<'_> {
         );
     }
 
-    /// A fault that shows when a copy lands, told at the copy.
+    /// Reports a fault that occurs when a copy lands, at the copy's instruction.
     pub(super) fn mbarrier_fault_of_copy(
         &mut self,
         site: SiteId,
@@ -251,7 +253,8 @@ impl Machine<'_> {
 }
 
 impl Phases {
-    /// The time of copies that complete on the current phase; it grows over initializations, too.
+    /// The time of copies that complete on the current phase; it keeps growing when the mbarrier is invalidated and
+    /// initialized again.
     pub fn copy_time(&self, state: &Mbarrier) -> u32 {
         self.earlier + state.phase() as u32 + 1
     }

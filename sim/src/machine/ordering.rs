@@ -1,7 +1,8 @@
-//! What orders accesses besides barriers: fences, releases and acquires, and waiting for kernels ahead in the stream.
+//! Order between accesses by other means than barriers: fences, releases and acquires, and waiting for kernels ahead in
+//! the stream.
 //!
-//! Relaxed operations order nothing by themselves, but pass on what a fence before them released, and what they meet is
-//! taken in by the next fence (PTX ISA, "Release and Acquire Patterns").
+//! A relaxed operation orders nothing by itself. But it passes on what a fence before it released, and the next fence
+//! acquires what it has observed (PTX ISA, "Release and Acquire Patterns").
 
 use std::collections::HashMap;
 
@@ -15,14 +16,14 @@ use crate::finding::FindingKind;
 use crate::program::{Fence, MemoryOrder};
 use crate::race::Event;
 
-/// What strong operations on a location pass on.
+/// What strong operations have released at a location.
 #[derive(Clone, Debug)]
 pub(crate) struct Passed {
-    /// The last thread to pass something on, by its cluster and its index there.
+    /// The last thread that released something, by its cluster and its index there.
     by: (u32, u32),
-    /// To all threads.
+    /// Released to all threads.
     far: Knowledge,
-    /// To threads of a CTA, by its cluster and rank.
+    /// Released to the threads of a CTA, by its cluster and rank.
     near: HashMap<(u32, usize), Knowledge>,
 }
 
@@ -63,7 +64,7 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    /// The event of a thread's next strong operation, which its own later accesses come after.
+    /// Begins a thread's next strong operation and returns its event, which the thread's own later accesses come after.
     pub(super) fn strong_event(&mut self, turn: Turn, lane: usize) -> Event {
         let index = self.thread_index(turn.at, lane);
         let cluster = &mut self.clusters[turn.at.cluster];
@@ -74,8 +75,9 @@ impl Machine<'_> {
         event
     }
 
-    /// What a thread's strong operation on a location passes on, itself included. A plain store ends what others passed
-    /// on there, a read-modify-write adds to it (PTX ISA, "Release and Acquire Patterns", "Observation Order").
+    /// Adds to a location what a thread's strong operation releases there, itself included. A plain store ends what
+    /// other threads released there; a read-modify-write continues it (PTX ISA, "Release and Acquire Patterns",
+    /// "Observation Order").
     pub(super) fn pass_on(
         &mut self,
         turn: Turn,
@@ -117,7 +119,8 @@ impl Machine<'_> {
         }
     }
 
-    /// What a thread's strong operation on a location takes in.
+    /// Lets a thread's strong operation acquire what was released at a location; a relaxed one keeps it for the next
+    /// fence.
     pub(super) fn take_in(&mut self, turn: Turn, lane: usize, spot: Spot, order: MemoryOrder) {
         let index = self.thread_index(turn.at, lane);
         let Some(passed) = self.locations.get(&self.location(turn, spot)) else {
@@ -143,7 +146,7 @@ impl Machine<'_> {
     fn location(&self, turn: Turn, spot: Spot) -> (u64, u64) {
         let memory = match spot.target {
             Target::Buffer(buffer) => buffer as u64,
-            // Above any number of buffers, and apart for each CTA of the grid.
+            // Different from the number of any buffer, and for each CTA of the grid.
             Target::Shared(rank) => 1 << 32 | self.clusters[turn.at.cluster].id << 8 | rank as u64,
         };
         (memory, spot.offset as u64)

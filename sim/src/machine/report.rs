@@ -39,7 +39,7 @@ impl Machine<'_> {
             .unwrap_or_default()
     }
 
-    /// A second place, in words.
+    /// A note that names a second instruction.
     pub(super) fn note(&self, site: SiteId, message: &str) -> Note {
         Note {
             site: self.sites.get(site as usize).cloned(),
@@ -47,7 +47,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Reports something about the first thread of a turn.
+    /// Reports a finding about the first thread of a turn.
     pub(super) fn find(
         &mut self,
         kind: FindingKind,
@@ -68,7 +68,7 @@ impl Machine<'_> {
         );
     }
 
-    /// Reports something about a thread of a resident cluster.
+    /// Reports a finding about a thread of a resident cluster.
     pub(super) fn find_of(
         &mut self,
         kind: FindingKind,
@@ -94,7 +94,7 @@ impl Machine<'_> {
         self.findings.add(site, finding);
     }
 
-    /// Reports something about an access.
+    /// Reports a finding about an access.
     pub(super) fn find_at(
         &mut self,
         kind: FindingKind,
@@ -205,7 +205,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Who made an access, in words.
+    /// Describes who made an access.
     pub(super) fn describe_event(&self, cluster: usize, event: Event) -> String {
         let threads = self.block_threads() * self.launch.cluster.iter().product::<u32>();
         if event.agent < threads {

@@ -1,9 +1,10 @@
-//! Which warp runs next, for how long, and when copies land: every free choice of a run, made under its seed.
+//! Which warp runs next, for how long, and when copies land: every choice that hardware leaves open, derived from the
+//! seed of a run.
 //!
-//! Races are found by happens-before and not by luck, so a schedule need not hit the bad moment. It decides what
-//! values a racing read sees, which waits are tested before they are due, and whether results depend on any of it;
-//! so schedules are not merely random but extreme in turn: one warp as far ahead as it gets, copies as late as they
-//! may be, one instruction at a time.
+//! Races are found by happens-before and not by luck, so a schedule need not hit the bad moment. It decides what values
+//! a racing read sees, which waits are tested early, and whether results depend on any of that. So schedules are not
+//! merely random but include the extremes: one warp as far ahead as it gets, copies as late as possible, one
+//! instruction at a time.
 
 use crate::splitmix;
 
@@ -13,12 +14,12 @@ pub(crate) struct Choices {
     state: u64,
 }
 
-/// Which of the warps that can run is next.
+/// The order in which warps that can run are picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarpOrder {
-    /// Each in turn.
+    /// All in turn.
     RoundRobin,
-    /// Any.
+    /// At random.
     Random,
     /// The first that can, so that low warps run ahead.
     LowestFirst,
@@ -44,15 +45,15 @@ pub(crate) struct Schedule {
     pub landing: Landing,
     /// Warp instructions before another warp may run.
     pub quantum: u32,
-    /// Whether threads of a diverged warp are picked at random, and not so that they meet again early.
+    /// Whether groups of a diverged warp are picked at random, rather than such that they reconverge early.
     pub scatter: bool,
-    /// Whether `try_wait` may say no although it could wait.
+    /// Whether `try_wait` may return false although it could wait.
     pub impatient: bool,
     /// Which thread `elect.sync` picks of a mask; 0 for the lowest.
     pub elected: u64,
-    /// Clusters are let in at this one first, counting on cyclically.
+    /// The cluster that is admitted first; the others follow cyclically.
     pub first_cluster: u64,
-    /// Whether clusters are let in from the last to the first.
+    /// Whether clusters are admitted in descending order.
     pub descending: bool,
     pub choices: Choices,
 }
@@ -78,7 +79,7 @@ impl Choices {
         self.below(n) == 0
     }
 
-    /// One of some values.
+    /// One of the values, each equally likely.
     pub fn pick<T: Copy, const N: usize>(&mut self, values: [T; N]) -> T {
         values[self.below(N as u64) as usize]
     }
@@ -119,7 +120,7 @@ impl Schedule {
         }
     }
 
-    /// The cluster that is let in as number `index` of `count`.
+    /// The cluster that is admitted as number `index` of `count`.
     pub fn cluster(&self, index: u64, count: u64) -> u64 {
         let cyclic = (self.first_cluster + index) % count;
         match self.descending {

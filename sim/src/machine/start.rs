@@ -1,4 +1,4 @@
-//! The start of a launch, and of each cluster: what a driver would refuse, and the first state of what it would not.
+//! The start of a launch and of each cluster: checks for what a driver would refuse, and the initial state.
 
 use std::collections::HashMap;
 
@@ -35,11 +35,11 @@ pub enum LaunchError {
     Shape {
         /// The kernel.
         kernel: String,
-        /// Of what.
+        /// Whether it is the shape of a block or of a cluster.
         what: &'static str,
-        /// As compiled.
+        /// The shape that it was compiled for.
         expected: [u32; 3],
-        /// As launched.
+        /// The shape of the launch.
         actual: [u32; 3],
     },
     /// A shape or size that no device takes.
@@ -48,7 +48,7 @@ pub enum LaunchError {
     /// More CTAs than a run may have.
     #[error("expected at most {limit} CTAs in a run, got {ctas}")]
     Ctas {
-        /// Of the grid.
+        /// The CTAs of the grid.
         ctas: u64,
         /// [`Options::cta_limit`].
         limit: u64,
@@ -192,7 +192,7 @@ fn describe(kind: ParameterKind) -> String {
 }
 
 impl Machine<'_> {
-    /// Lets the next cluster in.
+    /// Admits the next cluster, which is resident from now on.
     pub(super) fn admit(&mut self) {
         let id = self.schedule.cluster(self.admitted, self.total);
         self.admitted += 1;
@@ -236,7 +236,8 @@ impl Machine<'_> {
         let target = self.options.target;
         let threads = self.block_threads();
         let warps = threads.div_ceil(LANES as u32);
-        // Hardware grants registers by eights (CUDA C++ Programming Guide, "Compute Capabilities").
+        // Hardware grants registers per thread in multiples of eight (CUDA C++ Programming Guide, "Compute
+        // Capabilities").
         let fair = target.registers_per_sm / (warps * LANES as u32) / 8 * 8;
         let registers = self
             .kernel

@@ -1,4 +1,4 @@
-//! One warp's turn: which of its groups runs, and instruction after instruction until it must stop.
+//! One warp's turn: picks one of its groups, and executes instructions until the group must stop.
 
 use super::compute::{Environment, compute};
 use super::schedule::Landing;
@@ -21,9 +21,9 @@ pub(super) struct Turn {
 pub(super) enum Flow {
     /// It goes on with the next one.
     Next,
-    /// It stays, and executes the instruction again once that can have changed.
+    /// It stays at the instruction, and executes it again once the wait may be over.
     Wait(Wait),
-    /// It goes on with the next one, but only once what it waits for has come.
+    /// It goes on with the next one once the wait is over.
     WaitBehind(Wait),
     /// The lanes of the mask go on with the next one, the others wait at this one.
     Split(u32, Wait),
@@ -34,9 +34,9 @@ pub(super) enum Flow {
 }
 
 impl Machine<'_> {
-    /// Runs a warp that can run, for its share of instructions.
+    /// Runs a ready warp for its share of instructions.
     pub(super) fn run_warp(&mut self, at: At) {
-        // Now and then another group, so that one which asks again and again does not starve who would answer.
+        // Now and then a group is picked at random, so that a polling group does not starve the one it waits for.
         let scatter =
             self.schedule.scatter || (self.warp(at).groups.len() > 1 && self.schedule.choices.once_in(16));
         let chance = if scatter { self.schedule.choices.next() } else { 0 };
@@ -79,7 +79,7 @@ impl Machine<'_> {
                 }
                 Flow::WaitBehind(wait) => {
                     let group = &mut warp.groups[index];
-                    // What it waits for may have come with this very arrival.
+                    // This very arrival may have ended the wait.
                     if group.state == State::Ready {
                         group.pc += 1;
                         group.state = State::Waiting(wait);
@@ -110,7 +110,7 @@ impl Machine<'_> {
                     }
                     index = warp.groups.len() - 1;
                     index = warp.merge(index);
-                    // Where lanes part or meet, another group may be the one that is behind.
+                    // After lanes diverge or reconverge, another group may be at the smallest pc.
                     if warp.groups.len() > 1 {
                         return;
                     }
@@ -125,8 +125,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes what concerns no more than the group's own registers; false if the share ends with that, or the CTA
-    /// has executed more than it may. Counts what it executes, and the instruction that stopped it.
+    /// Executes instructions that access nothing but the group's own registers. Returns false if that uses up the
+    /// share, or if the CTA has exceeded its instruction limit. Counts these instructions, and the one that it stopped
+    /// at.
     fn run_straight(&mut self, at: At, index: usize, share: &mut u32) -> bool {
         let environment = self.environment(at);
         let kernel = self.kernel;
@@ -183,7 +184,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes one instruction that concerns more than the group's own registers.
+    /// Executes one instruction that accesses more than the group's own registers.
     fn execute(&mut self, turn: Turn) -> Flow {
         let kernel = self.kernel;
         if self.flows.concerns(turn.pc) {
@@ -258,7 +259,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The lanes of a turn for which something holds.
+    /// The lanes of a turn for which `holds` is true.
     pub(super) fn lanes_where(&self, turn: Turn, holds: impl Fn(&super::warp::Warp, usize) -> bool) -> u32 {
         let warp = &self.clusters[turn.at.cluster].ctas[turn.at.cta].warps[turn.at.warp];
         lanes(turn.mask)

@@ -6,16 +6,16 @@ use super::mbarriers::MbarrierPlace;
 use crate::program::SiteId;
 use crate::race::{Agent, Clock, Event, Time};
 
-/// What of other agents' accesses is ordered before what comes next.
+/// The accesses that are ordered before what an agent does next.
 #[derive(Clone, Debug)]
 pub(crate) struct Knowledge {
-    /// Accesses that happen before.
+    /// All accesses that happen before.
     pub seen: Clock,
-    /// Those of them to shared memory that a fence to the async proxy lies after.
+    /// Those of them that a `fence.proxy.async` of shared memory follows.
     pub fenced_shared: Clock,
-    /// Those of them to global memory that one lies after.
+    /// Those of them that a `fence.proxy.async` of global memory follows.
     pub fenced_global: Clock,
-    /// Initializations of mbarriers that `fence.mbarrier_init` lies after.
+    /// Those that a `fence.mbarrier_init` follows; it counts for initializations of mbarriers alone.
     pub initialized: Clock,
 }
 
@@ -36,7 +36,7 @@ impl Knowledge {
         self.initialized.join(&other.initialized);
     }
 
-    /// What all of some agents know together, with the events at which each of them tells it.
+    /// The joined knowledge of several agents, including the event of each at which it releases its own.
     pub fn join_all<'a>(cluster: u32, all: impl Iterator<Item = (&'a Self, Event)> + Clone) -> Self {
         let join = |part: fn(&'a Self) -> &'a Clock, tells: bool| {
             // An event at time 0 adds nothing.
@@ -56,17 +56,17 @@ impl Knowledge {
     }
 }
 
-/// What is passed on, by the scope of what passes it on.
+/// Knowledge that is passed on, by the scope of the operation that passes it on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByScope {
-    /// To threads of the same CTA: by a scope of the CTA or beyond.
+    /// To threads of the same CTA: by an operation of CTA scope or wider.
     pub cta: Option<Knowledge>,
-    /// To all threads: by a scope beyond the CTA.
+    /// To all threads: by an operation of a wider scope than the CTA.
     pub gpu: Option<Knowledge>,
 }
 
 impl ByScope {
-    /// All of it, by a scope of the CTA alone or beyond.
+    /// Passes on `told` at CTA scope alone (`is_cta`) or at all scopes.
     pub fn of(told: Knowledge, is_cta: bool) -> Self {
         Self {
             gpu: (!is_cta).then(|| told.clone()),
@@ -75,21 +75,21 @@ impl ByScope {
     }
 }
 
-/// A thread's part in the order of accesses.
+/// A thread's state that matters to the order of accesses.
 #[derive(Clone, Debug)]
 pub(crate) struct Thread {
     pub cluster: u32,
     pub agent: Agent,
-    /// The time of its accesses from now on; it grows whenever others are told of those before.
+    /// The time of its accesses from now on; it grows with each release, so that later accesses are not part of it.
     pub now: Time,
-    /// Strong operations so far.
+    /// The number of its strong operations so far.
     pub strong: Time,
     pub knowledge: Knowledge,
     /// What it knew at its last fences, which relaxed operations after them pass on.
     pub released: ByScope,
-    /// What relaxed reads have met, which the next fence takes in.
+    /// What relaxed reads have observed, which the next fence acquires.
     pub met: ByScope,
-    /// Whether it has passed a barrier of the cluster, so that all its CTAs are known to run.
+    /// Whether it has passed a barrier of the cluster, so that all CTAs of the cluster are known to run.
     pub cluster_started: bool,
     /// Bulk copies, and copies of 4 to 16 bytes.
     pub bulk: CopyGroups,
@@ -102,7 +102,7 @@ pub(crate) struct Thread {
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
     pub place: MbarrierPlace,
-    /// The last group it waits for.
+    /// The time up to which it waits for copies.
     pub time: Time,
     pub told: Knowledge,
     pub site: SiteId,
@@ -125,7 +125,7 @@ impl Thread {
         }
     }
 
-    /// The event of an access now.
+    /// The event that its accesses belong to now.
     pub fn event(&self) -> Event {
         Event {
             cluster: self.cluster,
@@ -134,7 +134,8 @@ impl Thread {
         }
     }
 
-    /// Everything up to now, told to others: what comes after is not part of it.
+    /// Releases everything up to now: returns the thread's knowledge, its own accesses included. What it does later is
+    /// not part of that.
     pub fn tell(&mut self) -> Knowledge {
         let mut told = self.knowledge.clone();
         told.seen.record(self.event());
@@ -146,7 +147,8 @@ impl Thread {
 /// A thread's groups of asynchronous copies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CopyGroups {
-    /// The time of the events of copies from now on, from 1; it grows whenever completion can be told from here on.
+    /// The time of the events of copies from now on, from 1. It grows at each point up to which completion can be
+    /// waited for: a commit, or a `cp.async.mbarrier.arrive`.
     epoch: Time,
     /// Groups that are under way or that nobody has waited for, oldest first; the last is the open one if `open`.
     groups: VecDeque<CopyGroup>,
@@ -175,7 +177,7 @@ pub(crate) struct CopyGroup {
 }
 
 impl CopyGroups {
-    /// Adds a copy of some pieces to the open group, begun if need be; gives the group's number and the copy's time.
+    /// Adds a copy to the open group, which it opens if need be; returns the group's number and the copy's time.
     pub fn add(&mut self, site: SiteId) -> (u32, Time) {
         self.epoch = self.epoch.max(1);
         self.begin();
@@ -198,14 +200,14 @@ impl CopyGroups {
         }
     }
 
-    /// Closes the open group, or an empty one if nothing was copied since the last.
+    /// Closes the open group, or an empty one if nothing was copied since the last commit.
     pub fn commit(&mut self) {
         self.begin();
         self.open = false;
         self.epoch += 1;
     }
 
-    /// The time of all copies so far; those to come have a later one.
+    /// Returns the time that covers all copies so far; later copies get a later one.
     pub fn cut(&mut self) -> Time {
         self.epoch += 1;
         self.epoch - 1
@@ -229,8 +231,8 @@ impl CopyGroups {
             .any(|group| group.unwritten > 0)
     }
 
-    /// Whether all committed groups but the last `pending` are done (their sources read if `read`), and the time of
-    /// the last copy of those; `None` if they are not done yet. Time 0 says that there are none.
+    /// Waits for all committed groups but the last `pending`. Returns `None` if one of them is not done yet (its
+    /// sources not read, if `read`), otherwise the time of their last copy, or 0 if there are none.
     pub fn wait(&mut self, pending: usize, read: bool) -> Option<Time> {
         let committed = self.groups.len() - usize::from(self.open);
         let due = committed.saturating_sub(pending);

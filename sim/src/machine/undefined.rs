@@ -1,8 +1,8 @@
-//! Values that nobody has set: where they come from, where they flow, and where one is used.
+//! Undefined values, which nothing has set: where they come from, where they flow, and where one is used.
 //!
 //! An undefined value may be computed with and handed on; what depends on it is undefined too. It is a fault once it
-//! reaches memory, an address, other code or other threads' progress. Few kernels have one at all, so registers are
-//! followed only where some undefined value may lie in them: [`Flows`] tells the instructions concerned, once a kernel.
+//! reaches memory, an address, other code or other threads' progress. Few kernels have one at all, so only registers
+//! that may hold one are tracked: [`Flows`] finds the instructions concerned, once for each kernel.
 
 use super::Machine;
 use super::step::Turn;
@@ -11,14 +11,14 @@ use crate::finding::FindingKind;
 use crate::program::{Edge, Instruction, IntegerOp, Kernel, Register, SiteId};
 use crate::warp_exchange;
 
-/// Which instructions of a kernel an undefined value may come to.
+/// The instructions of a kernel that an undefined value may reach.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flows {
     /// By instruction; empty where the kernel has no undefined value.
     concerned: Vec<bool>,
 }
 
-/// The lanes of a register that hold no defined value, and where that came from.
+/// The lanes of a register that hold no defined value, and the instruction that this came from.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undefined {
     pub lanes: u32,
@@ -26,7 +26,7 @@ pub(super) struct Undefined {
 }
 
 impl Flows {
-    /// Follows the undefined values of a kernel, whatever order its instructions run in.
+    /// Propagates the undefined values of a kernel to a fixed point, for any order of its instructions.
     pub fn of(kernel: &Kernel) -> Self {
         let is_source = |instruction: &Instruction| matches!(instruction, Instruction::Undefined { .. });
         if !kernel.code.iter().any(is_source) {
@@ -42,7 +42,8 @@ impl Flows {
                 }
                 let flows = match instruction {
                     Instruction::Undefined { .. } => true,
-                    // What memory holds is followed there; only lanes that do not take part keep what they have.
+                    // A loaded value is defined, as storing an undefined one is a fault; lanes that do not take part
+                    // keep what they have.
                     Instruction::Load { .. } | Instruction::Atomic { .. } => false,
                     other => other.reads().iter().any(|from| is_reached(&reached, *from)),
                 };
@@ -69,12 +70,12 @@ impl Flows {
         }
     }
 
-    /// Whether an undefined value may come to any instruction.
+    /// Whether an undefined value may reach any instruction.
     pub fn any(&self) -> bool {
         !self.concerned.is_empty()
     }
 
-    /// Whether one may come to that instruction.
+    /// Whether an undefined value may reach that instruction.
     #[inline]
     pub fn concerns(&self, pc: u32) -> bool {
         self.concerned.get(pc as usize).copied().unwrap_or(false)
@@ -103,15 +104,15 @@ impl Warp {
         };
     }
 
-    /// Notes which results of an instruction, executed by the lanes of `mask`, are undefined. To be told ahead of its
-    /// execution, as an operand may lie in the register of the result.
+    /// Records which results of an instruction, executed by the lanes of `mask`, are undefined. Must be called ahead of
+    /// its execution, as an operand may lie in the register of the result.
     pub fn follow_undefined(&mut self, instruction: &Instruction, mask: u32, site: SiteId) {
         let undefined = match instruction {
             Instruction::Undefined { .. } => Undefined {
                 lanes: mask,
                 origin: site,
             },
-            // What memory holds is followed there.
+            // A loaded value is defined: storing an undefined one is reported as a fault.
             Instruction::Load { .. } | Instruction::Atomic { .. } => Undefined::default(),
             Instruction::Select {
                 condition, yes, no, ..
@@ -178,7 +179,7 @@ impl Warp {
         }
     }
 
-    /// Notes what an edge hands over.
+    /// Passes undefined values on along an edge.
     pub fn follow_edge(&mut self, edge: &Edge, mask: u32) {
         let moved: Vec<Undefined> = edge
             .moves
@@ -192,8 +193,8 @@ impl Warp {
 }
 
 impl Machine<'_> {
-    /// Reports what an instruction that concerns more than registers does with an undefined value, and notes which of
-    /// its results are undefined.
+    /// Reports an undefined value that reaches more than registers through an instruction, and records which of its
+    /// results are undefined.
     pub(super) fn check_undefined(&mut self, turn: Turn) {
         let kernel = self.kernel;
         let instruction = &kernel.code[turn.pc as usize];

@@ -1,15 +1,14 @@
 //! A warp: registers of 32 lanes, and where each of its threads is.
 //!
-//! Threads of a warp that have diverged are apart, each group with its own program counter ([`Group`]), and may run in
-//! any order; groups that come to the same instruction at a block's start become one again. That is what hardware
-//! with independent thread scheduling may do; where a warp's threads must be together the instruction says so, and
-//! waits for them.
+//! Diverged threads of a warp form groups, each with its own program counter ([`Group`]), which may run in any order.
+//! Groups that come to the same instruction at a block's start reconverge. Hardware with independent thread scheduling
+//! may do all of this. An instruction that needs threads of the warp to be together waits for them.
 
 use super::undefined::Undefined;
 pub(crate) use crate::arithmetic::{LANES, Lanes};
 use crate::program::{Pc, Register, SiteId};
 
-/// Threads of a warp at one place.
+/// Threads of a warp that share a program counter.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub pc: Pc,
@@ -45,16 +44,16 @@ pub(crate) enum Wait {
 #[derive(Clone, Debug)]
 pub(crate) struct Warp {
     pub registers: Vec<Lanes>,
-    /// What of each register is undefined; empty where the kernel has no undefined value.
+    /// The undefined lanes of each register; empty where the kernel has no undefined value.
     pub undefined: Vec<Undefined>,
     pub groups: Vec<Group>,
-    /// Lanes that the launch gave it.
+    /// Lanes that have a thread.
     pub launched: u32,
     /// Lanes that have ended.
     pub exited: u32,
     /// Registers per thread that it holds (`setmaxnreg`).
     pub register_count: u32,
-    /// Where it changed that count.
+    /// The instructions that changed that count.
     pub register_changes: Vec<SiteId>,
 }
 
@@ -84,7 +83,7 @@ impl Warp {
         self.groups.iter().any(|group| group.state == State::Ready)
     }
 
-    /// The ready group that lets the others catch up: the one at the smallest address.
+    /// The ready group at the smallest pc. Running it first lets groups reconverge.
     pub fn first_ready(&self) -> Option<usize> {
         let ready = self
             .groups
@@ -106,8 +105,8 @@ impl Warp {
         ready().nth((n % count.max(1)) as usize).map(|(index, _)| index)
     }
 
-    /// Unites `index` with the groups at its instruction that are ready, or that wait there for lanes; gives the
-    /// index of the result.
+    /// Merges group `index` with the groups at its instruction that are ready, or that wait there for lanes; returns
+    /// the index of the result.
     pub fn merge(&mut self, index: usize) -> usize {
         if self.groups.len() == 1 {
             return index;
@@ -134,7 +133,7 @@ impl Warp {
         self.groups.len() - 1
     }
 
-    /// Lanes that wait for others at an instruction.
+    /// Lanes that wait for other lanes at an instruction.
     pub fn lanes_waiting_at(&self, pc: Pc) -> u32 {
         let waits = |group: &&Group| group.pc == pc && matches!(group.state, State::Waiting(Wait::Lanes(_)));
         self.groups

@@ -1,4 +1,5 @@
-//! Which memory is an mbarrier: from `mbarrier.init` to `mbarrier.inval`, at an address that is a multiple of 8.
+//! The mbarriers of shared memory. Each lives from `mbarrier.init` to `mbarrier.inval`, at an address that is a
+//! multiple of 8.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,8 @@ use super::{MBARRIER_BYTES, Mbarrier, MbarrierFault};
 /// The mbarriers of one CTA's shared memory, each with a value `T` that the machine keeps beside it.
 #[derive(Clone, Debug)]
 pub struct Mbarriers<T> {
-    /// By offset. An invalidated one stays as `None`, so that a later use can be told from one before any init.
+    /// By offset. An invalidated one stays as `None`, so that its use is reported differently from a use before any
+    /// init.
     slots: BTreeMap<u64, Option<(Mbarrier, T)>>,
 }
 
@@ -30,7 +32,7 @@ impl<T> Mbarriers<T> {
         Ok(())
     }
 
-    /// `mbarrier.inval`; gives back what was kept beside the mbarrier.
+    /// `mbarrier.inval`; returns what was kept beside the mbarrier.
     pub fn invalidate(&mut self, offset: u64) -> Result<T, MbarrierFault> {
         self.get(offset)?;
         match self.slots.insert(offset, None) {
@@ -49,7 +51,7 @@ impl<T> Mbarriers<T> {
         }
     }
 
-    /// The offset of a valid mbarrier in `offset..offset + bytes`, which no other access may touch.
+    /// The offset of a valid mbarrier that overlaps `offset..offset + bytes`; only mbarrier operations may access it.
     pub fn within(&self, offset: u64, bytes: u64) -> Option<u64> {
         let first = offset.saturating_sub(MBARRIER_BYTES - 1);
         self.slots

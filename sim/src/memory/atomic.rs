@@ -1,5 +1,5 @@
-//! What atomic operations compute (PTX ISA 8.6, "Parallel Synchronization and Communication Instructions: atom", "red",
-//! and "cp.reduce.async.bulk").
+//! The results of atomic operations (PTX ISA 8.6, "Parallel Synchronization and Communication Instructions: atom",
+//! "red", and "cp.reduce.async.bulk").
 //!
 //! A value is the low bits of a `u64`, as in memory and in registers.
 
@@ -7,10 +7,10 @@ use half::{bf16, f16};
 
 use crate::program::{AtomicFormat, AtomicOp, Format};
 
-/// What memory holds after the operation, or `None` for one that PTX does not have.
+/// Returns the value of memory after the operation, or `None` for an operation that PTX does not have.
 ///
-/// `flush` says whether f32 subnormals become zero, which they do in `atom.add.f32` on global memory and not on shared.
-/// A compare-and-swap writes `operand` if memory holds `expected`.
+/// `flush` says whether f32 subnormals become zero, which they do in `atom.add.f32` on global memory but not on shared
+/// memory. A compare-and-swap writes `operand` if memory holds `expected`.
 pub fn combine(
     op: AtomicOp,
     format: AtomicFormat,
@@ -109,8 +109,8 @@ fn combine_floats(op: AtomicOp, format: Format, flush: bool, old: u64, operand: 
                 }
             };
             let [a, b] = [old, operand].map(|bits| flushed(f32::from_bits(bits as u32)));
-            // An f64 has more than twice the bits of an f32, so rounding the sum twice is rounding it once
-            // (Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30, 1995). So it is below.
+            // An f64 has more than twice the bits of an f32, so rounding the sum twice is rounding it once (Figueroa,
+            // "When is double rounding innocuous?", SIGNUM Newsletter 30, 1995). The same holds for f16 and bf16 below.
             let result = flushed(arithmetic(op, f64::from(a), f64::from(b))? as f32);
             u64::from(if result.is_nan() {
                 F32_NAN
@@ -140,14 +140,14 @@ fn combine_floats(op: AtomicOp, format: Format, flush: bool, old: u64, operand: 
     })
 }
 
-/// The NaN of f64 that arithmetic gives.
+/// The NaN that f64 arithmetic produces.
 const F64_NAN: u64 = 0x7ff8_0000_0000_0000;
-/// The NaN of f32 that arithmetic gives (PTX ISA, "Floating-Point Instructions").
+/// The NaN that f32 arithmetic produces (PTX ISA, "Floating-Point Instructions").
 const F32_NAN: u32 = 0x7fff_ffff;
-/// That of f16 and bf16.
+/// The NaN that f16 and bf16 arithmetic produces.
 const HALF_NAN: u16 = 0x7fff;
 
-/// The sum, or the larger or smaller, where a NaN loses and -0 is less than +0.
+/// The sum, maximum or minimum. Of a NaN and a number, the extremes give the number; -0 is less than +0.
 fn arithmetic(op: AtomicOp, a: f64, b: f64) -> Option<f64> {
     match op {
         AtomicOp::Add => Some(a + b),

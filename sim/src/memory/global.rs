@@ -1,14 +1,14 @@
 //! Global memory: buffers with names, far apart.
 //!
 //! A buffer lies at exactly the alignment it asks for, an odd multiple of it, so that a kernel which assumes more is
-//! caught. Around it is nothing: an access that leaves it is out of bounds, however little it does.
+//! caught. Nothing lies next to it: an access that leaves it by a single byte is out of bounds.
 
 use std::ops::Range;
 
 use super::region::Region;
 use crate::address::BUFFER_BITS;
 
-/// A buffer to be.
+/// Describes a buffer that is added to a [`Memory`].
 #[derive(Clone, Debug)]
 pub struct Buffer {
     /// Its name in reports.
@@ -17,9 +17,9 @@ pub struct Buffer {
     pub access: BufferAccess,
     /// What it holds at first.
     pub contents: Contents,
-    /// What its address is a multiple of, and not of twice that: a power of two, in bytes.
+    /// The alignment of its address in bytes, a power of two. It is exact: the address is not a multiple of twice that.
     pub align: u32,
-    /// Whether a kernel ahead in the stream still writes it: it is not there before `griddepcontrol.wait`.
+    /// Whether a kernel ahead in the stream still writes it, so that it must not be read before `griddepcontrol.wait`.
     pub pending: bool,
 }
 
@@ -28,18 +28,18 @@ pub struct Buffer {
 pub enum BufferAccess {
     /// Only read it.
     Input,
-    /// Write it, for whoever launched them.
+    /// Write results for the launcher into it.
     Output,
-    /// Write it for themselves.
+    /// Use it as scratch memory.
     Workspace,
 }
 
 /// What a buffer holds at first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// These bytes.
+    /// The given bytes.
     Bytes(Vec<u8>),
-    /// Nothing, for that many bytes.
+    /// That many bytes without a value.
     Uninitialized(usize),
 }
 
@@ -60,7 +60,7 @@ struct Placed {
 }
 
 impl Memory {
-    /// Without buffers; the seed makes the garbage of memory that nobody wrote.
+    /// A memory without buffers. The seed determines the garbage in memory that nobody wrote.
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -89,7 +89,7 @@ impl Memory {
         index
     }
 
-    /// Says of a buffer that a kernel ahead in the stream still writes it.
+    /// Marks a buffer as still being written by a kernel ahead in the stream.
     pub fn set_pending(&mut self, index: usize) {
         self.buffers[index].pending = true;
     }
@@ -119,7 +119,7 @@ impl Memory {
         self.buffers[index].access
     }
 
-    /// Whether a buffer is not there before `griddepcontrol.wait`.
+    /// Whether a buffer must not be read before `griddepcontrol.wait`.
     pub fn pending(&self, index: usize) -> bool {
         self.buffers[index].pending
     }
@@ -145,7 +145,7 @@ impl Memory {
         &mut self.buffers[index].region
     }
 
-    /// Forgets who accessed what, as at the end of a launch: all it did happened before the next one.
+    /// Forgets all accesses, as at the end of a launch: everything that a launch does happens before the next one.
     pub fn forget_accesses(&mut self) {
         for buffer in &mut self.buffers {
             buffer.region.forget_accesses();

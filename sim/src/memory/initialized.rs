@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-/// A bit per byte.
+/// A bit set with one bit for each byte of a region: whether the byte holds a value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Initialized {
     words: Vec<u64>,
     bytes: usize,
 }
 
-/// The low bits.
+/// A mask of that many low bits.
 fn low(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The words that a range touches, with the bits of each.
+/// The indices of the words that a range touches, each with a mask of the range's bits in it.
 fn parts(range: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
     let mut start = range.start;
     std::iter::from_fn(move || {
@@ -37,7 +37,7 @@ impl Initialized {
         }
     }
 
-    /// Sets the bits of a range, which lies within.
+    /// Sets the bits of a range, which must lie within the region.
     #[inline]
     pub(super) fn set(&mut self, range: Range<usize>) {
         for (word, bits) in parts(range) {
@@ -45,7 +45,7 @@ impl Initialized {
         }
     }
 
-    /// The first byte of a range, which lies within, that holds nothing.
+    /// The first byte of a range that holds no value; the range must lie within the region.
     #[inline]
     pub(super) fn first_unset(&self, range: Range<usize>) -> Option<usize> {
         parts(range).find_map(|(word, bits)| {

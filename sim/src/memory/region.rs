@@ -1,8 +1,8 @@
 //! A piece of memory: its bytes, which of them hold a value, and the accesses that later ones may race with.
 //!
-//! A lane's access is one call, [`Region::load`] or [`Region::store`], of at most 16 bytes. Asynchronous copies are seen
-//! by others in two steps: [`Region::note_read`] and [`Region::note_write`] when they are issued, from when on nobody may
-//! interfere, and [`Region::place`] when they land.
+//! A lane's access is one call, [`Region::load`] or [`Region::store`], of at most 16 bytes. An asynchronous copy takes
+//! two steps: [`Region::note_read`] and [`Region::note_write`] when it is issued, from when on other accesses may race
+//! with it, and [`Region::place`] when it lands.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::splitmix;
 /// Bytes of the widest access of a lane.
 pub const WIDEST: usize = 16;
 
-/// Some memory.
+/// A contiguous piece of memory.
 #[derive(Clone, Debug, Default)]
 pub struct Region {
     /// The bytes, and [`WIDEST`] more so that every access can be read as if it were the widest.
@@ -23,12 +23,12 @@ pub struct Region {
     shadow: Option<Shadow>,
 }
 
-/// What is wrong with an access.
+/// The ways in which an access can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It does not lie within the region.
     OutOfBounds,
-    /// It must not meet an earlier one.
+    /// It conflicts with an earlier access.
     Conflict(Conflict),
     /// It reads a byte that nobody wrote.
     Uninitialized {
@@ -89,15 +89,15 @@ impl Region {
         self.initialized.ranges()
     }
 
-    /// Forgets who accessed it, as at the end of a launch.
+    /// Forgets all accesses, as at the end of a launch.
     pub fn forget_accesses(&mut self) {
         if let Some(shadow) = &mut self.shadow {
             shadow.clear();
         }
     }
 
-    /// A lane reads up to 16 bytes, the first in the lowest bits. The value is what memory holds even if something is
-    /// wrong, and 0 out of bounds.
+    /// Reads up to 16 bytes for a lane, little-endian. Returns what memory holds even where the access is a fault, and
+    /// 0 out of bounds.
     #[inline]
     pub fn load(&mut self, offset: usize, bytes: usize, by: &Accessor<'_>) -> (u128, Option<Fault>) {
         let Some(value) = self.peek(offset, bytes) else {
@@ -109,7 +109,7 @@ impl Region {
         )
     }
 
-    /// A lane writes up to 16 bytes, of which the first is in the lowest bits.
+    /// Writes up to 16 bytes for a lane, little-endian.
     #[inline]
     pub fn store(&mut self, offset: usize, bytes: usize, value: u128, by: &Accessor<'_>) -> Option<Fault> {
         if !self.poke(offset, bytes, value) {
@@ -118,7 +118,7 @@ impl Region {
         self.note_within(offset..offset + bytes, by, Shadow::write, false)
     }
 
-    /// A lane reads up to 16 bytes and replaces them, in one step; gives what they were.
+    /// Reads up to 16 bytes for a lane and replaces them atomically; returns the old value.
     pub fn update(
         &mut self,
         offset: usize,
@@ -134,7 +134,7 @@ impl Region {
         (old, fault)
     }
 
-    /// A read of any size begins, whose bytes are taken later.
+    /// Records that a read of any size begins; its bytes are taken later.
     pub fn note_read(&mut self, range: Range<usize>, by: &Accessor<'_>) -> Option<Fault> {
         if range.end > self.len() {
             return Some(Fault::OutOfBounds);
@@ -142,7 +142,7 @@ impl Region {
         self.note_within(range, by, Shadow::read, true)
     }
 
-    /// A write of any size begins, whose bytes are placed later.
+    /// Records that a write of any size begins; its bytes are placed later.
     pub fn note_write(&mut self, range: Range<usize>, by: &Accessor<'_>) -> Option<Fault> {
         if range.end > self.len() {
             return Some(Fault::OutOfBounds);
@@ -150,7 +150,7 @@ impl Region {
         self.note_within(range, by, Shadow::write, false)
     }
 
-    /// As a read and a write, in one step for each element.
+    /// Records that an update of any size begins, which reads and writes each element atomically.
     pub fn note_update(&mut self, range: Range<usize>, by: &Accessor<'_>) -> Option<Fault> {
         if range.end > self.len() {
             return Some(Fault::OutOfBounds);
@@ -158,7 +158,7 @@ impl Region {
         self.note_within(range, by, Shadow::atomic, true)
     }
 
-    /// Puts bytes, without a check of who else accesses them; those out of bounds are dropped.
+    /// Writes bytes without checking for conflicting accesses; those out of bounds are dropped.
     pub fn place(&mut self, offset: usize, bytes: &[u8]) {
         let end = self.len().min(offset + bytes.len());
         if let Some(place) = self.bytes.get_mut(offset..end) {
@@ -167,7 +167,7 @@ impl Region {
         }
     }
 
-    /// Up to 16 bytes as memory holds them, without a check; `None` out of bounds.
+    /// Up to 16 bytes as memory holds them, without checking for conflicting accesses; `None` out of bounds.
     #[inline]
     pub fn peek(&self, offset: usize, bytes: usize) -> Option<u128> {
         if bytes > WIDEST || offset.checked_add(bytes)? > self.len() {
@@ -182,7 +182,7 @@ impl Region {
         })
     }
 
-    /// Writes up to 16 bytes without a check of who else accesses them; gives whether they lie within.
+    /// Writes up to 16 bytes without checking for conflicting accesses; returns whether they are in bounds.
     #[inline]
     pub fn poke(&mut self, offset: usize, bytes: usize, value: u128) -> bool {
         if bytes > WIDEST || offset.checked_add(bytes).is_none_or(|end| end > self.len()) {
@@ -190,7 +190,7 @@ impl Region {
         }
         let value = value.to_le_bytes();
         let place = &mut self.bytes[offset..offset + bytes];
-        // Constant sizes become one store each.
+        // With a constant size, each copy compiles to one store.
         match bytes {
             2 => place.copy_from_slice(&value[..2]),
             4 => place.copy_from_slice(&value[..4]),
@@ -231,7 +231,7 @@ impl Region {
     }
 }
 
-/// What memory that nobody wrote holds at a place: any bits, others for another seed.
+/// The garbage at a place of uninitialized memory; another seed gives other bits.
 fn garbage(seed: u64, place: u64) -> u64 {
     splitmix::mix(seed ^ place.wrapping_add(1).wrapping_mul(splitmix::STEP))
 }

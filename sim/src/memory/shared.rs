@@ -1,7 +1,7 @@
 //! The shared memory of a CTA: its variables, and the dynamic part behind them.
 //!
-//! An access belongs to the variable that its first byte is in, and must end there too: what runs off a variable has
-//! left it, even if other memory of the CTA follows.
+//! An access belongs to the variable that its first byte is in, and must end there too: running past the end of a
+//! variable is out of bounds even if other memory of the CTA follows.
 
 use super::region::Region;
 use crate::finding::MemoryPlace;
@@ -22,11 +22,11 @@ struct Variable {
     end: usize,
 }
 
-/// The name of dynamic shared memory for which the kernel has none.
+/// The name in reports of dynamic shared memory that the kernel declares no variable for.
 const DYNAMIC: &str = "dynamic shared memory";
 
 impl SharedMemory {
-    /// That of a CTA of a kernel, launched with that much dynamic shared memory, in bytes.
+    /// The shared memory of a CTA of `kernel`, launched with `dynamic_bytes` bytes of dynamic shared memory.
     pub fn new(kernel: &Kernel, dynamic_bytes: u32, seed: u64) -> Self {
         let dynamic = kernel.dynamic_shared_offset as usize;
         let total = match dynamic_bytes {
@@ -81,7 +81,7 @@ impl SharedMemory {
             .any(|variable| offset >= variable.start && offset.saturating_add(bytes) <= variable.end)
     }
 
-    /// Bytes by the variable they are in, or the one before them, for a report.
+    /// Names bytes for a report: relative to the variable they are in, or to the nearest one before them.
     pub fn place(&self, offset: u64, bytes: usize) -> MemoryPlace {
         let before = self
             .variables

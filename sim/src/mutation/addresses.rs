@@ -102,7 +102,7 @@ fn bytes(access: &Instruction) -> u32 {
     }
 }
 
-/// A mask of a power of two that is not the right one.
+/// A mask without its lowest bit, as of a wrong power of two.
 fn smaller_mask(context: &Context, instruction: &Instruction, operand: Register, bits: u8) -> Vec<Variant> {
     let Some(mask) = context.constant(operand).filter(|mask| bits > 1 && *mask != 0) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What mutations know of the kernel around an instruction, and how they make other operands.
+//! The facts about a kernel that mutations use, and the operands that they make.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use crate::program::{Instruction, IntegerOp, Kernel, Register};
 /// Registers that a mutant has besides those of its kernel.
 pub(super) const FRESH_REGISTERS: u32 = 2;
 
-/// The kernel around an instruction.
+/// Facts about the kernel that is mutated.
 pub(super) struct Context {
     /// Values of registers that hold one constant throughout.
     constants: HashMap<Register, u64>,
@@ -16,7 +16,7 @@ pub(super) struct Context {
     read: HashSet<Register>,
     /// The first register that the kernel does not have.
     pub fresh: Register,
-    /// Threads of a CTA, where the kernel was compiled for a count.
+    /// Threads of a CTA, if the kernel was compiled for a certain number.
     pub threads: Option<u32>,
 }
 
@@ -35,7 +35,7 @@ impl Context {
         }
     }
 
-    /// Whether an instruction computes what nobody reads, and does nothing else.
+    /// Whether an instruction does nothing but compute a result that nobody reads.
     pub fn is_dead(&self, instruction: &Instruction) -> bool {
         match instruction {
             Instruction::Copy { to, .. }
@@ -70,7 +70,7 @@ impl Context {
         }
     }
 
-    /// A register's value, of so many bits, and something more.
+    /// A register's value plus `by`, in so many bits.
     pub fn more(&self, register: Register, by: i64, bits: u8) -> Value {
         if let Some(constant) = self.constant(register) {
             return self.value(constant.wrapping_add_signed(by), bits);

@@ -1,5 +1,5 @@
-//! Mistakes in what orders threads and copies: the passes that insert barriers, and those that make pipelines of
-//! asynchronous copies, can leave one out, order too little, or count wrong.
+//! Mistakes in the order of threads and copies: passes that insert barriers, or that make pipelines of asynchronous
+//! copies, can leave out a barrier or a wait, order too little, or count wrong.
 
 use super::context::Context;
 use super::{Variant, after, with};
@@ -19,7 +19,8 @@ pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Vari
             threads,
             ..
         } => barrier(context, instruction, *id, *threads),
-        // Either alone is an error by itself; what a missing barrier of the cluster does shows without its order.
+        // An arrival without a wait is an error of its own, and so is the opposite. Relaxing the arrival shows the
+        // effect of a missing barrier: it takes away the order.
         Instruction::ClusterArrive { release, .. } => {
             let mut variants = vec![Variant::dropped("drop the arrival")];
             if *release {
@@ -74,7 +75,7 @@ pub(super) fn variants(context: &Context, instruction: &Instruction) -> Vec<Vari
     }
 }
 
-/// Takes away what an instruction orders.
+/// Takes away the order that an instruction establishes.
 fn relax(instruction: &mut Instruction) {
     match instruction {
         Instruction::ClusterArrive { release, .. } => *release = false,
@@ -105,7 +106,7 @@ fn atomic(context: &Context, instruction: &Instruction) -> Vec<Variant> {
         variants.push(Variant::other("relax the atomic", with(instruction, relax)));
     }
     if op == AtomicOp::Exchange {
-        // What sets a counter back.
+        // The exchange that resets a counter.
         let nothing = to.map(|to| Instruction::Constant { to, value: 0 });
         variants.push(Variant::new("drop the exchange", nothing.into_iter().collect()));
     }

@@ -1,4 +1,4 @@
-//! What a warp can execute.
+//! The instructions that a warp can execute.
 //!
 //! Where PTX and LLVM differ in detail the instruction says which it means. Operations on vectors are decoded to one
 //! instruction per component; memory instructions keep their vector, as the width of an access is observable.
@@ -22,10 +22,11 @@ pub enum Instruction {
     Constant {
         /// Result.
         to: Register,
-        /// The pattern.
+        /// The bit pattern.
         value: u64,
     },
-    /// `to = undefined`: any pattern; reading it is only a fault if it reaches memory or control flow.
+    /// `to = undefined`: any bit pattern. Computing with it is allowed; letting it reach memory or control flow is a
+    /// fault.
     Undefined {
         /// Result.
         to: Register,
@@ -152,7 +153,7 @@ pub enum Instruction {
         /// Operand.
         from: Register,
     },
-    /// The bits of `from`, lowest register first, cut anew into registers of another width (`llvm.bitcast`).
+    /// The bits of `from`, lowest register first, split again into registers of another width (`llvm.bitcast`).
     Repack {
         /// Results.
         to: Vec<Register>,
@@ -176,7 +177,7 @@ pub enum Instruction {
     },
     /// A special register.
     Special {
-        /// Which.
+        /// Which register.
         register: SpecialRegister,
         /// Result.
         to: Register,
@@ -217,7 +218,7 @@ pub enum Instruction {
         /// Lanes that take part.
         guard: Option<Guard>,
     },
-    /// Reads, combines and writes back in one step.
+    /// An atomic read-modify-write (`atom`, `red`).
     Atomic {
         /// The memory.
         space: Space,
@@ -225,7 +226,7 @@ pub enum Instruction {
         order: MemoryOrder,
         /// Which operation.
         op: AtomicOp,
-        /// What the memory holds.
+        /// The type of the value in memory.
         format: AtomicFormat,
         /// The old value; absent for `red`.
         to: Option<Register>,
@@ -326,16 +327,16 @@ pub enum Instruction {
         count: Option<Register>,
         /// Transaction bytes of `expect_tx` and `complete_tx`, or of an `arrive.expect_tx`.
         transaction: Option<Register>,
-        /// The phase state an arrive gives back, opaque.
+        /// The opaque state of the phase, which an arrive returns.
         state: Option<Register>,
         /// How it is ordered.
         order: MemoryOrder,
         /// Lanes that take part.
         guard: Option<Guard>,
     },
-    /// Tests a phase of an mbarrier.
+    /// Tests whether a phase of an mbarrier has completed.
     MbarrierWait {
-        /// What it gives.
+        /// Whether it answers at once, waits for some time, or loops.
         kind: WaitKind,
         /// The mbarrier's address.
         address: Register,
@@ -343,7 +344,7 @@ pub enum Instruction {
         phase: Register,
         /// Whether `phase` is a parity.
         parity: bool,
-        /// 1 if the phase has completed; absent for [`WaitKind::Loop`], which goes on only then.
+        /// 1 if the phase has completed; absent for [`WaitKind::Loop`], which ends only then.
         to: Option<Register>,
         /// How it is ordered.
         order: MemoryOrder,
@@ -372,7 +373,7 @@ pub enum Instruction {
     CopyAsyncArrive {
         /// The mbarrier's address.
         address: Register,
-        /// Whether the arrival is one that the count already holds (`.noinc`).
+        /// Whether the mbarrier's expected count already includes this arrival (`.noinc`).
         counted: bool,
     },
     /// `cp.async.bulk` of one piece of memory.
@@ -383,9 +384,9 @@ pub enum Instruction {
         source: BulkPlace,
         /// Bytes, a multiple of 16.
         bytes: Register,
-        /// How its completion is seen.
+        /// How its completion is signalled.
         completion: Completion,
-        /// CTAs of the cluster that receive it.
+        /// Mask of the CTAs of the cluster that receive it.
         multicast: Option<Register>,
         /// An operation in place of a plain write (`cp.reduce.async.bulk`).
         reduce: Option<(AtomicOp, AtomicFormat)>,
@@ -402,9 +403,9 @@ pub enum Instruction {
         shared: BulkPlace,
         /// Whether it goes from shared to global memory.
         store: bool,
-        /// How its completion is seen.
+        /// How its completion is signalled.
         completion: Completion,
-        /// CTAs of the cluster that receive it.
+        /// Mask of the CTAs of the cluster that receive it.
         multicast: Option<Register>,
         /// An operation in place of a plain write (`cp.reduce.async.bulk.tensor`).
         reduce: Option<(AtomicOp, AtomicFormat)>,
@@ -452,10 +453,10 @@ pub enum Instruction {
     SetMaxRegisters {
         /// Registers per thread from here on.
         registers: u32,
-        /// Whether it takes registers; otherwise it gives some back.
+        /// Whether it acquires registers (`.inc`); otherwise it releases some (`.dec`).
         increase: bool,
     },
-    /// A hint that changes nothing but must name memory that exists: prefetches and policies.
+    /// A prefetch, which changes nothing. The machine ignores it, whatever memory it names.
     Prefetch {
         /// The memory.
         space: Space,
@@ -464,9 +465,9 @@ pub enum Instruction {
         /// Bytes that it covers.
         bytes: u32,
     },
-    /// Goes on at another block.
+    /// Branches to another block.
     Branch(Edge),
-    /// Goes on at one of two blocks, lane by lane.
+    /// Branches to one of two blocks; each lane takes its own way.
     ConditionalBranch {
         /// An `i1`.
         condition: Register,
@@ -475,13 +476,13 @@ pub enum Instruction {
         /// If 0.
         no: Edge,
     },
-    /// Goes on at the block whose value the operand has.
+    /// Branches to the block of the case that equals the operand.
     Switch {
         /// The operand.
         value: Register,
-        /// Values and where they go.
+        /// The cases: values and their edges.
         cases: Vec<(u64, Edge)>,
-        /// Where all others go.
+        /// The edge of all other values.
         default: Edge,
     },
     /// Ends the thread.
@@ -490,7 +491,8 @@ pub enum Instruction {
     Trap,
 }
 
-/// A way into a block: where to, and what its arguments are. All sources are read before any result is written.
+/// A control-flow edge: the target block and the values of its arguments. All sources are read before any argument is
+/// written (a parallel copy).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Edge {
     /// The block's first instruction.

@@ -1,9 +1,10 @@
-//! Which registers an instruction reads, so that code whose results nobody reads can be told.
+//! Which registers an instruction reads. Undefined values flow through these, and code whose results nobody reads is
+//! dead.
 
 use super::{BarrierKind, Completion, Guard, Instruction, Register};
 
 impl Instruction {
-    /// The registers whose values it needs, on every way out of it; some may come twice.
+    /// The registers it reads, with those that its outgoing edges hand over; a register may occur twice.
     pub fn reads(&self) -> Vec<Register> {
         let mut read = Vec::new();
         match self {
@@ -39,7 +40,7 @@ impl Instruction {
                 to, address, guard, ..
             } => {
                 read.push(*address);
-                // Lanes that do not take part keep what they have.
+                // Lanes that do not take part keep the old values, so that these count as read.
                 read.extend(guard.iter().flat_map(|_| to));
                 read.extend(predicate(guard));
             }

@@ -1,9 +1,9 @@
-//! Where an instruction leads, other than to the next one.
+//! The control-flow edges of an instruction, other than falling through to the next one.
 
 use super::{Edge, Instruction};
 
 impl Instruction {
-    /// The ways into other blocks.
+    /// The edges to other blocks.
     pub fn edges(&self) -> Vec<&Edge> {
         match self {
             Self::Branch(edge) => vec![edge],
@@ -16,7 +16,7 @@ impl Instruction {
         }
     }
 
-    /// The ways into other blocks, to be changed.
+    /// The edges to other blocks, mutable.
     pub fn edges_mut(&mut self) -> Vec<&mut Edge> {
         match self {
             Self::Branch(edge) => vec![edge],

@@ -1,9 +1,9 @@
-//! Which registers an instruction sets, and for which of those it reads an undefined value is a fault.
+//! Which registers an instruction sets, and in which of its operands an undefined value is a fault.
 
 use super::{BarrierKind, Guard, Instruction, Register};
 
 impl Instruction {
-    /// The registers it may set, other than by an edge.
+    /// The registers it may set, other than block arguments, which its edges set.
     pub fn writes(&self) -> Vec<Register> {
         match self {
             Self::Constant { to, .. }
@@ -36,7 +36,7 @@ impl Instruction {
         }
     }
 
-    /// The predicate of a guarded instruction, whose other lanes keep what they have.
+    /// The guard of a predicated instruction; lanes for which it is false keep their registers.
     pub fn guard(&self) -> Option<Guard> {
         match self {
             Self::Load { guard, .. }
@@ -51,8 +51,8 @@ impl Instruction {
         }
     }
 
-    /// The registers, less its guard, by which it reaches memory, other threads or other code; a value that it only
-    /// computes with, or hands on, is none.
+    /// The operands, except the guard, through which it affects memory, other threads or control flow. An operand that
+    /// it only computes with, or passes on, is not among them.
     pub fn observes(&self) -> Vec<Register> {
         match self {
             Self::Constant { .. }

@@ -3,23 +3,25 @@
 //! The rules are those of the PTX ISA 8.6, "Memory Consistency Model":
 //! - two accesses of one byte, one of them a write, race unless one happens before the other;
 //! - unless both are strong and by the same proxy (morally strong);
-//! - what the generic proxy wrote, the async proxy sees only past a proxy fence on the way from one to the other
-//!   ("Proxies"); for memory that was only read, being ordered is enough, as there is nothing to see;
-//! - what the async proxy did is seen by whoever waited for its completion, which contains the fence;
+//! - the async proxy sees a write of the generic proxy only if a proxy fence lies between them ("Proxies"); where the
+//!   generic proxy only read, order alone is enough, as no value has to become visible;
+//! - a thread that has waited for the completion of a copy sees what the async proxy did, as completion implies the
+//!   fence;
 //! - `ld.global.nc` promises that its memory is not written while the kernel runs, so no order helps.
 
 use super::clock::{Agent, Clock, Event};
 use crate::program::SiteId;
 
-/// Who accesses memory now.
+/// An access that happens now, and the agent and thread that make it.
 #[derive(Clone, Copy, Debug)]
 pub struct Accessor<'a> {
-    /// What others must have seen to come after this access: of the thread, or of the asynchronous agent that works for
-    /// it.
+    /// The event that the access belongs to, of the thread or of the asynchronous agent that works for it. A later
+    /// access is ordered after this one if its clock contains the event.
     pub event: Event,
-    /// The thread that issues the access, an agent of the same cluster. All it did before is before the access.
+    /// The thread that issues the access, an agent of the same cluster. Everything that it did before happens before
+    /// the access.
     pub issuer: Agent,
-    /// What the issuer has seen.
+    /// The issuer's clock.
     pub clock: &'a Clock,
     /// The proxy of the access.
     pub proxy: Proxy<'a>,
@@ -33,14 +35,15 @@ pub struct Accessor<'a> {
     pub invariant: bool,
 }
 
-/// The way an access takes to memory.
+/// The proxy through which an access reaches memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Proxy<'a> {
-    /// That of loads, stores, atomics and `cp.async`.
+    /// The proxy of loads, stores, atomics and `cp.async`.
     Generic,
-    /// That of bulk and tensor copies.
+    /// The proxy of bulk and tensor copies.
     Async {
-        /// What the issuer has seen that is behind a proxy fence: the events before a fence that is before the copy.
+        /// The part of the issuer's clock that lies behind a proxy fence: the events that happen before some proxy
+        /// fence that happens before the copy.
         fenced: &'a Clock,
     },
 }
@@ -71,7 +74,7 @@ pub enum What {
     AsyncWrite,
 }
 
-/// Two accesses that must not meet.
+/// Two accesses that conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// What is wrong.
@@ -80,7 +83,7 @@ pub struct Conflict {
     pub other: Past,
     /// The first byte that both touch.
     pub offset: usize,
-    /// How many from there on.
+    /// The number of bytes from there on that both touch.
     pub bytes: usize,
 }
 
@@ -95,7 +98,7 @@ pub enum ConflictKind {
     InvariantLoad,
 }
 
-/// An access as it is remembered.
+/// An access as the shadow remembers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     pub(super) event: Event,
@@ -106,19 +109,20 @@ pub(super) struct Access {
     pub(super) cta: (u8, bool),
 }
 
-/// How easily an access conflicts with a write: each does where the one before it does.
+/// How easily an access conflicts with a write, in ascending order: each class conflicts with all that the one before
+/// it conflicts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// Not with strong ones.
+    /// Conflicts with unordered writes that are not strong.
     Strong,
-    /// With those that are not ordered.
+    /// Conflicts with unordered writes.
     Weak,
-    /// With all.
+    /// Conflicts with all writes, ordered or not.
     Invariant,
 }
 
 impl What {
-    /// Whether memory changes.
+    /// Whether the access changes memory.
     pub fn writes(self) -> bool {
         !matches!(self, Self::Read | Self::AsyncRead)
     }
@@ -136,7 +140,7 @@ impl Accessor<'_> {
         (past.agent == self.issuer && past.cluster == self.event.cluster) || self.clock.knows(past)
     }
 
-    /// This access, to be remembered.
+    /// This access, in the form that is remembered.
     #[inline]
     pub(super) fn access(&self, what: What) -> Access {
         let what = match (self.proxy, what) {
@@ -157,7 +161,7 @@ impl Accessor<'_> {
         }
     }
 
-    /// What is wrong between an earlier access and this one (`now`), given that one of them writes.
+    /// The kind of conflict between an earlier access and this one (`now`), if there is any; one of the two must write.
     #[inline]
     pub(super) fn conflict(&self, past: &Access, now: &Access) -> Option<ConflictKind> {
         if past.class == Class::Invariant || now.class == Class::Invariant {
@@ -193,8 +197,8 @@ impl Accessor<'_> {
 }
 
 impl Access {
-    /// Whether both are strong, of scopes that hold the other's thread, and by one proxy, so that they may meet
-    /// unordered (PTX ISA, "Morally Strong Operations").
+    /// Whether both are strong, have scopes that include the other's thread, and use the same proxy, so that they may
+    /// be unordered without racing (PTX ISA, "Morally Strong Operations").
     #[inline]
     pub(super) fn is_morally_strong_with(&self, other: &Self) -> bool {
         self.class == Class::Strong

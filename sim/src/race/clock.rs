@@ -26,7 +26,7 @@ pub struct Event {
     pub time: Time,
 }
 
-/// What an agent has seen: of each agent, everything up to some time.
+/// What an agent has seen: for each agent, everything up to some time.
 #[derive(Clone, Debug)]
 pub struct Clock {
     cluster: u32,
@@ -39,7 +39,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// That of an agent of the cluster which has seen nothing.
+    /// The clock of an agent of `cluster` that has seen nothing.
     pub fn new(cluster: u32) -> Self {
         Self {
             cluster,
@@ -49,7 +49,7 @@ impl Clock {
         }
     }
 
-    /// Whether the event is seen.
+    /// Whether the event has been seen.
     #[inline]
     pub fn knows(&self, event: Event) -> bool {
         if event.cluster == self.cluster {
@@ -72,7 +72,7 @@ impl Clock {
                 .is_some_and(|&time| time >= event.time)
     }
 
-    /// Sees the event, and with it everything the agent did before.
+    /// Marks the event as seen, and with it everything that its agent did before.
     pub fn record(&mut self, event: Event) {
         if self.knows(event) {
             return;
@@ -87,7 +87,7 @@ impl Clock {
         }
     }
 
-    /// Sees all that the other has seen.
+    /// Marks everything as seen that the other clock has seen.
     pub fn join(&mut self, other: &Self) {
         if other.cluster == self.cluster {
             join_times(&mut self.own, &other.own);
@@ -119,14 +119,14 @@ impl Clock {
         }
     }
 
-    /// What agents of one cluster have seen together, and the events that they bring along: the clock that all of them
-    /// leave a barrier with. It costs one vector, however many come with an equal one.
+    /// Joins the clocks of agents of one cluster, and one event of each: the result is the clock that all of them leave
+    /// a barrier with. Participants that share a vector need only one join.
     pub fn join_all<'a>(participants: impl IntoIterator<Item = (&'a Clock, Event)>) -> Option<Self> {
         let mut participants = participants.into_iter();
         let (first, event) = participants.next()?;
         let mut joint = first.clone();
         let mut events = vec![event];
-        // Those who met at a barrier before come with one vector, and are mostly neighbours here.
+        // Participants that have met at a barrier before share one vector, and are mostly adjacent here.
         let mut previous = first;
         for (clock, event) in participants {
             let same = Rc::ptr_eq(&clock.own, &previous.own)
@@ -163,7 +163,7 @@ impl Clock {
     }
 }
 
-/// Sees one agent up to a time.
+/// Raises one agent's time to at least `time`.
 fn raise(times: &mut Rc<Vec<Time>>, agent: Agent, time: Time) {
     let agent = agent as usize;
     if times.get(agent).copied().unwrap_or(0) >= time {
@@ -176,12 +176,12 @@ fn raise(times: &mut Rc<Vec<Time>>, agent: Agent, time: Time) {
     times[agent] = time;
 }
 
-/// Takes the larger of each two times, and shares theirs where it is all that is needed.
+/// Takes the elementwise maximum of the times, and shares `theirs` where that is the result.
 fn join_times(ours: &mut Rc<Vec<Time>>, theirs: &Rc<Vec<Time>>) {
     if Rc::ptr_eq(ours, theirs) {
         return;
     }
-    // Without an early exit, so that it is a few vector instructions.
+    // Without an early exit, so that the loop is vectorized.
     let (mut lower, mut higher) = (theirs.len() <= ours.len(), ours.len() <= theirs.len());
     for (a, b) in ours.iter().zip(theirs.iter()) {
         lower &= b <= a;

@@ -1,50 +1,51 @@
 //! The accesses of a cell that a later one may conflict with.
 //!
-//! Of one kind (reads or writes) mostly one access matters, the last, which the others happened before. More are kept
-//! where threads read without order among them, or strong accesses meet. Then those of a warp that are alike are one
-//! entry, as lanes in lockstep make them.
+//! Of each kind (reads or writes) usually only the last access matters, as the others happened before it. More are kept
+//! where unordered threads read the same cell, or strong accesses meet. Accesses of a warp in lockstep then share one
+//! entry if they differ only in the lane.
 
 use super::access::{Access, Accessor, ConflictKind};
 use super::clock::Event;
 
-/// What a cell remembers.
+/// The accesses that a cell remembers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
     reads: History,
     writes: History,
 }
 
-/// Accesses of one kind. Of an agent it may hold earlier ones than the last: they conflict with nothing that the last
-/// does not.
+/// Accesses of one kind. It may still hold accesses of an agent that are older than its last one: they conflict with
+/// nothing that the last does not conflict with.
 #[derive(Clone, Debug, Default)]
 enum History {
     #[default]
     Never,
     One(Access),
-    /// In any order; the one that grew last is at the end.
+    /// In any order, except that the group that grew last is at the end.
     Many(Vec<Group>),
 }
 
-/// Accesses of neighbouring agents, as of a warp, that differ in nothing else.
+/// Accesses of neighbouring agents, such as the lanes of a warp, that differ only in the agent.
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    /// As of the first agent of the neighbours, a multiple of [`NEIGHBOURS`].
+    /// The access with the first of the neighbours as its agent, a multiple of [`NEIGHBOURS`].
     access: Access,
-    /// Which of the neighbours, as bits.
+    /// Bit mask of the neighbours that made the access.
     agents: u32,
 }
 
 /// How many agents share a group.
 const NEIGHBOURS: u32 = u32::BITS;
-/// From how many groups on they are pruned, whenever their number has doubled; early in tests, so that they get there.
+/// The number of groups from which on they are pruned, whenever it has doubled; small in tests, so that tests reach it.
 const PRUNED_FROM: usize = if cfg!(test) { 2 } else { 8 };
 
 impl Cell {
     /// Checks a read against earlier writes, and remembers it.
     #[inline]
     pub(super) fn read(&mut self, by: &Accessor<'_>, now: &Access) -> Option<(ConflictKind, Access)> {
-        // Within one event of a thread nothing it has not seen can have been written, but for a race that was found.
-        // Others work for several threads, which have not all seen the same.
+        // A repeated read within one event of a thread needs no check: a write since then that the thread has not seen
+        // was reported as a race. Asynchronous agents act for several threads, whose clocks differ, and are always
+        // checked.
         if let History::One(read) = &self.reads
             && read.event == now.event
             && read.class == now.class
@@ -80,7 +81,7 @@ impl Cell {
 }
 
 impl History {
-    /// The first of the accesses that conflicts with one that happens now.
+    /// The first remembered access that conflicts with the access `now`.
     #[inline]
     fn conflict(&self, by: &Accessor<'_>, now: &Access) -> Option<(ConflictKind, Access)> {
         match self {
@@ -90,8 +91,8 @@ impl History {
         }
     }
 
-    /// Drops what need not be remembered beside a write that happens now: what it makes needless, and what it
-    /// conflicts with, as that is reported now.
+    /// Drops accesses that need not be remembered beside the write `now`: those that it supersedes, and those that it
+    /// conflicts with, as these are reported now.
     #[inline]
     fn forget(&mut self, by: &Accessor<'_>, now: &Access) {
         let stays = |past: &Access| !by.supersedes(past, now) && by.conflict(past, now).is_none();
@@ -102,7 +103,7 @@ impl History {
                     *self = Self::Never;
                 }
             }
-            // Strong accesses that meet are left to `prune`, or each of n would look at all the others.
+            // Strong accesses that meet are left to `prune`; otherwise each of n would be compared with all the others.
             Self::Many(groups)
                 if groups
                     .iter()
@@ -117,7 +118,7 @@ impl History {
         }
     }
 
-    /// Remembers an access besides the others.
+    /// Remembers an access in addition to the others.
     #[inline]
     fn add(&mut self, by: &Accessor<'_>, now: &Access) {
         match self {
@@ -147,7 +148,7 @@ fn add(groups: &mut Vec<Group>, by: &Accessor<'_>, now: &Access) {
     groups.push(Group::of(now));
 }
 
-/// Drops what an access that happens now, or a later one of the same agent, makes needless.
+/// Drops accesses that the access `now`, or a later access of their own agent, supersedes.
 #[cold]
 fn prune(groups: &mut Vec<Group>, by: &Accessor<'_>, now: &Access) {
     for index in 0..groups.len() {
@@ -174,7 +175,7 @@ impl Group {
         }
     }
 
-    /// Adds an access if it differs in nothing but the agent.
+    /// Adds an access if it differs from the group only in the agent; returns whether it did.
     #[inline]
     fn take(&mut self, access: &Access) -> bool {
         let is_alike = self.access.event == first_neighbour(access.event)
@@ -188,7 +189,7 @@ impl Group {
         is_alike
     }
 
-    /// Whether the other holds later accesses of the same kind by some of the same agents.
+    /// Whether `later` holds later accesses of the same kind by the same neighbours.
     fn is_repeated_within(&self, later: &Self) -> bool {
         let (ours, theirs) = (self.access.event, later.access.event);
         (ours.cluster, ours.agent) == (theirs.cluster, theirs.agent)
@@ -210,7 +211,7 @@ impl Group {
         })
     }
 
-    /// Keeps the accesses for which that holds.
+    /// Keeps the accesses for which `holds` is true.
     #[inline]
     fn retain(&mut self, holds: impl Fn(&Access) -> bool) {
         for access in self.accesses() {

@@ -1,5 +1,5 @@
-//! The shadow against the definition: the whole trace as a graph, in which one access happens before another if there
-//! is a path.
+//! Tests the shadow against the definition of a race: the whole trace is a graph, in which one access happens before
+//! another if there is a path between them.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ enum Step {
     Barrier,
 }
 
-/// A trace so far. A node's predecessors are those from which a path leads to it.
+/// The trace so far. A node's `before` marks all nodes from which a path leads to it.
 #[derive(Clone, Default)]
 struct Graph {
     nodes: Vec<Node>,
@@ -75,7 +75,7 @@ impl Graph {
         node
     }
 
-    /// All earlier accesses that conflict with the one of a new node, with what is wrong.
+    /// All earlier accesses that conflict with the access of a new node, each with the kind of conflict.
     fn conflicts(
         &self,
         node: usize,

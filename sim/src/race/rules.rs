@@ -1,4 +1,4 @@
-//! Each rule of what conflicts, by an example.
+//! Tests each rule of conflicts by an example.
 
 use super::threads::{Access, Kind, STRIDE, Threads};
 use super::{Conflict, ConflictKind, Event, What};

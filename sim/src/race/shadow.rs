@@ -1,17 +1,17 @@
-//! Shadow memory: for a range of bytes, the accesses that later ones are checked against.
+//! Shadow memory: for every byte, the accesses that later ones are checked against.
 //!
-//! Bytes are grouped in cells, and cells in blocks. The cells of a block are as large as its accesses allow, 16 bytes at
-//! most: an access that does not cover whole cells splits all of the block's, each part with its history. So a tile that
-//! is moved 16 bytes at a time costs one cell per access, and a byte next to it is still told apart.
+//! Bytes are grouped in cells, and cells in blocks. The cells of a block are as large as its accesses allow, 16 bytes
+//! at most: an access that does not cover whole cells splits all cells of its block, and each part keeps the history.
+//! So a tile that is moved 16 bytes at a time costs one cell per access, and a byte next to it is still told apart.
 
 use std::ops::Range;
 
 use super::access::{Access, Accessor, Conflict, ConflictKind, What};
 use super::history::Cell;
 
-/// Bytes of a block, as a power of two.
+/// Log2 of the bytes of a block.
 const BLOCK_BITS: u32 = 9;
-/// Bytes of the largest cell, as a power of two: what a lane accesses at once.
+/// Log2 of the bytes of the largest cell: the widest access of a lane.
 const CELL_BITS: u32 = 4;
 
 /// The accesses of a range of bytes.
@@ -20,17 +20,17 @@ pub struct Shadow {
     blocks: Vec<Block>,
 }
 
-/// Some bytes with cells of one size.
+/// Consecutive bytes, in cells of one size.
 #[derive(Clone, Debug, Default)]
 struct Block {
-    /// Bytes of a cell, as a power of two.
+    /// Log2 of the bytes of a cell.
     bits: u32,
     /// Empty before the first access.
     cells: Vec<Cell>,
 }
 
 impl Shadow {
-    /// For that many bytes, not yet accessed.
+    /// The shadow of that many bytes, none of them accessed yet.
     pub fn new(bytes: usize) -> Self {
         Self {
             blocks: vec![Block::default(); bytes.div_ceil(1 << BLOCK_BITS)],
@@ -42,7 +42,7 @@ impl Shadow {
         self.blocks.fill(Block::default());
     }
 
-    /// Checks a read of the range, and remembers it. Gives the first conflict; bytes beyond the end have none.
+    /// Checks a read of the range, and remembers it. Returns the first conflict; bytes beyond the end have none.
     #[inline]
     pub fn read(&mut self, range: Range<usize>, by: &Accessor<'_>) -> Option<Conflict> {
         let now = by.access(What::Read);
@@ -95,7 +95,7 @@ impl Shadow {
     }
 }
 
-/// Adds a cell's conflict: to the first one if it goes on there, else not at all.
+/// Extends the first conflict by the conflict of a cell if that continues it, and otherwise drops the cell's.
 #[cold]
 fn extend(first: &mut Option<Conflict>, kind: ConflictKind, other: &Access, offset: usize, bytes: usize) {
     match first {
@@ -116,7 +116,7 @@ fn extend(first: &mut Option<Conflict>, kind: ConflictKind, other: &Access, offs
 }
 
 impl Block {
-    /// Makes cells that begin and end where the access does.
+    /// Splits cells until the access covers whole ones.
     #[inline]
     fn fit(&mut self, start: usize, end: usize) {
         let bits = (start | end).trailing_zeros().min(CELL_BITS);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Accessor, Agent, Clock, Conflict, Event, Proxy, Shadow};
 
-/// The distance of the threads' agents: some are of one warp, and some are not.
+/// The distance between the agents of consecutive threads, so that some share a warp and some do not.
 pub(super) const STRIDE: usize = 12;
 
 /// Threads of one or two clusters.
@@ -12,13 +12,13 @@ pub(super) const STRIDE: usize = 12;
 pub(super) struct Threads {
     pub(super) shadow: Shadow,
     threads: Vec<Seen>,
-    /// What was released to each of some places.
+    /// What was released at each of some places.
     places: Vec<Seen>,
     per_cluster: usize,
     next_copy: Agent,
 }
 
-/// What an agent or a place has seen, and what of that is behind a proxy fence.
+/// What an agent or a place has seen, and which part of that lies behind a proxy fence.
 #[derive(Clone)]
 struct Seen {
     event: Event,
@@ -33,7 +33,7 @@ pub(super) struct Copy {
     pub(super) event: Event,
 }
 
-/// What an access is like.
+/// The properties of an access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Access {
     pub(super) kind: Kind,
@@ -166,7 +166,7 @@ impl Threads {
         }
     }
 
-    /// What the thread does from now on is not in what it released.
+    /// Advances the thread's time, so that its later accesses are not part of what it released.
     fn tick(&mut self, thread: usize) {
         self.threads[thread].event.time += 1;
     }

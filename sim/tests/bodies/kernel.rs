@@ -6,13 +6,14 @@ use norma_simulator::{
     Argument, Buffer, BufferAccess, Contents, Finding, FindingKind, Launch, Memory, Options, decode, run,
 };
 
-/// An arrival by the thread that copies, which did nothing else that others wait for: the copy's completion tells enough.
+/// Relaxing the arrival of a thread that issues a copy, and does nothing else that others wait for, changes nothing:
+/// the copy's completion orders enough.
 pub const BRINGS_A_COPY: (&str, &str) = ("nvvm.mbarrier.arrive.expect_tx", "relax the arrival");
 
-/// Seeds that a right body runs under, and within which a broken one must show.
+/// The number of seeds that a right body runs under, and within which a broken one must be found.
 pub const SEEDS: u64 = 24;
 
-/// A body and its launch. It sees
+/// A body and its launch. The body may use
 /// - `%x` (an input of 1024 f32: 0, 1, 2, ...), `%y` (an output of 1024 f32), `%w` (a workspace of 64 zeroed i32);
 /// - `%tid`, `%lane`, `%warp`, `%cta`, `%rank`, `%first` (whether the thread is the first of its CTA);
 /// - `%a` and `%b` (1024 f32 of shared memory each, aligned to 128), `%bar` and `%bar1` (mbarriers);
@@ -59,7 +60,7 @@ impl Kernel {
         }
     }
 
-    /// As a dependent launch, to which `%x` is what the kernel ahead writes.
+    /// Makes it a programmatic dependent launch, where the kernel ahead writes `%x`.
     pub fn programmatic(self) -> Self {
         Self {
             programmatic: true,
@@ -72,7 +73,7 @@ impl Kernel {
         Self { attributes, ..self }
     }
 
-    /// With another text in place of one that the body has.
+    /// Replaces a text that the body must contain.
     #[track_caller]
     pub fn with(self, old: &str, new: &str) -> Self {
         assert!(self.body.contains(old), "no {old}");
@@ -123,7 +124,7 @@ impl Kernel {
         decode::parse(&self.source(), "kernel.mlir").expect("a kernel that decodes")
     }
 
-    /// What a seed finds, and what it leaves in `%y`.
+    /// Runs it under a seed; returns the findings, and the contents of `%y`.
     fn run(&self, program: &Program, seed: u64) -> (Vec<Finding>, Vec<f32>) {
         let mut memory = Memory::new(seed);
         let input = (0..1024).flat_map(|index| (index as f32).to_le_bytes()).collect();
@@ -161,9 +162,9 @@ impl Kernel {
         (outcome.findings, output.collect())
     }
 
-    /// Under every seed nothing is found, and `%y` begins with these values; and each mutant of what
-    /// synchronizes is caught by a finding or
-    /// another result, but for those that change nothing: (op, what is done to it), for a reason that stands there.
+    /// Asserts that no seed finds anything and that `%y` begins with `expected`, and that each mutant of its
+    /// synchronization is caught by a finding or another result. `unobservable` lists those that change nothing, by op
+    /// and what is done to it; the caller gives the reason.
     #[track_caller]
     pub fn gives(&self, expected: &[f32], unobservable: &[(&str, &str)]) {
         let program = self.program();
@@ -193,7 +194,7 @@ impl Kernel {
         }
     }
 
-    /// How many results the seeds give, where nothing is found.
+    /// The number of different results under all seeds, none of which may find anything.
     #[track_caller]
     pub fn results(&self) -> usize {
         let program = self.program();
@@ -207,13 +208,15 @@ impl Kernel {
         results.len()
     }
 
-    /// Some seed finds this kind at this op; whatever others find is of the kinds in `besides`.
+    /// Asserts that some seed finds this kind at this op, and that all other findings are of this kind or of those in
+    /// `besides`.
     #[track_caller]
     pub fn is_found(&self, kind: FindingKind, op: &str, besides: &[FindingKind]) {
         assert!(self.seeds_that_find(kind, op, besides) > 0);
     }
 
-    /// Every seed finds this kind at this op, and besides only what is of the kinds in `besides`.
+    /// Asserts that every seed finds this kind at this op, and that all other findings are of this kind or of those in
+    /// `besides`.
     #[track_caller]
     pub fn is_found_in_every_seed(&self, kind: FindingKind, op: &str, besides: &[FindingKind]) {
         assert_eq!(self.seeds_that_find(kind, op, besides), SEEDS);

@@ -1,5 +1,5 @@
-//! Taking aggregates and vectors apart and putting them together: this only renames registers, unless a place is known
-//! no earlier than at run time.
+//! Taking aggregates and vectors apart and putting them together: this only renames registers, unless an index is known
+//! only at run time.
 
 use std::ops::Range;
 

@@ -82,7 +82,7 @@ fn allows_approximation(op: &Op<'_, '_>) -> bool {
     })
 }
 
-/// `llvm.fdiv`, which LLVM turns into `div.approx` where it may and the type is f32.
+/// `llvm.fdiv`, which LLVM turns into `div.approx` if the flags allow it and the type is f32.
 pub(super) fn divide(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let approximate = allows_approximation(op);
     let flush = body.flush;
@@ -108,7 +108,7 @@ pub(super) fn divide(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     })
 }
 
-/// `llvm.intr.sqrt`, which LLVM turns into `sqrt.approx` where it may and the type is f32.
+/// `llvm.intr.sqrt`, which LLVM turns into `sqrt.approx` if the flags allow it and the type is f32.
 pub(super) fn square_root(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     if allows_approximation(op) {
         return approximate(op, body, ApproximateFunction::SquareRoot, true);

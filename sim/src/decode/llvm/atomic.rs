@@ -99,7 +99,7 @@ fn negate(body: &mut Body<'_>, register: Register, scalar: Scalar) -> Register {
     }
 }
 
-/// `llvm.cmpxchg`, which gives the old value and whether it was the expected one.
+/// `llvm.cmpxchg`, which returns the old value and whether it was the expected one.
 pub(super) fn compare_and_swap(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let bits = Scalar::of(op.operand_type(1)?)?.bits();
     let success = atomic_order(op, "success_ordering")?;

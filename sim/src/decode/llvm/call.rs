@@ -61,7 +61,7 @@ pub(super) fn intrinsic(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     decode(op, body, function, flush)
 }
 
-/// What an intrinsic computes (`IntrinsicsNVVM.td`), and whether it flushes subnormals.
+/// The function of an intrinsic (`IntrinsicsNVVM.td`), and whether it flushes subnormals.
 fn nvvm_function(name: &str) -> Option<(Function, bool)> {
     if name == "prmt" {
         return Some((Function::PermuteBytes, false));

@@ -18,7 +18,7 @@ fn component(ty: Type<'_>) -> Result<Scalar> {
     Shape::of(ty)?.element()
 }
 
-/// A cast that changes no bits of its registers: what is narrower has zeros above it.
+/// A cast that changes no bits of its registers, as the bits above a narrower value are zero.
 pub(super) fn rename(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     // The type must be one that is modelled.
     Shape::of(op.result_type(0)?)?;

@@ -70,7 +70,7 @@ fn patterns(value: Attribute<'_>, shape: &Shape) -> Result<Vec<u64>> {
 }
 
 /// The patterns of dense elements, all of the scalar that `shape` is made of. MLIR stores them one after another at the
-/// width of their type, and i1 by bits.
+/// width of their type, and i1 packed as bits.
 pub(super) fn dense(value: Attribute<'_>, shape: &Shape) -> Option<Vec<u64>> {
     let raw = value.to_raw();
     let scalar = *shape.scalars().first()?;

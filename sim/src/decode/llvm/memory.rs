@@ -33,7 +33,7 @@ fn order(op: &Op<'_, '_>) -> Result<MemoryOrder> {
     Ok(order)
 }
 
-/// What an attribute with LLVM's `AtomicOrdering` says, with the op's `syncscope`.
+/// The memory order that an attribute with LLVM's `AtomicOrdering` states, with the op's `syncscope`.
 pub(super) fn atomic_order(op: &Op<'_, '_>, attribute: &str) -> Result<MemoryOrder> {
     let (acquire, release) = match op.integer(attribute).unwrap_or(0) {
         0 => return Ok(MemoryOrder::default()),
@@ -178,8 +178,8 @@ pub(super) fn load(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     body.result(op, registers)
 }
 
-/// `llvm.intr.masked.load`: an access of each component whose mask is 1, as NVPTX takes it apart; the others keep the
-/// third operand.
+/// `llvm.intr.masked.load`: one access for each component whose mask is 1, as NVPTX expands it; the other components
+/// are those of the third operand.
 pub(super) fn masked_load(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let (masks, kept) = (body.operand(op, 1)?, body.operand(op, 2)?);
     let base = body.scalar(op, 0)?;

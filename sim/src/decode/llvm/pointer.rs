@@ -19,16 +19,16 @@ use crate::{
 /// `llvm.mlir.addressof` of a variable in shared memory.
 pub(super) fn address_of(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let name = op.need_text("global_name")?;
-    // What is not there has been reported when shared memory was laid out.
+    // A variable that does not exist was reported when shared memory was laid out.
     let offset = body.shared.offset(name).unwrap_or(0);
     let register = body.constant(u64::from(offset));
     body.result(op, vec![register])
 }
 
-/// An index of `llvm.getelementptr` that is an operand.
+/// Marks an index of `llvm.getelementptr` that is an operand.
 const DYNAMIC: i64 = i32::MIN as i64;
 
-/// `llvm.getelementptr`: constant indices are added up here, the others one by one.
+/// `llvm.getelementptr`: constant indices are added up here, the others by one instruction each.
 pub(super) fn element(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let ty = op
         .attribute("elem_type")
@@ -121,7 +121,7 @@ pub(super) fn cast(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     body.result(op, vec![register])
 }
 
-/// An address of one space in another.
+/// Converts an address from one space to another.
 pub(in super::super) fn cast_address(
     body: &mut Body<'_>,
     address: Register,

@@ -64,7 +64,7 @@ pub(super) fn shared_to_cluster(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<
     push(body, instruction)
 }
 
-/// A prefetch into L2; its size may be known only at run time, when only its first byte is checked.
+/// A prefetch into L2; one whose size is known only at run time counts as one of a byte.
 pub(super) fn prefetch(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let address = body.scalar(op, 0)?;
     let size = body.scalar(op, 1)?;

@@ -75,7 +75,7 @@ pub(super) fn floats_to_bytes(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()
     to_bytes(op, body, Format::F32, components)
 }
 
-/// A vector of two f16 to two fp8, each at its own place.
+/// A vector of two f16 to two fp8, in the same order.
 pub(super) fn halves_to_bytes(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let from = format(op.operand_type(0)?)?;
     match body.operand(op, 0)?[..] {

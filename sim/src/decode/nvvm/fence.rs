@@ -43,7 +43,7 @@ pub(super) fn proxy(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     push(body, Instruction::Fence(fence))
 }
 
-/// `fence.proxy.tensormap::generic`, for tensor maps that kernels change, which none that is modelled does.
+/// `fence.proxy.tensormap::generic`. It matters only to kernels that change tensor maps, which is not modelled.
 pub(super) fn tensor_map(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     op.only("fromProxy", "generic")?;
     op.only("toProxy", "tensormap")?;

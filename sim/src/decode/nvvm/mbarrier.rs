@@ -27,7 +27,7 @@ fn place(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<(Space, Register)> {
     }
 }
 
-/// The shared address that a generic one stands for.
+/// Converts a generic address to a shared one.
 pub(in super::super) fn from_generic(body: &mut Body<'_>, address: Register) -> Register {
     let window = body.constant(SHARED_WINDOW);
     body.integer(IntegerOp::Sub, 64, address, window)
@@ -111,7 +111,7 @@ fn arrive_kind(drop: bool) -> MbarrierOp {
     }
 }
 
-/// The register of the phase state, if the op gives it.
+/// The register of the phase state, if the op returns it.
 fn state(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<Option<Register>> {
     match op.results() {
         0 => Ok(None),
@@ -157,7 +157,7 @@ pub(super) fn try_wait(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     poll(op, body, WaitKind::Try)
 }
 
-/// A test of a phase: of the state that an arrival gave (i64), or of a parity (i32).
+/// A test of a phase, given by the state that an arrival returned (i64) or by a parity (i32).
 fn poll(op: &Op<'_, '_>, body: &mut Body<'_>, kind: WaitKind) -> Result<()> {
     let (_, address) = place(op, body)?;
     let instruction = Instruction::MbarrierWait {
@@ -171,7 +171,7 @@ fn poll(op: &Op<'_, '_>, body: &mut Body<'_>, kind: WaitKind) -> Result<()> {
     push(body, instruction)
 }
 
-/// `nvvm.mbarrier.try_wait.parity`, which goes on once the phase has completed.
+/// `nvvm.mbarrier.try_wait.parity`, which waits until the phase has completed.
 pub(super) fn wait(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let (_, address) = place(op, body)?;
     let instruction = Instruction::MbarrierWait {

@@ -107,8 +107,7 @@ pub(super) fn grid_dependency(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()
     }
 }
 
-/// `nvvm.prefetch` of a tensor map or of a cache line, of which only the named byte must exist. Under a predicate nothing
-/// is checked: a prefetch has no effect.
+/// `nvvm.prefetch` of a tensor map or of a cache line. One under a predicate is left out: a prefetch has no effect.
 pub(super) fn prefetch(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     if op.operands() > 1 {
         return Ok(());

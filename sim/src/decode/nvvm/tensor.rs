@@ -51,7 +51,7 @@ pub(super) fn store(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     push(body, instruction)
 }
 
-/// A prefetch into L2, of which only the tensor map is checked.
+/// A prefetch of a box into L2, which names only the tensor map.
 pub(super) fn prefetch(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     op.only("mode", "tile")?;
     let address = body.scalar(op, 0)?;

@@ -50,7 +50,7 @@ pub(super) fn vote(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `match.sync`; the predicate of its `all` form is whether the mask that it gives is not empty.
+/// `match.sync`; the predicate of its `all` form says whether the resulting mask is not empty.
 pub(super) fn matching(op: &Op<'_, '_>, body: &mut Body<'_>) -> Result<()> {
     let (mask, value) = (body.scalar(op, 0)?, body.scalar(op, 1)?);
     let to = body.fresh();

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::program::{Conversion, FloatPredicate, Instruction, IntegerOp, IntegerPredicate, Register};
 
-/// `mov`: of a scalar, or between a vector and a scalar of its bits.
+/// `mov`: of a scalar, or between a vector and a scalar of the same bits.
 pub(super) fn move_(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand]) -> Result<()> {
     let ty = q.ty()?;
     q.done()?;
@@ -62,7 +62,7 @@ fn part(ty: Type, count: usize) -> Result<u8> {
     }
 }
 
-/// Instructions that integers and floats have.
+/// Instructions that both integers and floats have; those on floats are decoded by [`float`].
 pub(super) fn arithmetic(
     asm: &mut Assembly<'_, '_>,
     q: &mut Qualifiers<'_>,
@@ -192,7 +192,7 @@ fn complement(asm: &mut Assembly<'_, '_>, bits: u8, a: Register) -> Register {
     asm.body.integer(IntegerOp::Xor, bits, a, ones)
 }
 
-/// `shl` and `shr`, which shift everything out by the width or more, where LLVM's operations are undefined.
+/// `shl` and `shr`, which shift out all bits if the amount is the width or more, where LLVM's operations are undefined.
 fn shift(asm: &mut Assembly<'_, '_>, found: &[Operand], ty: Type, left: bool) -> Result<()> {
     let [_, a, b] = found else {
         return Err(operands(found));
@@ -223,7 +223,7 @@ fn shift(asm: &mut Assembly<'_, '_>, found: &[Operand], ty: Type, left: bool) ->
     give(asm, found, result)
 }
 
-/// `lop3.b32`: the union of the minterms that the table has.
+/// `lop3.b32`: the disjunction of the minterms whose bits are set in the table.
 fn lookup(asm: &mut Assembly<'_, '_>, found: &[Operand], ty: Type) -> Result<()> {
     let [_, a, b, c, Operand::Integer(table)] = found else {
         return Err(operands(found));

@@ -1,7 +1,7 @@
 //! A text of PTX while it is decoded: its operands, its registers and its labels.
 //!
-//! The text's own registers are not in SSA form: each has one register of the kernel for its whole life, as its outputs
-//! do.
+//! The text's own registers are not in SSA form: each is one register of the kernel for its whole life, and so is each
+//! output.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub(in super::super) struct Argument {
     pub output: bool,
 }
 
-/// See the module.
+/// A text of PTX while it is decoded.
 pub(super) struct Assembly<'b, 'm> {
     pub body: &'b mut Body<'m>,
     arguments: &'b [Argument],
@@ -37,7 +37,7 @@ pub(super) struct Assembly<'b, 'm> {
     guard_taken: bool,
 }
 
-/// Decodes a text; its instructions come from `site`, but for the op, which is the PTX instruction.
+/// Decodes a text. The site of its instructions is `site`, with the PTX instruction in place of the op.
 pub(in super::super) fn decode(
     body: &mut Body<'_>,
     text: &str,
@@ -146,7 +146,8 @@ impl Assembly<'_, '_> {
         Ok(())
     }
 
-    /// The statement's guard, for an instruction that has one itself. Others are branched around.
+    /// Takes the statement's guard, for an instruction that has a guard itself. Other guarded instructions are branched
+    /// around.
     pub fn guard(&mut self) -> Option<Guard> {
         self.guard_taken = true;
         self.guard

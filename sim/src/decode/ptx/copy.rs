@@ -39,7 +39,7 @@ pub(super) fn copy(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[
     thread_copy(asm, q, found)
 }
 
-/// `cp.async.mbarrier.arrive`, of a shared address, which a generic one is turned into.
+/// `cp.async.mbarrier.arrive`; a generic address is converted to a shared one.
 fn arrive(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand]) -> Result<()> {
     q.take("arrive");
     let counted = q.take("noinc");
@@ -134,7 +134,7 @@ fn bulk(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand], r
     if by_mbarrier == q.take("bulk_group") {
         return Err(unsupported("has no completion that is modelled"));
     }
-    // `.shared::cta` with `.global` is a store where it completes by groups.
+    // `.shared::cta` with `.global` is a store if it completes by bulk groups.
     let (destination, source) = match (by_mbarrier, destination) {
         (true, _) => (destination, source),
         (false, Space::Shared) => (Space::Global, Space::Shared),
@@ -168,7 +168,8 @@ fn bulk(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand], r
     }
 }
 
-/// What follows the operands that every copy has: mbarrier, multicast mask and cache policy, as the form asks for them.
+/// Decodes the operands after those that every copy has: mbarrier, multicast mask and cache policy, as the qualifiers
+/// ask for them.
 fn rest(
     asm: &mut Assembly<'_, '_>,
     form: &Bulk,
@@ -254,7 +255,7 @@ fn tensor_copy(asm: &mut Assembly<'_, '_>, form: &Bulk, dims: usize, found: &[Op
     })
 }
 
-/// A prefetch into L2 of global memory, of which only the first byte is checked, or of a tensor's box.
+/// A prefetch into L2, of global memory or of a tensor's box.
 fn prefetch(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand]) -> Result<()> {
     q.take("L2");
     q.take("L2::cache_hint");

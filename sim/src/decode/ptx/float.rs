@@ -99,7 +99,7 @@ pub(super) fn arithmetic(
     give(asm, found, result)
 }
 
-/// A function of one f32, by its approximation or rounded to nearest even.
+/// A function of one float, approximate or rounded to nearest even.
 pub(super) fn function(
     asm: &mut Assembly<'_, '_>,
     q: &mut Qualifiers<'_>,

@@ -38,7 +38,7 @@ pub(super) fn mbarrier(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found
     let (state, address, last) = match (found, arrives) {
         ([address], false) => (None, address, None),
         ([address, last], false) => (None, address, Some(last)),
-        // An arrival at another CTA's mbarrier gives no state, which may be written as `_` or left out.
+        // An arrival at another CTA's mbarrier returns no state; the operand may be written as `_` or left out.
         ([address @ Operand::Address(..)], true) => (None, address, None),
         ([address @ Operand::Address(..), last], true) => (None, address, Some(last)),
         ([state, address], true) => (Some(state), address, None),
@@ -67,7 +67,7 @@ pub(super) fn mbarrier(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found
     })
 }
 
-/// Takes order and scope; arrivals release and waits acquire, at CTA scope, where they state nothing else.
+/// Takes order and scope; unless stated otherwise, arrivals release and waits acquire, at CTA scope.
 fn order(q: &mut Qualifiers<'_>, releases: bool, acquires: bool) -> MemoryOrder {
     let relaxed = q.take("relaxed");
     q.take("release");

@@ -1,4 +1,4 @@
-//! Loads, stores, atomic operations and what only hints at them.
+//! Loads, stores, atomic operations, and hints such as prefetches.
 
 use super::{
     super::error::{Result, invalid, unsupported},
@@ -21,7 +21,7 @@ fn without_policy<'o>(q: &mut Qualifiers<'_>, found: &'o [Operand]) -> &'o [Oper
     }
 }
 
-/// The registers of what an access stores.
+/// The registers that an access stores.
 fn stored(asm: &mut Assembly<'_, '_>, from: &Operand, count: usize, ty: Type) -> Result<Vec<Register>> {
     let components = asm.components(from, count)?;
     components.iter().map(|from| asm.source(from, ty)).collect()
@@ -51,13 +51,13 @@ pub(super) fn load(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[
     for to in asm.components(to, count)? {
         let (to, bits) = asm.wide_destination(to)?;
         registers.push(to);
-        // A load of a signed type fills the register that is wider than it with the sign.
+        // A load of a signed type is sign-extended into a wider register.
         if ty.kind == Kind::Signed && bits > ty.bits {
             wider.push((to, bits));
         }
     }
     if !wider.is_empty() {
-        // Branched around where the statement has a guard, so that lanes without it keep their registers.
+        // If the statement has a guard, all of this is branched around, so that the other lanes keep their registers.
         asm.push(Instruction::Load {
             space,
             order,
@@ -147,7 +147,7 @@ fn store_async(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Oper
     })
 }
 
-/// `atom` and `red`, which are relaxed of the GPU's scope where they state nothing else.
+/// `atom` and `red`, which are relaxed and of GPU scope unless stated otherwise.
 pub(super) fn atomic(
     asm: &mut Assembly<'_, '_>,
     q: &mut Qualifiers<'_>,
@@ -219,7 +219,7 @@ pub(super) fn reduction(q: &mut Qualifiers<'_>, gives: bool) -> Result<AtomicOp>
     }
 }
 
-/// What an atomic instruction of that type works on.
+/// The format of the values of an atomic instruction of that type.
 pub(super) fn atomic_format(ty: Type) -> Result<AtomicFormat> {
     Ok(match ty.kind {
         Kind::Bits | Kind::Unsigned => AtomicFormat::Unsigned(ty.bits),
@@ -251,7 +251,7 @@ pub(super) fn create_policy(
     asm.push(Instruction::Copy { to, from })
 }
 
-/// `prefetch` of a cache line or a tensor map, of which only the named byte must exist.
+/// `prefetch` of a cache line or a tensor map.
 pub(super) fn prefetch(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand]) -> Result<()> {
     let space = q.space();
     let map = q.take("tensormap");

@@ -1,4 +1,4 @@
-//! The qualifiers of a mnemonic, taken one by one; what is left over is not modelled.
+//! The qualifiers of a mnemonic, taken one by one; one that is left over is not modelled.
 
 use super::super::error::{Result, invalid, unsupported};
 use crate::program::{Format, MemoryOrder, Space};
@@ -37,7 +37,7 @@ impl<'m> Qualifiers<'m> {
         }
     }
 
-    /// What the mnemonic begins with.
+    /// The first part of the mnemonic.
     pub fn root(&self) -> &'m str {
         self.root
     }
@@ -64,7 +64,7 @@ impl<'m> Qualifiers<'m> {
             .map(|(_, value)| *value)
     }
 
-    /// Takes the next qualifier if it is a type.
+    /// Takes the first qualifier that is a type, if there is one.
     pub fn maybe_type(&mut self) -> Option<Type> {
         let index = self.left.iter().position(|qualifier| ty(qualifier).is_some())?;
         ty(self.left.remove(index))

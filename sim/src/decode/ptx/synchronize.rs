@@ -138,7 +138,7 @@ pub(super) fn set_max_registers(
     }
 }
 
-/// `nanosleep`, which only changes when a thread goes on.
+/// `nanosleep`, which only delays the thread.
 pub(super) fn sleep(q: &mut Qualifiers<'_>) -> Result<()> {
     q.ty()?;
     q.done()

@@ -137,7 +137,7 @@ pub(super) fn active_mask(
     })
 }
 
-/// `elect.sync d|p, mask`: the leader's lane is the place of the only 1 among the lanes' predicates.
+/// `elect.sync d|p, mask`: the leader's lane is the position of the only set bit in the ballot of the predicates.
 pub(super) fn elect(asm: &mut Assembly<'_, '_>, q: &mut Qualifiers<'_>, found: &[Operand]) -> Result<()> {
     q.take("sync");
     q.done()?;

@@ -1,4 +1,4 @@
-//! `cp.async.bulk`, of plain memory and of boxes of tensors, by the async proxy.
+//! `cp.async.bulk` and `cp.async.bulk.tensor`: copies of plain memory and of boxes of tensors, by the async proxy.
 
 use super::Done;
 use super::issue::Effect;
@@ -90,8 +90,8 @@ impl Machine<'_> {
         );
     }
 
-    /// Begins a bulk copy, which goes from one space to the other and names `address` of shared memory as its target
-    /// if it has one there.
+    /// Begins a bulk copy from the first of `spaces` to the second. If the second is shared memory, `address` is the
+    /// destination.
     #[allow(clippy::too_many_arguments, reason = "a bulk copy has as many operands")]
     fn issue(
         &mut self,
@@ -164,7 +164,7 @@ impl Machine<'_> {
         self.begin(turn, index, moves, done, reduce);
     }
 
-    /// The CTAs that a copy lands in, by rank; the issuer's own for one to global memory.
+    /// The ranks of the CTAs that receive a copy; for a copy to global memory, the issuer's own.
     fn receivers(
         &mut self,
         turn: Turn,

@@ -1,4 +1,4 @@
-//! What threads say about asynchronous copies, and what all kinds of copies have in common.
+//! Instructions on asynchronous copies, and the parts of issuing one that all kinds of copies have in common.
 
 use super::{Copy, Done, Move, Source};
 use crate::copy::{CopyFault, CopyPlan};
@@ -14,7 +14,7 @@ use crate::memory::Fault;
 use crate::program::{AtomicFormat, AtomicOp, Instruction, Register, Space};
 use crate::race::{Accessor, Event, Proxy};
 
-/// What a copy does to memory at one of its ends.
+/// The access of a copy to memory at one of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Read,
@@ -103,7 +103,7 @@ impl Machine<'_> {
         self.find(FindingKind::BadCopy, turn, None, fault.to_string(), Vec::new());
     }
 
-    /// The memory at an address, told as a finding if there is none.
+    /// The memory at an address; reports a finding if there is none.
     pub(super) fn spot(&mut self, turn: Turn, space: Space, address: u64) -> Option<Spot> {
         match self.locate_address(turn.at, space, address) {
             Ok(spot) => Some(spot),
@@ -114,8 +114,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Notes the parts of a copy for race detection, and gives those that can land. Shared memory written is that of
-    /// the CTA `cta`.
+    /// Records the parts of a copy for race detection, and returns those that can land. If the destination is shared
+    /// memory, it is that of the CTA `cta`.
     #[allow(clippy::too_many_arguments, reason = "a copy has as many sides")]
     pub(super) fn place(
         &mut self,
@@ -158,7 +158,8 @@ impl Machine<'_> {
         moves
     }
 
-    /// Notes one end of a copy for race detection, and gives it as a region and an offset unless it is out of bounds.
+    /// Records one end of a copy for race detection. Returns its memory and offset, or `None` if it must not be
+    /// accessed.
     #[allow(clippy::too_many_arguments, reason = "an access is described by as much")]
     pub(super) fn note_access(
         &mut self,
@@ -222,7 +223,7 @@ impl Machine<'_> {
         Some((spot.target, offset))
     }
 
-    /// Lets a copy complete on an mbarrier; gives the event of its accesses.
+    /// Registers a copy that completes on an mbarrier; returns the event of its accesses.
     pub(super) fn use_mbarrier(
         &mut self,
         turn: Turn,
@@ -251,7 +252,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Adds the pieces of a copy to its group, if it has one.
+    /// Adds the number of pieces of a copy to its group, if it has one.
     pub(super) fn count_moves(&mut self, turn: Turn, thread: usize, done: Done, count: u32) {
         let thread = &mut self.clusters[turn.at.cluster].threads[thread];
         let group = match done {
@@ -275,7 +276,7 @@ impl Machine<'_> {
     ) {
         let site = self.site(turn);
         let cluster = &mut self.clusters[turn.at.cluster];
-        // What a thread does after it has issued a copy is not before the copy.
+        // What the thread does after the issue does not happen before the copy.
         cluster.threads[thread].now += 1;
         cluster.copies.push(Copy {
             thread: thread as u32,

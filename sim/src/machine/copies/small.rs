@@ -97,7 +97,7 @@ impl Machine<'_> {
         self.arrive_for_small_copies(turn.at.cluster, index as u32);
     }
 
-    /// Performs the arrivals of `cp.async.mbarrier.arrive` that waited for copies of a thread.
+    /// Performs those arrivals of `cp.async.mbarrier.arrive` by a thread whose copies have all landed.
     pub(in crate::machine) fn arrive_for_small_copies(&mut self, cluster: usize, thread: u32) {
         let owner = &mut self.clusters[cluster].threads[thread as usize];
         let (due, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut owner.arrivals)

@@ -96,7 +96,7 @@ impl Machine<'_> {
         None
     }
 
-    /// Gives the phase that an arrival belongs to.
+    /// Performs an arrival or a change of the transaction count; returns the state of the phase that it belongs to.
     #[allow(
         clippy::too_many_arguments,
         reason = "an operation on an mbarrier has as many operands"
@@ -154,7 +154,8 @@ impl Machine<'_> {
         Some(given)
     }
 
-    /// What the completed phase's arrivals and copies did is known to those that wait for it.
+    /// Handles the completion of a phase: later waits for it see what its arrivals and copies did, and waiting threads
+    /// are woken.
     pub(in crate::machine) fn end_phase(&mut self, cluster: usize, place: MbarrierPlace, phase: u64) {
         let index = cluster;
         let cluster = &mut self.clusters[index];

@@ -71,8 +71,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a test of a phase may say no: it goes on, or copies ended it and nobody has told the thread, which may
-    /// then come to test it ahead of them.
+    /// Whether a test of a phase may return false: the phase has not completed, or copies completed it and the thread
+    /// has not synchronized with that, so that under another schedule it would test ahead of them.
     fn may_give_up(
         &mut self,
         turn: Turn,
@@ -157,7 +157,7 @@ impl Machine<'_> {
         true
     }
 
-    /// What a group that waits for an mbarrier is waiting for.
+    /// Describes what a group that waits for an mbarrier is waiting for.
     pub(in crate::machine) fn describe_mbarrier_wait(&mut self, turn: Turn) -> String {
         let Instruction::MbarrierWait {
             address,

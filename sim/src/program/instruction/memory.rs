@@ -1,4 +1,4 @@
-//! Spaces, orders and atomic operations: what memory instructions are about.
+//! Operands of memory instructions: state spaces, memory orders, atomic operations.
 
 use super::Format;
 use crate::program::Register;
@@ -6,7 +6,7 @@ use crate::program::Register;
 /// A state space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Space {
-    /// Known only by the address.
+    /// Generic: the address says which space it lies in.
     Generic,
     /// Global memory.
     Global,
@@ -25,9 +25,9 @@ pub enum Space {
 /// How a memory operation is ordered with others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryOrder {
-    /// Earlier operations of the thread are seen by who acquires it.
+    /// Whether it releases: a thread that acquires it sees this thread's earlier operations.
     pub release: bool,
-    /// Later operations of the thread see what was released.
+    /// Whether it acquires: this thread's later operations see what was released.
     pub acquire: bool,
     /// Whether it is a strong (relaxed or stronger, or volatile) operation, which cannot race with another such.
     pub strong: bool,
@@ -51,12 +51,12 @@ pub enum AtomicOp {
     Decrement,
 }
 
-/// What an atomic operation works on.
+/// The type of the values that an atomic operation works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomicFormat {
-    /// Bits of that width, signed where it matters.
+    /// A signed integer of that many bits.
     Signed(u8),
-    /// Bits of that width, unsigned.
+    /// An unsigned integer, or plain bits, of that many bits.
     Unsigned(u8),
     /// A float.
     Float(Format),
@@ -73,11 +73,11 @@ pub struct BulkPlace {
     pub address: Register,
 }
 
-/// How the completion of a bulk copy is seen.
+/// The mechanism by which a bulk copy signals its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// Bytes are taken off an mbarrier's pending transactions, in the memory that receives them.
+    /// It performs `complete_tx` with the copied bytes on the mbarrier at this address, in the CTA that receives them.
     Mbarrier(Register),
-    /// The thread's bulk groups.
+    /// It belongs to a bulk group of the issuing thread.
     Group,
 }

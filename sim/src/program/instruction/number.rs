@@ -64,7 +64,7 @@ pub enum FloatOp {
     Div,
     /// The remainder of truncated division (`llvm.frem`).
     Rem,
-    /// `-a`; a NaN becomes the one that a sum would give.
+    /// `-a`; a NaN becomes the canonical NaN, as in a sum.
     Neg,
     /// `|a|`.
     Abs,
@@ -92,7 +92,7 @@ pub enum FloatOp {
     Round,
 }
 
-/// Float comparisons: O is false, and U true, where an operand is NaN.
+/// Float comparisons. If an operand is NaN, ordered predicates (`O`) are false and unordered ones (`U`) true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are LLVM's")]
 pub enum FloatPredicate {
@@ -125,13 +125,13 @@ pub enum Format {
     F16,
     /// The upper half of binary32.
     BF16,
-    /// fp8 1-4-3 without infinities.
+    /// fp8 with 1 sign, 4 exponent and 3 mantissa bits, without infinities.
     F8E4M3FN,
-    /// fp8 1-5-2.
+    /// fp8 with 1 sign, 5 exponent and 2 mantissa bits.
     F8E5M2,
 }
 
-/// What the special function unit computes, with the largest error that the PTX ISA documents.
+/// Functions of the special function unit, which may err by up to the bounds that the PTX ISA documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are PTX's")]
 pub enum ApproximateFunction {
@@ -150,7 +150,7 @@ pub enum ApproximateFunction {
 /// A conversion between number types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
-    /// An integer cut to fewer bits.
+    /// An integer truncated to fewer bits.
     Truncate {
         /// Width of the result.
         to: u8,
@@ -175,7 +175,7 @@ pub enum Conversion {
         to: Format,
         /// How it is rounded.
         rounding: Rounding,
-        /// Whether what overflows becomes the largest finite number (`.satfinite`).
+        /// Whether overflow gives the largest finite number (`.satfinite`).
         saturate: bool,
         /// Whether a negative result becomes 0 (`.relu`).
         relu: bool,
@@ -189,7 +189,8 @@ pub enum Conversion {
         /// Format of the result.
         to: Format,
     },
-    /// A float to an integer, saturating; NaN gives 0, as PTX's `cvt` does.
+    /// A float to an integer, saturating. NaN gives 0, as PTX's `cvt` says; for f64 operands and 64-bit results only
+    /// the top bit is set, as on an H200.
     FloatToInteger {
         /// Format of the operand.
         from: Format,

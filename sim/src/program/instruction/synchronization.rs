@@ -1,8 +1,8 @@
-//! What barriers, mbarriers and fences do.
+//! Operations of barriers, mbarriers and fences.
 
 use crate::program::Register;
 
-/// What a CTA barrier does.
+/// Operations of a CTA barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierKind {
     /// Arrives and waits.
@@ -11,7 +11,7 @@ pub enum BarrierKind {
     Arrive,
     /// Arrives, waits, and gives all threads the count, conjunction or disjunction of a predicate.
     Reduce {
-        /// Which.
+        /// Which reduction.
         op: BarrierReduceOp,
         /// Result.
         to: Register,
@@ -20,7 +20,7 @@ pub enum BarrierKind {
     },
 }
 
-/// What `barrier.red` computes of a predicate.
+/// The reduction of a predicate that `barrier.red` computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are PTX's")]
 pub enum BarrierReduceOp {
@@ -46,12 +46,12 @@ pub enum MbarrierOp {
     CompleteTransaction,
 }
 
-/// What a test of a phase gives.
+/// The ways to test a phase of an mbarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitKind {
-    /// `mbarrier.test_wait`: the answer now.
+    /// `mbarrier.test_wait`: answers at once.
     Test,
-    /// `mbarrier.try_wait`: the answer within some time, which may come late and may be no.
+    /// `mbarrier.try_wait`: may suspend the thread for a bounded time, and may then answer no.
     Try,
     /// A loop around `try_wait` written as one op (`nvvm.mbarrier.try_wait.parity`).
     Loop,
@@ -65,7 +65,8 @@ pub enum Fence {
         /// Whether only threads of the CTA are ordered.
         cta: bool,
     },
-    /// `fence.proxy.async`: between generic and async accesses, of shared memory alone, of global alone, or of all.
+    /// `fence.proxy.async`: orders accesses of the generic and the async proxy, to shared memory, global memory or
+    /// both.
     ProxyAsync {
         /// Whether it orders accesses of shared memory.
         shared: bool,
@@ -74,6 +75,6 @@ pub enum Fence {
     },
     /// `fence.mbarrier_init.release.cluster`.
     MbarrierInit,
-    /// `fence.proxy.tensormap`, `.alias`: no such proxy is used otherwise.
+    /// `fence.proxy.tensormap`, `.alias`: fences of proxies that are not modelled.
     OtherProxy,
 }

@@ -1,4 +1,4 @@
-//! Special registers, and what threads of a warp exchange.
+//! Special registers, and the exchanges between the threads of a warp.
 
 /// Special registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +37,9 @@ pub enum SpecialRegister {
     MultiprocessorCount,
     /// `%dynamic_smem_size`.
     DynamicSharedBytes,
-    /// `%lanemask_eq`, `_le`, `_lt`, `_ge`, `_gt`: 0 to 4.
+    /// `%lanemask_eq`, `_le`, `_lt`, `_ge`, `_gt`, numbered 0 to 4.
     LaneMask(u8),
-    /// `%clock`, `%globaltimer`: grows.
+    /// `%clock`, `%globaltimer`: grows over time.
     Clock,
 }
 
@@ -66,7 +66,7 @@ pub enum VoteKind {
     ActiveMask,
 }
 
-/// What `redux.sync` computes, on 32 bits.
+/// The 32-bit reductions of `redux.sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are PTX's")]
 pub enum WarpReduceOp {

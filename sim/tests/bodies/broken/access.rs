@@ -4,8 +4,8 @@ use norma_simulator::FindingKind;
 
 use crate::kernel::Kernel;
 
-/// Barriers lie between, so that it is no race: memory that is an mbarrier is not to be touched at all (PTX ISA,
-/// "mbarrier": only its own operations are defined on it).
+/// Barriers order the accesses, so that there is no race. But the memory of an mbarrier must not be accessed as data at
+/// all (PTX ISA, "mbarrier": only its own operations are defined on it).
 #[test]
 fn an_mbarrier_is_overwritten() {
     let body = "
@@ -87,7 +87,7 @@ fn a_tail_of_shared_memory_that_nobody_wrote() {
     Kernel::of(body).is_found(FindingKind::Uninitialized, "llvm.load", &[]);
 }
 
-/// In place: the load promises that nobody writes there while the kernel runs.
+/// The kernel works in place, but the load promises that nobody writes there while the kernel runs.
 #[test]
 fn an_invariant_load_of_what_the_kernel_writes() {
     let body = "
@@ -97,8 +97,8 @@ fn an_invariant_load_of_what_the_kernel_writes() {
     Kernel::of(body).is_found(FindingKind::InvariantLoad, "llvm.load", &[]);
 }
 
-/// The kernel ahead in the stream writes while this one runs already, so `ld.global.nc` of it may come too early,
-/// wherever it stands.
+/// The kernel ahead in the stream writes while this one runs already, so an `ld.global.nc` of its results may come too
+/// early, wherever it stands.
 #[test]
 fn an_invariant_load_of_what_the_kernel_ahead_writes() {
     let body = "

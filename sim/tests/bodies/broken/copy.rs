@@ -8,8 +8,8 @@ const STORE: &str = "nvvm.cp.async.bulk.global.shared.cta";
 const FENCE: &str =
     "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}";
 
-/// 64 threads write `%a`, and the first one copies it to `%y`; `before` the write, `after` it, and `then` behind a
-/// barrier and the copy.
+/// A kernel whose 64 threads write `%a`, which the first one copies to `%y` after a barrier. `before` and `after` stand
+/// around the write, `then` behind the copy.
 fn store(before: &str, after: &str, then: &str) -> Kernel {
     let body = format!(
         "
@@ -69,7 +69,7 @@ fn a_source_is_written_again_before_the_copy_has_read_it() {
     store("", FENCE, &again).is_found(FindingKind::DataRace, "llvm.store", &[]);
 }
 
-/// Groups are a thread's own: that of another thread ends no wait.
+/// A bulk group belongs to one thread: other threads cannot wait for it.
 #[test]
 fn a_group_is_waited_for_by_another_thread() {
     let again = format!(
@@ -122,7 +122,7 @@ fn a_copy_reads_a_tail_that_nobody_wrote() {
         .is_found(FindingKind::Uninitialized, STORE, &[]);
 }
 
-/// Adding to an output needs that somebody set it first.
+/// An output must be initialized before a reduction adds to it.
 #[test]
 fn a_reduction_into_memory_that_nobody_wrote() {
     let add = "nvvm.inline_ptx \"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$0], [$1], $2;\" ro(%y, %a, %c256 : !llvm.ptr<1>, !llvm.ptr<3>, i32)";
@@ -150,7 +150,7 @@ fn a_copy_of_a_thread_is_read_by_another_that_only_the_owner_waited_for() {
     Kernel::of(body).is_found(FindingKind::DataRace, "llvm.load", &[FindingKind::Uninitialized]);
 }
 
-/// An mbarrier that any thread initialized must be fenced before a copy completes on it.
+/// The initialization of an mbarrier, by whichever thread, must be fenced before a copy completes on the mbarrier.
 #[test]
 fn an_mbarrier_is_not_shown_to_the_async_proxy() {
     let body = "
@@ -168,8 +168,8 @@ fn an_mbarrier_is_not_shown_to_the_async_proxy() {
 
 const LOAD: &str = "nvvm.cp.async.bulk.shared.cluster.global";
 
-/// 1024 bytes are copied and half of them expected, over memory that holds zeros before: the phase completes, where the
-/// bytes come in pieces, while some are under way.
+/// 1024 bytes are copied but half of them expected. As the bytes land in pieces, the phase completes while some are
+/// still under way. The memory holds zeros before.
 #[test]
 fn fewer_bytes_are_expected_than_are_copied() {
     let body = "

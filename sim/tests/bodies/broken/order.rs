@@ -4,7 +4,8 @@ use norma_simulator::FindingKind;
 
 use crate::kernel::Kernel;
 
-/// CTA 1 hands a value to CTA 0: what it does to tell, and what CTA 0 does to hear.
+/// CTA 1 hands a value to CTA 0: it sets a flag by `tell`, CTA 0 polls the flag by `ask`, and executes `hear` once it
+/// is set.
 fn handover(tell: &str, ask: &str, hear: &str) -> Kernel {
     let body = format!(
         "
@@ -67,7 +68,7 @@ fn a_flag_that_is_read_and_written_as_any_memory_is_a_race() {
     );
 }
 
-/// What orders the threads of a CTA does not order two CTAs.
+/// Releases, acquires and fences of CTA scope do not order threads of two CTAs.
 #[test]
 fn the_scope_of_a_cta_hands_nothing_to_another() {
     let narrow = |text: &str| text.replace(".gpu", ".cta").replace("\"device\"", "\"block\"");
@@ -117,14 +118,14 @@ fn a_relaxed_store_over_a_release_hands_nothing_over() {
     %t = llvm.load %y : !llvm.ptr<1> -> f32
     llvm.br ^out
   ^out:";
-    // Who asks may have seen 1, and with it the value, before it saw 2; not under every schedule.
+    // Under some schedules the CTA that asks sees 1 before 2, and with it the value, so that there is no race.
     Kernel::of(body)
         .threads(1)
         .ctas(3)
         .is_found(FindingKind::DataRace, "llvm.load", &[]);
 }
 
-/// Lanes of a warp exchange shared memory behind a shuffle, which orders nothing.
+/// Lanes of a warp read each other's shared memory after a shuffle, which orders no accesses.
 #[test]
 fn a_shuffle_orders_no_memory() {
     let body = "

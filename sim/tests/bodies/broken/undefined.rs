@@ -30,7 +30,7 @@ fn a_guarded_load_leaves_the_other_threads_nothing() {
     kernel.is_found_in_every_seed(FindingKind::UndefinedValue, "llvm.store", &[]);
 }
 
-/// What a select leaves out may be undefined.
+/// The operand that a select does not choose may be undefined.
 #[test]
 fn an_undefined_value_that_is_not_selected() {
     let body = format!(
@@ -42,7 +42,7 @@ fn an_undefined_value_that_is_not_selected() {
     Kernel::of(&body).with(ZERO, "").gives(&expected(), &[]);
 }
 
-/// A sum over the warp takes up what one thread never loaded.
+/// A sum over the warp includes a value that one thread never loaded.
 #[test]
 fn an_undefined_value_comes_through_sums_and_shuffles() {
     let body = format!(
@@ -68,7 +68,8 @@ fn an_undefined_condition() {
     Kernel::of(body).is_found_in_every_seed(FindingKind::UndefinedValue, "llvm.cond_br", &[]);
 }
 
-/// An output that only one arm of the text sets, in a loop that sets it in its first turn.
+/// The text sets its output under a predicate that holds only in the first iteration of a loop. In the second one the
+/// output is undefined: it does not keep the value of the first.
 #[test]
 fn a_value_of_the_turn_before_is_none() {
     let body = "

@@ -146,7 +146,7 @@ fn fewer_bytes_come_than_are_expected() {
     Kernel::of(&body).is_found(FindingKind::Deadlock, wait, &[]);
 }
 
-/// Two partial results share one place, with one barrier a round.
+/// The partial results of all rounds share one place, with one barrier per round.
 #[test]
 fn one_buffer_needs_two_barriers_a_round() {
     let body = "
@@ -165,10 +165,10 @@ fn one_buffer_needs_two_barriers_a_round() {
   ^end:
     llvm.store %sum, %yi : f32, !llvm.ptr<1>";
     Kernel::of(body).is_found(FindingKind::DataRace, "llvm.store", &[]);
-    // Under a schedule in which the reader comes last, the read is what meets the other.
+    // Under a schedule in which the reader comes last, the race is found at the load instead.
 }
 
-/// Registers are a warpgroup's: all four of its warps must ask.
+/// `setmaxnreg` is an instruction of a warpgroup: all four of its warps must execute it.
 #[test]
 fn part_of_a_warpgroup_changes_its_registers() {
     let body = "
@@ -197,7 +197,7 @@ fn a_shuffle_reads_a_lane_that_its_mask_leaves_out() {
     Kernel::of(body).is_found(FindingKind::Uninitialized, "nvvm.shfl.sync", &[]);
 }
 
-/// Only a barrier of all threads does without those that have ended.
+/// Only a barrier of all threads does not wait for those that have ended; one with a count does.
 #[test]
 fn a_counted_barrier_waits_for_warps_that_have_ended() {
     let body = "
@@ -233,7 +233,7 @@ fn a_relaxed_wait_hands_nothing_over() {
     Kernel::of(body).is_found(FindingKind::DataRace, "llvm.load", &[FindingKind::Uninitialized]);
 }
 
-/// `try_wait` may say that the phase goes on, and is then to be asked again.
+/// `try_wait` may return false before the phase has completed, and must then be executed again.
 #[test]
 fn a_wait_that_is_not_asked_again() {
     let body = format!(

@@ -4,8 +4,8 @@ use norma_simulator::FindingKind;
 
 use crate::kernel::Kernel;
 
-/// Each CTA but the last waits for the flag of the next one, which may be let in after it, and adds to what that
-/// wrote: a chain through all of the grid, by acquire and release.
+/// Each CTA but the last waits for the flag of the next one, which may become resident after it, and adds to what that
+/// one wrote: a chain through the whole grid, by acquire and release.
 #[test]
 fn ctas_wait_for_flags_of_others() {
     let body = "
@@ -34,7 +34,7 @@ fn ctas_wait_for_flags_of_others() {
         .gives(&[6.0, 5.0, 4.0, 3.0, 2.0, 1.0], &[]);
 }
 
-/// The last CTA to come sums what all wrote; the counter's own order is enough.
+/// The last CTA to increment a counter sums what all of them wrote; the counter's acquire and release order enough.
 #[test]
 fn a_counter_that_acquires_and_releases() {
     let body = "
@@ -62,8 +62,8 @@ fn a_counter_that_acquires_and_releases() {
         .gives(&[4.0, 1.0, 1.0, 1.0, 1.0], &[]);
 }
 
-/// As above with 32 threads a CTA: a barrier gathers what they wrote, the first thread's fences and its counter pass
-/// it on, and a second barrier hands out what it met (`fence.sc`, which contains `fence.acq_rel`).
+/// As above with 64 threads in a CTA: after a barrier the first thread releases what all wrote, by a fence and the
+/// counter, and a second barrier passes on what it has acquired (`fence.sc` includes `fence.acq_rel`).
 #[test]
 fn a_thread_that_counts_for_its_cta() {
     let body = "
@@ -134,7 +134,8 @@ fn ctas_take_tiles_off_a_counter() {
     Kernel::of(body).ctas(3).gives(&expected, &[]);
 }
 
-/// All threads add pairs of bf16 to one place, whose sum no order changes; the last one to come reads it.
+/// All threads add pairs of bf16 to one place, where the sum is the same in any order; the last one to increment a
+/// counter reads it.
 #[test]
 fn pairs_of_bf16_add_up() {
     // 1.0 in both halves.
@@ -160,7 +161,7 @@ fn pairs_of_bf16_add_up() {
     Kernel::of(&body).ctas(2).gives(&[128.0, 128.0], &[]);
 }
 
-/// Atomics of the scope of a CTA count for each CTA by itself.
+/// Atomics of CTA scope, on one counter for each CTA.
 #[test]
 fn atomics_of_the_scope_of_a_cta() {
     let body = "

@@ -58,8 +58,8 @@ fn a_barrier_that_is_not_aligned_counts_warps_too() {
     Kernel::of(body).threads(48).gives(&expected, &[]);
 }
 
-/// `y[i] = 100 p + 10 a + o` of `x[i] < 40`: how many threads it holds for, whether for all, whether for any; between
-/// two warps each time, so that the barrier orders their shared memory, too.
+/// `y[i] = 32 p + 16 a + o + x[i ^ 32]`, where `p` is the number of threads with `x[i] < 40`, `a` whether it holds for
+/// all, and `o` whether it holds for any. The barriers of the reductions order the shared memory of the two warps, too.
 #[test]
 fn reductions_over_a_barrier() {
     let body = "
@@ -106,8 +106,8 @@ fn named_barriers_of_pairs_of_warps() {
     Kernel::of(body).threads(128).gives(&expected, &[]);
 }
 
-/// `y[i]` sums the neighbours' values over four rounds: shared memory is written in turn to one of two places, so that
-/// one barrier a round is enough.
+/// `y[i]` adds the other warp's value in each of four rounds. The two places in shared memory are used in turn, so that
+/// one barrier per round is enough.
 #[test]
 fn two_buffers_need_one_barrier_a_round() {
     let body = "

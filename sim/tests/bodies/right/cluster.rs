@@ -61,8 +61,8 @@ fn ctas_write_to_each_other() {
     Kernel::of(&body).cluster(2).gives(&swapped(), &[]);
 }
 
-/// As above, but each waits for the other's 64 arrivals at an mbarrier. A fence that came first, for something else,
-/// takes nothing away from `fence.mbarrier_init`.
+/// As above, but each waits for the other's 64 arrivals at an mbarrier. An earlier fence, for something else, takes
+/// nothing away from `fence.mbarrier_init`.
 #[test]
 fn ctas_arrive_at_each_others_mbarriers() {
     let body = format!(
@@ -86,7 +86,7 @@ fn ctas_arrive_at_each_others_mbarriers() {
     Kernel::of(&body).cluster(2).gives(&swapped(), &unobservable);
 }
 
-/// One CTA's bulk copy lands in both, each of which waits for it at its own mbarrier.
+/// A multicast bulk copy by one CTA lands in both, each of which waits for it at its own mbarrier.
 #[test]
 fn one_copy_lands_in_all_ctas() {
     let body = format!(
@@ -148,8 +148,8 @@ fn ctas_copy_to_each_other_in_bulk() {
     Kernel::of(&body).cluster(2).gives(&swapped(), &[BRINGS_A_COPY]);
 }
 
-/// A consumer's arrivals at a producer's mbarrier in another CTA, whose CTA waits for them before it ends, as pipelines
-/// across a cluster do.
+/// Consumers arrive at the mbarrier of a producer in another CTA, and the producer waits for them before it ends, as in
+/// pipelines across a cluster.
 #[test]
 fn a_producer_waits_for_its_consumers_before_it_ends() {
     let body = "

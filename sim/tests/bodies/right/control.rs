@@ -1,4 +1,4 @@
-//! Loops and what stands in them: block arguments, selections, exchanges and barriers in a loop, and integer arithmetic.
+//! Control flow: block arguments, selects, exchanges and barriers in loops. And integer arithmetic.
 
 use crate::kernel::Kernel;
 
@@ -36,8 +36,8 @@ fn a_loop_carries_a_vector_and_selects_of_it() {
     Kernel::of(&body).gives(&expected, &[]);
 }
 
-/// Warps exchange, and then all threads through shared memory, in every turn of a loop whose length a parameter's memory
-/// says: each barrier orders, and none can be left out.
+/// In every iteration of a loop, lanes exchange values by shuffles and then all threads do through shared memory; none
+/// of the barriers can be left out.
 #[test]
 fn a_loop_with_shuffles_and_barriers() {
     let body = format!(
@@ -90,7 +90,7 @@ fn a_shuffle_of_64_bits_by_halves() {
     Kernel::of(body).gives(&expected, &[]);
 }
 
-/// One integer operation of the thread's number, given as a function of the same.
+/// Asserts that an integer operation on the thread's index gives what `expected` gives for that index.
 #[track_caller]
 fn computes(operation: &str, expected: impl Fn(i32) -> i32) {
     let body = format!(
@@ -186,7 +186,7 @@ fn a_warp_reduces_integers() {
     });
 }
 
-/// Floats smaller and larger, with a NaN that loses and one that wins.
+/// Minima and maxima of floats; `maxnum` ignores an operand that is NaN.
 #[test]
 fn floats_smaller_and_larger() {
     let body = "

@@ -33,8 +33,8 @@ fn ctas_add_to_one_place_in_bulk() {
     Kernel::of(body).threads(32).ctas(4).gives(&expected, &[]);
 }
 
-/// What a kernel ahead in the stream writes is read, and anything written, past `griddepcontrol.wait` alone, by the
-/// thread itself or by one that a barrier orders after.
+/// Only after `griddepcontrol.wait` may a thread read what a kernel ahead in the stream writes, or write anything: the
+/// waiting thread, or one that a barrier orders after it.
 #[test]
 fn a_dependent_launch_waits() {
     let body = "
@@ -51,7 +51,8 @@ fn a_dependent_launch_waits() {
     Kernel::of(body).programmatic().gives(&expected, &[]);
 }
 
-/// A workspace in global memory, which one thread writes as any does and copies back in bulk, as another then reads.
+/// Threads write a workspace in global memory by plain stores; one of them copies it to shared memory in bulk, where
+/// all read it.
 #[test]
 fn global_memory_written_by_threads_is_copied() {
     let body = "

@@ -2,7 +2,7 @@
 
 use crate::kernel::{BRINGS_A_COPY, Kernel};
 
-/// The first thread initializes `%bar` for one arrival, before all.
+/// The first thread initializes `%bar` for one arrival, and a barrier shows it to all threads.
 const INIT: &str = "
     llvm.cond_br %first, ^init, ^started
   ^init:
@@ -12,8 +12,8 @@ const INIT: &str = "
   ^started:
     nvvm.barrier";
 
-/// `y = x` by a bulk copy of 64 f32 that threads ask for without ever waiting: first what they expect is told, then
-/// it is copied, and last the arrival comes.
+/// `y = x` by a bulk copy of 64 f32, for which threads poll by `test_wait`. The thread that copies first expects the
+/// bytes, then issues the copy, and arrives last.
 #[test]
 fn a_copy_that_threads_ask_for() {
     let body = format!(
@@ -35,7 +35,7 @@ fn a_copy_that_threads_ask_for() {
     let expected: Vec<f32> = (0..64).map(|index| index as f32).collect();
     Kernel::of(&body).gives(
         &expected,
-        // The arrival is by the thread that copies, and a bulk copy's completion tells enough.
+        // The thread that copies arrives, and the completion of the copy orders enough.
         &[("nvvm.mbarrier.arrive", "relax the arrival")],
     );
 }
@@ -89,7 +89,7 @@ fn an_arrival_gives_a_state_to_wait_for() {
     Kernel::of(&body).gives(
         &expected,
         &[
-            // Nobody waits for this phase but for the barrier behind it.
+            // The barrier behind this wait orders as much.
             ("nvvm.mbarrier.test.wait", "drop the wait"),
             // No copy completes here.
             ("nvvm.fence.mbarrier.init", "drop the fence"),
@@ -97,8 +97,8 @@ fn an_arrival_gives_a_state_to_wait_for() {
     );
 }
 
-/// `y[i] = x[63 - i]`: threads copy 4 bytes each by `cp.async`, whose landing arrives for them, with and without
-/// `.noinc`, and all wait.
+/// `y[i] = x[63 - i]`: threads copy 4 bytes each by `cp.async` and let an arrival follow its landing, with and without
+/// `.noinc`, for which all wait.
 #[test]
 fn copies_of_threads_arrive_when_they_land() {
     for (noinc, count) in [("", "%c1"), (" {noinc = true}", "%c64")] {
@@ -135,13 +135,13 @@ fn copies_of_threads_arrive_when_they_land() {
     llvm.store %t, %yi : f32, !llvm.ptr<1>"
         );
         let expected: Vec<f32> = (0..64).map(|index| (63 - index) as f32).collect();
-        // The arrival of a thread that only keeps the phase open tells nothing.
+        // The arrival of the first thread only keeps the phase open, so that it need not release anything.
         Kernel::of(&body).gives(&expected, &[("nvvm.mbarrier.arrive", "relax the arrival")]);
     }
 }
 
-/// A thread waits for a copy and then sets a flag, which another warp asks for all the while: the copy lands although
-/// somebody can always run.
+/// A thread waits for a copy and then sets a flag, for which another warp polls all the while: the copy must land
+/// although a warp can always run.
 #[test]
 fn copies_land_while_others_ask_for_a_flag() {
     let body = format!(

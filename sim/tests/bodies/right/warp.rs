@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together.
+//! Instructions that the lanes of a warp execute together.
 
 use crate::kernel::Kernel;
 
@@ -103,7 +103,7 @@ fn segments_of_a_warp_scan() {
     Kernel::of(body).threads(32).gives(&expected, &[]);
 }
 
-/// Each lane loops as often as its number says, then the warp exchanges what came out: the lanes meet again.
+/// Each lane loops as often as its number says, and then the warp shuffles the results: the lanes must reconverge.
 #[test]
 fn lanes_meet_again_after_loops_of_different_length() {
     let body = "
@@ -123,8 +123,8 @@ fn lanes_meet_again_after_loops_of_different_length() {
     Kernel::of(body).threads(32).gives(&expected, &[]);
 }
 
-/// A lane waits, by asking again and again, for what another lane of its warp writes behind the loop: threads of a
-/// warp make progress each by itself.
+/// Lanes poll for what another lane of their warp writes in another branch: the threads of a warp must make progress
+/// independently.
 #[test]
 fn a_lane_waits_for_another_of_its_warp() {
     let body = "
