@@ -165,7 +165,7 @@ fn collapse_arguments<'c, 'a>(launch: LaunchOp<'c, 'a>, mergeable: &Mergeable<'c
     Ok(())
 }
 
-/// Gives the kernel the merged space.
+/// Rewrites the kernel to the merged space.
 fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c> {
     let kernel = space.program;
     let b = Builder::before(kernel);

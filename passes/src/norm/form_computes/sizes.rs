@@ -1,4 +1,4 @@
-//! Which sizes of a function's tensors are equal, because an op requires it.
+//! Finds which sizes of a function's tensors are equal, because an op requires it.
 //!
 //! An elementwise op takes tensors of one shape. A loop of a `linalg` op ranges over every axis that an indexing map accesses by this
 //! loop alone. A view keeps the size of an axis that it neither splits nor joins. The result of a `norm.compute` is as large as its

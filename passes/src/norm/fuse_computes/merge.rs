@@ -1,9 +1,9 @@
 //! Merges two programs into one, if they fit.
 //!
-//! What the second reads of the first is computed where it is read. A value that depends on no reduction may be read at any
-//! coordinates. The result of a reduction is computed only once, so it has to be read at the dims that it is kept for, by points that
-//! the first program has too: then the CTA that holds a row for the reduction also holds it for what follows. Two reductions fit if
-//! the dims of one are a subset of the other's, or if one of them is last: its results are only written.
+//! A value of the first program that the second one reads is computed where it is read. A value that depends on no reduction may be
+//! read at any coordinates. The result of a reduction is computed only once, so it has to be read at the dims that it is kept for, by
+//! points that the first program has too: then the CTA that holds a row for the reduction also holds it for what follows. Two
+//! reductions fit if the dims of one are a subset of the other's, or if one of them is last: its results are only written.
 
 use std::collections::{BTreeSet, HashMap};
 

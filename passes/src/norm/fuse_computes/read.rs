@@ -35,7 +35,7 @@ pub(super) fn read<'c: 'a, 'a>(
     let mut symbols = Vec::new();
     for pair in compute.sizes()?.chunks_exact(2) {
         let (buffer, axis) = (pair[0] as usize, pair[1] as usize);
-        // Such a size is that of a result, so that it is the memory behind the result that says how far the program reaches.
+        // The extent is the size of a result, so that the program depends on memory that is given from outside.
         let Some(tensor) = tensors.get(buffer) else {
             return Ok(None);
         };

@@ -1,4 +1,4 @@
-//! Which reductions of a program wait for each other.
+//! Counts the reductions of a program that have to wait for each other, and those that everything waits for.
 //!
 //! CTAs are spread over the dims along which no point waits for another. A reduction whose result is only written may leave partial
 //! results that are combined later; whatever depends on the result of any other reduction has to wait for all of its points.

@@ -1,4 +1,4 @@
-//! How many elements a partial result has, where that is known before the run.
+//! Counts the elements of a partial result, where their number is known at compile time.
 
 use melior::ir::Value;
 

@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// The place of the sum and of the number of elements in a tuple; sums of squares come behind them.
+/// The positions of the sum and of the number of elements in a tuple; sums of squares follow them.
 const SUM: usize = 0;
 const COUNT: usize = 1;
 const SQUARES: usize = 2;

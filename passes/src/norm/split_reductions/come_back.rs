@@ -46,7 +46,7 @@ pub(super) fn take_out<'c: 'a, 'a>(split: &Split<'c, 'a>, made: &mut Made<'c, 'a
     if writes.is_empty() {
         return Ok(());
     }
-    // What the writes depend on and has one value for the whole dim goes through scratch, but for values that memory cannot hold.
+    // Values that the writes depend on and that are the same along the whole dim go through scratch, if memory can hold their type.
     let is_stored = |value: Value<'c, 'a>| {
         waits(value)
             && !space.dims_of(value).contains(&split.dim)
