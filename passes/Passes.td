@@ -22,46 +22,49 @@ class RustPass<string passArgument, string anchor = "">
 //===----------------------------------------------------------------------===//
 
 def NormDifferentiate : RustPass<"norm-differentiate", "builtin.module"> {
-  let summary = "Put beside a function that asks for it its gradient";
+  let summary = "Add the gradient of each function that asks for it";
   let description = [{
-    **Requires** of each function with `norm.gradient` that it becomes
-    `norm.compute`s alone by `norm-decompose`, `norm-form-computes` and
-    `norm-fuse-computes`. The attribute is the array of the names of the
-    arguments that the gradient is with respect to, each a tensor of floats, or
-    a unit for all tensors of floats.
+    **Requires** of each function with `norm.gradient` that `norm-decompose`,
+    `norm-form-computes` and `norm-fuse-computes`, which the pass runs on a copy
+    of it, turn it into `norm.compute`s alone. The attribute is an array of the
+    names of the arguments that the gradient is with respect to, each a tensor of
+    floats, or a unit for all tensors of floats.
 
-    **Guarantees** that behind each such function `@f` stands `@f_grad`. It takes
-    the arguments of `@f`, and for each result of floats that changes with those
-    arguments the gradient `d<result>` of some number with respect to it; it
-    gives the gradients `d<argument>` of that number with respect to the
-    arguments asked for, in the order in which they were. A gradient has the type
-    of its tensor, is contiguous, and what `norm.multiples`, `norm.min`,
-    `norm.max` and `norm.align` say of the tensor holds of it.
+    **Guarantees** that after each such function `@f` there is `@f_grad`. It takes
+    the arguments of `@f` and, for each float result that depends on those
+    arguments, the gradient `d<result>` of some scalar loss with respect to it. It
+    returns the gradients `d<argument>` of the loss with respect to the arguments
+    asked for, in the order in which they were asked for. A gradient has the type
+    of its tensor and is contiguous; the tensor's `norm.multiples`, `norm.min`,
+    `norm.max` and `norm.align` hold for it too. The attribute is removed.
 
-    `@f_grad` computes what it needs of `@f` again. Its arithmetic is of f32, or
-    of f64 where a program has any, from the gradients of the results to those of
-    the arguments, which are rounded once; where `@f` is several kernels the
-    gradients of what one hands to another are of that tensor's type.
-    - Of a scalar op it is the derivative that the table of scalar ops says
+    `@f_grad` recomputes the values of `@f` that it needs. Between the gradients of
+    the results and those of the arguments, which are rounded once, all arithmetic
+    is in f32, or in f64 where a program has any. Where `@f` is several kernels,
+    the gradient of a tensor between two of them has that tensor's type.
+    - The derivative of a scalar op is that of the table of scalar ops
       (`dialects/norm/norm.md`). A conversion between floats passes a gradient
-      as it is, and a truth has none: what is chosen by it is fixed.
-    - Of a sum each value gets all, of a maximum or minimum an equal share each
-      value that is it, as of PyTorch's `amax`; of a product each value gets the
-      product of the others. `|v| = inf ? v : w` passes everything to `w`.
-    - Of a read at coordinates that leave out dims it is a sum over these dims. The
-      reads of a tensor have to reach each of its elements once: at coordinates
-      that are dims or number the points of several, or in parts of one axis.
+      unchanged. A boolean has no gradient: what a `select` chooses is fixed.
+    - In a sum each value gets the whole gradient; in a maximum or minimum the
+      values that attain it share it equally, as in PyTorch's `amax`; in a product
+      each value gets the gradient times the product of the others.
+      `|v| = inf ? v : w` passes the whole gradient to `w`.
+    - The gradient of a read at coordinates that leave out dims is a sum over these
+      dims. The reads of a tensor have to reach each of its elements once: at
+      coordinates that are dims or enumerate the points of several, or in parts of
+      one axis.
+    - In a scan that adds, an element contributes to all sums from its own point
+      on, so that its gradient is the scan of the results' gradients in the
+      opposite order.
 
-    What is the same for all points of a sum is multiplied with outside of it,
-    and what cancels is left out: nothing remains of the maximum that a softmax
-    subtracts. The attribute is gone.
+    A factor that is the same for all points of a sum is multiplied with outside of
+    the sum, and terms that cancel are left out: nothing remains of the maximum
+    that a softmax subtracts.
 
-    Of a scan that adds, an element's adjoint is the scan of the results' adjoints
-    in the opposite order: it is part of the sums from its own point on.
-
-    **Leaves alone** everything else, also the function itself. A gradient through
-    an op without derivative, a scan by another combiner, a combiner that is written
-    out or other reads is an error that says what is supported.
+    **Leaves alone** everything else, including the function itself. A gradient
+    through an op without a derivative, a scan with another combiner, a combiner
+    that is written out as a region, or other reads, is an error that says what is
+    supported.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.name = "y"})
@@ -96,45 +99,46 @@ def NormDifferentiate : RustPass<"norm-differentiate", "builtin.module"> {
 }
 
 def NormShard : RustPass<"norm-shard", "builtin.module"> {
-  let summary = "Make of functions whose tensors are sharded what each device runs";
+  let summary = "Turn functions on sharded tensors into those that each device runs";
   let description = [{
-    **Requires** of each function with `norm.devices` that it becomes
-    `norm.compute`s alone by `norm-decompose`, `norm-form-computes` and
-    `norm-fuse-computes`. The attribute stands on arguments, with one number for
-    each axis: over how many devices it is sharded, and 1 for all axes but one. The
-    function is written for the whole tensors.
+    **Requires** of each function with `norm.devices` that `norm-decompose`,
+    `norm-form-computes` and `norm-fuse-computes`, which the pass runs on it, turn
+    it into `norm.compute`s alone. The attribute is one of arguments, with a number
+    for each axis: that of the devices that the axis is sharded over, which is 1
+    for all axes but one. The function is written for the whole tensors.
 
     Every axis that is accessed at the same dim of a program as a sharded one is
-    sharded too. Such an axis is accessed at one dim alone, which passes over all
-    of it. A static extent is a multiple of the number of devices; shards of an
-    extent that only the run knows may differ in length. What `norm.multiples`,
-    `norm.min` and `norm.max` say of a dynamic extent, they say of each shard.
+    sharded too. Such an axis has to be accessed at one dim alone, which ranges over
+    all of it. A static extent has to be a multiple of the number of devices; shards
+    of a dynamic extent may differ in length. For a dynamic extent,
+    `norm.multiples`, `norm.min` and `norm.max` refer to each shard.
 
     **Guarantees** that the function `@f` has become functions of one device:
-    - `@f_partial` takes the device's shards, and gives the states to which its
-      reductions over shared dims come there: tensors `states0`, `states1`, ...
-      of one element type each, with the states along the first axis and what they
-      vary over along the others. A truth is told as an i8, an index as an i64.
-    - `@f_rest` takes shards, and each `states<i>` of all devices, one behind the
-      other along a new first axis in the order of the shards; it gives the
-      device's shards of the results, and whole what no shared dim indexes. It
-      combines states in their order: each device has the same bits.
-    - A reduction over a shared dim that waits for another one is merged with it if
-      its terms depend on the first one's result in a way that allows it, as in
-      `norm-merge-reductions`. Otherwise its states are told in a round of
-      their own, by `@f_partial2`, which takes those of the rounds before it.
+    - `@f_partial` takes the device's shards, and returns the states: the partial
+      results of its reductions over sharded dims. They are tensors `states0`,
+      `states1`, ... of one element type each, with the states along the first axis
+      and the dims that they vary over along the others. A boolean is passed as an
+      i8, an index as an i64.
+    - `@f_rest` takes shards, and each `states<i>` of all devices, concatenated
+      along a new first axis in the order of the shards. It returns the device's
+      shards of the results; a result that no sharded dim indexes is returned whole.
+      It combines states in their order, so that all devices get the same bits.
+    - A reduction over a sharded dim that depends on another one is merged with it
+      if its terms depend on the first one's result in a way that allows that, as in
+      `norm-merge-reductions`. Otherwise its states are exchanged in a round of
+      their own: `@f_partial2` returns them, and takes those of the earlier rounds.
 
     Each function takes the arguments that it uses. One that computes with the
-    coordinate of a shared dim, as a comparison with labels does, takes `offset`
-    besides: the coordinate of the first element of the device's shard.
+    coordinate of a sharded dim, as a comparison with labels does, also takes
+    `offset`: the coordinate of the first element of the device's shard.
 
-    Each function says what it is a part of by `norm.sharded`: the name of `@f`,
-    the number of devices, and the axes along which arguments and results of
+    Each function has `norm.sharded`, which says what it is a part of: the name of
+    `@f`, the number of devices, and the axes along which arguments and results of
     `@f` are sharded, by their names.
 
-    **Leaves alone** functions without the attribute. A function that reduces over
-    no shared dim, scans, reductions with several results, accesses that are
-    none of the above, and those at numbers that a launch passes, are errors.
+    **Leaves alone** functions without the attribute. Errors are a function that
+    reduces over no sharded dim, scans, reductions with several results, accesses
+    of none of the forms above, and accesses at numbers that a launch passes.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {norm.name = "x", norm.devices = array<i64: 1, 2>})
@@ -184,14 +188,14 @@ def NormDecompose : RustPass<"norm-decompose"> {
 
     **Guarantees** that no named op of `norm` is left: each has become a
     `norm.compute`, whose space has a dim for each axis of the op's first
-    operand, or two for one that the op divides into groups or blocks. Operands are
-    widened to f32 where they are read, or to f64 where an operand or a
-    result is of f64; all arithmetic on floats is of that type, and each result
-    is rounded once, where it is written. From here on nothing says which op a
-    program came from.
+    operand, or two for an axis that the op divides into groups or blocks. Operands
+    are widened to f32 where they are read, or to f64 if any operand or result is
+    f64. All arithmetic on floats has that type, and each result is rounded once,
+    where it is written. From here on no pass can tell which op a program came
+    from.
 
-    **Leaves alone** every other op. An op of `norm` that has no definition yet is
-    an error, which names those that have.
+    **Leaves alone** every other op. A named op that has no definition yet is an
+    error, which lists those that have one.
 
     ```mlir
     %y = norm.rms_norm %x weight(%w : tensor<64xf32>) {eps = 1.0e-5 : f32}
@@ -229,27 +233,26 @@ def NormFormComputes : RustPass<"norm-form-computes"> {
 
     **Guarantees** that each op on ranked tensors of these kinds is a
     `norm.compute`, with a dim for each axis or loop:
-    - `arith` and `math` ops, on each element;
-    - `arith.constant` of one value, and `tensor.splat`;
-    - views, each element of which is read where it is: `tensor.cast`,
-      `tensor.expand_shape` and `tensor.collapse_shape`, whose space has the
-      axes of the side with more of them, and `tensor.extract_slice` with strides
-      that are constants, at offsets that are sums of constants and of multiples
-      of arguments: these are scalars of the program and indices of its access.
-      Of axes that are joined only the first may have a size that only a run
-      knows;
+    - `arith` and `math` ops, which are applied to each element;
+    - splat `arith.constant`s, and `tensor.splat`;
+    - views, which only change the coordinates that an element is read at:
+      `tensor.cast`; `tensor.expand_shape` and `tensor.collapse_shape`, whose space
+      has the axes of the side with more of them, and where only the first of the
+      joined axes may be dynamic; and `tensor.extract_slice` with constant strides,
+      at offsets that are sums of constants and of multiples of arguments, which
+      become scalars of the program and indices of its access;
     - ops of `linalg` that are loop nests with indexing maps: `linalg.generic`,
       and named ones such as `linalg.fill`, `linalg.broadcast`,
-      `linalg.transpose`, `linalg.reduce` and `linalg.map`. A loop that no
-      result is indexed by is reduced; the region is then
-      `op(accumulator, value)` by an op that takes any order.
+      `linalg.transpose`, `linalg.reduce` and `linalg.map`. A loop that indexes no
+      result is a reduction loop; the region then has to be
+      `op(accumulator, value)` with an associative and commutative op.
 
     Values have the element types of the op, so that its results are rounded as
-    the op says. Sizes that an op demands to be equal are taken for equal, and
-    every dim ranges over the one that comes first in the function; kernels
-    check what they read. Numbers that ops use are constants, arguments, and
-    what scalar ops make of these. What only said how large a tensor is
-    (`tensor.empty`, `tensor.dim`) is gone.
+    the op says. Sizes that an op requires to be equal are assumed to be equal, and
+    of equal sizes dims range over the one that comes first in the function; the
+    kernels check the extents of what they read. Scalars that ops use have to be
+    constants, arguments, or computed from these by scalar ops. Ops that only gave
+    the size of a tensor (`tensor.empty`, `tensor.dim`) are erased.
 
     **Leaves alone** every other op.
 
@@ -278,41 +281,44 @@ def NormFormComputes : RustPass<"norm-form-computes"> {
 }
 
 def NormFuseComputes : RustPass<"norm-fuse-computes"> {
-  let summary = "Make one program of computes that fit each other";
+  let summary = "Fuse computes that fit together into one program";
   let description = [{
     **Requires** nothing.
 
-    **Guarantees** that no two computes of a function are left of which one
-    reads what the other makes, or which read the same elements at every dim of
-    both, unless one of these keeps them apart:
-    - an op between them needs the one and is needed by the other;
-    - an element is read at coordinates that do not say which point makes it:
-      each axis is written at a dim, or at a sum that numbers the points of
-      several, and read at the same, or at anything where it is a dim;
+    **Guarantees** that of the computes of a function that are left, none reads a
+    result of another, and no two read the same elements at all dims of both,
+    unless one of these reasons keeps the two apart:
+    - an op between them depends on the one, and the other depends on it;
+    - an element is read at coordinates that do not determine the point that
+      computes it. They do for an axis that is written at a dim, and for one that is
+      written at a sum that enumerates the points of several dims and read at the
+      same sum; they do not for a result that is written in several parts;
     - the values are needed elsewhere too, by the caller or by another op, and
       each of the two spaces has dims that the other lacks;
-    - what a reduction comes to is needed at points that it neither ranges over
-      nor is kept for: they would wait for one another's rows;
+    - the result of a reduction is needed at points that the reduction neither
+      ranges over nor is kept for, so that CTAs would wait for one another's rows;
     - a reduction would be computed more than once;
-    - reductions over different dims would wait for each other: the dims of one
-      are not among those of the other, and neither is the last, whose results
-      are only written;
-    - a result that may be the same memory as an argument would be written
-      where others read the argument: at other coordinates, or for points of
-      dims that it is not indexed by.
+    - reductions over different dims would wait for each other: the dims of
+      neither are a subset of the other's, and neither is last, so that its results
+      would only be written;
+    - all points would wait for a reduction over dynamic extents to a single value;
+    - a result that may share the memory of an argument would be written where
+      other points read the argument: at other coordinates, or for points of dims
+      that the result is not indexed by.
 
-    Dims are one where the one compute writes and the other reads by them, where
-    both read the same elements by them, and where a reduction removes the one
-    and the other has its extent. Where these have kept an elementwise compute
-    apart from those that read it, each of them computes it, if that moves fewer
-    bytes than its memory does.
+    A dim of one compute is taken to be a dim of the other where the one writes and
+    the other reads at them, where both read the same elements at them, and where a
+    reduction removes the one and the other has the same extent. An elementwise
+    compute that these reasons keep apart from its readers is recomputed in each of
+    them, if that does not move more bytes than going through memory.
 
-    A value is rounded where it was in memory, so results are the same to the
-    bit but for the order of sums. What no result depends on is gone.
+    A value is rounded where it was in memory, so that results are the same to the
+    bit but for the order of sums. Computes that no result depends on are erased.
 
-    **Leaves alone** computes whose size is given by a result, whose results are
-    written in several parts, those with a `norm.scan` or with a reduction that has several results,
-    and every other op. Under `explain` a remark tells which ops became one, and what kept others apart.
+    **Leaves alone** computes with an extent that is the size of a result, computes
+    whose dynamic results are written in parts that reach differently far, computes
+    with a `norm.scan` or with a reduction that has several results, and every other
+    op. With `explain`, remarks say which ops were fused, and what kept others apart.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
@@ -344,10 +350,10 @@ def NormFuseComputes : RustPass<"norm-fuse-computes"> {
   }];
   let options = [
     Option<"explain", "explain", "bool", /*default=*/"false",
-           "Say in remarks which ops became one, and what kept others apart">,
+           "Say in remarks which ops were fused, and what kept others apart">,
   ];
   let statistics = [
-    Statistic<"numFused", "num-fused", "Ops that became part of others">,
+    Statistic<"numFused", "num-fused", "Ops fused into others">,
   ];
   let dependentDialects = ["norm", "arith", "math"];
 }
@@ -356,11 +362,11 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
   let summary = "Outline programs into kernels and give tensors buffers";
   let description = [{
     **Requires** functions whose bodies are `norm.compute` and `func.return`
-    alone, and whose results are results of computes. Beside the ops of `norm`,
-    programs hold the ops of the table of scalar ops (`dialects/norm/norm.md`)
-    on its types, and constants; this is checked of every program, also of
-    kernels that are there already. Arguments are tensors, and scalars of type
-    f32, f64, i32, i64 and index. Attributes say what the buffers are like:
+    alone, and whose results are distinct results of computes. Beside the ops of
+    `norm`, programs may hold constants, and the ops of the table of scalar ops
+    (`dialects/norm/norm.md`) on its types; this is checked for every program, also
+    for kernels that exist already. Arguments are tensors, and scalars of type f32,
+    f64, i32, i64 and index. Attributes describe the buffers:
 
     | attribute | of | meaning | default |
     |---|---|---|---|
@@ -368,26 +374,26 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
     | `norm.buffer` | tensors | the memref, with its strides | contiguous |
     | `norm.align` | tensors | bytes: the base address and every dynamic stride of `norm.buffer` are multiples of it | 16 |
     | `norm.multiples` | tensors | array of i64: what each extent is a multiple of | nothing is known |
-    | `norm.min` | tensors | array of i64: what each extent at least is | 0 each |
-    | `norm.max` | tensors | array of i64: what each extent at most is, -1 for no bound | no bound |
-    | `norm.sizes` | tensors | array of strings: what each dynamic extent is called, empty for no name; extents of one name are equal | the compiler's names |
-    | `norm.may_alias` | results | the name of an argument that the result may be the same memory as | none |
-    | `norm.default` | scalars | the value where a launch sets none, of the scalar's type | must be there |
+    | `norm.min` | tensors | array of i64: a lower bound of each extent | 0 each |
+    | `norm.max` | tensors | array of i64: an upper bound of each extent, -1 for none | no bound |
+    | `norm.sizes` | tensors | array of strings: the name of each dynamic extent, empty for none; extents of one name are equal | the compiler's names |
+    | `norm.may_alias` | results | the name of an argument whose memory the result may share | none |
+    | `norm.default` | scalars | the value where a launch sets none, of the scalar's type | required |
 
-    A result may be the same memory as an argument of the same type if the
-    compute that makes it reads the argument only at the coordinates that it
-    writes, if nothing that depends on what it reads there varies over other
-    dims, and if no later compute reads the argument.
+    A result may share the memory of an argument of the same type if the compute
+    that makes it reads the argument only at the coordinates that it writes, if
+    nothing that depends on what it reads there varies over other dims, and if no
+    later compute reads the argument.
 
     **Guarantees** that each compute that a result depends on is a `norm.kernel`
-    with one alignment per buffer, launched where the compute stood. Tensors
-    are memrefs, results have become arguments behind the others, marked
-    `norm.output`, and what is computed but not returned is a `memref.alloc`
-    with `norm.scratch`, of the size that the writes reach, which is
-    uninitialized.
+    with one alignment per buffer, launched in the compute's place. Tensors are
+    memrefs. Results have become arguments after the others, marked `norm.output`.
+    Each value that is computed but not returned has an uninitialized
+    `memref.alloc` with `norm.scratch`, as large as the writes to it reach.
 
-    **Leaves alone** functions that launch kernels already. Everything else in a
-    function is an error that says what is supported; nothing is changed then.
+    **Leaves alone** functions that launch kernels already. Any other op in a
+    function is an error that says what is supported, and the function is then not
+    changed.
 
     ```mlir
     func.func @double(%x: tensor<?xf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.name = "y"}) {
@@ -417,17 +423,18 @@ def NormFormKernels : RustPass<"norm-form-kernels", "builtin.module"> {
 }
 
 def NormSplitOutputs : RustPass<"norm-split-outputs", "builtin.module"> {
-  let summary = "Give outputs that leave out a dim that may be empty a kernel of their own";
+  let summary = "Give outputs that do not vary over a possibly empty dim a kernel of their own";
   let description = [{
     **Requires** kernels that have not been tiled.
 
-    **Guarantees** that a write of a kernel leaves out no dim that the kernel
-    keeps, does not reduce and that may have no points. Writes that leave out
-    such dims have a kernel of their own without them, launched behind the one
-    that they were in: they happen once, whatever the extents of the dims.
+    **Guarantees** that the writes of a kernel use all of its dims that may be empty
+    and that it does not reduce. Writes that leave out such dims have moved to a
+    kernel without them, launched right after the one that they were in. So each
+    element is written exactly once, whatever the extents of those dims.
 
-    **Leaves alone** dims of a static extent above 0, dims that a reduction of
-    the kernel is over, and kernels whose dims have roles.
+    **Leaves alone** dims whose extent is known to be above 0, dims that a reduction
+    of the kernel is over or counts its results by, and kernels whose dims have
+    roles.
 
     ```mlir
     func.func @host(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>, %z: memref<8xf32>) {
@@ -460,13 +467,13 @@ def NormSplitOutputs : RustPass<"norm-split-outputs", "builtin.module"> {
     ```
   }];
   let statistics = [
-    Statistic<"numSplit", "num-split", "Kernels made of what other kernels wrote">,
+    Statistic<"numSplit", "num-split", "Kernels split off others">,
   ];
   let dependentDialects = ["norm"];
 }
 
 def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
-  let summary = "Merge the dims of kernels that are one dim to every access";
+  let summary = "Merge dims of kernels that every access treats as one";
   let description = [{
     **Requires** kernels that have not been tiled.
 
@@ -475,18 +482,17 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
       adjacent axes, and the buffer's layout allows those to be one axis: it
       is contiguous, or the outer stride is the inner size times the inner
       stride, all static;
-    - every reduction is over both or neither, and every scan along both or
+    - every reduction is over both or neither, every scan is along both or
       neither, and neither counts the results of a reduction;
     - nothing computes with their coordinates;
-    - a read is known to use the whole of the inner axis.
+    - every read is known to use the whole of the inner axis.
 
-    The kernel's buffers are collapsed accordingly, its extents are over the
-    axes that are left, and launches pass `memref.collapse_shape`s of what
-    they passed.
+    The kernel's buffers are collapsed accordingly, its extents are over the axes
+    that are left, and launches pass a `memref.collapse_shape` of each such buffer.
 
-    **Leaves alone** kernels whose dims have roles, and dims that stay apart for
-    one of the reasons above: those are legal, and later passes take them as
-    they are.
+    **Leaves alone** kernels that have a schedule or whose dims have roles, and dims
+    that do not meet the conditions above: those are legal, and later passes take
+    them as they are.
 
     ```mlir
     func.func @negate(%x: memref<?x?x8xf32>, %y: memref<?x?x8xf32>) {
@@ -524,17 +530,17 @@ def NormNormalizeSpace : RustPass<"norm-normalize-space", "builtin.module"> {
 //===----------------------------------------------------------------------===//
 
 def NormHoistDivisions : RustPass<"norm-hoist-divisions"> {
-  let summary = "Divide many elements by one value through its reciprocal";
+  let summary = "Replace divisions of many elements by one value by products with its reciprocal";
   let description = [{
     **Requires** nothing.
 
     **Guarantees** that no f32 `arith.divf` of a kernel has a divisor that
     varies over fewer dims than its dividend: the quotient is a product with the
-    reciprocal, which is computed once for each divisor. It errs by up to 3 ulp,
-    as the table of scalar ops says of `arith.divf`.
+    reciprocal, which is computed once for each divisor. Its error is up to 3 ulp,
+    which the table of scalar ops allows for `arith.divf`.
 
-    **Leaves alone** divisions of other types, and those by a value for each
-    element.
+    **Leaves alone** divisions of other types, and those whose divisor varies over
+    as many dims as the dividend.
 
     ```mlir
     norm.kernel @normalize(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64) {
@@ -554,7 +560,7 @@ def NormHoistDivisions : RustPass<"norm-hoist-divisions"> {
     }
     ```
   }];
-  let statistics = [Statistic<"numHoisted", "num-hoisted", "Divisions that are products now">];
+  let statistics = [Statistic<"numHoisted", "num-hoisted", "Divisions turned into products">];
   let dependentDialects = ["arith"];
 }
 
@@ -563,13 +569,12 @@ def NormNarrowComparisons : RustPass<"norm-narrow-comparisons"> {
   let description = [{
     **Requires** kernels without roles.
 
-    **Guarantees** that an `arith.cmpi` of a dim whose extent is at most 2^30
-    with an index that does not vary over it compares integers of 32 bits. The
-    index is clamped to lie from -1 to the extent, which changes no comparison
-    with a point of the dim.
+    **Guarantees** that an `arith.cmpi` of a dim whose extent is known to be at
+    most 2^30, with an index that does not vary over the dim, compares integers of
+    32 bits. The index is clamped to lie from -1 to the extent, which changes no
+    comparison with a point of the dim.
 
-    **Leaves alone** comparisons of other values, and of dims of which no bound
-    is known.
+    **Leaves alone** comparisons of other values, and of other dims.
 
     ```mlir
     norm.kernel @pick(%x: memref<?x64xf32>, %l: memref<?xi64>, %y: memref<?x64xi1>) space(%m = dim(%x, 0), %n = 64) {
@@ -591,7 +596,7 @@ def NormNarrowComparisons : RustPass<"norm-narrow-comparisons"> {
     }
     ```
   }];
-  let statistics = [Statistic<"numNarrowed", "num-narrowed", "Comparisons that are of 32 bits now">];
+  let statistics = [Statistic<"numNarrowed", "num-narrowed", "Comparisons narrowed to 32 bits">];
   let dependentDialects = ["arith"];
 }
 
@@ -600,16 +605,17 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
   let description = [{
     **Requires** kernels without roles.
 
-    **Guarantees** that each kernel has a schedule that `norm-tile` applies. Where
-    the user gives none, every way to lay a tile along one or two dims is judged
-    by what the kernel's structure says (extents, strides, alignments, bytes per
-    element) and what the target is (registers, threads, SMs, caches,
-    bandwidth), and the one that is expected to take the least time is taken;
-    `norm.choice` says which one it was, and how many CTAs an SM should hold.
-    docs/schedule.md says why, with the measurements behind it. What is given for
-    some sizes, or chosen for few points, is an alternative of the kernel.
+    **Guarantees** that each kernel has a schedule that `norm-tile` can apply. Where
+    the user gives none, the cost model estimates every way to lay a tile along one
+    or two dims, from the kernel's structure (extents, strides, alignments, bytes
+    per element) and the target's facts (registers, threads, SMs, caches,
+    bandwidth), and the schedule with the least expected time is taken.
+    `norm.choice` then records it, and how many CTAs an SM should hold.
+    `docs/schedule.md` explains the model, with the measurements behind it. A
+    schedule that the user gives for some sizes, or that is chosen for few points,
+    becomes an alternative of the kernel.
 
-    **Leaves alone** kernels that have a schedule. Refuses kernels of which no
+    **Leaves alone** kernels that have a schedule. Refuses kernels for which no
     candidate can be applied.
 
     ```mlir
@@ -628,37 +634,37 @@ def NormSelectSchedule : RustPass<"norm-select-schedule"> {
     Option<"target", "target", "std::string", /*default=*/"\"sm_90a\"",
            "The target whose facts the model uses; the default is the one it was fitted to">,
     Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
-           "Schedules of kernels that have none, separated by semicolons: KERNEL=#norm.schedule<...> for one, the attribute or "
-           "the parameters in its brackets for all that are not named; the cost model's for the rest. KERNEL if CONDITION="
-           "#norm.schedule<...> is for some sizes, such as size_0_1 < 64 for those of buffer 0 along axis 1">,
+           "Schedules of kernels that have none, separated by semicolons: KERNEL=#norm.schedule<...> for one kernel; the attribute "
+           "alone, or the parameters in its brackets, for all that are not named; the cost model chooses for the rest. KERNEL if "
+           "CONDITION=#norm.schedule<...> is for some sizes: size_0_1 < 64 is a condition on the size of buffer 0 along axis 1">,
     Option<"absent", "absent", "bool", /*default=*/"false",
-           "Whether schedules may name kernels that the module does not have: what norm-split-reductions is to make">,
+           "Whether schedules may name kernels that the module does not have, because norm-split-reductions will make them">,
     Option<"bySize", "by-size", "bool", /*default=*/"false",
-           "Whether a kernel whose points only the run knows gets a schedule of its own for few of them, if the cost model "
-           "expects that to gain more than a tenth">,
+           "Whether a kernel with a dynamic number of points gets a second schedule for few points, if the cost model expects "
+           "that to gain more than a tenth">,
     Option<"explain", "explain", "bool", /*default=*/"false",
-           "Say in a remark on each kernel what was chosen, why, and what came next">,
+           "Say in a remark on each kernel what was chosen, why, and which schedules came next">,
     Option<"assembled", "assembled", "std::string", /*default=*/"\"\"",
-           "What the assembler made of schedules, in place of the model's estimate: KERNEL@REGISTERS=SCHEDULE, or "
+           "What the assembler reported for schedules, in place of the model's estimate: KERNEL@REGISTERS=SCHEDULE, or "
            "KERNEL@spilled=SCHEDULE, separated by semicolons">,
     Option<"splits", "splits", "bool", /*default=*/"true",
-           "Whether a schedule may split reductions over CTAs, which norm-split-reductions then does">,
+           "Whether a chosen schedule may split reductions over CTAs, which norm-split-reductions then does">,
   ];
   let statistics = [Statistic<"numScheduled", "num-scheduled", "Kernels given a schedule">];
   let dependentDialects = ["norm"];
 }
 
 def NormDispatchSchedules : RustPass<"norm-dispatch-schedules", "builtin.module"> {
-  let summary = "Launch a kernel of its own for each schedule of a kernel";
+  let summary = "Make a kernel for each of a kernel's schedules, and launch the one for the sizes at hand";
   let description = [{
     **Requires** kernels that have not been tiled.
 
-    **Guarantees** that no kernel has `alternatives`. Each schedule that stands for
-    some sizes is that of a copy of the kernel, `<kernel>_<number>`; the kernel
-    itself keeps the schedule for all other sizes. Where the kernel was launched
-    an `affine.if` launches the first one whose condition holds. A condition that
-    compares one size with a number becomes a bound of that size in the kernels
-    that it decides on.
+    **Guarantees** that no kernel has `alternatives`. Each schedule for some sizes
+    belongs to a copy of the kernel, `<kernel>_<number>`; the kernel itself keeps
+    the schedule for all other sizes. In the place of each launch of the kernel, a
+    chain of `affine.if` launches the first copy whose condition holds, or else the
+    kernel. A condition that compares one size with a constant becomes a bound of
+    that size in the kernels launched under it or its negation.
 
     **Leaves alone** kernels without alternatives.
 
@@ -688,23 +694,23 @@ def NormDispatchSchedules : RustPass<"norm-dispatch-schedules", "builtin.module"
 def NormSplitReductions : RustPass<"norm-split-reductions", "builtin.module"> {
   let summary = "Split reductions over CTAs into partial results and a second kernel";
   let description = [{
-    Where a reduction leaves fewer results than the GPU has room for CTAs, its dim is split over CTAs: each combines a
-    part of the dim, and a second kernel combines the parts.
+    Where a reduction has fewer results than the GPU has room for CTAs, its dim is split over CTAs, as in split-K matrix products:
+    each CTA reduces a part of the dim, and a second kernel combines the parts.
 
-    **Requires** kernels that have not been tiled. A dim with a `split` factor is reduced, and reductions over it do not wait for
-    one another, unless the schedule's `merge_reductions` has `split` and they can be merged (`norm-merge-reductions`).
+    **Requires** kernels that have not been tiled. A dim with a `split` factor has to be reduced, and reductions over it must not
+    depend on one another, unless the schedule's `merge_reductions` has `split` and they can be merged (`norm-merge-reductions`).
 
-    **Guarantees** that no schedule has a `split` factor. The part of the dim that the factor took is a dim of its own, spread
-    over the grid; the results of reductions over the dim are written to scratch, one for each part; a second kernel, which has
-    no schedule yet, reduces them, in an order that its schedule fixes, and computes what hangs on them. Scratch is a
+    **Guarantees** that no schedule has a `split` factor. The factor has become a dim of its own, spread over the grid, and each
+    reduction over the old dim writes a partial result for each part to scratch. A second kernel, which has no schedule yet,
+    reduces the partial results, in an order that its schedule will fix, and computes what depends on them. Scratch is a
     `memref.alloc` with `norm.scratch` in the function that launches both.
 
-    A reduction that waits for another over the dim is merged with it: each part has both with a reference of its own, and the
-    second kernel combines tuples. Where results come back to points of the dim, a third kernel without a schedule computes
-    what they are needed for there, from what the second leaves in scratch.
+    A reduction that depends on another over the dim is merged with it: each part reduces both with a reference of its own, and
+    the second kernel combines tuples. Where values at points of the dim depend on the results, a third kernel, without a
+    schedule, computes these values from the results, which the second one leaves in scratch.
 
-    **Leaves alone** kernels without such a factor, and what does not hang on the reductions: it stays in the first kernel.
-    Another dim's `split` factor is one of the grid there, where all reductions over that dim hang on these.
+    **Leaves alone** kernels without such a factor. What does not depend on the reductions stays in the first kernel. There, the
+    `split` factor of another dim becomes a grid factor if all reductions over that dim depend on these.
 
     ```mlir
     func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {
@@ -719,7 +725,7 @@ def NormSplitReductions : RustPass<"norm-split-reductions", "builtin.module"> {
     }
     ==>
     func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {
-      %p = memref.alloc() {alignment = 256 : i64, norm.name = "states0", norm.scratch} : memref<8x64xf32>
+      %p = memref.alloc() {alignment = 256 : i64, norm.name = "partial0", norm.scratch} : memref<8x64xf32>
       norm.launch @sum_0(%x, %p) : memref<?x64xf32>, memref<8x64xf32>
       norm.launch @sum_0_finish(%y, %p) : memref<64xf32>, memref<8x64xf32>
       return
@@ -746,23 +752,23 @@ def NormTile : RustPass<"norm-tile"> {
   let description = [{
     **Requires** a schedule on each kernel, which spreads each of its dims.
 
-    **Guarantees** that each kernel has roles. A dim has become one dim for each
-    of its factors, outermost first, of the factor's role (`grid`, `loop`); a
-    run of neighbouring `warp` and `lane` factors is one dim (`thread`), and so
-    is a run of `register` and `vector` factors (`register`) and one of `cluster`
-    factors (`cluster`); a factor of 1 is
-    none. A factor without a size has what the others leave, rounded up. The old
-    dim is the mixed-radix number that they spell, wherever an access, a
-    reduction, a guard or a value used it. A guard stands where the extent is
-    not known to be a multiple of the sizes. Where CTAs draw the steps of a loop
-    (`hand_out = dynamic`), the loop has those of all CTAs, and their number is
-    no factor of the dim.
+    **Guarantees** that the dims of each kernel have roles. Each factor of a dim has
+    become a dim of the factor's role (`grid`, `loop`), outermost first. A run of
+    neighbouring `warp` and `lane` factors is one dim (`thread`), and so is a run of
+    `register` and `vector` factors (`register`), and one of `cluster` factors
+    (`cluster`); a factor of 1 gives no dim. A factor without a size takes what the
+    others leave of the extent, rounded up. Wherever an access, a reduction, a guard
+    or a value used the old dim, it uses the mixed-radix number whose digits the new
+    dims are. A guard masks points beyond the extent, unless that is known to be a
+    multiple of the sizes. Where CTAs draw the steps of a loop
+    (`hand_out = dynamic`), the loop has the steps of all CTAs, and the number of
+    CTAs is no factor of the dim.
 
-    **Leaves alone** kernels that have roles, and what is inside them. Refuses a
-    schedule that does not hold all points of a dim, or keeps in registers what
-    a loop reads step by step, or has CTAs draw steps that depend on each other;
-    and what no pass applies yet: several producer warps, tiles that clusters
-    draw, copies by tensor maps of buffers that those cannot describe.
+    **Leaves alone** kernels that have roles. Refuses a schedule that does not cover
+    all points of a dim, or keeps in registers what a loop reads step by step, or
+    has CTAs draw steps that depend on each other. Also refuses what no pass can
+    apply yet: several producer warps, tiles that clusters draw, and copies by
+    tensor maps of buffers that tensor maps cannot describe.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 64)
@@ -791,11 +797,12 @@ def NormPersistentReduction : RustPass<"norm-persistent-reduction"> {
   let description = [{
     **Requires** kernels with roles, as `norm-tile` leaves them.
 
-    **Guarantees** that no loop dim has the static extent 1: each that had is
-    gone, with 0 in its place. A row that one step covers is then resident as a
-    whole, and a reduction over the loop alone is the value that it reduced.
+    **Guarantees** that no loop dim has the static extent 1: such dims are replaced
+    by 0. A row that one step covers is then resident as a whole, and a reduction
+    over the loop alone is replaced by its operand.
 
-    **Leaves alone** all other dims, also loops whose one step only the run knows.
+    **Leaves alone** all other dims, including loops of dynamic extent that have one
+    step at run time.
 
     ```mlir
     norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
@@ -820,21 +827,22 @@ def NormPersistentReduction : RustPass<"norm-persistent-reduction"> {
 }
 
 def NormMergeReductions : RustPass<"norm-merge-reductions"> {
-  let summary = "Carry reductions that wait for another along with it";
+  let summary = "Merge reductions with those that they depend on, as in online softmax";
   let description = [{
     **Requires** kernels with roles, as `norm-tile` leaves them.
 
     **Guarantees**, for kernels whose schedule has `merge_reductions`, that at
     the levels it names no sum waits for a reduction over the same dims where
-    partial results of both can be combined: sums of exponentials of the
+    partial results of both can be combined. These are sums of exponentials of the
     distance to a maximum or minimum (online softmax), and sums of squares of the
-    distance to what a sum gives (Chan's update). What is within the innermost
-    of these levels is reduced with a reference of its own: by a thread in
-    a step for `loop`, by a thread for `lane` and `warp`, by a CTA for `cluster`.
-    At the named levels partial results of both meet in one reduction, whose combiner
-    changes the reference; at levels between or outside of them they meet in one reduction
-    after the other. Numbers of elements that are the same everywhere are constants.
-    Results are equal up to rounding.
+    distance to a value that follows from a sum, such as the mean (Chan's update).
+    The elements within the innermost named level are reduced by both reductions
+    with a reference of their own: those of a thread in one step for `loop`, of a
+    thread for `lane` and `warp`, of a CTA for `cluster`. At the named levels partial
+    results of both are combined as tuples in one reduction, whose combiner rescales
+    them to a common reference. At levels between or outside of the named ones, one
+    reduction follows the other. Counts of elements that are the same for all
+    partial results are constants. Results are equal up to rounding.
 
     **Leaves alone** reductions over none of these levels, sums with any other
     dependence, and kernels whose schedule does not have the parameter.
@@ -872,25 +880,29 @@ def NormMergeReductions : RustPass<"norm-merge-reductions"> {
     }
     ```
   }];
-  let statistics = [Statistic<"numMerged", "num-merged", "Sums that need not wait any more">];
+  let statistics = [Statistic<"numMerged", "num-merged", "Sums merged with a reduction that they depend on">];
   let dependentDialects = ["arith", "math"];
 }
 
 def NormCacheInputs : RustPass<"norm-cache-inputs"> {
-  let summary = "Cache reused inputs and compute again what hangs on them";
+  let summary = "Cache reused inputs and rematerialize what depends on them";
   let description = [{
+    The phase of a value is 0 if it depends on no reduction, and that of a
+    reduction's result is one more than that of its operands. A row that was reduced
+    in one phase is often needed again in a later one.
+
     **Requires** a schedule on each kernel.
 
-    **Guarantees** that each read of a buffer which the schedule keeps in
-    registers or in shared memory, and which contributes to a reduction and is needed again behind
-    it, has a `norm.cache` right behind it, and that what the later phase needs
-    is computed from the cached value right before the phase's first use. No
-    other value that such a read contributes to, and that varies over a reduced
-    dim, lives from one phase to the next. A phase's cache is made from that of
-    the phase before.
+    **Guarantees** that a read of a buffer that the schedule keeps in registers or
+    in shared memory has a `norm.cache` for each later phase, if it contributes to a
+    reduction and is needed again after it. What the later phase needs is computed
+    from the cached value, right before the phase's first use. No other value that
+    depends on such a read and varies over a reduced dim lives from one phase to the
+    next, but for one of every 64 ops of a long chain. A phase's cache is made from
+    that of the phase before.
 
-    **Leaves alone** reads of buffers that the schedule keeps elsewhere: they are
-    read again where a loop passes over them again.
+    **Leaves alone** reads of buffers that the schedule keeps elsewhere: a loop that
+    passes over them again reads them again.
 
     ```mlir
     %0 = norm.read %x[%b, %t] : memref<?x64xbf16>
@@ -914,15 +926,15 @@ def NormHoistReads : RustPass<"norm-hoist-reads"> {
   let summary = "Issue reads before anything waits for one";
   let description = [{
     Moves every read of a kernel whose schedule has `early_reads` to the start of
-    the kernel, so that what a later phase needs (a weight) is under way while
-    the first reduction waits.
+    the kernel, so that the loads for a later phase (of a weight, for example) are
+    under way while the first reduction waits.
 
     **Requires** nothing.
 
     **Guarantees** that in such a kernel no other op stands before a read.
 
     **Leaves alone** the order of the reads among themselves, and kernels whose
-    schedule does not ask for it.
+    schedule does not have `early_reads`.
 
     ```mlir
     %0 = norm.read %x[%b, %t] : memref<?x64xf32>
@@ -945,39 +957,41 @@ def NormHoistReads : RustPass<"norm-hoist-reads"> {
 def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
   let summary = "Convert scheduled kernels to one CTA's program on tiles";
   let description = [{
-    Grid dims become the cluster's place in the grid, cluster, thread and register
-    dims the axes of tiles, loop dims loops. Scalars are thus the same for all CTAs
-    of a cluster, but for the places of the part that a CTA of it copies to its
-    shared memory. A value that varies over all axes is a tile
-    in the layout that the schedule spells, one that varies over fewer a tile in
-    a slice of it, one that varies over none a scalar. Where a guard keeps points
-    out, loads give zero, stores do nothing and reductions see their identity.
+    Grid dims become the coordinates of the cluster in the grid; cluster, thread and
+    register dims become axes of tiles; loop dims become loops. Scalars are thus the
+    same for all CTAs of a cluster, except the coordinates of the part of a tile
+    that each CTA copies to its own shared memory. A value that varies over all axes
+    is a tile in the schedule's layout, a value that varies over fewer is a tile in
+    a slice of that layout, and a value that varies over none is a scalar. At points
+    that a guard masks, loads give zero, stores do nothing, and reductions see their
+    identity.
 
-    What a reduction over a loop comes to is carried from step to step, reduced
-    within each thread; threads meet once, behind the loop. A scan is one along
-    each axis of the tile, from the innermost on, of what the axes within it come
-    to; what a loop has come to before is carried, and told to all threads in
-    each step. Of scans in the opposite order the loop takes the last step first. A
-    loop over the dim that counts a reduction's results carries a bound: each step
-    reduces what does not lie beyond it. A loop whose guard
-    holds in all but the last steps becomes two: one for those steps, without
-    the guard, and one for what is left. A value that is needed again behind a
-    loop is read again in the next one, with hints to the caches that the
-    schedule keeps it in.
+    A reduction over a loop has a loop-carried accumulator for each thread; threads
+    exchange partial results once, after the loop. A scan is expanded into one scan
+    along each axis of the tile, from the innermost axis outwards, each of the
+    totals of the axes within it; the total of the earlier steps of a loop is
+    loop-carried, and broadcast to all threads in each step. For a scan in the
+    opposite order, the loop runs from the last step to the first. A loop over the
+    dim that counts a reduction's results carries a bound: each step reduces the
+    elements that do not lie beyond the bound. A loop whose guard holds in all but
+    its last steps is peeled: one loop without the guard, and one for the remaining
+    steps. A value that is needed again after a loop is read again in the next loop,
+    with hints to the caches that the schedule keeps it in.
 
-    Of a schedule whose `hand_out` is dynamic the loop becomes an `scf.while`: a
-    CTA begins with the tile of its own number and draws the next one at the end
-    of each step (`gl.next_tile`), from a counter that the kernel takes behind its
-    buffers. The counter is scratch of the host function, zeroed once
-    (`norm.zeroed`), and each launch leaves it zero.
+    If the schedule's `hand_out` is dynamic, the loop over tiles becomes an
+    `scf.while`: a CTA begins with the tile of its own number, and draws the next
+    one at the end of each step (`gl.next_tile`) from a global counter, a parameter
+    of the kernel after its buffers. The counter is scratch of the host function,
+    zeroed once (`norm.zeroed`), and each launch leaves it zero.
 
-    **Requires** kernels that are tiled (`norm-tile`), have a schedule, reduce
-    over no dim of the grid, scan along dims that a CTA holds, within loops
-    over them, and count the results of reductions by dims of loops.
+    **Requires** kernels that are tiled (`norm-tile`) and have a schedule. Their
+    reductions are over no grid dim. Their scans are along dims that a CTA holds,
+    within loops over them. The results of their reductions are counted by loop
+    dims.
 
     **Guarantees** that each `norm.kernel` has become a `gpu.func` of the same name
-    in a `gpu.module` of its own, with `gl.num_warps`, `gl.launch` and the
-    schedule; launches name it.
+    in a `gpu.module` of its own, with `gl.num_warps`, `gl.launch` and the schedule,
+    and that launches refer to it.
 
     **Leaves alone** host functions and everything else in the module.
 
@@ -1012,23 +1026,25 @@ def ConvertNormToGl : RustPass<"convert-norm-to-gl"> {
 //===----------------------------------------------------------------------===//
 
 def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
-  let summary = "Give accesses layouts that suit them, and remove conversions between layouts where that is free";
+  let summary = "Choose layouts that coalesce accesses, and remove layout conversions where that is free";
   let description = [{
-    A load or store is best where neighbours in memory lie in the registers of one access and then in neighbouring lanes. One
-    without `vector` gets a layout of its own where its tile's does not have that: one whose registers are numbered so that
-    vectors are runs, which costs nothing, or one along memory, where the sectors of 32 bytes that a warp asks for less, or
-    the lines of 128 bytes that its writes touch, are worth more than the conversion. Elements that are narrowed for a store, or widened
-    behind a load, are moved while they are narrow.
+    A load or store is coalesced best where neighbouring elements in memory lie in the registers of one vector access, and then
+    in neighbouring lanes. If its tile's layout does not have that, an access without `vector` gets a layout of its own: either
+    the same one with registers renumbered so that vectors are contiguous, which costs nothing; or one along memory, where it
+    saves enough sectors of 32 bytes that a warp requests, or lines of 128 bytes that its writes touch, to pay for the
+    conversion. Elements that are narrowed for a store, or widened after a load, are converted to the other layout while they are
+    narrow.
 
     A conversion costs shuffles or a round trip through shared memory; an elementwise op costs the same in any layout.
 
     **Requires** nothing.
 
-    **Guarantees** that no `gl.convert_layout` converts to its operand's type, from another conversion, or from a splat
-    (a constant or `tensor.splat`), and that none follows an elementwise op that nothing else uses where converting the
-    op's operands would leave fewer, at no higher cost.
+    **Guarantees** that no `gl.convert_layout` is left that converts to its operand's type, or whose operand is another conversion
+    or a splat (a constant or `tensor.splat`); and none whose operand is an elementwise op without other uses, if converting that
+    op's operands instead would leave fewer conversions at no higher cost.
 
-    **Leaves alone** every other conversion, also one that only renames a layout, and accesses by quotients of coordinates.
+    **Leaves alone** every other conversion, including one that only renames a layout, and accesses whose coordinates have
+    quotients.
 
     ```mlir
     %0 = gl.convert_layout %a : tensor<64xf32, #wide> -> tensor<64xf32, #narrow>
@@ -1057,22 +1073,22 @@ def GlOptimizeLayouts : RustPass<"gl-optimize-layouts"> {
 }
 
 def GlPrefetchLoads : RustPass<"gl-prefetch-loads"> {
-  let summary = "Let loops load the tiles of their next step before they compute on those of this one";
+  let summary = "Prefetch the tiles of a loop's next step into registers";
   let description = [{
-    In a kernel with `gl.stages = 2` that copies nothing to shared memory, loops carry the tiles that they load: the first ones are
-    loaded in front of the loop, and each step begins with the loads of the next one, whose latency its own arithmetic, and what its
-    threads wait for one another, then hides.
+    In a kernel with `gl.stages = 2` that copies nothing to shared memory, the tiles that a loop loads become loop-carried. The
+    prologue loads the first ones, and each step begins with the loads of the next step. Their latency is then hidden behind the
+    step's own arithmetic and synchronization.
 
     **Requires** that a step loads nothing that an earlier one has stored.
 
-    **Guarantees** that each load at the top of a loop's body whose place follows from the step's number, by scalar arithmetic, is
-    one step ahead of its use, and that nothing is read for a step that is not there: a guard that steps are left joins those of
-    the load. A kernel with such loops has `gl.min_ctas_per_sm`, 1 if it had none: the assembler would else delay the loads to save
-    registers. `gl.stages` is gone.
+    **Guarantees** that each load directly in a loop's body whose address follows from the step's number, by scalar arithmetic, is
+    one step ahead of its use, and that nothing is read beyond the last step: each such load gets an additional guard that steps are
+    left. A kernel with such loops has `gl.min_ctas_per_sm`, which is set to 1 if it had none: otherwise the assembler would delay
+    the loads to save registers. `gl.stages` is removed.
 
-    **Leaves alone** loops that are known to have one step at most; loads that are the same in each step, whose place depends on
-    earlier ones, or of a buffer that the loop stores to, with a remark; and kernels that copy to shared memory (`gl-pipeline`). Of a loop
-    that was peeled each part begins anew.
+    **Leaves alone** loops that are known to have at most one step; with a remark, loads that are the same in each step, whose address
+    depends on earlier steps, or whose buffer the loop stores to; and kernels that copy to shared memory (`gl-pipeline`). Each part of
+    a peeled loop has a prologue of its own.
 
     ```mlir
     %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<1x2048xf32, #rows>) {
@@ -1100,37 +1116,38 @@ def GlPrefetchLoads : RustPass<"gl-prefetch-loads"> {
 }
 
 def GlPipeline : RustPass<"gl-pipeline"> {
-  let summary = "Make copies to shared memory asynchronous, in loops several steps ahead";
+  let summary = "Make copies to and from shared memory asynchronous, and pipeline those of loops";
   let description = [{
-    Each `gl.copy_to_shared` by `bulk` becomes bulk copies of its contiguous runs, which arrive at an mbarrier. Those of a loop go
-    through a ring of `gl.stages` stages: the loop waits until a stage is full, and issues the copy of a later step into it once
-    every warp has arrived at the stage's other mbarrier, `empty`. Loops that go on from each other, as peeled ones do, share a
-    ring. Where CTAs draw the tiles of a loop (`gl.next_tile`), each step draws the tile of the step that fills its stage again, and the
-    loop carries the tiles of all stages.
+    - A `gl.copy_to_shared` by `bulk` becomes bulk copies (`cp.async.bulk`) of its contiguous runs, which complete on an mbarrier,
+      `full`. Those of a loop go through a ring of `gl.stages` stages. Each step waits until its stage is full, and refills it for a
+      later step once every warp has arrived at the stage's other mbarrier, `empty`. Loops that continue each other, as the parts of a
+      peeled loop do, share a ring. Where CTAs draw the tiles of a loop (`gl.next_tile`), each step draws the tile that will refill
+      its stage, and the loop carries the tiles of all stages.
+    - One by `tensor` becomes copies of boxes by a tensor map (`gl.tensor_load`), which complete on the same mbarriers. A box is as
+      large as is contiguous in shared memory, and has at most 256 elements along an axis of the buffer. All of its bytes arrive:
+      elements outside of the buffer are zero, and other elements that guards mask are copied but not used.
+    - One by `cp_async` becomes a `gl.async_copy` by all threads together. Outside of loops it is a group of its own; in a loop the
+      copies of a step are one group, and a ring of S stages is S - 1 steps ahead. Each step waits for its own group and then, at a
+      barrier, for all threads, which have finished the step before; it then issues the copies of a later step into the stage of
+      that step. Masked elements are zero in shared memory, so that loads under the same guards need no guards.
+    - A `gl.copy_from_shared` becomes bulk copies, or copies of boxes (`gl.tensor_store`). Those of a step are one group, and the
+      steps of a loop alternate between two buffers in shared memory: the thread that issues a group waits for it two steps later.
+      All groups have completed when the kernel ends.
 
-    One by `tensor` becomes copies of boxes by a tensor map (`gl.tensor_load`), which arrive at the same mbarriers. A box is as large as
-    lies in one piece of the memory, of 256 elements at most along an axis of the buffer. All of its bytes arrive: what lies outside of the
-    buffer is zero, and what guards keep out besides is copied, too, and not used.
+    **Requires** of copies
+    - that they are at a kernel's top level or in a loop there;
+    - that those of one loop are by one engine, which is `bulk` or `tensor` if the tiles of the loop are drawn;
+    - that their addresses follow from the number of the step, or of its tile, alone;
+    - for bulk copies, runs whose addresses and lengths are multiples of 16 bytes, and guards that leave the first elements of a run;
+    - for boxes, rows that are multiples of 16 bytes, and a total that is a multiple of 128 bytes; where they are stored, guards that
+      mask only elements outside of the buffer.
 
-    One by `cp_async` becomes a `gl.async_copy` that all threads share, in a group of its own outside of loops and in one group for
-    each step of a loop. There a ring of S stages is S - 1 steps ahead: a step waits for its own group and, by a barrier, for all
-    threads, which are through with the step before it by then, and issues the copies of a later step into that one's stage. What
-    guards keep out is zero in memory, so that loads under the same guards need none.
+    **Guarantees** that no `gl.copy_to_shared` and no `gl.copy_from_shared` is left, that each step finds its tiles complete, and that
+    no stage is overwritten before every warp, and the copy engine, has finished with it.
 
-    Each `gl.copy_from_shared` becomes bulk copies, or copies of boxes (`gl.tensor_store`), those of a step one group, for which the
-    thread that issues them waits two steps later: the steps of a loop take turns with two memories. All groups have ended when the
-    kernel does.
-
-    **Requires** copies at a kernel's top level or in a loop there, those of one loop by one engine, and by `bulk` or `tensor` where its
-    tiles are drawn; places that follow from the step's number alone, or its tile's; of bulk copies runs whose addresses and lengths are
-    multiples of 16 bytes, and guards that leave the first elements of a run; of boxes rows that are multiples of 16 bytes, and multiples
-    of 128 bytes in all, and where they are stored guards that keep out no more than what lies outside of the buffer.
-
-    **Guarantees** that no `gl.copy_to_shared` and no `gl.copy_from_shared` is left, that each step finds its tiles complete, and that no
-    stage is written before every warp is through with it, or the copy engine.
-
-    **Leaves alone** who issues copies by the copy engine: every thread of the CTA passes by, and one of them does (`gl-specialize-warps`). Of
-    rings of one stage that `cp.async` fills, the barrier ahead of the copies (`gl-insert-barriers`).
+    **Leaves alone** the choice of the warp that issues copies by the copy engine: every thread executes the issue, one of them is
+    elected (`gl-specialize-warps` gives them warps of their own). Leaves to `gl-insert-barriers` the barrier before the copies of a
+    `cp_async` ring of one stage.
 
     ```mlir
     scf.for %i = %c0 to %n step %c1 {
@@ -1190,22 +1207,23 @@ def GlPipeline : RustPass<"gl-pipeline"> {
   let statistics = [
     Statistic<"numRings", "num-rings", "Rings of stages">,
     Statistic<"numCopies", "num-copies", "Copies outside of loops">,
-    Statistic<"numSent", "num-sent", "Copies from shared memory">,
+    Statistic<"numSent", "num-sent", "Copies from shared memory to global memory">,
   ];
   let dependentDialects = ["affine", "arith", "gl", "scf"];
 }
 
 def GlDrawTiles : RustPass<"gl-draw-tiles"> {
-  let summary = "Let one thread draw the next tile of a walk while the CTA works on the one at hand";
+  let summary = "Draw a loop's next tile while the CTA works on the current one";
   let description = [{
-    A step of a loop that ends with `gl.next_tile` begins with the draw: one thread makes it, stores the tile's number to shared memory
-    and arrives at an mbarrier, for which all threads wait where the number was drawn.
+    Where a step of a loop ends with `gl.next_tile`, the draw moves to the beginning of the step. One thread draws, stores the
+    tile's number to shared memory, and arrives at an mbarrier. All threads wait at it where the number was drawn before, so that
+    the latency of the counter is hidden behind the step.
 
-    **Requires** loops that carry the number of their tile, and each of whose steps draws the next one's.
+    **Requires** loops that carry the number of their tile, and that draw the next one in each step.
 
     **Guarantees** that no `gl.next_tile` is left, and that each step draws once.
 
-    **Leaves alone** loops through rings, whose tiles `gl-pipeline` draws as many steps ahead as they have stages.
+    **Leaves alone** loops with rings, whose tiles `gl-pipeline` draws as many steps ahead as they have stages.
 
     ```mlir
     scf.while (%tile = %cta) : (index) -> index {
@@ -1235,19 +1253,19 @@ def GlDrawTiles : RustPass<"gl-draw-tiles"> {
 }
 
 def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
-  let summary = "Give copies warps of their own";
+  let summary = "Specialize warps into producers, which issue copies, and consumers";
   let description = [{
-    In a kernel with `gl.producer_warps`, issuing copies and computing on what they bring become two partitions of
-    `gl.warp_specialize`, which meet at mbarriers alone. The consumers keep the numbers of their warps.
+    In a kernel with `gl.producer_warps`, issuing copies and computing on the copied tiles become two partitions of
+    `gl.warp_specialize`, producers and consumers, which synchronize by mbarriers alone. The consumers keep their warp numbers.
 
-    **Requires** that where copies go, and whether they are issued, follows from scalars: sizes, the CTA's number, the
-    numbers of steps and those of tiles that are drawn.
+    **Requires** that the addresses of copies, and whether copies are issued, follow from scalars: sizes, the CTA's number, and the
+    numbers of steps and of drawn tiles.
 
-    **Guarantees** that the partition of the producers holds the copies by the copy engine, the bytes expected of them, the waits for
-    what consumers arrive at and the draws of tiles, whose numbers both wait for, and that of the consumers everything else. `gl.num_warps`
-    counts both.
+    **Guarantees** that the producers' partition has the copies by the copy engine, the expected bytes of their mbarriers, the waits
+    for `empty` mbarriers, and the draws of tiles, whose numbers both partitions wait for; and that the consumers' partition has
+    everything else. `gl.num_warps` counts the warps of both.
 
-    **Leaves alone** kernels without `gl.producer_warps`, and what sets up shared memory and mbarriers.
+    **Leaves alone** kernels without `gl.producer_warps`, and the ops that set up shared memory and mbarriers.
 
     ```mlir
     scf.for %i = %c0 to %n step %c1 {
@@ -1272,31 +1290,32 @@ def GlSpecializeWarps : RustPass<"gl-specialize-warps"> {
     }
     ```
   }];
-  let statistics = [Statistic<"numSpecialized", "num-specialized", "Kernels split by role">];
+  let statistics = [Statistic<"numSpecialized", "num-specialized", "Kernels split into producer and consumer warps">];
   let dependentDialects = ["gl", "scf"];
 }
 
 def GlExpandReductions : RustPass<"gl-expand-reductions"> {
   let summary = "Expand reductions that cross warps into exchanges through shared memory";
   let description = [{
-    Each warp reduces its part, stores one partial per result to shared memory, and every thread reads all partials of
-    its results and combines them in registers. Of reductions that do not hang on each other all partials are stored before the first
-    are read, so that they share a barrier.
+    Each warp reduces its part and stores one partial result for each result to shared memory; every thread then reads all partial
+    results of its results and combines them in registers. Reductions that do not depend on each other store all their partial
+    results before the first are read, so that they share a barrier.
 
-    Along an axis that CTAs of a cluster are spread over, each CTA stores its partial results into the shared memory of all of
-    them by `st.async`, waits at an mbarrier of its own, and combines what has come. Reductions that do not hang on each other
-    share such a round. In a loop two buffers and the phases of two mbarriers are used by turns. The mbarriers are initialised where
-    the function begins, and the cluster's barrier, which makes that known, is waited for before the first round, or before the
-    partitions of warps of which one has it.
+    Along an axis that is spread over the CTAs of a cluster, each CTA stores its partial results to the shared memory of all of them
+    by `st.async`, waits at an mbarrier of its own, and combines the partial results that have arrived. Reductions that do not depend
+    on each other share such a round. In a loop, rounds alternate between two buffers, and between the phases of two mbarriers. The
+    mbarriers are initialised at the start of the function. All CTAs wait at the cluster's barrier, which makes the initialisation
+    visible, before the first round, or before the `gl.warp_specialize` with a partition that has it.
 
-    A scan across warps goes the same way: each warp scans its part behind what the warps before it come to. Along CTAs there is none.
+    A scan across warps is expanded in the same way: each warp scans its part, starting from the total of the warps before it. There
+    are no scans across CTAs.
 
     **Requires** layouts that split the reduced axis into registers, lanes and warps, or that spread it over CTAs alone; and
-    reductions across CTAs in the body of a `gpu.func`, in one partition of its warps, or in loops there whose bounds do not change
-    from turn to turn.
+    reductions across CTAs that are in the body of a `gpu.func`, in one partition of its warps, or in loops there whose bounds are
+    loop-invariant.
 
-    **Guarantees** that every `gl.reduce` stays within a warp, that every `gl.scan` across warps has what they come to, and that a CTA waits for all that others store to it. Barriers of the
-    CTA are left to `gl-insert-barriers`.
+    **Guarantees** that every `gl.reduce` stays within a warp, that every `gl.scan` across warps is given the totals of the warps, and
+    that a CTA waits for everything that other CTAs store to it. Barriers of the CTA are left to `gl-insert-barriers`.
 
     **Leaves alone** reductions and scans that stay within a warp.
 
@@ -1318,17 +1337,18 @@ def GlExpandReductions : RustPass<"gl-expand-reductions"> {
 }
 
 def GlExpandConversions : RustPass<"gl-expand-conversions"> {
-  let summary = "Expand conversions of layouts that are cheapest through shared memory";
+  let summary = "Expand layout conversions that are cheapest through shared memory";
   let description = [{
-    A thread stores its elements and loads those that it needs. The order of the memory is made for the two layouts: what
-    both have in a thread's registers is a vector, and lanes that are served together meet in no bank, on either side.
+    Each thread stores its elements to shared memory and loads those that it needs. The memory's layout is chosen (swizzled) for the
+    two layouts: elements that a thread's registers hold together in both are accessed as vectors, and on neither side do lanes that
+    are served together have bank conflicts.
 
     **Requires** layouts within one CTA.
 
-    **Guarantees** that every `gl.convert_layout` renumbers registers or stays within a warp, where shuffles do it.
-    Barriers are left to `gl-insert-barriers`.
+    **Guarantees** that every `gl.convert_layout` that is left only renumbers registers, or stays within a warp, where it is done by
+    shuffles. Barriers are left to `gl-insert-barriers`.
 
-    **Leaves alone** conversions that cost less by shuffles, or nothing.
+    **Leaves alone** conversions that are cheaper by shuffles, or free.
 
     ```mlir
     %b = gl.convert_layout %a : tensor<64x64xf32, #rows> -> tensor<64x64xf32, #columns>
@@ -1347,15 +1367,15 @@ def GlExpandConversions : RustPass<"gl-expand-conversions"> {
 def GlAllocateShared : RustPass<"gl-allocate-shared"> {
   let summary = "Allocate shared memory by liveness";
   let description = [{
-    First fit, in program order, over the intervals in which allocations live. Offsets are multiples of 16 bytes, of 128
-    where the copy engine works on the memory, and of 8 for mbarriers.
+    Allocates first fit, in program order, over the live ranges of allocations. Offsets are multiples of 16 bytes, of 128 where the
+    copy engine accesses the memory, and of 8 for mbarriers.
 
-    **Requires** structured control flow, and memory that no region's argument or result stands for.
+    **Requires** structured control flow, and that no argument or result of a region is memory.
 
-    **Guarantees** that every `gl.local_alloc` and `gl.mbarrier_alloc` in a `gpu.func` has an `offset`, that those which
-    live at once do not overlap, and that `gl.shared_bytes` on the function is the end of the last.
+    **Guarantees** that every `gl.local_alloc` and `gl.mbarrier_alloc` in a `gpu.func` has an `offset`, that allocations which are
+    live at the same time do not overlap, and that `gl.shared_bytes` on the function is the end of the last one.
 
-    **Leaves alone** every other op; an offset that is there already is replaced.
+    **Leaves alone** every other op. An existing offset is replaced.
 
     ```mlir
     gpu.func @kernel() kernel {
@@ -1371,8 +1391,8 @@ def GlAllocateShared : RustPass<"gl-allocate-shared"> {
     Option<"limit", "limit", "int64_t", /*default=*/"232448",
            "Bytes that a CTA may use; the default is what sm_90 allows, 227 KiB">,
     Option<"shareFrom", "share-from", "int64_t", /*default=*/"1024",
-           "Bytes from which on an allocation may share its place with another that is dead; sharing costs a barrier, "
-           "which is not worth a few partials of a reduction">,
+           "The least size in bytes of an allocation that may reuse the memory of a dead one; reuse costs a barrier, "
+           "which is not worth it for a few partial results of a reduction">,
   ];
   let statistics = [
     Statistic<"numAllocated", "num-allocated", "Allocations placed">,
@@ -1383,19 +1403,19 @@ def GlAllocateShared : RustPass<"gl-allocate-shared"> {
 def GlInsertBarriers : RustPass<"gl-insert-barriers"> {
   let summary = "Insert barriers between conflicting accesses to shared memory";
   let description = [{
-    A dataflow analysis over structured control flow keeps the accesses that no barrier has ordered yet; where one of
-    them conflicts with an op (they overlap and one writes), a `gl.barrier` goes before the op. Around a loop the
-    analysis iterates to a fixpoint, which finds hazards across the back edge.
+    A dataflow analysis over structured control flow tracks the accesses that no barrier has ordered yet. Where one of them conflicts
+    with an op (they overlap and one writes), a `gl.barrier` is inserted before the op. For a loop the analysis iterates to a
+    fixpoint, which finds hazards across the back edge.
 
     **Requires** offsets (`gl-allocate-shared`) and structured control flow.
 
-    **Guarantees** a barrier of all threads, or in a partition of `gl.warp_specialize` a named one of the partition's, on every
+    **Guarantees** a barrier of all threads, or in a partition of `gl.warp_specialize` a named barrier of the partition, on every
     path between two conflicting accesses, between the wait for an asynchronous copy and conflicting accesses after it, between
-    the initialisation of mbarriers and their use, and between accesses to memory and giving it back to the cluster. The cluster's
-    barrier counts as one of the CTA; a relaxed one for the initialisation of mbarriers alone.
+    the initialisation of mbarriers and their use, and between accesses to memory and releasing it to the other CTAs of the cluster.
+    The cluster's barrier counts as one of the CTA; a relaxed one counts for the initialisation of mbarriers alone.
 
-    **Leaves alone** the proxy fences that asynchronous copies need, what other CTAs store, which is waited for at mbarriers, and
-    barriers that are there already, needed or not. A CTA of one warp gets the same barriers as any other.
+    **Leaves alone** the proxy fences that asynchronous copies need; stores of other CTAs, which are waited for at mbarriers; and
+    existing barriers, needed or not. A CTA of one warp gets the same barriers as any other.
 
     ```mlir
     gl.local_store %p, %m : tensor<1x4xf32, #partial>, !gl.memdesc<1x4xf32, #gl.plain<order = [1, 0]>>
@@ -1415,20 +1435,22 @@ def GlInsertBarriers : RustPass<"gl-insert-barriers"> {
 def GlVectorizeAccess : RustPass<"gl-vectorize-access"> {
   let summary = "Choose how many elements one load, store or copy moves";
   let description = [{
-    The largest power of two of elements, up to 16 bytes, such that in every thread consecutive registers hold
-    consecutive elements in memory, addresses are multiples of the vector, and no quotient changes within one. A guard may
-    end within a vector: what it lets through of that one is moved element by element.
-    What is known of addresses: static strides and coefficients, and what the kernel's `gl.launch` says: a buffer's base and
-    the strides of a dynamic strided layout are multiples of its entry in `alignments`, and dynamic sizes of what `multiples`
-    says. Of other sizes, and so of the strides of rows as long as them, nothing is known.
+    The vector is the largest power of two of elements, up to 16 bytes, such that in every thread consecutive registers hold
+    consecutive elements in memory, addresses are multiples of the vector's size, and no quotient changes within a vector. A guard
+    may end within a vector: the elements of that vector which pass it are then moved one by one.
 
-    Of a `gl.async_copy`, which the CTA's threads share, it is 16, 8 or 4 bytes, or one element.
+    The alignment of addresses follows from static strides and coefficients, and from the kernel's `gl.launch`: the base of a buffer
+    and the strides of a dynamic strided layout are multiples of the buffer's entry in `alignments`, and dynamic sizes are multiples
+    of their entries in `multiples`. Nothing is known of other sizes, nor of the strides of rows of such a length.
 
-    **Requires** nothing. Where a vector stays shorter than the layout would allow, a remark says why.
+    The vector of a `gl.async_copy`, whose elements the CTA's threads share, is 16, 8 or 4 bytes, or one element.
 
-    **Guarantees** that every `gl.load`, `gl.store` and `gl.async_copy` has `vector`.
+    **Requires** nothing.
 
-    **Leaves alone** those that have it already.
+    **Guarantees** that every `gl.load`, `gl.store` and `gl.async_copy` has `vector`. Where the vector is shorter than the layout would
+    allow, a remark says why.
+
+    **Leaves alone** accesses that have `vector` already.
 
     ```mlir
     %t = gl.load %x at affine_map<(b, r, n) -> (b, n)>(%b) : memref<?x2048xbf16> -> tensor<1x2048xbf16, #rows>
@@ -1443,15 +1465,15 @@ def GlVectorizeAccess : RustPass<"gl-vectorize-access"> {
 }
 
 def GlDependentLaunch : RustPass<"gl-dependent-launch"> {
-  let summary = "Wait for the kernel ahead, and let the one behind start early";
+  let summary = "Overlap the start of a kernel with the end of the one before it";
   let description = [{
-    In a kernel whose `gl.launch` says `dependent_launch`, a `gl.grid_dependency_wait` goes before the first access to global
-    memory of each path, and a `gl.grid_dependency_launch` behind the last loop, or to the start of a kernel without one.
+    This is programmatic dependent launch. In a kernel whose `gl.launch` has `dependent_launch`, a `gl.grid_dependency_wait` is
+    inserted before the first access to global memory on each path, and a `gl.grid_dependency_launch`, which lets the next kernel
+    start, after the last loop, or at the start of a kernel without a loop.
 
     **Requires** nothing.
 
-    **Guarantees** that no such kernel touches global memory before the kernels ahead have ended and what they wrote is
-    visible.
+    **Guarantees** that no such kernel accesses global memory before the preceding kernels have ended and their writes are visible.
 
     **Leaves alone** other kernels.
 
@@ -1473,21 +1495,20 @@ def GlDependentLaunch : RustPass<"gl-dependent-launch"> {
 
 def ConvertMathToNvvmApprox
     : RustPass<"convert-math-to-nvvm-approx", "gpu.module"> {
-  let summary = "Convert math ops to what the SM computes by itself";
+  let summary = "Convert math ops to instructions of the SM";
   let description = [{
     `convert-gpu-to-nvvm` turns each math op into a call of CUDA's libdevice,
-    which the compiler does not link. This pass gets there first and picks
-    instructions: one of the special function unit (MUFU) where there is one,
-    an exact instruction where the op is exact anyway, a few where neither
-    will do.
+    which the compiler does not link. This pass runs before it and selects
+    instructions: one of the special function unit (MUFU) where there is one, an
+    exact instruction where the op is exact, and otherwise a short sequence.
 
-    **Requires** nothing; ops of any level may stand around the math ops.
+    **Requires** nothing; the ops around the math ops may be of any level.
 
     **Guarantees** that none of the ops below is left on a scalar, or on a
     vector, of the types that the table of scalar ops
-    (`dialects/norm/norm.md`) gives it. Vectors are taken apart and put
-    together again. f16 and bf16 are computed in f32 and rounded once, but for
-    `absf`, `copysign`, `fma` and `clampf`, which are exact in every type.
+    (`dialects/norm/norm.md`) gives it. Vectors are computed element by element.
+    f16 and bf16 are computed in f32 and rounded once, except by `absf`,
+    `copysign`, `fma` and `clampf`, which are exact in every type.
 
     Of f32:
 
@@ -1546,18 +1567,18 @@ def ConvertMathToNvvmApprox
 }
 
 def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
-  let summary = "Lower one CTA's program on tiles to one thread's program";
+  let summary = "Lower a CTA's program on tiles to the program of one thread";
   let description = [{
-    A tile becomes a vector of the registers that its layout gives a thread;
-    `index` becomes `i64`; a buffer becomes a pointer parameter, and the sizes
-    and strides that the kernel needs become `i64` parameters, and tensor maps
-    parameters of 128 bytes, listed in `gl.params`. Addresses are 64-bit where a buffer may be that large and
-    32-bit within a tile; what distinguishes a thread's registers is a constant
-    offset.
+    A tile becomes a vector of the registers that its layout gives each thread, and
+    `index` becomes `i64`. A buffer becomes a pointer parameter, the sizes and
+    strides that the kernel needs become `i64` parameters, and tensor maps become
+    parameters of 128 bytes; all are listed in `gl.params`. Addresses are 64-bit
+    where a buffer may be that large, and 32-bit within a tile; the registers of a
+    thread differ by constant offsets.
 
     Whether a guard holds is decided for each vector, at compile time where its
-    range allows that. A vector for which it may hold in part is moved as a
-    whole under a predicate, or behind a branch element by element.
+    range allows that. A vector for which it may hold in part is moved as a whole
+    under a predicate or, after a branch, element by element.
 
     **Requires** kernels that are `gpu.func` with `gl.num_warps` and
     `gl.launch`, reductions and conversions within a warp
@@ -1567,12 +1588,12 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
     **Guarantees** that kernels are `llvm.func` with `nvvm.kernel`; no op of `gl`,
     `gpu`, `tensor` or `memref` and no tile is left in them.
 
-    **Leaves alone** `arith`, `math` and `vector` ops on scalars and vectors,
-    and `scf` ops but for the types that they carry, which upstream's
-    conversions lower; host functions.
+    **Leaves alone** host functions, and, for upstream's conversions to lower,
+    `arith`, `math` and `vector` ops on scalars and vectors, and `scf` ops except
+    for the types that they carry.
 
-    Not lowered yet, each with a diagnostic that says so: registers handed from warps to warps, branches between
-    blocks.
+    Not lowered yet, each with a diagnostic that says so: values passed between
+    warps in registers, and branches between blocks.
 
     ```mlir
     %t = gl.load %x at affine_map<(b, n) -> (b, n)>(%b) vector 8
@@ -1587,13 +1608,13 @@ def ConvertGlToNvvm : RustPass<"convert-gl-to-nvvm", "gpu.module"> {
 }
 
 def NvvmContractSums : RustPass<"nvvm-contract-sums", "gpu.module"> {
-  let summary = "Decide which sums round their products, so that nothing later may";
+  let summary = "Contract products and sums to fma, and forbid later passes to do so";
   let description = [{
-    The flag `contract` on an addition leaves open whether a product that it
-    adds is rounded first. LLVM and ptxas would each decide for themselves,
-    and the result's last bit with them. This pass decides: what may be fused
-    is. From here on the text of a kernel fixes every bit of its results, so
-    that a simulator of it and a GPU agree.
+    The flag `contract` on an addition leaves open whether a product that it adds
+    is rounded first. LLVM and ptxas would each decide that by themselves, and so
+    decide the last bit of results. This pass decides it: whatever may be fused
+    into an fma is. From here on the text of a kernel fixes every bit of its
+    results, so that the simulator and a GPU agree.
 
     The addition's flag alone decides; the product needs none. A reduction's
     additions have it, because the op leaves the rounding of a product that
@@ -1622,7 +1643,7 @@ def NvvmContractSums : RustPass<"nvvm-contract-sums", "gpu.module"> {
     ```
   }];
   let statistics = [
-    Statistic<"numFused", "num-fused", "Additions that take a product unrounded">
+    Statistic<"numFused", "num-fused", "Additions fused with a product">
   ];
   let dependentDialects = ["llvm", "vector"];
 }

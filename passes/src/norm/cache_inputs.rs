@@ -1,12 +1,12 @@
-//! `norm-cache-inputs`: reused inputs live where the schedule says, and what hangs on them is computed again.
+//! `norm-cache-inputs`: reused inputs stay where the schedule says, and what depends on them is rematerialized.
 //!
-//! Matches a use, behind a reduction, of a value that comes from a read which contributes to that reduction. The read gets a
-//! `norm.cache` for each later phase, and the ops between the read and the use are cloned from the cached value, once for
-//! each phase, right before the phase's first use. All of them are pure, so the clones equal the originals. It costs their
-//! arithmetic again and saves registers: a bf16 row stays 16 bits wide from one phase to the next, or in shared memory.
+//! Matches a use, after a reduction, of a value that depends on a read which contributes to that reduction. The read gets a
+//! `norm.cache` for each later phase, and the ops between the read and the use are cloned from the cached value, once for each phase,
+//! right before the phase's first use. All of them are pure, so the clones equal the originals. That costs their arithmetic again and
+//! saves registers: a bf16 row stays 16 bits wide from one phase to the next, or in shared memory.
 //!
-//! What accumulates over a loop and hangs on values kept in shared memory alone is computed in the last phase too, where
-//! these values pass through registers again: a norm's gradient adds up dy * x * rstd where it computes dx.
+//! A reduction over a loop of terms that depend on values kept in shared memory accumulates them in the last phase, where these values
+//! pass through registers again: a norm's gradient adds up dy * x * rstd where it computes dx.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -45,7 +45,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormCacheIn
     Ok(())
 }
 
-/// Caches every reused read that the schedule keeps in registers or in shared memory; gives their number.
+/// Caches every reused read that the schedule keeps in registers or in shared memory; returns their number.
 fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
     let mut places = HashMap::new();
     for read in space.reused_reads() {
@@ -72,8 +72,9 @@ fn cache_in(space: &Space<'_, '_>, mapping: &Mapping) -> Result<usize, Error> {
     Ok(count)
 }
 
-/// The longest chain of ops that is computed again for each phase. What hangs on a longer one, as a row does that one reduction
-/// after another is taken from, is kept itself: were all of it computed again, kernels would grow with the square of their phases.
+/// The longest chain of ops that is computed again for each phase. A value at the end of a longer one, as of a row from which one
+/// reduction after another is subtracted, is kept itself: were all of it computed again, kernels would grow with the square of the
+/// number of their phases.
 const LONGEST_CHAIN: usize = 64;
 
 /// Positions of the ops whose results stay from one phase to the next: the reused reads, and one op of each [`LONGEST_CHAIN`].
@@ -95,10 +96,10 @@ fn kept(space: &Space<'_, '_>, reused: Positions) -> Positions {
     kept
 }
 
-/// Clones values from what is kept, phase by phase.
+/// Clones values from those that are kept, phase by phase.
 struct Recomputation<'s, 'c, 'a> {
     space: &'s Space<'c, 'a>,
-    /// Each op's operands as they were, which is what the analysis speaks of.
+    /// Each op's original operands, to which the analysis refers.
     operands: Vec<Vec<Value<'c, 'a>>>,
     /// Where each reused read lives, by the read's position. All else that is kept lives in registers.
     places: HashMap<usize, CachePlace>,
@@ -108,14 +109,14 @@ struct Recomputation<'s, 'c, 'a> {
     /// from that of the phase before: were it the same, clones of two phases would be equal, and merging them would
     /// carry what they compute from one to the other.
     caches: HashMap<usize, BTreeMap<usize, OperationRef<'c, 'a>>>,
-    /// What stands for a value in a phase.
+    /// By value and phase: the clone that replaces the value in that phase.
     clones: HashMap<(usize, usize), Value<'c, 'a>>,
     /// Positions of the ops that have been cloned.
     cloned: BTreeSet<usize>,
 }
 
 impl<'c, 'a> Recomputation<'_, 'c, 'a> {
-    /// Puts clones in the place of the operands of one op that cross into its phase.
+    /// Replaces the operands of one op that come from an earlier phase by clones.
     fn uses_of(&mut self, position: usize) -> Result<(), Error> {
         let user = self.space.ops[position];
         let late = self.late_phase(position);
@@ -133,8 +134,8 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// The phase in which a reduction over a loop adds up values that it could have earlier: the last one that has been come
-    /// to. `None` for what needs something that is not in shared memory, and where there is no later phase.
+    /// The phase to which a reduction over a loop is deferred: the last one that has a cache so far. `None` for an op that is no such
+    /// reduction or depends on no read kept in shared memory, and where there is no later phase.
     fn late_phase(&self, position: usize) -> Option<usize> {
         let reduce = ReduceOp::from_op(self.space.ops[position])?;
         let roles = self.space.roles.as_ref()?;
@@ -153,7 +154,7 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         is_late.then_some(*last)
     }
 
-    /// What stands for `value` in `phase`, built before `user` if it is not there yet.
+    /// The value that replaces `value` in `phase`. Missing clones are built before `user`.
     fn again(
         &mut self,
         value: Value<'c, 'a>,
@@ -185,8 +186,8 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         Ok(self.in_phase(value, phase))
     }
 
-    /// The position of the op that makes `value`, where that has to be computed again in `phase`: it can be had in an earlier phase,
-    /// and depends on a reused read.
+    /// The position of the op that defines `value`, if that has to be computed again in `phase`: it is available in an earlier phase, and
+    /// depends on a value that is kept.
     fn comes_again(&self, value: Value<'c, 'a>, phase: usize) -> Option<usize> {
         let position = self.space.definition(value)?;
         let is_carried = self.space.phase_of(value) < phase
@@ -194,12 +195,12 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         is_carried.then_some(position)
     }
 
-    /// What stands for `value` in `phase`, once that is there.
+    /// The clone of `value` in `phase`, or `value` itself where there is none.
     fn in_phase(&self, value: Value<'c, 'a>, phase: usize) -> Value<'c, 'a> {
         self.clones.get(&(key(value), phase)).copied().unwrap_or(value)
     }
 
-    /// Clones the op at `position`, whose operands are there, for a phase.
+    /// Clones the op at `position` for a phase. Its operands have been cloned.
     fn clone_before(
         &mut self,
         user: OperationRef<'c, 'a>,
@@ -257,7 +258,7 @@ impl<'c, 'a> Recomputation<'_, 'c, 'a> {
         Ok(cache.result(0)?.into())
     }
 
-    /// Erases originals that only had uses behind a reduction.
+    /// Erases originals all of whose uses were replaced by clones.
     fn erase_dead(self) {
         for position in self.cloned.into_iter().rev() {
             let original = self.space.ops[position];

@@ -1,9 +1,9 @@
-//! `norm-dispatch-schedules`: a kernel with a schedule for some sizes and another for others becomes a kernel for each.
+//! `norm-dispatch-schedules`: a kernel with schedules for different sizes becomes a kernel for each schedule.
 //!
-//! Matches a kernel with `alternatives`. Each alternative's schedule goes to a copy of the kernel, and each launch of the
-//! kernel becomes a choice by `affine.if`, whose last else-branch launches the kernel itself: for every size exactly one
-//! of them runs, and they compute the same. What a choice says of a size goes to the kernels behind it as a bound, so
-//! that a tile may hold all of a dim that is short where its schedule is taken.
+//! Matches a kernel with `alternatives`. Each alternative's schedule goes to a copy of the kernel, and each launch of the kernel
+//! becomes a chain of `affine.if`, whose last else-branch launches the kernel itself: for every size exactly one of them runs, and
+//! they compute the same. What the conditions imply for a size becomes a bound in the kernels that are launched under them, so that a
+//! tile may hold all of a dim that is short wherever its schedule is used.
 
 use melior::ir::{
     AffineExpr, Attribute, Block, Operation, OperationRef, Region, RegionLike, Type,
@@ -78,7 +78,7 @@ pub(crate) fn run<'c>(
     Ok(())
 }
 
-/// A copy of the kernel with another schedule, which was not chosen for it.
+/// A copy of the kernel with another schedule, and without the record of the cost model's choice.
 fn copy<'c, 'a>(
     kernel: KernelOp<'c, 'a>,
     name: &str,
@@ -93,8 +93,8 @@ fn copy<'c, 'a>(
         .ok_or_else(|| PassError::Internal("expected the copy of a norm.kernel".to_owned()))
 }
 
-/// Bounds a size of a kernel that is launched only where `constraint >= 0`, or only where it is not, if that is what the
-/// constraint says.
+/// Bounds a size of a kernel that is launched only where `constraint >= 0` holds, or only where it fails, if the constraint compares
+/// one size with a constant.
 fn bound<'c>(
     kernel: KernelOp<'c, '_>,
     sizes: &[(usize, usize)],
@@ -114,7 +114,7 @@ fn bound<'c>(
     };
     let (buffer, axis) = sizes[symbol];
     let known = Space::of(kernel)?.size_bounds(buffer, axis);
-    // `size >= -constant`, or `size <= constant`; where that fails, the next number is the first on the other side.
+    // The constraint is `size >= -constant` or `size <= constant`; where it fails, the size is at least one beyond that.
     let constant = form.constant;
     let Interval { mut least, mut most } = known;
     match (*coefficient == 1, holds) {
@@ -139,7 +139,7 @@ fn bound<'c>(
     Ok(())
 }
 
-/// Puts the choice between kernels in the place of a launch.
+/// Replaces a launch by a chain of `affine.if`, which launches the first of `choices` whose constraint holds.
 fn choose<'c, 'a>(
     launch: LaunchOp<'c, 'a>,
     sizes: &[(usize, usize)],

@@ -1,10 +1,10 @@
 //! `norm-form-computes`: ops on whole tensors become programs over their elements, each a `norm.compute`.
 //!
-//! Matches `arith` and `math` ops on ranked tensors, constants of one value, `tensor.splat`, views ([`views`]), and every op of
-//! `linalg` that is a loop nest with indexing maps. An op is one compute whose values are of the element types that the op has: each result is
-//! rounded where the op rounds it, so that nothing depends on what is fused later. Shapes that an op demands to be equal are taken
-//! for equal ([`sizes`]), and dims range over the size that comes first in the function, so that computes which follow each other
-//! have the same extents.
+//! Matches `arith` and `math` ops on ranked tensors, splat constants, `tensor.splat`, views ([`views`]), and every op of `linalg`
+//! that is a loop nest with indexing maps. Each op becomes one compute, whose values have the element types of the op: each result
+//! is rounded where the op rounds it, so that results do not depend on what is fused later. Sizes that an op requires to be equal
+//! are assumed to be equal ([`sizes`]). Of equal sizes, dims range over the one that comes first in the function, so that computes
+//! which follow each other have the same extents.
 
 mod elementwise;
 mod fill;
@@ -52,15 +52,15 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormFormCom
     Ok(())
 }
 
-/// What is known of a function while its ops become computes.
+/// The state of a function while its ops become computes.
 struct Former<'c, 'a> {
     sizes: Sizes<'c, 'a>,
-    /// Tensors all of whose elements are one constant.
+    /// By tensor: the constant that all of its elements equal.
     constants: HashMap<usize, Attribute<'c>>,
 }
 
 impl<'c: 'a, 'a> Former<'c, 'a> {
-    /// Replaces an op by its program; says whether it was one on tensors.
+    /// Replaces an op on tensors by its program. Returns whether it is an op of a kind that has one.
     fn form(&mut self, op: OperationRef<'c, 'a>) -> Result<bool, PassError<'c>> {
         if op.result_count() == 0 || !op.results().all(|result| types::is_tensor(result.r#type())) {
             return Ok(false);
@@ -91,7 +91,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
     }
 }
 
-/// Erases what only said how large tensors are, or which numbers they are made of.
+/// Erases unused ops that computed sizes of tensors or scalars.
 fn erase_unused(block: BlockRef<'_, '_>) {
     const SIZES_AND_NUMBERS: [&str; 4] = ["affine.apply", "arith.constant", "tensor.dim", "tensor.empty"];
     for op in walk::in_block(block).into_iter().rev() {
@@ -104,7 +104,7 @@ fn erase_unused(block: BlockRef<'_, '_>) {
     }
 }
 
-/// The refusal of a dynamic extent that nothing says the size of.
+/// The error for a dynamic extent that equals the size of no tensor.
 fn unknown_size<'c>(op: OperationRef<'c, '_>, tensor: Value<'c, '_>, axis: usize) -> PassError<'c> {
     let message = format!(
         "'{}' of {}, whose size along axis {axis} is no tensor's; supported: sizes that are a tensor.dim of a tensor, or another \

@@ -1,10 +1,10 @@
 //! `norm-form-kernels`: each `norm.compute` of a function becomes a `norm.kernel` and its launch, and the function's
 //! tensors become buffers.
 //!
-//! One compute is one kernel; one that nothing returned depends on is none. The function keeps its arguments' order, and
-//! each result becomes an argument behind them, which the launch fills; that is why a result must be a compute's own. What
-//! is computed and not returned lies in scratch ([`scratch`]). Everything is checked before anything is changed.
-//! [`signature`] reads what the function says about its arguments, [`aliases`] judges which may be the same memory.
+//! Each compute becomes one kernel; a compute that no result depends on is dropped. The function's arguments keep their order, and
+//! each result becomes an argument after them, which a launch fills: so a result must be a result of a compute, and of the function
+//! only once. Values that are computed but not returned lie in scratch memory ([`scratch`]). Everything is checked before anything is
+//! changed. [`signature`] reads what the function says about its arguments, [`aliases`] checks which may share memory.
 
 mod aliases;
 mod scratch;
@@ -39,7 +39,7 @@ use crate::{
 };
 
 pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, NormFormKernels>) -> PassResult<'c> {
-    // Kernels that are there already are looked at too: this is the last pass that sees what the user wrote.
+    // Existing kernels are checked too: this is the last pass that sees what the user wrote.
     for program in [ComputeOp::NAME, KernelOp::NAME] {
         for op in walk::named(module, program) {
             scalar_ops::check(op)?;
@@ -56,7 +56,7 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, NormFor
     Ok(())
 }
 
-/// A function of the user's, once it is known to be one that kernels can be made of.
+/// A function of the user's that has passed the checks: kernels can be formed from it.
 struct Host<'c, 'a> {
     function: OperationRef<'c, 'a>,
     body: BlockRef<'c, 'a>,
@@ -72,12 +72,12 @@ struct Compute<'c, 'a> {
     op: ComputeOp<'c, 'a>,
     /// Whether something that the function returns depends on it.
     is_needed: bool,
-    /// By result: the memory of one that the function does not return.
+    /// By result: its scratch memory, if the function does not return it.
     scratch: Vec<Option<Scratch<'c>>>,
 }
 
 impl<'c: 'a, 'a> Compute<'c, 'a> {
-    /// The inputs that are tensors, or buffers by now.
+    /// The inputs that are tensors, or that have become buffers.
     fn tensors(&self) -> Vec<Value<'c, 'a>> {
         let mut inputs = self.op.inputs();
         inputs.retain(|input| types::shape(input.r#type()).is_some());
@@ -92,14 +92,14 @@ impl<'c: 'a, 'a> Compute<'c, 'a> {
     }
 }
 
-/// A tensor once it is a buffer.
+/// The buffer that a tensor has become.
 #[derive(Clone)]
 struct Buffer<'c, 'a> {
     memref: Value<'c, 'a>,
     alignment: i64,
     /// What the extent of each axis is a multiple of.
     multiples: Vec<i64>,
-    /// Where the extent of each axis lies.
+    /// The bounds of each axis's extent.
     bounds: Vec<Interval>,
 }
 
@@ -165,7 +165,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
         Ok(Some(host))
     }
 
-    /// Each result is a compute's, and no other result is the same.
+    /// Checks that each result of the function is a result of a compute, and that all are distinct.
     fn check_results(&self) -> PassResult<'c> {
         let returned = self.end.operands().collect::<Vec<_>>();
         for (index, value) in returned.iter().enumerate() {
@@ -181,7 +181,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
         Ok(())
     }
 
-    /// Finds out what memory the results need that the function does not return.
+    /// Plans the memory of the computes' results that the function does not return.
     fn plan_scratch(&mut self) -> PassResult<'c> {
         let end = self.end;
         for compute in self.computes.iter_mut().filter(|compute| compute.is_needed) {
@@ -203,7 +203,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
         self.end.operands().position(|returned| returned == value)
     }
 
-    /// Makes the kernels, their launches and the function's new signature; says how many kernels there are.
+    /// Makes the kernels, their launches and the function's new signature; returns the number of kernels.
     fn outline(self, kernel_names: &mut KernelNames) -> Result<u64, PassError<'c>> {
         let mut buffers = self.make_arguments()?;
         let beside = Builder::after(self.function);
@@ -247,7 +247,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
             .filter(move |name| !taken.contains(name))
     }
 
-    /// Turns the signature into one of buffers; gives them by the tensors that they hold.
+    /// Replaces the tensors of the signature by buffers; returns each buffer by the tensor that it holds.
     fn make_arguments(&self) -> Result<HashMap<usize, Buffer<'c, 'a>>, PassError<'c>> {
         let b = Builder::before(self.function);
         let context = b.context();
@@ -331,7 +331,7 @@ impl<'c: 'a, 'a> Host<'c, 'a> {
     }
 }
 
-/// The computes, and whether anything that `end` returns depends on each.
+/// The computes, each with whether anything that `end` returns depends on it.
 fn needed<'c, 'a>(
     computes: &[ComputeOp<'c, 'a>],
     end: OperationRef<'c, 'a>,

@@ -1,10 +1,10 @@
-//! `norm-fuse-computes`: computes that fit each other become one, so that what one makes for another never is in memory.
+//! `norm-fuse-computes`: computes that fit together become one, so that what one computes for another does not go through memory.
 //!
-//! Matches `norm.compute`s of a function, by what they read and write alone. The programs become one data flow ([`graph`]); a program
-//! takes in the ones that it reads from, the nearest first, and programs that read the same elements become one as well, as long as
-//! they fit ([`merge`]). No reduction is ever computed twice, and no conversion between them is left out: each value is rounded as
-//! what was in memory. What is computed element by element for several programs that do not fit each other is computed in each, where
-//! that moves fewer bytes.
+//! Matches `norm.compute`s of a function, by what they read and write alone. The programs become one data-flow graph ([`graph`]). A
+//! program takes in those that it reads from, the nearest first, and programs that read the same elements are fused as well, as long
+//! as they fit ([`merge`]). No reduction is ever computed twice, and no conversion is dropped: each value is rounded as it was when
+//! it went through memory. An elementwise program whose readers do not fit together is recomputed in each of them, where that does
+//! not move more bytes.
 
 mod aliases;
 mod emit;
@@ -45,7 +45,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormFuseCom
     Ok(())
 }
 
-/// Says what became one, and what stays apart and why.
+/// Emits remarks on which ops were fused, and which were not and why.
 fn explain(function: &mut Function<'_, '_>) {
     for group in function.groups().iter().filter(|group| group.members.len() > 1) {
         let Some((last, others)) = group.members.split_last() else {

@@ -1,10 +1,10 @@
-//! `norm-hoist-divisions`: many elements are divided by one value through its reciprocal.
+//! `norm-hoist-divisions`: a division of many elements by one value becomes a product with the value's reciprocal.
 //!
-//! Matches an f32 `arith.divf` whose divisor varies over fewer dims than its dividend. An exact division takes a dozen
-//! instructions and a branch for each element, the product with a reciprocal one, and the reciprocal, itself an exact division,
-//! is there once for each divisor. The product errs by 1.5 ulp where the reciprocal is a normal number, and by up to 3 ulp where it
-//! is not, for divisors beyond 2^126; a divisor below the normal numbers counts as zero. The table of scalar ops says so of
-//! `arith.divf`. Zeros, infinities and NaN give what a division gives.
+//! Matches an f32 `arith.divf` whose divisor varies over fewer dims than its dividend. An exact division takes a dozen instructions
+//! and a branch for each element. The product with a reciprocal takes one, and the reciprocal, itself an exact division, is computed
+//! once for each divisor. The product errs by 1.5 ulp where the reciprocal is a normal number, and by up to 3 ulp where it is not, for
+//! divisors beyond 2^126; a subnormal divisor counts as zero. The table of scalar ops says so of `arith.divf`. Zeros, infinities and
+//! NaN give what a division gives.
 
 use melior::ir::{OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::{norm::KernelOp, op_name};
@@ -34,7 +34,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NormHoistDi
             if !types::is_f32(ty) || !few.is_subset(&many) || few == many {
                 continue;
             }
-            // Behind its divisor, where every division by it finds it; a dim or an argument is there from the start.
+            // Right after its divisor, where it dominates every division by it; a dim or an argument is defined from the start.
             let mut b = Builder::before(*division);
             if let Some(defined) = definition(divisor) {
                 b.move_after(defined);

@@ -1,8 +1,9 @@
 //! `norm-hoist-reads`: a kernel's reads are issued before anything waits for one of them.
 //!
-//! Matches a `norm.kernel` whose schedule has `early_reads`. A read depends on dims alone and a kernel's buffers do not
-//! alias, so it may stand anywhere before its uses; at the start, what a later phase needs is under way while the first
-//! reduction waits. It then lives in registers from the start: the schedule weighs that. Reads keep their order.
+//! Matches a `norm.kernel` whose schedule has `early_reads`. A read depends on dims and numbers alone, and a kernel's buffers do not
+//! overlap, but for results that overwrite an argument at the points that read it (`norm.may_alias`). So a read may stand anywhere
+//! before its uses. At the start, what a later phase needs is under way while the first reduction waits. Its live range in registers
+//! then begins at the start, which the schedule weighs. Reads keep their order.
 
 use melior::ir::{BlockLike, OperationRef, RegionLike, operation::OperationLike};
 use mlir_sys::mlirOperationMoveBefore;

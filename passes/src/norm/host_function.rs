@@ -1,4 +1,4 @@
-//! A function whose tensors are no buffers yet: its computes, and what its arguments and results are like.
+//! A function on tensors, before these become buffers: its computes, and the types and attributes of its arguments and results.
 
 use melior::ir::{
     Attribute, BlockLike, BlockRef, Identifier, OperationRef, RegionLike, Type,
@@ -16,7 +16,7 @@ use crate::mlir::{
     walk,
 };
 
-/// The passes that make a function one of computes alone.
+/// The passes after which a function consists of computes alone.
 pub(super) const TO_COMPUTES: &str = "norm-decompose,norm-form-computes,norm-fuse-computes";
 
 /// The body of a function that consists of computes.
@@ -28,11 +28,11 @@ pub(super) struct Body<'c, 'a> {
     pub(super) end: OperationRef<'c, 'a>,
 }
 
-/// Reads the body of a function; `wanted` is what is to be made of it, as messages say it.
+/// Reads the body of a function; `wanted` is what messages call that which is to be made of it.
 ///
 /// # Errors
 ///
-/// Unsupported: the function has ops that are no computes, control flow or no body.
+/// Unsupported: the function has ops other than computes, control flow or no body.
 pub(super) fn body<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     wanted: &str,
@@ -91,7 +91,7 @@ impl<'c> Tensors<'c> {
         })
     }
 
-    /// Gives a function, whose block has the arguments, its type and its arguments' and results' attributes.
+    /// Sets the type of a function, whose block has the arguments already, and the attributes of its arguments and results.
     pub(super) fn set(&self, function: OperationRef<'c, '_>) {
         let b = Builder::before(function);
         let context = b.context();
@@ -114,8 +114,8 @@ pub(super) fn entries<'c>(
     (0..attributes.len()).filter_map(move |index| attributes.element(index).ok())
 }
 
-/// Refuses a name for a function that a module makes of another one, if a symbol of the module has it. `meaning` is what
-/// stands behind "which is the name of" in the message.
+/// Refuses a name for a function that is derived from `function`, if a symbol of the module has it already. `meaning` follows "which
+/// is the name of" in the message.
 pub(super) fn check_is_free<'c>(
     module: OperationRef<'c, '_>,
     function: OperationRef<'c, '_>,

@@ -1,4 +1,5 @@
-//! Names for kernels that no symbol of the module has: those of a function, or split off a kernel, are `<its name>_<number>`.
+//! Names for new kernels, which no symbol of the module has yet. A kernel that is formed from a function, or split off a kernel, is
+//! called `<that name>_<number>`.
 //!
 //! A kernel's name goes into PTX and names a file, so it is an identifier of C whatever the function is called.
 
@@ -9,13 +10,13 @@ use norma_dialects::symbol_name;
 
 use crate::mlir::walk;
 
-/// The bytes of a function's name that its kernels' names begin with: a file's name has at most 255.
+/// How many bytes of a function's name its kernels' names begin with: a file name has at most 255.
 const MOST_BYTES: usize = 128;
 
 /// The names that a module's symbols take, and those that have been given since.
 pub(super) struct KernelNames {
     taken: HashSet<String>,
-    /// By what names begin with, the next number.
+    /// By prefix of names: the next number.
     next: HashMap<String, usize>,
 }
 

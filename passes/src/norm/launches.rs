@@ -24,13 +24,13 @@ impl<'c: 'a, 'a> Launches<'c, 'a> {
         Ok(Self { of_kernel })
     }
 
-    /// Takes out those of a kernel, for others to stand in their place.
+    /// Removes and returns the launches of a kernel, which the caller replaces by others.
     pub(super) fn take(&mut self, kernel: KernelOp<'c, 'a>) -> Vec<LaunchOp<'c, 'a>> {
         let name = kernel.sym_name().unwrap_or_default();
         self.of_kernel.remove(name).unwrap_or_default()
     }
 
-    /// Adds one that has been made of a kernel.
+    /// Adds a new launch of a kernel.
     pub(super) fn add(&mut self, kernel: &str, launch: LaunchOp<'c, 'a>) {
         self.of_kernel.entry(kernel.to_owned()).or_default().push(launch);
     }

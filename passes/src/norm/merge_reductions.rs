@@ -1,16 +1,17 @@
-//! `norm-merge-reductions`: a reduction that waits for another is carried along with it, so that one loop, or one round in which
-//! warps or CTAs wait for one another, does for both.
+//! `norm-merge-reductions`: a reduction that depends on another is computed together with it, so that one loop, or one round of
+//! synchronization between warps or CTAs, serves both. Online softmax and Chan's update of variances are special cases.
 //!
 //! Matches, in a tiled kernel whose schedule has `merge_reductions`, a group of [`crate::kernel::homomorphism`] whose first reduction
-//! ranges over a dim of one of the levels that it names. What is within the innermost of these is reduced as before, with the
-//! reference that these elements give. At the named levels partial results meet as tuples, by the rule that the group's dependence
-//! declares ([`Meeting::Together`]). At the others, between and outside of them, nothing but numbers of which there is one for each
-//! thread or CTA is left to wait for, and one reduction follows the other as before: each partial result gets the reference
-//! of all ([`Meeting::InTurn`]). The module [`crate::kernel::homomorphism`] says why the results are equal up to rounding.
+//! ranges over a dim of one of the levels that the parameter names. Within the innermost of these levels the two reductions stay
+//! apart, but the second one takes as its reference what the first one gives for these elements alone, such as their maximum or their
+//! mean. At the named levels partial results of both are combined as tuples, by the rule that the group's dependence declares
+//! ([`Meeting::Together`]). At the other levels, between and outside of the named ones, only one value for each thread or CTA is left
+//! to be reduced, and one reduction follows the other: each partial result is first changed to the common reference
+//! ([`Meeting::InTurn`]). The module [`crate::kernel::homomorphism`] says why the results are equal up to rounding.
 //!
-//! It costs arithmetic for each partial result, and saves a second pass over memory, or a second round. Tuples take a combination
-//! for each step of a reduction within a warp, and for each warp in every thread, so that they pay where rounds are long: in
-//! loops, whose pass is read again, and between the CTAs of a cluster, which take microseconds to hear of each other.
+//! Merging costs arithmetic for each partial result, and saves a second pass over memory, or a second round of synchronization. Tuples
+//! take a combination for each step of a reduction within a warp, and for each warp in every thread, so that they pay where rounds are
+//! long: in loops, where a second pass would read memory again, and between the CTAs of a cluster, whose exchange takes microseconds.
 
 mod count;
 mod exponential;
@@ -72,17 +73,17 @@ pub(crate) fn run<'c>(
 
 /// How the dims that a group reduces are combined, from the innermost level to the outermost.
 pub(super) struct Partition<'c, 'a> {
-    /// By both reductions as they are, with a reference of what they hold.
+    /// The dims that both reductions range over as before, with a reference taken from these elements alone.
     pub(super) within: Vec<Value<'c, 'a>>,
-    /// What these come to, one step after the other.
+    /// How the partial results of that are combined, one step after the other.
     pub(super) meetings: Vec<Meeting<'c, 'a>>,
 }
 
-/// How partial results of a group over some dims become one.
+/// How partial results of a group are combined over some dims.
 pub(super) enum Meeting<'c, 'a> {
     /// By one reduction of tuples.
     Together(Vec<Value<'c, 'a>>),
-    /// By one reduction after the other: what each holds gets the reference of all.
+    /// By one reduction after the other: each partial result is changed to the common reference before it is reduced.
     InTurn(Vec<Value<'c, 'a>>),
 }
 
@@ -95,8 +96,8 @@ impl<'c, 'a> Meeting<'c, 'a> {
 }
 
 impl<'c, 'a> Partition<'c, 'a> {
-    /// The one of dims by level, from the innermost level to the outermost, and whether partial results meet together there; `None` where
-    /// they do nowhere.
+    /// The partition of `levels`, from the innermost to the outermost: the dims of each, and whether partial results are combined as
+    /// tuples there. `None` if they are nowhere.
     fn of(levels: Vec<(Vec<Value<'c, 'a>>, bool)>) -> Option<Self> {
         let mut partition = Self {
             within: Vec::new(),
@@ -116,14 +117,14 @@ impl<'c, 'a> Partition<'c, 'a> {
     }
 }
 
-/// Merges the groups of a program for whose first reductions there is a partition, and says how many reductions need not wait any
-/// more. What was merged is left without uses. `read` analyses the program as it is by then.
+/// Merges the groups of a program for whose first reduction there is a partition, and returns how many reductions no longer wait for
+/// another. The merged ops are left without uses. `read` analyses the program in its current state, once for each group.
 pub(super) fn merge_groups<'c: 'a, 'a>(
     read: impl Fn() -> Result<Space<'c, 'a>, Error>,
     partition: impl Fn(&Space<'c, 'a>, ReduceOp<'c, 'a>) -> Option<Partition<'c, 'a>>,
 ) -> Result<usize, PassError<'c>> {
     let mut merged = 0;
-    // What is merged is no group any more, so that each round has one less.
+    // A merged group is no longer found, so that each round has one group fewer.
     loop {
         let space = read()?;
         let found = homomorphism::groups(&space).into_iter().find_map(|group| {
@@ -142,8 +143,8 @@ fn role(space: &Space<'_, '_>, dim: usize) -> Option<DimRole> {
     space.roles.as_ref()?.get(dim).copied()
 }
 
-/// A thread's own part, the steps of loops, the threads of a CTA, and the CTAs of a cluster, which meet together where the mapping
-/// says so; `None` for a reduction that ranges over none of the levels that it names.
+/// The partition of a reduction's dims by level: the registers of a thread, the steps of loops, the threads of a CTA, and the CTAs of
+/// a cluster. `None` for a reduction that ranges over none of the levels at which the mapping merges reductions.
 fn by_level<'c, 'a>(
     mapping: &Mapping,
     space: &Space<'c, 'a>,
@@ -154,7 +155,7 @@ fn by_level<'c, 'a>(
             |dim: &Value<'c, 'a>| space.dim_position(*dim).and_then(|dim| role(space, dim)) == Some(wanted);
         lead.dims().into_iter().filter(is_of).collect::<Vec<_>>()
     };
-    // Lanes and warps are one dim where their factors are neighbours; a schedule has both of them merged or none.
+    // Lanes and warps are one dim where their factors are neighbours; a schedule merges at both of these levels or at neither.
     Partition::of(vec![
         (of(DimRole::Register), false),
         (of(DimRole::Loop), mapping.merges_at(Level::Loop)),
@@ -169,7 +170,7 @@ struct Merge<'s, 'c, 'a> {
     group: Group<'c, 'a>,
     lead: ReduceOp<'c, 'a>,
     kind: ReduceKind,
-    /// What the first reduction takes.
+    /// The value that the first reduction reduces.
     source: Value<'c, 'a>,
     dims: Partition<'c, 'a>,
 }
@@ -207,7 +208,7 @@ impl<'s, 'c: 'a, 'a> Merge<'s, 'c, 'a> {
         self.space.waits_for(value).contains(self.group.lead)
     }
 
-    /// Moves what the followers' terms need, and what does not wait for the first reduction, before it.
+    /// Moves the ops that the followers' terms need and that do not depend on the first reduction before that reduction.
     fn hoist(&self) {
         let mut open = self
             .group
@@ -235,12 +236,12 @@ impl<'s, 'c: 'a, 'a> Merge<'s, 'c, 'a> {
         }
     }
 
-    /// A builder of what takes the place of the first reduction, before it.
+    /// A builder that inserts before the first reduction, for the ops that replace it.
     fn builder(&self) -> Builder<'c, 'a> {
         Builder::before(self.lead.op())
     }
 
-    /// The term of a follower with another value in the place of its reference.
+    /// Builds the term of a follower with another value in the place of its reference.
     fn term_with(
         &self,
         b: &Builder<'c, 'a>,
@@ -276,7 +277,7 @@ impl<'s, 'c: 'a, 'a> Merge<'s, 'c, 'a> {
         Ok(copy)
     }
 
-    /// A follower's reference, once `result` stands for the first reduction's.
+    /// A follower's reference, given that `result` replaces the first reduction's.
     fn reference_now(&self, follower: &Follower<'c, 'a>, result: Value<'c, 'a>) -> Value<'c, 'a> {
         match self.space.definition(follower.reference) == Some(self.group.lead) {
             true => result,
@@ -284,14 +285,14 @@ impl<'s, 'c: 'a, 'a> Merge<'s, 'c, 'a> {
         }
     }
 
-    /// Puts `result` in the place of the first reduction's. That stays, without uses, until dead ops are erased.
+    /// Replaces the first reduction's result by `result`. The reduction stays, without uses, until dead ops are erased.
     fn replace_lead(&self, b: &Builder<'c, 'a>, result: Value<'c, 'a>) -> Result<(), Error> {
         b.replace_all_uses(self.lead.op().result(0)?.into(), result);
         Ok(())
     }
 }
 
-/// `value` in a type that is no narrower.
+/// Extends a float to a type that is no narrower.
 fn widened<'c: 'a, 'a>(b: &Builder<'c, 'a>, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
     if value.r#type() == ty {
         return value;

@@ -1,9 +1,9 @@
-//! `norm-narrow-comparisons`: where a point lies is compared in 32 bits.
+//! `norm-narrow-comparisons`: coordinates are compared in 32 bits.
 //!
-//! Matches an `arith.cmpi` of a dim, whose extent 32 bits hold, with an index that does not vary over it: the column of a label, or
-//! the diagonal of a causal mask. A GPU compares 64 bits in two instructions and computes where an element lies in two more, for
-//! each element. The other side is clamped to just outside of the dim, on either side, which changes no comparison with any of its
-//! points, and is there once for each of its own.
+//! Matches an `arith.cmpi` of a dim whose extent fits 32 bits with an index that does not vary over it: the column of a label, or the
+//! diagonal of a causal mask. For each element a GPU takes two instructions to compare 64 bits, and two more to compute a coordinate
+//! of 64 bits. The index is clamped to lie from -1 to the extent, which changes no comparison with a point of the dim, and is computed
+//! once for each point that it varies over.
 
 use melior::ir::{OperationRef, Value, ValueLike, operation::OperationLike, r#type::IntegerType};
 use norma_dialects::{norm::KernelOp, op_name};
@@ -50,17 +50,17 @@ pub(crate) fn run<'c>(
     Ok(())
 }
 
-/// The largest extent that is compared in 32 bits: tiles may reach beyond it, by less than as much again.
+/// The largest extent that is compared in 32 bits: tiles may reach beyond it, to less than twice as far.
 const LARGEST_EXTENT: i64 = 1 << 30;
 
-/// The dim that a value is, and the most that its extent may be, if that is little enough.
+/// The dim that a value is, and the upper bound of its extent, if that is at most [`LARGEST_EXTENT`].
 fn narrow_dim<'c, 'a>(space: &Space<'c, 'a>, value: Value<'c, 'a>) -> Option<(usize, i64)> {
     let dim = space.dim_position(value)?;
     let extent = space.extent_bounds(dim).bound()?;
     (extent <= LARGEST_EXTENT).then_some((dim, extent))
 }
 
-/// An index, or the nearest one from -1 to `extent`; as an unsigned number from 0 to `extent`.
+/// Clamps an index to the range from -1 to `extent`, or, as an unsigned number, from 0 to `extent`.
 fn clamped<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     index: Value<'c, 'a>,

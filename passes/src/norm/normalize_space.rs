@@ -1,9 +1,9 @@
 //! `norm-normalize-space`: adjacent dims that every access, reduction, scan and buffer treats as one become one.
 //!
-//! A tensor of any rank then looks like the fewest axes that its strides allow, so that later passes meet one kept and
-//! one reduced dim where the user had several, and chunks and tails fall into long dims. Kernels' buffers are
-//! collapsed with them, and launches collapse what they pass, which costs nothing: a collapse changes how a buffer is
-//! seen. [`merge`] decides; this file reads the kernel and writes it back.
+//! A tensor of any rank then has the fewest axes that its strides allow, so that later passes see one kept and one reduced dim where
+//! the user had several, and chunks and tails fall into long dims. Kernels' buffers are collapsed accordingly, and launches collapse
+//! the buffers that they pass, which costs nothing: a collapse only changes the buffer's type. [`merge`] decides which dims are
+//! merged; this file reads the kernel and writes it back.
 
 mod buffer;
 mod merge;
@@ -44,7 +44,7 @@ pub(crate) fn run<'c>(
         .into_iter()
         .filter_map(KernelOp::from_op)
     {
-        // A schedule is of the dims as they are.
+        // A schedule refers to the dims as they are.
         let has_schedule = kernel.schedule().is_some() || kernel.alternatives().is_some();
         if kernel.roles().is_some() || kernel.guards().is_some() || has_schedule {
             continue;
@@ -114,8 +114,8 @@ fn multiples_of(kernel: KernelOp<'_, '_>, buffer: usize) -> Vec<(usize, i64)> {
     of_buffer.map(|known| (known[1] as usize, known[2])).collect()
 }
 
-/// Dims that an op computes with; in accesses and in the dims of a reduction or scan they are coordinates only. A combiner may use
-/// a dim too.
+/// Dims that an op computes with, within a combiner or outside of one. Indices of accesses, and the dims of reductions and scans, do
+/// not count.
 fn dims_used_as_values(space: &Space<'_, '_>) -> BTreeSet<usize> {
     let mut values = BTreeSet::new();
     for op in walk::pre_order(space.program) {
@@ -144,7 +144,7 @@ fn is_launch_of<'c>(launch: LaunchOp<'c, '_>, kernel: KernelOp<'c, '_>) -> Resul
     Ok(callee.is_ok_and(|callee| callee == name))
 }
 
-/// Passes the kernel what its buffers have become.
+/// Collapses the buffers that a launch passes, as those of the kernel are.
 fn collapse_arguments<'c, 'a>(launch: LaunchOp<'c, 'a>, mergeable: &Mergeable<'c>) -> PassResult<'c> {
     let b = Builder::before(launch.op());
     let mut arguments = launch.arguments();
@@ -165,7 +165,7 @@ fn collapse_arguments<'c, 'a>(launch: LaunchOp<'c, 'a>, mergeable: &Mergeable<'c
     Ok(())
 }
 
-/// Gives the kernel the merged space.
+/// Rewrites the kernel to the merged space.
 fn write<'c, 'a>(space: &Space<'c, 'a>, merged: &Mergeable<'c>) -> PassResult<'c> {
     let kernel = space.program;
     let b = Builder::before(kernel);

@@ -1,7 +1,7 @@
-//! `norm-persistent-reduction`: a row that one step covers is resident as a whole, so its loop goes away.
+//! `norm-persistent-reduction`: loops of one step are removed, so that the row that the step covers is resident as a whole.
 //!
-//! Matches a loop dim of a tiled kernel whose extent is 1. It has the one value 0, so putting 0 in its place changes no
-//! value; what is left is that reductions over it need no loop, and that what is read once can be kept in registers.
+//! Matches a loop dim of a tiled kernel whose extent is 1. The dim has the single value 0, so putting 0 in its place changes no value.
+//! Reductions over it then need no loop, and what is read once can be kept in registers.
 
 use melior::ir::{AffineExpr, OperationRef, operation::OperationLike};
 use norma_dialects::norm::{DimRole, KernelOp};

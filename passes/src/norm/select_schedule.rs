@@ -1,8 +1,8 @@
-//! `norm-select-schedule`: each kernel gets a schedule, the user's or the one that the cost model likes best.
+//! `norm-select-schedule`: each kernel gets a schedule, the user's or the cheapest by the cost model.
 //!
-//! Matches a `norm.kernel` without a schedule. [`crate::schedule`] reads off what a choice depends on, which is structure
-//! alone: extents, strides, alignments, bytes; lists the candidates, judges them, and says which of them the passes can
-//! apply. Nothing but the attribute changes.
+//! Matches a `norm.kernel` without a schedule. [`crate::schedule`] extracts what a choice depends on, which is structure alone
+//! (extents, strides, alignments, bytes), enumerates candidates, estimates their cost, and checks which of them the passes can apply.
+//! Only attributes of kernels change.
 
 mod alternatives;
 mod explanation;
@@ -149,7 +149,7 @@ fn choose<'c>(
     Ok(schedule.into())
 }
 
-/// The candidates without what splits them over several kernels, each once: a CTA has all parts.
+/// The candidates without their `split` factors, each once: a CTA then reduces all parts, and no second kernel is needed.
 fn of_one_kernel(candidates: Vec<Mapping>) -> Vec<Mapping> {
     let mut seen = HashSet::new();
     let whole = candidates.into_iter().map(|mut mapping| {
@@ -161,7 +161,7 @@ fn of_one_kernel(candidates: Vec<Mapping>) -> Vec<Mapping> {
     whole.filter(|mapping| seen.insert(mapping.clone())).collect()
 }
 
-/// What the assembler made of schedules of a kernel.
+/// What the assembler made of schedules of a kernel: the registers that each takes, or `None` where they spill.
 fn assembled_of<'c>(
     kernel: KernelOp<'c, '_>,
     cx: &PassContext<'c, NormSelectSchedule>,

@@ -1,10 +1,10 @@
-//! `norm-split-outputs`: outputs that do not vary over a dim that may have no points leave its kernel.
+//! `norm-split-outputs`: outputs that leave out a dim that may be empty get a kernel of their own.
 //!
-//! A write happens at the points of the dims that it uses, whatever the other dims are. A grid over all kept dims would
-//! not write such an output at all where one of the others has no points, and would write it many times over where it
-//! has several. In a kernel of its own the output is written once, always. The values of such a write depend on nothing
-//! that varies over the dims it leaves out, because no reduction is over them: what is split off is a program of its own,
-//! and only what is uniform over those dims is computed twice. A kernel's schedule loses those dims with it.
+//! A write happens at the points of the dims that it uses, whatever the other dims are. A grid over all kept dims would not write such
+//! an output at all where one of the other dims is empty, and would write it many times where it has several points. In a kernel of
+//! its own the output is always written once. The value of such a write depends on nothing that varies over the dims that it leaves
+//! out, because no reduction is over them. So the new kernel is a program without these dims, only values that are uniform over them
+//! are computed twice, and its schedule loses these dims too.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ pub(crate) fn run<'c>(
         .filter_map(KernelOp::from_op)
         .filter(|kernel| kernel.roles().is_none())
     {
-        // A reduction that no output needs ranges over nothing that counts.
+        // A dim that only dead reductions are over does not count as reduced.
         drop_dead(kernel)?;
         let left_out = dims_left_out(&Space::of(kernel)?)?;
         let mut kinds = left_out.iter().collect::<BTreeSet<_>>().into_iter();
@@ -65,8 +65,7 @@ pub(crate) fn run<'c>(
     Ok(())
 }
 
-/// For each write, in order, the dims that it leaves out, that no reduction is over, or counts its results by, and that may have no
-/// points.
+/// For each write, in order: the dims that it leaves out, that may be empty, and that no reduction is over or counts its results by.
 fn dims_left_out<'c>(space: &Space<'c, '_>) -> Result<Vec<DimSet>, PassError<'c>> {
     let mut reduced = space
         .reductions()
@@ -88,7 +87,7 @@ fn dims_left_out<'c>(space: &Space<'c, '_>) -> Result<Vec<DimSet>, PassError<'c>
     Ok(writes.map(|write| &grid - &write.dims()).collect())
 }
 
-/// Puts a copy of a kernel behind it.
+/// Inserts a copy of a kernel after it.
 fn copy_kernel<'c, 'a>(kernel: KernelOp<'c, 'a>, name: &str) -> Result<KernelOp<'c, 'a>, PassError<'c>> {
     let b = Builder::after(kernel.op());
     // SAFETY: the kernel is alive, and the copy is the builder's from here on.
@@ -98,7 +97,7 @@ fn copy_kernel<'c, 'a>(kernel: KernelOp<'c, 'a>, name: &str) -> Result<KernelOp<
         .ok_or_else(|| PassError::Internal("expected the copy of a norm.kernel".to_owned()))
 }
 
-/// Erases the writes that do not leave out just `dims`, what only they need, and those dims.
+/// Keeps the writes that leave out exactly `dims`: erases the other writes, what only those need, and `dims`.
 fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet) -> PassResult<'c> {
     let space = Space::of(kernel)?;
     let b = Builder::before(kernel.op());
@@ -162,7 +161,7 @@ fn keep_writes<'c>(kernel: KernelOp<'c, '_>, left_out: &[DimSet], dims: &DimSet)
     Ok(())
 }
 
-/// Launches `name` behind every one of `launches`, on the same buffers.
+/// Launches `name` after each of `launches`, with the same arguments.
 fn add_launches<'c: 'a, 'a>(launches: &[LaunchOp<'c, 'a>], name: &str) -> PassResult<'c> {
     for launch in launches {
         let b = Builder::after(launch.op());

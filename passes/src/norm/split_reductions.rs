@@ -1,15 +1,16 @@
 //! `norm-split-reductions`: a reduction whose dim is split over CTAs becomes partial results and a second kernel.
 //!
-//! Matches a kernel whose schedule has a `split` factor. In the first kernel the part of the dim that the factor takes is a
-//! dim of its own, which reductions no longer range over: each leaves a partial result for each of its points, in scratch.
-//! The second kernel reads the partial results and reduces them, in an order that the schedule fixes, and computes what
-//! hangs on them. The two compute what the one did, because a combiner is associative and commutative up to rounding.
+//! Matches a kernel whose schedule has a `split` factor, as in split-K matrix products. In the first kernel that factor is a dim of its
+//! own, which the reductions no longer range over: each writes a partial result for each point of the new dim to scratch memory. The
+//! second kernel reads the partial results, reduces them in an order that its schedule fixes, and computes what depends on them. The
+//! two compute what the one did, because a combiner is associative and commutative up to rounding.
 //!
-//! A reduction that waits for another over the same dim is merged with it first, where the schedule's `merge_reductions` has `split` and
-//! [`crate::kernel::homomorphism`] allows it: each part is reduced with a reference of its own, and what the parts come to is one
-//! reduction of tuples. What results come back to at the points of the dim is a third kernel (`come_back`).
+//! A reduction that depends on another over the same dim is merged with it first, where the schedule's `merge_reductions` has `split`
+//! and [`crate::kernel::homomorphism`] allows it: each part is reduced with a reference of its own, and the parts are combined by one
+//! reduction of tuples. Where results are needed at points of the dim again, a third kernel computes what needs them (`come_back`).
 //!
-//! It costs the partial results' bytes twice, and a launch; where results come back, another pass over the dim and another launch.
+//! Splitting costs a write and a read of the partial results, and a launch; a third kernel costs another pass over the dim and another
+//! launch.
 
 mod come_back;
 mod parts;
@@ -69,7 +70,7 @@ pub(crate) fn run<'c>(
         .into_iter()
         .filter_map(KernelOp::from_op)
     {
-        // Each round takes one dim apart; the kernel that is left may have another.
+        // Each round splits one dim; the kernel that is left may have another.
         while let Some(split) = Split::of(kernel)? {
             split.apply(&mut made)?;
             cx.count(NormSplitReductionsStatistic::NumSplit, 1);
@@ -78,7 +79,7 @@ pub(crate) fn run<'c>(
     Ok(())
 }
 
-/// What the pass has made in the module, beside what was there.
+/// The names and launches of the module, which the pass keeps up to date while it adds kernels.
 struct Made<'c, 'a> {
     names: KernelNames,
     scratch_names: ScratchNames,
@@ -164,7 +165,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         }
     }
 
-    /// Makes the kernel one of parts, and adds the one that combines them.
+    /// Turns the kernel into the one that reduces parts, and adds the one that combines them.
     fn take_apart(self, made: &mut Made<'c, 'a>) -> PassResult<'c> {
         let space = Space::of(self.kernel)?;
         let Parts { new, part, factors } = Parts::of(&self, &space)?;
@@ -199,7 +200,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         )
     }
 
-    /// Turns the kernel into the one that leaves partial results.
+    /// Turns the kernel into the one that writes partial results.
     fn partial_kernel(
         &self,
         partials: &[Partial<'c>],
@@ -207,7 +208,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         factors: Vec<Vec<Factor>>,
     ) -> Result<Left, PassError<'c>> {
         let space = Space::of(self.kernel)?;
-        // What hangs on the results is the second kernel's.
+        // What depends on the results belongs to the second kernel.
         let reductions = partials
             .iter()
             .map(|partial| partial.reduction)
@@ -219,7 +220,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
             let reduce = partial.reduce(&space)?;
             let dims = reduce.dims().into_iter().filter(|dim| *dim != space.dims[part]);
             let dims = dims.collect::<Vec<_>>();
-            // What is reduced over the parts alone is a partial result as it is.
+            // Where the reduction is over the parts alone, its operands are the partial results.
             let values = match dims.is_empty() {
                 true => reduce.values(),
                 false => {
@@ -235,7 +236,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         drop_dead(self.kernel)?;
         let mut mapping = self.mapping.clone();
         mapping.spread.splice(self.dim..=self.dim, factors);
-        // A split of another dim, over which nothing is reduced here any more, is one over CTAs and no more.
+        // The split factor of another dim, over which this kernel no longer reduces, only spreads it over CTAs.
         let space = Space::of(self.kernel)?;
         let reduced = space.reductions().into_iter();
         let reduced = reduced
@@ -251,8 +252,8 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
         respread(self.kernel, mapping)
     }
 
-    /// The kernel that combines the partial results and computes what hangs on them; its arguments are those of the kernel
-    /// and then the scratch. Gives its name and which of its arguments are left.
+    /// Adds the kernel that combines the partial results and computes what depends on them; its arguments are those of the kernel and
+    /// then the scratch. Returns its name and which of its arguments are left.
     fn finish_kernel(
         &self,
         partials: &[Partial<'c>],
@@ -296,7 +297,7 @@ impl<'c: 'a, 'a> Split<'c, 'a> {
     }
 }
 
-/// A reduction over the parts, and the scratch of what each part comes to.
+/// A reduction over the parts, and the scratch for the partial results of each part.
 struct Partial<'c> {
     /// Its position in the body.
     reduction: usize,
@@ -339,7 +340,7 @@ fn reductions_over(space: &Space<'_, '_>, dim: usize) -> Vec<usize> {
     (0..space.ops.len()).filter(ranges).collect()
 }
 
-/// Leaves out what a kernel has no use for any more, and gives it the rest of `mapping`.
+/// Drops the dims and arguments that a kernel no longer uses, and sets what is left of `mapping` as its schedule.
 fn respread<'c>(kernel: KernelOp<'c, '_>, mut mapping: Mapping) -> Result<Left, PassError<'c>> {
     let location = kernel.op().location();
     let space = Space::of(kernel)?;
@@ -353,7 +354,7 @@ fn respread<'c>(kernel: KernelOp<'c, '_>, mut mapping: Mapping) -> Result<Left, 
     }
     let left = drop_unused(kernel)?;
     if mapping.keep.len() > 1 {
-        // Partial results, which have no place, are written alone.
+        // Scratch is only written here, so that no place is given for it.
         let places = left.buffers.iter().map(|buffer| mapping.place(*buffer));
         mapping.keep = places.collect();
     }
@@ -362,8 +363,9 @@ fn respread<'c>(kernel: KernelOp<'c, '_>, mut mapping: Mapping) -> Result<Left, 
     Ok(left)
 }
 
-/// Launches `kernels`, one after the other and with scratch between them, where the one was launched that they are made of. Its
-/// arguments were `num_buffers` buffers and its scalars; theirs are what is left of these buffers, the scratch and the scalars.
+/// Replaces each launch of `kernel` by launches of `kernels`, one after the other, before which it allocates the scratch between them.
+/// The arguments were `num_buffers` buffers and the scalars; those of each of `kernels` are what it has left of these buffers, of the
+/// scratch and of the scalars.
 fn add_launches<'c: 'a, 'a>(
     made: &mut Made<'c, 'a>,
     kernel: KernelOp<'c, 'a>,
@@ -394,7 +396,7 @@ fn add_launches<'c: 'a, 'a>(
     Ok(())
 }
 
-/// Positions of the ops that depend on one of `reductions`, those left out.
+/// Positions of the ops that depend on one of `reductions`, without these.
 fn behind(space: &Space<'_, '_>, reductions: &[usize]) -> BTreeSet<usize> {
     let mut made = HashSet::new();
     let mut behind = BTreeSet::new();

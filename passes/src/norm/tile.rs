@@ -1,9 +1,9 @@
 //! `norm-tile`: kernels' dims are split and given roles, as their schedules say.
 //!
-//! Matches a `norm.kernel` with a schedule and without roles. Each factor of a dim, or run of factors that threads or
-//! registers take, becomes a dim with its role, and the old dim the mixed-radix number that they spell. Every old point is
-//! exactly one new point, and a guard keeps out the points beyond an extent that the factors exceed, so the kernel computes
-//! what it did. Nothing is moved or copied: only index arithmetic is added. [`crate::schedule::plan`] decides.
+//! Matches a `norm.kernel` with a schedule and without roles. Each factor of a dim, or run of factors that threads or registers take,
+//! becomes a dim with its role, and the old dim is replaced by the mixed-radix number whose digits these are. Every old point is
+//! exactly one new point, and a guard masks the points beyond an extent that the factors exceed, so the kernel computes what it did.
+//! Nothing is moved or copied: only index arithmetic is added. [`crate::schedule::plan`] decides which dims, extents and guards.
 
 use melior::ir::{OperationRef, operation::OperationLike};
 use norma_dialects::norm::KernelOp;

@@ -6,7 +6,7 @@ use super::{Former, sizes::Size, unknown_size, writer::Writer};
 use crate::mlir::{diagnostic::Diagnostic, pass::PassError, types};
 
 impl<'c: 'a, 'a> Former<'c, 'a> {
-    /// The results of the program that an op becomes.
+    /// Writes the program of an op, and returns its results.
     pub(super) fn elementwise(
         &mut self,
         op: OperationRef<'c, 'a>,
@@ -35,7 +35,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         Ok(writer.results())
     }
 
-    /// The sizes of a tensor's axes, for programs that stand before `op`.
+    /// The sizes of a tensor's axes, as sizes that are available before `op`.
     pub(super) fn extents(
         &self,
         op: OperationRef<'c, 'a>,

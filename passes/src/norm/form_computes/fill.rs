@@ -8,11 +8,11 @@ use melior::ir::{
 use super::{Former, writer::Writer};
 use crate::mlir::{diagnostic::Diagnostic, pass::PassError, types, values::definition, walk};
 
-/// The results of a program, and the constant that all elements of theirs are.
+/// The results of a program, and the constant that all of their elements equal, if there is one.
 pub(super) type Filled<'c, 'a> = (Vec<Value<'c, 'a>>, Option<Attribute<'c>>);
 
 impl<'c: 'a, 'a> Former<'c, 'a> {
-    /// A constant tensor.
+    /// Writes the program of an `arith.constant`, which has to be a splat.
     pub(super) fn constant(&mut self, op: OperationRef<'c, 'a>) -> Result<Filled<'c, 'a>, PassError<'c>> {
         let result = Value::from(op.result(0)?);
         let value = op.attribute("value")?;
@@ -35,7 +35,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         Ok((writer.results(), Some(element)))
     }
 
-    /// A tensor of one number.
+    /// Writes the program of a `tensor.splat`.
     pub(super) fn splat(&mut self, op: OperationRef<'c, 'a>) -> Result<Filled<'c, 'a>, PassError<'c>> {
         let (number, result) = (op.operand(0)?, Value::from(op.result(0)?));
         let extents = self.extents(op, result)?;
@@ -47,7 +47,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
     }
 }
 
-/// The constant that a number is, if it is one.
+/// The value of a number that an `arith.constant` defines; `None` for any other.
 pub(super) fn constant_of<'c: 'a, 'a>(number: Value<'c, 'a>) -> Option<Attribute<'c>> {
     let constant = definition(number).filter(|op| walk::has_name(*op, "arith.constant"))?;
     constant.attribute("value").ok()

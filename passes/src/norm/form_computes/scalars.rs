@@ -1,4 +1,4 @@
-//! Numbers of a function that ops on tensors use: constants, arguments, and what is computed of these.
+//! Scalars of a function that ops on tensors use: constants, arguments, and what scalar ops compute from these.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::mlir::{
     values::{definition, key},
 };
 
-/// Whether an op computes a number of numbers.
+/// Whether an op is a scalar op all of whose operands and results are scalars.
 pub(super) fn is_scalar_op(op: OperationRef<'_, '_>) -> bool {
     let is_number = |value: Value<'_, '_>| types::shape(value.r#type()).is_none();
     ScalarOp::from_name(op_name(op)).is_some()
@@ -27,7 +27,7 @@ pub(super) fn is_scalar_op(op: OperationRef<'_, '_>) -> bool {
 ///
 /// # Errors
 ///
-/// Unsupported: a number that is not computed of constants and arguments.
+/// Unsupported: a number that is not computed from constants and arguments.
 pub(super) fn leaves<'c: 'a, 'a>(
     number: Value<'c, 'a>,
     user: OperationRef<'c, 'a>,
@@ -55,11 +55,11 @@ pub(super) fn leaves<'c: 'a, 'a>(
         .try_for_each(|operand| self::leaves(operand, user, leaves))
 }
 
-/// An index of the function as a sum of multiples of `leaves`, which are its symbols, and of constants.
+/// An index of the function as an affine expression, whose symbols are `leaves`.
 ///
 /// # Errors
 ///
-/// Unsupported: it is none.
+/// Unsupported: the index is not a sum of constants and of multiples of `leaves`.
 pub(super) fn affine<'c: 'a, 'a>(
     number: Value<'c, 'a>,
     user: OperationRef<'c, 'a>,
@@ -93,7 +93,8 @@ pub(super) fn affine<'c: 'a, 'a>(
     }
 }
 
-/// The number within a program, whose `known` numbers are there already.
+/// Copies a number and what computes it into a program, and returns the copy. `known` has the copies that the program holds already;
+/// new ones are added to it.
 pub(super) fn copy<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     number: Value<'c, 'a>,

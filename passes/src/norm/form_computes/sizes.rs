@@ -1,8 +1,9 @@
-//! Which sizes of a function's tensors are equal, because an op demands it.
+//! Finds which sizes of a function's tensors are equal, because an op requires it.
 //!
-//! An elementwise op takes tensors of one shape; a loop of a `linalg` op ranges over every axis that its maps index by it alone;
-//! an axis that a view leaves as it is keeps its size; the result of a program is as large as its writes reach. What follows is a partition of the axes, and the first one of a class
-//! in the function stands for it.
+//! An elementwise op takes tensors of one shape. A loop of a `linalg` op ranges over every axis that an indexing map accesses by this
+//! loop alone. A view keeps the size of an axis that it neither splits nor joins. The result of a `norm.compute` is as large as its
+//! writes reach. These equalities partition the axes (by union-find); the axis of a class that comes first in the function
+//! represents it.
 
 use std::collections::HashMap;
 
@@ -25,27 +26,27 @@ use crate::{
 pub(super) enum Size<'c, 'a> {
     /// A number.
     Static(i64),
-    /// As large as an axis of a tensor.
+    /// The size of a tensor along an axis.
     Of(Value<'c, 'a>, usize),
-    /// An axis of a tensor divided by a number, which divides it.
+    /// The size of a tensor along an axis, divided by a number that divides it.
     Quotient(Value<'c, 'a>, usize, i64),
 }
 
-/// An axis of a tensor.
+/// An axis of a tensor, as a node of the union-find forest.
 struct Slot<'c, 'a> {
     value: Value<'c, 'a>,
     axis: usize,
     extent: Option<i64>,
-    /// Whether the tensor has a size of its own: one that is only asked for by numbers has not.
+    /// Whether the size can be read off the tensor. It cannot where the tensor is only created with sizes that operands give.
     is_source: bool,
     parent: usize,
 }
 
-/// The axes of a function's tensors, by what is known to be equal.
+/// The axes of a function's tensors, partitioned by which sizes are equal.
 pub(super) struct Sizes<'c, 'a> {
     /// In the order of the function.
     slots: Vec<Slot<'c, 'a>>,
-    /// By tensor, its first slot.
+    /// By tensor: the position of its first slot.
     first: HashMap<usize, usize>,
 }
 
@@ -61,7 +62,7 @@ impl<'c: 'a, 'a> Sizes<'c, 'a> {
         }
         let ops = walk::in_block(block);
         for op in &ops {
-            // What says how large a new tensor is stands in its operands, and nowhere else.
+            // These ops create a tensor; only their operands give its dynamic sizes.
             let is_source = !["tensor.empty", "tensor.splat", "arith.constant"].contains(&op_name(*op));
             for result in op.results() {
                 sizes.add(result.into(), is_source);
@@ -73,7 +74,7 @@ impl<'c: 'a, 'a> Sizes<'c, 'a> {
         Ok(sizes)
     }
 
-    /// The size of an axis; `None` where no tensor that `before` can use has it.
+    /// The size of an axis; `None` if it is dynamic and no tensor that is available before the op `before` has it.
     pub(super) fn size(
         &self,
         tensor: Value<'c, 'a>,
@@ -95,7 +96,7 @@ impl<'c: 'a, 'a> Sizes<'c, 'a> {
         Some(Size::Of(self.slots[source].value, self.slots[source].axis))
     }
 
-    /// Puts one tensor in the place of another of the same shape.
+    /// Replaces a tensor by another one of the same shape.
     pub(super) fn rename(&mut self, old: Value<'c, 'a>, new: Value<'c, 'a>) {
         let Some(first) = self.first.get(&key(old)).copied() else {
             return;
@@ -137,7 +138,7 @@ impl<'c: 'a, 'a> Sizes<'c, 'a> {
         slot
     }
 
-    /// Takes an axis of one tensor and an axis of another for equal.
+    /// Records that an axis of one tensor and an axis of another are equal.
     fn unite(&mut self, a: (Value<'c, 'a>, usize), b: (Value<'c, 'a>, usize)) {
         let slot =
             |(value, axis): (Value<'c, 'a>, usize)| Some(self.root(self.first.get(&key(value))? + axis));
@@ -147,7 +148,7 @@ impl<'c: 'a, 'a> Sizes<'c, 'a> {
         }
     }
 
-    /// Learns from an op.
+    /// Records the equalities that an op requires.
     fn relate(&mut self, op: OperationRef<'c, 'a>) -> PassResult<'c> {
         let name = op_name(op);
         if let Some(compute) = ComputeOp::from_op(op) {
@@ -194,7 +195,7 @@ impl<'c: 'a, 'a> Sizes<'c, 'a> {
         Ok(())
     }
 
-    /// The dynamic sizes of an op's result are those that `asked` says, in order.
+    /// Records that the dynamic sizes of an op's result are `asked`, in order, as far as these are `tensor.dim`s.
     fn relate_asked(&mut self, op: OperationRef<'c, 'a>, asked: Vec<Value<'c, 'a>>) -> PassResult<'c> {
         let result = Value::from(op.result(0)?);
         let shape = types::shape(result.r#type()).unwrap_or_default();
@@ -207,7 +208,7 @@ impl<'c: 'a, 'a> Sizes<'c, 'a> {
         Ok(())
     }
 
-    /// Where a dim of an input's size reaches the end of a result's axis, the two are equal.
+    /// Records that an axis of a result equals an axis of an input, where the writes reach exactly as far as the input's size.
     fn relate_compute(&mut self, compute: ComputeOp<'c, 'a>) -> PassResult<'c> {
         let (tensors, _) = compute::inputs(compute);
         let sizes = compute.sizes()?;
@@ -230,7 +231,7 @@ impl<'c: 'a, 'a> Sizes<'c, 'a> {
     }
 }
 
-/// The tensor and the axis that a `tensor.dim` asks for.
+/// The tensor and the axis whose size a value is, if it is a `tensor.dim` of a constant axis.
 fn dim_of<'c: 'a, 'a>(size: Value<'c, 'a>) -> Option<(Value<'c, 'a>, usize)> {
     let dim = definition(size).filter(|op| walk::has_name(*op, "tensor.dim"))?;
     let axis = definition(dim.operand(1).ok()?).filter(|op| walk::has_name(*op, "arith.constant"))?;

@@ -1,7 +1,7 @@
-//! Ops of `linalg` that are loop nests: maps say which element each operand gives at a point, a region what is computed there.
+//! Ops of `linalg` that are loop nests: indexing maps give the element of each operand at a point, and a region computes with them.
 //!
-//! A loop that no result is indexed by is reduced. Its region is then `op(accumulator, value)` by an op that a reduction may be taken
-//! in any order by, and the compute reduces the values and combines what comes of it with the initial ones.
+//! A loop that indexes no result is a reduction loop. The region is then `op(accumulator, value)`, where the op is associative and
+//! commutative. The compute reduces the values, and combines the result with the initial value unless that is the op's identity.
 
 use std::collections::HashMap;
 
@@ -54,23 +54,23 @@ struct Nest<'s, 'c, 'a> {
     op: OperationRef<'c, 'a>,
     body: BlockRef<'c, 'a>,
     maps: &'s [AffineMap<'c>],
-    /// Which operand the first initial value is: there is one for each result.
+    /// The position of the first initial value among the operands; there is one for each result.
     inits: usize,
-    /// The loops that no result is indexed by.
+    /// The reduction loops: those that index no result.
     reduced: Vec<usize>,
 }
 
-/// What a result is reduced by.
+/// How a result is reduced.
 struct Reduction<'c, 'a> {
     /// The op on the accumulator and the value.
     op: OperationRef<'c, 'a>,
     kind: ReduceKind,
-    /// Which operand of it is the accumulator.
+    /// The position of the accumulator among its operands.
     accumulator: usize,
 }
 
 impl<'c: 'a, 'a> Former<'c, 'a> {
-    /// The results of the program that an op becomes, and the constant that all elements of theirs are.
+    /// Writes the program of an op; returns its results, and the constant that all of their elements equal, if there is one.
     pub(super) fn structured(
         &mut self,
         op: OperationRef<'c, 'a>,
@@ -132,7 +132,11 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         Ok((writer.results(), filled))
     }
 
-    /// The extent of each loop: that of an axis which is indexed by it alone.
+    /// The extent of each loop: the size of an axis that is indexed by this loop alone, a static one if there is any.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported: a loop that indexes no axis alone, or an axis of unknown size.
     fn loops(&self, nest: &Nest<'_, 'c, 'a>) -> Result<Vec<Size<'c, 'a>>, PassError<'c>> {
         let loops = nest.maps.first().map_or(0, AffineMap::dim_count);
         let extent = |dim: usize| {
@@ -180,7 +184,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
         })
     }
 
-    /// Whether the program reads an operand. What a reduction begins with is read behind it, if at all.
+    /// Whether the program reads an operand at its start. The initial value of a reduction is read after the reduction, if at all.
     fn is_read(&self, operand: usize) -> bool {
         let is_used = self
             .body
@@ -189,7 +193,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
         operand < self.inits || (is_used && self.reduced.is_empty())
     }
 
-    /// The numbers from outside that the region uses, and the initial values of reductions.
+    /// The values from outside that the region uses.
     fn captured(&self) -> Vec<Value<'c, 'a>> {
         let ops = walk::in_block(self.body);
         let is_inside = |value: &Value<'c, 'a>| {
@@ -217,7 +221,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
         Ok(end.operands().collect())
     }
 
-    /// What each result is reduced by; nothing where no loop is reduced.
+    /// How each result is reduced; empty if there is no reduction loop.
     fn reductions(&self) -> Result<Vec<Reduction<'c, 'a>>, PassError<'c>> {
         if self.reduced.is_empty() {
             return Ok(Vec::new());
@@ -228,7 +232,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
             .collect()
     }
 
-    /// The reduction of the values that the region combines with the accumulator.
+    /// Inserts the reduction of the values that the region combines with the accumulator.
     fn reduce(
         &self,
         reduction: &Reduction<'c, 'a>,
@@ -255,7 +259,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
         Ok(writer.b.insert(reduce).result(0)?.into())
     }
 
-    /// A reduced value, together with what the reduction of a result begins with.
+    /// Combines a reduced value with the initial value of its result.
     fn combine_with_init(
         &self,
         reduction: &Reduction<'c, 'a>,
@@ -272,7 +276,11 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
             .into())
     }
 
-    /// The reduction that the region is, for one result.
+    /// Recognizes how the region reduces one result, from the value that it yields.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported: the value is not `op(accumulator, value)` by an op of one of [`KINDS`], or it or the accumulator has another use.
     fn reduction(&self, result: usize, yielded: Value<'c, 'a>) -> Result<Reduction<'c, 'a>, PassError<'c>> {
         let accumulated = Value::from(self.body.argument(self.inits + result)?);
         let refuse = || {
@@ -352,7 +360,7 @@ impl<'s, 'c: 'a, 'a> Nest<'s, 'c, 'a> {
         Ok(())
     }
 
-    /// A value of the region, or a number from outside of it.
+    /// The program's value for one of the region, or for a number from outside of it.
     fn value(
         &self,
         value: Value<'c, 'a>,
@@ -376,7 +384,7 @@ const KINDS: [ReduceKind; 6] = [
     ReduceKind::Or,
 ];
 
-/// Whether combining with a constant changes nothing. A sum may begin with either zero.
+/// Whether a constant is the identity of a combiner. Both zeros are identities of a sum.
 fn is_identity(kind: ReduceKind, constant: Attribute<'_>) -> bool {
     if let Ok(constant) = FloatAttribute::try_from(constant) {
         return named_combiner::float_identity(kind) == Some(constant.value());

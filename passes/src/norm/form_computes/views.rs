@@ -1,10 +1,10 @@
 //! Views of tensors: reshapes, casts and slices.
 //!
-//! A view moves no element; it says by which coordinates one is found. Its program therefore reads an element and writes it, and
-//! fusion makes an access of it: whoever reads the view reads what is behind it. The space of a reshape is that of the side with
-//! more axes, so that the other side is a sum of dims, without divisions: `%h * 128 + %c` numbers the elements of heads whether they
-//! are taken apart (`tensor.expand_shape`) or joined (`tensor.collapse_shape`). Where a slice begins may be a number that only a run
-//! knows: it is a scalar of the program, and an index of its access.
+//! A view moves no element; it only changes coordinates. Its program reads each element and writes it, and fusion folds that into the
+//! accesses of whatever reads the view. The space of a reshape is that of the side with more axes, so that coordinates of the other
+//! side are sums of dims, without divisions: `%h * 128 + %c` numbers the elements of heads whether they are split
+//! (`tensor.expand_shape`) or joined (`tensor.collapse_shape`). The offset of a slice may be a number that is only known at run time:
+//! it is a scalar of the program, and an index of its access.
 
 use melior::{
     Context,
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::mlir::{context, diagnostic::Diagnostic, pass::PassError, types, values::key};
 
-/// A view, and the tensor that it is of.
+/// A view and its source.
 pub(super) struct View<'c, 'a> {
     op: OperationRef<'c, 'a>,
     source: Value<'c, 'a>,
@@ -34,22 +34,22 @@ pub(super) struct View<'c, 'a> {
 }
 
 enum Kind<'c, 'a> {
-    /// Each axis of the source is a group of axes of the result, which number its elements.
+    /// A reshape that splits each axis of the source into a group of axes of the result.
     Expanded(Vec<Vec<usize>>),
-    /// Each axis of the result is a group of axes of the source.
+    /// A reshape that joins a group of axes of the source into each axis of the result.
     Collapsed(Vec<Vec<usize>>),
     /// Each `stride`-th element from `offset` on, for each axis of the source.
     Sliced(Vec<Slice<'c, 'a>>),
 }
 
-/// What of an axis is in a slice.
+/// The elements of one axis that a slice takes.
 struct Slice<'c, 'a> {
     offset: Number<'c, 'a>,
     size: Number<'c, 'a>,
     stride: Number<'c, 'a>,
 }
 
-/// A number of an op that is an attribute or, as an operand, any value.
+/// An offset, size or stride of an op: an attribute, or an operand.
 #[derive(Clone, Copy)]
 enum Number<'c, 'a> {
     Static(i64),
@@ -57,7 +57,7 @@ enum Number<'c, 'a> {
 }
 
 impl Number<'_, '_> {
-    /// The number, where it is one that is known.
+    /// The number, if it is an attribute or a constant operand.
     fn known(&self) -> Option<i64> {
         match self {
             Self::Static(number) => Some(*number),
@@ -67,7 +67,7 @@ impl Number<'_, '_> {
 }
 
 impl<'c: 'a, 'a> View<'c, 'a> {
-    /// The view that an op is; `None` for any other op.
+    /// Reads an op that is a view; `None` for any other op.
     pub(super) fn of(op: OperationRef<'c, 'a>) -> Result<Option<Self>, PassError<'c>> {
         let kind = match op_name(op) {
             "tensor.cast" => {
@@ -89,7 +89,8 @@ impl<'c: 'a, 'a> View<'c, 'a> {
         }))
     }
 
-    /// Pairs of an axis of the source and one of the result that are of one size.
+    /// Pairs of an axis of the source and an axis of the result that have the same size: in each group, an axis that alone may have more
+    /// than one element is as large as the whole group.
     pub(super) fn equal_axes(&self) -> Vec<[(Value<'c, 'a>, usize); 2]> {
         let (joined, parts, groups) = match &self.kind {
             Kind::Expanded(groups) => (self.source, self.result, groups),
@@ -105,7 +106,7 @@ impl<'c: 'a, 'a> View<'c, 'a> {
         equal.collect()
     }
 
-    /// The arguments that say where a slice begins.
+    /// The arguments of the function that the offsets of a slice depend on.
     fn numbers(&self) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
         let mut numbers = Vec::new();
         if let Kind::Sliced(slices) = &self.kind {
@@ -118,7 +119,7 @@ impl<'c: 'a, 'a> View<'c, 'a> {
         Ok(numbers)
     }
 
-    /// The numbers that the result's dynamic sizes are given by, in order.
+    /// The operands that give the result's dynamic sizes, in order.
     pub(super) fn asked_sizes(&self) -> Vec<Value<'c, 'a>> {
         match &self.kind {
             Kind::Expanded(_) => self.op.operands().skip(1).collect(),
@@ -162,12 +163,16 @@ impl<'c, 'a> Points<'c, 'a> {
         }
     }
 
-    /// Coordinates over the dims and so many numbers.
+    /// Coordinates as a map of the dims, with `numbers` symbols.
     fn map(&self, coordinates: &[AffineExpr<'c>], numbers: usize) -> AffineMap<'c> {
         AffineMap::new(self.context, self.extents.len(), numbers, coordinates)
     }
 
-    /// The coordinate along an axis that consists of a group of axes: which of its points it is, the last axis running fastest.
+    /// The coordinate along the axis that joins a group of axes, the last of which runs fastest.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported: an axis of the group other than the first is dynamic.
     fn joined(&self, group: &[usize], op: OperationRef<'c, 'a>) -> Result<AffineExpr<'c>, PassError<'c>> {
         let mut at = AffineExpr::constant(self.context, 0);
         let mut stride = Some(1);
@@ -186,7 +191,7 @@ impl<'c, 'a> Points<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Former<'c, 'a> {
-    /// The results of the program that a view becomes, and the constant that all elements of theirs are.
+    /// Writes the program of a view; returns its results, and the constant that all of their elements equal, if there is one.
     pub(super) fn view(&mut self, view: &View<'c, 'a>) -> Result<Filled<'c, 'a>, PassError<'c>> {
         let sizes = match &view.kind {
             Kind::Expanded(groups) => self.expanded(view, groups)?,
@@ -211,7 +216,7 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         Ok((writer.results(), self.constants.get(&key(view.source)).copied()))
     }
 
-    /// The sizes of a result whose groups of axes are the source's axes.
+    /// The sizes of a result that splits the source's axes into groups of axes.
     fn expanded(
         &self,
         view: &View<'c, 'a>,
@@ -229,7 +234,8 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
         Ok(sizes)
     }
 
-    /// What the other axes of a group leave of axis `of` of the source.
+    /// The size of one axis of a group: that of the source along axis `of`, divided by the sizes of the group's other axes, which have to
+    /// be static.
     fn quotient(
         &self,
         view: &View<'c, 'a>,
@@ -252,8 +258,8 @@ impl<'c: 'a, 'a> Former<'c, 'a> {
     }
 }
 
-/// Where the elements of a slice lie, over the points and `numbers`. An axis of one element may be left out of the result, as `tensor.extract_slice` does from the
-/// first axis on.
+/// The coordinates of a slice's elements in the source: affine in the dims of `points`, with `numbers` as symbols. The result may
+/// leave out axes of one element, as `tensor.extract_slice` does from the first axis on.
 fn sliced<'c: 'a, 'a>(
     view: &View<'c, 'a>,
     slices: &[Slice<'c, 'a>],
@@ -305,7 +311,7 @@ fn groups<'c>(op: OperationRef<'c, '_>) -> Result<Vec<Vec<usize>>, PassError<'c>
     Ok(groups)
 }
 
-/// What of each axis is in a slice.
+/// Reads offset, size and stride of a slice along each axis.
 fn slices<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Slice<'c, 'a>>, PassError<'c>> {
     // SAFETY: the functions take no arguments.
     let unknown = unsafe {
@@ -336,7 +342,8 @@ fn slices<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Slice<'c, 'a>>, Pa
     Ok(slices.collect())
 }
 
-/// The refusal of a group whose points no sum of dims with known factors numbers.
+/// The error for a group of axes whose joined coordinate is no sum of dims with constant factors, because an axis other than the
+/// first is dynamic.
 fn many_sizes<'c>(op: OperationRef<'c, '_>, group: &[usize]) -> PassError<'c> {
     let message = format!(
         "'{}' of axes {group:?} as one, of which another than the first has a size that only a run knows; supported: groups whose \

@@ -24,14 +24,19 @@ pub(super) struct Writer<'c, 'a> {
     /// Inserts at the end of the program.
     pub(super) b: Builder<'c, 'a>,
     arguments: Arguments<'c, 'a>,
-    /// What stands in the program for a tensor or a number outside.
+    /// By tensor or number outside of the compute: the value that stands for it in the program.
     inside: HashMap<usize, Value<'c, 'a>>,
+    /// The results of the compute.
     outside: Vec<Value<'c, 'a>>,
 }
 
 impl<'c: 'a, 'a> Writer<'c, 'a> {
-    /// Begins a compute before `op`, of results of the op's types, that reads `tensors` and numbers that depend on `numbers`, with a
-    /// dim of each of `extents`.
+    /// Inserts a compute before `op`, with results of the op's types and one dim for each of `extents`. Its inputs are `tensors`, the
+    /// tensors whose sizes `extents` are, and the arguments that `numbers` depend on.
+    ///
+    /// # Errors
+    ///
+    /// Unsupported: one of `numbers` is not computed from constants and arguments.
     pub(super) fn begin(
         op: OperationRef<'c, 'a>,
         tensors: &[Value<'c, 'a>],
@@ -102,13 +107,13 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
         &self.arguments.dims
     }
 
-    /// What the compute gives.
+    /// The results of the compute.
     pub(super) fn results(&self) -> Vec<Value<'c, 'a>> {
         self.outside.clone()
     }
 
-    /// A number of the function, or an element of a tensor at `access`, a map of the dims and, as symbols, the numbers that the compute
-    /// began with.
+    /// The value of an operand within the program. That of a tensor is the element at `access`, whose dims are those of the compute and
+    /// whose symbols are the compute's scalar inputs; that of a number does not depend on `access`.
     pub(super) fn read(
         &mut self,
         operand: Value<'c, 'a>,
@@ -125,7 +130,7 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
         Ok(self.b.insert(read).result(0)?.into())
     }
 
-    /// A number of the function.
+    /// A number of the function within the program; the scalar ops that compute it are copied if need be.
     pub(super) fn number(&mut self, number: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
         scalars::copy(&self.b, number, &mut self.inside)
     }
@@ -139,7 +144,7 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
         Ok(())
     }
 
-    /// The dims and numbers that an access uses, and the access over them.
+    /// The dims and numbers that an access uses, and the access as a map of these alone.
     fn indices_of(
         &self,
         access: AffineMap<'c>,

@@ -1,9 +1,9 @@
-//! Results that may be the same memory as an argument: what `norm.may_alias` asks for, judged by what is computed.
+//! Checks which results may share an argument's memory, as `norm.may_alias` asks.
 //!
-//! A result may be written over an argument if each element is read for the last time at the point that writes it, or
-//! before. That can be had if the compute that writes it reads the argument at the coordinates that it writes, if nothing
-//! that depends on it varies over other dims, over which CTAs may be spread, and if no later compute reads the argument.
-//! That no loop reads an element behind the one that writes it is a matter of nests ([`crate::kernel::nests`]).
+//! A result may overwrite an argument if no element is read after the point that writes it. That can be had if the compute that
+//! writes the result reads the argument only at the coordinates that it writes, if nothing that depends on what it reads there varies
+//! over other dims (over which CTAs may be spread), and if no later compute reads the argument. That no later loop reads an element
+//! that an earlier one has written is ensured where loop nests are derived ([`crate::kernel::nests`]).
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -88,7 +88,7 @@ pub(super) fn pairs<'c: 'a, 'a>(
     Ok(pairs)
 }
 
-/// Why an element of the argument may be read by others than those that write it.
+/// Why an element of the argument may be needed at other points than the one that writes it; `None` if it may not.
 fn hazard<'c: 'a, 'a>(
     compute: &Compute<'c, 'a>,
     argument: Value<'c, 'a>,

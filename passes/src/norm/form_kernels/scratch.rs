@@ -1,7 +1,7 @@
 //! Memory for what one kernel of a function computes and a later one reads.
 //!
-//! A result's extent along an axis is what the writes to it reach: the last point of the space, and one more. It is a
-//! function of the sizes of the compute's inputs, which the host function evaluates before the launch.
+//! A result's extent along an axis is one more than the largest coordinate that the writes to it reach. It is a function of
+//! the sizes of the compute's inputs, which the host function evaluates before the launch.
 
 use melior::ir::{AffineExpr, AffineMap, Type, ValueLike, operation::OperationLike};
 use norma_dialects::{affine_map_attribute, attributes::scratch::ALIGNMENT, norm::ComputeOp};
@@ -17,12 +17,17 @@ pub(super) struct Scratch<'c> {
     memref: Type<'c>,
     /// By axis; `None` where static.
     extents: Vec<Option<AffineExpr<'c>>>,
-    /// What each symbol of the extents is: a tensor among the compute's inputs, and its axis.
+    /// By symbol of the extents: the size that it stands for, as (tensor among the compute's inputs, axis).
     sizes: Vec<(usize, usize)>,
 }
 
 impl<'c> Scratch<'c> {
     /// Plans the memory of a result.
+    ///
+    /// # Errors
+    ///
+    /// A dynamic extent that the writes do not determine: there is none, they differ in what they reach, or an extent of the space is
+    /// itself the size of a result.
     pub(super) fn of<'a>(compute: ComputeOp<'c, 'a>, result: usize) -> Result<Self, PassError<'c>>
     where
         'c: 'a,
@@ -72,7 +77,7 @@ impl<'c> Scratch<'c> {
         })
     }
 
-    /// Allocates it in the host function; `inputs` are the tensors among the compute's inputs.
+    /// Allocates the memory in the host function; `inputs` are the tensors among the compute's inputs.
     pub(super) fn allocate<'a>(
         &self,
         b: &Builder<'c, 'a>,

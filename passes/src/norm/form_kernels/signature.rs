@@ -32,7 +32,7 @@ use sizes::NO_MAXIMUM;
 
 use crate::mlir::{diagnostic::Diagnostic, interval::Interval, pass::PassError, types};
 
-/// The alignment that is presumed where none is given: what one 128-bit access needs.
+/// The alignment, in bytes, that is assumed where none is given: what one 128-bit access needs.
 const DEFAULT_ALIGNMENT: i64 = 16;
 /// The largest alignment, in bytes, that `norm.kernel` takes.
 const LARGEST_ALIGNMENT: i64 = 1 << 31;
@@ -53,15 +53,15 @@ pub(super) struct Tensor<'c> {
     pub(super) buffer: Type<'c>,
     /// Bytes.
     pub(super) alignment: i64,
-    /// What each extent is a multiple of; none where nothing is stated.
+    /// What each extent is a multiple of; empty if nothing is stated.
     pub(super) multiples: Vec<i64>,
-    /// Where each extent lies; none where nothing is stated.
+    /// The bounds of each extent; empty if nothing is stated.
     pub(super) bounds: Vec<Interval>,
     /// `norm.sizes`, if given.
     sizes: Option<Attribute<'c>>,
     /// The name of the argument that it may be the same memory as.
     pub(super) may_alias: Option<String>,
-    /// Attributes that are none of ours.
+    /// Attributes of other dialects.
     others: Vec<(Identifier<'c>, Attribute<'c>)>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Scalar<'c> {
     name: String,
     ty: Type<'c>,
     default: Attribute<'c>,
-    /// Attributes that are none of ours.
+    /// Attributes of other dialects.
     others: Vec<(Identifier<'c>, Attribute<'c>)>,
 }
 
@@ -370,7 +370,7 @@ impl<'c> Place<'c> {
         })
     }
 
-    /// Refuses a buffer whose static extents and strides alone lead past the last address, or have more elements.
+    /// Refuses a buffer that, by its static extents and strides alone, spans 2^63 bytes or more or has that many bytes of elements.
     fn check_span(&self, buffer: Type<'c>) -> Result<(), PassError<'c>> {
         let bytes = types::element_bytes(types::element(buffer)).unwrap_or(1);
         let measure = |(count, end): (i64, i64), (extent, stride): (Option<i64>, Option<i64>)| {
@@ -402,7 +402,8 @@ impl<'c> Place<'c> {
             .ok_or_else(|| self.wrong(format!("expected norm.name to be an identifier, got {value}")))
     }
 
-    /// The buffer's strides may be anything that addresses the tensor's elements from the base address on.
+    /// Reads `norm.buffer`: a memref of the tensor's shape and element type in the default memory space, which begins at its base
+    /// address and whose strides are not negative.
     fn buffer(&self, value: Attribute<'c>) -> Result<Type<'c>, PassError<'c>> {
         let memref = TypeAttribute::try_from(value).map(|value| value.value()).ok();
         let Some(memref) = memref.filter(|ty| types::is_memref(*ty)) else {
@@ -447,15 +448,15 @@ impl<'c> Place<'c> {
     }
 }
 
-/// The extent and the stride of each dim, outermost first; `None` where only the run knows.
+/// The extent and the stride of each axis, outermost first; `None` where it is dynamic.
 fn extents_and_strides(buffer: Type<'_>) -> Vec<(Option<i64>, Option<i64>)> {
     let shape = types::shape(buffer).unwrap_or_default();
     let strides = types::strides_and_offset(buffer).map(|(strides, _)| strides);
     shape.into_iter().zip(strides.unwrap_or_default()).collect()
 }
 
-/// Whether two elements of a buffer have one address as far as is static: a dim's stride is shorter than what the dims
-/// of shorter strides span. A dim of dynamic extent is taken to have two points.
+/// Whether two elements of a buffer may have the same address, as far as static strides tell: the stride of an axis is shorter than
+/// what the axes of shorter strides span. An axis of dynamic extent counts as one of two elements.
 fn overlaps(buffer: Type<'_>) -> bool {
     let dims = extents_and_strides(buffer).into_iter();
     let mut dims = dims

@@ -1,7 +1,7 @@
-//! Results that may be the same memory as an argument: what must not become of them.
+//! Keeps programs apart that, fused, would violate `norm.may_alias`: a result may share the memory of an argument.
 //!
-//! `norm-form-kernels` checks what `norm.may_alias` asks for. A program that reads the argument at other points than those that write
-//! it would not pass, even where the programs that it was made of do.
+//! `norm-form-kernels` refuses a program that reads such an argument at other points than those that write the result. A fused
+//! program may do so even if the programs that it was made of do not.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub(super) struct Alias<'c, 'a> {
     name: String,
 }
 
-/// What a function says of its results.
+/// Reads `norm.may_alias` of a function's results.
 pub(super) fn of<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     block: BlockRef<'c, 'a>,
@@ -64,8 +64,8 @@ pub(super) fn of<'c: 'a, 'a>(
     Ok(aliases)
 }
 
-/// Checks that a program which makes such a result reads the argument only where it is written, and needs it nowhere else: then a loop
-/// can write each element when it reads it for the last time.
+/// Checks that a program which makes such a result reads the argument only at the coordinates of the write, and that nothing that
+/// depends on what it reads varies over other dims: then a loop can write each element when it reads it for the last time.
 pub(super) fn check<'c: 'a, 'a>(
     graph: &Graph<'c, 'a>,
     program: &Program<'c, 'a>,

@@ -1,4 +1,4 @@
-//! A program of the graph as a compute.
+//! Writes a program of the graph as a `norm.compute`.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// Builds the compute of a program, which gives [`Program::results`].
+/// Builds the compute of a program, whose results are [`Program::results`].
 pub(super) fn emit<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     graph: &mut Graph<'c, 'a>,
@@ -92,8 +92,8 @@ pub(super) fn emit<'c: 'a, 'a>(
     Ok(compute)
 }
 
-/// The extents of a program's dims, and what the sizes in them are: pairs (tensor, axis), of the tensors that it reads where these
-/// have them. Others are added to `tensors`.
+/// The extents of a program's dims, and the sizes that their symbols stand for, as (position in `tensors`, axis). A size is taken off
+/// a tensor that the program reads, if one has it; otherwise the tensor that has it is added to `tensors`.
 fn extents<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     shapes: &mut Shapes<'c>,
@@ -136,7 +136,7 @@ fn extents<'c: 'a, 'a>(
     (extents, sizes)
 }
 
-/// The tensor and the axis whose size is `wanted`.
+/// The first of `tensors` with a dynamic axis whose size is `wanted`, by position, and that axis.
 fn size_of<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     shapes: &mut Shapes<'c>,
@@ -157,7 +157,7 @@ struct Emitter<'s, 'c, 'a> {
     program: &'s Program<'c, 'a>,
     b: Builder<'c, 'a>,
     arguments: Arguments<'c, 'a>,
-    /// What stands in the compute for a tensor or a number outside.
+    /// By tensor or number outside of the compute: the value that stands for it inside.
     inside: HashMap<usize, Value<'c, 'a>>,
     values: HashMap<Use, Value<'c, 'a>>,
 }
@@ -222,7 +222,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         inside.ok_or_else(|| PassError::Internal("a program reads what is not its input".to_owned()))
     }
 
-    /// The dims and numbers that coordinates use, and the access over them.
+    /// The dims and numbers that coordinates use, and the access as a map of these alone.
     fn access(&self, at: &[AffineExpr<'c>]) -> Result<(Vec<Value<'c, 'a>>, AffineMap<'c>), PassError<'c>> {
         let dims = self.program.dims.iter().zip(&self.arguments.dims);
         let dims = dims.map(|(dim, value)| (*dim, *value)).collect::<Vec<_>>();

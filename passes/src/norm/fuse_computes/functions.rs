@@ -1,4 +1,4 @@
-//! A function's computes read into groups, and what becomes of the groups written back.
+//! Reads a function's computes into groups, and writes the fused groups back.
 
 use std::collections::BTreeSet;
 
@@ -26,12 +26,12 @@ pub(super) struct Function<'c, 'a> {
     graph: Graph<'c, 'a>,
     shapes: Shapes<'c>,
     groups: Groups<'c, 'a>,
-    /// How many computes that are needed there were.
+    /// The number of groups at the start: one for each op that is needed.
     count: usize,
 }
 
 impl<'c: 'a, 'a> Function<'c, 'a> {
-    /// Reads a function; `None` if there are no two computes in it.
+    /// Reads a function; `None` if it has fewer than two computes, or does not end in `func.return`.
     pub(super) fn read(function: OperationRef<'c, 'a>) -> Result<Option<Self>, PassError<'c>> {
         let Some(block) = function.region(0)?.first_block() else {
             return Ok(None);
@@ -87,22 +87,22 @@ impl<'c: 'a, 'a> Function<'c, 'a> {
         }))
     }
 
-    /// Makes one of what fits.
+    /// Fuses all groups that fit together.
     pub(super) fn fuse(&mut self) {
         self.groups.fuse(&mut self.graph);
     }
 
-    /// How many ops have become part of others.
+    /// The number of groups that have been fused into others.
     pub(super) fn fused(&self) -> u64 {
         (self.count - self.groups().len()) as u64
     }
 
-    /// What there is now.
+    /// The current groups.
     pub(super) fn groups(&self) -> Vec<&Group<'c, 'a>> {
         self.groups.groups.iter().flatten().collect()
     }
 
-    /// The last ops of two groups of which one reads what the other makes, and why they are apart.
+    /// For each two groups of which the second reads what the first makes: the last op of each, and why the two are not fused.
     pub(super) fn apart(&mut self) -> Vec<(OperationRef<'c, 'a>, OperationRef<'c, 'a>, Stop)> {
         let apart = self.groups.apart(&mut self.graph).into_iter();
         let last = |group: usize| self.groups.groups[group].as_ref()?.own.last().copied();
@@ -111,7 +111,7 @@ impl<'c: 'a, 'a> Function<'c, 'a> {
             .collect()
     }
 
-    /// Writes the groups back, each behind what it needs.
+    /// Writes the groups back, each after those that it depends on.
     pub(super) fn write(mut self) -> PassResult<'c> {
         let order = self.groups.order();
         let order =
@@ -137,7 +137,7 @@ impl<'c: 'a, 'a> Function<'c, 'a> {
             made.extend(program.results().into_iter().zip(compute.outputs()));
             replaced.extend(&group.own);
         }
-        // Only now: programs name tensors by what has made them so far.
+        // Only now: until all programs are written, they refer to tensors by the original ops' results.
         let b = Builder::before(self.end);
         for (old, new) in made {
             b.replace_all_uses(old, new);
@@ -156,7 +156,7 @@ impl<'c: 'a, 'a> Function<'c, 'a> {
     }
 }
 
-/// The ops that something returned depends on.
+/// The ops, by address, that a returned value depends on. Ops other than computes all count as needed.
 fn needed<'c: 'a, 'a>(ops: &[OperationRef<'c, 'a>], returned: &[Value<'c, 'a>]) -> BTreeSet<usize> {
     let mut wanted = returned.to_vec();
     let mut needed = BTreeSet::new();
@@ -170,7 +170,7 @@ fn needed<'c: 'a, 'a>(ops: &[OperationRef<'c, 'a>], returned: &[Value<'c, 'a>]) 
     needed
 }
 
-/// Pairs of ops of which the first reads an argument that a result of the second may be written over.
+/// Pairs of ops of which the first reads an argument that a result of the second may overwrite.
 fn before<'c: 'a, 'a>(
     block: BlockRef<'c, 'a>,
     aliases: &[aliases::Alias<'c, 'a>],

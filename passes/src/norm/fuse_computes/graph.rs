@@ -1,8 +1,8 @@
-//! The programs of a function as one data flow over dims, sizes and numbers that all of them share.
+//! The programs of a function as one data-flow graph, over dims, sizes and scalars that all of them share.
 //!
-//! Every dim of every compute has a number of its own, and so has every size, and every number among the indices of an access, that
-//! only a run knows; accesses and extents are expressions over these. Nodes that compute the same are one node, so that two programs have something in common exactly if
-//! they have nodes in common. A node comes behind what it uses.
+//! Every dim of every compute has a number of its own. Every dynamic size, and every scalar that indexes an access, is a symbol of its
+//! own. Accesses and extents are affine expressions over these. Nodes that compute the same are one node, so that two programs share a
+//! computation exactly if they share nodes. A node comes after its operands.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,10 +23,10 @@ pub(super) type Dim = usize;
 pub(super) type DimSet = BTreeSet<Dim>;
 /// A node, by its number.
 pub(super) type Node = usize;
-/// What stands for dims.
+/// A substitution: expressions that replace dims.
 pub(super) type Dims<'c> = HashMap<Dim, AffineExpr<'c>>;
 
-/// What only a run knows, and a symbol of the graph's expressions stands for.
+/// What a symbol of the graph's expressions stands for: a number that is only known at run time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Symbol<'c, 'a> {
     /// The size of a tensor along an axis.
@@ -50,7 +50,7 @@ pub(super) enum Kind<'c, 'a> {
     Read(Value<'c, 'a>, Vec<AffineExpr<'c>>),
     /// A number of the function.
     Scalar(Value<'c, 'a>),
-    /// A coordinate.
+    /// A coordinate as a value.
     Index(AffineExpr<'c>),
     /// A scalar op.
     Op(OperationRef<'c, 'a>, Vec<Use>),
@@ -61,7 +61,7 @@ pub(super) enum Kind<'c, 'a> {
 }
 
 impl Kind<'_, '_> {
-    /// What it uses.
+    /// The operands of the node.
     pub(super) fn operands(&self) -> &[Use] {
         match self {
             Kind::Op(_, operands) | Kind::Reduce(_, operands, _) | Kind::Combine(_, operands) => operands,
@@ -70,7 +70,7 @@ impl Kind<'_, '_> {
     }
 }
 
-/// A node, and what follows from it.
+/// A node, and what is derived from it.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<'c, 'a> {
     pub(super) kind: Kind<'c, 'a>,
@@ -81,7 +81,7 @@ pub(super) struct Entry<'c, 'a> {
     pub(super) reductions: BTreeSet<Node>,
 }
 
-/// What a program stores.
+/// A store of a program.
 #[derive(Clone, Debug)]
 pub(super) struct Write<'c, 'a> {
     /// The tensor.
@@ -93,7 +93,7 @@ pub(super) struct Write<'c, 'a> {
 }
 
 impl<'c, 'a> Write<'c, 'a> {
-    /// The same at other coordinates.
+    /// A write of `value` in the place of this one's, with `dims` substituted in its coordinates.
     pub(super) fn moved(&self, value: Use, dims: &Dims<'c>, context: &'c Context) -> Self {
         Self {
             tensor: self.tensor,
@@ -104,7 +104,7 @@ impl<'c, 'a> Write<'c, 'a> {
     }
 }
 
-/// A program: its dims, outermost first, and what it stores.
+/// A program: its dims, outermost first, and its stores.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program<'c, 'a> {
     pub(super) dims: Vec<Dim>,
@@ -130,7 +130,8 @@ impl<'c: 'a, 'a> Program<'c, 'a> {
     }
 }
 
-/// What makes two nodes one. Expressions, types and attributes are unique in their context.
+/// The key of a node: nodes with equal keys are one. Expressions, types and attributes are unique in their context, so that their
+/// addresses identify them.
 #[derive(PartialEq, Eq, Hash)]
 enum Identity {
     Read(usize, Vec<usize>),
@@ -188,7 +189,7 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         AffineExpr::dim(self.context, dim)
     }
 
-    /// What only a run knows, as an expression.
+    /// The symbol of a number that is only known at run time, as an expression.
     pub(super) fn symbol(&mut self, symbol: Symbol<'c, 'a>) -> AffineExpr<'c> {
         let known = self.symbols.iter().position(|known| *known == symbol);
         let position = known.unwrap_or_else(|| {
@@ -206,7 +207,7 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         }
     }
 
-    /// The numbers that expressions are over, with the positions of their symbols, in order.
+    /// The scalars that expressions use, with the positions of their symbols, in order of these.
     pub(super) fn numbers_of(
         &self,
         expressions: impl IntoIterator<Item = AffineExpr<'c>>,
@@ -226,7 +227,7 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         &self.nodes[node]
     }
 
-    /// The node that computes `kind`.
+    /// The node that computes `kind`, which is added if it is new.
     pub(super) fn add(&mut self, kind: Kind<'c, 'a>, location: Location<'c>) -> Node {
         let identity = identity(&kind);
         if let Some(node) = self.known.get(&identity) {
@@ -257,7 +258,7 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         node
     }
 
-    /// The nodes that `roots` depend on, and these, in order.
+    /// The nodes that `roots` depend on, and `roots` themselves, in order.
     pub(super) fn reachable(&self, roots: impl IntoIterator<Item = Node>) -> BTreeSet<Node> {
         let mut found = BTreeSet::new();
         let mut open = roots.into_iter().collect::<Vec<_>>();
@@ -305,7 +306,7 @@ pub(super) fn dims_of(expression: AffineExpr<'_>) -> DimSet {
     DimSet::new()
 }
 
-/// An expression with others in the place of dims; those that nothing stands for stay.
+/// Replaces dims of an expression; those without a substitute stay.
 pub(super) fn replace<'c>(
     expression: AffineExpr<'c>,
     dims: &Dims<'c>,

@@ -1,4 +1,4 @@
-//! What becomes one: groups of a function's computes, each with its program, and the order that they keep.
+//! Groups of a function's computes that become one compute each, and the order that they have to keep.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,11 +15,11 @@ use crate::mlir::{affine::symbols, types, values::key};
 /// Ops that are computed together.
 #[derive(Clone, Debug)]
 pub(super) struct Group<'c, 'a> {
-    /// The ops whose place it takes, in order.
+    /// The ops that it replaces, in order.
     pub(super) own: Vec<OperationRef<'c, 'a>>,
-    /// All ops that it computes: those of programs that others compute too among them.
+    /// All ops that it computes, including those that other groups compute too.
     pub(super) members: Vec<OperationRef<'c, 'a>>,
-    /// What it computes; `None` for an op that cannot be part of another.
+    /// What it computes; `None` for an op that cannot be fused.
     pub(super) program: Option<Program<'c, 'a>>,
     /// The tensors that it needs.
     reads: Vec<Value<'c, 'a>>,
@@ -28,7 +28,7 @@ pub(super) struct Group<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Group<'c, 'a> {
-    /// An op as it stands.
+    /// The group of an op that cannot be fused.
     pub(super) fn opaque(
         op: OperationRef<'c, 'a>,
         reads: Vec<Value<'c, 'a>>,
@@ -43,7 +43,7 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         }
     }
 
-    /// A program.
+    /// The group of a program.
     pub(super) fn of(
         graph: &Graph<'c, 'a>,
         members: Vec<OperationRef<'c, 'a>>,
@@ -65,7 +65,7 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
 
 /// The groups of a function.
 pub(super) struct Groups<'c, 'a> {
-    /// Where each stands at first, and nothing where it has become part of another.
+    /// In the order of the function at first; `None` where a group has been merged into another.
     pub(super) groups: Vec<Option<Group<'c, 'a>>>,
     /// What the function returns.
     pub(super) returned: Vec<Value<'c, 'a>>,
@@ -77,8 +77,8 @@ pub(super) struct Groups<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Groups<'c, 'a> {
-    /// Makes one of what fits, until nothing more does. What is cheap to compute is in all that read it from the start, lest one of
-    /// them writes it for the others.
+    /// Merges groups until no two fit. Elementwise programs that are cheap to recompute are copied into all of their readers first:
+    /// otherwise one reader would take such a program in, and write its results for the others.
     pub(super) fn fuse(&mut self, graph: &mut Graph<'c, 'a>) {
         while self.copy_elementwise(graph, |is_returned| !is_returned) {}
         loop {
@@ -100,7 +100,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         }
     }
 
-    /// Pairs of a group and one that it reads from, and why they are apart.
+    /// Pairs of a group and one that reads from it, and why the two are not merged.
     pub(super) fn apart(&self, graph: &mut Graph<'c, 'a>) -> Vec<(usize, usize, Stop)> {
         let pairs = (0..self.groups.len()).flat_map(|second| {
             self.producers(second)
@@ -117,7 +117,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         stops.collect()
     }
 
-    /// An order in which each group comes behind what it needs; `None` where there is none.
+    /// An order in which each group comes after those that it depends on; `None` if there is none.
     pub(super) fn order(&self) -> Option<Vec<usize>> {
         let makers = self.makers();
         let needs = (0..self.groups.len()).map(|group| self.needs(group, &makers));
@@ -137,7 +137,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         Some(order)
     }
 
-    /// Which group makes each tensor.
+    /// By tensor: the group that makes it.
     fn makers(&self) -> HashMap<usize, usize> {
         let groups = self.groups.iter().enumerate();
         let made = groups.flat_map(|(index, group)| {
@@ -167,7 +167,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
             .collect()
     }
 
-    /// The groups that have to come before one; `makers` says which group makes each tensor.
+    /// The groups that have to come before one. `makers` is [`Self::makers`].
     fn needs(&self, of: usize, makers: &HashMap<usize, usize>) -> BTreeSet<usize> {
         let Some(group) = &self.groups[of] else {
             return BTreeSet::new();
@@ -186,7 +186,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         needs
     }
 
-    /// Whether a group has to wait for another: through a third one, or at all.
+    /// Whether a group depends on another, or, with `through_another`, whether it does so through a third one.
     fn waits(&self, group: usize, other: usize, through_another: bool) -> bool {
         let makers = self.makers();
         let mut open = self.needs(group, &makers);
@@ -205,7 +205,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         false
     }
 
-    /// Whether anything but two groups needs a tensor.
+    /// Whether a tensor is returned, or read by a group other than `but`.
     fn is_needed(&self, tensor: Value<'c, 'a>, but: [usize; 2]) -> bool {
         let reads =
             |group: &Option<Group<'c, 'a>>| group.as_ref().is_some_and(|group| group.reads.contains(&tensor));
@@ -213,7 +213,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         self.returned.contains(&tensor) || others.any(|group| reads(&self.groups[group]))
     }
 
-    /// Two groups as one program; `None` where one has no program.
+    /// The program of two groups together, or why there is none; `None` if one of the groups has no program.
     fn joined(
         &self,
         graph: &mut Graph<'c, 'a>,
@@ -229,7 +229,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         Some(merged.and_then(|merged| aliases::check(graph, &merged, &self.aliases).map(|()| merged)))
     }
 
-    /// Makes one group of two, in the place of the second, if they fit.
+    /// Merges two groups if they fit, in the place of the second; returns whether they did.
     fn join(&mut self, graph: &mut Graph<'c, 'a>, first: usize, second: usize) -> bool {
         let Some(Ok(program)) = self.joined(graph, first, second) else {
             return false;
@@ -248,7 +248,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         true
     }
 
-    /// Makes one of groups that read the same elements, at every dim of theirs.
+    /// Merges the first two groups found that fit and read a common tensor; returns whether there were any.
     fn fuse_siblings(&mut self, graph: &mut Graph<'c, 'a>) -> bool {
         for second in 0..self.groups.len() {
             let is_read_by = |group: &usize, tensor: &Value<'c, 'a>| {
@@ -270,8 +270,8 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         false
     }
 
-    /// Computes what has no reductions in each group that reads it, where that moves fewer bytes than its memory; of what is returned,
-    /// or is not, what `is_wanted`.
+    /// Copies the first group found that has no reductions into every group that reads it, where that does not move more bytes than
+    /// going through memory; returns whether there was one. `is_wanted` selects groups by whether any of their results is returned.
     fn copy_elementwise(&mut self, graph: &mut Graph<'c, 'a>, is_wanted: impl Fn(bool) -> bool) -> bool {
         for first in 0..self.groups.len() {
             let Some(group) = self.groups[first].clone() else {
@@ -315,7 +315,7 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
         false
     }
 
-    /// A group that computes for itself what it reads of another one.
+    /// The group `reader`, changed to compute by itself what it reads of the group `of`; `None` if the two do not fit.
     fn with_copy(
         &self,
         graph: &mut Graph<'c, 'a>,
@@ -342,12 +342,12 @@ impl<'c: 'a, 'a> Groups<'c, 'a> {
     }
 }
 
-/// Whether computing a program in each of `readers` moves fewer bytes than writing and reading what it makes.
+/// Whether computing a program in each of `readers` does not move more bytes than writing and reading what it makes.
 fn moves_less(graph: &Graph<'_, '_>, program: &Program<'_, '_>, readers: i64, is_returned: bool) -> bool {
     let bytes = |ty| types::element_bytes(types::element(ty)).unwrap_or(8);
     let nodes = graph.nodes_of(program).into_iter();
     let read = nodes.map(|node| match &graph.entry(node).kind {
-        // What leaves out a dim is small beside the rest.
+        // A read that leaves out a dim is small beside the others, and is not counted.
         Kind::Read(tensor, _) if graph.entry(node).dims.len() == program.dims.len() => bytes(tensor.r#type()),
         _ => 0,
     });

@@ -1,8 +1,9 @@
-//! A part of the graph again, at other coordinates: values with expressions in the place of dims.
+//! Copies a part of the graph to other coordinates, substituting expressions for dims.
 //!
-//! A dim that a reduction is over is bound there, whatever stands for it outside; the same dims are then bound by every copy. One
-//! that is bound in parts is reduced part by part: at each point what the parts come to is combined. What comes out the same is the
-//! same node, so that a copy at coordinates that its value does not depend on costs nothing.
+//! A dim that a reduction is over is bound by it: within the reduction it has a substitute of its own, the same in every copy,
+//! whatever is substituted for it outside. A dim that is bound in parts is reduced part by part: at each point the values of the parts
+//! are combined, and that is reduced over the points of one part. Equal nodes are one node, so that a copy to coordinates that a value
+//! does not depend on costs nothing.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,21 +16,20 @@ use super::{
     stop::Stop,
 };
 
-/// What may stand in the place of an element that is read.
+/// Gives the value that takes the place of a read of a tensor at some coordinates; `None` keeps the read.
 pub(super) type Source<'f, 'c, 'a> =
     dyn FnMut(&mut Graph<'c, 'a>, Value<'c, 'a>, &[AffineExpr<'c>]) -> Result<Option<Use>, Stop> + 'f;
 
-/// What stands for the dims that reductions are over.
+/// Substitutes for the dims that reductions are over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bound<'c> {
-    /// Sums over other dims, which number the points of the dim.
+    /// By dim: a sum of other dims that enumerates its points.
     pub(super) whole: Dims<'c>,
-    /// The parts that a dim consists of: each numbers the points of one.
+    /// By dim that is split into parts: for each part, an expression that enumerates its points.
     pub(super) parts: HashMap<Dim, Vec<AffineExpr<'c>>>,
 }
 
-/// Copies `roots` with `free` in the place of dims, `bound` in the place of those that reductions are over, and what `source` gives in
-/// the place of elements.
+/// Copies `roots`, substituting `free` for dims, `bound` for those that reductions are over, and what `source` gives for reads.
 pub(super) fn instantiate<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     roots: &[Use],
@@ -49,7 +49,7 @@ pub(super) fn instantiate<'c: 'a, 'a>(
     Ok(roots.iter().map(|root| copies[&root.node][root.result]).collect())
 }
 
-/// Copies a value with `free` in the place of dims, and `bound` in the place of those that reductions are over.
+/// Copies a value, substituting `free` for dims and `bound` for those that reductions are over.
 pub(super) fn moved<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     value: Use,
@@ -63,7 +63,7 @@ pub(super) fn moved<'c: 'a, 'a>(
     Ok(moved.first().copied().unwrap_or(value))
 }
 
-/// What stands for dims, as a key.
+/// A substitution of dims, as a key.
 type Name = Vec<(usize, usize)>;
 
 fn name(dims: &Dims<'_>) -> Name {
@@ -79,12 +79,12 @@ struct Copier<'s, 'f, 'c, 'a> {
     graph: &'s mut Graph<'c, 'a>,
     bound: &'s Bound<'c>,
     source: &'s mut Source<'f, 'c, 'a>,
-    /// By what stands for dims: the results of each node's copy.
+    /// By substitution: the results of each node's copy under it.
     copies: HashMap<Name, HashMap<Node, Vec<Use>>>,
 }
 
 impl<'c: 'a, 'a> Copier<'_, '_, 'c, 'a> {
-    /// Copies nodes and what they need.
+    /// Copies nodes and those that they depend on.
     fn copy(&mut self, roots: &[Node], free: &Dims<'c>) -> Result<(), Stop> {
         let here = name(free);
         let mut needed = BTreeSet::new();
@@ -106,7 +106,7 @@ impl<'c: 'a, 'a> Copier<'_, '_, 'c, 'a> {
                 open.extend(kind.operands().iter().map(|operand| operand.node));
             }
         }
-        // A node comes behind what it uses.
+        // A node comes after its operands.
         for node in needed {
             let copy = self.copy_node(node, free, &here)?;
             self.copies.entry(here.clone()).or_default().insert(node, copy);
@@ -115,7 +115,7 @@ impl<'c: 'a, 'a> Copier<'_, '_, 'c, 'a> {
         Ok(())
     }
 
-    /// What stands for dims within a reduction over some of them, part by part.
+    /// The substitutions within a reduction over `dims`: one for each combination of parts.
     fn within(&self, free: &Dims<'c>, dims: &DimSet) -> Vec<Dims<'c>> {
         let mut within = vec![free.clone()];
         for dim in dims {

@@ -1,9 +1,9 @@
-//! Two programs as one, if they fit.
+//! Merges two programs into one, if they fit.
 //!
-//! What the second reads of the first is computed where it is read. Without a reduction behind it that may be at any coordinates. What
-//! a reduction comes to is computed once, so it is read at the dims that it is kept for, and by points that the first program has too:
-//! then what holds a row for the reduction has what follows it. Two reductions fit each other if the dims of one are among those of
-//! the other, or if one of them is the last: what it comes to is only written.
+//! A value of the first program that the second one reads is computed where it is read. A value that depends on no reduction may be
+//! read at any coordinates. The result of a reduction is computed only once, so it has to be read at the dims that it is kept for, by
+//! points that the first program has too: then the CTA that holds a row for the reduction also holds it for what follows. Two
+//! reductions fit if the dims of one are a subset of the other's, or if one of them is last: its results are only written.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,8 +17,12 @@ use super::{
     waiting::{crossings, needed_everywhere},
 };
 
-/// One program that computes what `first` and `second` do, which may read what `first` makes. Of that the tensors for which
-/// `is_kept` holds are needed elsewhere too.
+/// Returns one program that computes what `first` and `second` compute. `second` may read results of `first`; those for which
+/// `is_kept` holds are needed elsewhere too, and are still written.
+///
+/// # Errors
+///
+/// The reason why the two do not fit.
 pub(super) fn merge<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     first: &Program<'c, 'a>,
@@ -87,8 +91,8 @@ pub(super) fn merge<'c: 'a, 'a>(
 /// An element that the first program writes, and the coordinates at which the second one reads it.
 type ReadOf<'c, 'a> = (Write<'c, 'a>, Vec<AffineExpr<'c>>);
 
-/// Which dims of two programs are one. Where the second one only reads what is computed element by element, none have to be but those
-/// that it reads by.
+/// Matches the dims of two programs. Where the second one only reads elementwise results of the first, which nothing else needs, no
+/// dims have to match but those that it reads them at.
 fn match_spaces<'c: 'a, 'a>(
     graph: &Graph<'c, 'a>,
     (first, second): (&Program<'c, 'a>, &Program<'c, 'a>),
@@ -116,7 +120,7 @@ fn match_spaces<'c: 'a, 'a>(
     matched
 }
 
-/// Checks that two programs are over points of one space.
+/// Checks that two programs fit into one space.
 fn check_spaces<'c: 'a, 'a>(
     (first, second): (&Program<'c, 'a>, &Program<'c, 'a>),
     matched: &Match<'c>,
@@ -127,7 +131,7 @@ fn check_spaces<'c: 'a, 'a>(
     let is_first_part = first.dims.iter().all(|dim| matched.of_producer.contains(dim));
     let is_second_part = second.dims.iter().all(|dim| matched.of_consumer.contains(dim));
     let fits = match read {
-        // They have only in common what both read.
+        // Neither reads results of the other: they share reads alone.
         [] => is_first_part && is_second_part,
         _ => !is_kept || is_first_part || is_second_part,
     };
@@ -159,25 +163,25 @@ fn reads_of<'c: 'a, 'a>(
     found.collect()
 }
 
-/// The reductions among what nodes depend on.
+/// The reductions that nodes depend on.
 fn reductions(graph: &Graph<'_, '_>, nodes: impl Iterator<Item = Node>) -> BTreeSet<Node> {
     nodes
         .flat_map(|node| graph.entry(node).reductions.iter().copied())
         .collect()
 }
 
-/// Puts values of the first program in the place of what is read of it.
+/// Replaces reads of the first program's results by the values that it computes.
 struct Merger<'s, 'c, 'a> {
     first: &'s Program<'c, 'a>,
     matched: &'s Match<'c>,
-    /// What stands for dims that its reductions are over.
+    /// Substitutes for the dims that its reductions are over.
     bound: &'s Bound<'c>,
-    /// The reductions behind what is read.
+    /// The reductions that the values which are read depend on.
     behind: &'s BTreeSet<Node>,
 }
 
 impl<'c: 'a, 'a> Merger<'_, 'c, 'a> {
-    /// What stands for the element of a tensor, if the first program makes it.
+    /// The value of an element of a tensor, if the first program makes the tensor.
     fn value(
         &self,
         graph: &mut Graph<'c, 'a>,

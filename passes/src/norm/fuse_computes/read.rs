@@ -1,7 +1,7 @@
-//! Computes read into the graph.
+//! Reads computes into the graph.
 //!
-//! Sizes are told back to those of tensors that no program makes, so that extents compare whichever tensor they were written over.
-//! A dim of one point is no dim.
+//! Sizes are expressed by the sizes of tensors that no program makes, so that equal extents compare equal whichever tensor they were
+//! written over. A dim of extent 1 is replaced by 0.
 
 use std::collections::HashMap;
 
@@ -20,10 +20,10 @@ use crate::{
     },
 };
 
-/// The sizes of the tensors of a function, over those that no program makes.
+/// By tensor of a function: its sizes, as expressions over the sizes of tensors that no program makes.
 pub(super) type Shapes<'c> = HashMap<usize, Vec<AffineExpr<'c>>>;
 
-/// Reads a compute, whose inputs' sizes are known or their own; `None` for one that cannot be part of another.
+/// Reads a compute, and adds the sizes of its results to `shapes`; `None` for one that cannot be fused.
 pub(super) fn read<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     shapes: &mut Shapes<'c>,
@@ -35,7 +35,7 @@ pub(super) fn read<'c: 'a, 'a>(
     let mut symbols = Vec::new();
     for pair in compute.sizes()?.chunks_exact(2) {
         let (buffer, axis) = (pair[0] as usize, pair[1] as usize);
-        // Where a result's size is given from outside, the program is about that memory.
+        // The extent is the size of a result, so that the program depends on memory that is given from outside.
         let Some(tensor) = tensors.get(buffer) else {
             return Ok(None);
         };
@@ -50,7 +50,7 @@ pub(super) fn read<'c: 'a, 'a>(
     for (position, result) in results.iter().enumerate() {
         let shape = types::shape(result.r#type()).unwrap_or_default();
         let reached = compute::reached(compute, position)?;
-        // Writes of several parts that reach apart say nothing of a size that only a run knows.
+        // Writes of several parts that reach differently far do not determine a dynamic size.
         let is_dynamic = |axis: &usize| shape[*axis].is_none();
         let reach_alike = |axis: usize| reached.windows(2).all(|pair| pair[0][axis] == pair[1][axis]);
         let Some(first) = reached.first() else {
@@ -92,7 +92,7 @@ pub(super) fn read<'c: 'a, 'a>(
     Ok(is_read.then_some(reader.program))
 }
 
-/// The sizes of a tensor; those of one that no program makes are its own.
+/// The sizes of a tensor. The dynamic ones of a tensor that no program makes are symbols of its own.
 pub(super) fn shape_of<'c: 'a, 'a>(
     graph: &mut Graph<'c, 'a>,
     shapes: &mut Shapes<'c>,
@@ -116,11 +116,11 @@ struct Reader<'r, 'c, 'a> {
     tensors: &'r [Value<'c, 'a>],
     results: &'r [Value<'c, 'a>],
     arguments: &'r Arguments<'c, 'a>,
-    /// What stands for each dim of the block: a dim of the graph, or 0.
+    /// By position of a dim of the block: a dim of the graph, or 0.
     dims: Dims<'c>,
-    /// Which dim of the block a value is.
+    /// By value that is a dim of the block: its position among the dims.
     positions: HashMap<usize, usize>,
-    /// What stands in coordinates for each number of the block that may be an index.
+    /// By scalar of the block that may index an access: its symbol.
     numbers: HashMap<usize, AffineExpr<'c>>,
     values: HashMap<usize, Use>,
     program: Program<'c, 'a>,
@@ -144,7 +144,7 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
         self.dims.insert(position, stands_for);
     }
 
-    /// Reads the ops; says whether each has a place in the graph.
+    /// Reads the ops; returns whether the graph can represent all of them.
     fn body(&mut self, compute: ComputeOp<'c, 'a>) -> Result<bool, PassError<'c>> {
         for op in walk::in_block(compute::block(compute)?) {
             let location = op.location();
@@ -177,7 +177,7 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                     location,
                 });
             } else if let Some(reduce) = ReduceOp::from_op(op) {
-                // Its results would have to stay in their order.
+                // The graph does not represent the order of its results.
                 if reduce.nth().is_some() {
                     return Ok(false);
                 }
@@ -190,7 +190,7 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
                 let dims = dims.flat_map(|position| dims_of(self.dims[position])).collect();
                 self.reduce(reduce, values, dims);
             } else {
-                // A scan's points would have to stay in their order.
+                // The graph does not represent the order of a scan's points.
                 let is_scalar =
                     op.region_count() == 0 && op.result_count() == 1 && ScanOp::from_op(op).is_none();
                 if !is_scalar {
@@ -204,7 +204,7 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
         Ok(true)
     }
 
-    /// A reduction over one point is its values.
+    /// Adds a reduction. The results of one over a single point are its operands.
     fn reduce(&mut self, reduce: ReduceOp<'c, 'a>, values: Vec<Use>, dims: super::graph::DimSet) {
         if dims.is_empty() {
             for (result, value) in reduce.results().into_iter().zip(values) {
@@ -222,7 +222,7 @@ impl<'c: 'a, 'a> Reader<'_, 'c, 'a> {
         }
     }
 
-    /// A value of the body; a dim that an op computes with is a coordinate.
+    /// The node of a value of the body. A dim that an op computes with becomes a coordinate.
     fn value(&mut self, value: Value<'c, 'a>) -> Result<Use, PassError<'c>> {
         if let Some(known) = self.values.get(&key(value)) {
             return Ok(*known);

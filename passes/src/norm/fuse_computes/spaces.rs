@@ -1,8 +1,9 @@
-//! Which dims of two programs are one.
+//! Matches the dims of two programs: which dims of the one are dims of the other.
 //!
-//! What one program writes at and the other reads at says so, axis by axis: two dims of one extent, or a dim and a sum that numbers
-//! its points, as `group * size + within` does. A dim that is read in parts, as `within` and `within + size`, is reduced part by part.
-//! Dims that this leaves over are matched by what both programs read, and those that a reduction removes by their extents.
+//! The coordinates at which the one writes and the other reads are compared axis by axis: a dim matches a dim of the same extent, or a
+//! sum that enumerates its points, such as `group * size + within`. A dim that is read in parts, at `within` and `within + size`, is
+//! reduced part by part. Dims that are still unmatched are matched by the reads that both programs have in common, and those that a
+//! reduction removes by their extents.
 
 use std::collections::HashMap;
 
@@ -14,21 +15,21 @@ use crate::{
     mlir::linear_form::LinearForm,
 };
 
-/// The parts of a dim that each point computes for itself: the halves of a head, the components of a short vector.
+/// The most parts of a dim that each point combines by itself, as the halves of a head, or the components of a short vector.
 const MOST_PARTS: i64 = 4;
 
-/// The dims of a producer and a consumer in one space.
+/// How the dims of a producer and of a consumer map into one space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Match<'c> {
-    /// What stands for dims of the producer: sums over dims of the consumer.
+    /// Substitutes for dims of the producer: sums of dims of the consumer.
     pub(super) producer: Dims<'c>,
-    /// What stands for dims of the consumer: dims of the producer, and sums over them.
+    /// Substitutes for dims of the consumer: dims of the producer, and sums of them.
     pub(super) consumer: Dims<'c>,
-    /// What a dim of the producer consists of where the consumer reads parts of it by one dim.
+    /// By dim of the producer that the consumer reads in parts: the coordinate of each part, over one dim of the consumer.
     pub(super) parts: HashMap<Dim, Vec<AffineExpr<'c>>>,
-    /// The dims of the producer that the consumer has too.
+    /// The dims of the producer that are matched.
     pub(super) of_producer: DimSet,
-    /// The dims of the consumer that the producer has too.
+    /// The dims of the consumer that are matched.
     pub(super) of_consumer: DimSet,
 }
 
@@ -76,7 +77,8 @@ impl<'c> Match<'c> {
         }
     }
 
-    /// Matches dims that the consumer reads part by part with a dim of its own: a few parts of its extent, one behind the other.
+    /// Matches dims of the producer that the consumer reads in parts: at a dim of its own, offset by multiples of that dim's extent, of
+    /// which there are at most [`MOST_PARTS`].
     pub(super) fn parts(
         &mut self,
         graph: &Graph<'c, '_>,
@@ -110,7 +112,7 @@ impl<'c> Match<'c> {
         }
     }
 
-    /// Matches dims by what both programs read, the elements over most dims first.
+    /// Matches dims by the reads that both programs have in common, those over most dims first.
     pub(super) fn shared_reads(
         &mut self,
         graph: &Graph<'c, '_>,
@@ -140,7 +142,7 @@ impl<'c> Match<'c> {
         }
     }
 
-    /// Whether two accesses to one tensor have no coordinates that differ already.
+    /// Whether two accesses to one tensor may be the same: no coordinates of theirs are known to differ.
     fn agrees(
         &self,
         graph: &Graph<'c, '_>,
@@ -157,7 +159,7 @@ impl<'c> Match<'c> {
         })
     }
 
-    /// Matches dims that the producer reduces and nothing has matched with dims of the same extent, in order.
+    /// Matches each unmatched dim that the producer reduces with the consumer's first unmatched dim of the same extent.
     pub(super) fn reduced(&mut self, graph: &Graph<'c, '_>, producer: &DimSet, consumer: &[Dim]) {
         for made in producer {
             let fits = |read: &&Dim| {
@@ -175,12 +177,12 @@ impl<'c> Match<'c> {
     }
 }
 
-/// The dims whose points a coordinate numbers from 0 on.
+/// The dims whose points a coordinate enumerates from 0 on, as the digits of a mixed-radix number; `None` for any other coordinate.
 fn digits<'c>(graph: &Graph<'c, '_>, at: AffineExpr<'c>) -> Option<Digits<'c>> {
     digits::digits(at, &graph.extents, graph.context).filter(|digits| digits.first == 0)
 }
 
-/// Whether a coordinate numbers points of any of some dims.
+/// Whether any of a coordinate's digits is a dim of `of`.
 fn is_any(digits: &Digits<'_>, of: &DimSet) -> bool {
     digits.dims.iter().any(|(dim, _)| of.contains(dim))
 }

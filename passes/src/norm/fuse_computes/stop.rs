@@ -2,24 +2,24 @@
 
 use std::fmt;
 
-/// What keeps a program from being one with another.
+/// The reason why two programs are not fused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// An op between them needs the one and is needed by the other.
+    /// An op between them depends on the one, and the other depends on it.
     Between,
-    /// An element is read at coordinates that do not say which point makes it.
+    /// An element is read at coordinates that do not determine the point that computes it.
     Coordinates,
     /// The values are needed elsewhere too, and each space has dims that the other lacks.
     Spaces,
-    /// What a reduction comes to is needed at points beyond those that it ranges over and is kept for.
+    /// The result of a reduction is needed at points beyond those that the reduction ranges over or is kept for.
     Wider,
     /// A reduction would be computed for several coordinates of the same dim.
     Again,
-    /// Two reductions are over different dims, and what the first comes to has to wait for all points of the second.
+    /// Two reductions are over different dims, and each would have to wait for all points of the other.
     Crossing,
-    /// What a reduction over sizes that only a run knows comes to is needed everywhere.
+    /// The single result of a reduction over dynamic extents is needed at all points.
     Everywhere,
-    /// A result may be the same memory as an argument that would be read behind it.
+    /// A result may share the memory of the argument of this name, which would be read at other points than those that write the result.
     Alias(String),
 }
 

@@ -1,11 +1,12 @@
-//! Which reductions of a program wait for each other.
+//! Counts the reductions of a program that have to wait for each other, and those that everything waits for.
 //!
-//! A kernel is spread over the points that no reduction of it waits for. What a reduction comes to, if only written, may be left in
-//! parts and be combined later; all others hold up what depends on them.
+//! CTAs are spread over the dims along which no point waits for another. A reduction whose result is only written may leave partial
+//! results that are combined later; whatever depends on the result of any other reduction has to wait for all of its points.
 
 use super::graph::{DimSet, Graph, Kind, Node, Program, dims_of};
 
-/// The reductions of a program: what each is over, and whether it is the last, so that its results are only written.
+/// The reductions of a program: each with the dims that it is over, and whether it is last. The results of a last reduction are only
+/// written: no other reduction depends on it, and nothing that does varies over its dims.
 fn reductions_of<'g, 'c: 'a, 'a>(
     graph: &'g Graph<'c, 'a>,
     program: &Program<'c, 'a>,
@@ -30,18 +31,18 @@ fn reductions_of<'g, 'c: 'a, 'a>(
     reductions.collect()
 }
 
-/// Points of tiles that a CTA holds with ease, those of a square of 128: neighbours in a tile need no loop to meet along one axis and along
-/// another.
+/// The number of points of a tile that a CTA holds with ease, a square of 128 by 128. Reductions along either axis of a tile need no
+/// loop.
 const HELD_POINTS: i64 = 1 << 14;
 
-/// How many pairs of reductions would have to wait for each other's points: the dims of neither are among those of the other,
-/// neither is the last, and no tile holds the dims of both.
+/// The number of pairs of reductions that would have to wait for each other's points: neither one's dims are a subset of the other's,
+/// neither is last, and no tile holds the dims of both.
 pub(super) fn crossings<'c: 'a, 'a>(graph: &Graph<'c, 'a>, program: &Program<'c, 'a>) -> usize {
     let reductions = reductions_of(graph, program);
     let mut count = 0;
     for (index, (first, a, first_is_last)) in reductions.iter().enumerate() {
         for (second, b, second_is_last) in &reductions[index + 1..] {
-            // A node comes behind what it uses, so that the first of a pair never depends on the second.
+            // A node comes after its operands, so that the first of a pair never depends on the second.
             let is_free = *first_is_last && !graph.entry(*second).reductions.contains(first);
             let is_nested = a.is_subset(b) || b.is_subset(a);
             count += usize::from(!is_nested && !second_is_last && !is_free && !is_held(graph, &(*a | *b)));
@@ -50,7 +51,7 @@ pub(super) fn crossings<'c: 'a, 'a>(graph: &Graph<'c, 'a>, program: &Program<'c,
     count
 }
 
-/// Whether all points of some dims may be held at once.
+/// Whether one tile holds all points of some dims.
 fn is_held(graph: &Graph<'_, '_>, dims: &DimSet) -> bool {
     let extents = dims.iter().map(|dim| graph.extents[*dim]);
     let points = extents.map(|extent| extent.is_constant().then(|| extent.constant_value()));
@@ -60,8 +61,7 @@ fn is_held(graph: &Graph<'_, '_>, dims: &DimSet) -> bool {
     points.is_some_and(|points| points <= HELD_POINTS)
 }
 
-/// How many reductions leave one value, of as many elements as a run may give, that others wait for: a kernel with such a one has a
-/// single CTA.
+/// The number of reductions over dims of dynamic extent to a single value for which others wait: a kernel with one has a single CTA.
 pub(super) fn needed_everywhere<'c: 'a, 'a>(graph: &Graph<'c, 'a>, program: &Program<'c, 'a>) -> usize {
     let reductions = reductions_of(graph, program).into_iter();
     let is_open = |over: &DimSet| over.iter().any(|dim| !graph.extents[*dim].is_constant());

@@ -1,4 +1,4 @@
-//! How many elements a partial result has, where that is known before the run.
+//! Counts the elements of a partial result, where their number is known at compile time.
 
 use melior::ir::Value;
 
@@ -7,11 +7,11 @@ use crate::{
     mlir::linear_form::LinearForm,
 };
 
-/// How many points of the dims `over` each result of reducing `source` over them is of, if all are of as many. Of a program that
-/// is not tiled nothing is known: what it leaves are states of parts that may be of several lengths.
+/// The number of points of the dims `over` that are reduced to each result, where `source` is reduced over them, if it is the same for
+/// all results. `None` for a program that is not tiled: it may leave states of parts that differ in length.
 ///
-/// A guard keeps points out along a sum of dims. The further the other dims are from 0, the fewer points of `over` it leaves, so that
-/// numbers at the other dims' ends that are equal are the number everywhere.
+/// A guard masks points by a sum of dims. The larger the other dims are, the fewer points of `over` pass it. So where the numbers are
+/// equal at the other dims' two ends, they are equal everywhere.
 pub(super) fn of_each<'c, 'a>(
     space: &Space<'c, 'a>,
     source: Value<'c, 'a>,
@@ -25,7 +25,7 @@ pub(super) fn of_each<'c, 'a>(
     for guard in guards(space, &over) {
         let guard = guard?;
         let used = guard.dims();
-        // A guard concerns what uses all of its dims. Of two that share a dim the points are no product.
+        // A guard masks only values that vary over all of its dims. The numbers that pass two guards multiply only if these share no dim.
         let concerns = &(&used - &over) - &space.dims_of(source);
         let ranged = &used & &over;
         if !concerns.is_empty() || !ranged.is_subset(&unguarded) {
@@ -51,7 +51,7 @@ pub(super) fn of_each<'c, 'a>(
         .try_fold(count, |count, dim| count.checked_mul(extent(space, *dim)?))
 }
 
-/// `form < room`, of a sum that no dim makes smaller.
+/// The guard `form < room`, where `form` is a sum of dims whose factors are not negative.
 struct Guard {
     form: LinearForm,
     room: i64,
@@ -65,13 +65,13 @@ impl Guard {
             .collect()
     }
 
-    /// What a dim adds at most.
+    /// The most that a dim adds to the sum.
     fn reach_along(&self, space: &Space<'_, '_>, dim: usize) -> Option<i64> {
         (extent(space, dim)? - 1).max(0).checked_mul(self.form.dims[dim])
     }
 }
 
-/// The guards that use one of `dims`; `None` for one that is of no known form.
+/// The guards that use one of `dims`; `None` for one of another form.
 fn guards(space: &Space<'_, '_>, dims: &DimSet) -> Vec<Option<Guard>> {
     let uses = |sides: &&[melior::ir::AffineExpr<'_>; 2]| {
         let mut dims = dims.iter();
@@ -94,7 +94,8 @@ fn extent(space: &Space<'_, '_>, dim: usize) -> Option<i64> {
     extent.is_constant().then(|| extent.constant_value())
 }
 
-/// How many points there are of dims with factors and extents whose sum is below `room`.
+/// The number of points of a space, given by (factor, extent) of each dim, at which the sum of factors times coordinates is below
+/// `room`.
 fn points_below(dims: &[(i64, i64)], room: i64) -> i64 {
     let reach = |dims: &[(i64, i64)]| {
         let of = |(factor, extent): &(i64, i64)| factor.saturating_mul((extent - 1).max(0));
@@ -111,7 +112,8 @@ fn points_below(dims: &[(i64, i64)], room: i64) -> i64 {
     if reach(dims) < room {
         return all(dims);
     }
-    // Only few places along the dim of the largest factor have some of the other dims' points and not all.
+    // At all but a few coordinates along the dim of the largest factor, all or none of the other dims' points are below `room`. Only those
+    // few are counted one by one.
     let Some(largest) = (0..dims.len()).max_by_key(|dim| dims[*dim].0) else {
         return 1;
     };
@@ -137,7 +139,7 @@ fn points_below(dims: &[(i64, i64)], room: i64) -> i64 {
 mod tests {
     use super::points_below;
 
-    /// The same, one by one.
+    /// The reference: counts the points one by one.
     fn counted(dims: &[(i64, i64)], room: i64) -> i64 {
         match dims {
             [] => i64::from(room > 0),

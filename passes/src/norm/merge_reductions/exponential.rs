@@ -2,9 +2,9 @@
 //!
 //! A partial result is the extremum `m` of some elements and, for each sum, the sum `s` with `m` as reference. Two of them with
 //! extrema `m0` and `m1` have the extremum `m`, and the sum `s0 e^(k (m0 - m)) + s1 e^(k (m1 - m))`, whose exponents are
-//! never positive. An infinite extremum, which no element or only infinite ones give, would make `inf - inf` of both exponents
-//! and terms; so the factor between equal extrema is 1 without arithmetic, and 0 stands for an infinite reference of elements
-//! that are reduced as they are, where every term is 0 then.
+//! never positive. An infinite extremum, of no elements or of infinite ones alone, would make both exponents and terms
+//! `inf - inf`. So the factor between equal extrema is selected as 1, and terms are computed with 0 in the place of an infinite
+//! reference, where every term is then 0.
 
 use melior::ir::{Attribute, Value, ValueLike, attribute::FloatAttribute};
 use norma_dialects::norm::ReduceKind;
@@ -76,7 +76,7 @@ fn infinite(kind: ReduceKind) -> f64 {
     named_combiner::float_identity(kind).unwrap_or(f64::NEG_INFINITY)
 }
 
-/// An extremum as a reference: 0 if it is that of no elements.
+/// An extremum as the reference of terms: 0 if it is that of no elements.
 fn finite<'c: 'a, 'a>(
     merge: &Merge<'_, 'c, 'a>,
     b: &Builder<'c, 'a>,
@@ -97,7 +97,7 @@ fn extreme<'c: 'a, 'a>(
     b.value(name, &[one, other], one.r#type())
 }
 
-/// The sums of a partial result, whose extremum comes first, for another extremum.
+/// Changes the sums of a partial result, whose first value is its extremum, to another extremum as reference.
 fn with_extremum<'c: 'a, 'a>(
     merge: &Merge<'_, 'c, 'a>,
     b: &Builder<'c, 'a>,
@@ -146,7 +146,7 @@ fn factor<'c: 'a, 'a>(
     b.value(base.op(), &[exponent], ty)
 }
 
-/// A sum for the reference that the user's program has. Behind an infinite extremum it is NaN where the user's is.
+/// Changes a sum to the reference of the user's program. Where the extremum is infinite, the result is NaN where the user's is.
 fn with_reference<'c: 'a, 'a>(
     merge: &Merge<'_, 'c, 'a>,
     b: &Builder<'c, 'a>,

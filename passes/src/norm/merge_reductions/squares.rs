@@ -1,8 +1,8 @@
-//! Sums of squares of the distance to what a sum gives: Chan's update.
+//! Sums of squares of the distance to a value that follows from a sum, such as a mean: Chan's update.
 //!
-//! A partial result is the sum of some elements, their number, and for each sum of squares the one around the elements' mean. Two
-//! of them have the sum of squares `q0 + q1 + (mean1 - mean0)^2 n0 n1 / (n0 + n1)`. Around any other reference than the mean it is
-//! larger by `n (mean - reference)^2`, which is nothing, or next to it, where the reference is the mean.
+//! A partial result is the sum of some elements, their number, and, for each follower, the sum of squares around the elements' mean.
+//! Two of them have the sum of squares `q0 + q1 + (mean1 - mean0)^2 n0 n1 / (n0 + n1)`. Around any other reference than the mean it is
+//! larger by `n (mean - reference)^2`, which is 0 up to rounding where the reference is the mean.
 
 use melior::ir::{Attribute, Type, Value, ValueLike, attribute::FloatAttribute};
 use norma_dialects::norm::ReduceKind;
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// The place of the sum and of the number of elements in a tuple; sums of squares come behind them.
+/// The positions of the sum and of the number of elements in a tuple; sums of squares follow them.
 const SUM: usize = 0;
 const COUNT: usize = 1;
 const SQUARES: usize = 2;
@@ -87,8 +87,8 @@ fn no_elements<'c: 'a, 'a>(b: &Builder<'c, 'a>, ty: Type<'c>, length: usize) -> 
         .collect()
 }
 
-/// Sum and number of elements over `dims`, by which each partial result is over all of `over`. A number that is not known is counted in
-/// the reduction of the sum, so that it is of the points that the sum has.
+/// The sum and the number of elements over `dims`, after which each partial result covers all of `over`. A number that is not known is
+/// summed in the same reduction as the elements, so that both cover the same points.
 fn added<'c: 'a, 'a>(
     merge: &Merge<'_, 'c, 'a>,
     b: &Builder<'c, 'a>,
@@ -122,7 +122,7 @@ fn around<'c: 'a, 'a>(
     let zero = b.float(ty, 0.0);
     let distance = square(b, mean(b, partial[SUM], partial[COUNT]), reference);
     let more = scaled(b, dependence, distance, partial[COUNT]);
-    // No elements have no squares, however far the reference seems to be.
+    // A partial result of no elements has no squares, however far the reference seems to be.
     let has_points = compare_floats(b, Predicate::Greater, partial[COUNT], zero);
     let more = b.value("arith.select", &[has_points, more, zero], ty);
     b.value("arith.addf", &[squares, more], ty)
@@ -148,7 +148,7 @@ fn square<'c: 'a, 'a>(b: &Builder<'c, 'a>, one: Value<'c, 'a>, other: Value<'c, 
     b.value("arith.mulf", &[distance, distance], ty)
 }
 
-/// A square times its weight and the factor of all terms.
+/// `square` times `weight`, and times the constant factor that all terms of the follower have.
 fn scaled<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     dependence: Dependence,
@@ -179,7 +179,7 @@ fn combine<'c: 'a, 'a>(
         mean(b, one[SUM], one[COUNT]),
         mean(b, other[SUM], other[COUNT]),
     );
-    // One of two sides without elements weighs nothing, however far its mean seems to be.
+    // A side without elements adds nothing, however far its mean seems to be.
     let product = b.value("arith.mulf", &[one[COUNT], other[COUNT]], ty);
     let weight = b.value("arith.divf", &[product, at_least_one(b, count)], ty);
     let both = compare_floats(b, Predicate::Greater, product, b.float(ty, 0.0));

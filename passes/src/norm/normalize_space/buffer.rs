@@ -20,9 +20,9 @@ pub(super) struct Buffer<'c> {
     original: Type<'c>,
     /// The size of each axis; `None` for a dynamic one.
     pub(super) shape: Vec<Option<i64>>,
-    /// What the size of each axis is a multiple of; a static one of itself.
+    /// What the size of each axis is a multiple of; for a static axis this is the size itself.
     multiples: Vec<i64>,
-    /// Where the size of each axis lies.
+    /// The bounds of each axis's size.
     bounds: Vec<Interval>,
     layout: Layout,
     /// The axes of `original` that each axis consists of.
@@ -32,7 +32,7 @@ pub(super) struct Buffer<'c> {
 #[derive(Clone, Debug)]
 enum Layout {
     Contiguous,
-    /// In elements; `None` within for a dynamic stride.
+    /// Strides and offset in elements; `None` for a dynamic one.
     Strided {
         strides: Vec<Option<i64>>,
         offset: Option<i64>,
@@ -42,7 +42,7 @@ enum Layout {
 }
 
 impl<'c> Buffer<'c> {
-    /// A memref, what is known of its dynamic axes as (axis, multiple), and where the size of each axis lies.
+    /// Reads a memref. `known` are the multiples of its dynamic axes, as (axis, multiple), and `bounds` gives those of an axis's size.
     pub(super) fn new(memref: Type<'c>, known: &[(usize, i64)], bounds: impl Fn(usize) -> Interval) -> Self {
         let shape = types::shape(memref).unwrap_or_default();
         let mut multiples = shape.iter().map(|size| size.unwrap_or(1)).collect::<Vec<_>>();
@@ -69,8 +69,8 @@ impl<'c> Buffer<'c> {
         }
     }
 
-    /// Whether `axis` and the next one are as good as one axis: a step along the outer one goes as far as all steps
-    /// along the inner one, in every buffer of this type.
+    /// Whether `axis` and the next one can be one axis: in every buffer of this type the outer stride is the inner size times the inner
+    /// stride.
     pub(super) fn can_join(&self, axis: usize) -> bool {
         let (outer, inner) = (self.shape[axis], self.shape[axis + 1]);
         let fits = outer
@@ -92,7 +92,7 @@ impl<'c> Buffer<'c> {
         let inner = self.shape.remove(axis + 1);
         self.shape[axis] = self.shape[axis].zip(inner).map(|(outer, inner)| outer * inner);
         let multiple = self.multiples.remove(axis + 1);
-        // The larger one alone where the product is no longer a number that anybody could use.
+        // Where the product overflows, the larger multiple alone is kept.
         let product = self.multiples[axis].checked_mul(multiple);
         self.multiples[axis] = product.unwrap_or(multiple.max(self.multiples[axis]));
         let bounds = self.bounds.remove(axis + 1);

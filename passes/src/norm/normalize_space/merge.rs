@@ -1,9 +1,9 @@
-//! Which adjacent dims of a space are one dim, decided on a copy of what the kernel says about them.
+//! Decides which adjacent dims of a space can be merged, on a copy of what the kernel says about them.
 //!
-//! Dims `p` and `q`, adjacent in this order, are one if every access that uses either has them as the plain
-//! coordinates of two adjacent axes that can be joined, every reduction and scan has both or neither, and nothing else asks for
-//! their coordinates. The joined coordinate is `p * size(q's axis) + q`, so that size must be q's extent: a read could
-//! otherwise be of a part of its buffer. A write needs no proof, as it covers its buffer.
+//! Dims `p` and `q`, adjacent in this order, can be merged if every access that uses either has them as the plain coordinates of two
+//! adjacent axes that can be joined, every reduction and scan has both or neither, and nothing computes with their coordinates. The
+//! coordinate of the joined axis is `p * size(q's axis) + q`, so that size has to be q's extent: a read might otherwise use only a
+//! part of its buffer. A write needs no proof, as it covers its buffer.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,8 @@ pub(super) struct Access<'c> {
     pub(super) coordinates: Vec<AffineExpr<'c>>,
 }
 
-/// A kernel's space. A dim keeps its first number; one that has been merged into the dim before it is in `dims` no more.
+/// A kernel's space while dims are merged. Dims keep their original numbers; `dims` has those that have not been merged into the dim
+/// before them.
 #[derive(Clone, Debug)]
 pub(super) struct Mergeable<'c> {
     pub(super) context: &'c Context,
@@ -35,8 +36,8 @@ pub(super) struct Mergeable<'c> {
     pub(super) sizes: Vec<(usize, usize)>,
     pub(super) buffers: Vec<Buffer<'c>>,
     pub(super) accesses: Vec<Access<'c>>,
-    /// The dims that each reduction removes, those that each scan is along, and each that counts the results of a reduction: one that
-    /// is along both has the points of the second within those of the first.
+    /// Sets of dims each of which has both of two merged dims, or neither: those that a reduction removes, those that a scan is along, and
+    /// a dim that counts the results of a reduction. A scan along both passes over the points of the second for each point of the first.
     pub(super) combined: Vec<BTreeSet<usize>>,
     /// Dims whose coordinates are used as values.
     pub(super) values: BTreeSet<usize>,
@@ -46,7 +47,7 @@ pub(super) struct Mergeable<'c> {
 type Joined = Vec<Option<usize>>;
 
 impl<'c> Mergeable<'c> {
-    /// Merges what can be merged; says how many dims are gone.
+    /// Merges all dims that can be merged; returns how many dims are gone.
     pub(super) fn merge_all(&mut self) -> u64 {
         let before = self.dims.len();
         let mut position = 0;
@@ -61,7 +62,7 @@ impl<'c> Mergeable<'c> {
         (before - self.dims.len()) as u64
     }
 
-    /// Merges `q` into `p`, its neighbour before it; `None` if they are not one dim, and nothing is changed.
+    /// Merges `q` into `p`, its neighbour before it; `None`, with nothing changed, if they cannot be merged.
     fn merge(&mut self, p: usize, q: usize) -> Option<()> {
         let split = |dims: &BTreeSet<usize>| dims.contains(&p) != dims.contains(&q);
         if self.values.contains(&p) || self.values.contains(&q) || self.combined.iter().any(split) {
@@ -111,8 +112,8 @@ impl<'c> Mergeable<'c> {
         Some(())
     }
 
-    /// The axes that `p` and `q` are the coordinates of; `None` if an access has the two in another way, or uses a
-    /// buffer in more than one way.
+    /// The axes that `p` and `q` are the coordinates of; `None` if an access uses the two in another way, or if accesses of one buffer
+    /// differ in these axes.
     fn joined_axes(&self, p: usize, q: usize) -> Option<Joined> {
         let mut joined: Vec<Option<Option<usize>>> = vec![None; self.buffers.len()];
         for access in &self.accesses {
@@ -163,7 +164,7 @@ impl<'c> Mergeable<'c> {
         })
     }
 
-    /// The product of two extents, if it is a number or the size of an axis to be.
+    /// The product of two extents, if it is a number or the size of a joined axis.
     fn merged_extent(&self, p: usize, q: usize, joined: &Joined) -> Option<Extent> {
         let (outer, inner) = (self.extents[p], self.extents[q]);
         if outer.is_constant() && inner.is_constant() {

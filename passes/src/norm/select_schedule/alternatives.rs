@@ -1,4 +1,4 @@
-//! Schedules for some sizes, written to a kernel.
+//! Writes schedules for some sizes to a kernel.
 
 use melior::ir::{
     AffineExpr, AffineMap, ValueLike,
@@ -14,7 +14,7 @@ use crate::{
     mlir::{builder::Builder, context, diagnostic::Diagnostic, pass::PassResult, types},
 };
 
-/// The size of a buffer along an axis, as conditions call it: `size_0_1`.
+/// The name in conditions of a buffer's size along an axis, such as `size_0_1`.
 pub(super) fn size_name(buffer: usize, axis: usize) -> String {
     format!("size_{buffer}_{axis}")
 }
@@ -80,7 +80,7 @@ pub(super) fn set_alternatives<'c>(
     Ok(())
 }
 
-/// An expression over sizes; `None` for one that is not affine, or names what `size` does not know.
+/// An expression over sizes; `None` for one that has a minimum or maximum, or a name that `size` does not know.
 fn affine<'c>(
     expression: &Expression,
     context: &'c melior::Context,

@@ -1,16 +1,16 @@
-//! What is told of a choice: the schedule that was taken, the best of other kinds, and what they lose by.
+//! The text that explains a choice: the schedule that was taken, the best of other kinds, and what those lose by.
 
 use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
 use norma_targets::Target;
 
 use crate::schedule::{cost::Cost, mapping::Mapping};
 
-/// How many kinds of schedules are told of.
+/// How many kinds of schedules the text mentions.
 const KINDS: usize = 3;
-/// Microseconds below which a loss is not told of.
+/// A loss of at most so many microseconds is left out.
 const NEGLIGIBLE_US: f64 = 0.05;
 
-/// What makes schedules differ in more than their numbers.
+/// The kind of a schedule: schedules of one kind differ only in their numbers.
 #[derive(PartialEq)]
 struct Kind<'m> {
     /// Whether rows are looped over, split over kernels, spread over the CTAs of a cluster, or over the warps of a CTA.
@@ -72,7 +72,7 @@ pub(super) fn explanation<'m>(
     text
 }
 
-/// What is expected of a schedule.
+/// What the model expects of a schedule.
 fn figures(mapping: &Mapping, cost: &Cost, target: &Target) -> String {
     let threads = mapping.threads().unsigned_abs() * cost.resident;
     format!(
@@ -87,12 +87,12 @@ fn figures(mapping: &Mapping, cost: &Cost, target: &Target) -> String {
     )
 }
 
-/// The losses that count.
+/// The losses that are not negligible.
 fn losses(cost: &Cost) -> impl Iterator<Item = &(&'static str, f64)> {
     cost.losses.iter().filter(|(_, loss)| *loss > NEGLIGIBLE_US)
 }
 
-/// By what a candidate loses against the one that was chosen, the greatest difference first.
+/// Why a candidate was not chosen: by what it loses against the one that was, the greatest difference first.
 fn why_not(chosen: &Cost, other: &Cost) -> String {
     let of_chosen = |name: &str| {
         let found = chosen.losses.iter().find(|(known, _)| *known == name);

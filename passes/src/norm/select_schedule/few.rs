@@ -1,7 +1,7 @@
 //! A second schedule for a kernel that is called with few points as well as with many.
 //!
-//! The schedule for many fills the machine with CTAs of few threads or of several rows each. With as many rows as there are
-//! SMs it leaves most of each SM idle, and more threads for a row would end sooner.
+//! The schedule for many fills the GPU with CTAs of few threads or of several rows each. With only as many rows as there are SMs it
+//! leaves most of each SM idle, and more threads for each row would finish sooner.
 
 use melior::Error;
 use norma_targets::Target;
@@ -17,22 +17,22 @@ use crate::{
     },
 };
 
-/// How many times as long a call with the schedule for many points must take with few of them, its launch included, lest a
-/// second kernel be worth nothing: the model's errors are below a tenth.
+/// The factor by which the schedule for many points has to be slower at few points, launch included, for a second kernel to be worth
+/// it: the model's errors are below a tenth.
 const GAIN: f64 = 1.1;
 
-/// The numbers of points that are tried, as shares of the target's SMs: a CTA for each SM; and fewer, of which each may have the SMs of a
-/// cluster. RMSNorm of 16 rows of 65536 columns takes 3.9 us in clusters of 8 CTAs by the model, which one CTA for a row is not slower
-/// than with a row for each SM.
+/// The numbers of points that are tried, as divisors of the target's number of SMs: a point for each SM; and fewer, so that each may
+/// have the SMs of a cluster. By the model RMSNorm of 16 rows of 65536 columns takes 3.9 us in clusters of 8 CTAs; with a row for each
+/// SM, clusters are no faster than one CTA for each row.
 const SHARES: [u64; 3] = [1, 4, 8];
 
-/// What is better for few points.
+/// A schedule that is better for few points.
 pub(super) struct Few {
     /// The schedule.
     pub(super) mapping: Mapping,
-    /// With how many points it was compared.
+    /// The number of points at which the two schedules were compared.
     pub(super) points: u64,
-    /// What it is expected to take with so many points, and what the schedule for many would.
+    /// Its expected cost at that number of points, and that of the schedule for many.
     pub(super) cost: Cost,
     pub(super) cost_of_many: Cost,
     /// The size that counts the points, as (buffer, axis).
@@ -41,7 +41,7 @@ pub(super) struct Few {
     pub(super) most: u64,
 }
 
-/// The schedule for few points of the one dim that only the run knows, if `many`, the one for many, is that much worse.
+/// A schedule for few points of the kernel's dynamic dim, if `many`, the one for many points, is worse there by [`GAIN`].
 pub(super) fn few(
     space: &Space<'_, '_>,
     facts: &Facts,

@@ -19,14 +19,14 @@ pub(super) type Alternative<'c> = ([Expression; 2], Attribute<'c>);
 
 /// All that the user gives.
 pub(super) struct Given<'c> {
-    /// By the kernel's name, nothing for all that are not named.
+    /// By the kernel's name; `None` stands for all kernels that are not named.
     of_kernels: Vec<(Option<String>, OfKernel<'c>)>,
 }
 
 /// What the user gives for a kernel.
 #[derive(Clone, Default)]
 pub(super) struct OfKernel<'c> {
-    /// The schedules for some sizes, in the order in which their conditions are asked.
+    /// The schedules for some sizes, in the order in which their conditions are tested.
     pub(super) alternatives: Vec<Alternative<'c>>,
     /// The schedule for all others.
     pub(super) schedule: Option<Attribute<'c>>,
@@ -91,11 +91,11 @@ impl<'c> Given<'c> {
     }
 }
 
-/// Whether the target has clusters as large as a schedule asks for, and what it has tiles brought by.
+/// Checks that the target has clusters as large as a schedule asks for, and the copy mechanism of its `bring`.
 ///
 /// # Errors
 ///
-/// A user error at the kernel, if not.
+/// Unsupported, at the kernel, if the target lacks either.
 pub(super) fn check<'c>(
     schedule: Attribute<'c>,
     target: &Target,

@@ -1,8 +1,9 @@
-//! Results of a split dim's reductions that come back to its points: what they are needed for there becomes a kernel of its own.
+//! Results of a split dim's reductions that are needed at the dim's points again: the writes that need them become a kernel of their
+//! own.
 //!
-//! A row that is scaled by what its reduction gives needs that before it can be written, and the CTAs that share the row have all of
-//! it only when each has ended. So the writes at the dim's points, and what they hang on, leave the kernel: it keeps the
-//! reductions, and writes what they come to, one value for each point of the other dims, to scratch.
+//! A row that is scaled by the result of its reduction can be written only once that result is known, and the CTAs that share the row
+//! know it only when all of them have ended. So the writes at the dim's points, and what they depend on, move to a kernel of their
+//! own. The original kernel keeps the reductions, and writes their results, one value for each point of the other dims, to scratch.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +27,7 @@ use crate::{
     mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassResult, types},
 };
 
-/// Takes the writes to which results of reductions over the dim come back out of a kernel, if there are any.
+/// Takes the writes that vary over the split dim and depend on reductions over it out of the kernel, if there are any.
 pub(super) fn take_out<'c: 'a, 'a>(split: &Split<'c, 'a>, made: &mut Made<'c, 'a>) -> PassResult<'c> {
     let kernel = split.kernel;
     let space = Space::of(kernel)?;
@@ -45,7 +46,7 @@ pub(super) fn take_out<'c: 'a, 'a>(split: &Split<'c, 'a>, made: &mut Made<'c, 'a
     if writes.is_empty() {
         return Ok(());
     }
-    // What the writes hang on and has one value for the whole dim.
+    // Values that the writes depend on and that are the same along the whole dim go through scratch, if memory can hold their type.
     let is_stored = |value: Value<'c, 'a>| {
         waits(value)
             && !space.dims_of(value).contains(&split.dim)

@@ -1,4 +1,4 @@
-//! The space in which the part of a dim that a CTA takes is a dim of its own.
+//! The space in which the split factor of a dim is a dim of its own.
 
 use melior::ir::AffineExpr;
 use norma_dialects::norm::Level;
@@ -13,7 +13,8 @@ use crate::{
     schedule::mapping::Factor,
 };
 
-/// A space whose split dim has become up to three: what lies outside of the split factor, the part, and what lies within it.
+/// A space whose split dim has become up to three dims: the factors outside of the split factor, the part (the split factor itself),
+/// and the factors within it.
 pub(super) struct Parts<'c> {
     pub(super) new: NewSpace<'c>,
     /// The part's position among the new dims.

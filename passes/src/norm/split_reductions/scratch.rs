@@ -1,4 +1,4 @@
-//! Scratch between the kernels that one becomes: what the first writes at each point, and a later one reads.
+//! Scratch memory between the kernels that one is split into: the first writes it, a later one reads it.
 
 use std::collections::HashSet;
 
@@ -29,7 +29,7 @@ pub(super) struct Scratch<'c> {
 }
 
 impl<'c: 'a, 'a> Scratch<'c> {
-    /// That of a value at the points of `dims`, over all of which it may vary.
+    /// The scratch of a value: an element for each point of `dims`, which include all dims that the value varies over.
     pub(super) fn of(space: &Space<'c, 'a>, value: Value<'c, 'a>, dims: Vec<usize>) -> Self {
         Self {
             element: value.r#type(),
@@ -45,7 +45,7 @@ impl<'c: 'a, 'a> Scratch<'c> {
         types::memref(&shape, self.element, None, None).ok_or(PassError::Reported)
     }
 
-    /// Adds it to the buffers of a kernel with this space, which then writes `value` to it.
+    /// Adds the scratch to the buffers of a kernel with this space, and a write of `value` to it at the end.
     pub(super) fn write(&self, kernel: KernelOp<'c, 'a>, value: Value<'c, 'a>) -> Result<(), PassError<'c>> {
         let buffer = add_buffer(kernel, self.memref()?, scratch::ALIGNMENT)?;
         let indices = self.indices(kernel)?;
@@ -56,7 +56,7 @@ impl<'c: 'a, 'a> Scratch<'c> {
         Ok(())
     }
 
-    /// Adds it to the buffers of a kernel with this space, and reads it before `op`.
+    /// Adds the scratch to the buffers of a kernel with this space, and a read of it before `op`, whose result it returns.
     pub(super) fn read(
         &self,
         kernel: KernelOp<'c, 'a>,
@@ -75,7 +75,7 @@ impl<'c: 'a, 'a> Scratch<'c> {
         Ok(self.dims.iter().map(|dim| space.dims[*dim]).collect())
     }
 
-    /// Allocates it in the function that launches the kernel on `buffers`.
+    /// Allocates the scratch in the function that launches the kernel on `buffers`.
     pub(super) fn allocate(
         &self,
         b: &Builder<'c, 'a>,

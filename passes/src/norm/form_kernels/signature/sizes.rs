@@ -1,4 +1,4 @@
-//! What a function promises of its tensors' sizes: one number for each axis.
+//! What a function promises about its tensors' sizes: one number for each axis.
 
 use melior::ir::{
     Attribute,
@@ -10,11 +10,11 @@ use norma_dialects::attributes::tensor;
 use super::Place;
 use crate::mlir::{interval::Interval, pass::PassError, types};
 
-/// What stands in `norm.max` for no upper bound.
+/// The entry of `norm.max` for an axis without an upper bound.
 pub(super) const NO_MAXIMUM: i64 = -1;
 
 impl<'c> Place<'c> {
-    /// One multiple for each axis; one of a static axis divides its extent.
+    /// Reads `norm.multiples`: one multiple for each axis. That of a static axis has to divide its extent.
     pub(super) fn multiples(&self, value: Attribute<'c>) -> Result<Vec<i64>, PassError<'c>> {
         let shape = types::shape(self.ty).unwrap_or_default();
         let multiples = self.numbers(tensor::MULTIPLES, value)?;
@@ -30,7 +30,7 @@ impl<'c> Place<'c> {
         Ok(multiples)
     }
 
-    /// One name for each axis, which is empty for one of static extent.
+    /// Checks `norm.sizes`: one name for each axis, which is empty for an axis of static extent or without a name.
     pub(super) fn size_names(&self, value: Attribute<'c>) -> Result<Attribute<'c>, PassError<'c>> {
         let shape = types::shape(self.ty).unwrap_or_default();
         let wrong = || {
@@ -68,8 +68,8 @@ impl<'c> Place<'c> {
             .collect::<Result<_, _>>()?)
     }
 
-    /// Where each extent lies, between one least and one greatest number for each axis; those of a static axis hold its
-    /// extent.
+    /// The bounds of each extent, from `norm.min` and `norm.max`; empty if neither is given. Those of a static axis have to contain
+    /// its extent.
     pub(super) fn bounds(
         &self,
         least: Option<Vec<i64>>,
