@@ -114,12 +114,12 @@ pub struct Op {
     pub usual: Vec<String>,
 }
 
-/// What the shape of a named op's operand or result is.
+/// The shape of a named op's operand or result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// That of the first operand.
+    /// The shape of the first operand.
     Same,
-    /// What a rule of ODS (`Norm_ShapeRule`) makes of it and of some attributes.
+    /// The shape that a rule of ODS (`Norm_ShapeRule`) derives from the first operand's and from some attributes.
     Rule {
         /// The rule's name.
         name: String,
