@@ -11,7 +11,7 @@ pub mod kernel {
     pub const PARAMS: &str = "gl.params";
     /// Warps of a CTA, an i64.
     pub const NUM_WARPS: &str = "gl.num_warps";
-    /// CTAs that an SM is to hold at least, an i64; absent where registers are not bounded.
+    /// The fewest CTAs that an SM is to hold, an i64; absent where registers are not bounded.
     pub const MIN_CTAS_PER_SM: &str = "gl.min_ctas_per_sm";
     /// Pipelining stages: those of the rings through which loops bring tiles to shared memory or, where nothing is copied there,
     /// the tiles of a load that registers hold, this step's and later ones'. An i64; 1 where absent.

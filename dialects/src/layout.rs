@@ -85,7 +85,7 @@ pub fn bases_attribute<'c>(context: impl ContextLike<'c> + Copy, bases: &[Basis]
     array_attribute(context, &bases)
 }
 
-/// The layout of what a memory descriptor describes.
+/// The layout of the memory that a descriptor describes.
 ///
 /// # Errors
 ///

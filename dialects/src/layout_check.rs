@@ -23,7 +23,7 @@ unsafe extern "C" fn normaGlCheckLayout(
     report: unsafe extern "C" fn(MlirStringRef, *mut c_void),
     user: *mut c_void,
 ) -> bool {
-    // SAFETY: what is promised here is what is asked for there.
+    // SAFETY: the callee requires what the caller promises here.
     unsafe { check(layout, shape, report, user, distributed) }
 }
 
@@ -39,7 +39,7 @@ unsafe extern "C" fn normaGlCheckSharedLayout(
     report: unsafe extern "C" fn(MlirStringRef, *mut c_void),
     user: *mut c_void,
 ) -> bool {
-    // SAFETY: what is promised here is what is asked for there.
+    // SAFETY: the callee requires what the caller promises here.
     unsafe {
         check(layout, shape, report, user, |layout, shape| {
             layout::shared(layout, shape)

@@ -1,4 +1,4 @@
-//! What the generated op views are made of: operand groups, and attributes as Rust values.
+//! The helpers of the generated op views: operand groups, and attributes as Rust values.
 //!
 //! A view presumes an op that its verifier accepts. On another one accessors return errors or nothing, and never panic.
 
@@ -32,7 +32,7 @@ pub(crate) enum Arity {
 /// The keyword of an enum's value, if it has such a case.
 pub(crate) type Keyword = fn(u32) -> Option<&'static str>;
 
-/// What ODS calls the operands and results of an op.
+/// The ODS names of the operands and results of an op.
 pub(crate) struct Groups {
     /// The op's full name.
     pub op: &'static str,

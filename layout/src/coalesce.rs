@@ -24,8 +24,8 @@ pub struct Sectors {
 }
 
 impl LinearLayout {
-    /// This layout with its registers renumbered, so that those that differ by 1, 2, 4, ... elements along `axis` are the
-    /// lowest: they become runs for [`Self::contiguous_elements`]. Each thread holds what it held.
+    /// This layout with its registers renumbered, so that those that differ by 1, 2, 4, ... elements along `axis` are the lowest:
+    /// they become runs for [`Self::contiguous_elements`]. Each thread holds the same elements as before.
     pub fn with_runs_lowest(&self, axis: usize) -> Self {
         let registers = self.bases(HardwareDim::Register);
         let run: Vec<&Basis> = (0..registers.len())

@@ -9,7 +9,7 @@ pub enum LayoutError {
     /// An extent that has to be a power of two is not.
     #[error("expected {what} to be a power of two, got {value}")]
     NotPowerOfTwo {
-        /// What the extent is of.
+        /// What has this extent.
         what: &'static str,
         /// The extent given.
         value: i64,

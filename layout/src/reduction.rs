@@ -14,8 +14,8 @@ use crate::bits::{Span, combine, kernel, subspace};
 use crate::error::LayoutError;
 use crate::linear::{Basis, HardwareDim, LinearLayout};
 
-/// What a reduction along one axis combines at each level. The result has the layout of [`LinearLayout::slice`], and
-/// after each level every thread of that level holds the same value, so no broadcast is needed.
+/// The registers, lanes, warps and CTAs that a reduction along one axis combines. The result has the layout of
+/// [`LinearLayout::slice`], and after each level every thread of that level holds the same value, so no broadcast is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReductionPlan {
     /// For each register of the slice, the registers that are combined into it.

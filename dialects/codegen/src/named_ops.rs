@@ -1,4 +1,4 @@
-//! The named ops of a dialect as a table: what each takes, returns and lets one choose, and the shapes of its tensors.
+//! The named ops of a dialect as a table: their operands, results and attributes, and the shapes of their tensors.
 //!
 //! Programs that write ops read the table; the page `docs/named-ops.md` is made of it.
 

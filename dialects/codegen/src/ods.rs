@@ -1,6 +1,6 @@
-//! The model of a dialect: what generation needs of its ODS, and no more.
+//! The model of a dialect: the part of its ODS that generation needs.
 //!
-//! The reader refuses what this model cannot say, so that the writers need not fail.
+//! The reader refuses constructs that this model cannot express, so that the writers need not fail.
 
 /// A dialect: what ODS defines under one name.
 pub struct Dialect {

@@ -1,4 +1,4 @@
-//! What a choice of schedule depends on: extents, strides and bytes, without a kernel's ops and names.
+//! The facts that the choice of a schedule depends on: extents, strides and bytes, without a kernel's ops and names.
 //!
 //! Two kernels with the same facts get the same schedule. Where only the run knows an extent, a nominal one stands for it:
 //! the choice may then be a poor one for other sizes, never a wrong one.

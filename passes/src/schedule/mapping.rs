@@ -52,7 +52,7 @@ impl Factor {
     }
 }
 
-/// What a schedule says; the attribute's documentation says what each part means.
+/// The parameters of a schedule; the attribute's documentation says what each means.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mapping {
     /// For each dim its factors, from the outermost to the innermost.

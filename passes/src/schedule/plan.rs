@@ -1,4 +1,4 @@
-//! What a mapping makes of a kernel's space: the dims that factors become, the old dims in terms of them, the guards.
+//! The space that a mapping makes of a kernel's: the dims that factors become, the old dims in terms of them, and the guards.
 //!
 //! A run of neighbouring factors of one role, be it threads, registers or the CTAs of a cluster, becomes one dim; every other
 //! factor is a dim of its own. The kernel's tile thus has an axis for each run. The elements of one thread lie along register axes,

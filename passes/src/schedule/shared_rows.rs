@@ -1,4 +1,4 @@
-//! Rows in shared memory: variants of schedules that bulk-copy to shared memory what is needed again behind a reduction.
+//! Rows in shared memory: variants of schedules that bulk-copy there the rows that are needed again behind a reduction.
 
 use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
 use norma_targets::{ACCESS_BYTES, Feature, Target};

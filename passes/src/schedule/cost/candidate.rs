@@ -99,7 +99,7 @@ impl<'a> Candidate<'a> {
         (self.mapped.ctas() / self.sms()).min(1.0)
     }
 
-    /// Bytes in flight on an SM, at least 1: what all threads ask for in a step, or all stages of the rings.
+    /// Bytes in flight on an SM, at least 1: the requests of all threads in a step, or all stages of the rings.
     pub(super) fn in_flight(&self) -> f64 {
         let of_cta = match self.mapped.ring_bytes() {
             None => self.mapped.threads() as f64 * self.mapped.step_bytes() * self.mapped.live_lanes(),

@@ -135,7 +135,7 @@ impl<'a> Mapped<'a> {
         width.min(self.facts.vector(access, self.mapping.aligned_dim))
     }
 
-    /// Whether what an access reads stays in registers until it is needed again.
+    /// Whether the value that an access reads stays in registers until it is needed again.
     pub(super) fn is_kept(&self, access: &Access) -> bool {
         access.is_reused && self.mapping.place(access.buffer) == CachePlace::Register
     }

@@ -9,9 +9,9 @@ pub const WARP: u64 = WARP_SIZE as u64;
 pub const SECTOR: f64 = 32.0;
 /// The widest access of one thread, in bytes.
 pub const ACCESS: f64 = ACCESS_BYTES as f64;
-/// The loss of an access whose tile is exchanged through shared memory, because other lanes hold the elements than access them, in
-/// per cent of a copy of its bytes: 18.6 bytes a cycle of an SM go to DRAM, and 128 into shared memory and out of it again. Not
-/// measured; a part of it is hidden.
+/// The loss of an access by other lanes than hold the elements of its tile, which goes through shared memory, in per cent of a copy
+/// of its bytes: 18.6 bytes a cycle of an SM go to DRAM, and 128 into shared memory and out of it again. Not measured; a part of it
+/// is hidden.
 pub const EXCHANGE: f64 = 10.0;
 /// One 16-byte access by each of an SM's 2048 threads. With so many bytes in flight a copy on an H200 loses `LOADS_IN_FLIGHT`.
 pub const BYTES_IN_FLIGHT: f64 = 2048.0 * ACCESS;
@@ -36,10 +36,11 @@ pub const SERIAL_LOADS: f64 = 1.2;
 pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.9;
 /// Each further 16-byte load of a thread in a loop, while other CTAs are in another step.
 pub const SERIAL_LOADS_IN_LOOP: f64 = 1.0;
-/// What a CTA takes beyond moving its bytes, in microseconds: its launch, the latency of its first loads, and its end. Fitted, with
-/// what follows up to `LATE_READS_OF_CLUSTER` and with `AGAIN_FROM_L1` to `EVICTED_FROM_L2`, to sweeps of 1450 schedules of 104 kernels
-/// (docs/measurements/sweeps-h200.md and widths-h200.md): to what the choice among them loses, and to their ratios. LayerNorm at 8192
-/// columns: 3295 GB/s where the CTAs on an SM have bytes for 2.0 us under way, 3940 for 3.0 and 4248 for 4.0.
+/// The time that a CTA takes beyond moving its bytes, in microseconds: its launch, the latency of its first loads, and its end.
+/// Fitted, together with the constants that follow up to `LATE_READS_OF_CLUSTER` and with `AGAIN_FROM_L1` to `EVICTED_FROM_L2`, to
+/// sweeps of 1450 schedules of 104 kernels (docs/measurements/sweeps-h200.md and widths-h200.md): to what the choice among them
+/// loses, and to their ratios. LayerNorm at 8192 columns: 3295 GB/s where the CTAs on an SM have bytes for 2.0 us under way, 3940
+/// for 3.0 and 4248 for 4.0.
 pub const LIFETIME_US: f64 = 1.7;
 /// The part of a CTA's lifetime for each round in which its warps wait for one another, where it holds what it reduces, in
 /// microseconds.
@@ -58,7 +59,7 @@ pub const LATE_READS_US: f64 = 0.1;
 /// The share of a CTA's own transfer that only other CTAs hide: it reads before it reduces, and writes after. RMSNorm at 32768 columns
 /// held by one CTA alone on its SM 3920 GB/s, walked by two 4276.
 pub const SERIAL_SHARE: f64 = 0.55;
-/// The share of a CTA's own transfer that only other CTAs hide, of a walk.
+/// The share of a walk's own transfer that only other CTAs hide.
 pub const SERIAL_SHARE_OF_LOOP: f64 = 0.08;
 /// How sharply memory idles once lifetimes are not covered, as the power of a p-norm: at the limit an eighth is lost.
 pub const LIFETIME_POWER: i32 = 6;
@@ -67,18 +68,18 @@ pub const LIFETIME_POWER: i32 = 6;
 /// softmax at 32768 columns with bytes for 0.5 us 3933, with 1 us 4187.
 pub const CLUSTER_LAUNCH_US: f64 = 0.29;
 pub const CLUSTER_LAUNCH_POWER: i32 = 3;
-/// What clusters lose in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
+/// The loss of clusters in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
 pub const CLUSTER: f64 = 1.0;
-/// What walks lose in clusters besides, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the
+/// The further loss of walks in clusters, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the
 /// row. Walks through rings lose only this: RMSNorm's gradient over 16384 columns reaches 4248 GB/s in clusters of two.
 pub const WALK_OF_CLUSTER: f64 = 1.8;
-/// What reads element by element lose in clusters besides, in per cent: their CTAs take as long to request fewer bytes. RMSNorm at
-/// 20003 columns reaches 2575 GB/s and LayerNorm 2310, where the model without this term expects 3040 and 3160.
+/// The further loss of reads element by element in clusters, in per cent: their CTAs take as long to request fewer bytes. RMSNorm
+/// at 20003 columns reaches 2575 GB/s and LayerNorm 2310, where the model without this term expects 3040 and 3160.
 pub const ELEMENTS_OF_CLUSTER: f64 = 25.0;
-/// What late reads, which only results need, lose in clusters, in per cent: all CTAs of a cluster issue them at once. RMSNorm at
-/// 32768 columns in clusters of 8 CTAs: 4235 GB/s with weights read early, 3796 late.
+/// The further loss of late reads, which only results need, in clusters, in per cent: all CTAs of a cluster issue them at once.
+/// RMSNorm at 32768 columns in clusters of 8 CTAs: 4235 GB/s with weights read early, 3796 late.
 pub const LATE_READS_OF_CLUSTER: f64 = 11.0;
-/// What each late read loses in clusters beside rows that copies bring to shared memory, in per cent. Best of those clusters, and
+/// The further loss of each late read in clusters whose rows are copied to shared memory, in per cent. Best of those clusters, and
 /// best of all: softmax at 131072 columns 4210 and 4210 GB/s, RMSNorm 4056 and 4061, LayerNorm 2439 and 3535; at 65536 columns
 /// RMSNorm 4142 and 4186, LayerNorm 3102 and 3418.
 pub const LATE_READS_BESIDE_COPIES: f64 = 11.0;
@@ -142,18 +143,18 @@ pub const UNALIGNED_READS: f64 = 31.0;
 /// Reads that are aligned differently from the tile and are made as the two aligned words around each vector: what is left of the
 /// losses at 4097 and 5125 columns.
 pub const COVERED_READS: f64 = 5.2;
-/// What rows with alignment peeling lose besides where they are walked. RMSNorm over 4095 columns: 3898 GB/s held with early reads,
+/// The further loss of rows with alignment peeling that are walked. RMSNorm over 4095 columns: 3898 GB/s held with early reads,
 /// 3091 walked; over 4097 columns 3922 and 3792.
 pub const WALKED_ALIGNED_ROWS: f64 = 2.0;
-/// What they lose besides where a thread walks several of them: over 4097 columns 3684 GB/s with two rows.
+/// The further loss where a thread walks several of them: over 4097 columns 3684 GB/s with two rows.
 pub const ROWS_WALKED_TOGETHER: f64 = 6.0;
-/// What rows with alignment peeling lose besides where they are held and reads that only results need are issued late: over 4097
-/// columns 3220 GB/s with early reads, 2940 with late ones; over 5125 columns 3145 and 2680.
+/// The further loss of rows with alignment peeling that are held with late reads: over 4097 columns 3220 GB/s with early reads,
+/// 2940 with late ones; over 5125 columns 3145 and 2680.
 pub const LATE_READS_OF_ALIGNED_ROWS: f64 = 15.0;
-/// Rows that one thread walks together with alignment peeling end together: the bytes of rows that an SM must have under way for
-/// each of them lest it idle meanwhile, and the loss for each time that much is lacking over what is there, in per cent. RMSNorm
-/// with two rows for each thread: 3534 GB/s over 4097 columns with 96 KB under way, 3140 over 5125 columns with 80 KB, 2846 over
-/// 4095 columns with 64 KB; LayerNorm over 4095 columns with four rows and 64 KB 1908.
+/// Rows that one thread walks together with alignment peeling end together: the bytes of rows that an SM must have in flight for
+/// each of them lest it idle meanwhile, and the loss where only half as many are, in per cent. RMSNorm with two rows for each
+/// thread: 3534 GB/s over 4097 columns with 96 KB under way, 3140 over 5125 columns with 80 KB, 2846 over 4095 columns with 64 KB;
+/// LayerNorm over 4095 columns with four rows and 64 KB 1908.
 pub const BYTES_BESIDE_ENDING_ROW: f64 = 48.0 * 1024.0;
 pub const ENDING_TOGETHER: f64 = 26.0;
 /// Sectors of which one request of a warp uses half of the bytes; the rest is in L1 for the next request. Not measured.
@@ -186,7 +187,7 @@ pub const MISPLACED: f64 = 1.0;
 /// on each SM of 132: 4167 GB/s at 32768 columns (17 MB), 3704 at 65536 (35 MB), 2934 at 131072 (69 MB); softmax over 201088 columns
 /// with two CTAs on an SM, whose rows are 106 MB, 2843.
 pub const L2_FULL: [f64; 2] = [0.5, 1.4];
-/// What rereads lose besides once all rows are evicted from L2: the bytes come from DRAM again.
+/// The further loss of rereads once all rows are evicted from L2: the bytes come from DRAM again.
 pub const EVICTED_FROM_L2: f64 = 85.0;
 /// Registers as of `BASE_REGISTERS`, of a kernel that reads its row again in a loop: ptxas takes 32 and 38 for 1 and 2 vectors at a
 /// time.

@@ -1,4 +1,4 @@
-//! The registers of a thread, as far as they follow from what it holds.
+//! The registers of a thread, estimated from the values that it holds.
 
 use norma_dialects::norm::Level;
 

@@ -14,10 +14,10 @@ use super::{
 
 /// Lifetimes: how far the CTAs on an SM fall short of keeping memory busy.
 ///
-/// A CTA requests its bytes, waits for them, reduces, which makes its warps wait for one another, computes, and writes. While it
-/// does what takes [`lifetime_us`] beyond moving the bytes, the other CTAs on the SM have to keep memory busy. By Little's law,
-/// with `resident` CTAs, each of which has `cta_us` of the SM's bandwidth to move, nothing is lost while `resident * cta_us` is
-/// longer. The computation of a CTA, and a part of its own transfer, overlap only with other CTAs. Where a ring brings tiles,
+/// A CTA requests its bytes, waits for them, reduces, which makes its warps wait for one another, computes, and writes. For the
+/// time that this takes beyond moving the bytes, [`lifetime_us`], the other CTAs on the SM have to keep memory busy. By Little's
+/// law, with `resident` CTAs, each of which has `cta_us` of the SM's bandwidth to move, nothing is lost while `resident * cta_us`
+/// is longer. The computation of a CTA, and a part of its own transfer, overlap only with other CTAs. Where a ring brings tiles,
 /// copies continue meanwhile.
 pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;

@@ -125,7 +125,7 @@ fn hang_on_each_other(space: &Space<'_, '_>, dim: usize, are_merged: bool) -> bo
     })
 }
 
-/// Refuses what no pass applies yet, and what takes too long to compile.
+/// Refuses mappings that no pass applies yet, or whose kernels take too long to compile.
 pub(super) fn check_applied(
     space: &Space<'_, '_>,
     mapping: &Mapping,
