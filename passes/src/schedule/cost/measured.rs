@@ -9,9 +9,9 @@ pub const WARP: u64 = WARP_SIZE as u64;
 pub const SECTOR: f64 = 32.0;
 /// The widest access of one thread, in bytes.
 pub const ACCESS: f64 = ACCESS_BYTES as f64;
-/// The loss of an access by other lanes than hold the elements of its tile, which goes through shared memory, in per cent of a copy
-/// of its bytes: 18.6 bytes a cycle of an SM go to DRAM, and 128 into shared memory and out of it again. Not measured; a part of it
-/// is hidden.
+/// The loss of an access by lanes other than those that hold the elements of its tile, which goes through shared memory, in per
+/// cent of a copy of its bytes: 18.6 bytes a cycle of an SM go to DRAM, and 128 into shared memory and out of it again. Not
+/// measured; a part of it is hidden.
 pub const EXCHANGE: f64 = 10.0;
 /// One 16-byte access by each of an SM's 2048 threads. With so many bytes in flight a copy on an H200 loses `LOADS_IN_FLIGHT`.
 pub const BYTES_IN_FLIGHT: f64 = 2048.0 * ACCESS;
