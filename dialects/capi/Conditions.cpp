@@ -9,8 +9,9 @@
 using namespace mlir;
 using namespace mlir::norm;
 
-/// Calls `onSymbol` for each symbol, in order: with a buffer and an axis for a size, and with a number and -1 for a number, both
-/// as positions among the arguments of the block. Calls `onCondition` with each condition over them. Whether `op` is an untiled norm.kernel or a norm.compute; nothing is called if not.
+/// Calls `onSymbol` for each symbol, in order: with a buffer and an axis for a size, and with a number and -1 for a number, both as
+/// positions among the arguments of the block. Then calls `onCondition` with each condition over these symbols. Returns whether
+/// `op` is a norm.compute or an untiled norm.kernel that verifies; if not, calls nothing.
 extern "C" bool normaNormConditions(MlirOperation op, void (*onSymbol)(int64_t argument, int64_t axis, void *user),
                                     void (*onCondition)(MlirAffineExpr lhs, MlirAffineExpr rhs, bool isEquality,
                                                         void *user),

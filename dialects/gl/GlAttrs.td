@@ -19,8 +19,9 @@ class Gl_Attr<string name, string attrMnemonic, list<Trait> traits = []> : AttrD
 def Gl_BlockedAttr : Gl_Attr<"Blocked", "blocked", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "Blocks of registers, lanes, warps and CTAs along each axis";
   let description = [{
-    Along `order` (fastest axis first) registers are dealt first, then lanes, then warps, then the CTAs of the cluster. A
-    tile larger than one such block repeats it in further registers; a smaller one is replicated.
+    Along `order` (fastest axis first), elements are assigned to registers first, then to lanes, to warps and to the
+    CTAs of the cluster. A tile larger than one such block repeats it in further registers; a smaller tile is
+    replicated.
 
     Constraints:
     - C1: every parameter has one entry per axis, each a power of two; `order` is a permutation of the axes.
@@ -47,8 +48,8 @@ def Gl_BlockedAttr : Gl_Attr<"Blocked", "blocked", [DeclareAttrInterfaceMethods<
 def Gl_SliceAttr : Gl_Attr<"Slice", "slice", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "A layout with one axis projected away";
   let description = [{
-    The layout of what a reduction over `axis` of a tile in `parent` leaves: threads that differed along that axis alone
-    hold the same element.
+    The layout of the result of a reduction over `axis` of a tile in `parent`: threads that differed only along that
+    axis hold the same element.
 
     Constraints:
     - C1: `parent` is a distributed layout.
@@ -175,9 +176,9 @@ def Gl_LaunchAttr : Gl_Attr<"Launch", "launch"> {
     | `grid` | `()[sizes] -> (CTAs, ...)`; one dimension, the least of the map's results |
     | `traffic` | `()[sizes] -> (bytes read, bytes written)`: the fewest the kernel must move |
     | `sizes` | pairs (buffer, axis), one per symbol of `grid` and `traffic`; of the device, (-1, 0) is the number of its multiprocessors, and (-1, 1) how many CTAs of the kernel one of them holds |
-    | `alignments` | bytes, one per buffer: what its base address and the strides of a dynamic strided layout are multiples of |
-    | `multiples` | triples (buffer, axis, multiple): what the size of a dynamic axis is a multiple of |
-    | `bounds` | quadruples (buffer, axis, least, most): between which numbers the size of a dynamic axis lies, 2^63 - 1 for no upper one |
+    | `alignments` | bytes, one per buffer: its base address and the strides of a dynamic strided layout are multiples of so many |
+    | `multiples` | triples (buffer, axis, multiple): the size of a dynamic axis is a multiple of `multiple` |
+    | `bounds` | quadruples (buffer, axis, least, most): the size of a dynamic axis is at least `least` and at most `most`, 2^63 - 1 for no upper bound |
     | `aliases` | pairs (output, input) of buffers that may be the same memory; all others do not overlap |
     | `cluster` | CTAs per cluster |
     | `carveout` | preferred per cent of L1 given to shared memory; -1 for no preference |

@@ -1,7 +1,7 @@
 //===- GlDialect.cpp - registration of the gl dialect ----------------------===//
 //
-// C++ because a dialect's classes are, with the pieces of assembly that ODS cannot describe: lists, bases, a memdesc's
-// shape, and the short names that layouts are printed under.
+// Written in C++, as a dialect's classes have to be. Also holds the pieces of assembly that ODS cannot describe: lists, bases, a
+// memdesc's shape, and the short names that layouts are printed under.
 //
 //===----------------------------------------------------------------------===//
 

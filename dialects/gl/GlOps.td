@@ -31,13 +31,13 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
     `indices` and then the tile's axes. `guards` are pairs `lhs, rhs` over the same dims and the symbols `limits`; where
     a pair does not satisfy `lhs < rhs` nothing is read and the element is `other`, or undefined without one.
 
-    `vector` is the number of elements that one access moves; `gl-vectorize-access` sets it. Where the guards hold for some
-    elements of a vector alone, those are moved one by one: no other byte is touched.
+    `vector` is the number of elements that one access moves; `gl-vectorize-access` sets it. If the guards hold for only
+    some elements of a vector, these are moved one by one, and no other byte is touched.
 
-    A vector begins at a multiple of its bytes. With `alignment` it begins at a multiple of that many, which may be fewer: the words
-    of a vector's bytes, at multiples of these, that cover it are read, one or two that are shifted together, as far as they
-    lie within the buffer, and elements one by one elsewhere. So bytes of elements that guards keep out are read too, which
-    nothing may write meanwhile.
+    A vector begins at a multiple of its size. With `alignment`, in bytes, it may begin at any multiple of that: the
+    access reads the one or two aligned words, each of a vector's size, that cover the vector, and shifts them together.
+    Elements whose words do not lie within the buffer are read one by one. So bytes of masked elements are read as well,
+    and nothing may write them meanwhile.
 
     Constraints:
     - C1: `access` maps the indices and the tile's axes to one coordinate per axis of the buffer.
@@ -45,7 +45,8 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
     - C3: guards come in pairs, over the dims of `access` and one symbol per limit.
     - C4: `other` is an element of the buffer.
     - C5: `vector` is a power of two, at most the longest run of neighbours that the layout has in a thread's registers.
-    - C6: `alignment` is a power of two of bytes, at least an element's and at most a vector's, which are 4 or more; the
+    - C6: `alignment` is a power of two, in bytes, at least the size of an element and at most that of a vector, which
+      is 4 or more; the buffer has static strides, no offset, and static sizes but for its outermost axis.
       buffer has static strides, no offset, and static sizes but for its outermost axis.
 
     Example:
@@ -72,7 +73,8 @@ def Gl_LoadOp : Gl_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]
 def Gl_StoreOp : Gl_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "Stores a tile to global memory";
   let description = [{
-    As `gl.load`, the other way: where a guard fails nothing is written. Threads that hold the same element write it once.
+    The reverse of `gl.load`: where a guard fails, nothing is written. An element that several threads hold is written
+    once.
 
     Constraints:
     - C1: `access` maps the indices and the tile's axes to one coordinate per axis of the buffer.
@@ -160,11 +162,11 @@ def Gl_ConvertLayoutOp : Gl_Op<"convert_layout", [Pure]> {
 }
 
 def Gl_ReduceOp : Gl_Op<"reduce", [Pure, IsolatedFromAbove]> {
-  let summary = "Combines tiles along an axis, as far as their layout spreads it";
+  let summary = "Combines tiles along an axis, at every level that their layout spreads it over";
   let description = [{
-    The combiner is a region over two tuples of scalars, as `norm.reduce`'s, and uses no values from outside. Registers are combined first, then lanes by
-    shuffles. Warps and CTAs are combined through shared memory, which `gl-expand-reductions` makes explicit.
-    Every thread that the axis was spread over ends up with the result.
+    The combiner is a region over two tuples of scalars, as that of `norm.reduce`, and uses no values from outside.
+    Registers are combined first, then lanes by shuffles. Warps and CTAs are combined through shared memory, which
+    `gl-expand-reductions` makes explicit. Every thread that the axis was spread over ends up with the result.
 
     Constraints:
     - C1: the tiles have one shape and layout, of which `axis` is an axis.
@@ -194,8 +196,8 @@ def Gl_ReduceOp : Gl_Op<"reduce", [Pure, IsolatedFromAbove]> {
 def Gl_WarpReduceOp : Gl_Op<"warp_reduce", [Pure, IsolatedFromAbove]> {
   let summary = "Combines tiles along an axis within each warp";
   let description = [{
-    As `gl.reduce`, but stops at the warp: the axis stays, with one element for each warp that it was spread over. First
-    half of a reduction that crosses warps.
+    Like `gl.reduce`, but stops at the warp: the axis stays, with one element for each warp that it was spread over. The
+    first half of a reduction that crosses warps.
 
     Constraints:
     - C1: the tiles have one shape and layout, of which `axis` is an axis.
@@ -217,15 +219,15 @@ def Gl_ScanOp : Gl_Op<"scan", [Pure, IsolatedFromAbove,
     TypesMatchWith<"the result has the type of the tile", "tile", "result", "$_self">]> {
   let summary = "Combines each element of a tile with those before it along an axis";
   let description = [{
-    Element `i` of the result is what the elements up to `i` come to along the axis, in their order. With an `identity` it is
-    what those before it come to, and the identity at the first one. With `reverse` the elements are in the opposite order, so that
-    the last one is the first. The total is what all of them come to, which the threads know by then. The combiner is that of
-    `gl.reduce`, of one tile.
+    Element `i` of the result combines the elements up to and with `i` along the axis, in their order (an inclusive
+    scan). With an `identity` the scan is exclusive: element `i` combines those before it, and the first one is the
+    identity. With `reverse` the elements are taken in the opposite order, so that the last one is the first. The total
+    combines all elements; all threads have it by then. The combiner is that of `gl.reduce`, of one tile.
 
-    The bits of a coordinate are taken from the lowest on, each a step in which the upper half of a block takes what the lower
-    half comes to: bits of registers within each thread, bits of lanes by shuffles (Sklansky, Conditional-Sum Addition Logic,
-    1960). Bits of warps are the highest ones: `gl-expand-reductions` has each warp scan its own elements behind `gathered`, what
-    each warp's elements come to, which it brings through shared memory.
+    The scan takes a step for each bit of the coordinate, from the lowest on: the upper half of a block is combined with
+    the total of the lower half. Bits of registers are steps within each thread, bits of lanes take shuffles (Sklansky,
+    Conditional-Sum Addition Logic, 1960). Bits of warps are the highest ones: `gl-expand-reductions` brings the total
+    of each warp through shared memory, and has each warp scan its own elements behind these totals, `gathered`.
 
     Constraints:
     - C1: `axis` is an axis of the tile.
@@ -319,14 +321,15 @@ def Gl_LocalLoadOp : Gl_Op<"local_load", [AttrSizedOperandSegments, MemoryEffect
     `guards` are those of `gl.load`, over the scalar `indices`, the tile's axes and the symbols `limits`; where one fails
     nothing is read and the element is zero.
 
-    Loads of different `phase` are not merged: what two phases of a kernel need is loaded twice, and in between takes no
-    registers.
+    Loads of different `phase` are not merged: a tile that two phases of a kernel need is loaded twice, and occupies no
+    registers in between.
 
     The memory holds all of the tile, or, where the CTAs of a cluster share one, the part of the CTA that loads: along an axis
     that is spread over four CTAs it has a quarter of the tile's elements.
 
     Constraints:
-    - C1: the tile has the memory's elements, and its shape or one of which each CTA holds a part of that shape.
+    - C1: the tile has the memory's elements, and its shape or a shape of which each CTA holds a part of the memory's
+      shape.
     - C2: guards come in pairs, over the indices and the tile's axes and one symbol per limit.
 
     Example: `%t = gl.local_load %m phase 1 : !gl.memdesc<1x8xf32, #gl.plain<order = [1, 0]>> -> tensor<1x8xf32, #gathered>`
@@ -378,8 +381,8 @@ def Gl_MemDescReshapeOp : Gl_Op<"memdesc_reshape", [Pure]> {
 def Gl_BarrierOp : Gl_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits for the CTA's threads, or for those of a named barrier";
   let description = [{
-    What was written to shared memory before it is seen after it. With `id` and `threads` it is a named barrier of that
-    many threads; warp-specialised partitions use those, as no partition may wait for another's warps.
+    What was written to shared memory before the barrier is visible after it. With `id` and `threads` it is a named
+    barrier of that many threads; warp-specialised partitions use those, as no partition may wait for another's warps.
 
     Constraints:
     - C1: `id` and `threads` come together; `id` is 1 to 15, `threads` a multiple of 32.
@@ -440,7 +443,7 @@ def Gl_MBarrierArriveOp : Gl_Op<"mbarrier_arrive", [MemoryEffects<[MemRead, MemW
 def Gl_MBarrierExpectOp : Gl_Op<"mbarrier_expect", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Arrives at an mbarrier and expects bytes from asynchronous copies";
   let description = [{
-    One thread of the partition does. `bytes` is a value, as the last copy of a row may be shorter than the others.
+    One thread of the partition arrives. `bytes` is a value, as the last copy of a row may be shorter than the others.
 
     Example: `gl.mbarrier_expect %full[%stage], %bytes : !gl.mbarrier<3>`
   }];
@@ -488,9 +491,9 @@ def Gl_CopyToSharedOp : Gl_Op<"copy_to_shared", [AttrSizedOperandSegments, Memor
 def Gl_CopyFromSharedOp : Gl_Op<"copy_from_shared", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Copies a tile from shared to global memory";
   let description = [{
-    `gl.copy_to_shared` the other way: the buffer's element at `access(indices..., t...)` becomes element `t` of the memory; where a
-    guard fails nothing is written. The memory may be written again when the op ends. `gl-pipeline` makes asynchronous copies of it,
-    which are under way while a loop goes on.
+    The reverse of `gl.copy_to_shared`: the buffer's element at `access(indices..., t...)` becomes element `t` of the
+    memory; where a guard fails, nothing is written. The memory may be written again when the op ends. `gl-pipeline`
+    makes asynchronous copies of it, which are in flight while a loop goes on.
 
     Constraints:
     - C1: `access` maps the indices and the memory's axes to one coordinate per axis of the buffer.
@@ -513,12 +516,12 @@ def Gl_CopyFromSharedOp : Gl_Op<"copy_from_shared", [AttrSizedOperandSegments, M
 def Gl_AsyncCopyOp : Gl_Op<"async_copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Copies a tile from global to shared memory by cp.async";
   let description = [{
-    Access and guards are those of `gl.load`; elements that are kept out become zero. Belongs to the group that the next
+    Access and guards are those of `gl.load`; masked elements become zero. The copy belongs to the group that the next
     `gl.async_commit` closes.
 
-    The CTA's threads share the copy, neighbours the neighbouring vectors of the memory. `vector` is the number of elements that one
-    `cp.async` moves; `gl-vectorize-access` sets it. What is shorter than 4 bytes, the least that `cp.async` moves, goes by way of
-    registers, and is there when the group is.
+    The CTA's threads share the copy: neighbouring threads copy neighbouring vectors of the memory. `vector` is the
+    number of elements that one `cp.async` moves; `gl-vectorize-access` sets it. Vectors of less than 4 bytes, the least
+    that `cp.async` moves, go through registers, and have arrived when the group has.
 
     Constraints:
     - C1: `access` maps the indices and the memory's axes to one coordinate per axis of the buffer.
@@ -546,7 +549,7 @@ def Gl_AsyncCommitOp : Gl_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>
 }
 
 def Gl_AsyncWaitOp : Gl_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until at most so many of the thread's cp.async groups are under way";
+  let summary = "Waits until at most so many of the thread's cp.async groups are in flight";
   let description = "Example: `gl.async_wait 1`";
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
   let assemblyFormat = "$pending attr-dict";
@@ -579,8 +582,8 @@ def Gl_BulkLoadOp : Gl_Op<"bulk_load", [AttrSizedOperandSegments, MemoryEffects<
 def Gl_BulkStoreOp : Gl_Op<"bulk_store", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Copies contiguous bytes from shared to global memory by the copy engine";
   let description = [{
-    Needs `gl.fence_async` and a barrier after the writes to shared memory. Belongs to the bulk group that the next
-    `gl.bulk_commit` closes. `count` is that of `gl.bulk_load`.
+    Needs `gl.fence_async` and a barrier after the writes to shared memory. The copy belongs to the bulk group that the
+    next `gl.bulk_commit` closes. `count` is that of `gl.bulk_load`.
 
     Constraints:
     - C1: `access` maps the indices to one coordinate per axis of the buffer.
@@ -603,8 +606,8 @@ def Gl_BulkCommitOp : Gl_Op<"bulk_commit", [MemoryEffects<[MemRead, MemWrite]>]>
 }
 
 def Gl_BulkWaitOp : Gl_Op<"bulk_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until at most so many bulk groups are under way";
-  let description = "With `read`, only until their sources may be overwritten. Example: `gl.bulk_wait 1 read`";
+  let summary = "Waits until at most so many bulk groups are in flight";
+  let description = "With `read`, waits only until the sources of the others may be overwritten. Example: `gl.bulk_wait 1 read`";
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending, UnitAttr:$read);
   let assemblyFormat = "$pending (`read` $read^)? attr-dict";
 }
@@ -613,11 +616,12 @@ def Gl_TensorMapOp : Gl_Op<"tensor_map", [Pure,
     TypesMatchWith<"the map is of the buffer", "map", "buffer", "::mlir::cast<::mlir::gl::TensorMapType>($_self).getBuffer()">]> {
   let summary = "The TMA descriptor of a buffer, which the launch passes";
   let description = [{
-    `convert-gl-to-nvvm` makes a parameter of the kernel of it (`#gl.param<tensor_map ...>`), and refuses buffers of which the launch
-    does not say that their address and strides are multiples of 16 bytes, as the engine asks.
+    `convert-gl-to-nvvm` turns it into a parameter of the kernel (`#gl.param<tensor_map ...>`), and refuses a buffer
+    unless the launch promises that its address and strides are multiples of 16 bytes, as the engine requires.
 
     Constraints:
-    - C1: the box has an extent for each axis of the buffer, of which there are 1 to 5, from 1 to 256; along the last axis, whose stride
+    - C1: the buffer has 1 to 5 axes, and the box has an extent from 1 to 256 for each; along the last axis, whose
+      stride is 1, the box has a multiple of 16 bytes.
       is 1, it has a multiple of 16 bytes.
 
     Example: `%map = gl.tensor_map %x : !gl.tensor_map<memref<?x8192xbf16>, box = [1, 256]>`
@@ -668,13 +672,15 @@ def Gl_TensorStoreOp : Gl_Op<"tensor_store", [MemoryEffects<[MemRead, MemWrite]>
 //===----------------------------------------------------------------------===//
 
 def Gl_NextTileOp : Gl_Op<"next_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Draws the next tile of a walk that the CTAs of a grid share";
+  let summary = "Draws the next tile of a loop whose tiles the CTAs of a grid share";
   let description = [{
-    Adds 1 to `counter`, atomically, and gives the tile of number `dealt` and what was there: no other CTA gets it, and all threads
-    get the same one. The first `dealt` tiles are not drawn, as the CTAs' numbers say whose they are.
+    Atomically adds 1 to `counter`, and returns the tile number `dealt` plus the counter's old value: no other CTA gets
+    this tile, and all threads of the CTA get the same one. The first `dealt` tiles are not drawn: each belongs to the
+    CTA of its number.
 
-    A CTA draws once for each of the `tiles` tiles that it works on, and stops at the first number beyond them. So all CTAs together
-    draw as often as there are tiles, and the last of these draws sets the counter back to zero, which the next launch finds.
+    A CTA draws once for each of the `tiles` tiles that it works on, and stops at the first number beyond them. So all
+    CTAs together draw as often as there are tiles, and the last of these draws sets the counter back to zero for the
+    next launch.
 
     Example: `%next = gl.next_tile %counter of %tiles behind %ctas : memref<1xi64>`
   }];
@@ -707,7 +713,7 @@ def Gl_DrawTileOp : Gl_Op<"draw_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Gl_AwaitTileOp : Gl_Op<"await_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits for a tile's number, and reads it";
   let description = [{
-    Waits until the phase of that parity has completed at `drawn[index]`, and gives `numbers[index]`, in all threads.
+    Waits until the phase of that parity has completed at `drawn[index]`, and returns `numbers[index]` in all threads.
 
     Constraints:
     - C1: the memory holds a number of type index for each mbarrier, along its first axis of two.
@@ -734,7 +740,7 @@ def Gl_GridDependencyWaitOp : Gl_Op<"grid_dependency_wait", [MemoryEffects<[MemR
 
 def Gl_GridDependencyLaunchOp : Gl_Op<"grid_dependency_launch", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Lets the kernel behind in the stream start, once every CTA has run it or ended";
-  let description = "`griddepcontrol.launch_dependents`; it says nothing of memory, for which the kernel behind waits itself.";
+  let description = "`griddepcontrol.launch_dependents`; it orders no memory, for which the kernel behind waits itself.";
   let assemblyFormat = "attr-dict";
 }
 
@@ -751,7 +757,7 @@ def Gl_ClusterRankOp : Gl_Op<"cluster_rank", [Pure]> {
 def Gl_ClusterArriveOp : Gl_Op<"cluster_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Arrives at the cluster's barrier";
   let description = [{
-    All threads of the cluster do. `relaxed` orders no memory; initialised mbarriers are made visible by
+    All threads of the cluster arrive. `relaxed` orders no memory; initialised mbarriers are made visible by
     `gl.fence_mbarrier_init`.
   }];
   let arguments = (ins UnitAttr:$relaxed);
@@ -761,7 +767,8 @@ def Gl_ClusterArriveOp : Gl_Op<"cluster_arrive", [MemoryEffects<[MemRead, MemWri
 def Gl_ClusterWaitOp : Gl_Op<"cluster_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits for every thread of the cluster to arrive";
   let description = [{
-    It acquires what others released, and with that invalidates the SM's L1 cache: what is read to stay there is read after it.
+    The wait acquires what others released, and with that invalidates the SM's L1 cache: data that is to stay there has
+    to be read after it.
   }];
   let assemblyFormat = "attr-dict";
 }
@@ -769,9 +776,9 @@ def Gl_ClusterWaitOp : Gl_Op<"cluster_wait", [MemoryEffects<[MemRead, MemWrite]>
 def Gl_RemoteStoreOp : Gl_Op<"remote_store", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Stores a tile into the shared memory of every CTA of the cluster, completing on their mbarriers";
   let description = [{
-    `st.async`: `memory` and `barriers` name the same places in each CTA. Every CTA stores the elements that it holds, to itself as to
-    the others, so that each ends up with the whole tile and expects all of its bytes. An element that several CTAs hold is stored by
-    the first of them.
+    `st.async`: `memory` and `barriers` name the same places in each CTA. Every CTA stores the elements that it holds to
+    all CTAs, itself included, so that each ends up with the whole tile and expects all of its bytes. An element that
+    several CTAs hold is stored by the first of them.
 
     Constraints:
     - C1: the tile has the memory's shape and elements, each of 4 or 8 bytes.
@@ -788,8 +795,9 @@ def Gl_RemoteStoreOp : Gl_Op<"remote_store", [MemoryEffects<[MemRead, MemWrite]>
 def Gl_RemoteArriveOp : Gl_Op<"remote_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Gives memory back to the cluster: arrives at the mbarrier of every CTA, once";
   let description = [{
-    What the CTA's threads did with the memory before is done for whoever waits for the phase: the other CTAs may store to it again.
-    One thread of the CTA arrives at each mbarrier, so that a barrier of the CTA comes before it (`gl-insert-barriers`).
+    Accesses of the CTA's threads to the memory before this op are complete for whoever waits for the phase: the other
+    CTAs may store to the memory again. One thread of the CTA arrives at each mbarrier, so that a barrier of the CTA has
+    to come before it (`gl-insert-barriers`).
 
     Example: `gl.remote_arrive %bar[%slot] frees %m : !gl.mbarrier<2>, !gl.memdesc<2x4xf32, #plain>`
   }];
@@ -806,9 +814,9 @@ def Gl_RemoteArriveOp : Gl_Op<"remote_arrive", [MemoryEffects<[MemRead, MemWrite
 def Gl_WarpSpecializeOp : Gl_Op<"warp_specialize", [RecursiveMemoryEffects, NoTerminator, SingleBlock]> {
   let summary = "Runs each region on warps of its own";
   let description = [{
-    The CTA's warps are dealt to the regions in order, and in a region the warps of a layout, barriers' threads and "one
-    thread" are the region's own. `registers`, if given, are what a thread of each may use; whole warpgroups of
-    four warps give up or take registers together. The op ends when every region has.
+    The CTA's warps are assigned to the regions in order. In a region, the warps of a layout, the threads of a barrier
+    and "one thread" are the region's own. `registers`, if given, bounds the registers of each thread in a region; the
+    four warps of a warpgroup give up or take registers together. The op ends when every region has ended.
 
     Constraints:
     - C1: there is a number of warps and, if any is given, a number of registers per region.

@@ -40,7 +40,8 @@ static int64_t warpsOf(Attribute layout) {
   return int64_t(1) << cast<LinearAttr>(layout).getWarps().size();
 }
 
-/// Whether every tile that the region's ops make, or its blocks take, is spread over so many warps.
+/// Checks that every tile among the op results and block arguments of a region is spread over `warps` warps, and in a partition of
+/// gl.warp_specialize over the partition's.
 static LogicalResult verifyWarps(Region &region, int64_t warps) {
   auto verify = [&](Value value) -> LogicalResult {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
@@ -426,7 +427,7 @@ LogicalResult ConvertLayoutOp::verify() {
   return success();
 }
 
-/// What gl.reduce, gl.warp_reduce and gl.scan share: operands of one shape and layout, and a combiner of their elements.
+/// Checks what gl.reduce, gl.warp_reduce and gl.scan share: operands of one shape and layout, and a combiner of their elements.
 static LogicalResult verifyReduction(Operation *op, OperandRange tiles, int64_t axis, Region &combiner) {
   if (tiles.empty())
     return op->emitOpError() << "expected at least one tile";
@@ -583,7 +584,7 @@ LogicalResult WarpSpecializeOp::verify() {
 // Tiles that CTAs draw
 //===----------------------------------------------------------------------===//
 
-/// Whether there is a number for each mbarrier.
+/// Checks that the memory holds one tile number for each mbarrier.
 static LogicalResult verifyNumbers(Operation *op, MemDescType numbers, MBarrierType drawn) {
   ArrayRef<int64_t> shape = numbers.getShape();
   bool isOneEach = shape.size() == 2 && shape[0] == drawn.getCount() && shape[1] == 1;

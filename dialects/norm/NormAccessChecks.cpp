@@ -65,8 +65,8 @@ public:
       : op(op), context(op->getContext()), body(body), numBuffers(numBuffers), numDims(numDims),
         firstDim(body.getNumArguments() - numDims), conditions(conditions) {}
 
-  /// Checks the space with these extents over `sizes`, pairs (buffer, axis). A buffer from `firstOutput` on must be
-  /// written, and one before it must not be; without `firstOutput` one that is written is an output.
+  /// Checks the space with these extents over `sizes`, pairs (buffer, axis). A buffer from `firstOutput` on must be written, and
+  /// one before it must not be. Without `firstOutput`, every buffer that is written is an output.
   LogicalResult run(AffineMap extents, ArrayRef<int64_t> sizes, std::optional<size_t> firstOutput) {
     if (failed(readExtents(extents, sizes)) || failed(readAccesses()) || failed(checkUses(firstOutput)))
       return failure();
@@ -166,7 +166,7 @@ private:
     return getAffineSymbolExpr(number - conditions.symbols.begin(), context);
   }
 
-  /// Inputs are not written and outputs are not read.
+  /// Checks that inputs are not written and outputs are not read.
   LogicalResult checkUses(std::optional<size_t> firstOutput) {
     for (const Access &write : writes)
       if (firstOutput && write.buffer < *firstOutput) // write_c6
@@ -192,7 +192,7 @@ private:
   // Systems
   //===--------------------------------------------------------------------===//
 
-  /// Sizes are not negative and satisfy the conditions.
+  /// Returns the system in which sizes are not negative and the conditions hold.
   System sizesSystem() {
     System system;
     for (size_t symbol = 0; symbol < numSizes; ++symbol)
@@ -202,7 +202,7 @@ private:
     return system;
   }
 
-  /// Each of `dims`, `shift` positions on, is within its extent.
+  /// Constrains each of `dims`, moved on by `shift` positions, to its extent.
   void addDims(System &system, const llvm::SmallBitVector &dims, unsigned shift = 0) {
     for (unsigned dim : dims.set_bits()) {
       AffineExpr index = getAffineDimExpr(dim + shift, context);
@@ -246,7 +246,7 @@ private:
     });
   }
 
-  /// What an expression is at a point, whose sizes begin at `firstSize`.
+  /// Evaluates an expression at a point whose sizes begin at `firstSize`.
   static int64_t valueAt(AffineExpr expression, const Point &point, unsigned firstSize) {
     SmallVector<int64_t> values;
     for (const DynamicAPInt &value : point)
@@ -316,7 +316,7 @@ private:
         std::optional<Point> first = sample(system, numDims);
         if (!first)
           continue;
-        // What is required keeps the whole range within bounds.
+        // The condition keeps the whole range within bounds.
         if (isAbove)
           require(size, range.greatest + 1, /*isEquality=*/false);
         else
@@ -338,7 +338,7 @@ private:
   // Outputs
   //===--------------------------------------------------------------------===//
 
-  /// Every element is written, and once.
+  /// Checks that every element is written exactly once.
   LogicalResult checkWritten(size_t buffer, bool isOutput) {
     SmallVector<const Access *> own;
     for (const Access &write : writes)
@@ -369,7 +369,8 @@ private:
     return text;
   }
 
-  /// Two points of `first` and `second` that write one element. Those of one write differ in `dim`.
+  /// Returns a point of `first` and one of `second` that write the same element, if there are any. The two points of one and the
+  /// same write have to differ in `dim`.
   std::optional<Point> collision(const Access &first, const Access &second, std::optional<unsigned> dim) {
     System system = sizesSystem();
     addDims(system, first.dims);
@@ -417,8 +418,8 @@ private:
     return error;
   }
 
-  /// Conditions under which a sum of multiples of dims has a value of its own at each point: in the order of the
-  /// factors, each is more than all that the ones before add up to. Nothing where it is no such sum.
+  /// Requires that a sum of multiples of dims has a different value at each point: in ascending order of the factors, each is more
+  /// than the greatest sum of the terms before it. Requires nothing of a coordinate that is no such sum.
   void requireApart(AffineExpr coordinate) {
     SmallVector<std::pair<int64_t, unsigned>> terms;
     if (!collectTerms(coordinate, terms))
@@ -436,7 +437,7 @@ private:
     std::optional<SmallVector<AffineExpr>> box = own.size() == 1 ? boxOf(own.front()->coordinates, extents) : std::nullopt;
     if (!box)
       return uncovered(buffer, own).has_value();
-    // The element that is furthest along an axis lies beyond the box.
+    // The last element along an axis lies beyond the box.
     auto isBeyond = [&](size_t axis) {
       if (isNeverNegative((*box)[axis] - sizeOf(buffer, axis)))
         return false;
@@ -488,7 +489,7 @@ private:
     for (const Access *write : own)
       dims |= write->dims;
     for (size_t axis = 0; axis < own.front()->coordinates.size(); ++axis) {
-      // The write that goes furthest, if that is the same one for all sizes.
+      // The greatest coordinate of all writes, if the same write goes furthest for all sizes.
       AffineExpr greatest = rangeOf(own.front()->coordinates[axis], extents).greatest;
       for (const Access *write : own.drop_front()) {
         AffineExpr other = rangeOf(write->coordinates[axis], extents).greatest;
@@ -544,7 +545,7 @@ private:
   Block &body;
   /// Scalars stand between buffers and dims.
   size_t numBuffers, numDims, firstDim;
-  /// How many of the symbols are sizes: the first of them.
+  /// The number of symbols that are sizes; these come first.
   size_t numSizes = 0;
   Conditions &conditions;
   SmallVector<AffineExpr> extents;

@@ -22,11 +22,12 @@ struct Condition {
 
 /// Conditions, and what each symbol of them stands for.
 struct Conditions {
-  /// In the place of an axis: the symbol is the argument itself, a number.
+  /// Stands in place of an axis where the symbol is a number that the launch passes.
   static constexpr int64_t NUMBER = -1;
 
   SmallVector<Condition> all;
-  /// Arguments of the block. First the sizes, as (buffer, axis), and behind them the numbers of type `index`, as (number, NUMBER).
+  /// What each symbol is, by arguments of the block: first the sizes, as (buffer, axis), and behind them the numbers of type
+  /// `index`, as (number, NUMBER).
   SmallVector<std::pair<int64_t, int64_t>> symbols;
 };
 

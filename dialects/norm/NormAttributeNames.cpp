@@ -1,7 +1,7 @@
 //===- NormAttributeNames.cpp - attributes that nothing reads --------------===//
 //
-// MLIR keeps an attribute that an op does not declare, so that a misspelt one would do nothing, without a word. These
-// checks refuse it and say which attribute is meant. C++ because traits and dialects' hooks are.
+// MLIR keeps attributes that an op does not declare, so that a misspelt one would be ignored silently. These checks refuse it and
+// name the attribute that is probably meant. C++ because traits and a dialect's hooks are.
 //
 //===----------------------------------------------------------------------===//
 

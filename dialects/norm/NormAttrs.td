@@ -112,17 +112,17 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     Written by `norm-select-schedule` (or by hand, or by `--schedule`), applied by the passes after it. It is
     recorded in the bundle's manifest and is enough to rebuild the same kernel.
 
-    `spread` says for each dim of the kernel, in their order, its factors from the outermost to the innermost, each with
-    the level of the machine that takes it: a dim's index is the mixed-radix number that its factors spell. A factor
-    without a size takes what the others leave, rounded up; a guard then keeps out what exceeds the dim's extent. A dim
-    that only steps in a loop, for example, is `[loop]`.
+    `spread` lists for each dim of the kernel, in their order, its factors from the outermost to the innermost, each
+    with the level of the machine that takes it: a dim's index is the mixed-radix number that its factors spell. A
+    factor without a size takes what the others leave, rounded up; a guard then masks the points beyond the dim's
+    extent. A dim that only steps in a loop, for example, is `[loop]`.
 
     | level | who takes it | size |
     |---|---|---|
     | `grid` | CTAs; all grid factors share one launch grid, in which the last dim varies fastest | any |
     | `split` | CTAs, where the dim is reduced: each leaves a partial result, and a second kernel combines them | any |
-    | `cluster` | the CTAs of a cluster, which tell each other partial results; more than 8 CTAs are not portable, and a launch has to ask for them | a power of two |
-    | `loop` | steps of a CTA, one after the other; of two looped dims the one that a value keeps is outside | any |
+    | `cluster` | the CTAs of a cluster, which exchange partial results; more than 8 CTAs are not portable, and a launch has to opt in | a power of two |
+    | `loop` | steps of a CTA, one after the other; of two looped dims, the one that the result of a reduction varies over is the outer loop | any |
     | `warp`, `lane` | bits of the warp's number and of the lane's | a power of two |
     | `register` | bits of the register's number | a power of two |
     | `vector` | the lowest bits of the register's number: the elements of one access | a power of two |
@@ -134,23 +134,24 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
 
     | parameter | unit | meaning |
     |---|---|---|
-    | `keep` | | where a read that is needed again behind a reduction lives in between: one place for each buffer of the kernel, or one for all, which is `register` where nothing is said; a place of its own, `shared`, has a result's tiles go to memory through shared memory |
-    | `bring` | | how a tile travels to shared memory, when it is kept there, and a result's from there: `cp_async`, by the threads themselves; `bulk`, by the copy engine as runs of bytes; `tensor`, by the copy engine as boxes of a tensor map, which the launch passes |
-    | `stages` | | tiles in flight: of what is kept in shared memory the stages of a loop's ring; where loops load to registers, 2 has each step load the next one's tile before it computes on its own (`gl-prefetch-loads`) |
+    | `keep` | | where a read that is needed again behind a reduction lives meanwhile: one place for each buffer of the kernel, or one for all buffers; `register` by default. A result whose buffer has a place of its own, `shared`, goes to memory through shared memory, tile by tile |
+    | `bring` | | how a tile that is kept in shared memory travels there, and the tile of a result from there: `cp_async`, by the threads themselves; `bulk`, by the copy engine as runs of bytes; `tensor`, by the copy engine as boxes of a tensor map, which the launch passes |
+    | `stages` | | pipelining stages: for tiles in shared memory the stages of a loop's ring; for loops that load to registers, 2 has each step load the next one's tile before it computes on its own (`gl-prefetch-loads`) |
     | `producer_warps` | warps | warps that only copy (warp specialisation); 0 for none |
     | `hand_out` | | `static`: a CTA's number says what it works on; `dynamic`: CTAs draw the steps of the one loop from an atomic counter in scratch, each the next one when it is done |
     | `dependent_launch` | | programmatic dependent launch: start before the previous kernel has ended |
     | `early_reads` | | reads that only later phases need are issued before the first reduction as well |
-    | `merge_reductions` | | levels at which a reduction that waits for another over the same dims meets together with it, where partial results of both can be combined (`norm-merge-reductions`): `loop` saves a pass over memory, `cluster`, and `warp` with `lane`, a round in which CTAs or warps wait for one another; `split` is what lets parts of both be split; nowhere, where nothing is said |
-    | `min_ctas_per_sm` | CTAs | bounds registers so that an SM holds as many; 0 for no bound |
+    | `merge_reductions` | | levels at which a reduction that waits for another over the same dims is combined together with it, where partial results of both can be combined (`norm-merge-reductions`): `loop` saves a pass over memory; `cluster`, and `warp` with `lane`, save a round in which CTAs or warps wait for one another; `split` lets both be split into parts; none by default |
+    | `min_ctas_per_sm` | CTAs | bounds registers so that an SM holds so many; 0 for no bound |
     | `aligned_dim` | | the dim, by position, along which tiles begin where vectors of the leading access are aligned; -1 for none |
 
-    Rows whose length 16 bytes do not divide begin anywhere. With `aligned_dim`, the tile along that dim is shifted down to
-    the last multiple of its `vector` before the row's start: it begins as many elements before the row as the row's start is
-    beyond that multiple, and its factors hold as many points more. Guards keep out what lies before the row and
-    behind it. The leading access is, of those contiguous along the dim, the one that moves the most bytes; others
-    of the same strides are aligned with it, what lies at other strides is moved in smaller pieces. Rows of one CTA have to
-    begin alike: with vectors of 8, `[grid, register(4), grid(8)]` gives a CTA rows that are 8 apart.
+    Rows whose length is not a multiple of 16 bytes begin at any alignment. With `aligned_dim` (alignment peeling) the
+    tile along that dim is shifted down to the last multiple of its `vector` before the row's start: it begins as many
+    elements before the row as the row's start is beyond that multiple, and its factors hold as many points more. Guards
+    mask the elements before and behind the row. The leading access is, of those contiguous along the dim, the one that
+    moves the most bytes. Accesses of the same strides are aligned with it; those of other strides are moved in smaller
+    pieces. Rows of one CTA have to have the same alignment: with vectors of 8, `[grid, register(4), grid(8)]` gives a
+    CTA rows that are 8 apart.
 
     Constraints:
     - C1: at most one factor of a dim is without a size; sizes are at least 1, and powers of two where the level says so.
@@ -173,7 +174,7 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     #norm.schedule<spread = [[grid, warp(4)], [loop, register(8), lane(32), vector(8)]], keep = [l2]>
     ```
 
-    A row for each CTA, walked in chunks of 2048 columns, of which each step loads the next one's ahead:
+    A row for each CTA, walked in chunks of 2048 columns, where each step loads the next one's chunk ahead:
 
     ```mlir
     #norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(8)]], keep = [l1], stages = 2>
@@ -185,7 +186,8 @@ def Norm_ScheduleAttr : AttrDef<Norm_Dialect, "Schedule"> {
     #norm.schedule<spread = [[loop, grid(264)], [register(2), warp(4), lane(32), vector(8)]], hand_out = dynamic>
     ```
 
-    A row for each cluster, whose CTAs tell each other in one round what two reductions come to, of which one waits for the other:
+    A row for each cluster, whose CTAs exchange the partial results of two reductions in one round, although one waits
+    for the other:
 
     ```mlir
     #norm.schedule<spread = [[grid], [register(4), cluster(4), warp(8), lane(32), vector(8)]], merge_reductions = [cluster]>
@@ -222,10 +224,11 @@ def Norm_ChoiceAttr : AttrDef<Norm_Dialect, "Choice"> {
   let mnemonic = "choice";
   let summary = "The schedule that was chosen for a kernel, and what is expected of it";
   let description = [{
-    Stands as `norm.choice` on a kernel whose schedule `norm-select-schedule` chose, and on the function that it becomes, down to
-    machine code: there what the assembler made of the kernel is compared with what was expected, and counts for the schedule that
-    was chosen. The kernel's own may be another by then, because `norm-split-reductions` rewrites it. A kernel made of parts of
-    another one has no choice until it is scheduled itself.
+    Stands as `norm.choice` on a kernel whose schedule `norm-select-schedule` chose, and on the function that it
+    becomes, down to machine code. There the registers that the assembler took are compared with what was expected, and
+    are recorded for the schedule that was chosen. The kernel's own schedule may be another by then, because
+    `norm-split-reductions` rewrites it. A kernel made of parts of another one has no choice until it is scheduled
+    itself.
 
     | parameter | unit | meaning |
     |---|---|---|

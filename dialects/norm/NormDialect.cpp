@@ -1,7 +1,7 @@
 //===- NormDialect.cpp - registration of the norm dialect ------------------===//
 //
-// C++ because a dialect's classes are, with the pieces of a schedule's assembly that ODS cannot describe: factors and
-// places.
+// Written in C++, as a dialect's classes have to be. Also holds the pieces of a schedule's assembly that ODS cannot describe:
+// factors and places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,8 @@
 using namespace mlir;
 using namespace mlir::norm;
 
-/// One factor as a pair of its level and its size; 0 stands for none, which takes what the others leave.
+/// Parses one factor as a pair of its level and its size; size 0 stands for a factor without one, which takes what the others
+/// leave.
 static ParseResult parseFactor(AsmParser &parser, SmallVector<int64_t> &factors) {
   StringRef keyword;
   SMLoc location = parser.getCurrentLocation();

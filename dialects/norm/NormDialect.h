@@ -33,8 +33,8 @@
 
 namespace mlir::norm {
 
-/// What the user calls an argument of a space's block, without the percent sign: its name in the source, which its
-/// location keeps, or else its number.
+/// The user's name for an argument of a space's block, without the percent sign: its name in the source, which its location keeps,
+/// or else its number.
 std::string dimName(BlockArgument argument);
 
 } // namespace mlir::norm

@@ -70,9 +70,10 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     An SSA value of the body is a function of the dims it varies over: those that its operands vary over, less those
     that a `norm.reduce` removes. The order of evaluation is that of the data flow alone.
 
-    `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`, `loop`, `thread`, `register`); `where`
-    then keeps the points that the split added at the edges out of the space: at a point where a guard fails nothing is
-    read or written, and reductions see the combiner's identity. A guard concerns the accesses that use all of its dims.
+    `norm-tile` splits dims and says what each part is spread over (`grid`, `cluster`, `loop`, `thread`, `register`).
+    The guards of `where` then mask the points that the split added at the edges: at a point where a guard fails,
+    nothing is read or written, and reductions see the combiner's identity. A guard concerns the accesses that use all
+    of its dims.
 
     Attributes, for `n` dims and `s` sizes:
     - `extents`: `()[s] -> (n results)`; `sizes`: pairs (buffer, axis), one per symbol.
@@ -80,9 +81,11 @@ def Norm_KernelOp : Norm_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     - `guards`: `(n)[s] -> (lhs0, rhs0, lhs1, rhs1, ...)`, each pair meaning `lhs < rhs`.
     - `alignments`: bytes, one per buffer: the base address and every stride of a dynamic strided layout are multiples of
       it. Without them an element's own size is all that is known, and accesses move single elements.
-    - `multiples`: triples (buffer, axis, multiple): what the size of a dynamic axis is a multiple of. Of any other dynamic
+    - `multiples`: triples (buffer, axis, multiple): the size of a dynamic axis is a multiple of `multiple`. Nothing is
+      known of other dynamic sizes.
       size nothing is known.
-    - `bounds`: quadruples (buffer, axis, least, most): between which numbers the size of a dynamic axis lies, 2^63 - 1 for no
+    - `bounds`: quadruples (buffer, axis, least, most): the size of a dynamic axis is at least `least` and at most
+      `most`, 2^63 - 1 for no upper bound. A launch refuses other sizes.
       upper one. A launch refuses other sizes.
     - `aliases`: pairs (output, input) of buffers that may be the same memory. All others do not overlap.
     - `alternatives` and `conditions`, `()[s] -> (lhs0, rhs0, ...)`: schedules for some sizes. The i-th one is for sizes that
@@ -196,8 +199,8 @@ def Norm_ReadOp : Norm_Op<"read", [Pure,
   let summary = "Reads one element of a buffer at an affine function of dims and numbers";
   let description = [{
     The value varies over the dims that the access uses, and the element is read at each of their points, whatever the
-    other dims are. A kernel's inputs and outputs do not alias, so a read has no order beside others. A number of type `index` that
-    the launch passes is where a part begins that only the run knows.
+    other dims are. A kernel's inputs and outputs do not alias, so a read is not ordered with other accesses. A number
+    of type `index` that the launch passes serves as the start of a part of the buffer, where only the run knows it.
 
     Constraints:
     - C1: there is one coordinate per axis of the buffer.
@@ -206,8 +209,8 @@ def Norm_ReadOp : Norm_Op<"read", [Pure,
     - C4: each coordinate lies within the buffer.
     - C5: the buffer is an input: nothing writes it.
 
-    C4 holds for some sizes and numbers at least. Where it depends on dynamic sizes or on numbers it is a condition that a launch
-    checks. It is not asked of a tiled kernel, whose guards keep it.
+    C4 has to hold for some sizes and numbers at least. Where it depends on dynamic sizes or on numbers, it becomes a
+    condition that a launch checks. It is not checked for a tiled kernel, whose guards preserve it.
 
     Examples:
 
@@ -228,8 +231,8 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
   let summary = "Writes one element of a buffer at an affine function of dims";
   let description = [{
     The element is written at each point of the dims that the access uses. It is written whatever the other dims are,
-    also when one of them has no points: the value does not vary over them. Writes cover their buffer, so that none begins at a
-    number that only a launch knows.
+    also when one of them has no points: the value does not vary over them. Writes cover their whole buffer, so that
+    none starts at a number that only a launch knows.
 
     Constraints:
     - C1: there is one coordinate per axis of the buffer.
@@ -241,8 +244,8 @@ def Norm_WriteOp : Norm_Op<"write", [MemoryEffects<[MemWrite]>,
     - C7: no element is written twice, be it by one write or by two.
     - C8: every element of the buffer is written.
 
-    C5, C7 and C8 hold for some sizes at least. Where they depend on dynamic sizes they are conditions that a launch
-    checks. They are not asked of a tiled kernel, whose guards keep them.
+    C5, C7 and C8 have to hold for some sizes at least. Where they depend on dynamic sizes, they become conditions that
+    a launch checks. They are not checked for a tiled kernel, whose guards preserve them.
 
     Example: `norm.write %8, %y[%m, %n] : memref<?x4096xbf16>`
   }];
@@ -257,16 +260,16 @@ def Norm_ReduceOp : Norm_Op<"reduce", [Pure, AttrSizedOperandSegments, IsolatedF
   let description = [{
     The combiner is a named one, or a region over two tuples of values: the first half of the block's arguments is one
     side, the second half the other. It uses no values from outside, not even constants, so that it can be moved as it
-    is to wherever two partial results meet. It must be associative and commutative up to rounding: the elements may be combined
-    in any binary tree, in any order. The type of the value is the type of accumulation. A named combiner has the usual
-    identity; a region's identity is given. Points that a kernel's guards keep out count as the identity, and a reduction
-    over no points is the identity.
+    is to wherever two partial results meet. It must be associative and commutative up to rounding: the elements may be
+    combined in any binary tree, in any order. The type of the value is the type of the accumulator. A named combiner
+    has the usual identity; a region's identity is given. Points that a kernel's guards mask count as the identity, and
+    a reduction over no points is the identity.
 
     `max` and `min` of floats are IEEE 754-2019 maximum and minimum: NaN if either is NaN, and +0 above -0.
 
-    With `nth` the result varies over one dim more. At its point j it is the (j + 1)-th of the values in descending order for `max`, in
-    ascending order for `min`, where equal values count once, and the identity where there are no more. At the first point that is
-    what the reduction gives without `nth`.
+    With `nth` the result varies over one more dim. At its point j it is the (j + 1)-th of the distinct values, in
+    descending order for `max` and in ascending order for `min`, and the identity if there are no more. At the first
+    point that is the result of the reduction without `nth`.
 
     Constraints:
     - C1: exactly one of a named combiner and a region is there.
@@ -308,14 +311,15 @@ def Norm_ScanOp : Norm_Op<"scan", [Pure,
     TypesMatchWith<"the result has the type of the value", "value", "result", "$_self">]> {
   let summary = "Combines a value with those of the points before it along dims";
   let description = [{
-    At each point the result is what the values come to from the first point of the dims up to that one, all other dims
-    being the same. With `exclusive` it is what those before the point come to: the combiner's identity at the first one. Of
-    several dims the last varies fastest, as the points of one dim do that a split has taken apart. With `reverse` the points are
-    in the opposite order: the result is what the values come to from that point, or from behind it, to the last one.
+    At each point the result combines the values from the first point of the dims up to and with that one, all other
+    dims being the same (an inclusive scan). With `exclusive` it combines the values before the point, and is the
+    combiner's identity at the first one. Of several dims the last varies fastest, as the parts of a split dim do. With
+    `reverse` the points are in the opposite order: the result combines the values from that point, or from behind it,
+    to the last one.
 
-    The combiner and its identity are those of `norm.reduce`. It must be associative up to rounding: values may be combined in any
-    binary tree that keeps their order, so that neighbouring results need not be of one tree. The type of the value is the
-    type of accumulation. Points that a kernel's guards keep out count as the identity.
+    The combiner and its identity are those of `norm.reduce`. It must be associative up to rounding: values may be
+    combined in any binary tree that keeps their order, and neighbouring results may come from different trees. The type
+    of the value is the type of the accumulator. Points that a kernel's guards mask count as the identity.
 
     The result varies over what the value varies over, and over the dims.
 

@@ -15,13 +15,15 @@ def Norm_CrossEntropyOp : Norm_NamedOp<"cross_entropy", [AttrSizedResultSegments
         lse  = log(sum_c(exp(s_c)))
         loss = (1 - e) * w_l * (lse - s_l) + e / C * sum_c(w_c * (lse - s_c)) + z_loss * lse^2
 
-    Without a `reduction` there is a loss for each row, with `sum` the sum over all rows, and with `mean` that sum divided by the
-    sum of w_l over the rows whose label is not ignored, which over no such rows is NaN. `row_weight`, if asked for, is what each row
-    weighs in that mean: w_l, 0 where the label is ignored, and NaN where it is no class.
+    Without a `reduction` there is a loss for each row; with `sum` there is the sum over all rows, and with `mean` that
+    sum divided by the sum of w_l over the rows whose label is not ignored, which over no such rows is NaN.
+    `row_weight`, if asked for, is the weight of each row in that mean: w_l, 0 where the label is ignored, and NaN where
+    it is no class.
 
     This is PyTorch's `cross_entropy`, with a z-loss, which no weight scales. Terms whose factor `1 - e`, `e` or
-    `z_loss` is 0 are not there, so that a logit of -Inf costs nothing without smoothing. `dlogits`, if asked for, is the gradient of
-    each row's loss with respect to its own logits, whatever the `reduction`; a caller that takes their mean scales it.
+    `z_loss` is 0 are left out, so that a logit of -Inf does no harm without smoothing. `dlogits`, if asked for, is the
+    gradient of each row's loss with respect to its own logits, whatever the `reduction`; a caller that takes their mean
+    scales it.
 
         p       = exp(s - lse)
         ds_c    = (1 - e) * w_l * (p_c - [c = l]) + e / C * (p_c * sum_c(w_c) - w_c) + 2 * z_loss * lse * p_c

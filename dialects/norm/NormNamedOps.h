@@ -23,16 +23,17 @@ std::optional<int64_t> axisPosition(int64_t axis, int64_t rank);
 /// Divides the axes of `x`; fails where `axes` are none, not of `x`, or not distinct.
 FailureOr<AxisSplit> splitAxes(Operation *op, TypedValue<RankedTensorType> x, ArrayRef<int64_t> axes);
 
-/// Checks the shape of an operand or result, which is that of `what`. One that is not given is fine.
+/// Checks that an operand or result has this shape, which a message calls the shape of `what`. An absent value is fine.
 LogicalResult verifyShape(Operation *op, StringRef name, Value value, ArrayRef<int64_t> shape, const Twine &what);
 
-/// Checks that a result is of the type of the arithmetic and has the shape of `what`. One that is not given is fine.
+/// Checks that a result has the type of the arithmetic and this shape, which a message calls the shape of `what`. An absent value
+/// is fine.
 LogicalResult verifyStatistic(Operation *op, StringRef name, Value value, ArrayRef<int64_t> shape, const Twine &what);
 
-/// Checks that an operand broadcasts to `to` as NumPy's do. One that is not given is fine.
+/// Checks that an operand broadcasts to `to` by NumPy's rules. An absent value is fine.
 LogicalResult verifyBroadcast(Operation *op, StringRef name, Value value, RankedTensorType to);
 
-/// Checks that lengths are those of rows along one axis. Without any there is nothing to check.
+/// Checks that lengths have the shape of the other axes, and that rows lie along one axis. Absent lengths are fine.
 LogicalResult verifyLengths(Operation *op, Value lengths, const AxisSplit &axes);
 
 /// The channels of a tensor, divided into groups.
@@ -58,7 +59,7 @@ LogicalResult verifyFinite(Operation *op, StringRef name, const APFloat &value);
 /// Checks that an attribute is finite and not negative.
 LogicalResult verifyNotNegative(Operation *op, StringRef name, const APFloat &value);
 
-/// The type as a message says it.
+/// The type in quotes, for messages.
 std::string quoted(Type type);
 
 /// `the other axes of '<type>'`, say.

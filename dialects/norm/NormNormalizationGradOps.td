@@ -18,9 +18,9 @@ def Norm_RMSNormGradOp : Norm_NamedOp<"rms_norm_grad", [AttrSizedOperandSegments
         dweight = sum_m(dy * h)
         dbias   = sum_m(dy)
 
-    `rstd` is what the forward op returned, and `residual` the gradient that reaches `x` along another path; without it, it is 0.
-    Types, the order of sums, NaN and Inf are as in `norm.rms_norm`. All sums of one schedule are taken in one order, without atomics,
-    so that a run's results are those of every other run.
+    `rstd` is what the forward op returned, and `residual` the gradient that reaches `x` along another path; without it,
+    it is 0. Types, the order of sums, NaN and Inf are as in `norm.rms_norm`. Under one schedule all sums are taken in
+    one order, without atomics, so that results are the same in every run.
 
     Constraints:
     - C1: `axes` names at least one axis of `x`, none twice; negative ones count from the end.
@@ -162,9 +162,9 @@ def Norm_L2NormGradOp : Norm_NamedOp<"l2_norm_grad"> {
 def Norm_GroupNormGradOp : Norm_NamedOp<"group_norm_grad", [AttrSizedOperandSegments, AttrSizedResultSegments]> {
   let summary = "Gradient of group normalization";
   let description = [{
-    `dy` is the gradient of a loss with respect to the result of `norm.group_norm`; the results are those with respect to its
-    operands. Semantics, with n over the channels of a group and over all axes but the first, the batch, and the channels', N their
-    number of elements, and m over all axes but the channels':
+    `dy` is the gradient of a loss with respect to the result of `norm.group_norm`; the results are those with respect
+    to its operands. Semantics, with n over the channels of a group and over all axes but the batch (the first) and the
+    channel axis, N their number of elements, and m over all axes but the channel axis:
 
         mean    = sum_n(x) / N                               unless it is given
         rstd    = 1 / sqrt(sum_n((x - mean)^2) / N + eps)    unless it is given

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mlir::norm;
 
-/// Checks that what has an element for each of `x` has its shape.
+/// Checks that operands and results with an element for each of `x` have its shape.
 template <typename GradOp> static LogicalResult verifyElements(GradOp op) {
   RankedTensorType x = op.getX().getType();
   ArrayRef<int64_t> shape = x.getShape();

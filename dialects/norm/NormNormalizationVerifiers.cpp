@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mlir::norm;
 
-/// The constraints of an op that scales and shifts what it has normalized.
+/// Checks the constraints of the weight and bias that an op applies to normalized elements.
 template <typename NormalizationOp>
 static LogicalResult verifyAffine(NormalizationOp op, const AxisSplit &axes) {
   std::string normalized = axesOf("normalized", axes.of);

@@ -15,7 +15,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-/// Refuses attributes that are neither the op's nor of another dialect, which a misspelt one is.
+/// Refuses attributes that are neither the op's nor of another dialect, such as misspelt ones.
 def Norm_KnownAttributes : NativeOpTrait<"KnownAttributes"> {
   let cppNamespace = "::mlir::norm";
 }
@@ -73,17 +73,17 @@ class Norm_Unpacked<string packed> : Norm_ShapeRule<"Unpacked", [packed]>;
 /// No axes: one number.
 def Norm_OneNumber : Norm_ShapeRule<"OneNumber", []>;
 
-/// The operator of lists that say something of operands and results by name.
+/// The dag operator of lists that are indexed by the names of operands and results.
 def by_name;
 
 /// A named op on tensors. Its arithmetic is f64 where an operand or a result is of f64, and f32 otherwise: operands are widened
 /// to that type, and each result is rounded once, to its own.
 ///
-/// The fields are for tools that write ops; what a valid op is, the verifiers say.
+/// The fields are for tools that write ops; verifiers decide which ops are valid.
 class Norm_NamedOp<string mnemonic, list<Trait> traits = []> : Norm_Op<mnemonic, !listconcat([Pure], traits)> {
   /// The `Norm_ShapeRule` of each operand and result that does not have the shape of the first operand.
   dag shapes = (by_name);
-  /// The optional operands and results that the op has unless one says otherwise.
+  /// The optional operands and results that a tool writes unless it is told otherwise.
   list<string> usual = [];
 }
 

@@ -5,15 +5,16 @@
 
 include "norm/NormOpBase.td"
 
-/// For each axis of the first operand how many neighbours share a scale, 0 for all; empty, all elements share one.
+/// For each axis of the first operand the number of neighbours that share a scale, 0 for all; if empty, all elements share one.
 def Norm_Block : DefaultValuedAttr<DenseI64ArrayAttr, "{}">;
 
 def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSizedResultSegments]> {
   let summary = "Scaling to 8 or 4 bits";
   let description = [{
-    `block` says for each axis of `x` how many neighbours share a scale: 0 for all along the axis, which is then no axis of the
-    scales, and n for each n of them, which make one element of the scales' axis. Without `block` the whole tensor has one scale.
-    `array<i64: 1, 0>` gives each row one, `array<i64: 1, 32>` each 32 neighbours of a row, `array<i64: 128, 128>` each square.
+    `block` gives for each axis of `x` the number of neighbours that share a scale. 0 stands for all elements along the
+    axis, which the scales then do not have; n gives the scales one element along the axis for each n neighbours.
+    Without `block` the whole tensor has one scale. `array<i64: 1, 0>` gives each row one, `array<i64: 1, 32>` each 32
+    neighbours of a row, `array<i64: 128, 128>` each square.
 
     Semantics, with n over the elements of a block and L the largest finite number of q's type, 448, 57344 or 127, or of e2m1, 6:
 
@@ -21,17 +22,19 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSi
         scale = static_scale, or max(amax / L, 2^-126) without it
         q     = x / scale
 
-    With `power_of_two` the computed scale is a power of two, as one of f8E8M0FNU always is, whose bits are its biased exponent; a
-    `scale` of i8 has these bits. It is rounded up, so that nothing saturates. With `round_down` it is that of the Microscaling Formats
-    (OCP MX specification 1.0, section 6.3), of which the largest elements of a block may saturate:
+    With `power_of_two` the computed scale is a power of two, as a scale of f8E8M0FNU always is, whose bits are its
+    biased exponent; a `scale` of i8 has these bits. It is rounded up, so that nothing saturates. With `round_down` it
+    is the scale of the Microscaling Formats (OCP MX specification 1.0, section 6.3), with which the largest elements of
+    a block may saturate:
 
         scale = max(2^(floor(log2(amax)) - floor(log2(L))), 2^-126)
 
     Blocks of 32 neighbours, `array<i64: 1, 32>`, are MXFP8's, and with `e2m1` MXFP4's; those of i8 are MXINT8's with the 2^-6 of its
     elements in the scale.
 
-    A `scale` of f8E4M3FN is rounded to the nearest, saturates, and is what `q` is computed by, 2^-9 at the least, which is that type's
-    least number above 0. Its range is short, so that `tensor_scale`, which all blocks share, multiplies it; without it that is 1:
+    A `scale` of f8E4M3FN is rounded to the nearest, saturates, and is at least 2^-9, the smallest positive number of
+    that type; `q` is computed with the rounded scale. As the range of that type is short, `tensor_scale`, which all
+    blocks share, multiplies it; without it that factor is 1:
 
         scale = max(amax / L / tensor_scale, 2^-9)
         q     = x / (scale * tensor_scale)
@@ -39,11 +42,11 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments, AttrSi
     Blocks of 16 neighbours, `array<i64: 1, 16>`, with `e2m1` and a `scale` of f8E4M3FN are NVFP4's, where `tensor_scale` is the largest
     magnitude of the tensor divided by 448 * 6.
 
-    Where a computed scale, before it is rounded to its type, is no finite number it is NaN, in E8M0 255.
+    A computed scale that is not finite before it is rounded to its type becomes NaN, which is 255 in E8M0.
 
-    q is rounded once, to the nearest, ties to even, and saturates: what is beyond the largest finite number becomes that, and i8 is
-    between -128 and 127. NaN stays NaN, and becomes -128 in i8. Operands are widened to f32, in which all arithmetic is.
-    `amax`, if asked for, is there with a static scale too, as scaling by earlier maxima needs it.
+    q is rounded once, to the nearest, ties to even, and saturates: what is beyond the largest finite number becomes
+    that, and i8 is between -128 and 127. NaN stays NaN, and becomes -128 in i8. Operands are widened to f32, in which
+    all arithmetic is. `amax` may be asked for with a static scale too, as delayed scaling, by earlier maxima, needs it.
 
     With `e2m1` the numbers are floats of 4 bits, and each i8 of `q` holds two neighbours along the last axis, the one with the even
     coordinate in its low bits. Such a float has a sign, two bits of an exponent and one of a mantissa: 0, 0.5, 1, 1.5, 2, 3, 4 and 6 have

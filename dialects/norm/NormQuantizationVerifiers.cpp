@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mlir::norm;
 
-/// The shape of the scales of a tensor, one for each block; fails where `block` is not one of its blocks.
+/// Returns the shape of a tensor's scales, one for each block; fails if `block` does not divide the tensor into blocks.
 static FailureOr<SmallVector<int64_t>> shapeOfBlocks(Operation *op, RankedTensorType of, ArrayRef<int64_t> block) {
   SmallVector<int64_t> shape;
   if (block.empty())
@@ -31,7 +31,8 @@ static FailureOr<SmallVector<int64_t>> shapeOfBlocks(Operation *op, RankedTensor
   return shape;
 }
 
-/// Whether each element of `packed` can hold two neighbours along the last axis of a tensor of shape `shape`, which `block` divides.
+/// Checks that each element of `packed` can hold two neighbours along the last axis of a tensor of shape `shape`, which `block`
+/// divides.
 static LogicalResult verifyPacking(Operation *op, RankedTensorType packed, ArrayRef<int64_t> shape,
                                    ArrayRef<int64_t> block) {
   if (!packed.getElementType().isInteger(8))
@@ -43,14 +44,14 @@ static LogicalResult verifyPacking(Operation *op, RankedTensorType packed, Array
   return success();
 }
 
-/// Checks what multiplies the scales of all blocks. One that is not given is fine.
+/// Checks the factor on the scales of all blocks. An absent one is fine.
 static LogicalResult verifyTensorScale(Operation *op, Value tensorScale, Value scale) {
   if (tensorScale && !(scale && isa<Float8E4M3FNType>(getElementTypeOrSelf(scale))))
     return op->emitOpError() << "expected tensor_scale with a scale of f8E4M3FN alone";
   return verifyShape(op, "tensor_scale", tensorScale, {}, "one number");
 }
 
-/// Whether scales of that type are powers of two whatever they are scales of.
+/// Whether scales of that type are always powers of two.
 static bool isPowerOfTwo(Type scale) { return isa<Float8E8M0FNUType, IntegerType>(scale); }
 
 LogicalResult QuantizeOp::verify() {

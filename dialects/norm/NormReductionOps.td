@@ -69,11 +69,12 @@ def Norm_TopKOp : Norm_NamedOp<"top_k"> {
         values[j]  = the j-th of them
         indices[j] = its index along the axis
 
-    Nothing is rounded. A NaN among the values is any, and a zero is +0. Where a row, of a size that only a run knows, has less than k
-    elements, the values behind them are -Inf, of integers the smallest number, and the indices the largest number.
+    Nothing is rounded. A NaN among the values may be any NaN, and a zero is +0. If a row, of a size that only a run
+    knows, has less than k elements, the values behind them are -Inf, of integers the smallest number, and the indices
+    the largest number.
 
-    The elements are found one after the other, each by a pass over the row, so that time grows with k, and not the program. The
-    gradient is `norm.top_k_grad`.
+    The elements are found one after the other, each by a pass over the row, so that the running time grows with k, and
+    the program does not. The gradient is `norm.top_k_grad`.
 
     Constraints:
     - C1: `axis` is an axis of `x`; a negative one counts from the end.
@@ -97,14 +98,15 @@ def Norm_TopKOp : Norm_NamedOp<"top_k"> {
 def Norm_TopKGradOp : Norm_NamedOp<"top_k_grad"> {
   let summary = "Gradient of the largest of each row";
   let description = [{
-    `indices` is the result of `norm.top_k`, or any other places along `axis`, and `dvalues` the gradient of a loss with respect to what
-    was taken from there; `dx` is that with respect to the rows, of so many `elements`. Semantics, with j over the axis:
+    `indices` is the result of `norm.top_k`, or any other indices along `axis`, and `dvalues` the gradient of a loss
+    with respect to the elements taken from there; `dx` is the gradient with respect to the rows, which have `elements`
+    elements. Semantics, with j over the axis:
 
         dx[n] = sum_j(indices[j] == n ? dvalues[j] : 0)
 
-    So `dx` is 0 where nothing was taken from. An index that is no place, as those behind the end of a short row are, counts nowhere.
-    Operands are widened to f32, in which sums are, taken in any order, and the result is rounded once. NaN and Inf reach the
-    element of their index alone.
+    So `dx` is 0 where nothing was taken from. An index outside of the row, as those behind the end of a short row are,
+    counts nowhere. Operands are widened to f32, in which sums are, taken in any order, and the result is rounded once.
+    NaN and Inf reach the element of their index alone.
 
     Constraints:
     - C1: `axis` is an axis of `dvalues`; a negative one counts from the end.

@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mlir::norm;
 
-/// What the elements of `y` are, as a message says it.
+/// The expected element type of `y`, for messages.
 static StringRef expectedResult(AxisReduction kind, Type x) {
   switch (kind) {
   case AxisReduction::Argmax:

@@ -5,7 +5,7 @@
 
 include "norm/NormOpBase.td"
 
-/// The gradient of an op on logits, which the op's own result says.
+/// The gradient of an op on logits, as a function of the op's own result.
 class Norm_OfResultGradOp<string mnemonic> : Norm_NamedOp<mnemonic> {
   let arguments = (ins
     Norm_UpToF32Tensor:$y,
@@ -26,9 +26,9 @@ def Norm_SoftmaxGradOp : Norm_OfResultGradOp<"softmax_grad"> {
 
         dx = y * (dy - sum_n(y * dy)) * scale
 
-    Masks are in `y`: where they exclude a logit it is 0, and so is `dx`. The gradient of a `softcap`, which needs the logits, is not
-    in it. Operands are widened to f32, in which all arithmetic is, and the result is rounded once. The sum may be taken in any
-    order. NaN and Inf among the elements that share a sum reach all of them.
+    `y` contains the effect of masks: where they exclude a logit it is 0, and so is `dx`. The gradient of a `softcap`
+    needs the logits, and is not included. Operands are widened to f32, in which all arithmetic is, and the result is
+    rounded once. The sum may be taken in any order. NaN and Inf among the elements that share a sum reach all of them.
 
     Constraints:
     - C1: `axes` names at least one axis of `y`, none twice; negative ones count from the end.

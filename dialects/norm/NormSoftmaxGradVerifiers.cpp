@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mlir::norm;
 
-/// The constraints of a gradient that the op's own result says.
+/// Checks the constraints of a gradient that is a function of the op's own result.
 template <typename GradOp> static LogicalResult verifyOfResult(GradOp op) {
   RankedTensorType y = op.getY().getType();
   if (failed(splitAxes(op, op.getY(), op.getAxes()))) // softmax_grad_c1, log_softmax_grad_c1

@@ -5,7 +5,7 @@
 
 include "norm/NormOpBase.td"
 
-/// What is taken of logits along some axes.
+/// An op on logits along some axes.
 class Norm_OfLogitsOp<string mnemonic> : Norm_NamedOp<mnemonic, [AttrSizedOperandSegments]> {
   let arguments = (ins
     Norm_UpToF32Tensor:$x,

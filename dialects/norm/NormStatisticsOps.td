@@ -8,8 +8,9 @@ include "norm/NormOpBase.td"
 def Norm_GroupNormOp : Norm_NamedOp<"group_norm", [AttrSizedOperandSegments, AttrSizedResultSegments]> {
   let summary = "Group normalization";
   let description = [{
-    The channels, which lie along `channel_axis`, are divided into `groups` of neighbours. Semantics, with n over the channels of a
-    group and over all axes but the first, the batch, and the channels', and N their number of elements:
+    The channels, which lie along `channel_axis`, are divided into `groups` of neighbours. Semantics, with n over the
+    channels of a group and over all axes but the batch (the first) and the channel axis, and N their number of
+    elements:
 
         mean = sum_n(x) / N
         rstd = 1 / sqrt(sum_n((x - mean)^2) / N + eps)

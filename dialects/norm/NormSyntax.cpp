@@ -175,7 +175,8 @@ private:
   SpaceScope &scope;
 };
 
-/// What is subtracted where `expr` is added: `e` of `e * -1`, and the literal of a negative one.
+/// Returns what a sum may subtract instead of adding `expr`: `e` for `e * -1`, and the absolute value of a negative literal; null
+/// for any other expression.
 AffineExpr negated(AffineExpr expr) {
   if (auto literal = dyn_cast<AffineConstantExpr>(expr))
     return literal.getValue() < 0 ? -expr : AffineExpr();
@@ -272,13 +273,13 @@ void printSpace(OpAsmPrinter &p, AffineMap extents, ValueRange buffers, ValueRan
   p << ")";
 }
 
-/// Whether the printer gives this name to a value that has none.
+/// Whether the printer generates this name for a value that has none.
 bool isGenerated(StringRef name) {
   name.consume_front("arg");
   return llvm::all_of(name, llvm::isDigit);
 }
 
-/// The body, with buffers, scalars and dims as its block's arguments.
+/// Parses the body, with buffers, scalars and dims as its block's arguments.
 ParseResult parseBody(OpAsmParser &parser, SpaceScope &scope, Region &body) {
   SmallVector<OpAsmParser::Argument> arguments = scope.buffers;
   llvm::append_range(arguments, scope.scalars);
@@ -363,7 +364,7 @@ void ComputeOp::print(OpAsmPrinter &p) {
 // norm.kernel
 //===----------------------------------------------------------------------===//
 
-/// A buffer by its name, as its position among the buffers.
+/// Parses a buffer's name, as its position among the buffers.
 static ParseResult parseBufferIndex(OpAsmParser &parser, const SpaceScope &scope, int64_t &index) {
   OpAsmParser::UnresolvedOperand name;
   if (parser.parseOperand(name))
@@ -601,7 +602,7 @@ static void printAccess(OpAsmPrinter &p, Operation *, ValueRange indices, Affine
 // Combiners
 //===----------------------------------------------------------------------===//
 
-/// A named combiner, or nothing where values follow and a region does.
+/// Parses a named combiner. Without one, the values follow at once, and the combiner is a region.
 static ParseResult parseCombiner(OpAsmParser &parser, ReduceKindAttr &kind) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;

@@ -28,7 +28,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> keep, CopyMechanism, int64_t stages, int64_t producerWarps,
                                    HandOut, bool, bool, ArrayRef<int64_t> mergeReductions, int64_t minCtasPerSm,
                                    int64_t alignedDim) {
-  // The most of each level, by C2; a saturating product cannot come back below it.
+  // The largest product of each level's factors (C2); products saturate, so that they do not wrap around to a smaller number.
   struct Bound {
     Level level;
     int64_t most;
@@ -158,7 +158,7 @@ static LogicalResult verifyAlias(KernelOp kernel, Value output, Value input) {
 /// The points of a tile that a layout can number: an extent has at most 30 bits (layout/).
 static constexpr int64_t LARGEST_TILE = int64_t(1) << 30;
 
-/// The largest alignment, in bytes, that PTX can say of a parameter: its `.align` is a 32-bit number.
+/// The largest alignment, in bytes, that PTX can declare for a parameter: its `.align` is a 32-bit number.
 static constexpr int64_t LARGEST_ALIGNMENT = int64_t(1) << 31;
 
 LogicalResult ComputeOp::verify() {
@@ -335,8 +335,8 @@ LogicalResult ReadOp::verify() { return verifyAccess(*this, getBuffer(), getIndi
 // write_c1, write_c2, write_c3
 LogicalResult WriteOp::verify() { return verifyAccess(*this, getBuffer(), getIndices(), getAccess()); }
 
-/// Checks that the value of each write in `body` varies only over dims that its access uses. Values are visited in the
-/// order of the block, so that one in its own definition, which is refused later, ends nothing but itself.
+/// Checks that the value of each write in `body` varies only over dims that its access uses. Values are visited in the order of the
+/// block, so that a value in its own definition, which is refused later, does not lead to endless recursion.
 static LogicalResult verifyValues(Block &body, size_t numDims) {
   DenseMap<Value, llvm::SmallBitVector> dimsOf;
   size_t firstDim = body.getNumArguments() - numDims;

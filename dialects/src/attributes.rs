@@ -11,10 +11,10 @@ pub mod kernel {
     pub const PARAMS: &str = "gl.params";
     /// Warps of a CTA, an i64.
     pub const NUM_WARPS: &str = "gl.num_warps";
-    /// CTAs that an SM is to hold at least, an i64; absent where registers are not bounded.
+    /// The fewest CTAs that an SM is to hold, an i64; absent where registers are not bounded.
     pub const MIN_CTAS_PER_SM: &str = "gl.min_ctas_per_sm";
-    /// Stages of the rings through which loops bring tiles to shared memory; where nothing is copied there, tiles of a load that
-    /// registers hold, this step's and later ones'. An i64; 1 where absent.
+    /// Pipelining stages: those of the rings through which loops bring tiles to shared memory or, where nothing is copied there,
+    /// the tiles of a load that registers hold, this step's and later ones'. An i64; 1 where absent.
     pub const STAGES: &str = "gl.stages";
     /// Warps besides those of `gl.num_warps` that only issue copies, an i64; absent for none.
     pub const PRODUCER_WARPS: &str = "gl.producer_warps";
@@ -33,9 +33,9 @@ pub mod function {
     /// Asks for the function's gradient: an array of the names of the arguments that it is with respect to, or a unit for all tensors
     /// of floats.
     pub const GRADIENT: &str = "norm.gradient";
-    /// What one device's run says of the sharded function that it is a part of, a dictionary: `function`, its name; `devices`, how many
-    /// share it, an i64; and `axes`, a dictionary of the axes along which arguments and results of it are sharded, by their names, each
-    /// an i64.
+    /// On the function that one device runs, the sharded function that it is a part of, as a dictionary: `function`, its name;
+    /// `devices`, how many share it, an i64; and `axes`, a dictionary from the names of its sharded arguments and results to the
+    /// axes along which they are sharded, each an i64.
     pub const SHARDED: &str = "norm.sharded";
 }
 
@@ -51,7 +51,7 @@ pub mod tensor {
     pub const ALIGN: &str = "norm.align";
     /// What each extent is a multiple of, an array of i64.
     pub const MULTIPLES: &str = "norm.multiples";
-    /// Over how many devices each axis is sharded, an array of i64: 1 for all axes but one. Of an argument alone.
+    /// Over how many devices each axis is sharded, an array of i64: 1 for all axes but one. On arguments only.
     pub const DEVICES: &str = "norm.devices";
     /// The least that each extent is, an array of i64.
     pub const MIN: &str = "norm.min";
@@ -71,7 +71,6 @@ pub mod scratch {
     pub const SCRATCH: &str = "norm.scratch";
     /// Marks scratch that is zero before the first call, and that the kernels leave zero.
     pub const ZEROED: &str = "norm.zeroed";
-    /// What its address is a multiple of, in bytes: what `cuMemAlloc` promises (CUDA C++ Programming Guide, "Device
-    /// Memory Accesses").
+    /// The alignment of its address, in bytes, which `cuMemAlloc` promises (CUDA C++ Programming Guide, "Device Memory Accesses").
     pub const ALIGNMENT: i64 = 256;
 }

@@ -1,4 +1,5 @@
-//! What the accesses of a kernel need of dynamic sizes and of numbers, which C++ proves (norm/NormAccessChecks.cpp).
+//! The conditions on dynamic sizes and numbers under which the accesses of a kernel are valid, which C++ proves
+//! (norm/NormAccessChecks.cpp).
 
 use std::ffi::c_void;
 

@@ -1,9 +1,9 @@
 //! Layout attributes as layouts: from `#gl.blocked`, `#gl.slice`, `#gl.linear` to [`LinearLayout`] and back to `#gl.linear`,
 //! and from `#gl.plain`, `#gl.swizzled`, `#gl.shared_linear` to [`SharedLayout`].
 //!
-//! A slice's attribute does not say how far its parent reaches along the axis that is gone, and does not need to: a
-//! blocked parent distributes the other axes alike whatever that extent is, so extent 1 is taken; a linear parent's
-//! bases reach every coordinate, so they tell it.
+//! A slice's attribute does not say the extent of its parent along the dropped axis, and does not need to: a blocked parent
+//! distributes the other axes in the same way whatever that extent is, so that extent 1 is used; a linear parent's bases reach
+//! every coordinate, so that the extent follows from them.
 
 use melior::ir::{
     Attribute, AttributeLike, Type,
@@ -85,7 +85,7 @@ pub fn bases_attribute<'c>(context: impl ContextLike<'c> + Copy, bases: &[Basis]
     array_attribute(context, &bases)
 }
 
-/// The layout of what a memory descriptor describes.
+/// The layout of the memory that a descriptor describes.
 ///
 /// # Errors
 ///
@@ -126,7 +126,7 @@ pub fn shared(layout: Attribute<'_>, shape: &[i64]) -> Result<SharedLayout, Enco
     Err(EncodingError::NotShared(layout.to_string()))
 }
 
-/// As [`distributed`], where the extent of an axis that a slice drops is not known.
+/// Like [`distributed`], where the extent of an axis that a slice drops is not known.
 fn distributed_over(encoding: Attribute<'_>, shape: &[Option<i64>]) -> Result<LinearLayout, EncodingError> {
     if let Some(blocked) = BlockedAttr::from_attribute(encoding) {
         let shape = shape.iter().map(|extent| extent.unwrap_or(1)).collect::<Vec<_>>();
@@ -235,7 +235,7 @@ fn axes(what: &'static str, rank: usize, order: &[i64]) -> Result<Vec<usize>, La
             got: order.len(),
         });
     }
-    // An axis that does not fit is no axis either; the layout's own check says so.
+    // An axis that does not fit a `usize` is invalid as well; the layout's own check reports it.
     Ok(order
         .iter()
         .map(|&axis| usize::try_from(axis).unwrap_or(usize::MAX))

@@ -23,7 +23,7 @@ unsafe extern "C" fn normaGlCheckLayout(
     report: unsafe extern "C" fn(MlirStringRef, *mut c_void),
     user: *mut c_void,
 ) -> bool {
-    // SAFETY: what is promised here is what is asked for there.
+    // SAFETY: the callee requires what the caller promises here.
     unsafe { check(layout, shape, report, user, distributed) }
 }
 
@@ -39,7 +39,7 @@ unsafe extern "C" fn normaGlCheckSharedLayout(
     report: unsafe extern "C" fn(MlirStringRef, *mut c_void),
     user: *mut c_void,
 ) -> bool {
-    // SAFETY: what is promised here is what is asked for there.
+    // SAFETY: the callee requires what the caller promises here.
     unsafe {
         check(layout, shape, report, user, |layout, shape| {
             layout::shared(layout, shape)
@@ -49,7 +49,7 @@ unsafe extern "C" fn normaGlCheckSharedLayout(
     }
 }
 
-/// Reports what `find` finds wrong, and says whether that is nothing.
+/// Runs `find`, reports its error if there is one, and returns whether there is none.
 ///
 /// # Safety
 ///
@@ -74,8 +74,8 @@ unsafe fn check(
     false
 }
 
-/// The longest run of neighbours in a thread's registers, along one axis or, of axes that it has whole, along several, for a layout
-/// that fits `shape`; 1 otherwise.
+/// Returns the longest run of neighbouring elements in a thread's registers, for a layout that fits `shape`; 1 otherwise. A run
+/// that covers an axis as a whole continues along the next one.
 ///
 /// # Safety
 ///
@@ -86,7 +86,7 @@ unsafe extern "C" fn normaGlContiguousRun(layout: MlirAttribute, shape: Slice<i6
     let (layout, shape) = unsafe { (Attribute::from_raw(layout), shape.as_slice()) };
     let run = || {
         let layout = layout::distributed(layout, shape).ok()?;
-        // Neighbouring registers hold a run, so that its axes come in the order in which registers move along them.
+        // Neighbouring registers hold a run, so that its axes are in the order in which the registers' bases use them.
         let mut order = Vec::new();
         for basis in layout.bases(HardwareDim::Register) {
             // A register that repeats another one ends every run.
@@ -103,7 +103,7 @@ unsafe extern "C" fn normaGlContiguousRun(layout: MlirAttribute, shape: Slice<i6
     catch_unwind(AssertUnwindSafe(run)).ok().flatten().unwrap_or(1) as i64
 }
 
-/// Whether `sliced` is the layout of a tile of `shape` in `full` without `axis`: whatever attributes say it, the same
+/// Whether `sliced` is the layout of a tile of `shape` in `full` without `axis`: whichever attributes express them, the same
 /// element lies in the same register, lane, warp and CTA.
 ///
 /// # Safety

@@ -1,9 +1,9 @@
 //! The norm and gl dialects: ODS, the little C++ MLIR needs, and typed Rust views.
 //!
-//! [`norm`] and [`gl`] hold what is generated from ODS: a view over each op, a wrapper for each attribute and type, an
-//! enum for each enum. [`attributes`] names the attributes that ODS does not know. [`conditions`] says
-//! what a kernel needs of dynamic sizes. [`named_op`] is the form of the table of named ops. [`layout`] makes layouts of layout
-//! attributes. [`register`] makes the dialects known to a context.
+//! [`norm`] and [`gl`] hold what is generated from ODS: a view over each op, a wrapper for each attribute and type, an enum for
+//! each enum. [`attributes`] names the attributes that ODS does not know. [`conditions`] gives the conditions on dynamic sizes
+//! under which a kernel is valid. [`named_op`] defines the table of named ops. [`layout`] converts layout attributes to layouts and
+//! back. [`register`] makes the dialects known to a context.
 
 pub mod attributes;
 pub mod conditions;

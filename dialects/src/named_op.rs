@@ -1,6 +1,6 @@
 //! The form of the table of named ops, which is generated from ODS: [`crate::norm::NAMED_OPS`].
 
-/// A named op: what it takes, returns and lets one choose.
+/// A named op: its operands, results and attributes.
 #[derive(Debug, PartialEq)]
 pub struct NamedOp {
     /// Its name behind the dialect's: `rms_norm`.
@@ -9,7 +9,7 @@ pub struct NamedOp {
     pub summary: &'static str,
     /// Its operands, in order; the first one's shape decides the others'.
     pub operands: &'static [Tensor],
-    /// What one may choose: its attributes, in the order of ODS.
+    /// Its attributes, in the order of ODS.
     pub choices: &'static [Choice],
     /// Its results, in order.
     pub results: &'static [Tensor],
@@ -28,34 +28,35 @@ pub struct Tensor {
     pub elements: &'static [&'static str],
     /// Whether it may be left out.
     pub is_optional: bool,
-    /// Whether it is there where nothing is said, though it may be left out.
+    /// Whether a tool writes it unless told otherwise, although it may be left out.
     pub is_usual: bool,
-    /// What its shape is.
+    /// How its shape follows from the first operand's.
     pub shape: Shape,
 }
 
-/// What the shape of an operand or result is, by that of the op's first operand. The strings are the attributes that decide it.
+/// How the shape of an operand or result follows from that of the op's first operand. The strings name the attributes that decide
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shape {
-    /// That of the first operand.
+    /// The shape of the first operand.
     Same,
     /// The axes that the attribute names, in the order of the operand.
     NamedAxes(&'static [&'static str]),
-    /// The axes that the first attribute does not name. Where the second one, if there is one, is given, the named axes are there
-    /// too, with one element each.
+    /// The axes that the first attribute does not name. If there is a second attribute and it is set, the named axes stay, with one
+    /// element each.
     OtherAxes(&'static [&'static str]),
-    /// The axes that the first attribute does not name; none where the second one, an enum, is not its first case.
+    /// The axes that the first attribute does not name; none if the second one, an enum, is not its first case.
     ReducedRows(&'static [&'static str]),
     /// All axes, of which the one that the first attribute names has as many elements as the second says.
     AxisOf(&'static [&'static str]),
     /// The first axis, and one of as many elements as the attribute says.
     BatchAndGroups(&'static [&'static str]),
-    /// An axis for each whose number in the first attribute is not 0, divided by that number; no axis where the attribute is empty.
-    /// Where the second one, if there is one, is given, the last axis of the operand counts twice.
+    /// The axes whose number in the first attribute is not 0, each divided by that number; no axes if the attribute is empty. If
+    /// there is a second attribute and it is set, the last axis of the operand counts as twice as long.
     Blocks(&'static [&'static str]),
-    /// All axes; where the attribute is given, the last one has half as many elements.
+    /// All axes; if the attribute is set, the last one has half as many elements.
     Packed(&'static [&'static str]),
-    /// All axes; where the attribute is given, the last one has twice as many elements.
+    /// All axes; if the attribute is set, the last one has twice as many elements.
     Unpacked(&'static [&'static str]),
     /// No axes.
     OneNumber(&'static [&'static str]),
@@ -66,15 +67,15 @@ pub enum Shape {
 pub struct Choice {
     /// The name that ODS gives it.
     pub name: &'static str,
-    /// What holds where nothing is said, as one writes it; empty for an empty list, and where something must be said.
+    /// The default, as a user writes it; empty for an empty list, and for a required attribute.
     pub default: &'static str,
-    /// Whether something must be said.
+    /// Whether it has to be given.
     pub is_required: bool,
-    /// What one may say.
+    /// The kind of its value.
     pub kind: ChoiceKind,
 }
 
-/// What one may say of an attribute.
+/// The kind of an attribute's value.
 #[derive(Debug, PartialEq)]
 pub enum ChoiceKind {
     /// A number, kept in f32.
@@ -83,7 +84,7 @@ pub enum ChoiceKind {
     Integer,
     /// A list of integers of 64 bits.
     Integers,
-    /// That it is so.
+    /// A unit attribute, set or not.
     Flag,
     /// One of these keywords, which stand for 0, 1, ...
     Keyword(&'static [&'static str]),

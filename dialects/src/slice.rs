@@ -1,6 +1,6 @@
 //! A borrowed array, as it crosses between C++ and Rust: the mirror of capi/Slice.h.
 
-/// Elements that someone else keeps.
+/// A borrowed array of elements.
 #[repr(C)]
 pub(crate) struct Slice<T> {
     data: *const T,

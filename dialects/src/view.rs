@@ -1,4 +1,4 @@
-//! What the generated op views are made of: operand groups, and attributes as Rust values.
+//! The helpers of the generated op views: operand groups, and attributes as Rust values.
 //!
 //! A view presumes an op that its verifier accepts. On another one accessors return errors or nothing, and never panic.
 
@@ -32,17 +32,17 @@ pub(crate) enum Arity {
 /// The keyword of an enum's value, if it has such a case.
 pub(crate) type Keyword = fn(u32) -> Option<&'static str>;
 
-/// What ODS calls the operands and results of an op.
+/// The ODS names of the operands and results of an op.
 pub(crate) struct Groups {
     /// The op's full name.
     pub op: &'static str,
     /// In order, with how many values each stands for.
     pub operands: &'static [(&'static str, Arity)],
-    /// Whether the op says how many operands each of them takes.
+    /// Whether the op has `operandSegmentSizes`.
     pub operand_segments: bool,
     /// In order, with how many values each stands for.
     pub results: &'static [(&'static str, Arity)],
-    /// Whether the op says how many results each of them takes.
+    /// Whether the op has `resultSegmentSizes`.
     pub result_segments: bool,
     /// The attributes that are enums, with the keyword of each value.
     pub enums: &'static [(&'static str, Keyword)],
@@ -160,8 +160,8 @@ fn segment_sizes(op: OperationRef, name: &str) -> Vec<i32> {
     op.attribute(name).and_then(dense_i32).unwrap_or_default()
 }
 
-/// Where group `index` lies among `total` values: `sizes` says so, or else at most one group varies and takes what the
-/// others leave.
+/// Returns where group `index` lies among `total` values: by `sizes`, or else at most one group varies and takes what the others
+/// leave.
 fn group(arities: &[Arity], index: usize, total: usize, sizes: Option<&[i32]>) -> Range<usize> {
     let varying = (total + 1).saturating_sub(arities.len());
     let size = |index: usize| match sizes {
@@ -296,8 +296,8 @@ pub fn affine_map_attribute<'c>(map: AffineMap<'c>) -> Attribute<'c> {
     unsafe { Attribute::from_raw(mlir_sys::mlirAffineMapAttrGet(map.to_raw())) }
 }
 
-/// The constraint of an integer set attribute that has one, `constraint >= 0`, and how many dims it is over, the first of
-/// what the set's op passes; `None` for any other attribute.
+/// Returns the constraint of an integer set attribute with one inequality, `constraint >= 0`, and the number of its dims, which are
+/// the first operands that the set's op passes; `None` for any other attribute.
 pub fn inequality<'c>(attribute: Attribute<'c>) -> Option<(AffineExpr<'c>, usize)> {
     // SAFETY: the attribute is of a live context, and asked for its set only if it holds one.
     let set = unsafe {
@@ -315,7 +315,7 @@ pub fn inequality<'c>(attribute: Attribute<'c>) -> Option<(AffineExpr<'c>, usize
     }
 }
 
-/// An integer set attribute of one constraint over so many symbols, `constraint >= 0`.
+/// An integer set attribute of one constraint over `symbols` symbols, `constraint >= 0`.
 pub fn inequality_attribute<'c>(constraint: AffineExpr<'c>, symbols: usize) -> Attribute<'c> {
     let (constraint, is_equality) = (constraint.to_raw(), false);
     // SAFETY: the expression is of a live context, which uniques the set, and one constraint and one flag are passed.

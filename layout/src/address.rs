@@ -11,7 +11,7 @@ use crate::linear::{HardwareDim, LinearLayout};
 /// `((id >> shift) & mask) * multiplier`, where `id` is the index along `dim`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StridedTerm {
-    /// Whose id is used.
+    /// The level whose id is used.
     pub dim: HardwareDim,
     /// The first bit used.
     pub shift: u32,
@@ -72,7 +72,7 @@ impl LinearLayout {
         })
     }
 
-    /// What `dim` contributes to the coordinate along `axis`, in as few terms as there are runs of doubling bases.
+    /// Returns what `dim` contributes to the coordinate along `axis`, as one term for each run of doubling bases.
     ///
     /// # Errors
     /// If there is no such axis.

@@ -1,31 +1,31 @@
-//! Layouts that suit an access to memory: which registers form vectors, which lanes lie side by side, and the sectors that
+//! Layouts that suit an access to memory: which registers form vectors, which lanes are neighbours in memory, and the sectors that
 //! a warp's requests touch.
 //!
-//! An access is known by the distance in memory between neighbours along each axis, in bytes: `None` for an axis whose
-//! distance only the run knows, which is taken for more than a sector.
+//! An access is described by its stride along each axis, in bytes. `None` is a stride that only the run knows; it is assumed to be
+//! longer than a sector.
 
 use crate::error::LayoutError;
 use crate::linear::{Basis, HardwareDim, LinearLayout, unit_basis};
 
-/// The bytes that memory moves as one.
+/// The bytes that memory moves as a unit.
 pub const SECTOR_BYTES: i64 = 32;
-/// The bytes of a line of a cache: four sectors that are neighbours, which a request takes together.
+/// The bytes of a cache line: four neighbouring sectors, which one request fetches together.
 pub const LINE_BYTES: i64 = 4 * SECTOR_BYTES;
 
 /// Sectors that an access touches, for each warp.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sectors {
-    /// Of all requests of a warp together: one that several requests touch counts for each.
+    /// Sectors of all requests of a warp; a sector that several requests touch counts for each.
     pub asked: f64,
-    /// Lines that those asked for are in, of each request.
+    /// Cache lines of these sectors, counted for each request.
     pub lines: f64,
-    /// The CTA's, each once, divided among its warps.
+    /// Distinct sectors that the CTA touches, divided by its number of warps.
     pub distinct: f64,
 }
 
 impl LinearLayout {
-    /// This layout with its registers renumbered, so that those that differ by 1, 2, 4, ... elements along `axis` are the
-    /// lowest: they become runs for [`Self::contiguous_elements`]. Each thread holds what it held.
+    /// This layout with its registers renumbered, so that those that differ by 1, 2, 4, ... elements along `axis` are the lowest:
+    /// they become runs for [`Self::contiguous_elements`]. Each thread holds the same elements as before.
     pub fn with_runs_lowest(&self, axis: usize) -> Self {
         let registers = self.bases(HardwareDim::Register);
         let run: Vec<&Basis> = (0..registers.len())
@@ -85,8 +85,8 @@ impl LinearLayout {
         )
     }
 
-    /// The sectors of this tile's part of memory, in accesses of `vector` elements of so many bytes. The tile is taken to begin
-    /// at the start of a sector.
+    /// Returns the sectors that this tile touches, in accesses of `vector` elements of `element_bytes` each. The tile is assumed to
+    /// begin at the start of a sector.
     ///
     /// # Errors
     /// If there are not as many `strides` as axes.
@@ -101,8 +101,9 @@ impl LinearLayout {
         let bytes = vector as i64 * element_bytes;
         let [registers, lanes, warps] =
             [HardwareDim::Register, HardwareDim::Lane, HardwareDim::Warp].map(|dim| self.coordinates(dim));
-        // Sectors by the coordinate along axes of unknown stride and the number among those that share it, in order once sorted:
-        // this runs for each layout that an access might have, and sets would take most of its time.
+        // Each sector is a pair of the coordinate along axes of unknown stride, and its number among the sectors that share this
+        // coordinate. Sorted vectors, not sets: this runs for each layout that an access might have, and sets would take most of
+        // its time.
         let (mut all, mut request): (Vec<(i64, i64)>, _) = (Vec::new(), Vec::new());
         let (mut asked, mut lines) = (0, 0);
         for warp in &warps {
@@ -141,7 +142,8 @@ impl LinearLayout {
         })
     }
 
-    /// The coordinates of each index of a dim, the others being 0; those of an index of several dims are their XOR.
+    /// Returns the coordinates of each index of `dim` with all other dims at 0. The coordinate of a whole index is the XOR of those
+    /// of its parts.
     fn coordinates(&self, dim: HardwareDim) -> Vec<Vec<i64>> {
         let mut coordinates = vec![vec![0; self.rank()]];
         for basis in self.bases(dim) {

@@ -1,4 +1,4 @@
-//! Moving a tile from one layout to another: how far data has to travel, and from where each value comes.
+//! Moving a tile from one layout to another: how far data has to travel, and where each value comes from.
 //!
 //! A conversion from `A` to `B` is a linear map `X` from `B`'s indices to `A`'s with `A X = B`. It stays within a level
 //! if `X` leaves the coarser parts of the index alone, so the levels are tried from the finest: each column of `X` is
@@ -35,7 +35,7 @@ pub struct Conversion {
 }
 
 impl Conversion {
-    /// Where the value that the new layout wants at `destination` lies in the old one.
+    /// Returns where the old layout holds the value that the new one has at `destination`.
     pub fn source(&self, destination: HardwareIndex) -> HardwareIndex {
         let mut source = HardwareIndex::default();
         for dim in HardwareDim::ALL {
@@ -52,7 +52,7 @@ impl Conversion {
 /// The cheapest way to convert a tile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConversionPlan {
-    /// For each register the register that holds its value already.
+    /// A renumbering: for each destination register the source register that holds its value.
     Registers(Vec<usize>),
     /// Shuffles.
     Warp(WarpExchange),
@@ -61,7 +61,7 @@ pub enum ConversionPlan {
 }
 
 impl ConversionPlan {
-    /// What the plan costs a warp, in cycles of its scheduler while other warps have work.
+    /// The cost of the plan for a warp, in issue cycles of its scheduler while other warps have work.
     pub fn cost(&self, element_bytes: u64) -> usize {
         match self {
             Self::Registers(_) => 0,
@@ -71,9 +71,9 @@ impl ConversionPlan {
     }
 }
 
-// Costs are in cycles of a warp's scheduler while other warps have work: a shuffle is issued every other cycle, an
-// instruction of 32 lanes on integers every other cycle of the 16 lanes that do them, and a wavefront of shared memory
-// takes one (CUDA C++ Programming Guide, throughput of native arithmetic instructions, compute capability 9.0).
+// Costs are in issue cycles of a warp's scheduler while other warps have work. A shuffle issues every other cycle; an integer
+// instruction occupies the 16 lanes that execute it for two cycles; a wavefront of shared memory takes one (CUDA C++ Programming
+// Guide, throughput of native arithmetic instructions, compute capability 9.0).
 
 /// A shuffle of 32 bits.
 const SHUFFLE_COST: usize = 2;
@@ -81,11 +81,11 @@ const SHUFFLE_COST: usize = 2;
 const SELECT_COST: usize = 1;
 /// A wavefront of shared memory.
 pub const WAVEFRONT_COST: usize = 1;
-/// The two barriers of an exchange through memory, one before it is written and one before it is read, while which no warp has work.
+/// The two barriers of an exchange through memory, one before it is written and one before it is read. No warp has work meanwhile.
 pub const BARRIERS_COST: usize = 40;
 
 impl LinearLayout {
-    /// How best to convert a tile of elements of so many bytes from this layout to `to`.
+    /// Returns the cheapest plan to convert a tile of elements of `element_bytes` from this layout to `to`.
     ///
     /// # Errors
     /// As [`Self::conversion_to`], and if data crosses CTAs.
@@ -105,7 +105,7 @@ impl LinearLayout {
         })
     }
 
-    /// How to convert a tile from this layout to `to`.
+    /// Returns the conversion of a tile from this layout to `to`.
     ///
     /// # Errors
     /// If the layouts differ in shape or in the number of lanes, warps or CTAs.
@@ -160,7 +160,8 @@ impl LinearLayout {
         Ok(self.conversion_to(to)?.level)
     }
 
-    /// For each register of `to` the register of this layout with the same value, if the conversion needs no more.
+    /// Returns for each register of `to` the register of this layout with the same value; `None` if the conversion takes more than
+    /// that.
     ///
     /// # Errors
     /// As [`Self::conversion_to`].
@@ -178,7 +179,7 @@ impl LinearLayout {
             .then(|| (0..to.num_registers()).map(source).collect()))
     }
 
-    /// The columns of `X` that change nothing coarser than `coarsest`, if there are such.
+    /// Returns the columns of an `X` that changes no part of the index coarser than `coarsest`; `None` if there is none.
     fn sources_within(&self, to: &Self, coarsest: HardwareDim) -> Option<[Vec<HardwareIndex>; 4]> {
         let free: Vec<u64> = HardwareDim::ALL
             .iter()
@@ -212,7 +213,7 @@ impl LinearLayout {
 
 fn warp_cost(exchange: &WarpExchange, element_bytes: u64) -> usize {
     let words = element_bytes.div_ceil(WORD_BYTES) as usize;
-    // As many neighbours as stay together share a word.
+    // Elements narrower than a word share one as far as neighbours stay together.
     let groups = (WORD_BYTES / element_bytes).max(1).ilog2();
     let grouped = (0..=groups).rev().find_map(|bits| exchange.by_groups(bits));
     let exchange = grouped.as_ref().unwrap_or(exchange);

@@ -1,8 +1,9 @@
 //! How the threads of a CTA copy a tile to or from shared memory together.
 //!
-//! A warp moves whole runs of memory at a time: neighbouring threads have neighbouring vectors, and what all threads cover once is
-//! repeated in further registers. The bits of an element's offset are thus dealt to the bits within a vector, to lanes, to warps
-//! and to the rest of the registers, in this order; the layout is the inverse of the memory's offset map on these bits.
+//! A warp copies whole runs of memory at a time: neighbouring threads have neighbouring vectors, and a tile that is larger than
+//! what all threads cover once repeats in further registers. The bits of an element's offset are thus assigned to the bits within a
+//! vector, to lanes, to warps and to the rest of the registers, in this order; the layout is the inverse of the memory's offset map
+//! on these bits.
 
 use crate::bits::{Span, set_bits};
 use crate::error::LayoutError;
@@ -13,8 +14,8 @@ use crate::shared::OffsetMap;
 const LANE_BITS: usize = 5;
 
 impl OffsetMap {
-    /// The layout in which the threads of `warps` warps copy the tile, `vector` elements that are neighbours in memory at a time.
-    /// Threads that a small tile leaves nothing for hold copies.
+    /// Returns the layout in which the threads of `warps` warps copy the tile, `vector` elements that are neighbours in memory at a
+    /// time. If the tile is smaller than what all threads cover, the remaining threads hold copies.
     ///
     /// # Errors
     /// If `vector` or `warps` is no power of two, or two elements have the same offset.

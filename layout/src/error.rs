@@ -1,4 +1,5 @@
-//! What can be wrong with a layout or a question about one. Every variant is a user error: the layout was written so.
+//! Errors of building a layout, or of a question about one. Every variant is a user error: it follows from the layout as it was
+//! written.
 
 use crate::linear::HardwareDim;
 
@@ -8,7 +9,7 @@ pub enum LayoutError {
     /// An extent that has to be a power of two is not.
     #[error("expected {what} to be a power of two, got {value}")]
     NotPowerOfTwo {
-        /// What the extent is of.
+        /// What has this extent.
         what: &'static str,
         /// The extent given.
         value: i64,
@@ -122,7 +123,7 @@ pub enum LayoutError {
     /// Padding that would move elements backwards.
     #[error("expected padding of at least 0 elements, got {0}")]
     NegativePadding(i64),
-    /// A partial exists per warp or per block only.
+    /// Partial results exist only per warp and per block.
     #[error("expected partials per warp or per block, got per {0}")]
     NoPartialsPer(HardwareDim),
 }

@@ -166,7 +166,7 @@ impl LinearLayout {
         Ok(layout)
     }
 
-    /// `inner` tiled by `self`'s coordinates: `self` gives the low bits of each dim and each axis, `outer` the high ones.
+    /// The product of two layouts: `self`, the inner one, gives the low bits of each dim and each axis, `outer` the high ones.
     ///
     /// # Errors
     /// If the ranks differ or the product has too many bits.
@@ -282,7 +282,8 @@ impl LinearLayout {
         InverseLayout { bases }
     }
 
-    /// The layout of a one-axis tile whose coordinate is `map` of the element's: first `self`, then `map`.
+    /// Composes this layout with `map`: the result is the layout of a one-axis tile in which each element has the offset that `map`
+    /// gives it.
     ///
     /// # Errors
     /// If `map` is not of this tile's shape, or not onto its range.

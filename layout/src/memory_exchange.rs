@@ -1,12 +1,11 @@
 //! Conversions through shared memory: an order of the tile in which both sides access vectors and no banks conflict.
 //!
-//! The elements of the memory are numbered by an invertible linear map, given by the coordinate that each bit of the
-//! number stands for. Its lowest bits are a *vector*: coordinates that both sides have in a thread's registers, and that
-//! no thread's number moves. The next bits make up a row of the memory's 32 banks, the others number rows. Lanes that
-//! are served together conflict where two are in one column of banks in different rows, that is where the space of
-//! those lanes' coordinates, modulo the vector, meets the space of rows. So rows are a common complement of the lanes of
-//! the one side and of the other; over GF(2) two subspaces of one dimension always have one. As in Zhou et al.,
-//! arXiv:2505.23819, section 5.5.
+//! The elements in memory are numbered by an invertible linear map, given by the coordinate that each bit of the number stands for.
+//! The lowest bits of the number are a *vector*: coordinates that both sides have in a thread's registers, and that do not depend
+//! on lane or warp. The next bits make up a row of the memory's 32 banks, the others number rows. Lanes that are served together
+//! conflict where two of them are in one bank but in different rows, that is where the space of those lanes' coordinates, modulo
+//! the vector, meets the space of rows. So the rows have to be a common complement of the lanes of the one side and of the other;
+//! over GF(2) two subspaces of one dimension always have one. As in Zhou et al., arXiv:2505.23819, section 5.5.
 
 use crate::bits::{Span, combine, kernel};
 use crate::linear::{Basis, HardwareDim, LinearLayout};
@@ -29,8 +28,8 @@ pub struct MemoryExchange {
 }
 
 impl LinearLayout {
-    /// How to convert a tile of this layout, of elements of so many bytes, to `to` through the memory of a CTA. The
-    /// tiles are of one shape and over the same threads of one CTA.
+    /// Returns how to convert a tile of this layout, of elements of `element_bytes`, to `to` through the shared memory of a CTA.
+    /// The tiles have to be of one shape and over the same threads of one CTA.
     pub fn memory_exchange_to(&self, to: &Self, element_bytes: u64) -> MemoryExchange {
         let threads = |layout: &Self| {
             [HardwareDim::Lane, HardwareDim::Warp]
@@ -44,7 +43,7 @@ impl LinearLayout {
             (WIDEST_ACCESS / element_bytes).max(1).ilog2() as usize,
         );
 
-        // Everything else: a complement of the vector in which all threads lie.
+        // The rest of the coordinates: a complement of the vector that is spanned by the threads' coordinates first.
         let mut whole = Span::of(vector.iter().copied());
         let units = (0..self.tile_bits()).map(|bit| 1_u64 << bit);
         let mut rest = Vec::new();
@@ -92,7 +91,7 @@ impl LinearLayout {
         }
     }
 
-    /// At most `bits` coordinates that both layouts have in registers and that no combination of threads moves.
+    /// Returns at most `bits` coordinates that both layouts have in registers and that no combination of lanes and warps changes.
     fn common_vector(&self, to: &Self, threads: impl Fn(&Self) -> Vec<u64>, bits: usize) -> Vec<u64> {
         let registers = self.dim_columns(HardwareDim::Register);
         let of_other = to.dim_columns(HardwareDim::Register);
@@ -101,7 +100,7 @@ impl LinearLayout {
         let shared = kernel(registers.iter().chain(&of_other).copied())
             .into_iter()
             .map(|combination| combine(&registers, combination & mask));
-        // Registers as they are come first, so that a vector is in the order of the one side where it can be.
+        // Single registers come before combinations, so that a vector is in the register order of this layout if possible.
         let candidates = registers
             .iter()
             .copied()
@@ -173,7 +172,7 @@ mod tests {
     use crate::shared::SharedLayout;
     use proptest::prelude::*;
 
-    /// Whether both sides' accesses are in vectors of what is common, and without conflicts.
+    /// Asserts that both sides access vectors, and without bank conflicts.
     fn check(from: &LinearLayout, to: &LinearLayout, element_bytes: u64) {
         let exchange = from.memory_exchange_to(to, element_bytes);
         assert!(

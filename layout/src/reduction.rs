@@ -14,8 +14,8 @@ use crate::bits::{Span, combine, kernel, subspace};
 use crate::error::LayoutError;
 use crate::linear::{Basis, HardwareDim, LinearLayout};
 
-/// What a reduction along one axis combines at each level. The result has the layout of [`LinearLayout::slice`], and
-/// after each level every thread of that level holds the same value, so no broadcast is needed.
+/// The registers, lanes, warps and CTAs that a reduction along one axis combines. The result has the layout of
+/// [`LinearLayout::slice`], and after each level every thread of that level holds the same value, so no broadcast is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReductionPlan {
     /// For each register of the slice, the registers that are combined into it.
@@ -132,10 +132,10 @@ impl LinearLayout {
         along_axis.product(&self.slice(axis)?.layout.with_unit_axis(axis)?)
     }
 
-    /// For each dim, independent index vectors that move along `axis` alone, together once around the axis.
+    /// Returns for each dim independent index vectors that move along `axis` alone; those of all dims together span the axis.
     fn reduction_masks(&self, axis: usize) -> Result<[Vec<u64>; 4], LayoutError> {
         self.check_axis(axis)?;
-        // Each block mask's image has a tag of its own: no other thread's position may need one to be expressed.
+        // Only images of block masks have tags: a position of a thread that needs one to be expressed is in another CTA's share.
         let mut spanned = Span::default();
         let masks = HardwareDim::ALL.map(|dim| {
             let columns = self.dim_columns(dim);

@@ -1,24 +1,24 @@
 //! Scanning along an axis, coordinate bit by coordinate bit.
 //!
-//! A scan of `2^k` elements becomes one of `2^(k + 1)` when the upper half takes what the lower half comes to. Halves of
-//! bit `k` of the coordinate are apart by one bit of the hardware index: two registers of a thread, two lanes of a warp or
-//! two warps. So a scan needs of a layout that each coordinate bit of the axis is one such bit, and no other
+//! Two scans of `2^k` elements become one of `2^(k + 1)` when the elements of the upper half are combined with the total of the
+//! lower half. The two halves have to differ in one bit of the hardware index: they are two registers of a thread, two lanes of a
+//! warp or two warps. So a layout can be scanned along an axis if each coordinate bit of the axis is one such bit, and no other
 //! (Sklansky, Conditional-Sum Addition Logic, 1960).
 
 use crate::error::LayoutError;
 use crate::linear::{HardwareDim, LinearLayout};
 
-/// What differs between an element and the one whose coordinate differs in one bit.
+/// The bit of the hardware index in which two elements differ whose coordinates differ in one bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanStep {
-    /// The level at which the two are apart.
+    /// The level of this bit.
     pub dim: HardwareDim,
-    /// The bit of that level's number in which they differ, as a mask. It is set in the number of the one behind.
+    /// The bit as a mask of the level's index. It is set for the later of the two elements.
     pub mask: usize,
 }
 
 impl LinearLayout {
-    /// For each bit of the coordinate along `axis`, from the lowest on, what differs with it.
+    /// Returns for each bit of the coordinate along `axis`, from the lowest on, the bit of the hardware index that it is.
     ///
     /// # Errors
     /// If there is no such axis, or a bit of it is not one bit of the hardware index alone.

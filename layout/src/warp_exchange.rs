@@ -15,15 +15,15 @@
 use crate::bits::{Span, combine, kernel, set_bits};
 use crate::linear::{HardwareDim, LinearLayout};
 
-/// Exchanges registers whose numbers differ by `registers`, in threads where the bits in `lanes` and `warps` of their
-/// lane and warp have an odd sum.
+/// Exchanges registers whose numbers differ by `registers`, in threads where the bits in `lanes` and `warps` of their lane and warp
+/// have odd parity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Swap {
-    /// By what the numbers of exchanged registers differ.
+    /// The XOR of the numbers of two exchanged registers.
     pub registers: usize,
-    /// Bits of the lane that count.
+    /// Bits of the lane that enter the parity.
     pub lanes: usize,
-    /// Bits of the warp that count.
+    /// Bits of the warp that enter the parity.
     pub warps: usize,
 }
 
@@ -37,24 +37,24 @@ impl Swap {
 /// One shuffle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Round {
-    /// The register that every lane sends, after the first swaps.
+    /// The register that every lane sends, after the swaps of [`WarpExchange::before`].
     pub register: usize,
-    /// What the source lane is combined with by exclusive or.
+    /// A mask by which the source lane is XORed.
     pub lane: usize,
 }
 
 /// How to convert a tile from one layout to another within each warp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WarpExchange {
-    /// What is done to the registers first.
+    /// Swaps of the source registers before the shuffles.
     pub before: Vec<Swap>,
-    /// For each bit of the receiving lane what it adds to the source lane.
+    /// For each bit of the receiving lane, the mask that it XORs into the source lane.
     pub lanes: Vec<usize>,
-    /// For each bit of the warp what it adds to the source lane.
+    /// For each bit of the warp, the mask that it XORs into the source lane.
     pub warps: Vec<usize>,
-    /// For each register, what fills it before the last swaps.
+    /// For each destination register the shuffle that fills it, before the swaps of `after`.
     pub rounds: Vec<Round>,
-    /// What is done to the received registers last.
+    /// Swaps of the received registers behind the shuffles.
     pub after: Vec<Swap>,
     /// Registers of the source.
     registers: usize,
@@ -125,8 +125,8 @@ impl WarpExchange {
 }
 
 impl LinearLayout {
-    /// How to convert a tile of this layout to `to` within each warp; `None` where data crosses warps, or where a lane
-    /// would have to send more than one value in a round. The tiles are of one shape and over the same threads.
+    /// Returns how to convert a tile of this layout to `to` within each warp; `None` where data crosses warps, or where a lane
+    /// would have to send more than one value in a round. The tiles have to be of one shape and over the same threads.
     pub fn warp_exchange_to(&self, to: &Self) -> Option<WarpExchange> {
         let from_registers = self.dim_columns(HardwareDim::Register);
         let from_lanes = self.dim_columns(HardwareDim::Lane);
@@ -152,7 +152,7 @@ impl LinearLayout {
             .enumerate()
             .map(|(bit, wanted)| source_of(wanted, from_lanes[bit], 1 << bit))
             .collect::<Option<Vec<_>>>()?;
-        // The warp stays, so what its bit moves is corrected within it.
+        // Data does not leave its warp: what a bit of the warp changes is made up for by registers and lanes.
         let warps = to
             .dim_columns(HardwareDim::Warp)
             .into_iter()
@@ -184,7 +184,7 @@ impl LinearLayout {
             .map(|(&source, &register)| source ^ combine(&registers, register))
             .collect::<Vec<_>>();
 
-        // What a lane sends in round 0, as a linear function of itself: defined where a lane is a source.
+        // The register that a lane sends in round 0, as a linear function of the lane. It matters only for lanes that are sources.
         let mut sent = Span::of_tagged(
             of_lanes
                 .iter()
@@ -217,8 +217,8 @@ impl LinearLayout {
     }
 }
 
-/// A complement of the first `registers` destinations in whose members no two sources are different registers of one
-/// lane. `sources` are those of the destinations' unit vectors.
+/// Returns a complement of the first `registers` destinations in which no two members have different registers of one lane as their
+/// sources. `sources` holds the sources of the destinations' unit vectors.
 fn rounds_of_one_register_per_lane(
     sources: &[u64],
     registers: usize,
@@ -256,7 +256,7 @@ fn rounds_of_one_register_per_lane(
     Some(graph)
 }
 
-/// The permutation of register r to `r ^ lanes(lane) ^ warps(warp)`, for linear maps given by what each bit adds.
+/// Returns the swaps that move register r to `r ^ lanes(lane) ^ warps(warp)`. Both linear maps are given by what each bit adds.
 fn swaps(lanes: &[u64], warps: &[u64]) -> Vec<Swap> {
     let mut span = Span::default();
     let mut swaps = Vec::new();

@@ -1,7 +1,13 @@
-//! Everything that is known of schedules: what a `#norm.schedule` says, which dims, guards and layout follow from it for a kernel, and
-//! whether the passes can apply it.
+//! All that is known of schedules, in one place: what a `#norm.schedule` says, which dims, guards and layout follow from it for a
+//! kernel, whether the passes can apply it, which schedules are candidates for a kernel, and what they should take.
 //!
-//! The selector asks here before it proposes a schedule, and the passes ask here when they apply one, so that both get the same answer.
+//! The selector asks before it proposes a schedule, and the passes ask when they apply one, so that both get the same answer.
+//!
+//! Words of this module: a *walk* is a loop in which a CTA passes over the points of a dim, such as the rows of a gradient. A
+//! *ring* is the circular buffer in shared memory through which copies bring the tiles of a walk, some stages ahead. A *row* is the
+//! part of the space that one result of a reduction depends on. *Results come back* to a dim where they are broadcast along it
+//! again. *Late* reads are those that only results need, behind the reductions. *Merged* reductions are combined as tuples, as in
+//! online softmax.
 
 mod alignment;
 pub mod candidates;

@@ -124,20 +124,20 @@ pub const LARGEST_GRID: [u32; 3] = [(1 << 31) - 1, 65535, 65535];
 pub const THREADS_PER_CTA: i64 = 1024;
 /// Shared memory that each resident CTA takes besides its own, in bytes, on every target.
 pub const SHARED_OF_CTA: u32 = KIB;
-/// Registers are handed out to a warp in units of so many for each thread, on every target.
+/// The granularity at which registers are allocated to each thread of a warp, on every target.
 pub const REGISTER_UNIT: u64 = 8;
 /// Bytes of the widest access of one thread that every target has; see [`Feature::WideAccess`] for more.
 pub const ACCESS_BYTES: i64 = 16;
-/// What the addresses, strides and lengths of copies by the copy engine are multiples of, in bytes (PTX ISA, `cp.async.bulk`; CUDA
+/// The addresses, strides and lengths of copies by the copy engine are multiples of so many bytes (PTX ISA, `cp.async.bulk`; CUDA
 /// driver API, `cuTensorMapEncodeTiled`).
 pub const COPY_ENGINE_GRANULE: i64 = 16;
-/// What the addresses of boxes in shared memory are multiples of, in bytes (PTX ISA, `cp.async.bulk.tensor`).
+/// The alignment of boxes in shared memory, in bytes (PTX ISA, `cp.async.bulk.tensor`).
 pub const BOX_ALIGNMENT: i64 = 128;
 /// The longest extent of a box of a tensor map, in elements (CUDA driver API, `cuTensorMapEncodeTiled`).
 pub const LONGEST_OF_BOX: i64 = 256;
 /// The most axes of a tensor map (ibid.).
 pub const TENSOR_MAP_AXES: usize = 5;
-/// The most elements along an axis of a tensor map among which a box can begin: its place is 32 bits with a sign (PTX ISA,
+/// The most elements along an axis of a tensor map: the coordinate of a box is a signed 32-bit integer (PTX ISA,
 /// `cp.async.bulk.tensor`).
 pub const LONGEST_OF_TENSOR_MAP: i64 = i32::MAX as i64;
 
@@ -183,7 +183,7 @@ const COMMON: Target = Target {
     features: &[],
 };
 
-/// Hopper, the target that is compiled for where none is named.
+/// Hopper, the default target.
 pub const SM_90A: Target = Target {
     name: "sm_90a",
     // 8.6 is the first with bulk copies to `.shared::cta`.
@@ -303,7 +303,7 @@ pub struct UnknownTarget {
 }
 
 impl UnknownTarget {
-    /// What to ask for instead, where a name is nearly right.
+    /// Names the target that was probably meant, if a name is nearly right.
     pub fn hint(&self) -> Option<String> {
         let meant = self.meant?;
         let name = &self.name;
@@ -341,8 +341,9 @@ impl Target {
             .join(", ")
     }
 
-    /// The CTAs of so many threads, with so many registers each, that an SM holds: by its threads, by its CTAs, and by its
-    /// registers, which are dealt to a warp in units of [`REGISTER_UNIT`] for each thread and to four sub-partitions.
+    /// Returns how many CTAs of `threads` threads, with `registers` registers each, an SM holds: bounded by its threads, by its
+    /// CTAs, and by its registers, which are allocated to a warp in units of [`REGISTER_UNIT`] for each thread, within one of four
+    /// sub-partitions.
     pub fn resident_ctas(&self, threads: u64, registers: u64) -> u64 {
         const SUB_PARTITIONS: u64 = 4;
         let warp = WARP_SIZE as u64;
@@ -354,8 +355,8 @@ impl Target {
             .min(u64::from(self.ctas_per_sm))
     }
 
-    /// Whether a driver compiles this target's PTX for later devices too: that of targets with a suffix runs on their own alone
-    /// (PTX ISA, `.target`).
+    /// Whether a driver compiles this target's PTX for later devices too. The PTX of targets with a suffix runs on their own
+    /// devices only (PTX ISA, `.target`).
     pub fn has_portable_ptx(&self) -> bool {
         self.name.ends_with(|last: char| last.is_ascii_digit())
     }

@@ -1,11 +1,11 @@
-//! A table of what ODS calls the operands, results and enum cases of each op, for code that treats all ops of a dialect alike.
+//! A table of the ODS names of each op's operands, results and enum cases, for code that treats all ops of a dialect alike.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use crate::ods::{Arity, AttributeKind, Dialect, Group, Op};
 
-/// The table and what looks up an op in it.
+/// The table, and the functions that look up an op in it.
 pub fn rust(dialect: &Dialect) -> TokenStream {
     let rows = dialect.ops.iter().map(row);
     quote! {

@@ -1,9 +1,9 @@
 //! Writes typed Rust views, and the C API they call, from a dialect's ODS.
 //!
-//! ODS is the one description of ops, attributes, types and enums. `mlir-tblgen` turns it into C++; this crate turns
-//! the same records (`llvm-tblgen --dump-json`) into what Rust needs: a view over each op, a wrapper for each attribute
-//! and type, an enum for each enum, and the `extern "C"` C++ functions by which the wrappers reach the C++ classes.
-//! What cannot be expressed is an error at build time that names the record, never something left out in silence.
+//! ODS is the one description of ops, attributes, types and enums. `mlir-tblgen` turns it into C++; this crate turns the same
+//! records (`llvm-tblgen --dump-json`) into what Rust needs: a view over each op, a wrapper for each attribute and type, an enum
+//! for each enum, and the `extern "C"` C++ functions by which the wrappers reach the C++ classes. A construct that has no Rust form
+//! is an error at build time that names the record; nothing is left out silently.
 
 mod attrs;
 mod capi;

@@ -1,4 +1,4 @@
-//! The named ops of a dialect as a table: what each takes, returns and lets one choose, and the shapes of its tensors.
+//! The named ops of a dialect as a table: their operands, results and attributes, and the shapes of their tensors.
 //!
 //! Programs that write ops read the table; the page `docs/named-ops.md` is made of it.
 
@@ -21,13 +21,13 @@ pub struct NamedOp {
     pub summary: String,
     /// Its operands, in order.
     pub operands: Vec<Tensor>,
-    /// What one may choose, in the order of ODS.
+    /// The attributes that a user may set, in the order of ODS.
     pub choices: Vec<Choice>,
     /// Its results, in order.
     pub results: Vec<Tensor>,
-    /// Whether it says how many operands each of its names stands for.
+    /// Whether it has `operandSegmentSizes`.
     operand_segments: bool,
-    /// Whether it says how many results each of its names stands for.
+    /// Whether it has `resultSegmentSizes`.
     result_segments: bool,
 }
 
@@ -49,9 +49,9 @@ pub struct Tensor {
 pub struct Choice {
     /// The name that ODS gives it.
     pub name: String,
-    /// What is chosen where nothing is said, as one writes it; empty where something must be said, and for an empty list.
+    /// The default, as a user writes it; empty for a required attribute, and for an empty list.
     pub default: String,
-    /// The keywords of an enum; none of another attribute.
+    /// The keywords of an enum; empty for other attributes.
     pub keywords: Vec<String>,
     kind: ChoiceKind,
     is_required: bool,
@@ -69,7 +69,7 @@ enum ChoiceKind {
 /// Reads the named ops of a dialect from the records of `llvm-tblgen --dump-json`, in the order of their names.
 ///
 /// # Errors
-/// The records are no ODS, or have what this crate has no form for.
+/// The records are not ODS, or contain something that this crate has no Rust form for.
 pub fn read(dialect: &str, records: &Value) -> Result<Vec<NamedOp>, Error> {
     of(&reader::read(dialect, records, &Default::default())?)
 }
@@ -116,13 +116,13 @@ fn tensor(op: &Op, group: &Group) -> Tensor {
     }
 }
 
-/// `f16 or f32` of `ranked tensor of f16 or f32 of 16-bit float or 32-bit float values`, which ODS makes of it.
+/// Extracts `f16 or f32` from `ranked tensor of f16 or f32 of 16-bit float or 32-bit float values`, a summary that ODS derives.
 fn types(summary: &str) -> &str {
     let types = summary.strip_prefix("ranked tensor of ").unwrap_or(summary);
     types.split(" of ").next().unwrap_or(types)
 }
 
-/// The names of element types among the words.
+/// Returns the words that name an element type.
 fn elements(types: &str) -> impl Iterator<Item = &str> {
     let words = types.split([' ', ',']);
     words.filter(|word| {

@@ -1,6 +1,6 @@
-//! The model of a dialect: what generation needs of its ODS, and no more.
+//! The model of a dialect: the part of its ODS that generation needs.
 //!
-//! The reader refuses what this model cannot say, so that the writers need not fail.
+//! The reader refuses constructs that this model cannot express, so that the writers need not fail.
 
 /// A dialect: what ODS defines under one name.
 pub struct Dialect {
@@ -114,12 +114,12 @@ pub struct Op {
     pub usual: Vec<String>,
 }
 
-/// What the shape of a named op's operand or result is.
+/// The shape of a named op's operand or result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// That of the first operand.
+    /// The shape of the first operand.
     Same,
-    /// What a rule of ODS (`Norm_ShapeRule`) makes of it and of some attributes.
+    /// The shape that a rule of ODS (`Norm_ShapeRule`) derives from the first operand's and from some attributes.
     Rule {
         /// The rule's name.
         name: String,

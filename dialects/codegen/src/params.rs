@@ -149,7 +149,7 @@ impl Param {
         }
     }
 
-    /// The same in C++.
+    /// The argument's type in `extern "C"` C++; also what the getter returns.
     pub fn c(&self) -> &'static str {
         match &self.kind {
             ParamKind::Scalar(element) | ParamKind::Nullable(element) => element.c(),

@@ -1,6 +1,6 @@
 //! Reads the model of a dialect from TableGen's JSON records, in ODS order.
 //!
-//! What the model cannot say is refused with the record's name.
+//! A construct that the model cannot express is refused with the record's name.
 
 use std::collections::BTreeSet;
 
@@ -321,7 +321,7 @@ impl<'j> Reader<'j> {
         Ok(op)
     }
 
-    /// What a named op says of the shapes of its operands and results.
+    /// The shape rules of a named op's operands and results.
     fn shapes(&self, record: &Record<'j>) -> Result<Vec<(String, Shape)>, Error> {
         if !record.is_a(NAMED_OP) {
             return Ok(Vec::new());

@@ -1,10 +1,10 @@
-//! Tiles that begin where vectors are aligned, in rows that begin anywhere (alignment peeling, with one tile for head, body
-//! and tail).
+//! Tiles that begin at aligned addresses in rows that begin anywhere: alignment peeling in which one tile covers head, body and
+//! tail.
 //!
 //! An element of the leading access lies `offset + sum of strides * dims` elements behind the buffer's base, and the base is
-//! aligned. With s what is left of that by the vector at the first point of the aligned dim, and the dim taken as the tile's coordinate less s, the
-//! address is a multiple of the vector plus the tile's coordinate. A multiple of the vector that another dim adds leaves s as it
-//! is, so that only what is left of its stride counts, and a part of a dim that adds such multiples does not count at all.
+//! aligned. Let s be this sum at the first point of the aligned dim, modulo the vector. If the dim is the tile's coordinate less s,
+//! then the address is a multiple of the vector plus the tile's coordinate. A multiple of the vector that another dim adds does not
+//! change s. Only that dim's stride modulo the vector counts, and a part of a dim that adds such multiples does not count at all.
 
 use melior::ir::{AffineExpr, AffineMap};
 use norma_dialects::norm::DimRole;
@@ -18,23 +18,23 @@ use crate::{
     mlir::{context, linear_form::LinearForm},
 };
 
-/// Where a dim's tiles begin.
+/// The shift that aligns the tiles of one dim, as a function of the other dims.
 pub(super) struct Alignment {
     dim: usize,
     /// Elements of a vector.
     vector: i64,
-    /// For each other dim of the kernel what is left of its stride by the vector.
+    /// For each dim of the kernel its stride modulo the vector; 0 for `dim` itself.
     strides: Vec<i64>,
-    /// What is left of the offset.
+    /// The offset modulo the vector.
     offset: i64,
 }
 
 impl Alignment {
-    /// That of tiles along `dim`, in vectors of so many elements.
+    /// Returns the alignment of tiles along `dim`, in vectors of `vector` elements.
     ///
     /// # Errors
     ///
-    /// No access is contiguous along the dim, or only the run knows where its rows begin.
+    /// No access is contiguous along the dim, or a stride or the offset of the leading access is known only at run time.
     pub fn of(space: &Space<'_, '_>, dim: usize, vector: i64) -> Result<Self, Reason> {
         let facts = Facts::of(space).map_err(Reason::wrong)?;
         let lead = facts.lead_along(dim).ok_or_else(|| {
@@ -64,12 +64,13 @@ impl Alignment {
         })
     }
 
-    /// The most points before the first one of `dim` that a tile may begin with.
+    /// Returns the most points by which a tile may begin before the first point of `dim`.
     pub fn most_before(&self, dim: usize) -> i64 {
         if dim != self.dim {
             return 0;
         }
-        // A power of two has no divisors but those that are one.
+        // The vector is a power of two, so its greatest common divisor with the strides is the smallest power of two that divides
+        // one of them.
         let steps = self.strides.iter().chain([&self.vector]);
         let step = steps.fold(self.vector, |step, stride| match stride {
             0 => step,
@@ -78,11 +79,11 @@ impl Alignment {
         self.vector - step + self.offset % step
     }
 
-    /// Shifts the dim, and keeps out what lies before and behind it.
+    /// Shifts the dim, and adds guards against the points before and behind it.
     ///
     /// # Errors
     ///
-    /// The kernel uses the dim in a way that a shifted one does not allow.
+    /// Rows of one CTA begin at different alignments, or the kernel uses the dim in a way that a shift does not allow.
     pub fn shift<'c>(&self, space: &Space<'c, '_>, new: &mut NewSpace<'c>) -> Result<(), Reason> {
         if self.most_before(self.dim) == 0 {
             return Ok(());
@@ -124,8 +125,8 @@ impl Alignment {
         Ok(())
     }
 
-    /// Refuses accesses by a part of the dim, of which there is no guard, and results for each point of it that all the
-    /// dims that shift it contribute to.
+    /// Refuses a reduction or scan that keeps the dim while it ranges over dims that shift it, an access that uses only a part of
+    /// the dim, for which there is no guard, and a write that does not vary over all dims that shift it.
     fn check_uses<'c>(
         &self,
         space: &Space<'c, '_>,
@@ -139,7 +140,7 @@ impl Alignment {
             parts.collect::<DimSet>()
         };
         let own = parts(self.dim);
-        // What is combined over which dims, and what it comes to.
+        // For each reduction and scan the dims that it ranges over, and its results.
         let reductions = space.reductions().into_iter();
         let reductions = reductions.map(|reduce| (space.dims_reduced_by(reduce), reduce.results()));
         let scans = space.scans().into_iter();

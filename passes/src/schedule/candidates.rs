@@ -1,9 +1,9 @@
 //! The schedules that the selector chooses from: every way to lay a tile along one or two dims, in powers of two.
 //!
-//! A tile's lanes lie along the dim whose points are neighbours in memory, so that a warp's access is one run of bytes; what
-//! that dim leaves over goes to a second dim. A dim that no reduction ranges over is spread over the grid. A dim that has to
-//! be passed over twice is held as a whole, or walked in a loop twice. One that is only summed up is walked once, and by
-//! several CTAs where there are too few otherwise.
+//! A tile's lanes lie along the dim whose points are neighbours in memory, so that a warp's access is coalesced; lanes and warps
+//! that this dim leaves over lie along a second dim. A dim that no reduction ranges over is spread over the grid. A dim whose
+//! points are needed again behind a reduction is held as a whole, or walked in a loop twice. A dim that is only summed up is walked
+//! once, by several CTAs if there would be too few otherwise.
 
 mod aligned;
 mod clusters;
@@ -23,11 +23,11 @@ use super::{
 /// The most elements of a dim that one thread holds: beyond 64 f32 registers occupancy falls to one CTA of 512 threads for
 /// each SM and spilling is near.
 const ELEMENTS_PER_THREAD: u64 = 64;
-/// Elements that one thread takes of a looped dim in a step, in accesses: bytes in flight want several, registers few.
+/// Accesses of a looped dim that one thread makes in a step: bytes in flight want several, registers few.
 const ACCESSES_PER_STEP: [u64; 4] = [1, 2, 4, 8];
 /// Points of the second dim that one thread takes.
 const SECOND_REGISTERS: [u64; 4] = [1, 2, 4, 8];
-/// Rows that one thread takes a part of.
+/// Rows of which one thread holds a part.
 const ROWS_PER_THREAD: [u64; 2] = [1, 2];
 /// CTAs for each SM that a dim is split into where there would be too few.
 const SPLIT_CTAS_PER_SM: [u64; 4] = [1, 2, 3, 4];
@@ -67,7 +67,7 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
     else {
         return all;
     };
-    // Shorter vectors leave registers for a reduction beside them, which then needs no other thread.
+    // Shorter vectors leave registers to hold all of a reduced dim in each thread, whose reduction then needs no other thread.
     let is_beside = |dim: &usize| {
         let is_other = *dim != first && within[*dim] == Extent::ONE;
         let dim = &facts.dims[*dim];
@@ -88,8 +88,8 @@ pub fn candidates(facts: &Facts, target: &Target) -> Vec<Mapping> {
     all
 }
 
-/// The candidates with vectors of so many points along the dim `first`, each of all that lies `within` vectors, and those whose threads
-/// hold all of `held` beside a second dim that has other threads.
+/// Adds the candidates with vectors of `vector` points along the dim `first`, beside the dims that lie `within` vectors. With
+/// `held`, each thread holds all of that dim, and a second dim has the remaining threads.
 fn along_vectors(
     facts: &Facts,
     target: &Target,
@@ -98,7 +98,7 @@ fn along_vectors(
     held: Option<usize>,
     all: &mut Vec<Mapping>,
 ) {
-    // Of equals the last dim, whose points are nearest in memory.
+    // The last dim comes first, as its points are nearest in memory: of equal candidates the first is chosen.
     let others = (0..facts.dims.len())
         .rev()
         .filter(|dim| *dim != first && Some(*dim) != held && within[*dim] == Extent::ONE)
@@ -111,7 +111,7 @@ fn along_vectors(
     for lanes in powers(1, most_lanes) {
         for warps in powers(1, THREADS_PER_CTA as u64 / warp) {
             for warps_first in powers(1, warps) {
-                // A warp whose lanes lie along two dims has neighbours along the second.
+                // If the lanes of a warp lie along two dims, all warps lie along the second.
                 if lanes < warp && warps_first > 1 {
                     continue;
                 }
@@ -158,19 +158,20 @@ fn along_vectors(
 /// The dims that take the lanes and warps which the first dim leaves over.
 #[derive(Clone, Copy)]
 struct Beside {
-    /// The dim of the warps, and of what a thread holds beside the first dim.
+    /// The dim that takes the warps, and of which a thread may hold several points.
     walked: Option<usize>,
-    /// Its lanes.
+    /// Lanes along `walked`.
     lanes: u64,
-    /// A dim for the other lanes, and how many they are.
+    /// A dim that takes the other lanes, and their number.
     run_on: Option<(usize, u64)>,
     /// Whether there are lanes or warps to be taken.
     is_needed: bool,
 }
 
-/// One dim takes them, and some of the lanes the dim along which runs of the first one go on in memory: a GroupNorm over channels
-/// that are neighbours has lanes along the channels of a group and along groups, and its warps along positions. Without a second
-/// dim threads are left over, which is of use where rows are shorter than a warp and there is one.
+/// Returns the ways to assign the lanes and warps that the first dim leaves over. One dim takes them, except for lanes that may go
+/// to the dim along which runs of the first one continue in memory: a GroupNorm over channels that are neighbours has lanes along
+/// the channels of a group and along groups, and its warps along positions. Without a second dim these threads idle, which is of
+/// use only where rows are shorter than a warp and a CTA is one warp.
 fn beside(
     facts: &Facts,
     first: usize,
@@ -221,7 +222,7 @@ fn beside(
     all
 }
 
-/// The dim along which runs of another one go on in memory.
+/// Returns the dim along which runs along `dim` continue in memory.
 fn run_goes_on(facts: &Facts, dim: usize) -> Option<usize> {
     let run = facts.lead()?.run(&facts.dims);
     let place = run.iter().position(|of_run| *of_run == dim)?;
@@ -232,7 +233,7 @@ fn powers(least: u64, most: u64) -> impl Iterator<Item = u64> + Clone {
     std::iter::successors(Some(least), |power| power.checked_mul(2)).take_while(move |power| *power <= most)
 }
 
-/// Registers of each thread along the first dim: as many as hold all of it, or some accesses at a time.
+/// Returns the register factors to try along the first dim: one that holds all of it, or a few accesses at a time.
 fn registers_along(dim: &Dim, tile: Extent) -> Vec<u64> {
     let whole = dim.extent.div_ceil(tile.points()).next_power_of_two();
     let can_hold = whole * tile.vector <= ELEMENTS_PER_THREAD && dim.is_known;
@@ -249,8 +250,8 @@ fn registers_along(dim: &Dim, tile: Extent) -> Vec<u64> {
     registers
 }
 
-/// Registers of each thread along the second dim. Two rows for each thread gain 3% at 128 columns and nothing from 256 on; four
-/// were within 1% of two.
+/// Returns the register factors to try along the second dim. Two rows for each thread gain 3% at 128 columns and nothing from 256
+/// on; four were within 1% of two.
 fn second_registers(facts: &Facts, first: usize, second: Option<usize>, is_needed: bool) -> Vec<u64> {
     let Some(second) = second else {
         return vec![1];
@@ -274,7 +275,7 @@ fn second_registers(facts: &Facts, first: usize, second: Option<usize>, is_neede
     registers
 }
 
-/// The mappings of a tile: what it leaves of each dim goes to the grid or to loops, reused reads to where they can stay.
+/// Adds the mappings of a tile: the rest of each dim goes to the grid or to loops, and reused reads to where they can stay.
 fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping>) {
     if tile
         .iter()
@@ -292,8 +293,8 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
         .map(|dim| facts.dims[dim].extent.div_ceil(tile[dim].points()))
         .product::<u64>();
     let sms = u64::from(target.part.sms);
-    // What is only summed up may be split over CTAs; where results come back to it, that takes two kernels more, and is for those
-    // with too few CTAs for the SMs.
+    // A dim that is only summed up may be split over CTAs. If results are broadcast along it again, a split takes two kernels more,
+    // and is for kernels with too few CTAs for the SMs.
     let splittable = looped
         .iter()
         .copied()
@@ -328,7 +329,8 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             .flat_map(|places| merges.iter().map(move |levels| (places, levels)))
         {
             let is_merged = levels.contains(&Level::Loop);
-            // Parts of a row are read again by other CTAs, and can only be combined where their reductions are merged.
+            // The parts of a row are reread by other CTAs, whose L1 does not have them, and can only be combined if their
+            // reductions are merged.
             let is_shared = split > 1 && splittable.is_some_and(|dim| facts.dims[dim].is_revisited);
             if is_shared && (places.contains(&CachePlace::L1) || is_merged != can_merge_loops) {
                 continue;
@@ -362,7 +364,7 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
             mapping.merge_reductions = of_parts.into_iter().chain(levels.iter().copied()).collect();
             let widest = facts.lead().map_or(0, |lead| lead.vector * lead.bytes);
             let is_held = widest >= ACCESS_BYTES as u64 && looped.is_empty();
-            // What parts of a row need again is another kernel's, which no ring of theirs would serve. Rings of clusters are split
+            // If a row is split, another kernel rereads its parts, and a ring would serve nothing. Rings of clusters are split
             // otherwise (`clusters`).
             if !is_shared && mapping.ctas_per_cluster() == 1 {
                 all.extend(rings::ringed(facts, &mapping, target));
@@ -372,8 +374,8 @@ fn finish(facts: &Facts, target: &Target, tile: &[Extent], all: &mut Vec<Mapping
     }
 }
 
-/// The levels at which reductions may meet together with those that they wait for: with and without loops, which saves a pass and costs
-/// instructions in each step.
+/// Returns the levels at which to try merging reductions with those that they wait for: at loops, if any reduction in a loop can be
+/// merged, and at none. Merging saves a pass over the row and costs instructions in each step.
 fn merges(facts: &Facts, is_looped: impl Fn(usize) -> bool) -> Vec<Vec<Level>> {
     let mut followers = facts
         .reductions
@@ -385,8 +387,8 @@ fn merges(facts: &Facts, is_looped: impl Fn(usize) -> bool) -> Vec<Vec<Level>> {
     merged.into_iter().chain([Vec::new()]).collect()
 }
 
-/// Adds a mapping; of one that holds rows the one that makes all reads ahead of the reductions, and the one that makes those that
-/// results alone need behind them, where there are any: those take registers meanwhile.
+/// Adds a mapping. For one that holds rows, adds a variant that issues all reads ahead of the reductions and, if there are reads
+/// that only results need, one that issues those behind the reductions: issued early, they occupy registers meanwhile.
 fn push_held(facts: &Facts, mapping: Mapping, is_held: bool, all: &mut Vec<Mapping>) {
     let early = Mapping {
         early_reads: is_held,

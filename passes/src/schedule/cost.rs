@@ -1,11 +1,11 @@
-//! What a schedule is expected to take, in microseconds: the time that a copy of the kernel's bytes takes, and the ways to
-//! fall short of it.
+//! The expected time of a schedule, in microseconds: the time that a copy of the kernel's bytes takes (the memory roofline), and
+//! the losses against it.
 //!
 //! Each term is a known loss, fitted to measurements on an H200; docs/schedule.md has the figures and what is left out. Only
 //! differences between candidates for the same kernel mean anything.
 //!
-//! A file holds the terms of one concern, each a function of the [`Candidate`] that gives a share of the copy's time in per
-//! cent, where nothing else is said.
+//! Each file holds the terms of one concern. A term is a function of the [`Candidate`] and returns a loss in per cent of the copy's
+//! time, unless it says otherwise.
 
 mod accesses;
 mod candidate;
@@ -45,8 +45,8 @@ pub struct Cost {
     pub resident: u64,
     /// Bytes of shared memory that a CTA takes for the rings through which its tiles come.
     pub ring_bytes: u64,
-    /// Bytes of the sectors that warps ask for, of accesses that move a good part of all bytes: (read, written). What later
-    /// passes over a row read again counts again.
+    /// Bytes of the sectors that warps request, in accesses that move a good part of all bytes: (read, written). Each pass over a
+    /// row counts.
     pub requested: (f64, f64),
 }
 
@@ -68,7 +68,7 @@ pub fn cost(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Cost> {
     Some(kernel::cost(&kernel.candidate(mapping, None)?))
 }
 
-/// A term that is a share of the copy's time.
+/// A loss that is a share of the copy's time.
 struct Term {
     name: &'static str,
     /// The loss in per cent, at least 0.

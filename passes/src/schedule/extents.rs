@@ -1,4 +1,4 @@
-//! The extents that a choice of schedule takes dims to have, where only the run knows them.
+//! The extents that the choice of a schedule assumes for dims whose extents are known only at run time.
 
 use melior::Error;
 use norma_dialects::norm::ReduceOp;
@@ -6,19 +6,20 @@ use norma_dialects::norm::ReduceOp;
 use super::facts::{Access, Dim, Reduction, Use};
 use crate::kernel::space::{DimSet, Space};
 
-/// Bytes that a kernel is taken to move in all: five times what the L2 of an H200 holds, so that memory bounds it.
+/// Bytes that a kernel is assumed to move in all: five times what the L2 of an H200 holds, so that memory bounds it.
 const NOMINAL_BYTES: f64 = (1u64 << 28) as f64;
-/// The largest extent of a kept dim of a kernel with reductions: as many rows as the shortest rows were measured with.
+/// The largest extent assumed for a kept dim of a kernel with reductions: the number of rows with which the shortest rows were
+/// measured.
 const NOMINAL_ROWS: u64 = 32768;
-/// The extent of a reduced dim to which results come back: the length of a row.
+/// The extent assumed for a reduced dim along which results are broadcast again: the length of a row.
 const NOMINAL_ROW: u64 = 4096;
-/// The extent of a reduced dim to which nothing comes back, such as the rows of which columns are summed.
+/// The extent assumed for a dim that is reduced and not used again, such as the rows over which columns are summed.
 const NOMINAL_WALK: u64 = 32768;
-/// Beyond this an upper bound is a type's or an address space's, and says nothing about what is usual.
+/// A larger upper bound comes from a type or an address space, and says nothing about what is usual.
 const LARGEST_BOUND: u64 = 1 << 31;
 
-/// The dims of a space. Of several kept dims that only the run knows, the first has an extent and the others have one point.
-/// `open` is the extent of that first one; with `None` it is as large as it takes to move [`NOMINAL_BYTES`].
+/// Returns the dims of a space. Of several kept dims whose extents only the run knows, the first has the extent `open` and the
+/// others have one point. With `None` the first extent is as large as it takes to move [`NOMINAL_BYTES`].
 ///
 /// # Errors
 ///
@@ -36,7 +37,8 @@ pub(super) fn dims(
             .then(|| extent.constant_value().max(0) as u64)
     };
     let scans = space.scans().into_iter();
-    // Of these a CTA comes by all points: a scan needs them in their order, and a reduction with several results again for each.
+    // A CTA has to visit all points of these dims: a scan needs them in order, and a reduction with several results passes over
+    // them for each result.
     let reductions_again = space
         .reductions()
         .into_iter()
@@ -83,7 +85,7 @@ pub(super) fn dims(
         let mut nominal = |dim: usize| {
             let least = u64::try_from(space.extent_bounds(dim).least).unwrap_or(0);
             let usual = match (usage(dim), most(dim)) {
-                // A row is as long as it may be, lest a tile hold only some of them.
+                // Assume the longest row, so that a tile holds any row as a whole.
                 (Use::Reduced | Use::Both, Some(most)) if is_revisited[dim] => most,
                 (Use::Reduced, _) if is_revisited[dim] || whole.contains(&dim) => NOMINAL_ROW,
                 (Use::Reduced, _) => NOMINAL_WALK,
@@ -121,7 +123,7 @@ pub(super) fn dims(
         true => LARGEST_BOUND,
         false => NOMINAL_ROWS,
     };
-    // A power of two, which no tile leaves a part of: a nominal extent should not count against any.
+    // A power of two is a multiple of every tile, so that a nominal extent counts against none of them.
     let first = (NOMINAL_BYTES / bytes_of_one.max(1.0)).log2().round().exp2() as u64;
     Ok(with(first.clamp(1, largest)))
 }

@@ -1,4 +1,4 @@
-//! What a choice of schedule depends on: extents, strides and bytes, without a kernel's ops and names.
+//! The facts that the choice of a schedule depends on: extents, strides and bytes, without a kernel's ops and names.
 //!
 //! Two kernels with the same facts get the same schedule. Where only the run knows an extent, a nominal one stands for it:
 //! the choice may then be a poor one for other sizes, never a wrong one.
@@ -24,17 +24,17 @@ use crate::{
     mlir::types,
 };
 
-/// The fewest elements of a vector that is better read as the two words around it than element by element.
+/// The shortest vector, in elements, for which reading the two aligned words around it is faster than reading element by element.
 const SHORTEST_COVERED: u64 = 4;
 
 /// How reductions use a dim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// None ranges over it: its points are independent.
+    /// No reduction ranges over the dim: its points are independent.
     Kept,
-    /// Some range over it, and all results there are beside them are read off again within a point of it.
+    /// A reduction ranges over the dim, and no result of a reduction varies over it.
     Reduced,
-    /// Some range over it, and what others that do not come to varies over it.
+    /// A reduction ranges over the dim, and the result of another one varies over it.
     Both,
 }
 
@@ -43,16 +43,16 @@ pub enum Use {
 pub struct Dim {
     /// Its extent; nominal where only the run knows it.
     pub extent: u64,
-    /// Whether no extent of it is larger, because it is static or bounded: a tile of so many points holds all of it.
+    /// Whether the dim is never larger than `extent`, because it is static or bounded: a tile of so many points holds all of it.
     pub is_known: bool,
-    /// How reductions use it, and scans, which count as such.
+    /// How reductions use the dim; scans count as reductions.
     pub usage: Use,
-    /// Whether a CTA has to come by all of its points: a scan is along it, or a reduction over it has several results.
+    /// Whether a CTA has to visit all points of the dim: a scan is along it, or a reduction over it has several results.
     pub is_whole: bool,
-    /// Whether it counts the results of a reduction, so that it passes in a loop.
+    /// Whether the dim counts the results of a reduction, so that it is a loop.
     pub is_counting: bool,
-    /// Whether something that a reduction over it contributed to varies over it again, so that a CTA has to hold its points
-    /// or to pass over them twice.
+    /// Whether a value that depends on a reduction over the dim varies over the dim again, so that a CTA has to hold its points or
+    /// to pass over them twice.
     pub is_revisited: bool,
 }
 
@@ -71,16 +71,17 @@ pub struct Access {
     pub strides: Vec<Option<i64>>,
     /// Elements from the buffer's base to the element at the dims' origin; `None` where that is not known.
     pub offset: Option<i64>,
-    /// The most elements, a power of two, that one access along the contiguous dim may move, and on along the dims of its run.
+    /// The most elements, a power of two, that one access along the contiguous dim may move. An access that is longer than this dim
+    /// continues along the dims of [`Self::run`].
     pub vector: u64,
-    /// The same where tiles begin at aligned addresses, wherever rows begin: all that 16 bytes hold, if the buffer is aligned to
-    /// them and the run does not decide where rows begin.
+    /// The value of `vector` where tiles begin at aligned addresses, wherever rows begin: as many elements as 16 bytes hold,
+    /// provided that the buffer is aligned to 16 bytes and that its strides and offset are static.
     pub vector_if_aligned: u64,
     /// Whether it contributes to a reduction.
     pub contributes: bool,
     /// Whether it is needed again behind a reduction that it contributes to.
     pub is_reused: bool,
-    /// For each write and reduction that needs the element itself, and not what was reduced of it.
+    /// The writes and reductions that need the element itself, rather than a result that it was reduced to.
     pub needed_by: Vec<Need>,
 }
 
@@ -89,7 +90,7 @@ pub struct Access {
 pub struct Need {
     /// Its position among the reductions, if it is one.
     pub reduction: Option<usize>,
-    /// Positions of the reductions that it waits for, but for those that it needs through other ones alone.
+    /// Positions of the reductions that it waits for directly, without those that it waits for only through others.
     pub waits_for: BTreeSet<usize>,
 }
 
@@ -117,12 +118,12 @@ pub struct Reduction {
     pub over: Vec<bool>,
     /// By dim, whether its result varies over it.
     pub keeps: Vec<bool>,
-    /// Bytes of one result: of all values together.
+    /// Bytes of one result, over all values that the reduction yields.
     pub bytes: u64,
-    /// Positions of the reductions that have to be complete before it can start, but for those that it needs through other
-    /// ones alone.
+    /// Positions of the reductions that have to be complete before it can start, without those that it waits for only through
+    /// others.
     pub waits_for: BTreeSet<usize>,
-    /// Of those the one that it need not wait for where the schedule merges reductions.
+    /// The reduction among `waits_for` with which a schedule may merge this one, which then need not wait for it.
     pub follows: Option<usize>,
 }
 
@@ -137,12 +138,12 @@ pub struct Facts {
     pub reductions: Vec<Reduction>,
     /// How many buffers the kernel has.
     pub buffers: usize,
-    /// Points at which ops are computed, of all ops together.
+    /// Scalar ops that the kernel executes: the sum over all ops of the points at which each is computed.
     pub work: f64,
 }
 
 impl Facts {
-    /// Reads them off a kernel that has not been tiled.
+    /// Reads the facts off a kernel that has not been tiled.
     ///
     /// # Errors
     ///
@@ -151,13 +152,13 @@ impl Facts {
         Self::read(space, None)
     }
 
-    /// Whether what an access reads is needed behind the reductions alone.
+    /// Whether the value that an access reads is needed only behind the reductions.
     pub fn is_late(&self, access: &Access) -> bool {
         let is_behind = !access.is_write && !access.is_reused && !access.contributes;
         is_behind && !self.reductions.is_empty()
     }
 
-    /// The same for another extent of the first kept dim that only the run knows, if there is one.
+    /// Reads the facts with another extent for the first kept dim whose extent only the run knows, if there is one.
     ///
     /// # Errors
     ///
@@ -168,7 +169,7 @@ impl Facts {
 
     fn read(space: &Space<'_, '_>, open: Option<u64>) -> Result<Self, Error> {
         let count = space.dims.len();
-        // By its position in the body, the position of each reduction among the reductions.
+        // Maps the position of each reduction in the body to its position among the reductions.
         let numbers = (0..space.ops.len())
             .filter(|position| ReduceOp::from_op(space.ops[*position]).is_some())
             .enumerate()
@@ -309,13 +310,14 @@ impl Facts {
         })
     }
 
-    /// The access that the tile is laid out for: the one that moves the most bytes, of several the one whose elements are
-    /// needed twice, of several the widest. None has its neighbours in other steps of a loop.
+    /// Returns the access that the tile is laid out for: the one that moves the most bytes; of several, the one whose elements are
+    /// needed twice, then a read before a write, then the widest. Accesses that are contiguous along a counting dim are left out:
+    /// their neighbours are accessed in other steps of a loop.
     pub fn lead(&self) -> Option<&Access> {
         self.lead_of(|access| access.contiguous().is_none_or(|dim| !self.dims[dim].is_counting))
     }
 
-    /// The one of the accesses that are contiguous along `dim`.
+    /// Returns the leading one, by the same order as [`Self::lead`], of the accesses that are contiguous along `dim`.
     pub fn lead_along(&self, dim: usize) -> Option<&Access> {
         self.lead_of(|access| access.strides[dim] == Some(1))
     }
@@ -325,7 +327,7 @@ impl Facts {
         accesses.max_by(|a, b| {
             let weight = |access: &Access| access.total_bytes(&self.dims);
             let rank = |access: &Access| (access.is_reused, !access.is_write, access.vector);
-            // What is a few per cent larger does not decide: a residual and its sum are equals.
+            // Within a factor of 1.5 bytes do not decide: a residual and its sum are equals.
             let (wa, wb) = (weight(a), weight(b));
             if (wa / wb.max(1.0)).max(wb / wa.max(1.0)) > 1.5 {
                 wa.total_cmp(&wb)
@@ -335,8 +337,8 @@ impl Facts {
         })
     }
 
-    /// The most elements that one access may move where tiles along `aligned_dim` begin where vectors of the leading access
-    /// along it are aligned.
+    /// Returns the most elements that one access may move. Tiles along `aligned_dim`, if there is one, begin where vectors of its
+    /// leading access are aligned.
     pub fn vector(&self, access: &Access, aligned_dim: Option<usize>) -> u64 {
         let Some((dim, lead)) = aligned_dim.and_then(|dim| Some((dim, self.lead_along(dim)?))) else {
             return access.vector;
@@ -344,14 +346,14 @@ impl Facts {
         let vector = access.vector_if_aligned.min(lead.vector_if_aligned);
         match access.strides[dim] {
             Some(1) if begin_alike(access, lead) || self.is_only_read(access) => vector,
-            // A vector of what begins at other places begins at any element.
+            // Rows of this access are aligned differently from the tile, so that its vectors may begin at any element.
             Some(1) => 1,
             _ => access.vector,
         }
     }
 
-    /// Whether `access` is read as the aligned words around its vectors where tiles along `aligned_dim` begin at other places
-    /// than its vectors.
+    /// Whether `access` is read as the aligned words around its vectors, because tiles along `aligned_dim` begin elsewhere than its
+    /// vectors.
     pub fn covers(&self, access: &Access, aligned_dim: usize) -> bool {
         let lead = self.lead_along(aligned_dim);
         access.strides[aligned_dim] == Some(1)
@@ -359,8 +361,8 @@ impl Facts {
             && self.is_only_read(access)
     }
 
-    /// Whether the aligned words around vectors of `access` may be read, as the kernel writes nothing of its buffer
-    /// (`gl-vectorize-access`).
+    /// Whether the aligned words around vectors of `access` may be read (`gl-vectorize-access`): the kernel writes nothing of its
+    /// buffer, and the vectors are long enough for it to pay.
     fn is_only_read(&self, access: &Access) -> bool {
         let writes = |other: &Access| other.is_write && other.buffer == access.buffer;
         access.vector_if_aligned >= SHORTEST_COVERED && !self.accesses.iter().any(writes)
@@ -387,7 +389,7 @@ impl Facts {
     }
 }
 
-/// Whether an access begins at the same elements as another one, but for multiples of that one's vector, at every point.
+/// Whether two accesses touch the same element at every point, modulo the vector of `lead`.
 fn begin_alike(access: &Access, lead: &Access) -> bool {
     let vector = lead.vector_if_aligned as i64;
     let alike = |one: &Option<i64>, other: &Option<i64>| {
@@ -398,7 +400,7 @@ fn begin_alike(access: &Access, lead: &Access) -> bool {
     alike(&access.offset, &lead.offset) && strides.all(|(one, other)| alike(one, other))
 }
 
-/// The extent of a dim that is a number.
+/// Returns the extent of a dim if it is static.
 fn static_extent(extent: &AffineExpr<'_>) -> Option<i64> {
     extent.is_constant().then(|| extent.constant_value())
 }

@@ -69,7 +69,8 @@ impl std::fmt::Display for Entry<'_> {
     }
 }
 
-/// Reads a comparison of two size expressions: the two of which the first is less than the second where it holds.
+/// Reads a comparison of two size expressions. Returns two expressions of which the first is less than the second exactly where the
+/// comparison holds.
 ///
 /// # Errors
 /// There is no comparison, or a side is no expression.

@@ -1,9 +1,9 @@
-//! Walks whose tiles CTAs draw, `hand_out = dynamic`: what they ask of a schedule and of a kernel.
+//! Dynamic tile scheduling of a persistent kernel, `hand_out = dynamic`: its requirements on the schedule and on the kernel.
 //!
-//! The steps of the one loop are tiles that any CTA may work on, each of which takes the next one when it is done (`gl.next_tile`). The
-//! grid factor within the loop then says how many CTAs there are, and no longer which steps are whose. What a CTA comes by depends
-//! on how fast the others are, so nothing may depend on which steps a CTA has made before: no sum over the walk, which would be
-//! rounded differently from run to run.
+//! The steps of the only loop are tiles that any CTA may work on: a CTA that has finished one draws the next (`gl.next_tile`). The
+//! grid factor within the loop then gives the number of CTAs, and no longer says which steps belong to which CTA. The tiles that a
+//! CTA draws depend on how fast the others are, so no value may depend on the steps that a CTA has made before. In particular there
+//! may be no sum over the loop, which would be rounded differently from run to run.
 
 use norma_dialects::norm::{CopyMechanism, HandOut, Level};
 
@@ -13,11 +13,11 @@ use super::{
 };
 use crate::kernel::space::Space;
 
-/// The mapping that the kernel is tiled by: where tiles are drawn, the loop has the steps of all CTAs.
+/// Returns the mapping that the kernel is tiled by: where tiles are drawn, the loop has the steps of all CTAs.
 ///
 /// # Errors
 ///
-/// Tiles are to be drawn, and the kernel or the rest of the mapping does not allow it.
+/// The hand-out is dynamic, and the kernel or the rest of the mapping does not allow it.
 pub(super) fn walked(space: &Space<'_, '_>, mapping: &Mapping) -> Result<Mapping, Reason> {
     let mut walked = mapping.clone();
     if mapping.hand_out == HandOut::Static {
@@ -41,7 +41,7 @@ pub(super) fn walked(space: &Space<'_, '_>, mapping: &Mapping) -> Result<Mapping
     Ok(walked)
 }
 
-/// The dim whose steps CTAs draw: the one that passes in a loop, which is its outermost factor.
+/// Returns the dim whose steps CTAs draw: the only one with a loop, which has to be its outermost factor.
 fn drawn_dim(mapping: &Mapping) -> Result<usize, Reason> {
     let is_loop = |factor: &Factor| factor.level == Level::Loop;
     let looped = (0..mapping.spread.len()).filter(|dim| mapping.spread[*dim].iter().any(is_loop));
@@ -60,7 +60,7 @@ fn drawn_dim(mapping: &Mapping) -> Result<usize, Reason> {
     }
 }
 
-/// Refuses what does not go together with tiles that are drawn.
+/// Refuses mappings that dynamic tiles do not support.
 fn check_rest(walked: &Mapping) -> Result<(), Reason> {
     let is_of_grid = |factor: &Factor| factor.level == Level::Grid && factor.size != Some(1);
     if let Some(dim) = walked.spread.iter().position(|dim| dim.iter().any(is_of_grid)) {
@@ -87,7 +87,7 @@ fn check_rest(walked: &Mapping) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Refuses kernels in which a step depends on others, or something on no step.
+/// Refuses kernels in which a step depends on others, or a result on no step.
 fn check_kernel(space: &Space<'_, '_>, dim: usize) -> Result<(), Reason> {
     let mut reductions = space.reductions().into_iter();
     if reductions.any(|reduce| space.dims_reduced_by(reduce).contains(&dim)) {

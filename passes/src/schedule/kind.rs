@@ -1,4 +1,4 @@
-//! What tells schedules apart in kind, and not in how much of each there is.
+//! The kind of a schedule: what it does, apart from the sizes of its factors.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,8 +6,8 @@ use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
 
 use super::mapping::Mapping;
 
-/// The levels that take a part of each dim, where reused reads are kept and how they come there, and what loops do besides. How
-/// large each factor is does not count.
+/// The levels that each dim is spread over, where reused reads are kept and how they get there, and what loops do besides. The
+/// sizes of factors do not count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Kind {
     levels: Vec<BTreeSet<Level>>,
@@ -19,7 +19,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// That of a mapping.
+    /// Returns the kind of a mapping.
     pub fn of(mapping: &Mapping) -> Self {
         let levels = mapping.spread.iter().map(|factors| {
             let takes_part = factors.iter().filter(|factor| factor.size != Some(1));
@@ -36,11 +36,12 @@ impl Kind {
     }
 }
 
-/// How much more a candidate counts as taking for each before it of its kind: what the first of another kind, which a cost model
-/// judges by other terms, may seem worse.
+/// The relative penalty on a candidate for each better one of its kind. The cost model judges other kinds by other terms, so the
+/// best of another kind may seem worse by this much without being so.
 const LIKE_ANOTHER: f64 = 0.02;
 
-/// Orders candidates with their microseconds, cheapest first, so that several of a kind do not crowd out the best of others.
+/// Orders candidates, which come with their microseconds and cheapest first, so that several of one kind do not crowd out the best
+/// of other kinds.
 pub fn by_kind<T>(sorted: Vec<T>, of: impl Fn(&T) -> (&Mapping, f64)) -> Vec<T> {
     let mut seen = HashMap::<Kind, usize>::new();
     let mut places = Vec::with_capacity(sorted.len());

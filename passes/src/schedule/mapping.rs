@@ -8,10 +8,10 @@ use melior::ir::{
 };
 use norma_dialects::norm::{CachePlace, CopyMechanism, DimRole, HandOut, Level, ScheduleAttr};
 
-/// A part of a dim and what takes it.
+/// A factor of a dim, and the level of the machine that it is assigned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Factor {
-    /// What takes it.
+    /// The level that takes it.
     pub level: Level,
     /// Its size; `None` for what the dim's other factors leave, rounded up.
     pub size: Option<i64>,
@@ -31,7 +31,7 @@ impl Factor {
         Self { level, size: None }
     }
 
-    /// The role of a dim that it becomes; `None` for a split, which becomes a kernel of its own.
+    /// The role of the dim that the factor becomes; `None` for a split, which becomes a kernel of its own.
     pub fn role(self) -> Option<DimRole> {
         match self.level {
             Level::Grid => Some(DimRole::Grid),
@@ -52,7 +52,7 @@ impl Factor {
     }
 }
 
-/// What a schedule says; the attribute's documentation says what each part means.
+/// The parameters of a schedule; the attribute's documentation says what each means.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mapping {
     /// For each dim its factors, from the outermost to the innermost.
@@ -61,18 +61,19 @@ pub struct Mapping {
     pub keep: Vec<CachePlace>,
     /// How tiles travel to shared memory.
     pub bring: CopyMechanism,
-    /// Tiles in flight: stages of a ring in shared memory, or the registers of a loop's step and of the next one's.
+    /// Pipelining stages: those of a ring in shared memory, or, for tiles in registers, 2 if a loop loads the next step's tile
+    /// ahead.
     pub stages: i64,
     /// Warps that only copy.
     pub producer_warps: i64,
-    /// How CTAs come by their share.
+    /// How CTAs get their tiles: each a fixed share, or drawn from a counter.
     pub hand_out: HandOut,
     /// Programmatic dependent launch.
     pub dependent_launch: bool,
     /// Whether all reads are issued before the first reduction.
     pub early_reads: bool,
-    /// Levels at which a reduction that waits for another meets together with it, where partial results of both can be combined, from
-    /// the outermost to the innermost.
+    /// Levels, from the outermost to the innermost, at which a reduction is combined together with the one that it waits for, where
+    /// partial results of both can be combined (as in online softmax).
     pub merge_reductions: Vec<Level>,
     /// CTAs that an SM should hold, 0 for no bound.
     pub min_ctas_per_sm: i64,
@@ -98,7 +99,7 @@ impl Mapping {
         }
     }
 
-    /// What the attribute says.
+    /// Reads a mapping off the attribute.
     pub fn of(schedule: ScheduleAttr<'_>) -> Self {
         Self {
             spread: factors(schedule.spread()),
@@ -165,12 +166,13 @@ impl Mapping {
         }
     }
 
-    /// Whether the tiles of a result, by its buffer, go to memory through shared memory: where it has a place of its own.
+    /// Whether the results in `buffer` go to memory through shared memory, which is so if `keep` gives this buffer a place of its
+    /// own.
     pub fn sends(&self, buffer: usize) -> bool {
         self.keep.len() > 1 && self.place(buffer) == CachePlace::Shared
     }
 
-    /// Whether a reduction that waits for another meets together with it at a level.
+    /// Whether reductions are merged at `level` with those that they wait for.
     pub fn merges_at(&self, level: Level) -> bool {
         self.merge_reductions.contains(&level)
     }
@@ -190,7 +192,8 @@ impl Mapping {
         self.bring == CopyMechanism::Load && self.stages > 1
     }
 
-    /// Takes another spread, of the dims that are left of a kernel: without a loop there is no next step to load.
+    /// Replaces the spread by that of the dims that are left of a kernel. Without a loop there is no next step to load ahead, and
+    /// `stages` becomes 1.
     pub fn respread(&mut self, spread: Vec<Vec<Factor>>) {
         self.spread = spread;
         if self.prefetches() && self.looped_dims() == 0 {
@@ -262,7 +265,7 @@ impl fmt::Display for Factor {
     }
 }
 
-/// The spread and the places as the attribute has them.
+/// Prints the spread, and those parameters of memory, merging and alignment that are not at their defaults.
 impl fmt::Display for Mapping {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dim = |factors: &Vec<Factor>| {

@@ -1,8 +1,9 @@
-//! What a mapping makes of a kernel's space: the dims that factors become, the old dims in terms of them, the guards.
+//! The space that a mapping makes of a kernel's: the dims that factors become, the old dims in terms of them, and the guards.
 //!
-//! A run of neighbouring factors that threads take is one dim, and so is a run of registers, or of what the CTAs of a cluster take;
-//! every other factor is a dim of its own. The kernel's tile thus has an axis for each run, and what a thread holds of it lies along
-//! axes of its own, which a reduction can combine without a word to other threads, and what a CTA holds without a word to others.
+//! A run of neighbouring factors of one role, be it threads, registers or the CTAs of a cluster, becomes one dim; every other
+//! factor is a dim of its own. The kernel's tile thus has an axis for each run. The elements of one thread lie along register axes,
+//! which a reduction combines without communication between threads; likewise the elements of one CTA lie along axes that it
+//! combines without communication between CTAs.
 
 mod applied;
 
@@ -33,7 +34,7 @@ use crate::{
 /// The most elements of the tile that one thread may hold: all of them are unrolled into its program, so that more would
 /// take minutes to compile, and a thread has registers for fewer.
 pub const ELEMENTS_PER_THREAD: i64 = 256;
-/// The space that `mapping` makes of a kernel's.
+/// Returns the iteration space that a kernel has once `mapping` is applied.
 ///
 /// # Errors
 ///
@@ -68,8 +69,8 @@ pub fn apply<'c>(space: &Space<'c, '_>, mapping: &Mapping) -> Result<NewSpace<'c
     Ok(new)
 }
 
-/// Adds the guards of accesses that use a part of a split dim, by a quotient or a remainder of it. A guard concerns only what
-/// uses all of its dims; such an access is of points that exist where the guard holds with the other parts at 0.
+/// Adds the guards of accesses that use only a part of a split dim, a quotient or a remainder of it. A guard concerns only accesses
+/// that use all of its dims. The points of an access by a part exist where the guard holds with the other parts at 0.
 fn guard_parts<'c>(space: &Space<'c, '_>, new: &mut NewSpace<'c>) {
     let context = context::of(space.location());
     let composed = AffineMap::new(context, new.dims.len(), 0, &new.old_dims);
@@ -114,7 +115,7 @@ fn guard_parts<'c>(space: &Space<'c, '_>, new: &mut NewSpace<'c>) {
     new.guards.extend(added);
 }
 
-/// Whether a loop factor is known to have one step, where its dim has `before` points more.
+/// Whether a loop factor is known to have one step, given that its dim has `before` points more.
 fn is_one_step(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, factor: &Factor, before: i64) -> bool {
     match factor.size {
         Some(size) => size == 1,
@@ -129,7 +130,7 @@ fn is_one_step(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, factor: &Fa
     }
 }
 
-/// Whether a dim passes in a loop, unless that is known to have one step.
+/// Whether a dim has a loop that is not known to have one step.
 fn has_steps(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, before: i64) -> bool {
     let factors = &mapping.spread[dim];
     let has_steps = |position: usize| {
@@ -139,7 +140,7 @@ fn has_steps(space: &Space<'_, '_>, mapping: &Mapping, dim: usize, before: i64) 
     (0..factors.len()).any(has_steps)
 }
 
-/// The size of a factor of a dim; `None` where only the run knows.
+/// Returns the size of a factor of a dim; `None` if only the run knows it.
 fn size_of(space: &Space<'_, '_>, dim: usize, factors: &[Factor], position: usize) -> Option<i64> {
     let sized = factors
         .iter()
@@ -152,7 +153,7 @@ fn size_of(space: &Space<'_, '_>, dim: usize, factors: &[Factor], position: usiz
         .or_else(|| Some((known?.unsigned_abs()).div_ceil(sized.unsigned_abs().max(1)) as i64))
 }
 
-/// Adds the dims that the factors of one dim become, which hold `before` points more than the dim.
+/// Adds the dims that the factors of one dim become. Together they hold `before` points more than the dim.
 fn split<'c>(
     space: &Space<'c, '_>,
     dim: usize,
@@ -200,8 +201,8 @@ fn split<'c>(
         _ => {}
     }
 
-    // What the others leave of an extent that only the run knows: for the outermost factor the run says it, unless it is
-    // one point at most; for an inner one the most that it can be.
+    // The size of the factor that has none. If only the run knows the extent, the run sizes an outermost factor (`None`), unless
+    // the other factors hold all of the dim; an inner factor has the size that the upper bound of the extent asks for.
     let ceil = |points: i64| points.max(0).unsigned_abs().div_ceil(sized.unsigned_abs()) as i64;
     let left = match (rest, known, most) {
         (Some(_), Some(known), _) => Some(ceil(known)),
@@ -214,14 +215,14 @@ fn split<'c>(
     });
     let mut runs = runs(&resolved.collect::<Vec<_>>())?;
     if runs.is_empty() && known == Some(0) {
-        // Without a dim there would be a point.
+        // Without any dim there would be one point.
         runs.push(Run {
             role: DimRole::Loop,
             size: Some(0),
         });
     }
     if runs.is_empty() && known.is_none() && bounds.least < 1 {
-        // Nor would there be one that a guard could keep out.
+        // Without any dim there would be no point that a guard could mask.
         runs.push(Run {
             role: DimRole::Grid,
             size: Some(1),
@@ -241,7 +242,7 @@ fn split<'c>(
         let own = AffineExpr::dim(context, first + position);
         whole = own * constant(stride) + whole;
         let size = run.size.or(left);
-        // Only the outermost factor may be of a size that the run knows, and nothing is outside of it.
+        // Only the outermost factor may have a size that only the run knows, and no stride depends on it.
         stride = stride.saturating_mul(size.unwrap_or(1));
     }
     new.old_dims.push(whole);
@@ -250,7 +251,7 @@ fn split<'c>(
         // An extent of 0 is a multiple of everything, and yet has none of the tile's points.
         (Some(_), Some(extent), _) => extent > 0 && extent % sized == 0,
         (Some(_), None, None) => extent.is_multiple_of(sized),
-        // The dims do not follow the extent: it has all of their points, or a guard keeps some out.
+        // The dims are sized for the upper bound: unless every extent has all of their points, a guard masks some.
         (_, None, _) => left
             .unwrap_or(1)
             .checked_mul(sized)

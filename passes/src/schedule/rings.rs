@@ -1,8 +1,9 @@
-//! Walks whose tiles come through rings in shared memory: variants of walks that a loop makes step by step.
+//! Walks whose tiles pass through a ring of stages in shared memory. A walk is a loop in which a CTA reduces each row of its share
+//! and accumulates sums over the rows; each candidate here is a variant of one that loads its rows to registers.
 //!
-//! Where each step of a walk reduces what it holds, loads of the next step wait for this one, and with them the memory. In a
-//! ring a warp of its own issues copies several steps ahead; consumers read each tile from shared memory as often as its
-//! phases need it, so that registers hold what accumulates over the walk and little else.
+//! Where each step of a walk reduces what it holds, the loads of the next step wait for this one, and memory idles. With a ring, a
+//! producer warp issues copies several steps ahead; the consumer warps read each tile from shared memory as often as their phases
+//! need it, so that registers hold the accumulators of the walk and little else.
 
 use norma_dialects::norm::Level;
 use norma_targets::{Feature, SHARED_OF_CTA, THREADS_PER_CTA, Target, WARP_SIZE};
@@ -14,26 +15,27 @@ use super::{
     spread::{Spread, spreads},
 };
 
-/// Bytes in flight that an SM's rings should hold: RMSNorm's gradient at 16384 x 4096 reached 3997 GB/s with 96 KB, 3955 with
+/// Bytes that the rings on an SM should keep in flight: RMSNorm's gradient at 16384 x 4096 reached 3997 GB/s with 96 KB, 3955 with
 /// 128 KB and 3800 with 64 KB (H200).
 const BYTES_IN_FLIGHT: u64 = 96 * 1024;
 
-/// Elements of the tile that a thread has at most: with 64, what accumulates over the walk in f32 spilled (ptxas 13.0).
-/// LayerNorm's gradient takes 168 registers with 40.
+/// The most elements of a tile in one thread. With 64, the f32 accumulators of the walk spilled (ptxas 13.0); LayerNorm's gradient
+/// takes 168 registers with 40.
 const ELEMENTS_PER_THREAD: u64 = 48;
-/// The same where less than four warps have a row.
+/// The most elements of a tile in one thread where fewer than [`FEW_WARPS`] warps share a row.
 const ELEMENTS_PER_THREAD_OF_FEW_WARPS: u64 = 16;
 const FEW_WARPS: u64 = 4;
-/// Warps that have a row at least. Gradients over 1024 columns reach 3109 and 2604 GB/s with rows of one warp, 3967 and 3923 with rows of two.
-/// Over 128 and 256 columns, whose rows take no two, walks without rings are faster: 3523 and 3447 GB/s for RMSNorm's, 3377 and 3171 through
-/// rings; 3286 for LayerNorm's over 128 columns, 3088 through rings.
+/// The fewest warps that share a row. Gradients over 1024 columns reach 3109 and 2604 GB/s with one warp for each row, 3967 and
+/// 3923 with two. Rows of 128 and 256 columns are too short for two warps, and walks without rings are faster there: 3523 and 3447
+/// GB/s for RMSNorm's gradient, against 3377 and 3171 through rings; for LayerNorm's over 128 columns 3286, against 3088 through
+/// rings.
 const WARPS_OF_ROW: u64 = 2;
-/// Warps of the CTAs on an SM that share the work at least: LayerNorm's gradient at 5120 columns reached 3801 GB/s with two CTAs of four
-/// warps.
+/// The fewest consumer warps on an SM, over all its CTAs: LayerNorm's gradient at 5120 columns reached 3801 GB/s with two CTAs of
+/// four warps.
 const CONSUMER_WARPS: i64 = 8;
 
-/// The variant of a walk that brings what is needed again behind a reduction through rings; `None` where nothing is, or where it
-/// cannot be copied in bulk.
+/// Returns the variant of a walk that brings the reads needed again behind a reduction through rings; `None` if there are none, if
+/// they cannot be copied in bulk, or if the mapping does not suit a ring.
 pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping> {
     let is_walk = |dim: usize| {
         facts.dims[dim].usage == Use::Both
@@ -74,8 +76,8 @@ pub fn ringed(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mappi
     Some(ringed)
 }
 
-/// Bytes of shared memory in which warps that have different rows combine what accumulated over the walk, once it has ended: of each result what
-/// each of these warps has, and the result.
+/// Returns the bytes of shared memory in which warps that own different rows combine their accumulators once the walk has ended:
+/// for each result one copy for each of these warps, and the result itself.
 fn bytes_at_end(facts: &Facts, dims: &[Spread], walk: usize) -> u64 {
     let warps = dims[walk].warps;
     if warps == 1 {
@@ -89,8 +91,8 @@ fn bytes_at_end(facts: &Facts, dims: &[Spread], walk: usize) -> u64 {
     bytes.sum::<u64>() * (warps + 1)
 }
 
-/// Whether rows, which lie along the dims other than `walk`, have warps enough, each lane of which has elements, and threads registers for
-/// their elements of a tile.
+/// Whether rows, which lie along the dims other than `walk`, have enough warps, every lane of these warps has elements, and a
+/// thread has enough registers for its elements of a tile.
 fn suits_rows(dims: &[Spread], walk: usize) -> bool {
     let elements = dims.iter().map(|dim| dim.registers).product::<u64>();
     let of_row = || dims.iter().enumerate().filter(|(dim, _)| *dim != walk);

@@ -1,4 +1,4 @@
-//! Rows in shared memory: variants of schedules that copy there, in bulk, what is needed again behind a reduction.
+//! Rows in shared memory: variants of schedules that bulk-copy there the rows that are needed again behind a reduction.
 
 use norma_dialects::norm::{CachePlace, CopyMechanism, Level};
 use norma_targets::{ACCESS_BYTES, Feature, Target};
@@ -8,9 +8,9 @@ use super::{
     mapping::Mapping,
 };
 
-/// The variant of a mapping whose CTAs copy the rows that they hold, and need again behind a reduction, to their shared memory, and
-/// read them there in each phase; `None` where none are, or where they cannot be copied in bulk. What else is read comes from
-/// caches when it is needed: held beside the row it would take the registers that the row leaves.
+/// Returns the variant of a mapping whose CTAs bulk-copy the rows that they hold, and need again behind a reduction, to shared
+/// memory, and read them from there in each phase; `None` if there are no such rows, or if they cannot be copied in bulk. All other
+/// reads come from the caches when they are needed: held beside the row they would occupy the registers that it leaves free.
 pub fn held(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping> {
     if !target.has(Feature::BulkCopy) || mapping.aligned_dim.is_some() || mapping.looped_dims() > 0 {
         return None;
@@ -19,8 +19,8 @@ pub fn held(facts: &Facts, mapping: &Mapping, target: &Target) -> Option<Mapping
     (bytes(facts, &held) <= u64::from(target.shared_per_cta)).then_some(held)
 }
 
-/// The variant of a mapping that copies to shared memory, in bulk, what it reads of `of_interest` and needs again behind a reduction, in
-/// rows of whole accesses; `None` where it is nothing.
+/// Returns the variant of a mapping that bulk-copies to shared memory those reads that satisfy `of_interest`, are needed again
+/// behind a reduction, and lie in rows of whole 16-byte accesses; `None` if there are none.
 pub(super) fn brought(
     facts: &Facts,
     mapping: &Mapping,
@@ -45,7 +45,7 @@ pub(super) fn brought(
     })
 }
 
-/// Bytes of shared memory that a CTA takes for what a mapping copies there at a time.
+/// Returns the bytes of shared memory that a CTA takes for one tile of each buffer that a mapping copies there.
 pub fn bytes(facts: &Facts, mapping: &Mapping) -> u64 {
     let mut of_buffers = vec![0; facts.buffers];
     for access in facts.accesses.iter().filter(|access| !access.is_write) {

@@ -10,7 +10,7 @@ use super::{
 /// How a mapping spreads one dim.
 pub(super) struct Spread {
     pub(super) extent: u64,
-    /// Elements of a thread, as far as any thread has one.
+    /// Elements of each thread; registers that are dead in all threads do not count.
     pub(super) registers: u64,
     pub(super) vector: u64,
     pub(super) lanes: u64,
@@ -22,12 +22,12 @@ pub(super) struct Spread {
     pub(super) is_looped: bool,
     /// CTAs along the dim.
     pub(super) ctas: u64,
-    /// The share of the points in live registers that exist.
+    /// The share of the points in live registers that lie within the dim.
     pub(super) live: f64,
 }
 
 impl Spread {
-    /// That of a dim whose tiles begin up to `before` points before it.
+    /// Returns the spread of a dim whose tiles begin up to `before` points before it.
     pub(super) fn of(factors: &[Factor], extent: u64, before: u64) -> Self {
         let (mut registers, mut vector, mut lanes, mut warps) = (1, 1, 1, 1);
         let (mut cluster, mut split, mut grid) = (1, 1, 1);
@@ -51,11 +51,12 @@ impl Spread {
         }
         let whole = registers * vector;
         let tile = whole * lanes * warps;
-        // The steps of a row that begins anywhere reach up to `before` points further.
+        // The steps of a loop over a row with alignment peeling cover up to `before` points more.
         let walked = if is_looped { extent + before } else { extent };
         let outer = walked.div_ceil(tile * cluster).max(1);
         let held_whole = !is_looped && !is_in_grid;
-        // Registers that are dead in every thread fold away; in a group that is live at all, each thread has its registers.
+        // A group of registers that is dead in every thread folds away; one that is live in any thread takes registers in all of
+        // them.
         let registers = if held_whole {
             let access = cluster * lanes * warps * vector;
             ((extent + before).div_ceil(access).max(1) * vector).min(whole)

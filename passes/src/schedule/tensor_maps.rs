@@ -1,8 +1,9 @@
-//! Tiles that travel by tensor maps, `bring = tensor`: what those ask of the buffers that a kernel keeps in shared memory.
+//! Tiles that travel by tensor maps (TMA), `bring = tensor`: what these require of the buffers that a kernel keeps in shared
+//! memory.
 //!
-//! A map is a list of extents and strides, the last of which is one element, and the copy engine takes boxes of it. What lies outside of a
-//! buffer arrives as zero and is not written, whatever the guards of the kernel say. Here the buffers are judged, so that a schedule is
-//! refused at the kernel; which boxes a tile is made of is known to `gl-pipeline`.
+//! A tensor map lists extents and strides, the last of which is one element, and the copy engine takes boxes of it. Elements
+//! outside of the buffer arrive as zero and are not written, whatever the guards of the kernel say. This file checks the buffers,
+//! so that a schedule is refused at the kernel; `gl-pipeline` knows which boxes a tile consists of.
 
 use melior::ir::{AffineExpr, ValueLike};
 use norma_dialects::norm::{CachePlace, CopyMechanism};
@@ -14,7 +15,7 @@ use crate::{
     mlir::types,
 };
 
-/// Refuses buffers that no tensor map describes, where a mapping has their tiles travel by one.
+/// Refuses buffers that no tensor map describes, if the mapping has their tiles travel by one.
 ///
 /// # Errors
 ///
@@ -49,7 +50,7 @@ pub(super) fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reas
     Ok(())
 }
 
-/// Refuses a buffer whose extents, strides or address a map cannot have.
+/// Refuses a buffer whose extents, strides or address a tensor map cannot express.
 fn check_buffer(space: &Space<'_, '_>, access: &Access<'_, '_>) -> Result<(), Reason> {
     let buffer = access.buffer;
     let ty = space.buffers[buffer].r#type();
@@ -92,7 +93,7 @@ fn check_buffer(space: &Space<'_, '_>, access: &Access<'_, '_>) -> Result<(), Re
             "expected buffer {buffer} at a multiple of {COPY_ENGINE_GRANULE} bytes for bring = tensor, got {alignment}"
         )));
     }
-    // Of the last axis, boxes begin at any element.
+    // The last axis is exempt: boxes begin at any element of it.
     let outer = divisors.split_last().map_or(&[][..], |(_, outer)| outer);
     if strides.contains(&Some(0)) {
         return refused(
@@ -111,10 +112,10 @@ fn check_buffer(space: &Space<'_, '_>, access: &Access<'_, '_>) -> Result<(), Re
     }
 }
 
-/// Refuses a buffer that may have no elements where its tile is copied all the same, as no map is of a buffer without elements.
+/// Refuses a buffer that may have no elements if its tile is copied all the same: no tensor map describes an empty buffer.
 ///
-/// An access stays within its buffer at each point of the dims that it uses, so that where the buffer has no elements one of these dims
-/// has no points. Then nothing is copied if the dim has neither steps nor CTAs without points.
+/// An access stays within its buffer at each point of the dims that it uses, so that if the buffer is empty one of these dims has
+/// no points. Then nothing is copied, provided that the dim's steps or CTAs follow its extent.
 fn check_copied(space: &Space<'_, '_>, mapping: &Mapping, access: &Access<'_, '_>) -> Result<(), Reason> {
     let may_be_empty = |dim: &usize| space.extent_bounds(*dim).least < 1;
     let mut dims = access.dims().into_iter().filter(may_be_empty);
@@ -128,18 +129,18 @@ fn check_copied(space: &Space<'_, '_>, mapping: &Mapping, access: &Access<'_, '_
     }
 }
 
-/// Whether a dim has as many steps or CTAs as it has points, and so none without points.
+/// Whether the number of steps or CTAs of a dim follows its extent, so that an empty dim has none.
 fn is_gone_through(space: &Space<'_, '_>, mapping: &Mapping, dim: usize) -> bool {
     let factors = &mapping.spread[dim];
     let sized = factors.iter().filter_map(|factor| factor.size);
     let sized = sized.fold(1_i64, i64::saturating_mul);
     let has_rest = factors.first().is_some_and(|factor| factor.size.is_none());
-    // What others hold at once anyway is a tile without steps.
+    // If the other factors hold all of the dim at once, it is a tile without steps.
     has_rest && space.extent_bounds(dim).bound().is_none_or(|most| most > sized)
 }
 
-/// Whether an access goes over all of its buffer, each coordinate a dim of its own: then what guards keep out of a tile lies outside of
-/// the buffer, as the accesses of a kernel stay within and its writes cover all of it.
+/// Whether an access covers all of its buffer, each coordinate being a dim of its own. Then whatever guards mask in a tile lies
+/// outside of the buffer, because the accesses of a kernel stay within it and its writes cover all of it.
 fn covers_buffer(space: &Space<'_, '_>, access: &Access<'_, '_>, all: &[Access<'_, '_>]) -> bool {
     let is_dim = |coordinate: &AffineExpr<'_>| coordinate.is_dim().then(|| coordinate.dim_position());
     let dims = access.coordinates.iter().map(is_dim).collect::<Option<Vec<_>>>();

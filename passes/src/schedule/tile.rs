@@ -1,8 +1,8 @@
 //! The tile that a cluster holds at a time, as the mapping lays it out over registers, lanes, warps and CTAs.
 //!
 //! The axes are those of the dims that [`super::plan`] makes of cluster, thread and register factors, in the same order. The bits
-//! of a factor are columns of a linear layout: of the last dim's innermost factor of a level the lowest ones, so that neighbouring
-//! lanes hold neighbouring elements of the last dim.
+//! of a factor are columns of a linear layout. Within a level, the lowest bits belong to the innermost factor of the last dim, so
+//! that neighbouring lanes hold neighbouring elements of the last dim.
 
 use norma_dialects::norm::{DimRole, Level};
 use norma_layout::{Basis, LayoutError, LinearLayout};
@@ -14,7 +14,7 @@ use super::mapping::{Factor, Mapping};
 ///
 /// # Errors
 ///
-/// The factors are more than a tile may have.
+/// The tile is larger than a layout may be.
 pub fn layout(mapping: &Mapping) -> Result<LinearLayout, LayoutError> {
     let axes = axes(mapping);
     let rank = axes.len();
@@ -55,7 +55,7 @@ pub fn layout(mapping: &Mapping) -> Result<LinearLayout, LayoutError> {
     )
 }
 
-/// The factors of each axis: runs of neighbouring factors of each dim that have one role.
+/// Returns the factors of each axis: runs of neighbouring factors of a dim that have the same role.
 fn axes(mapping: &Mapping) -> Vec<Vec<Factor>> {
     let mut axes = Vec::<Vec<Factor>>::new();
     for dim in &mapping.spread {

@@ -1,4 +1,4 @@
-//! Schedules whose tiles begin where vectors are aligned, for rows that begin anywhere.
+//! Schedules with alignment peeling: tiles begin at aligned addresses in rows that begin anywhere.
 
 use norma_dialects::norm::Level;
 use norma_targets::{THREADS_PER_CTA, Target, WARP_SIZE};
@@ -11,11 +11,11 @@ use super::{
     Extent, finish, powers, push_held, registers_along,
 };
 
-/// Points of the second dim that one thread takes where tiles are aligned: rows that begin alike share what is read once.
+/// Rows of one thread where tiles are aligned: rows of the same alignment share the reads that do not vary by row.
 const ALIGNED_ROWS: [u64; 3] = [1, 2, 4];
 
-/// Candidates whose tiles along `first` begin where vectors are aligned, for rows that begin anywhere: all threads lie along
-/// `first`, and rows of one thread are as far apart as those that begin alike.
+/// Returns the candidates whose tiles along `first` begin where vectors are aligned. All threads lie along `first`, and the rows of
+/// one thread are `vector` rows apart, so that they have the same alignment.
 pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Mapping> {
     let Some(lead) = facts.lead().filter(|lead| lead.contiguous() == Some(first)) else {
         return Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
     if vector <= lead.vector {
         return Vec::new();
     }
-    // Tiles hold what lies before the row besides.
+    // A tile also holds elements before its row.
     let mut reaching = facts.clone();
     reaching.dims[first].extent += vector - 1;
     let begins_elsewhere = |dim: usize| lead.strides[dim].is_none_or(|stride| stride % vector as i64 != 0);
@@ -50,7 +50,7 @@ pub(super) fn candidates(facts: &Facts, target: &Target, first: usize) -> Vec<Ma
             tile[first] = Extent { registers, ..along };
             let mut whole = Vec::new();
             finish(&reaching, target, &tile, &mut whole);
-            // Partial sums of rows that begin differently would be of different columns.
+            // Partial sums over rows of different alignment would be of different columns.
             whole.retain(|mapping| mapping.extent(Level::Split) == 1);
             for rows in rows_of_thread {
                 for mapping in whole.iter().filter(|mapping| !mapping.early_reads) {

@@ -8,19 +8,21 @@ use super::{
     Extent, finish, powers, registers_along, run_goes_on,
 };
 
-/// SMs that are neighbours in every GPC, in which all CTAs of a cluster have to find room: its SMs come in pairs (NVIDIA H100
-/// whitepaper, "H100 GPU Hierarchy": a TPC has two SMs).
+/// SMs of a TPC. All CTAs of a cluster have to find room in one GPC, whose SMs come in such pairs (NVIDIA H100 whitepaper, "H100
+/// GPU Hierarchy": a TPC has two SMs).
 const SMS_OF_TPC: u64 = 2;
 
-/// CTAs of clusters on each SM in walks through rings. LayerNorm's gradient over 8192 columns in clusters of two reaches 3695 GB/s with two
-/// on an SM, and 2440 with four; over 12288 columns 3988 and, with three, 2565; over 16384 columns 3578 with one, 985 with three.
+/// CTAs on each SM in walks through rings by clusters. LayerNorm's gradient over 8192 columns in clusters of two reaches 3695 GB/s
+/// with two CTAs on an SM, and 2440 with four; over 12288 columns 3988 with two and 2565 with three; over 16384 columns 3578 with
+/// one and 985 with three.
 const RINGS_PER_SM: [u64; 2] = [1, 2];
 
 /// The most warps of a CTA.
 const WARPS: u64 = THREADS_PER_CTA as u64 / WARP_SIZE as u64;
 
-/// The candidates with clusters, each of whose CTAs has accesses for all of its threads. What needs a row again finds a part of it in
-/// each CTA; rows that are only summed up are split instead. Only sizes that are portable: others need more of whoever launches.
+/// Adds the candidates with clusters in which each CTA has accesses for all of its threads. Of a row that is needed again each CTA
+/// holds a part; rows that are only summed up are split instead. Only portable cluster sizes are tried: others need an opt-in from
+/// whoever launches.
 pub(super) fn candidates(
     facts: &Facts,
     target: &Target,
@@ -54,7 +56,7 @@ pub(super) fn candidates(
     }
 }
 
-/// The CTAs lie along `first`.
+/// Adds the candidates in which the CTAs of a cluster lie along `first`.
 fn along_row(
     facts: &Facts,
     target: &Target,
@@ -71,7 +73,7 @@ fn along_row(
         tile[first] = Extent { registers, ..along };
         let mut mappings = Vec::new();
         finish(facts, target, &tile, &mut mappings);
-        // What L1 holds is read again from there faster: RMSNorm by hand at 65536 columns, 128 KB, reached 4244 GB/s from L1,
+        // A row that fits in L1 is reread faster from there: RMSNorm by hand at 65536 columns, 128 KB, reached 4244 GB/s from L1,
         // and 4105 from the shared memory of a cluster; at 131072 columns 3766 and 4146 (H200).
         let held = mappings
             .iter()
@@ -83,8 +85,9 @@ fn along_row(
     }
 }
 
-/// A row is of runs along `first`, which each CTA holds whole, as many as `other` counts: the CTAs and the warps that `along` leaves
-/// lie along `other`. So it is with the channels of a GroupNorm.
+/// Adds the candidates for rows that consist of several runs, such as the channels of one group in a GroupNorm. Each run lies along
+/// `first`, and a CTA holds it as a whole; `other` counts the runs, and the CTAs of a cluster and the warps that `along` leaves lie
+/// along it.
 fn across_runs(
     facts: &Facts,
     target: &Target,
@@ -113,8 +116,9 @@ fn across_runs(
     }
 }
 
-/// The same where a run is shorter than a warp: its other lanes lie along the dim by which runs go on in memory, and along `other`.
-/// GroupNorm of 64 by 64 positions by 512 channels in 32 groups, channels last, in clusters of 8 CTAs, two groups a CTA: 3380 GB/s, in loops 2245.
+/// Adds the candidates of [`across_runs`] for runs that are shorter than a warp. The remaining lanes lie along the dim by which
+/// runs continue in memory, and along `other`. GroupNorm of 64 by 64 positions by 512 channels in 32 groups, channels last, reaches
+/// 3380 GB/s in clusters of 8 CTAs with two groups a CTA, and 2245 in loops.
 fn across_short_runs(
     facts: &Facts,
     target: &Target,
@@ -158,9 +162,9 @@ fn across_short_runs(
     }
 }
 
-/// The variants of walks, which differ in how they are split, that go through rings. All clusters of a walk are to be under way at once,
-/// lest the last one walk alone: the CTAs of two neighbouring SMs are one cluster or several, so that all SMs have as many, and
-/// registers are bounded so that an SM has room for them.
+/// Returns the variants of `walks` that go through rings; the walks differ in how they are split. All clusters of a walk have to be
+/// resident at once, or the last one would walk alone. So the CTAs of two neighbouring SMs form one cluster or several, which gives
+/// all SMs equally many, and registers are bounded so that an SM has room for them.
 fn rings_of_clusters(facts: &Facts, target: &Target, walks: &[Mapping], ctas: u64) -> Vec<Mapping> {
     let Some(split) = walks.first().map(|walk| walk.extent(Level::Split)) else {
         return Vec::new();

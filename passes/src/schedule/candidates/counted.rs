@@ -1,4 +1,4 @@
-//! Schedules of reductions that have several results, which a dim counts.
+//! Schedules of reductions with several results (`nth`), which a dim of the kernel counts.
 
 use norma_dialects::norm::Level;
 
@@ -7,8 +7,8 @@ use super::super::{
     mapping::{Factor, Mapping},
 };
 
-/// Of a kernel whose reductions have several results leaves the mappings that hold what these are taken from, if there are any: each
-/// result takes a pass over it, and a pass in a loop reads and computes all of it again.
+/// If a reduction has several results, retains only the mappings that hold all points that it ranges over, provided that there are
+/// any: each result takes a pass over these points, and a pass in a loop reads and computes all of them again.
 pub(super) fn hold(facts: &Facts, all: &mut Vec<Mapping>) {
     let is_looped = |factors: &[Factor]| factors.iter().any(|factor| factor.level == Level::Loop);
     let is_held = |mapping: &Mapping| {

@@ -1,19 +1,19 @@
-//! Where the vectors of candidates lie: along one dim, and along what is shorter than they are as a whole.
+//! Where the vectors of candidates lie: along one dim, and over all of the dims that are shorter than a vector.
 
 use super::{super::facts::Facts, Extent};
 
 /// Where vectors lie.
 pub(super) struct Vectors {
-    /// By dim, what each tile has of it for being within vectors.
+    /// By dim, the part of each tile that lies within a vector.
     pub(super) within: Vec<Extent>,
-    /// The dim along which vectors lie, of what is not within them.
+    /// The dim along which vectors lie, beyond the dims that they contain as a whole.
     pub(super) along: usize,
-    /// The most points of it that one has.
+    /// The most points of `along` in one vector.
     pub(super) widest: u64,
 }
 
-/// Vectors lie along the dim along which the leading access is contiguous. Where they are longer than that dim, they have all of it,
-/// and lie along the next one of the access's run.
+/// Lays vectors along the dim along which the leading access is contiguous. Vectors that are longer than that dim contain all of it
+/// and continue along the next dim of the access's run.
 pub(super) fn vectors(facts: &Facts) -> Option<Vectors> {
     let first = fastest(facts)?;
     let mut vectors = Vectors {
@@ -37,7 +37,7 @@ pub(super) fn vectors(facts: &Facts) -> Option<Vectors> {
     Some(vectors)
 }
 
-/// The dim along which the leading access is contiguous; of one that is so nowhere, the dim of its shortest stride.
+/// Returns the dim along which the leading access is contiguous; if there is none, the dim of its shortest stride.
 fn fastest(facts: &Facts) -> Option<usize> {
     let Some(lead) = facts.lead() else {
         return (!facts.dims.is_empty()).then(|| facts.dims.len() - 1);

@@ -1,5 +1,5 @@
-//! Terms of how memory is accessed, in per cent of a copy's time, and the bytes that warps ask for. All but [`dead_lanes`]
-//! are sums over the accesses that move a good part of all bytes, each by its share of them.
+//! Terms of how memory is accessed, in per cent of a copy's time, and the bytes that warps request. Most are sums over the accesses
+//! that move a good part of all bytes, each weighted by its share of them.
 
 use norma_layout::coalesce::LINE_BYTES;
 
@@ -19,15 +19,15 @@ pub(super) struct AccessUse<'a> {
     access: &'a Access,
     /// Its share of all bytes.
     share: f64,
-    /// Whether that is a good part.
+    /// Whether the share is a good part ([`Mapped::streams`]).
     pub(super) streams: bool,
     sectors: SectorUse,
-    /// The dim along which its tile is moved between threads before it is accessed, if it is.
+    /// The dim along which its tile is moved between threads before the access; `None` if it is not moved.
     moved_along: Option<usize>,
 }
 
 impl<'a> AccessUse<'a> {
-    /// Those of a kernel.
+    /// Returns the accesses of a kernel.
     pub(super) fn of(mapped: &Mapped<'a>) -> Vec<Self> {
         let of_access = |access: &'a Access| {
             let sectors = SectorUse::of(access, &mapped.dims);
@@ -42,7 +42,8 @@ impl<'a> AccessUse<'a> {
         mapped.facts.accesses.iter().map(of_access).collect()
     }
 
-    /// The share of the sectors' bytes that one request of a warp uses. Where a tile is moved first, it is all that the tile uses.
+    /// The share of the sectors' bytes that one request of a warp uses; for a tile that is moved first, the share that the tile
+    /// uses.
     fn request(&self) -> f64 {
         match self.moved_along {
             Some(_) => self.sectors.tile,
@@ -72,8 +73,8 @@ pub(super) fn narrow_accesses(candidate: &Candidate<'_>) -> f64 {
     candidate.streaming().map(of).sum()
 }
 
-/// Aligned rows: the ends of rows that begin anywhere, element by element, and what begins at other places than the tile, once
-/// for the rows of a thread that share it.
+/// Aligned rows: the ends of rows, which are accessed element by element, and reads that are aligned differently from the tile,
+/// counted once for the rows of a thread that share them.
 pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let Mapped { facts, dims, .. } = mapped;
@@ -108,7 +109,8 @@ pub(super) fn aligned_rows(candidate: &Candidate<'_>) -> f64 {
         + rows_that_end_together(candidate, aligned)
 }
 
-/// What rows of a thread that are walked together lose, which end together: more, as far as an SM has too little of other rows under way.
+/// Returns the loss of rows that one thread walks together and which end together: the larger, the fewer bytes of other rows the SM
+/// has in flight.
 fn rows_that_end_together(candidate: &Candidate<'_>, aligned: usize) -> f64 {
     let mapped = &candidate.mapped;
     let rows = mapped.rows_of_thread(aligned) as f64;
@@ -120,21 +122,21 @@ fn rows_that_end_together(candidate: &Candidate<'_>, aligned: usize) -> f64 {
     ROWS_WALKED_TOGETHER + ENDING_TOGETHER * (rows * BYTES_BESIDE_ENDING_ROW / under_way - 1.0).max(0.0)
 }
 
-/// Partial sectors: what one request of a warp moves and does not use, and L1 has for the next.
+/// Partial sectors: bytes of sectors that one request of a warp moves and does not use, and that L1 has for the next request.
 pub(super) fn partial_sectors(candidate: &Candidate<'_>) -> f64 {
     let of =
         |streaming: &AccessUse<'_>| streaming.share * PARTIAL_SECTORS * (1.0 / streaming.request() - 1.0);
     candidate.streaming().map(of).sum()
 }
 
-/// Wasted bytes: those of sectors that a CTA does not use at all.
+/// Wasted bytes: bytes of sectors that a CTA does not use at all.
 pub(super) fn wasted_bytes(candidate: &Candidate<'_>) -> f64 {
     let of =
         |streaming: &AccessUse<'_>| streaming.share * WASTED_BYTES * (1.0 / streaming.sectors.tile - 1.0);
     candidate.streaming().map(of).sum()
 }
 
-/// Short runs: few neighbours that are taken together, or in one request.
+/// Short runs: few neighbouring elements that are accessed together, or in one request.
 pub(super) fn short_runs(candidate: &Candidate<'_>) -> f64 {
     let of = |streaming: &AccessUse<'_>| {
         let of_kind = if streaming.access.is_write {
@@ -150,8 +152,8 @@ pub(super) fn short_runs(candidate: &Candidate<'_>) -> f64 {
     candidate.streaming().map(of).sum()
 }
 
-/// Pieces of lines: what L2 takes to serve requests that touch lines in pieces, beside memory. Few bytes in small pieces count here
-/// as well.
+/// Pieces of lines: the time that L2 takes to serve requests for pieces of lines, as far as DRAM does not hide it. Accesses that
+/// move few bytes in small pieces count as well.
 pub(super) fn pieces_of_lines(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let cycles = |of: &AccessUse<'_>| {
@@ -191,7 +193,7 @@ fn moved<'c, 'a>(candidate: &'c Candidate<'a>) -> impl Iterator<Item = &'c Acces
         .filter(|streaming| streaming.moved_along.is_some())
 }
 
-/// Bytes of the sectors that warps ask for: (read, written). What later passes over a row read again counts again.
+/// Returns the bytes of the sectors that warps request: (read, written). Each pass over a row counts.
 pub(super) fn requested(candidate: &Candidate<'_>) -> (f64, f64) {
     let mapped = &candidate.mapped;
     let mut requested = (0.0, 0.0);

@@ -12,7 +12,7 @@ use super::{
     registers,
 };
 
-/// A mapped kernel of which an SM holds a CTA at least.
+/// A mapped kernel of which an SM holds at least one CTA.
 pub(super) struct Candidate<'a> {
     pub(super) mapped: Mapped<'a>,
     pub(super) target: &'a Target,
@@ -20,13 +20,14 @@ pub(super) struct Candidate<'a> {
     pub(super) registers: u64,
     /// CTAs that an SM holds at a time.
     pub(super) resident: u64,
-    /// What [`Self::accesses`] and [`Self::all_issue_us`] give, once they have been asked.
+    /// The caches of [`Self::accesses`] and [`Self::all_issue_us`].
     accesses: OnceCell<Vec<AccessUse<'a>>>,
     all_issue_us: OnceCell<f64>,
 }
 
 impl<'a> Candidate<'a> {
-    /// `None` if an SM cannot hold one CTA. `assembled` are the registers of a thread, where they are known.
+    /// Returns a candidate; `None` if an SM cannot hold one CTA. `assembled` is the number of registers of a thread, if the
+    /// assembler has told it.
     pub(super) fn of(mapped: Mapped<'a>, target: &'a Target, assembled: Option<u64>) -> Option<Self> {
         let registers = assembled.unwrap_or_else(|| registers::estimate(&mapped));
         let registers = registers.next_multiple_of(REGISTER_UNIT);
@@ -48,17 +49,17 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// The same with registers bounded so that an SM holds so many CTAs, which are not more than it holds now.
+    /// Returns the candidate with registers bounded so that an SM holds `resident` CTAs, which must not be more than it holds now.
     pub(super) fn bounded(self, resident: u64) -> Self {
         Self { resident, ..self }
     }
 
-    /// Its accesses, and the sectors that they take.
+    /// The accesses, and the sectors that they take.
     pub(super) fn accesses(&self) -> &[AccessUse<'a>] {
         self.accesses.get_or_init(|| AccessUse::of(&self.mapped))
     }
 
-    /// Those of them that move a good part of all bytes.
+    /// The accesses that move a good part of all bytes.
     pub(super) fn streaming(&self) -> impl Iterator<Item = &AccessUse<'a>> {
         self.accesses().iter().filter(|access| access.streams)
     }
@@ -83,7 +84,7 @@ impl<'a> Candidate<'a> {
         1e6 * self.mapped.bytes / (self.target.part.bandwidth * self.target.part.copy_efficiency)
     }
 
-    /// CTAs on an SM at a time: fewer CTAs than fit leave SMs with fewer.
+    /// CTAs on an SM at a time: fewer than fit if the launch has too few.
     pub(super) fn resident_now(&self) -> f64 {
         (self.resident as f64).min((self.mapped.ctas() / self.sms()).ceil().max(1.0))
     }
@@ -98,7 +99,7 @@ impl<'a> Candidate<'a> {
         (self.mapped.ctas() / self.sms()).min(1.0)
     }
 
-    /// Bytes in flight on an SM, at least 1: what all threads ask for in a step, or all stages of the rings.
+    /// Bytes in flight on an SM, at least 1: the requests of all threads in a step, or all stages of the rings.
     pub(super) fn in_flight(&self) -> f64 {
         let of_cta = match self.mapped.ring_bytes() {
             None => self.mapped.threads() as f64 * self.mapped.step_bytes() * self.mapped.live_lanes(),
@@ -107,13 +108,13 @@ impl<'a> Candidate<'a> {
         (self.resident_now() * of_cta).max(1.0)
     }
 
-    /// Bytes in flight on an SM that cover what [`BYTES_IN_FLIGHT`] cover on an H200.
+    /// Bytes in flight that an SM of the target needs: [`BYTES_IN_FLIGHT`], scaled by the bandwidth of an SM relative to an H200's.
     pub(super) fn needed(&self) -> f64 {
         BYTES_IN_FLIGHT * bandwidth_per_sm(self.target) / bandwidth_per_sm(&SM_90A)
     }
 }
 
-/// CTAs whose rings an SM's shared memory holds.
+/// Returns the number of CTAs whose rings fit in an SM's shared memory.
 fn by_shared_memory(mapped: &Mapped<'_>, target: &Target) -> u64 {
     let shared = u64::from(target.shared_per_sm);
     let held = mapped

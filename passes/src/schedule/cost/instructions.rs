@@ -1,4 +1,4 @@
-//! What a kernel takes in instructions.
+//! The time that a kernel's instructions take.
 
 use norma_dialects::norm::Level;
 
@@ -11,8 +11,8 @@ use super::{
     rounds,
 };
 
-/// Instructions: microseconds by which issuing them takes longer than moving the bytes. Those of a walk through a ring are among what
-/// its steps take ([`super::waiting`]).
+/// Instructions: microseconds by which issuing them takes longer than moving the bytes. For a walk through a ring they count among
+/// what its steps take ([`super::waiting`]).
 pub(super) fn instructions_us(candidate: &Candidate<'_>) -> f64 {
     match candidate.mapped.walks_through_rings() {
         true => 0.0,
@@ -25,7 +25,7 @@ pub(super) fn issue_us(candidate: &Candidate<'_>) -> f64 {
     candidate.all_issue_us() / (candidate.warps() / ISSUING_WARPS).min(1.0)
 }
 
-/// The same with warps enough for all issue slots. [`Candidate::all_issue_us`] remembers it.
+/// Like [`issue_us`], with warps enough for all issue slots. [`Candidate::all_issue_us`] caches it.
 pub(super) fn all_issue_us(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     let ops = mapped.facts.work
@@ -67,8 +67,8 @@ fn combinations_in_loops(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
         .product()
 }
 
-/// Partial results that all threads combine where threads or CTAs of a cluster meet together: of lanes one in each step, of warps and
-/// CTAs all of them in every thread.
+/// Returns how many partial results of a merged reduction threads combine where lanes, warps or the CTAs of a cluster meet: one in
+/// each butterfly step between lanes, and those of all warps and CTAs in every thread.
 fn combinations_of_threads(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
     let dims = &mapped.dims;
     let over = || (0..dims.len()).filter(|dim| reduction.over[*dim]);
@@ -84,8 +84,8 @@ fn combinations_of_threads(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
     of_result * results_of_thread(mapped, reduction) * mapped.ctas() * mapped.threads() as f64
 }
 
-/// Partial results of all warps beyond those of the first result, where threads reduce to vectors of results. What a loop adds up is exchanged
-/// once, behind it.
+/// Returns how many partial results, over all warps, a vector of results in each thread adds to those of its first element; 0 for a
+/// reduction that a loop carries, which is exchanged only once, behind the loop.
 fn further_results(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
     if mapped.is_carried(reduction) {
         return 0.0;
@@ -100,14 +100,14 @@ fn further_results(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
     (vectors.product::<u64>() - 1) as f64 * warps.product::<u64>() as f64
 }
 
-/// Results of a reduction that a thread has, in all steps of the loops that they vary over.
+/// Returns the number of results of a reduction that a thread has, over all steps of the loops that they vary over.
 fn results_of_thread(mapped: &Mapped<'_>, reduction: &Reduction) -> f64 {
     let kept = (0..mapped.dims.len()).filter(|dim| reduction.keeps[*dim]);
     let results = kept.map(|dim| mapped.dims[dim].registers).product::<u64>();
     results as f64 * rounds::steps(&mapped.dims, reduction)
 }
 
-/// Ops that shift what is read as the aligned words around vectors, once for the points of a thread that share it.
+/// Ops that shift vectors out of the aligned words around them, once for the points of a thread that share them.
 fn covering_work(mapped: &Mapped<'_>) -> f64 {
     let Some(aligned) = mapped.mapping.aligned_dim else {
         return 0.0;
@@ -119,8 +119,8 @@ fn covering_work(mapped: &Mapped<'_>) -> f64 {
     covered.map(shifted).sum::<f64>() * OPS_PER_SHIFT
 }
 
-/// Ops of all threads for what they tell each other: each reduction once for each step of the loops that its result varies over. What CTAs
-/// tell each other together is one exchange.
+/// Ops of all threads to exchange partial results: for each reduction once for each step of the loops that its result varies over.
+/// Reductions that are merged at the cluster share one exchange.
 fn exchange_work(mapped: &Mapped<'_>) -> f64 {
     let dims = &mapped.dims;
     let of = |reduction: &Reduction| {

@@ -41,7 +41,7 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// What a candidate is expected to take.
+/// Returns the expected cost of a candidate.
 pub(super) fn cost(candidate: &Candidate<'_>) -> Cost {
     let ideal = candidate.ideal_us();
     let percent = |loss: f64| ideal * loss / 100.0;
@@ -64,8 +64,9 @@ pub(super) fn cost(candidate: &Candidate<'_>) -> Cost {
     }
 }
 
-/// Less than what a candidate is expected to take, or as much: without the terms that need the sectors of accesses, and without
-/// instructions. The others are summed up in the order of the total, so that rounding makes it no larger than that.
+/// Returns a lower bound of a candidate's total cost: without the terms that need the sectors of accesses, and without
+/// instructions. The other terms are summed up in the order of the total, so that rounding does not make the bound larger than the
+/// total.
 pub(super) fn bound(candidate: &Candidate<'_>) -> f64 {
     let ideal = candidate.ideal_us();
     let percent = |loss: f64| ideal * loss / 100.0;

@@ -2,9 +2,9 @@
 
 use super::{candidate::Candidate, measured::*};
 
-/// Loads in flight: inverse to the bytes in flight on an SM, and what is lacking to cover the latency of reads besides. Steps that
-/// reduce what they hold wait for it each time, unless a ring brings the next ones meanwhile. Where no read is a good part of all bytes,
-/// results are not held up.
+/// Loads in flight: a loss that is inversely proportional to the bytes in flight on an SM, and the latency of reads that these
+/// bytes do not cover (Little's law). Steps that reduce what they hold wait for their loads each time, unless a ring brings the
+/// next tiles meanwhile. Where no read is a good part of all bytes, nothing waits for loads.
 pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     if mapped.streamed().next().is_none() {
@@ -12,7 +12,7 @@ pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
     }
     let (needed, in_flight) = (candidate.needed(), candidate.in_flight());
     let ctas_per_sm = mapped.ctas() / candidate.sms();
-    // What an SM asks for all at once waits for one latency, however little it is.
+    // An SM that requests all of its bytes at once waits for one latency, however few they are.
     let rounds = (mapped.read / (candidate.sms() * ctas_per_sm.min(1.0) * in_flight)).max(1.0);
     let covering = LATENCY_BYTES * mapped.read / mapped.bytes;
     let latency =
@@ -28,7 +28,7 @@ pub(super) fn loads_in_flight(candidate: &Candidate<'_>) -> f64 {
     waits * needed / in_flight + latency
 }
 
-/// Loads in a row: each further 16 bytes of a thread. Copies to a ring are no thread's loads.
+/// Loads in a row: each further 16 bytes that a thread loads. Copies to a ring are not loads of a thread.
 pub(super) fn loads_in_a_row(candidate: &Candidate<'_>) -> f64 {
     if candidate.mapped.is_ringed() {
         return 0.0;

@@ -4,8 +4,8 @@ use norma_dialects::norm::Level;
 
 use super::{super::facts::Reduction, candidate::Candidate, measured::*};
 
-/// Waves: SMs that run dry while others start anew, in per cent of a copy's time. CTAs that walk through rings have equal shares of
-/// all there is, so that those of the last wave take as long as the first ones.
+/// Waves: SMs that run dry while others start new CTAs, in per cent of a copy's time. CTAs that walk through rings have equal
+/// shares of all rows, so that those of the last wave take as long as the first ones.
 pub(super) fn waves(candidate: &Candidate<'_>) -> f64 {
     let waves = candidate.waves();
     let mapped = &candidate.mapped;
@@ -15,7 +15,7 @@ pub(super) fn waves(candidate: &Candidate<'_>) -> f64 {
     WAVES * (waves - 1.0).clamp(0.0, 1.0) / waves
 }
 
-/// CTA launches: launching a CTA, spread over its threads, and the rate at which CTAs can be launched, in per cent of a
+/// CTA launches: the time to launch a CTA, spread over its threads, and the rate at which CTAs can be launched, in per cent of a
 /// copy's time.
 pub(super) fn cta_launches(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
@@ -29,9 +29,9 @@ pub(super) fn idle_sms(candidate: &Candidate<'_>) -> f64 {
     100.0 * (1.0 / candidate.busy() - 1.0)
 }
 
-/// A second kernel, which combines what the parts of a split leave, and a third, if results come back to the split dim, in
-/// microseconds; and the partial results that are written and read again, by as many SMs as there are points to combine them at, in per
-/// cent of a copy's time.
+/// A second kernel, which combines the partial results of a split, and a third, if results are broadcast along the split dim again,
+/// in microseconds; and, in per cent of a copy's time, the partial results, which are written and read again by as many SMs as
+/// there are points to combine them at.
 pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
     let mapped = &candidate.mapped;
     let parts = mapped.parts();
@@ -63,12 +63,12 @@ pub(super) fn second_kernel(candidate: &Candidate<'_>) -> (f64, f64) {
     )
 }
 
-/// The points that a kernel is spread over which combines partial results: those that all of these have, and that no reduction is over
-/// which hangs on them.
+/// Returns the number of points that the kernel which combines partial results is spread over: the points of the dims that all
+/// partial results keep, and that no reduction behind them ranges over.
 fn points_behind(candidate: &Candidate<'_>, leaves_partials: &dyn Fn(&Reduction) -> bool) -> f64 {
     let mapped = &candidate.mapped;
     let reductions = &mapped.facts.reductions;
-    // A reduction comes behind those that it waits for.
+    // Reductions are in order: each comes behind those that it waits for.
     let mut is_behind = Vec::<bool>::with_capacity(reductions.len());
     for reduction in reductions {
         let hangs =

@@ -26,7 +26,7 @@ pub(super) struct Mapped<'a> {
 }
 
 impl<'a> Mapped<'a> {
-    /// That of a kernel that reads, and reads and writes, so many bytes.
+    /// Returns the mapped kernel; a pass over its space reads `read` bytes, and reads and writes `bytes`.
     pub(super) fn of(facts: &'a Facts, mapping: &'a Mapping, read: f64, bytes: f64) -> Self {
         Self {
             facts,
@@ -42,7 +42,7 @@ impl<'a> Mapped<'a> {
         self.mapping.threads() as u64
     }
 
-    /// The same, with those of producer warps.
+    /// Threads of a CTA, with those of producer warps.
     pub(super) fn threads_with_producers(&self) -> u64 {
         self.threads() + self.mapping.producer_warps.unsigned_abs() * WARP
     }
@@ -75,7 +75,7 @@ impl<'a> Mapped<'a> {
         self.dims.iter().any(|dim| dim.is_looped)
     }
 
-    /// The share of the points in live registers that exist.
+    /// The share of the points in live registers that lie within the dims.
     pub(super) fn live_lanes(&self) -> f64 {
         self.dims.iter().map(|dim| dim.live).product()
     }
@@ -90,7 +90,7 @@ impl<'a> Mapped<'a> {
         access.total_bytes(&self.facts.dims) >= 0.1 * self.bytes
     }
 
-    /// The reads of a good part of all bytes that a step waits for.
+    /// The reads that a step waits for and that move a good part of all bytes.
     pub(super) fn streamed(&self) -> impl Iterator<Item = &'a Access> {
         let no_reduction = self.facts.reductions.is_empty();
         let accesses = self.facts.accesses.iter();
@@ -107,7 +107,7 @@ impl<'a> Mapped<'a> {
             .product()
     }
 
-    /// Points that a thread holds of the dims that an access does not use: as many share what it moves.
+    /// Points that a thread holds of the dims that an access does not use: so many points share each element that it moves.
     pub(super) fn sharing(&self, access: &Access) -> u64 {
         let dims = self.dims.iter().zip(&access.uses);
         dims.filter(|(_, uses)| !**uses)
@@ -115,13 +115,14 @@ impl<'a> Mapped<'a> {
             .product()
     }
 
-    /// Points that a thread holds of all dims but one: its rows, where rows lie along that one.
+    /// Points that a thread holds of all dims but `along`: the number of its rows, if rows lie along that dim.
     pub(super) fn rows_of_thread(&self, along: usize) -> u64 {
         let others = (0..self.dims.len()).filter(|dim| *dim != along);
         others.map(|dim| self.dims[dim].registers).product()
     }
 
-    /// Elements that one access of a thread moves: a vector goes on where registers hold all of a dim.
+    /// Elements that one access of a thread moves. A vector continues along the next dim of the run where a thread holds all of the
+    /// dim before it.
     pub(super) fn width(&self, access: &Access) -> u64 {
         let mut width = 1;
         for dim in access.run(&self.facts.dims) {
@@ -134,7 +135,7 @@ impl<'a> Mapped<'a> {
         width.min(self.facts.vector(access, self.mapping.aligned_dim))
     }
 
-    /// Whether what an access reads stays in registers until it is needed again.
+    /// Whether the value that an access reads stays in registers until it is needed again.
     pub(super) fn is_kept(&self, access: &Access) -> bool {
         access.is_reused && self.mapping.place(access.buffer) == CachePlace::Register
     }
@@ -148,13 +149,13 @@ impl<'a> Mapped<'a> {
         passes(self.facts, access, self.mapping.merges_at(Level::Loop), &in_loop)
     }
 
-    /// Bytes that a thread asks for in one step, before it waits for any.
+    /// Bytes that a thread requests in one step, before it waits for any.
     pub(super) fn step_bytes(&self) -> f64 {
         let of = |access: &Access| (self.held(access) * access.bytes) as f64;
         self.streamed().map(of).sum()
     }
 
-    /// Vectors of the widest access that a thread asks for in one step, beyond the first.
+    /// Accesses of 16 bytes that a thread makes in one step, beyond the first.
     pub(super) fn further_loads(&self) -> f64 {
         (self.step_bytes() / ACCESS - 1.0).max(0.0)
     }
@@ -164,7 +165,7 @@ impl<'a> Mapped<'a> {
         (0..self.dims.len()).any(|dim| reduction.over[dim] && self.dims[dim].is_looped)
     }
 
-    /// Whether a reduction joins the loop of the one that it follows.
+    /// Whether a reduction is computed in the loop of the one that it follows.
     pub(super) fn is_merged(&self, reduction: &Reduction) -> bool {
         self.mapping.merges_at(Level::Loop) && reduction.follows.is_some() && self.is_carried(reduction)
     }
@@ -177,7 +178,7 @@ impl<'a> Mapped<'a> {
         self.is_looped() && self.facts.reductions.iter().any(within_step)
     }
 
-    /// The same, or whether merged reductions do.
+    /// Whether steps of a loop reduce what they hold, be it by [`Self::reduces_in_steps`] or by merged reductions.
     pub(super) fn reduces_what_a_step_holds(&self) -> bool {
         let is_merged = |reduction: &Reduction| self.is_merged(reduction);
         self.reduces_in_steps() || self.facts.reductions.iter().any(is_merged)

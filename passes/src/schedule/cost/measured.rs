@@ -1,4 +1,5 @@
-//! The numbers of the cost model, each with the measurement that it comes of. GB/s and losses are of an H200.
+//! The constants of the cost model, each with the measurement that it comes from. GB/s and losses are of an H200; a loss without a
+//! unit is in per cent of a copy's time.
 
 use norma_targets::{ACCESS_BYTES, WARP_SIZE};
 
@@ -8,170 +9,175 @@ pub const WARP: u64 = WARP_SIZE as u64;
 pub const SECTOR: f64 = 32.0;
 /// The widest access of one thread, in bytes.
 pub const ACCESS: f64 = ACCESS_BYTES as f64;
-/// What is accessed along other lanes than it is held goes through shared memory, in per cent of a copy of its bytes: 18.6 bytes a
-/// cycle of an SM go to DRAM, and 128 into shared memory and out of it again. Not measured; a part of it is hidden.
+/// The loss of an access by lanes other than those that hold the elements of its tile, which goes through shared memory, in per
+/// cent of a copy of its bytes: 18.6 bytes a cycle of an SM go to DRAM, and 128 into shared memory and out of it again. Not
+/// measured; a part of it is hidden.
 pub const EXCHANGE: f64 = 10.0;
-/// One 16-byte access by each of an SM's 2048 threads: with these bytes in flight a copy on an H200 loses what
-/// `LOADS_IN_FLIGHT` says.
+/// One 16-byte access by each of an SM's 2048 threads. With so many bytes in flight a copy on an H200 loses `LOADS_IN_FLIGHT`.
 pub const BYTES_IN_FLIGHT: f64 = 2048.0 * ACCESS;
-/// Bytes that an SM must have in flight lest latency alone bound it, where all that is moved is read: a sum over rows with 8, 16 and
-/// 32 KB in flight on an SM reaches 1900, 3120 and 3280 GB/s. Where half of it is written half as much covers the reads: softmax over
-/// 50257 columns with 16 KB in flight reaches 3880.
+/// Bytes that an SM must have in flight lest latency alone bound it, for a kernel that only reads: a sum over rows with 8, 16 and
+/// 32 KB in flight on an SM reaches 1900, 3120 and 3280 GB/s. Where half of the bytes are written, half as much covers the reads:
+/// softmax over 50257 columns with 16 KB in flight reaches 3880.
 pub const LATENCY_BYTES: f64 = 28.0 * 1024.0;
-/// Latency that a thread's single 16-byte load does not hide, in per cent, where a step reduces what it holds: its loads wait for the
-/// step before. RMSNorm's gradient at 4096 columns with one CTA of 256 threads for each SM 2363 GB/s, with two 3436. LayerNorm at 16384
-/// columns, merged, with 32 KB in flight 3744, with 48 KB 4256.
+/// The loss with `BYTES_IN_FLIGHT`, in per cent, where a step reduces what it holds and its loads wait for the step before.
+/// RMSNorm's gradient at 4096 columns reaches 2363 GB/s with one CTA of 256 threads for each SM, and 3436 with two. LayerNorm at
+/// 16384 columns, merged, reaches 3744 with 32 KB in flight, and 4256 with 48 KB.
 pub const WALK: f64 = 14.4;
-/// The same where nothing is reduced: copies with 2 vectors for each thread beat 1.
+/// The loss with `BYTES_IN_FLIGHT` of a kernel without reductions: copies with 2 vectors for each thread beat 1.
 pub const LOADS_IN_FLIGHT: f64 = 4.8;
-/// The same of other kernels that write as much as they read, whose lifetimes (`LIFETIME_US`) hold most of it. The less they write, the
-/// nearer they are to `LOADS_IN_FLIGHT`.
+/// The loss with `BYTES_IN_FLIGHT` of other kernels that write as much as they read; their lifetimes (`LIFETIME_US`) account for
+/// most of the latency. The less a kernel writes, the nearer its loss is to `LOADS_IN_FLIGHT`.
 pub const LOADS_IN_FLIGHT_OF_REDUCTION: f64 = 1.0;
-/// Each further 16 bytes per thread: copies with 4 vectors per thread reach 4080 GB/s, with 1 vector 4230.
+/// Each further 16-byte load of a thread in a kernel without reductions: copies with 4 vectors per thread reach 4080 GB/s, with 1
+/// vector 4230.
 pub const SERIAL_LOADS: f64 = 1.2;
-/// The same where something is reduced, which waits for all of them in any case. RMSNorm at 16384 columns, two CTAs for each SM: 4248
-/// GB/s with 4 vectors for each thread, 4222 with 8.
+/// Each further 16-byte load of a thread in a kernel with reductions, which wait for all loads in any case. RMSNorm at 16384
+/// columns, two CTAs for each SM: 4248 GB/s with 4 vectors for each thread, 4222 with 8.
 pub const SERIAL_LOADS_OF_REDUCTION: f64 = 0.9;
-/// The same in a loop, where other CTAs are in another step.
+/// Each further 16-byte load of a thread in a loop, while other CTAs are in another step.
 pub const SERIAL_LOADS_IN_LOOP: f64 = 1.0;
-/// What a CTA takes beyond moving its bytes, in microseconds: its launch, the latency of its first loads, and its end. Fitted, with
-/// what follows up to `LATE_READS_OF_CLUSTER` and with `AGAIN_FROM_L1` to `EVICTED_FROM_L2`, to sweeps of 1450 schedules of 104 kernels
-/// (docs/measurements/sweeps-h200.md and widths-h200.md): to what the choice among them loses, and to their ratios. LayerNorm at 8192
-/// columns: 3295 GB/s where the CTAs on an SM have bytes for 2.0 us under way, 3940 for 3.0 and 4248 for 4.0.
+/// The time that a CTA takes beyond moving its bytes, in microseconds: its launch, the latency of its first loads, and its end.
+/// Fitted, together with the constants that follow up to `LATE_READS_OF_CLUSTER` and with `AGAIN_FROM_L1` to `EVICTED_FROM_L2`, to
+/// sweeps of 1450 schedules of 104 kernels (docs/measurements/sweeps-h200.md and widths-h200.md): to what the choice among them
+/// loses, and to their ratios. LayerNorm at 8192 columns: 3295 GB/s where the CTAs on an SM have bytes for 2.0 us under way, 3940
+/// for 3.0 and 4248 for 4.0.
 pub const LIFETIME_US: f64 = 1.7;
-/// The same for each round in which the warps of a CTA wait for one another, where it holds what it reduces.
+/// The part of a CTA's lifetime for each round in which its warps wait for one another, where it holds what it reduces, in
+/// microseconds.
 pub const ROUND_US: f64 = 0.07;
-/// The same where it walks its row in a loop, whose last loads a round waits for. Softmax at 32768 columns, three passes: 4264 GB/s with
-/// two CTAs that walk for 4 us each, and cross-entropy, half as many bytes, 2770.
+/// The part of a CTA's lifetime for each such round where it walks its row in a loop, whose last loads the round waits for. Softmax
+/// at 32768 columns in three passes reaches 4264 GB/s with two CTAs that walk for 4 us each; cross-entropy, which moves half as
+/// many bytes, 2770.
 pub const ROUND_OF_LOOP_US: f64 = 0.6;
-/// The same for the CTAs of a cluster, which start and end together, and for each exchange of partial results between them, the stores'
-/// way to other SMs and waiting for the last of them. RMSNorm at 49152 columns: 3440 GB/s with clusters whose CTAs have bytes for 3.0 us
-/// under way, 4150 for 3.8 and 4237 for 4.5.
+/// The parts of the lifetime of CTAs in a cluster: `CLUSTER_US` as they start and end together, and `EXCHANGE_US` for each exchange
+/// of partial results between them, which is the way of the stores to other SMs and the wait for the last of them. RMSNorm at 49152
+/// columns: 3440 GB/s with clusters whose CTAs have bytes for 3.0 us under way, 4150 for 3.8 and 4237 for 4.5.
 pub const CLUSTER_US: f64 = 0.05;
 pub const EXCHANGE_US: f64 = 0.53;
-/// The same where what results alone need is read behind the reductions, from L2.
+/// The part of a CTA's lifetime for reads that only results need, from L2, where they are issued behind the reductions.
 pub const LATE_READS_US: f64 = 0.1;
 /// The share of a CTA's own transfer that only other CTAs hide: it reads before it reduces, and writes after. RMSNorm at 32768 columns
 /// held by one CTA alone on its SM 3920 GB/s, walked by two 4276.
 pub const SERIAL_SHARE: f64 = 0.55;
-/// The same of a walk.
+/// The share of a walk's own transfer that only other CTAs hide.
 pub const SERIAL_SHARE_OF_LOOP: f64 = 0.08;
-/// How sharply memory idles once lifetimes are not covered: at the limit an eighth is lost.
+/// How sharply memory idles once lifetimes are not covered, as the power of a p-norm: at the limit an eighth is lost.
 pub const LIFETIME_POWER: i32 = 6;
-/// Microseconds in which an SM launches a CTA of a cluster, and how sharply that decides where it takes longer than moving the bytes: RMSNorm at
-/// 16384 columns in clusters of CTAs with bytes for 0.25 us reaches 3090 to 3250 GB/s, however many warps they have; softmax at 32768 columns
-/// with bytes for 0.5 us 3933, with 1 us 4187.
+/// Microseconds in which an SM launches a CTA of a cluster, and the power of the p-norm of that and of moving the CTA's bytes.
+/// RMSNorm at 16384 columns in clusters of CTAs with bytes for 0.25 us reaches 3090 to 3250 GB/s, however many warps they have;
+/// softmax at 32768 columns with bytes for 0.5 us 3933, with 1 us 4187.
 pub const CLUSTER_LAUNCH_US: f64 = 0.29;
 pub const CLUSTER_LAUNCH_POWER: i32 = 3;
-/// What clusters lose in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
+/// The loss of clusters in any case, in per cent. RMSNorm at 32768 columns: 4276 GB/s by CTAs alone, 4235 in clusters.
 pub const CLUSTER: f64 = 1.0;
-/// What walks lose in clusters besides, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the row.
-/// Walks through rings lose no more: RMSNorm's gradient over 16384 columns reaches 4248 GB/s in clusters of two.
+/// The further loss of walks in clusters, in per cent: RMSNorm at 32768 columns 3760 to 3880 GB/s, and 4235 where clusters hold the
+/// row. Walks through rings lose only this: RMSNorm's gradient over 16384 columns reaches 4248 GB/s in clusters of two.
 pub const WALK_OF_CLUSTER: f64 = 1.8;
-/// What is read element by element loses in clusters besides, whose CTAs take as long to ask for less. RMSNorm at 20003 columns 2575
-/// GB/s, LayerNorm 2310, where the model expects 3040 and 3160 without it.
+/// The further loss of reads element by element in clusters, in per cent: their CTAs take as long to request fewer bytes. RMSNorm
+/// at 20003 columns reaches 2575 GB/s and LayerNorm 2310, where the model without this term expects 3040 and 3160.
 pub const ELEMENTS_OF_CLUSTER: f64 = 25.0;
-/// What late reads lose in clusters, whose CTAs make them all at once. RMSNorm at 32768 columns in clusters of 8 CTAs: 4235 GB/s with
-/// weights read early, 3796 late.
+/// The further loss of late reads, which only results need, in clusters, in per cent: all CTAs of a cluster issue them at once.
+/// RMSNorm at 32768 columns in clusters of 8 CTAs: 4235 GB/s with weights read early, 3796 late.
 pub const LATE_READS_OF_CLUSTER: f64 = 11.0;
-/// The same of each such read beside rows that copies bring to the shared memory of clusters. Best of those clusters, of all: softmax at 131072
-/// columns 4210 and 4210 GB/s, RMSNorm 4056 and 4061, LayerNorm 2439 and 3535; at 65536 columns RMSNorm 4142 and 4186, LayerNorm 3102
-/// and 3418.
+/// The further loss of each late read in clusters whose rows are copied to shared memory, in per cent. Best of those clusters, and
+/// best of all: softmax at 131072 columns 4210 and 4210 GB/s, RMSNorm 4056 and 4061, LayerNorm 2439 and 3535; at 65536 columns
+/// RMSNorm 4142 and 4186, LayerNorm 3102 and 3418.
 pub const LATE_READS_BESIDE_COPIES: f64 = 11.0;
-/// A step of a walk through a ring beyond its instructions, in microseconds: waiting for the tile, for the warps of a row, and for its last
-/// stores. Fitted, with what follows up to `RING_WAVES` and with `RING_EXCHANGE_US`, to gradients of RMSNorm and LayerNorm over 128 to
-/// 32768 columns, 87 schedules: 6% from what was measured, in the mean of their squares
-/// (docs/measurements/widths-h200.md).
+/// A step of a walk through a ring beyond its instructions, in microseconds: waiting for the tile, for the warps of a row, and for
+/// its last stores. Fitted, with the constants that follow up to `RING_WAVES` and with `RING_EXCHANGE_US`, to gradients of RMSNorm
+/// and LayerNorm over 128 to 32768 columns, 87 schedules, with a root mean square error of 6% (docs/measurements/widths-h200.md).
 pub const RING_STEP_US: f64 = 0.58;
-/// The share of the time that [`ISSUE_PER_SM`] makes of the instructions.
+/// The share that a walk through a ring takes of the time that [`ISSUE_PER_SM`] gives for its instructions.
 pub const RING_ISSUE: f64 = 0.46;
-/// How sharply the longest of bytes, instructions and waiting decides.
+/// The power of the p-norm of the times of bytes, instructions and waiting, of which the longest decides.
 pub const RING_POWER: i32 = 6;
-/// Warps of an SM among which its schedulers always find one that can issue, in a walk through a ring.
+/// The fewest warps of an SM with which its schedulers always find one that can issue, in a walk through a ring.
 pub const RING_ISSUING_WARPS: f64 = 12.5;
 /// The share of a last wave's idle time that is lost: copies of the CTAs that still walk have all of the bandwidth.
 pub const RING_WAVES: f64 = 0.42;
 /// A CTA alone on its SM whose rows stay within a warp, in per cent: no barrier, but a CTA gives its registers back only when its last warp ends.
 pub const LONE_CTA_OF_WARPS: f64 = 3.6;
-/// The same of a CTA that walks over what it sums up, and whose warps tell each other at the end. Chosen so that a sum over 32768 rows of
-/// 4096 columns is split as the fastest of those that were measured, 4186 GB/s.
+/// A CTA alone on its SM that walks over what it sums up, and whose warps exchange their sums at the end, in per cent. Chosen so
+/// that a sum over 32768 rows of 4096 columns is split as the fastest of those that were measured, 4186 GB/s.
 pub const LONE_SUMMING_CTA: f64 = 18.0;
-/// Rows that fewer than four warps walk with merged reductions, less a quarter of it for each warp: more rows are under way, and each takes shorter pieces of
-/// memory. Cross-entropy at 32768 columns, the same loop: 3910 GB/s with one warp for a row, 3973 with two, 4202 with four.
+/// Rows that fewer than four warps walk with merged reductions, less a quarter of it for each warp: more rows are under way, and
+/// each reads shorter pieces of memory. Cross-entropy at 32768 columns, the same loop: 3910 GB/s with one warp for a row, 3973 with
+/// two, 4202 with four.
 pub const FEW_WARPS: f64 = 8.0;
-/// Microseconds that an exchange between the CTAs of a cluster adds to a step of a walk through a ring where one CTA is on each SM, and the power of
-/// the CTAs on an SM by which it takes longer where there are more: clusters of four CTAs alone on their SMs take 0.5 to 0.8
+/// Microseconds that an exchange between the CTAs of a cluster adds to a step of a walk through a ring where one CTA is on each SM,
+/// and the power of the number of CTAs on an SM with which it grows: clusters of four CTAs alone on their SMs take 0.5 to 0.8
 /// longer at 12288 to 20480 columns, four of 8 warps, two on an SM, 1.4, and eight of 8 warps, four on an SM, 2.7.
 pub const RING_EXCHANGE_US: f64 = 0.69;
 pub const RING_EXCHANGE_POWER: f64 = 1.5;
-/// The CTAs of a cluster between which an exchange adds less, and microseconds of that for each CTA on an SM. LayerNorm's gradient with
-/// 8192 columns for each CTA takes 1.85 us a step in clusters of two and 1.95 us without; with 4096 columns for each CTA, two of which are
-/// on an SM, 1.80 us in clusters of two and 2.82 us in clusters of four.
+/// The largest cluster whose exchange adds less, and its microseconds for each CTA on an SM. LayerNorm's gradient with 8192 columns
+/// for each CTA takes 1.85 us a step in clusters of two and 1.95 us without; with 4096 columns for each CTA, two of which are on an
+/// SM, 1.80 us in clusters of two and 2.82 us in clusters of four.
 pub const RING_PAIR: i64 = 2;
 pub const RING_PAIR_EXCHANGE_US: f64 = 0.08;
-/// Launching a CTA, for each thread: fits CTAs of 128 and 256 threads for short rows.
+/// Launching a CTA, divided by its threads: fits CTAs of 128 and 256 threads for short rows.
 pub const LAUNCH: f64 = 80.0;
-/// Bytes that a CTA must read lest launching CTAs be what takes the time: rows of 512 columns in CTAs of one row each, 1
-/// KB, reach 3150 GB/s, that is 0.65 ns for each CTA.
+/// Bytes that a CTA must read lest the launch of CTAs bound the kernel: rows of 512 columns in CTAs of one row each, 1 KB, reach
+/// 3150 GB/s, that is 0.65 ns for each CTA.
 pub const LAUNCH_BYTES: f64 = 1300.0;
-/// Lanes that hold no element of the row, if all did, in a CTA of 512 threads; with the cube of the threads. Rows of 7168
+/// The loss if all lanes of a CTA of 512 threads held no element of the row; it grows with the cube of the threads. Rows of 7168
 /// columns reach 4015 GB/s with 512 threads and 4154 with 256, of 8192 columns 4098 and 4044.
 pub const DEAD_LANES: f64 = 18.0;
 /// Rows of one CTA that wait at one barrier. Two rows of 256 threads lose half a per cent, and guards cost more.
 pub const SHARED_BARRIER: f64 = 1.0;
-/// SMs that fill up with new CTAs while others run dry, for one of so many waves; nothing where one wave holds all. 32768
+/// SMs that fill up with new CTAs while others run dry, divided by the number of waves; nothing where one wave holds all. 32768
 /// rows of 128 columns reach 3060 GB/s in one wave, 2909 in 1.3 and 2904 in 1.9.
 pub const WAVES: f64 = 12.0;
-/// Each doubling of the number of accesses, less one: rows of 4095 columns, read 2 bytes at a time, reach 3465 GB/s, rows
-/// of 4096 columns 4168.
+/// Accesses narrower than 16 bytes, for each further access that the same bytes take: rows of 4095 columns, read 2 bytes at a time,
+/// reach 3465 GB/s, rows of 4096 columns 4168.
 pub const NARROW_ACCESSES: f64 = 2.4;
-/// The ends of rows that begin anywhere, element by element. Softmax over 50257 columns reaches 4034 GB/s of 4297.
+/// The ends of rows that begin anywhere, which are accessed element by element. Softmax over 50257 columns reaches 4034 GB/s of
+/// 4297.
 pub const ROW_ENDS: f64 = 3.2;
-/// The same for each element that the row is short of being long. RMSNorm over 769 columns reaches 2759 GB/s of 3947, over 4097 columns
-/// 3412 of 4180, over 5125 columns 3426 of 4084.
+/// The ends of short rows that begin anywhere, divided by the columns of the row. RMSNorm over 769 columns reaches 2759 GB/s of
+/// 3947, over 4097 columns 3412 of 4180, over 5125 columns 3426 of 4084.
 pub const ENDS_OF_SHORT_ROWS: f64 = 13_000.0;
-/// What begins at other places than where vectors are aligned, such as a weight that all rows share, and is read element by element,
-/// once for the rows of a CTA. RMSNorm over 4095 columns with one, two and four rows for each CTA: 2456, 3161 and 3344 GB/s,
-/// against 3465 where nothing is aligned.
+/// Reads that are aligned differently from the tile, such as a weight that all rows share, and are made element by element, once
+/// for the rows of a CTA. RMSNorm over 4095 columns with one, two and four rows for each CTA: 2456, 3161 and 3344 GB/s, against
+/// 3465 where nothing is aligned.
 pub const UNALIGNED_READS: f64 = 31.0;
-/// The same where it is read as the two aligned words around each vector: what is left of the losses at 4097 and 5125 columns.
+/// Reads that are aligned differently from the tile and are made as the two aligned words around each vector: what is left of the
+/// losses at 4097 and 5125 columns.
 pub const COVERED_READS: f64 = 5.2;
-/// What rows that begin anywhere lose besides where they are walked. RMSNorm over 4095 columns: 3898 GB/s held with early reads, 3091
-/// walked; over 4097 columns 3922 and 3792.
+/// The further loss of rows with alignment peeling that are walked. RMSNorm over 4095 columns: 3898 GB/s held with early reads,
+/// 3091 walked; over 4097 columns 3922 and 3792.
 pub const WALKED_ALIGNED_ROWS: f64 = 2.0;
-/// The same where a thread walks several of them: over 4097 columns 3684 GB/s with two rows.
+/// The further loss where a thread walks several of them: over 4097 columns 3684 GB/s with two rows.
 pub const ROWS_WALKED_TOGETHER: f64 = 6.0;
-/// The same where they are held, and what results alone need is read late: over 4097 columns 3220 GB/s with early reads, 2940 with late
-/// ones; over 5125 columns 3145 and 2680.
+/// The further loss of rows with alignment peeling that are held with late reads: over 4097 columns 3220 GB/s with early reads,
+/// 2940 with late ones; over 5125 columns 3145 and 2680.
 pub const LATE_READS_OF_ALIGNED_ROWS: f64 = 15.0;
-/// Rows of one thread, which begin anywhere and are walked in a loop, end together: bytes of rows that an SM has under way for each of
-/// them lest it idle meanwhile, and what lacking as much again loses, in per cent. RMSNorm with two rows for each thread: 3534 GB/s
-/// over 4097 columns with 96 KB under way, 3140 over 5125 columns with 80 KB, 2846 over 4095 columns with 64 KB; LayerNorm over 4095
-/// columns with four rows and 64 KB 1908.
+/// Rows that one thread walks together with alignment peeling end together: the bytes of rows that an SM must have in flight for
+/// each of them lest it idle meanwhile, and the loss where only half as many are, in per cent. RMSNorm with two rows for each
+/// thread: 3534 GB/s over 4097 columns with 96 KB under way, 3140 over 5125 columns with 80 KB, 2846 over 4095 columns with 64 KB;
+/// LayerNorm over 4095 columns with four rows and 64 KB 1908.
 pub const BYTES_BESIDE_ENDING_ROW: f64 = 48.0 * 1024.0;
 pub const ENDING_TOGETHER: f64 = 26.0;
-/// Sectors that one request of a warp moves twice as often as it uses their bytes; what is left of them is in L1 for the next.
-/// Not measured.
+/// Sectors of which one request of a warp uses half of the bytes; the rest is in L1 for the next request. Not measured.
 pub const PARTIAL_SECTORS: f64 = 30.0;
-/// Bytes read from DRAM that nobody uses, as a share of those that are.
+/// Bytes read from DRAM that no thread uses, relative to those that are used.
 pub const WASTED_BYTES: f64 = 100.0;
-/// Bytes of neighbours that one request of a warp takes, from which on DRAM serves it best, and what each halving loses, in per
-/// cent. A sum over rows of bf16 reaches 4163 GB/s with runs of 512 bytes and 3340 with 256; batch statistics 4298 with 512 and
-/// 3016 with 32.
+/// The bytes of a run of neighbouring elements from which on DRAM serves it best, and the loss for each halving, in per cent. A sum
+/// over rows of bf16 reaches 4163 GB/s with runs of 512 bytes and 3340 with 256; batch statistics 4298 with 512 and 3016 with 32.
 pub const RUN: f64 = 512.0;
 pub const SHORT_RUNS: f64 = 12.0;
-/// The same of writes, times so much. GroupNorm over neighbouring channels reaches 1984 GB/s with runs of 32 bytes, 2551 with 64.
+/// The factor on `SHORT_RUNS` for writes. GroupNorm over neighbouring channels reaches 1984 GB/s with runs of 32 bytes, 2551 with
+/// 64.
 pub const SHORT_WRITES: f64 = 2.5;
-/// The same for each halving of the run that one request takes, where others of the CTA take what lies beside it at the same time:
-/// 128 columns reach 2840 GB/s with requests of 8 pieces of 64 bytes, 2893 with whole ones.
+/// The loss for each halving of the run of one request, where other requests of the CTA access what lies beside it at the same
+/// time: 128 columns reach 2840 GB/s with requests of 8 pieces of 64 bytes, 2893 with whole ones.
 pub const SHORT_REQUESTS: f64 = 1.0;
-/// What is read again from L1, and from L2, as a share of all bytes. RMSNorm at 16384 columns: 4278 GB/s from L1, 4238 from L2,
-/// 4237 from registers; LayerNorm there 4255, 4068 and 4105. At 4096 columns, where nothing else is lost, 4164 and 4142 from L1 and
-/// 4168 from registers.
+/// Rereads from L1, and (`AGAIN_FROM_L2`) from L2, as a share of all bytes. RMSNorm at 16384 columns: 4278 GB/s from L1, 4238 from
+/// L2, 4237 from registers; LayerNorm there 4255, 4068 and 4105. At 4096 columns, where nothing else is lost, 4164 and 4142 from L1
+/// and 4168 from registers.
 pub const AGAIN_FROM_L1: f64 = 8.4;
-/// The share of L1 from which on what rows leave there is partly gone when they are read again, and the power of that share by which it
-/// decreases: of the schedules in the sweeps that differ in `keep` alone, reading again from L1 is the faster one by 12% where rows take
-/// 0.6 to 1 of L1, by 5% at 2, and by nothing from 4 on.
+/// The share of L1 from which on the rows in it are partly evicted before they are read again, and the power of that share with
+/// which the remaining part decreases: of the schedules in the sweeps that differ in `keep` alone, reading again from L1 is the
+/// faster one by 12% where rows take 0.6 to 1 of L1, by 5% at 2, and by nothing from 4 on.
 pub const L1_SHARE: f64 = 0.57;
 pub const L1_POWER: f64 = 0.57;
 pub const AGAIN_FROM_L2: f64 = 15.0;
@@ -181,33 +187,34 @@ pub const MISPLACED: f64 = 1.0;
 /// on each SM of 132: 4167 GB/s at 32768 columns (17 MB), 3704 at 65536 (35 MB), 2934 at 131072 (69 MB); softmax over 201088 columns
 /// with two CTAs on an SM, whose rows are 106 MB, 2843.
 pub const L2_FULL: [f64; 2] = [0.5, 1.4];
-/// What reading again loses besides once all of it is: the bytes come from DRAM again.
+/// The further loss of rereads once all rows are evicted from L2: the bytes come from DRAM again.
 pub const EVICTED_FROM_L2: f64 = 85.0;
-/// The same of a kernel that reads its row again in a loop: ptxas takes 32 and 38 for 1 and 2 vectors at a time.
+/// Registers as of `BASE_REGISTERS`, of a kernel that reads its row again in a loop: ptxas takes 32 and 38 for 1 and 2 vectors at a
+/// time.
 pub const BASE_REGISTERS_OF_LOOP: u64 = 22;
-/// The same of a walk over rows that reduces within each step, and computes on what it read before and after that: RMSNorm's
-/// gradient with one access of each input needs 78.
+/// Registers as of `BASE_REGISTERS`, of a walk over rows that reduces within each step and uses what it read before and after that:
+/// RMSNorm's gradient with one access of each input needs 78.
 pub const BASE_REGISTERS_OF_WALK: u64 = 48;
-/// The same of a walk through a ring: RMSNorm's gradient at 4096 columns takes 70 in all.
+/// Registers as of `BASE_REGISTERS`, of a walk through a ring: RMSNorm's gradient at 4096 columns takes 70 in all.
 pub const BASE_REGISTERS_OF_RING: u64 = 30;
-/// Registers of a kernel besides the row and what is read early: addresses, the reduction, the second phase. ptxas takes
-/// 32, 40, 48 and 63 for 1, 2, 3 and 4 vectors of bf16 row and weight.
+/// Registers of a kernel besides the row and what is read early: addresses, the reduction, the second phase. ptxas takes 32, 40, 48
+/// and 63 for 1, 2, 3 and 4 vectors of bf16 row and weight.
 pub const BASE_REGISTERS: u64 = 24;
-/// The same of each row of a thread that begins anywhere, whose ends have addresses and predicates of their own: for RMSNorm over
-/// 4097 columns, two accesses of each row, ptxas takes 40, 59 and 102 registers with one, two and four rows.
+/// Registers for each row of a thread with alignment peeling, whose ends have addresses and predicates of their own: for RMSNorm
+/// over 4097 columns, two accesses of each row, ptxas takes 40, 59 and 102 registers with one, two and four rows.
 pub const REGISTERS_OF_ALIGNED_ROWS: u64 = 8;
 /// Microseconds of one kernel beyond its bytes: launch and drain. A copy of 16 MB takes 2.3 us longer than its share of one
 /// of 2 GB.
 pub const KERNEL_US: f64 = 2.3;
-/// What the warps of a part of a split reduction exchange at its end, for each doubling of the warps, in microseconds: parts are of
-/// one wave and end together, so that nothing hides it. A sum over 32768 rows of 4096 columns takes 72 us with 8 warps, 66 with 4
-/// and 65 with 2.
+/// The exchange between the warps of a CTA at the end of its part of a split reduction, for each doubling of the warps, in
+/// microseconds: the parts are of one wave and end together, so that nothing hides it. A sum over 32768 rows of 4096 columns takes
+/// 72 us with 8 warps, 66 with 4 and 65 with 2.
 pub const END_OF_PART_US: f64 = 2.0;
 /// Instructions that an SM issues in a second: four schedulers, the H200's boost clock, and the share of issue slots that
 /// kernels of this kind fill.
 pub const ISSUE_PER_SM: f64 = 4.0 * 1.755e9 * 0.8;
-/// Warps of an SM among which its schedulers always find one that can issue. Cross-entropy over 32001 columns with 12 warps, whose rows
-/// take eight accesses a step, 3215 GB/s; over 50257 columns with 28 warps 4041, with 12 warps 3597.
+/// The fewest warps of an SM with which its schedulers always find one that can issue. Cross-entropy over 32001 columns with 12
+/// warps, whose rows take eight accesses a step, reaches 3215 GB/s; over 50257 columns with 28 warps 4041, with 12 warps 3597.
 pub const ISSUING_WARPS: f64 = 20.0;
 /// Instructions of one op of the body on one element: conversions, addresses and predicates included.
 pub const INSTRUCTIONS_PER_OP: f64 = 1.2;
@@ -218,18 +225,18 @@ pub const OPS_PER_SHIFT: f64 = 2.0;
 /// Ops that combine two partial results of merged reductions: two exponentials, or the weights of two means, and selects.
 pub const OPS_PER_MERGE: f64 = 24.0;
 
-/// Ops that move a vector of elements, or an element where both sides have no more of it together, through shared memory, out of one
-/// thread and into another. Not measured alone: a transposed quantisation that moved its result by an earlier exchange reached 882
-/// GB/s, one whose threads hold whole blocks 2387.
+/// Ops that move a vector of elements through shared memory, out of one thread and into another; a vector is what both sides hold
+/// together, a single element at least. Not measured alone: a transposed quantisation that moved its result by an earlier exchange
+/// reached 882 GB/s, one whose threads hold whole blocks 2387.
 pub const OPS_PER_EXCHANGE: f64 = 6.0;
-/// Ops of one step of a reduction within a warp, a shuffle and its combination; and of what follows it between warps, a store, a
-/// barrier, a load, and the shuffles of the warps' results. Cross-entropy over 32768 columns takes 96 instructions of a thread
-/// behind its loop, three reductions.
+/// Ops of one butterfly step of a reduction within a warp, a shuffle and its combination; and of the step between warps that
+/// follows, a store, a barrier, a load, and the shuffles of the warps' results. Cross-entropy over 32768 columns takes 96
+/// instructions of a thread behind its loop, three reductions.
 pub const OPS_PER_SHUFFLE: f64 = 2.0;
 pub const OPS_BETWEEN_WARPS: f64 = 20.0;
-/// The share of that for each partial result of neighbouring results, which lanes find in the same banks of shared memory. Quantizing 8192
-/// columns in blocks of 32 rows, 8 columns a thread: 1013 GB/s with a block over 8 warps, 2451 over 4, and 4257 with 4 columns a thread
-/// and 2 warps.
+/// The share of `OPS_BETWEEN_WARPS` for each partial result of further, neighbouring results, which lanes find in the same banks of
+/// shared memory. Quantizing 8192 columns in blocks of 32 rows, 8 columns a thread: 1013 GB/s with a block over 8 warps, 2451 over
+/// 4, and 4257 with 4 columns a thread and 2 warps.
 pub const OPS_OF_FURTHER_RESULTS: f64 = 0.5;
 /// Ops of an exchange between the CTAs of a cluster, turns and phases included. RMSNorm's gradient through a ring takes 95
 /// instructions more where two CTAs share a row, and 103 where four or eight do; some of them run once (ptxas 13.0).

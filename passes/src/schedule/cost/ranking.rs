@@ -1,4 +1,4 @@
-//! The order of candidates: by what they are expected to take, and by what the assembler made of those that it has seen.
+//! The order of candidates: by their expected time, and by the registers that the assembler took where it has been asked.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,9 @@ use super::{
     kernel::{Kernel, bound, cost},
 };
 
-/// Whether to bound a kernel's registers by what the model expects. With up to three accesses per thread ptxas takes
-/// registers for a few instructions' gain and halves the CTAs on an SM; with more, the row leaves it no choice, and a bound
-/// that is a little too low spills.
+/// Whether to bound a kernel's registers by what the model expects. With up to three accesses per thread, ptxas spends registers
+/// for a gain of a few instructions and halves the CTAs on an SM; with more, the row leaves it no choice, and a bound that is a
+/// little too low spills.
 fn bounds_registers(candidate: &Candidate<'_>) -> bool {
     let mapping = candidate.mapped.mapping;
     if !mapping.early_reads {
@@ -39,8 +39,8 @@ fn bounds_registers(candidate: &Candidate<'_>) -> bool {
 /// How many bounds on registers are candidates: as many CTAs as the model expects, and fewer.
 const BOUNDS_TRIED: u64 = 4;
 
-/// What the assembler made of mappings: the registers of a thread, or `None` where some spilled. Rows are read again from L1 and from L2 by the
-/// same instructions with other hints, so that mappings which differ in that alone take the same registers.
+/// The registers of a thread that the assembler took for mappings; `None` for one that spilled. Rereads from L1 and from L2 are the
+/// same instructions with other hints, so that mappings that differ only in that take the same registers.
 #[derive(Clone, Debug, Default)]
 pub struct Assembled {
     /// By mapping without hints: the one that was assembled, and its registers.
@@ -48,9 +48,9 @@ pub struct Assembled {
 }
 
 impl Assembled {
-    /// What is known of a mapping.
+    /// Returns what the assembler took for a mapping, if it has been asked.
     fn get(&self, mapping: &Mapping) -> Option<&Option<u64>> {
-        // Most kernels are chosen a schedule for before anything is assembled.
+        // Usually nothing has been assembled yet.
         if self.found.is_empty() {
             return None;
         }
@@ -92,7 +92,7 @@ fn without_hints(mapping: &Mapping) -> Mapping {
     mapping
 }
 
-/// A candidate, and what was found out of it.
+/// A candidate and the judgement on it.
 struct Judged<T> {
     mapping: Mapping,
     /// The registers of a thread, where the assembler has been asked.
@@ -100,8 +100,8 @@ struct Judged<T> {
     found: T,
 }
 
-/// What `judge` says of each candidate that an SM can hold, in their order. Registers are bounded as the model expects them, and are
-/// those of the assembler where it has been asked; what spilled is no candidate.
+/// Returns what `judge` says of each candidate that an SM can hold, in their order. Registers are bounded as the model expects
+/// them, and are those of the assembler where it has been asked; mappings that spilled are left out.
 fn judged<T>(
     kernel: &Kernel<'_>,
     candidates: Vec<Mapping>,
@@ -149,8 +149,8 @@ fn judged<T>(
     all
 }
 
-/// The candidates with their costs, cheapest first; equal ones keep their order. Registers are bounded as the model expects
-/// them, and are those of the assembler where it has been asked; what spilled is no candidate.
+/// Returns the candidates with their costs, cheapest first; equal ones keep their order. Registers are bounded as the model expects
+/// them, and are those of the assembler where it has been asked; mappings that spilled are left out.
 pub fn ranked(
     facts: &Facts,
     candidates: Vec<Mapping>,
@@ -165,8 +165,8 @@ pub fn ranked(
     ranked
 }
 
-/// The first of [`ranked`] that may be chosen. Costs are those of few candidates: in the order of lower bounds of what they take, until
-/// a bound is above the best (best-first search).
+/// Returns the first of [`ranked`] that may be chosen, without computing all costs: candidates are judged in the order of their
+/// lower bounds until a bound is above the least cost (best-first search).
 pub fn cheapest(
     facts: &Facts,
     candidates: Vec<Mapping>,

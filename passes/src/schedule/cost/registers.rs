@@ -1,4 +1,4 @@
-//! The registers of a thread, as far as they follow from what it holds.
+//! The registers of a thread, estimated from the values that it holds.
 
 use norma_dialects::norm::Level;
 
@@ -14,13 +14,12 @@ pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
         .filter(|access| mapped.is_kept(access));
     let rows = kept.map(of).sum::<u64>();
     let streamed = mapped.streamed().map(of).sum::<u64>();
-    // What is computed on before and after a reduction of what one step holds stays in f32. What comes through a ring is loaded
-    // again in each phase.
+    // Values that are used before and after the reduction of one step stay in f32. Tiles in a ring are loaded again in each phase.
     let wide = match mapped.reduces_what_a_step_holds() && !mapped.is_ringed() {
         true => 2,
         false => 1,
     };
-    // What is loaded a step ahead stays as it is in memory.
+    // A tile that is loaded a step ahead keeps its storage type.
     let ahead = match mapped.mapping.prefetches() {
         true => streamed,
         false => 0,
@@ -28,14 +27,14 @@ pub(super) fn estimate(mapped: &Mapped<'_>) -> u64 {
     base(mapped) + wide * rows.max(streamed) + ahead + early(mapped) + carried(mapped)
 }
 
-/// Those of what a thread holds of an access. Two elements share a register only where one access moves both.
+/// The registers for the elements of an access that a thread holds. Two elements share a register only if one access moves both.
 fn of_access(mapped: &Mapped<'_>, access: &Access) -> u64 {
     let is_narrow = mapped.width(access) * access.bytes < 4;
     let bytes = if is_narrow { 4 } else { access.bytes };
     mapped.held(access) * bytes / 4
 }
 
-/// Those of addresses, the reduction, and what comes behind it.
+/// The registers for addresses, the reduction, and what comes behind it.
 fn base(mapped: &Mapped<'_>) -> u64 {
     let base = match (mapped.is_looped(), mapped.reduces_in_steps()) {
         (true, _) if mapped.is_ringed() => BASE_REGISTERS_OF_RING,
@@ -47,8 +46,8 @@ fn base(mapped: &Mapped<'_>) -> u64 {
     base + aligned.map_or(0, |dim| REGISTERS_OF_ALIGNED_ROWS * mapped.rows_of_thread(dim))
 }
 
-/// Those of what is read early and needed behind the reductions alone; at least those of one access of 16-bit elements,
-/// which what the last phase computes takes.
+/// The registers for what is read early and needed only behind the reductions; at least those of one access of 16-bit elements,
+/// which the last phase computes in.
 fn early(mapped: &Mapped<'_>) -> u64 {
     let late = if mapped.mapping.early_reads || mapped.is_looped() {
         let late = mapped
@@ -63,7 +62,7 @@ fn early(mapped: &Mapped<'_>) -> u64 {
     late.max(mapped.mapping.extent(Level::Vector) as u64 / 2)
 }
 
-/// Those of what loops carry from step to step.
+/// The registers of loop-carried values.
 fn carried(mapped: &Mapped<'_>) -> u64 {
     let reductions = mapped.facts.reductions.iter();
     let carried = reductions.filter(|reduction| mapped.is_carried(reduction));

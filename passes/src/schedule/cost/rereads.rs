@@ -1,4 +1,4 @@
-//! What is read again: how often loops pass over an access, and what each further pass costs.
+//! Rereads: how often loops pass over an access, and what each further pass costs.
 
 use norma_dialects::norm::{CachePlace, Level};
 
@@ -13,13 +13,13 @@ use super::{
     rounds,
 };
 
-/// Whether a reduction passes over its dims in a loop, so that what comes back to them has to be read again.
+/// Whether a reduction ranges over a loop whose points are needed again behind it, so that they have to be read again.
 pub(super) fn passes_in_loop(facts: &Facts, dims: &[Spread], reduction: &Reduction) -> bool {
     let is_looped = |dim: usize| dims[dim].is_looped && facts.dims[dim].is_revisited;
     (0..dims.len()).any(|dim| reduction.over[dim] && is_looped(dim))
 }
 
-/// Reading again: what it costs where a loop passes over its dim more than once, in per cent of a copy's time.
+/// Reading again: the cost of loops that pass over a dim more than once, in per cent of a copy's time.
 pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
     let Mapped {
         facts, mapping, dims, ..
@@ -42,7 +42,7 @@ pub(super) fn reading_again(candidate: &Candidate<'_>) -> f64 {
     for access in reused() {
         let passes = passes(facts, access, mapping.merges_at(Level::Loop), &in_loop);
         let share = passes.saturating_sub(1) as f64 * candidate.mapped.share(access);
-        // Each CTA of a cluster that starts invalidates what others on its SM have in L1.
+        // Each CTA of a cluster invalidates L1 when it starts, including the lines of other CTAs on its SM.
         let is_left_alone = mapping.ctas_per_cluster() == 1 || ctas_on_sm <= 1.0;
         lost += share
             * match mapping.place(access.buffer) {
@@ -66,7 +66,7 @@ fn bytes_of_cta(access: &Access, dims: &[Spread]) -> f64 {
     points * access.bytes as f64
 }
 
-/// Bytes of an SM's CTAs that go through its L1 until they have passed over their rows again: the rows of each, and weights of rows, which
+/// Returns the bytes that pass through an SM's L1 between two passes over a row: the rows of each CTA, and once the weights, which
 /// all of them read.
 fn through_l1(candidate: &Candidate<'_>, is_looped: &impl Fn(usize) -> bool) -> f64 {
     let Mapped { facts, dims, .. } = &candidate.mapped;
@@ -80,8 +80,8 @@ fn through_l1(candidate: &Candidate<'_>, is_looped: &impl Fn(usize) -> bool) -> 
     bytes.sum()
 }
 
-/// How many loops over reduced dims read an access, one after the other: as many as there are different numbers of loops that
-/// what needs it has to wait for.
+/// Returns how many loops over reduced dims read an access, one after the other: the number of different rounds in which the
+/// reductions and writes that need it run.
 pub(super) fn passes(
     facts: &Facts,
     access: &Access,

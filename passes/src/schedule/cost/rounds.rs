@@ -1,4 +1,4 @@
-//! Rounds: how often reductions have those who share them wait for one another.
+//! Rounds: how often reductions make warps, or the CTAs of a cluster, wait for one another.
 
 use std::collections::BTreeSet;
 
@@ -23,8 +23,8 @@ pub(super) fn between_ctas(mapped: &Mapped<'_>) -> f64 {
     between(mapped, Level::Cluster, |dim| dim.cluster > 1)
 }
 
-/// Reductions that wait for one another, unless they meet together at `level`, and range over a dim that is `shared`, in each step of the
-/// loops that their results vary over.
+/// Returns the length of the longest chain of reductions that range over a dim that is `shared` and wait for one another, times the
+/// steps of the loops that their results vary over. Reductions that are merged at `level` count once.
 fn between(mapped: &Mapped<'_>, level: Level, shared: impl Fn(&Spread) -> bool) -> f64 {
     let (facts, dims) = (mapped.facts, &mapped.dims);
     let crosses =
@@ -44,14 +44,14 @@ pub(super) fn steps(dims: &[Spread], reduction: &Reduction) -> f64 {
     around.map(|dim| dims[dim].steps()).product()
 }
 
-/// For each reduction how many rounds there are before it starts, and until it ends, of those reductions that have one. `is_merged` says
-/// whether a reduction joins the round of the one that it follows.
+/// Returns for each reduction the number of rounds before it starts, and until it ends. Only reductions that satisfy `has_round`
+/// take one. `is_merged` says whether a reduction joins the round of the one that it follows.
 pub(super) fn of_each(
     facts: &Facts,
     is_merged: bool,
     has_round: &impl Fn(&Reduction) -> bool,
 ) -> Vec<[usize; 2]> {
-    // A reduction waits for earlier ones alone.
+    // A reduction waits only for earlier ones.
     let mut rounds = Vec::new();
     for reduction in &facts.reductions {
         let follows = reduction.follows.filter(|_| is_merged);
@@ -61,8 +61,8 @@ pub(super) fn of_each(
     rounds
 }
 
-/// The rounds before what waits for some reductions. What joins the one that it `follows` starts with it: its partial results have a
-/// reference of their own, and need no other reduction that the reference waits for.
+/// Returns the rounds before a consumer of the reductions `waits_for`. A reduction that joins the one that it `follows` starts with
+/// it: its partial results have a reference of their own, and need none of the other reductions that it waits for.
 pub(super) fn before(waits_for: &BTreeSet<usize>, follows: Option<usize>, rounds: &[[usize; 2]]) -> usize {
     if let Some([start, _]) = follows.and_then(|lead| rounds.get(lead)) {
         return *start;

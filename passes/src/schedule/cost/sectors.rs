@@ -1,4 +1,4 @@
-//! How accesses use sectors of memory, and how long the runs are that they take.
+//! How accesses use sectors of memory, and how long the runs of neighbouring bytes are that they access.
 
 use norma_layout::{
     coalesce::{LINE_BYTES, SECTOR_BYTES},
@@ -18,19 +18,20 @@ pub(super) struct SectorUse {
     pub(super) request: f64,
     /// The share that the CTA uses while it holds a tile.
     pub(super) tile: f64,
-    /// Bytes of neighbours that are taken together: by one request of a warp where loops bring others in between, else by a CTA.
+    /// Neighbouring bytes that are accessed together: by one request of a warp where a loop accesses others in between, else by a
+    /// CTA.
     pub(super) run: f64,
-    /// Bytes of neighbours that one request of a warp takes.
+    /// Neighbouring bytes in one request of a warp.
     pub(super) run_of_request: f64,
-    /// Bytes of neighbours that a CTA holds at a time.
+    /// Neighbouring bytes that a CTA holds at a time.
     run_of_tile: f64,
-    /// How the tile would be moved, where it is of a size that can be.
+    /// How the tile would be exchanged through shared memory; `None` if it is too large for that.
     exchange: Option<Exchange>,
 }
 
-/// A tile that goes through shared memory.
+/// A tile that is exchanged through shared memory.
 struct Exchange {
-    /// Bytes of neighbours that both sides hold in registers of a thread.
+    /// Neighbouring bytes that both sides hold in registers of one thread.
     vector: f64,
     /// Bytes of the tile for each warp.
     bytes_of_warp: f64,
@@ -42,19 +43,19 @@ impl SectorUse {
             let bytes = (points * access.bytes) as f64;
             bytes / (SECTOR * (bytes / SECTOR).ceil())
         };
-        // Points that follow each other in memory: along the contiguous dim, and on along the dim whose points are as far apart
-        // as what lies within is long.
+        // The points that follow each other in memory: along the contiguous dim, and on along each dim whose stride is the length
+        // of what lies within.
         let (mut request, mut tile) = (Some(1), Some(1));
         let (mut of_request, mut of_tile) = (1, 1);
         let mut stride = 1;
         let mut is_run_on = false;
-        // Whether a thread holds what a request takes, in one access as far as that reaches.
+        // Whether one thread holds the request so far, which it makes in one access if that is long enough.
         let mut is_of_thread = true;
         while let Some(dim) = access.strides.iter().position(|other| *other == Some(stride)) {
             let along = &dims[dim];
             let held = along.of_cta();
             if let Some(points) = request {
-                // What lanes hold goes on in neighbouring ones; a thread alone takes one access at a time.
+                // A run continues from lane to lane; a thread by itself makes one access at a time.
                 let run = match (is_of_thread, along.lanes) {
                     (false, _) => 1,
                     (true, 1) => along.run().min((ACCESS as u64 / access.bytes / points).max(1)),
@@ -67,8 +68,8 @@ impl SectorUse {
             }
             if let Some(points) = tile {
                 of_tile = points * held;
-                // CTAs that run at the same time are neighbours along the last dim that has several, and those of a kernel
-                // without loops stay side by side.
+                // CTAs that run at the same time are neighbours along the last dim that has several. Without loops they stay side
+                // by side, so that the next CTA continues the run.
                 is_run_on = held < along.extent
                     && dims.iter().all(|dim| !dim.is_looped)
                     && dims[dim + 1..].iter().all(|dim| dim.ctas <= 1);
@@ -99,8 +100,8 @@ impl SectorUse {
         }
     }
 
-    /// Whether a tile is better moved between threads than accessed so, as `gl-optimize-layouts` finds: L2 would serve each sector
-    /// more than twice, or take longer for pieces of what is written than memory and the exchange together.
+    /// Whether a tile is better moved between threads than accessed directly, by the criterion of `gl-optimize-layouts`: L2 would
+    /// serve each sector more than twice, or take longer for pieces of what is written than DRAM and the exchange together.
     pub(super) fn is_moved(&self, is_write: bool) -> bool {
         self.request < 0.5 * self.tile || (is_write && self.is_in_pieces())
     }
@@ -120,7 +121,8 @@ impl SectorUse {
         OPS_PER_EXCHANGE * (element_bytes as f64 / vector).min(1.0)
     }
 
-    /// Cycles of an SM that L2 takes to serve a byte of an access, which goes to it as L1 leaves it.
+    /// Cycles of an SM that L2 takes to serve a byte of an access. Reads come through L1, which requests a tile's sectors once;
+    /// writes do not.
     pub(super) fn l2_cycles(&self, is_write: bool, is_moved: bool) -> f64 {
         match is_write && !is_moved {
             true => l2_cycles(self.run_of_request),
@@ -129,7 +131,8 @@ impl SectorUse {
     }
 }
 
-/// Cycles that L2 takes to serve a byte of runs of so many bytes: by halves of a line, but a piece of a half as long as a line.
+/// Cycles that L2 takes to serve a byte of runs of `run` bytes. It serves lines by halves, but a piece of less than a half takes as
+/// long as a whole line.
 pub(super) fn l2_cycles(run: f64) -> f64 {
     let half = LINE_BYTES as f64 / 2.0;
     let lines = if run < half {
@@ -141,7 +144,7 @@ pub(super) fn l2_cycles(run: f64) -> f64 {
 }
 
 impl Exchange {
-    /// That of a tile of an access, if it goes through shared memory as a whole.
+    /// Returns the exchange of an access's tile, if it goes through shared memory as a whole.
     fn of(access: &Access, dims: &[Spread]) -> Option<Self> {
         let along = &dims[access.contiguous()?];
         let used = || {
@@ -158,7 +161,8 @@ impl Exchange {
         })
     }
 
-    /// Cycles of an SM for each byte, as a layout's plan has them: each is written to shared memory and read again.
+    /// Cycles of an SM for each byte, by the costs of a layout conversion's plan: each byte is written to shared memory and read
+    /// again.
     fn cycles(&self) -> f64 {
         let wavefront = WAVEFRONT_BYTES as f64 * (self.vector / WORD_BYTES as f64).min(1.0);
         2.0 * WAVEFRONT_COST as f64 / wavefront + BARRIERS_COST as f64 / self.bytes_of_warp

@@ -14,10 +14,11 @@ use super::{
 
 /// Lifetimes: how far the CTAs on an SM fall short of keeping memory busy.
 ///
-/// A CTA asks for its bytes, waits for them, reduces, which all its warps wait for, computes, and writes. In the time that this takes
-/// beyond moving the bytes, [`lifetime_us`], memory has to be kept busy by the other CTAs on the SM, and that is Little's law: with
-/// `resident` CTAs, each of which has `cta_us` of the SM's bandwidth to move, nothing is lost while `resident * cta_us` is longer. What a
-/// CTA computes, and a part of its own transfer, overlaps with others alone. Where a ring brings tiles, copies go on meanwhile.
+/// A CTA requests its bytes, waits for them, reduces, which makes its warps wait for one another, computes, and writes. For the
+/// time that this takes beyond moving the bytes, [`lifetime_us`], the other CTAs on the SM have to keep memory busy. By Little's
+/// law, with `resident` CTAs, each of which has `cta_us` of the SM's bandwidth to move, nothing is lost while `resident * cta_us`
+/// is longer. The computation of a CTA, and a part of its own transfer, overlap only with other CTAs. Where a ring brings tiles,
+/// copies continue meanwhile.
 pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     if mapped.facts.reductions.is_empty() {
@@ -44,10 +45,10 @@ pub(super) fn lifetimes(candidate: &Candidate<'_>) -> f64 {
     idle(LIFETIME_US + ROUND_US) + lone
 }
 
-/// The same of a walk through a ring, whose tiles arrive while it computes. A step takes its CTA [`RING_STEP_US`] in which warps wait for one
-/// another, and the time in which the SM issues its instructions; the CTAs on an SM hide each other's waiting, but all of their
-/// instructions and all of their bytes pass through it, and the CTAs of a second wave wait as long again. What the CTAs of a cluster wait for
-/// each other is the longer the more CTAs share their SMs.
+/// Lifetimes of a walk through a ring, whose tiles arrive while it computes. A step takes its CTA [`RING_STEP_US`], in which warps
+/// wait for one another, and the time in which the SM issues its instructions. The CTAs on an SM hide each other's waiting, but the
+/// SM has to issue the instructions of all of them and to move all of their bytes, and the CTAs of a second wave wait as long
+/// again. An exchange between the CTAs of a cluster takes longer the more CTAs share their SMs.
 fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
     let dims = candidate.mapped.dims.iter();
     let steps = dims
@@ -67,15 +68,15 @@ fn steps_of_ring(candidate: &Candidate<'_>) -> f64 {
     longer(&[issue_us / ideal_us, waited_us / ideal_us], RING_POWER)
 }
 
-/// How much longer a copy takes, in per cent, beside what takes `shares` of its time and overlaps with it: the norm of all of them, which is close
-/// to the longest where the power is high.
+/// Returns by how much a copy takes longer, in per cent, if it overlaps with work that takes `shares` of its time: the p-norm of
+/// all of them with p = `power`, which is close to the longest where the power is high.
 fn longer(shares: &[f64], power: i32) -> f64 {
     let powers = shares.iter().map(|share| share.powi(power));
     100.0 * ((1.0 + powers.sum::<f64>()).powf(1.0 / f64::from(power)) - 1.0)
 }
 
-/// Whether a kernel walks over what it reduces and comes back to none of it, as a sum over rows does: it waits at its end alone. The
-/// sweeps have no such kernels but for those that merge reductions.
+/// Whether a kernel loops over what it reduces and broadcasts none of the results along it again, as a sum over rows does: its
+/// warps wait for one another only at its end. The sweeps have such kernels only where reductions are merged.
 fn only_sums(candidate: &Candidate<'_>) -> bool {
     let mapped = &candidate.mapped;
     let dims = mapped.facts.dims.iter().zip(&mapped.dims);
@@ -119,8 +120,8 @@ pub(super) fn few_warps(candidate: &Candidate<'_>) -> f64 {
     }
 }
 
-/// Clusters: the rate at which their CTAs can be launched, and what walks, late reads and reads of single elements lose in them. What else a
-/// walk through a ring loses is among what its steps take.
+/// Clusters: the rate at which their CTAs can be launched, and the losses of walks, late reads and reads of single elements in
+/// clusters. Other losses of a walk through a ring count among what its steps take.
 pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     let mapped = &candidate.mapped;
     if mapped.mapping.ctas_per_cluster() == 1 {
@@ -143,14 +144,14 @@ pub(super) fn clusters(candidate: &Candidate<'_>) -> f64 {
     CLUSTER + launches + walk + late + elements
 }
 
-/// Whether what results alone need of a held row is read behind its reductions. What is read element by element, and beside rows that
-/// copies bring, is never read early, and the terms of those have it in them.
+/// Whether reads that only results need are issued behind the reductions of a held row. Reads element by element, and reads beside
+/// rows that copies bring, are never issued early: the terms of those include the loss.
 pub(super) fn has_late_reads(candidate: &Candidate<'_>) -> bool {
     let mapped = &candidate.mapped;
     late_reads(mapped) > 0 && !mapped.is_looped() && !mapped.is_ringed() && !mapped.mapping.early_reads
 }
 
-/// Reads of what results alone need, by more than an element at a time.
+/// Returns the number of reads that only results need, and that move more than one element at a time.
 fn late_reads(mapped: &Mapped<'_>) -> usize {
     let accesses = mapped.facts.accesses.iter();
     let late = accesses.filter(|access| mapped.facts.is_late(access) && mapped.width(access) > 1);

@@ -6,8 +6,8 @@ use super::{Access, Dim};
 use crate::kernel::space::{Divisors, Strides};
 
 impl Access {
-    /// The dims of a run of neighbouring elements, the contiguous one first: of each next one the points are as far apart as those
-    /// before it reach.
+    /// Returns the dims along which neighbouring elements follow each other in memory, the contiguous one first: the stride of each
+    /// dim is the product of the extents before it.
     pub fn run(&self, dims: &[Dim]) -> Vec<usize> {
         let mut run = Vec::new();
         let mut stride = Some(1);
@@ -26,10 +26,10 @@ impl Access {
     }
 }
 
-/// The most elements, a power of two, that one access along the contiguous dim may move: at most 16 bytes, aligned to its own
-/// size wherever it starts, and never across the end of a row. What is longer than the contiguous dim goes on along the dim whose
-/// points are as far apart as that one is long, as bytes do behind the two numbers in each of them. `divisors` divide the strides
-/// and the offset, `multiples` the extents, and `extents` are those that are numbers.
+/// Returns the most elements, a power of two, that one access along the contiguous dim may move: at most 16 bytes, aligned to its
+/// own size wherever it starts, and never across the end of a row. A vector that is longer than the contiguous dim continues along
+/// the dim whose stride is that dim's extent, as the two numbers of 4 bits in each byte continue in the next byte. `divisors`
+/// divide the strides and the offset, `multiples` divide the extents, and `extents` holds the static extents.
 pub(super) fn widest(
     strides: &Strides,
     divisors: &Divisors,
@@ -56,8 +56,8 @@ pub(super) fn widest(
         .unwrap_or(1)
 }
 
-/// The dims along which `vector` neighbours lie, the contiguous one first, wherever a vector begins at a multiple of them; `None`
-/// where they do not lie within dims.
+/// Returns the dims over which a vector of `vector` neighbouring elements extends, the contiguous one first; `None` if the extents
+/// do not divide into such vectors.
 fn run(strides: &Strides, extents: &[Option<i64>], multiples: &[i64], vector: i64) -> Option<Vec<usize>> {
     let (mut dims, mut stride, mut left) = (Vec::new(), 1, vector);
     loop {
@@ -77,7 +77,7 @@ fn run(strides: &Strides, extents: &[Option<i64>], multiples: &[i64], vector: i6
 mod tests {
     use super::{Divisors, Strides, widest};
 
-    /// The width along rows of `extent` elements that are `stride` apart.
+    /// The width of an access to rows of `extent` elements that are `stride` apart.
     fn width(extent: i64, stride: i64, offset: i64, alignment: i64, bytes: i64) -> i64 {
         let strides = Strides {
             dims: vec![None, Some(1)],
@@ -97,7 +97,7 @@ mod tests {
         )
     }
 
-    /// The width along `outer` points of `stride` elements with `inner` neighbours each, in rows of 4096.
+    /// The width of an access to `outer` parts of `inner` neighbouring elements, which are `stride` apart, in rows of 4096.
     fn width_of_parts(outer: i64, stride: i64, inner: i64) -> i64 {
         let strides = Strides {
             dims: vec![Some(4096), Some(stride), Some(1)],

@@ -1,4 +1,4 @@
-//! Whether the passes can apply a mapping to a kernel, and what they cannot do of it.
+//! Checks whether the passes can apply a mapping to a kernel.
 
 use std::collections::HashSet;
 
@@ -18,8 +18,8 @@ use crate::{
     mlir::values::key,
 };
 
-/// The most elements that all values of a kernel may have in one thread together, each as often as loops compute it again, which
-/// bounds how long the kernel takes to compile.
+/// The most elements that one thread computes of all values of a kernel together, counting a value once for each loop nest that
+/// recomputes it. Bounds how long the kernel takes to compile.
 const UNROLLED_OPS: i64 = 1 << 16;
 
 /// Whether the passes can apply `mapping` to a kernel, splits included.
@@ -73,13 +73,14 @@ pub fn check(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
                  results that depend on all reductions over what is read at their place"
             )));
         }
-        // A part is a dim of the grid in the kernel that leaves partial results.
+        // In the kernel that leaves partial results, the parts of the split are a grid dim.
         factors[split].level = Level::Grid;
     }
     apply(space, &whole).map(|_| ())
 }
 
-/// Whether something is read again behind a reduction over a dim whose memory a write that does not wait for it is over.
+/// Whether a buffer that is read again behind a reduction over `dim` may have been overwritten by a write that does not wait for
+/// this reduction.
 fn is_overwritten(space: &Space<'_, '_>, dim: usize) -> Result<bool, Reason> {
     let aliases = space.aliases();
     let accesses = space.accesses().map_err(Reason::wrong)?;
@@ -101,7 +102,7 @@ fn is_overwritten(space: &Space<'_, '_>, dim: usize) -> Result<bool, Reason> {
     Ok(false)
 }
 
-/// Whether a reduction over a dim depends on the result of another that it is not merged with.
+/// Whether a reduction over `dim` depends on the result of another one over it with which it is not merged.
 fn hang_on_each_other(space: &Space<'_, '_>, dim: usize, are_merged: bool) -> bool {
     let groups = if are_merged {
         homomorphism::groups(space)
@@ -124,7 +125,7 @@ fn hang_on_each_other(space: &Space<'_, '_>, dim: usize, are_merged: bool) -> bo
     })
 }
 
-/// Refuses what no pass applies yet, and what takes too long to compile.
+/// Refuses mappings that no pass applies yet, or whose kernels take too long to compile.
 pub(super) fn check_applied(
     space: &Space<'_, '_>,
     mapping: &Mapping,
@@ -177,7 +178,7 @@ pub(super) fn check_applied(
     })
 }
 
-/// Refuses merged reductions at levels of which `norm-tile` makes one dim, unless they are merged at both.
+/// Refuses to merge reductions at only one of warp and lane, of which `norm-tile` makes one dim.
 fn check_merged(mapping: &Mapping) -> Result<(), Reason> {
     match [Level::Warp, Level::Lane].map(|level| mapping.merges_at(level)) {
         [warp, lane] if warp != lane => Err(Reason::unsupported(format!(
@@ -189,7 +190,7 @@ fn check_merged(mapping: &Mapping) -> Result<(), Reason> {
     }
 }
 
-/// Refuses scans along dims of which a CTA does not come by all points in their order.
+/// Refuses scans along dims whose points no single CTA visits in order.
 fn check_scans(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     for scan in space.scans() {
         let mut is_within_tile = false;
@@ -215,7 +216,7 @@ fn check_scans(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Refuses dims that count the results of reductions anywhere but in one loop: each result is found from the one before it.
+/// Refuses a dim that counts the results of reductions unless it is one loop: each result is found from the one before it.
 fn check_counting(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     for dim in space.dims_of_nth() {
         let mut factors = mapping.spread[dim].iter().filter(|factor| factor.size != Some(1));
@@ -232,7 +233,7 @@ fn check_counting(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason
     Ok(())
 }
 
-/// Refuses ways through shared memory that no pass applies.
+/// Refuses combinations of `bring`, `keep` and `producer_warps` that no pass applies.
 fn check_brought(
     space: &Space<'_, '_>,
     mapping: &Mapping,
@@ -300,7 +301,7 @@ fn check_brought(
     Ok(())
 }
 
-/// Refuses results that no pass sends through shared memory.
+/// Refuses results that no pass can write through shared memory.
 fn check_sent(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     let accesses = space.accesses().map_err(Reason::wrong)?;
     let mut sent = accesses
@@ -321,7 +322,7 @@ fn check_sent(space: &Space<'_, '_>, mapping: &Mapping) -> Result<(), Reason> {
     }
 }
 
-/// A dim whose positions values are computed from, as what tells the column of a label from the others.
+/// Returns a dim whose index is an operand of a computation, such as the comparison of a column with a label.
 fn dim_of_values(space: &Space<'_, '_>) -> Option<usize> {
     let computes = |op: &&OperationRef<'_, '_>| {
         ReadOp::from_op(**op).is_none()
@@ -333,7 +334,7 @@ fn dim_of_values(space: &Space<'_, '_>) -> Option<usize> {
     operands.find_map(|operand| space.dim_position(operand))
 }
 
-/// Refuses what no pass does with tiles that are loaded to registers: more stages than the next step's, and warps that only copy.
+/// Refuses parameters that no pass applies to tiles loaded to registers: stages beyond the next step's, and producer warps.
 fn check_loaded(mapping: &Mapping) -> Result<(), Reason> {
     if mapping.producer_warps != 0 {
         return Err(Reason::wrong(format!(
@@ -353,7 +354,8 @@ fn check_loaded(mapping: &Mapping) -> Result<(), Reason> {
     }
 }
 
-/// Refuses registers for what a loop reads step by step, and needs again once the loop has ended.
+/// Refuses to keep in registers or in shared memory what a loop reads step by step and the kernel needs again once the loop has
+/// ended.
 fn check_kept(space: &Space<'_, '_>, mapping: &Mapping, before: &dyn Fn(usize) -> i64) -> Result<(), Reason> {
     for crossing in space.crossings() {
         let Ok(Some(access)) = space.access(space.ops[crossing.read]) else {

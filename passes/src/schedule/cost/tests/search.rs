@@ -1,4 +1,4 @@
-//! The search for the cheapest candidate: it finds what the order of all would have first, and judges few of them in full.
+//! The search for the cheapest candidate: it finds the one that [`ranked`] has first, and judges few of them in full.
 
 use super::*;
 use crate::schedule::cost::kernel::bound;
@@ -62,8 +62,8 @@ fn no_bound_is_above_the_cost() {
     }
 }
 
-/// The search judges those in full whose bound is no higher than the best cost. Where accesses go along other dims than the tile, their
-/// sectors decide, of which bounds know nothing.
+/// The search judges in full the candidates whose bound is no higher than the best cost. Where accesses go along other dims than
+/// the tile, their sectors decide, which bounds leave out.
 #[test]
 fn few_candidates_are_judged_in_full_where_accesses_go_along_the_tile() {
     let goes_along = |facts: &Facts| facts.accesses.iter().all(|access| access.contiguous() == Some(1));

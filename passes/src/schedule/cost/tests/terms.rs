@@ -1,4 +1,4 @@
-//! Each term of the cost model alone: what makes it larger, and where it is nothing.
+//! Each term of the cost model alone: what makes it larger, and where it is zero.
 
 use norma_dialects::norm::{
     CopyMechanism,
@@ -7,7 +7,7 @@ use norma_dialects::norm::{
 
 use super::*;
 
-/// A term of a mapping on an H200, or of that mapping with `change` made to it.
+/// A term of a mapping on an H200 after `change` was made to it, in per cent of the copy's time.
 fn term(name: &str, facts: &Facts, spread: &[&[(Level, i64)]], change: impl Fn(&mut Mapping)) -> f64 {
     let factor = |(level, size): &(Level, i64)| match size {
         0 => Factor::rest(*level),
@@ -63,7 +63,7 @@ fn fewer_bytes_in_flight_lose_more() {
     assert!(few > 4.0 * of("loads in flight", &rows(), &[ROW, HELD]));
 }
 
-/// CTAs of rows of 4096 columns that an SM holds.
+/// CTAs that an SM holds of a kernel over rows of 4096 columns.
 fn resident(spread: &[&[(Level, i64)]]) -> f64 {
     let factor = |(level, size): &(Level, i64)| Factor {
         level: *level,
@@ -85,7 +85,7 @@ fn each_further_load_of_a_thread_is_in_a_row_with_the_first() {
     assert!(is_near(of("loads in a row", &rows(), &[ROW, walked]), 1.0));
 }
 
-/// Of a loop over rows whose steps a thread has 16 elements of, two to a register.
+/// The loop's steps hold 16 elements in each thread, two to a register.
 #[test]
 fn a_tile_that_is_loaded_ahead_takes_its_registers() {
     let registers = |stages| {
