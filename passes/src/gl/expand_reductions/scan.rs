@@ -1,5 +1,5 @@
-//! A scan across warps: each warp scans its own elements behind what the warps before it come to, which all threads read from
-//! shared memory.
+//! A scan across warps: each warp scans its own elements, starting from the combined totals of the warps before it, which all
+//! threads read from shared memory.
 
 use melior::ir::{Value, ValueLike, operation::OperationLike};
 use norma_dialects::{gl::ScanOp, layout};
