@@ -6,8 +6,8 @@
 //! itself. The following kernel may start once the last loop has ended, which leaves nothing more to be read: its CTAs take the
 //! places that become free, and wait in turn. A kernel without a loop lets it start at once.
 //!
-//! The wait is no barrier to ptxas for loads that it takes to be of constant memory (`ld.global.nc`), so `convert-gl-to-nvvm`
-//! promises nothing of the parameters of such kernels.
+//! ptxas may move loads that it takes to be of constant memory (`ld.global.nc`) ahead of the wait, so `convert-gl-to-nvvm`
+//! marks no parameter of such kernels as free of aliases or as only read.
 
 use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
 use norma_dialects::{
