@@ -31,7 +31,7 @@ pub(super) fn attribute<'c>(
     let constant = |value: i64| AffineExpr::constant(context, value);
     let drawn = placement.drawn(mapping);
     let ctas = match drawn {
-        // A CTA more than there are tiles would have none.
+        // CTAs beyond the number of tiles would have nothing to do.
         Some(dim) => vec![constant(mapping.extent(Level::Grid)), space.extents[dim]],
         None => {
             let extents = placement.grid().map(|dim| space.extents[dim]);
