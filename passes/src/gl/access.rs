@@ -195,8 +195,8 @@ impl<'c, 'a> Access<'c, 'a> {
         Some((run.elements, power_of_two_in(address.divisor(&dims))))
     }
 
-    /// Returns the bytes of a vector of a load if a guard may admit only a part of some vector, but vectors may be read as a
-    /// whole all the same; `None` otherwise.
+    /// Returns the bytes of a vector of a load of which a guard may admit only a part, if vectors may be read as a whole
+    /// nevertheless; `None` otherwise.
     pub fn whole_words(&self, layout: &LinearLayout, vector: i64) -> Option<i64> {
         let bytes = self.element_bytes()?;
         let address = Address::of(self.buffer, self.map, bytes)?;

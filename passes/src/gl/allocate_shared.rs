@@ -72,7 +72,7 @@ fn allocate<'c>(
     Ok(())
 }
 
-/// An allocation op and what it asks for.
+/// An allocation op and its request.
 struct Allocation<'c, 'a> {
     op: OperationRef<'c, 'a>,
     request: Request,

@@ -7,7 +7,7 @@
 //! places that become free, and wait in turn. A kernel without a loop lets it start at once.
 //!
 //! ptxas may move loads that it takes to be of constant memory (`ld.global.nc`) ahead of the wait, so `convert-gl-to-nvvm`
-//! marks no parameter of such kernels as free of aliases or as only read.
+//! marks no parameter of such kernels `noalias` or `readonly`.
 
 use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
 use norma_dialects::{

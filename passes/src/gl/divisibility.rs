@@ -62,8 +62,8 @@ pub fn of_form(form: &QuotientForm, dims: &[i64], symbols: &[i64]) -> i64 {
 /// Whether a form may be negative at some and not at others of `count` steps along dim `along`, from a point whose coordinates
 /// `dims` divide. The form's quotients have to be the same at all of the steps.
 pub fn changes_sign(form: &QuotientForm, along: usize, count: i64, dims: &[i64], symbols: &[i64]) -> bool {
-    // The steps start at a multiple of `count`. Apart from its sign, the coordinate where the form's sign changes is `distance`
-    // plus the other terms: if both are multiples of `count`, the change is never among the steps.
+    // The steps start at a multiple of `count`. The form changes its sign where the coordinate is plus or minus the sum of
+    // `distance` and the other terms: if both are multiples of `count`, that is never among the steps.
     let distance = match form.dims[along] {
         0 => return false,
         1 => form.constant,

@@ -1,7 +1,7 @@
 //! Affine expressions as sums with quotients: `c0 * d0 + ... + c1 * s0 + ... + c2 * floor(sum / n) + ... + constant`.
 //!
-//! Every affine expression whose divisors are positive constants has such a form: `x mod n` is `x - n * floor(x / n)`, and `x
-//! ceildiv n` is `floor((x + n - 1) / n)`. In this form the linear part of a coordinate is a coefficient, as in a
+//! Every affine expression whose divisors are positive constants has such a form: `x mod n` is `x - n * floor(x / n)`, and
+//! `x ceildiv n` is `floor((x + n - 1) / n)`. In this form the linear part of a coordinate is a coefficient, as in a
 //! [`LinearForm`](crate::mlir::linear_form::LinearForm), `(x floordiv n) * n + x mod n` simplifies to `x`, and terms that may
 //! jump are kept apart.
 //!

@@ -106,7 +106,7 @@ fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Res
     Ok(())
 }
 
-/// What the warps of a partition do.
+/// The role of a partition's warps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Producer,

@@ -19,7 +19,7 @@ use crate::{
 
 use super::access::Access;
 
-/// What one `cp.async` may move, in bytes (PTX ISA, `cp.async`).
+/// The sizes that one `cp.async` may move, in bytes (PTX ISA, `cp.async`).
 const COPY_BYTES: [i64; 3] = [16, 8, 4];
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlVectorizeAccess>) -> PassResult<'c> {

@@ -125,8 +125,8 @@ pub(super) fn remote_store<'c, 'a>(
 /// read their own shared memory, before other CTAs store to it again. That memory is in one place, where all accesses meet, and
 /// no cache holds a copy. A read has been performed there once the barrier behind it has been passed, so it cannot return the
 /// value of a store that is issued because of the arrival. At the cluster's scope the arrival would wait until everything that
-/// the CTA has stored to global memory is visible to the GPU (MEMBAR.ALL.GPU in SASS of sm_90a), in each step of a walk. That
-/// other CTAs' stores have landed is signalled by the bytes that complete on the mbarrier, not by this arrival.
+/// the CTA has stored to global memory is visible to the GPU (MEMBAR.ALL.GPU in SASS of sm_90a), in each step of a loop. Other
+/// CTAs' stores are signalled by the bytes that complete on the mbarrier, not by this arrival.
 pub(super) fn remote_arrive<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],

@@ -49,8 +49,8 @@ impl<'c, 'a> Readable<'c, 'a> {
 
 /// Which words end within a buffer.
 enum Ends<'c, 'a> {
-    /// One predicate for all words that the CTA reads: it fails if any of them ends beyond the buffer, which only the CTAs that
-    /// read the buffer's last words meet.
+    /// One predicate for all words that the CTA reads. It fails if any of them ends beyond the buffer, which happens only in
+    /// CTAs that read the buffer's last words.
     Alike(Predicate<'c, 'a>),
     /// The words of the elements at which the guard holds.
     Each(Guard<'c, 'a>),

@@ -16,7 +16,7 @@ use super::{
 /// Bytes of a tile's number, in global and in shared memory.
 const BYTES: i64 = 8;
 
-/// What an atomic operation does, with the numbers of LLVM's `AtomicBinOp`.
+/// The atomic operations in use, with the numbers of LLVM's `AtomicBinOp`.
 #[derive(Clone, Copy)]
 enum Atomic {
     Exchange = 0,

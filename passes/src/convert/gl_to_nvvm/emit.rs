@@ -199,7 +199,8 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
 
     // Branches.
 
-    /// Runs `then` where `condition` holds. The result is the value of `then` there, and `otherwise` elsewhere.
+    /// Builds a branch that runs `then` where `condition` holds. The result is the value of `then` there, and `otherwise`
+    /// elsewhere.
     pub fn instead(
         &self,
         condition: Value<'c, 'a>,

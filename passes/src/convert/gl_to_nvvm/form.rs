@@ -53,7 +53,7 @@ impl<'c, 'a> Scalars<'c, 'a> {
             .fold(Some((0, 0)), sum_of_ranges)
     }
 
-    /// Each scalar times its coefficient, but for those whose coefficient is zero.
+    /// The scalars times their coefficients, without those whose coefficient is zero.
     pub fn terms(&self, e: &Emit<'_, 'c, 'a>, coefficients: &[i64]) -> Vec<Value<'c, 'a>> {
         self.values
             .iter()
@@ -79,7 +79,7 @@ pub(super) fn sum_of_ranges(one: Range, other: Range) -> Range {
     Some((low + other_low, high + other_high))
 }
 
-/// Whether a range lies within that of 32 bits with a sign.
+/// Whether a range fits signed 32 bits.
 pub(super) fn fits_i32((low, high): (i128, i128)) -> bool {
     low >= i32::MIN.into() && high <= i32::MAX.into()
 }

@@ -340,7 +340,7 @@ fn replace_arguments<'c>(
     Ok(())
 }
 
-/// Declares the kernel's shared memory, 128-byte aligned as tensor copies want it.
+/// Declares the kernel's shared memory, aligned to 128 bytes as tensor copies require.
 fn shared_memory<'c>(
     b: &Builder<'c, '_>,
     kernel: &str,

@@ -9,7 +9,7 @@ use super::emit::{Emit, Value};
 /// The words of 1, 2, 4, 8 or 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Words {
-    /// How many there are.
+    /// The number of words.
     pub count: usize,
     /// Bits of each in memory.
     pub bits: u32,

@@ -73,7 +73,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         let mantissa = self.of_bits(self.integer_op("arith.subi", &[bits, shifted]));
         let exponent = self.op("arith.sitofp", &[exponent]);
 
-        // s = (m - 1) / (m + 1) and what its rounding lost; m - 1 is exact, m + 1 is `sum` and `lost`.
+        // s = (m - 1) / (m + 1) and its rounding error; m - 1 is exact, m + 1 is `sum` and `lost`.
         let one = self.constant(1.0);
         let difference = self.subtract(mantissa, one);
         let sum = self.add(mantissa, one);

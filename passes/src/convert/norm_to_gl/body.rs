@@ -1,8 +1,8 @@
 //! Translates the scalar program of a kernel to a program on tiles.
 //!
 //! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An
-//! op that combines values widens them to the union of their dims first. `nest` writes loops, `drawn` those whose tiles CTAs draw,
-//! `access` translates reads and writes, `reduction` reductions, `nth` those with several results, `scan` scans.
+//! op that combines values first broadcasts them to the union of their dims. `nest` emits loops, `drawn` those whose tiles CTAs
+//! draw, `access` translates reads and writes, `reduction` reductions, `nth` those with several results, `scan` scans.
 
 mod access;
 mod drawn;

@@ -11,7 +11,7 @@ use crate::{
 /// A set of tile dims, as bits.
 pub(super) type Axes = u32;
 
-/// What one dim of the space is spread over.
+/// Where one dim of the space lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The grid.

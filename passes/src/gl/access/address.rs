@@ -1,4 +1,4 @@
-//! The byte address of an access as a sum of terms, and what divides it.
+//! The byte address of an access as a sum of terms, and its divisors.
 
 use melior::ir::{AffineMap, Value, ValueLike};
 use norma_targets::ACCESS_BYTES;
@@ -15,8 +15,8 @@ use crate::{
 pub struct Address {
     /// The terms whose strides are constants, in bytes.
     pub fixed: QuotientForm,
-    /// Terms whose strides are known only at run time: each form is to be multiplied by its stride, of which the number is a
-    /// divisor, in bytes.
+    /// Terms whose strides are known only at run time: each is a form, to be multiplied by the stride, and a divisor of the
+    /// stride in bytes.
     pub runtime: Vec<(QuotientForm, i64)>,
     /// A divisor of the base address, in bytes.
     pub alignment: i64,

@@ -8,7 +8,7 @@ use norma_layout::HardwareDim;
 use super::Partials;
 use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, region};
 
-/// Expands `scan` if it crosses warps; says whether it does.
+/// Expands `scan` if it crosses warps, and returns whether it does.
 pub(super) fn expand<'c: 'a, 'a>(scan: ScanOp<'c, 'a>) -> Result<bool, PassError<'c>> {
     let op = scan.op();
     let location = op.location();

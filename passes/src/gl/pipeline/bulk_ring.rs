@@ -1,11 +1,11 @@
 //! Rings that the copy engine fills. Each stage has an mbarrier `full`, on which its bytes arrive, and an mbarrier `empty`, on
 //! which each warp arrives once it has consumed the stage.
 //!
-//! With S stages, a prologue issues the first S steps. Step i waits until stage i mod S is full, and at its end issues step i +
-//! S into the same stage once that is empty.
+//! With S stages, a prologue issues the first S steps. Step i waits until stage i mod S is full, and at its end issues step
+//! i + S into the same stage once that is empty.
 //!
-//! Why it is correct: both mbarriers of a stage complete a phase every S steps, so that step i waits for the parity of floor(i
-//! / S). No thread can be a whole phase ahead, as the next phase of `full` needs every warp's arrival at `empty`.
+//! Why it is correct: both mbarriers of a stage complete a phase every S steps, so that step i waits for the parity of
+//! floor(i / S). No thread can be a whole phase ahead, as the next phase of `full` needs every warp's arrival at `empty`.
 
 use melior::ir::{BlockLike, BlockRef, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{MBarrierArriveOp, MBarrierWaitOp};

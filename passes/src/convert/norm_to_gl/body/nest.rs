@@ -1,7 +1,7 @@
 //! Emits loops: one `scf.for` for the steps that need no guard, and one each for the steps before and behind these (peeling).
 //!
-//! A reduction over the loop carries its running total as a tile, of which the axes within a thread have been reduced already;
-//! the threads' totals are combined once, behind the loop. The running total of a scan is passed to all threads in each step.
+//! A reduction over the loop carries its running total as a tile whose axes within a thread have been reduced already; the
+//! threads' totals are combined once, behind the loop. The running total of a scan is passed to all threads in each step.
 
 use melior::ir::{BlockLike, Location, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::{ReduceOp, ScanOp};
@@ -167,7 +167,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Whether a loop takes its steps in the opposite order, as a reversed scan that it carries asks for.
+    /// Whether a loop takes its steps in the opposite order, as a reversed scan that it carries requires.
     fn is_reversed(&self, nest: &Nest) -> bool {
         let is_reversed =
             |position: &usize| ScanOp::from_op(self.space.ops[*position]).is_some_and(|scan| scan.reverse());

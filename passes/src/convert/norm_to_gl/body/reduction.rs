@@ -28,11 +28,11 @@ use super::{
     Body, Carried, Guards, Translated,
 };
 
-/// Attributes with the names that an op knows them by.
+/// Attributes of an op, with their names.
 type NamedAttributes<'c> = Vec<(&'static str, Attribute<'c>)>;
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
-    /// Whether a reduction reduces a dim that loops step along.
+    /// Whether a reduction ranges over a loop dim.
     pub(super) fn ranges_over_loop(&self, reduce: ReduceOp<'c, 'a>) -> bool {
         let dims = self.space.dims_reduced_by(reduce);
         dims.iter().any(|dim| self.placement.place(*dim) == Place::Loop)
