@@ -28,7 +28,7 @@ use crate::{
     table::{GlAllocateShared, GlAllocateSharedStatistic},
 };
 
-/// The alignment in bytes that the widest load or store needs.
+/// The alignment in bytes that a load or store of 16 bytes needs.
 const ALIGNMENT: i64 = 16;
 /// The alignment of an mbarrier object (PTX ISA).
 const MBARRIER_ALIGNMENT: i64 = 8;
