@@ -1,9 +1,9 @@
 //! `convert-gl-to-nvvm`: one CTA's program on tiles becomes one thread's program.
 //!
-//! A tile becomes the vector of the registers that its layout gives a thread, `index` becomes i64, a buffer becomes a
-//! pointer. `function` rebuilds the kernel around its body; the rest is a dialect conversion with one pattern for each
-//! op, in the file of its topic, and structured control flow is kept, with the values that it carries converted. What
-//! has no pattern yet is rejected by name.
+//! A tile becomes the vector of the registers that its layout gives a thread, `index` becomes i64, a buffer becomes a pointer.
+//! `function` rebuilds the kernel around its body. The rest is a dialect conversion with one pattern for each op, in the file
+//! of its topic. Structured control flow is kept, and the values that it carries are converted. Ops that have no pattern yet
+//! are rejected by name.
 
 mod access;
 mod affine;
@@ -177,7 +177,7 @@ pub(crate) fn run<'c>(module: OperationRef<'c, '_>, cx: &PassContext<'c, Convert
     }
     conversion.structured_control_flow();
     for name in LOOPS_AND_BRANCHES {
-        // Upstream asks about results alone, but an induction variable is an index too.
+        // Upstream checks the types of results only, but an induction variable is an index too.
         conversion.legal_op_if(name, is_lowered);
     }
     for (name, pattern) in PATTERNS {
@@ -199,7 +199,7 @@ fn elementwise_names<'c>(module: OperationRef<'c, '_>) -> BTreeSet<&'c str> {
         .collect()
 }
 
-/// A diagnostic of its own for each op that is declared but not lowered yet.
+/// Reports an op that is declared but not lowered yet.
 fn reject_unsupported<'c>(kernel: OperationRef<'c, '_>) -> Result<(), Diagnostic<'c>> {
     for op in walk::pre_order(kernel) {
         let name = norma_dialects::op_name(op);

@@ -1,9 +1,9 @@
-//! `convert-math-to-nvvm-approx`: `math` ops become what the SM computes without a library.
+//! `convert-math-to-nvvm-approx`: lowers `math` ops to instructions of the SM, without a library.
 //!
-//! Matches the ops of the table in Passes.td on scalars and on fixed-size vectors; the rest stays for
-//! `convert-gpu-to-nvvm` and its libdevice calls. NVPTX has no vector forms of these, so nothing is lost by taking vectors
-//! apart. f16 and bf16 are computed in f32 and rounded once, but for ops that are exact in any type. [`emitter`] writes
-//! instructions; [`elementary`], [`trigonometric`], [`power`] and [`double`] are the functions that take several.
+//! Matches the ops of the table in Passes.td on scalars and on fixed-size vectors; the rest stays for `convert-gpu-to-nvvm` and
+//! its libdevice calls. NVPTX has no vector forms of these, so nothing is lost by taking vectors apart. f16 and bf16 are
+//! computed in f32 and rounded once, except for ops that are exact in any type. [`emitter`] emits single instructions;
+//! [`elementary`], [`trigonometric`], [`power`] and [`double`] are the functions that take several.
 
 mod double;
 mod elementary;
@@ -69,9 +69,9 @@ enum Function {
     Clamp,
     /// An LLVM intrinsic that NVPTX selects to exact instructions in f32 and f64, by op name.
     Exact(&'static str),
-    /// One that it selects for every float.
+    /// An LLVM intrinsic that NVPTX selects to exact instructions for every float type.
     ExactInAny(&'static str),
-    /// One on integers, with the attribute that says whether an edge is poison: it is not.
+    /// An LLVM intrinsic on integers, with its attribute that says whether an edge case is poison, which is set to false.
     Integer(&'static str, Option<&'static str>),
 }
 

@@ -1,10 +1,10 @@
 //! `convert-norm-to-gl`: a scheduled kernel becomes one CTA's program.
 //!
-//! Grid dims become the cluster's place in the grid, loop dims the steps of loops, tile dims the axes of tiles. A value that
-//! varies over all tile dims is a tile in the kernel's layout; one that varies over fewer is a tile in a projection of it;
-//! one that varies over none is a scalar. `placement` says where dims lie, `tiles` gives types and moves values between
-//! sets of dims, `body` translates ops and writes the loops of [`crate::kernel::nests`], `launch` says how the host launches
-//! the result, and `counter` is what CTAs draw tiles from.
+//! Grid dims become the cluster's coordinates in the grid, loop dims the steps of loops, tile dims the axes of tiles. A value
+//! that varies over all tile dims is a tile in the kernel's layout; one that varies over fewer is a tile in a projection of it;
+//! one that varies over none is a scalar. `placement` says where dims lie, `tiles` gives types and broadcasts values, `body`
+//! translates ops and emits the loops of [`crate::kernel::nests`], `launch` says how the host launches the result, and
+//! `counter` provides the counter from which CTAs draw tiles.
 
 mod body;
 mod counter;
@@ -141,7 +141,8 @@ fn convert<'c>(op: OperationRef<'c, '_>) -> Result<Converted, PassError<'c>> {
     Ok(converted)
 }
 
-/// Points launches at the functions that kernels have become, each in a module of its name, and passes counters to those of `drawing`.
+/// Points launches at the functions that kernels have become, each in a module of its name, and passes counters to those of
+/// `drawing`.
 fn retarget<'c>(
     module: OperationRef<'c, '_>,
     drawing: &HashSet<String>,
@@ -154,7 +155,7 @@ fn retarget<'c>(
         };
         let function = FlatSymbolRefAttribute::new(cx.context(), name).to_raw();
         let module_name = StringRef::new(name).to_raw();
-        // SAFETY: context, name and reference are alive, and the call copies the one reference it is told of.
+        // SAFETY: context, name and reference are alive, and the call copies the one reference that it is given.
         let nested = unsafe {
             let nested = mlirSymbolRefAttrGet(cx.context().to_raw(), module_name, 1, &function);
             Attribute::from_raw(nested)

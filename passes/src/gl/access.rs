@@ -1,12 +1,12 @@
-//! What a `gl.load`, a `gl.store` or a `gl.async_copy` says of addresses: how far apart elements lie, and how many one instruction may
-//! move.
+//! Analysis of the addresses of `gl.load`, `gl.store` and `gl.async_copy`: the strides between elements, and how many elements
+//! one instruction may move (the vector width).
 //!
-//! A vector of n elements is n consecutive registers of each thread that hold consecutive elements in memory, from an
-//! address that n elements divide. The address is a sum of terms: the base, the strides times constants, indices,
-//! coordinates and quotients of such. Along the one tile axis that moves the address by one element the layout says how
-//! long runs are and that they start at multiples of their length ([`runs`]); the address of a start has to be a multiple of the
-//! vector, and no quotient may jump within a run, neither in the address ([`address`]) nor in a guard (`divisibility`). A guard may end
-//! within one: the lowering moves what it lets through of a vector element by element.
+//! A vector of n elements is n consecutive registers of each thread that hold consecutive elements in memory, from an address
+//! that is a multiple of the vector's size. The address is a sum of terms: the base, and strides times constants, indices,
+//! coordinates and quotients of these. Along the one tile axis that moves the address by one element, the layout says how long
+//! runs are and that they start at multiples of their length ([`runs`]). The start address has to be a multiple of the vector's
+//! size, and no quotient may change within a run, neither in the address ([`address`]) nor in a guard (`divisibility`). A guard
+//! itself may change within a vector: the lowering then moves the elements of that vector that it admits one by one.
 
 mod address;
 mod runs;
@@ -29,27 +29,29 @@ pub use address::address_divisor;
 use address::{Address, power_of_two_in};
 use runs::{Run, Tile};
 
-/// What has no vector yet of a load, a store or a copy to shared memory.
+/// The addressing of a load, a store or a copy to shared memory whose vector width is not chosen yet.
 pub struct Access<'c, 'a> {
     element: Type<'c>,
     buffer: Value<'c, 'a>,
     map: AffineMap<'c>,
     guards: Option<AffineMap<'c>>,
-    /// What divides each index.
+    /// A divisor of each index.
     indices: Vec<i64>,
-    /// What divides each limit of the guards.
+    /// A divisor of each limit of the guards.
     limits: Vec<i64>,
-    /// Whether the bytes between its elements may be read too: nothing writes them meanwhile, and where the buffer ends is known.
+    /// Whether the aligned words around its elements may be read as a whole: nothing writes the buffer during the kernel, and
+    /// only its outermost size decides where it ends.
     is_covered_by_words: bool,
 }
 
-/// Narrow reads that one of two covering words is worth.
+/// How many narrow reads the two reads of covering words have to replace to pay off.
 const WORTH_COVERING: i64 = 4;
-/// The shortest words that are shifted, in bytes: a register's.
+/// The least size of a word that is shifted, in bytes: one register.
 const SHORTEST_WORD: i64 = 4;
 
 impl<'c, 'a> Access<'c, 'a> {
-    /// The tile that `op` loads or stores, and where; `None` if it does neither, or has a vector already.
+    /// Returns the tile that `op` loads or stores and its addressing; `None` if `op` is neither a load nor a store, or has a
+    /// vector already.
     pub fn of(op: OperationRef<'c, 'a>) -> Result<Option<(Value<'c, 'a>, Self)>, PassError<'c>> {
         let (tile, buffer, map, guards, indices, limits, vector) = if let Some(load) = LoadOp::from_op(op) {
             let (indices, limits) = (load.indices(), load.limits());
@@ -95,7 +97,7 @@ impl<'c, 'a> Access<'c, 'a> {
         Ok(Some((tile, access)))
     }
 
-    /// What a copy reads, whose tile is the memory that it fills.
+    /// Returns the addressing of a copy to shared memory, whose tile is the memory that it fills.
     pub fn of_copy(copy: AsyncCopyOp<'c, 'a>) -> Result<Self, PassError<'c>> {
         Ok(Self {
             element: shared_memory::type_of(copy.memory()?, copy.op())?.element_type(),
@@ -113,8 +115,8 @@ impl<'c, 'a> Access<'c, 'a> {
         types::element_bytes(self.element)
     }
 
-    /// For each axis of the tile the bytes from an element to its neighbour, `None` where only the run knows them; or `None`
-    /// for all where the address is no sum of multiples of the coordinates.
+    /// Returns the stride in bytes along each axis of the tile, `None` for a stride that is known only at run time. Returns
+    /// `None` altogether where the address is not linear in the coordinates.
     pub fn strides(&self) -> Option<Vec<Option<i64>>> {
         let address = Address::of(self.buffer, self.map, self.element_bytes()?)?;
         let is_linear = address.quotients().next().is_none();
@@ -122,7 +124,8 @@ impl<'c, 'a> Access<'c, 'a> {
         is_linear.then(|| strides.collect())
     }
 
-    /// The vector's length, and what keeps it shorter than the layout's runs and the hardware would allow.
+    /// Returns the longest legal vector, in elements, and the reason if it is shorter than the layout's runs and the hardware
+    /// would allow.
     pub fn vector(&self, layout: &LinearLayout) -> (i64, Option<String>) {
         let Some(bytes) = self.element_bytes() else {
             return (1, Some("the elements have no size".to_owned()));
@@ -167,11 +170,11 @@ impl<'c, 'a> Access<'c, 'a> {
         best
     }
 
-    /// The vector, and what divides its address in bytes, of a load that is better read as the two aligned words around each
-    /// vector than as vectors of `narrow` elements.
+    /// Returns the vector length, and a divisor of the vector's byte address, of a load that is better read as the two aligned
+    /// words around each vector than as vectors of `narrow` elements; `None` for any other load.
     ///
-    /// Two reads and the shifting, up to 15 instructions, take the place of at least four reads. Each of those takes L1 as
-    /// long as one of 16 bytes, since the lanes of a warp lie just as far apart.
+    /// Two reads and the shifts, up to 15 instructions, replace at least four reads. Each narrow read occupies L1 for as long
+    /// as one of 16 bytes, since the lanes of a warp are just as far apart.
     pub fn covered_vector(&self, layout: &LinearLayout, narrow: i64) -> Option<(i64, i64)> {
         let bytes = self.element_bytes()?;
         let address = Address::of(self.buffer, self.map, bytes)?;
@@ -192,7 +195,8 @@ impl<'c, 'a> Access<'c, 'a> {
         Some((run.elements, power_of_two_in(address.divisor(&dims))))
     }
 
-    /// The bytes of a vector of a load that a guard may let through in part, if vectors may be read as a whole all the same.
+    /// Returns the bytes of a vector of a load of which a guard may admit only a part, if vectors may be read as a whole
+    /// nevertheless; `None` otherwise.
     pub fn whole_words(&self, layout: &LinearLayout, vector: i64) -> Option<i64> {
         let bytes = self.element_bytes()?;
         let address = Address::of(self.buffer, self.map, bytes)?;
@@ -219,7 +223,7 @@ impl<'c, 'a> Access<'c, 'a> {
         }
     }
 
-    /// Which quotient may change within a vector, if one does.
+    /// Describes the quotient that may change within a vector; `None` if none does.
     fn jumps_within(
         &self,
         address: &Address,
@@ -243,7 +247,7 @@ impl<'c, 'a> Access<'c, 'a> {
         }
     }
 
-    /// For each guard `lhs - rhs`, whose sign decides; `None` if one is no form.
+    /// Returns `lhs - rhs` for each guard, whose sign decides it; `None` if one of them is not a [`QuotientForm`].
     fn guards(&self) -> Option<Vec<QuotientForm>> {
         let Some(guards) = self.guards else {
             return Some(Vec::new());
@@ -262,12 +266,12 @@ impl<'c, 'a> Access<'c, 'a> {
     }
 }
 
-/// What divides each of some scalars.
+/// Returns a divisor of each of `values`.
 fn divisors(values: Vec<Value<'_, '_>>) -> Vec<i64> {
     values.into_iter().map(divisibility::of_scalar).collect()
 }
 
-/// Whether the kernel only loads from a buffer, and no other of its buffers may be the same memory.
+/// Whether the kernel only loads from a buffer, and none of its other buffers may alias it.
 fn is_only_read(buffer: Value<'_, '_>) -> bool {
     let reads = |user: &OperationRef<'_, '_>| matches!(op_name(*user), LoadOp::NAME | "memref.dim");
     let is_own = divisibility::launch_of(buffer).is_some_and(|(launch, argument)| {
@@ -283,7 +287,7 @@ fn is_only_read(buffer: Value<'_, '_>) -> bool {
     is_own && users(buffer).iter().all(reads)
 }
 
-/// Whether nothing but the outermost size decides where a buffer ends.
+/// Whether only the outermost size decides where a buffer ends: strides and inner sizes are static, and there is no offset.
 fn has_static_end(buffer: Value<'_, '_>) -> bool {
     let ty = buffer.r#type();
     let inner = types::shape(ty).is_some_and(|shape| shape.iter().skip(1).all(Option::is_some));

@@ -1,12 +1,12 @@
 //! `gl-allocate-shared`: every allocation of shared memory gets its place.
 //!
-//! An allocation lives from its op to its last use; a use inside a loop or a branch that the allocation stands outside
-//! of counts until that op's end, because the next iteration may use it again. Partitions of `gl.warp_specialize` run
-//! at once, so whatever is allocated in one lives as long as the op. Mbarriers, and memory that asynchronous copies
-//! touch, live as long as the kernel: when a copy has ended is known to waits, not to program order.
+//! An allocation is live from its op to its last use. A use inside a loop or a branch that does not contain the allocation
+//! counts until the end of that op, because the next iteration may use it again. The partitions of `gl.warp_specialize` run
+//! concurrently, so an allocation in one of them is live as long as the op. Mbarriers, and memory that asynchronous copies
+//! touch, are live throughout the kernel: waits, not program order, tell when a copy has completed.
 //!
-//! Allocations are placed first fit, in program order. Two that never live at once may share bytes, which costs a
-//! barrier between them (`gl-insert-barriers`); small ones therefore share with none.
+//! Allocations are placed first fit, in program order. Two that are never live at once may share bytes, which costs a barrier
+//! between them (`gl-insert-barriers`); small ones therefore share with none.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ use crate::{
     table::{GlAllocateShared, GlAllocateSharedStatistic},
 };
 
-/// What any load or store of 16 bytes wants.
+/// The alignment in bytes that a load or store of 16 bytes needs.
 const ALIGNMENT: i64 = 16;
 /// The alignment of an mbarrier object (PTX ISA).
 const MBARRIER_ALIGNMENT: i64 = 8;
@@ -72,13 +72,13 @@ fn allocate<'c>(
     Ok(())
 }
 
-/// An allocation op and what it asks for.
+/// An allocation op and its request.
 struct Allocation<'c, 'a> {
     op: OperationRef<'c, 'a>,
     request: Request,
 }
 
-/// Bytes wanted during an interval of program positions, both ends included.
+/// A request for bytes that are live in an interval of program positions, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Request {
     bytes: i64,
@@ -191,7 +191,7 @@ impl<'c, 'a> Program<'c, 'a> {
         }
     }
 
-    /// Until when a use by `user` needs the allocation.
+    /// The position up to which a use by `user` keeps the allocation live.
     fn end_of_use(&self, user: OperationRef<'c, 'a>, allocation: OperationRef<'c, 'a>) -> usize {
         let mut op = user;
         while op.block() != allocation.block() {

@@ -1,5 +1,5 @@
-//! Where scalars lie, as far as a kernel's launch, its loops and its arithmetic say it: which guards hold for a whole tile, and what
-//! fits 32 bits, follow from it.
+//! Interval analysis of scalars, from a kernel's launch, its loops and its arithmetic. It decides which guards hold for a whole
+//! tile, and which values fit 32 bits.
 //!
 //! Scalars are coordinates and sizes, of type index, whose arithmetic does not wrap.
 
@@ -27,7 +27,7 @@ use super::{
     steps,
 };
 
-/// Where a scalar lies.
+/// The interval that a scalar lies in.
 pub fn of_scalar(value: Value<'_, '_>) -> Interval {
     within(value, DEPTH)
 }
@@ -75,7 +75,8 @@ fn within(value: Value<'_, '_>, depth: usize) -> Interval {
     }
 }
 
-/// Where the induction variable of `scf.for` lies: from the lower bound on, and below the upper one wherever the body runs.
+/// The interval of the induction variable of `scf.for`: at least the lower bound, and below the upper one wherever the body
+/// runs.
 fn of_induction_variable(value: Value<'_, '_>, depth: usize) -> Option<Interval> {
     let of = loop_of(value)?;
     let bound = |index| Some(within(of.operand(index).ok()?, depth));
@@ -86,8 +87,8 @@ fn of_induction_variable(value: Value<'_, '_>, depth: usize) -> Option<Interval>
     })
 }
 
-/// Where a value lies that each step of `scf.while` begins with, if the loop goes on as long as it is less than a bound, as an unsigned
-/// number: that of a tile that is drawn.
+/// The interval of a value with which each step of an `scf.while` begins, if the loop continues while this value is less than a
+/// bound (unsigned), as the number of a drawn tile is.
 fn of_drawn_tile(value: Value<'_, '_>, depth: usize) -> Option<Interval> {
     let number = BlockArgument::try_from(value).ok()?.argument_number();
     let of = owner(value).filter(|of| walk::has_name(*of, "scf.while"))?;
@@ -107,7 +108,7 @@ fn of_drawn_tile(value: Value<'_, '_>, depth: usize) -> Option<Interval> {
     })
 }
 
-/// Where a parameter of a lowered kernel lies, if it is a size.
+/// The interval of a parameter of a lowered kernel, if it is a size.
 fn of_parameter(value: Value<'_, '_>) -> Option<Interval> {
     let (launch, param) = param_of(value)?;
     let is_size = param.kind() == ParamKind::Size;
@@ -115,7 +116,8 @@ fn of_parameter(value: Value<'_, '_>) -> Option<Interval> {
     is_size.then(|| promised(&launch, buffer.ok()?, axis.ok()?).or(Some(Interval::SIZE)))?
 }
 
-/// Where a buffer's size along an axis lies: a static size, or what the kernel's launch says of a dynamic one.
+/// The interval of a buffer's size along an axis: a static size, or the bounds that the kernel's launch promises for a dynamic
+/// one.
 fn of_size(buffer: Value<'_, '_>, axis: usize) -> Interval {
     let shape = types::shape(buffer.r#type()).unwrap_or_default();
     if let Some(Some(size)) = shape.get(axis) {
@@ -125,7 +127,7 @@ fn of_size(buffer: Value<'_, '_>, axis: usize) -> Interval {
     of_launch.unwrap_or(Interval::SIZE)
 }
 
-/// Where a launch promises the size of its argument along an axis to lie.
+/// The bounds that a launch promises for the size of its argument along an axis.
 fn promised(launch: &LaunchAttr<'_>, argument: usize, axis: usize) -> Option<Interval> {
     let bounds = DenseI64ArrayAttribute::try_from(launch.bounds()?).ok()?;
     let number = |index: usize| bounds.element(index).ok();

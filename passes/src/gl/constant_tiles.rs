@@ -1,7 +1,8 @@
-//! Tiles of a reduction that are one constant: the same in all threads, and so are the partial results.
+//! Tiles of a reduction whose elements are all one compile-time constant, so that the partial results are constants too, the
+//! same in all threads.
 //!
-//! Of tuples whose combiner has a number of elements beside their sum, that number is known wherever no element is missing. Its partial
-//! results need not be exchanged to be known, and what is computed of them folds.
+//! For example, where a combiner's tuples hold a number of elements beside their sum (Welford), that number is known wherever
+//! no element is masked off. Its partial results need not be exchanged, and arithmetic on them folds.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,7 +22,7 @@ use crate::mlir::{
     walk,
 };
 
-/// Whether each of `tiles` is one constant, of those whose results `combiner` makes of such tiles alone.
+/// Returns for each of `tiles` whether it is one constant and `combiner` computes its result from such tiles alone.
 pub(crate) fn are_constant(tiles: &[Value<'_, '_>], combiner: BlockRef<'_, '_>) -> Vec<bool> {
     let Some(needs) = needs(combiner, tiles.len()) else {
         return vec![false; tiles.len()];
@@ -36,7 +37,8 @@ pub(crate) fn are_constant(tiles: &[Value<'_, '_>], combiner: BlockRef<'_, '_>) 
     }
 }
 
-/// Puts the constants that reductions of a function come to in the place of their results, so that reductions of these see them.
+/// Replaces the results of a function's reductions that are constants by the constants, so that reductions of these results see
+/// them.
 ///
 /// # Errors
 ///
@@ -69,8 +71,8 @@ pub(crate) fn fold<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<(), Pas
     Ok(())
 }
 
-/// What `count` elements of each tile come to by `combiner`, as scalars at `b`, of those that [`are_constant`] says are. The number is a
-/// power of two, as those of tiles' axes are.
+/// Returns what `combiner` makes of `count` elements of each tile, as scalars at `b`, for the tiles of which [`are_constant`]
+/// holds, and `None` for the others. `count` is a power of two, as the extents of tiles' axes are.
 ///
 /// # Errors
 ///
@@ -90,7 +92,7 @@ pub(crate) fn combined<'c: 'a, 'a>(
         let element = types::element(tile.r#type());
         tuple.push(match (is_constant, types::is_float(element)) {
             (true, _) => scalar(b, *tile)?,
-            // What is no constant has no part in those that are.
+            // The constant results do not depend on this element, so any value will do.
             (false, true) => b.float(element, 0.0),
             (false, false) => b.integer(element, 0),
         });
@@ -104,7 +106,7 @@ pub(crate) fn combined<'c: 'a, 'a>(
         .collect())
 }
 
-/// The constant that all elements of a tile are, as a scalar at `b`.
+/// Returns the constant that all elements of a tile equal, as a scalar at `b`.
 fn scalar<'c: 'a, 'a>(b: &Builder<'c, 'a>, tile: Value<'c, 'a>) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
     let of_op = |op: OperationRef<'c, 'a>| match walk::has_name(op, "tensor.splat") {
         true => op.operand(0).ok(),
@@ -138,7 +140,8 @@ fn is_constant_scalar(scalar: Value<'_, '_>) -> bool {
     })
 }
 
-/// For each of a combiner's results, the places in a tuple that it depends on; `None` for a block that is no combiner of such tuples.
+/// Returns for each of a combiner's results the positions in a tuple that it depends on; `None` for a block that is not a
+/// combiner of tuples of `length`, or has nested regions.
 fn needs(combiner: BlockRef<'_, '_>, length: usize) -> Option<Vec<BTreeSet<usize>>> {
     let mut of_values = HashMap::<usize, BTreeSet<usize>>::new();
     for argument in 0..2 * length {

@@ -1,13 +1,13 @@
-//! `gl-dependent-launch`: a kernel that may start before the one ahead of it has ended waits before it touches memory, and lets
-//! the one behind it start in time.
+//! `gl-dependent-launch` (programmatic dependent launch): a kernel that may start before the preceding one has ended waits for
+//! it before it touches global memory, and lets the following kernel start early.
 //!
-//! Matches kernels whose `gl.launch` says `dependent_launch`. What the kernels ahead wrote, this one may read, and what they still
-//! read, it may write; so every path waits before the first access to global memory, each partition of warps for itself. The
-//! kernel behind may start when no more is to be read than what the last loop has read: its CTAs take the places that are left,
-//! and wait in turn. A kernel without a loop has nothing to wait for with that.
+//! Matches kernels whose `gl.launch` says `dependent_launch`. Such a kernel may read what the preceding kernels wrote, and
+//! write what they still read; so every path waits before its first access to global memory, each partition of warps for
+//! itself. The following kernel may start once the last loop has ended, which leaves nothing more to be read: its CTAs take the
+//! places that become free, and wait in turn. A kernel without a loop lets it start at once.
 //!
-//! The wait is no barrier to ptxas for loads that it takes to be of constant memory (`ld.global.nc`), so `convert-gl-to-nvvm`
-//! promises nothing of the parameters of such kernels.
+//! ptxas may move loads that it takes to be of constant memory (`ld.global.nc`) ahead of the wait, so `convert-gl-to-nvvm`
+//! marks no parameter of such kernels `noalias` or `readonly`.
 
 use melior::ir::{BlockRef, OperationRef, RegionLike, operation::OperationLike};
 use norma_dialects::{
@@ -42,7 +42,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlDependent
     Ok(())
 }
 
-/// Waits before the first op of a block that touches global memory.
+/// Inserts a wait before the first op of a block that touches global memory, or into each partition if that op is
+/// `gl.warp_specialize`.
 fn wait<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassError<'c>> {
     let Some(first) = walk::in_block(block).into_iter().find(|op| touches_memory(*op)) else {
         return Ok(());
@@ -62,14 +63,14 @@ fn wait<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassError<'c>> {
     Ok(())
 }
 
-/// Lets the kernel behind start after the last loop of a block, or at its start.
+/// Lets the following kernel start after the last loop of a block, or at the block's start if it has none.
 fn launch_dependents<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Result<(), PassError<'c>> {
     let ops = walk::in_block(block);
     let specialized = ops.iter().copied().find_map(WarpSpecializeOp::from_op);
     if let Some(body) = specialized.and_then(|specialize| specialize.op().region(0).ok()?.first_block()) {
         return launch_dependents(body);
     }
-    // Threads that have ended count as having run it: partitions other than the first do without.
+    // Threads that have exited count as having run the op, so partitions other than the first do without it.
     let is_loop =
         |op: &&OperationRef<'c, 'a>| ["scf.for", "scf.while"].contains(&norma_dialects::op_name(**op));
     let builder = match ops.iter().rev().find(is_loop) {

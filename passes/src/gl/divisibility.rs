@@ -1,6 +1,7 @@
-//! What divides scalars, forms over them, and addresses: how wide accesses may be, and where quotients may jump.
+//! Divisibility analysis of scalars, of forms over them, and of addresses. It decides how wide accesses may be, and where
+//! quotients may change.
 //!
-//! A divisor of 0 stands for the value 0, which everything divides.
+//! A divisor of 0 says that the value is 0, which everything divides.
 
 use melior::ir::{
     Attribute, BlockLike, OperationRef, Value, ValueLike,
@@ -41,7 +42,7 @@ fn within(value: Value<'_, '_>, depth: usize) -> i64 {
             gcd(operand(0), operand(1))
         }
         "arith.select" => gcd(operand(1), operand(2)),
-        // What is left of a multiple of d by c is a multiple of gcd(d, c).
+        // The remainder of a multiple of d by c is a multiple of gcd(d, c).
         "arith.remsi" | "arith.remui" => gcd(operand(0), operand(1)),
         "arith.divsi" | "arith.divui" | "arith.floordivsi" | "arith.ceildivsi" | "arith.ceildivui" => {
             let by = op.operand(1).ok().and_then(constant).unwrap_or(0);
@@ -58,10 +59,11 @@ pub fn of_form(form: &QuotientForm, dims: &[i64], symbols: &[i64]) -> i64 {
     gcd(without_constant(form, dims, symbols), form.constant)
 }
 
-/// Whether a form, of whose quotients each stays the same, may be negative at some and not at others of `count` steps of dim `along`
-/// from a place that `dims` divide.
+/// Whether a form may be negative at some and not at others of `count` steps along dim `along`, from a point whose coordinates
+/// `dims` divide. The form's quotients have to be the same at all of the steps.
 pub fn changes_sign(form: &QuotientForm, along: usize, count: i64, dims: &[i64], symbols: &[i64]) -> bool {
-    // From a multiple of `count` on, upwards the sign changes ahead of a multiple, downwards behind one: never among the steps.
+    // The steps start at a multiple of `count`. The form changes its sign where the coordinate is plus or minus the sum of
+    // `distance` and the other terms: if both are multiples of `count`, that is never among the steps.
     let distance = match form.dims[along] {
         0 => return false,
         1 => form.constant,
@@ -71,11 +73,11 @@ pub fn changes_sign(form: &QuotientForm, along: usize, count: i64, dims: &[i64],
     without_constant(form, dims, symbols) % count != 0 || distance % count != 0
 }
 
-/// Whether the quotient of a form by `divisor` is the same at each of `count` steps of dim `along` from a place that `dims`
-/// divide.
+/// Whether the quotient of a form by `divisor` is the same at each of `count` steps along dim `along`, from a point whose
+/// coordinates `dims` divide.
 ///
-/// With the part of the form that is not constant a multiple of m, and m a divisor of `divisor`, its first value is
-/// `constant mod m` or more above a multiple of m, so that the steps must not reach the next one.
+/// Let m divide both `divisor` and the form without its constant. The form's first value then lies `constant mod m` above a
+/// multiple of m, and the quotient can change only at multiples of m, so the steps must not reach the next one.
 pub fn is_steady(
     form: &QuotientForm,
     divisor: i64,
@@ -108,7 +110,7 @@ fn without_constant(form: &QuotientForm, dims: &[i64], symbols: &[i64]) -> i64 {
     dims_and_symbols.map(product).chain(quotients).fold(0, gcd)
 }
 
-/// A divisor of what a multiple of `dividend` is, divided by the constant `by`; 1 where the division may round.
+/// A divisor of the quotient of a multiple of `dividend` by the constant `by`; 1 where the division may round.
 fn of_quotient(dividend: i64, by: i64) -> i64 {
     if by != 0 && dividend % by == 0 {
         dividend / by
@@ -137,13 +139,14 @@ fn of_apply(apply: OperationRef<'_, '_>, depth: usize) -> Option<i64> {
     Some(of_form(&form, dims, symbols))
 }
 
-/// A divisor of what `memref.dim` measures.
+/// A divisor of the result of `memref.dim`.
 fn of_size(dim: OperationRef<'_, '_>) -> Option<i64> {
     let axis = usize::try_from(constant(dim.operand(1).ok()?)?).ok()?;
     Some(size_divisor(dim.operand(0).ok()?, axis))
 }
 
-/// A divisor of a buffer's size along an axis: a static size, or what the kernel's launch says of a dynamic one.
+/// A divisor of a buffer's size along an axis: a static size, or the multiple that the kernel's launch promises for a dynamic
+/// one.
 pub fn size_divisor(buffer: Value<'_, '_>, axis: usize) -> i64 {
     let shape = types::shape(buffer.r#type()).unwrap_or_default();
     match shape.get(axis) {
@@ -162,8 +165,8 @@ fn promised_multiple(buffer: Value<'_, '_>, axis: usize) -> Option<i64> {
     number(found? + 2)
 }
 
-/// Bytes that divide the buffer's base address and the strides of a dynamic strided layout: the kernel's launch says so for
-/// its parameters; of anything else only its elements' natural alignment is known.
+/// A number of bytes that divides the buffer's base address and the strides of a dynamic strided layout. The kernel's launch
+/// gives it for parameters; for any other buffer only the natural alignment of its elements is known.
 pub fn alignment(buffer: Value<'_, '_>) -> i64 {
     let natural = || types::element_bytes(types::element(buffer.r#type())).unwrap_or(1);
     let promised =
@@ -171,8 +174,8 @@ pub fn alignment(buffer: Value<'_, '_>) -> i64 {
     promised.unwrap_or_else(natural)
 }
 
-/// The launch of the kernel that a buffer is a parameter of, and the buffer's position among the kernel's. While a kernel is
-/// converted, its buffers are views of pointer parameters.
+/// The launch of the kernel that has a buffer as a parameter, and the buffer's position among the parameters. While a kernel is
+/// being converted, its buffers are views of pointer parameters.
 pub(super) fn launch_of<'c>(buffer: Value<'c, '_>) -> Option<(LaunchAttr<'c>, usize)> {
     let view = definition(buffer).filter(|op| walk::has_name(*op, "builtin.unrealized_conversion_cast"));
     if let Some(view) = view {
@@ -185,7 +188,7 @@ pub(super) fn launch_of<'c>(buffer: Value<'c, '_>) -> Option<(LaunchAttr<'c>, us
     Some((LaunchAttr::from_attribute(launch)?, argument.argument_number()))
 }
 
-/// What a parameter of a lowered kernel holds, and the kernel's launch.
+/// The launch of the lowered kernel that has `value` as a parameter, and what this parameter holds.
 pub(super) fn param_of<'c>(value: Value<'c, '_>) -> Option<(LaunchAttr<'c>, ParamAttr<'c>)> {
     let argument = BlockArgument::try_from(value).ok()?;
     let kernel = argument.owner().parent_operation()?;
@@ -246,7 +249,7 @@ mod tests {
         assert_eq!(of_form(&form(5), &[32], &[]), 3);
     }
 
-    /// Against every place below 60 that the divisors allow.
+    /// Compared with all points below 60 that the divisors allow.
     #[test]
     fn what_is_steady_does_not_jump() {
         let mut steady = 0;
@@ -273,7 +276,8 @@ mod tests {
         assert!(steady > 100);
     }
 
-    /// Against every place below 60 that the divisors allow, and not of what is as steady as a row's end at a multiple of a vector.
+    /// Compared with all points below 60 that the divisors allow. The end of a row at a multiple of the vector's length must
+    /// not count as a change of sign.
     #[test]
     fn what_keeps_its_sign_is_negative_at_all_steps_or_none() {
         let mut kept = 0;

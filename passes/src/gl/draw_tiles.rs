@@ -1,12 +1,12 @@
-//! `gl-draw-tiles`: one thread draws the next tile of a walk while the CTA works on the one at hand.
+//! `gl-draw-tiles`: one thread draws the next tile from the global counter while the CTA works on the current one.
 //!
-//! Matches loops with `gl.next_tile` that `gl-pipeline` has left, because they copy nothing to shared memory. The draw moves to the
-//! beginning of the step, where one thread makes it, and the number is awaited where it was drawn, so that the counter's latency is
-//! hidden behind the step.
+//! Matches loops with `gl.next_tile` that `gl-pipeline` has left, because they copy nothing to shared memory. The draw moves to
+//! the beginning of the step, where one thread performs it, and a wait for the number takes its place, so that the step hides
+//! the latency of the counter's atomic.
 //!
-//! Why it is right: a step draws once as before, and what is drawn depends on nothing that the step does. The mailbox has one slot;
-//! each step's draw completes one phase of its mbarrier, so that the parity to wait for is another one in each step. The slot is
-//! written again in the next step, once all threads have read it (`gl-insert-barriers`).
+//! Why it is correct: a step draws once as before, and the drawn number does not depend on anything that the step does. The
+//! mailbox has one slot. Each step's draw completes one phase of its mbarrier, so that the parity to wait for alternates from
+//! step to step. The slot is overwritten in the next step, once all threads have read it (`gl-insert-barriers`).
 
 use melior::ir::{OperationRef, Type, Value, operation::OperationLike, r#type::IntegerType};
 use norma_dialects::gl::NextTileOp;
@@ -38,7 +38,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlDrawTiles
     Ok(())
 }
 
-/// Draws at the beginning of each step what the next one works on.
+/// Moves the draw of the next step's tile to the beginning of each step.
 fn draw_early<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     of: DrawnLoop<'c, 'a>,

@@ -1,7 +1,9 @@
-//! Loops whose tiles CTAs draw: `scf.while` over the numbers of tiles, each of which ends with `gl.next_tile`.
+//! Loops whose tiles CTAs draw from a global counter (dynamic tile scheduling): `scf.while` over tile numbers, each step of
+//! which ends with `gl.next_tile`.
 //!
-//! One thread draws, and tells the others through shared memory ([`Mailbox`]): it arrives at an mbarrier when the number is there. A
-//! slot of the mailbox may be written again once every thread has read it, which is for the user of the mailbox to see to.
+//! One thread draws a number and passes it to the others through shared memory ([`Mailbox`]): it arrives at an mbarrier once
+//! the number is there. A slot of the mailbox may be overwritten once every thread has read it, which whoever uses the mailbox
+//! has to ensure.
 
 use melior::ir::{BlockLike, BlockRef, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{AwaitTileOp, DrawTileOp, LocalAllocOp, NextTileOp};
@@ -16,21 +18,21 @@ use crate::mlir::{
 
 use super::{mbarriers::barriers, shared_memory::row_major, steps};
 
-/// A loop whose tiles are drawn. The first value that it carries is the number of the step's tile.
+/// A loop whose tiles are drawn. Its first loop-carried value is the number of the step's tile.
 #[derive(Clone, Copy)]
 pub(super) struct DrawnLoop<'c, 'a> {
     /// The `scf.while`.
     pub op: OperationRef<'c, 'a>,
-    /// What draws the next step's tile.
+    /// The op that draws the next step's tile.
     pub next: NextTileOp<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> DrawnLoop<'c, 'a> {
-    /// The loop of an op, if it is one whose tiles are drawn.
+    /// Returns `op` as a loop whose tiles are drawn; `None` if it is not one.
     ///
     /// # Errors
     ///
-    /// Unsupported if what is drawn is not the number of the next step's tile.
+    /// Unsupported if the drawn number is not that of the next step's tile.
     pub fn of(op: OperationRef<'c, 'a>) -> Result<Option<Self>, PassError<'c>> {
         if !walk::has_name(op, "scf.while") {
             return Ok(None);
@@ -60,12 +62,12 @@ impl<'c: 'a, 'a> DrawnLoop<'c, 'a> {
         Ok(steps::body(self.op)?)
     }
 
-    /// What ends a step: its operands are what the next one begins with.
+    /// The terminator of a step: its operands are the values with which the next step begins.
     pub fn end(self) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
         Ok(terminator(self.body()?, self.op)?)
     }
 
-    /// The loop with more values that it carries, as [`carry`] has them.
+    /// The loop with further loop-carried values, as [`carry`] adds them.
     pub fn carry(self, initial: &[Value<'c, 'a>]) -> Result<Self, PassError<'c>> {
         Ok(Self {
             op: carry(self.op, initial)?,
@@ -74,8 +76,8 @@ impl<'c: 'a, 'a> DrawnLoop<'c, 'a> {
     }
 }
 
-/// `of`, an `scf.while`, with more values that it carries, behind those that it has: `initial` in the first step, and the same in all, until
-/// the end of the step says otherwise.
+/// Adds loop-carried values to `of`, an `scf.while`, behind the existing ones. They are `initial` in the first step, and every
+/// step passes them on unchanged until the caller changes the terminator of the body.
 pub(super) fn carry<'c: 'a, 'a>(
     of: OperationRef<'c, 'a>,
     initial: &[Value<'c, 'a>],
@@ -130,14 +132,14 @@ fn terminator<'c, 'a>(
     end.ok_or_else(|| Diagnostic::internal(of.location(), "expected a loop whose blocks end"))
 }
 
-/// Shared memory through which one thread tells the CTA what it has drawn.
+/// Shared memory through which one thread passes the numbers that it draws to the CTA.
 pub(super) struct Mailbox<'c, 'a> {
     numbers: Value<'c, 'a>,
     drawn: Value<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> Mailbox<'c, 'a> {
-    /// A mailbox of so many slots, at the start of the kernel, at the location of `of`.
+    /// Allocates a mailbox of `slots` slots at the start of the kernel, with the source location of `of`.
     pub fn new(
         function: OperationRef<'c, 'a>,
         of: OperationRef<'c, 'a>,
@@ -152,7 +154,8 @@ impl<'c: 'a, 'a> Mailbox<'c, 'a> {
         })
     }
 
-    /// Draws as `next` says, behind `dealt` tiles, into a slot.
+    /// Draws a number into a slot from the counter of `next`. The first `dealt` tiles are not drawn, but assigned to CTAs by
+    /// their number.
     pub fn draw(
         &self,
         b: &Builder<'c, 'a>,
@@ -174,7 +177,7 @@ impl<'c: 'a, 'a> Mailbox<'c, 'a> {
         Ok(())
     }
 
-    /// The number in a slot, once the mbarrier's phase of that parity has completed.
+    /// Waits for the mbarrier's phase of that parity, and returns the number in a slot.
     pub fn wait(
         &self,
         b: &Builder<'c, 'a>,

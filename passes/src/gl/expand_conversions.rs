@@ -1,9 +1,9 @@
-//! `gl-expand-conversions`: a conversion of layouts that is cheapest through shared memory becomes a store and a load.
+//! `gl-expand-conversions`: replaces a conversion of layouts that is cheapest through shared memory by a store and a load.
 //!
-//! Matches every `gl.convert_layout` between tiles of one CTA that no renumbering of registers does and that shuffles
-//! cannot do, or only at a higher cost (`norma_layout::conversion`). The memory's order is chosen for the two layouts:
-//! both sides access vectors, and no banks conflict. Stored and loaded are tiles whose registers are numbered so that
-//! vectors are lowest, which further conversions state and which costs nothing.
+//! Matches every `gl.convert_layout` between tiles of one CTA that takes more than a renumbering of registers, and that
+//! shuffles cannot do or only at a higher cost (`norma_layout::conversion`). The order of the elements in memory is chosen for
+//! the two layouts, so that both sides access vectors without bank conflicts. The stored and the loaded tile have their
+//! registers numbered so that vectors come lowest; further conversions express this, which cost nothing.
 //!
 //! Barriers are left to `gl-insert-barriers`.
 
@@ -37,7 +37,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlExpandCon
     Ok(())
 }
 
-/// The exchange through memory, if that is how `convert` is to be done.
+/// The exchange through shared memory that implements `convert`; `None` if registers or shuffles are to implement it.
 fn exchange<'c>(convert: ConvertLayoutOp<'c, '_>) -> Result<Option<MemoryExchange>, PassError<'c>> {
     let location = convert.op().location();
     let (from, to) = (convert.source()?.r#type(), convert.result()?.r#type());
@@ -83,7 +83,7 @@ fn expand<'c>(convert: ConvertLayoutOp<'c, '_>, exchange: &MemoryExchange) -> Re
     Ok(())
 }
 
-/// `tile` in `layout`, for which it only renumbers registers.
+/// Converts `tile` to `layout`, which differs only in the numbering of registers.
 fn in_layout<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     tile: Value<'c, 'a>,

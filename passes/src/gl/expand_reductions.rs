@@ -7,15 +7,15 @@
 //! combines them in its registers, in the same order everywhere, so that all threads agree to the last bit. The slice of
 //! the gathered layout is that of the original one, so the result needs no conversion.
 //!
-//! In a loop the steps take turns with two buffers ([`buffers`]), so that a step need not wait until all threads have read what the
-//! step before it exchanged. Between warps the number of the step says whose turn it is, which `gl-insert-barriers` understands;
-//! between CTAs all turns of all loops are counted ([`phase`]), as the phases of mbarriers are.
+//! In a loop the exchange is double-buffered ([`buffers`]), so that a step need not wait until all threads have read what the
+//! previous step exchanged. Between warps the induction variable selects the buffer, which `gl-insert-barriers` understands;
+//! between CTAs the iterations of all loops are counted ([`phase`]), as the phases of mbarriers are.
 //!
-//! A scan across warps ([`scan`]) takes the same way.
+//! A scan across warps ([`scan`]) is expanded in the same way.
 //!
-//! Costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps. Reductions that do not
-//! hang on each other share the barrier ([`rounds`]), as those across CTAs share an exchange, and so do all tiles of one reduction, but for
-//! those whose partials are known before the run ([`constant_tiles`]).
+//! An exchange costs one store, one barrier (`gl-insert-barriers`) and one load of as many elements as the axis crosses warps.
+//! Independent reductions share the barrier ([`rounds`]), and those across CTAs share an exchange. So do all tiles of one
+//! reduction, except those whose partials are known at compile time ([`constant_tiles`]), which are not exchanged.
 
 mod buffers;
 mod cluster;
@@ -104,11 +104,11 @@ fn combine<'c: 'a, 'a>(reduce: ReduceOp<'c, 'a>, partials: &Partials<'c, 'a>) ->
     Ok(())
 }
 
-/// What each warp's part of some tiles comes to.
+/// The partial results of some tiles, one of each warp.
 struct Partials<'c, 'a> {
     /// For each tile, where its partials are.
     places: Vec<Place<'c, 'a>>,
-    /// For each tile, all partials of a result in each thread's registers.
+    /// For each tile, the type that holds all partials of a result in each thread's registers.
     gathered: Vec<Type<'c>>,
 }
 
@@ -116,13 +116,13 @@ struct Partials<'c, 'a> {
 enum Place<'c, 'a> {
     /// In shared memory.
     Memory(Value<'c, 'a>),
-    /// Nowhere: each is this scalar, which is known before the run.
+    /// Nowhere: all partials are this scalar, which is known at compile time.
     Known(Value<'c, 'a>),
 }
 
 impl<'c: 'a, 'a> Partials<'c, 'a> {
-    /// Reduces `tiles` along an axis within each warp, by the combiner of `op`, and writes the partials to shared memory of their own,
-    /// at `b`.
+    /// Reduces `tiles` along an axis within each warp, by the combiner of `op`, and writes the partials to newly allocated
+    /// shared memory, at `b`.
     fn stored(
         b: &Builder<'c, 'a>,
         op: OperationRef<'c, 'a>,
@@ -171,7 +171,7 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
         })
     }
 
-    /// For each tile all partials, at `b`.
+    /// Loads all partials of each tile, at `b`.
     fn loaded(&self, b: &Builder<'c, 'a>) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
         let places = self.places.iter().zip(&self.gathered);
         places
@@ -186,7 +186,8 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
     }
 }
 
-/// Writes partials to shared memory of their own, which steps of a loop take turns with.
+/// Writes partials to newly allocated shared memory and returns it. In a loop, whose induction variable is `step`, the memory
+/// has [`BUFFERS`] stages, which successive steps use alternately.
 fn to_memory<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     partials: Value<'c, 'a>,

@@ -1,33 +1,33 @@
 //! `gl-insert-barriers`: `gl.barrier` between conflicting accesses to shared memory.
 //!
-//! Threads of a CTA run apart, so an access must not start before every thread has done an earlier one to the same
-//! bytes, unless both read. The pass goes through the function in program order with the set of accesses that some
-//! path leads from without a barrier (*pending*), and puts a barrier before an op that conflicts with one.
+//! The threads of a CTA run independently, so an access must not start before every thread has performed an earlier one to the
+//! same bytes, unless both read. The pass walks the function in program order with the set of *pending* accesses, from which
+//! some path leads to the current op without a barrier, and inserts a barrier before an op that conflicts with one of them.
 //!
-//! Why this is sufficient: the set at an op is the union over all paths to it. A branch is entered with the set before
-//! it and left with the union of its ends; a loop's body is entered with the union of the set before it and the set at
-//! the body's end, iterated until nothing changes, so that hazards across the back edge are seen. Sets only grow
-//! during the iteration, so a barrier that was needed stays needed. After allocation two memories overlap exactly where
-//! their byte ranges do, and dynamic stages of one allocation count as all of it.
+//! Why this is sufficient: the set at an op is the union over all paths to it. A branch is entered with the set before it and
+//! left with the union of its ends; a loop's body is entered with the union of the set before it and the set at the body's end,
+//! iterated until nothing changes, so that hazards across the back edge are seen. Sets only grow during the iteration, so a
+//! barrier that was needed stays needed. After allocation two memories overlap exactly where their byte ranges do, and an
+//! access to a dynamic stage counts as one to the whole allocation.
 //!
 //! Why it is allowed: scalars of `gl` are the same in all threads of the CTA, so a barrier in a branch or a loop is met
 //! by all threads or by none.
 //!
-//! Steps of a loop may take turns with two stages of a memory (`i mod 2`): an access of this step and one of the step before it
-//! do not meet then, and the analysis swaps the two at the back edge.
+//! A loop may alternate between two stages of a memory (`i mod 2`). An access of the current step and one of the previous step
+//! then do not overlap, and the analysis swaps the two at the back edge.
 //!
-//! A partition of `gl.warp_specialize` gets named barriers of its own threads: no partition may wait for another's warps, and
-//! partitions share what asynchronous copies and mbarriers order.
+//! A partition of `gl.warp_specialize` gets named barriers for its own threads, since no partition may wait for another's
+//! warps. Accesses of different partitions to shared memory are ordered by asynchronous copies and mbarriers.
 //!
-//! Asynchronous copies are in flight until a wait, and a barrier before the wait orders nothing: only what a
-//! `gl.async_wait` or `gl.bulk_wait` has waited for becomes pending. Data that arrives at an mbarrier is waited for
-//! there, and so is what other CTAs of a cluster store; a CTA that gives memory back to them (`gl.remote_arrive`) has to be done
-//! with it, so that a barrier comes before. The cluster's barrier orders what lies before the arrival and behind the wait, a relaxed
-//! one initialised mbarriers alone. Fences between the generic and the asynchronous proxy are ops of their own, which this pass
-//! does not add.
+//! Asynchronous copies are in flight until a wait, and a barrier before the wait orders nothing: their accesses become pending
+//! only at the `gl.async_wait` or `gl.bulk_wait` that waits for them. Data that arrives at an mbarrier is waited for there, and
+//! so are the stores of other CTAs of a cluster. A CTA that releases memory to them (`gl.remote_arrive`) must have finished
+//! with it, so that a barrier comes before. The cluster's barrier orders accesses before the arrival with those behind the
+//! wait, a relaxed one only the initialisation of mbarriers. Fences between the generic and the asynchronous proxy are ops of
+//! their own, which this pass does not add.
 //!
-//! No barrier of the cluster is needed at the end: what other CTAs do with a CTA's shared memory completes on mbarriers that its
-//! threads wait for.
+//! No barrier of the cluster is needed at the end: accesses of other CTAs to a CTA's shared memory complete on mbarriers that
+//! its threads wait for.
 
 use std::collections::BTreeSet;
 
@@ -84,11 +84,11 @@ struct Span {
     writes: bool,
     /// Whether it initialises mbarriers.
     initialises: bool,
-    /// Which of the two buffers, that the steps of a loop take turns with, is accessed.
+    /// Which of two buffers is accessed, where a loop alternates between two.
     turn: Option<Turn>,
 }
 
-/// One of two buffers: that of the step at hand, or that of the step before it.
+/// One of two buffers between which a loop alternates: that of the current step, or that of the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     /// The address of the loop's op.
@@ -105,7 +105,8 @@ impl Span {
         (self.writes || other.writes) && self.start < other.end && other.start < self.end && !is_apart
     }
 
-    /// The span as the next step of a loop sees it: the buffer of the step before is its own again.
+    /// The span as the next step of a loop sees it: the current step's buffer becomes the previous step's, and the other way
+    /// round.
     fn in_next_step(mut self, of: usize) -> Self {
         if let Some(turn) = self.turn.as_mut().filter(|turn| turn.of == of) {
             turn.is_before = !turn.is_before;
@@ -114,16 +115,16 @@ impl Span {
     }
 }
 
-/// What may not have happened yet in some thread.
+/// Accesses that some thread may not have performed yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     /// Accesses that a barrier would order.
     pending: BTreeSet<Span>,
-    /// Those that the end of the cluster's barrier will order, too, as they come before the arrival at it.
+    /// Accesses that the wait at the cluster's barrier will order as well, since they precede the arrival at it.
     arrived: BTreeSet<Span>,
-    /// Accesses of cp.async groups that no wait has waited for.
+    /// Accesses of `cp.async` groups that no wait has covered yet.
     async_copies: BTreeSet<Span>,
-    /// The same of bulk groups.
+    /// Accesses of bulk groups that no wait has covered yet.
     bulk_copies: BTreeSet<Span>,
 }
 
@@ -154,7 +155,7 @@ impl State {
             .any(|(span, _)| unordered().any(|pending| span.conflicts(*pending)))
     }
 
-    /// After a barrier of all threads of the CTA.
+    /// Updates the state for a barrier of all threads.
     fn ordered(&mut self) {
         self.pending.clear();
         self.arrived.clear();
@@ -164,9 +165,10 @@ impl State {
 #[derive(Default)]
 struct Inserter {
     inserted: u64,
-    /// The named barrier of the partition at hand, as id and threads; `None` for that of all threads.
+    /// The id and the number of threads of the current partition's named barrier; `None` outside of partitions, for the barrier
+    /// of all threads.
     named: Option<(i64, i64)>,
-    /// How many ids of named barriers are taken.
+    /// The largest id of a named barrier that is taken.
     ids: i64,
 }
 
@@ -222,7 +224,7 @@ impl Inserter {
         }
     }
 
-    /// Puts barriers into each partition, of its threads alone.
+    /// Inserts barriers into each partition, for its own threads.
     fn partitions<'c>(&mut self, specialize: WarpSpecializeOp<'c, '_>) -> Result<(), PassError<'c>> {
         for (region, warps) in specialize.op().regions().zip(specialize.warps()?) {
             self.ids += 1;
@@ -287,7 +289,8 @@ impl Inserter {
     }
 }
 
-/// A wait that leaves `left` groups under way: which ones is not followed, so they stay in flight as well.
+/// Updates the sets for a wait that leaves `left` groups in flight. Which groups these are is not tracked, so unless `left` is
+/// 0 all accesses stay in flight as well as pending.
 fn waited(in_flight: &mut BTreeSet<Span>, pending: &mut BTreeSet<Span>, left: i64) {
     pending.extend(in_flight.iter());
     if left == 0 {
@@ -319,8 +322,8 @@ fn spans<'c>(op: OperationRef<'c, '_>) -> Result<Vec<(Span, Completion)>, PassEr
     Ok(spans)
 }
 
-/// Whose turn a stage is: that of the step at hand, where the stage's number is the remainder by two of the number of steps of
-/// the loop around it, and the memory has two stages.
+/// The turn of a stage, the current step's: the memory has two stages, and the stage's index is the induction variable of the
+/// surrounding loop, whose step is 1, modulo 2. `None` for any other memory.
 fn turn(memory: Value<'_, '_>) -> Option<Turn> {
     let stage = MemDescIndexOp::from_op(definition(memory)?)?;
     let stages = MemDescType::from_type(stage.memory().ok()?.r#type())?;
@@ -342,8 +345,8 @@ fn address(op: OperationRef<'_, '_>) -> usize {
     op.to_raw().ptr as usize
 }
 
-/// The bytes that the partitions access: to the rest of the kernel they are one op, as no partition may meet a barrier
-/// of all threads.
+/// The bytes that the partitions access. To the rest of the kernel all partitions are one op, as no partition may meet a
+/// barrier of all threads.
 fn spans_of_partitions<'c>(
     specialize: WarpSpecializeOp<'c, '_>,
 ) -> Result<Vec<(Span, Completion)>, PassError<'c>> {

@@ -1,11 +1,12 @@
-//! Mbarriers that a kernel sets up at its start.
+//! Sets up mbarriers at the start of a kernel.
 
 use melior::ir::{OperationRef, Value, operation::OperationLike};
 use norma_dialects::gl::{FenceMBarrierInitOp, MBarrierAllocOp, MBarrierInitOp, MBarrierType};
 
 use crate::mlir::{builder::Builder, pass::PassError, walk};
 
-/// Arrays of `count` mbarriers at the start of the kernel, one for each number of arrivals, at the location of `of`.
+/// Allocates and initialises arrays of `count` mbarriers at the start of the kernel, one array for each number of arrivals,
+/// with the source location of `of`.
 pub(super) fn barriers<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     of: OperationRef<'c, 'a>,

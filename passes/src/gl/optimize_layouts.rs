@@ -1,14 +1,14 @@
 //! `gl-optimize-layouts`: layouts that suit accesses, and fewer `gl.convert_layout`.
 //!
-//! Loads and stores that the tile's layout does not suit get their own ([`place_accesses`]), which adds conversions. Before and
-//! after that conversions are removed.
+//! Loads and stores that the tile's layout does not suit get a layout of their own ([`place_accesses`]), which adds
+//! conversions. The pass removes conversions before and after this step.
 //!
-//! A conversion costs shuffles or a round trip through shared memory, and an elementwise op costs the same in every
-//! layout, so each rewrite here leaves fewer conversions than it found: one to the same type goes, one of a conversion
-//! takes that one's source, one of a splat makes the splat in the layout wanted, and one of an elementwise op moves to
-//! its operands where fewer are left in the end and they cost no more, as they do where elements are wider before the op than
-//! behind it. Greedy, one conversion at a time, until nothing changes; that ends,
-//! because a conversion is only ever removed or moved towards the start of the program.
+//! A conversion costs shuffles or a round trip through shared memory, and an elementwise op costs the same in every layout, so
+//! each rewrite here leaves fewer conversions than it found. A conversion to the same type is removed. A conversion of a
+//! conversion converts the inner one's source. A conversion of a splat becomes a splat in the wanted layout. A conversion of an
+//! elementwise op moves to the op's operands if fewer conversions are left in the end and they cost no more; where elements are
+//! wider before the op than behind it, they cost more. The rewriting is greedy, one conversion at a time until nothing changes.
+//! It terminates, because a conversion is only ever removed or moved towards the start of the program.
 
 use melior::ir::{
     Attribute, AttributeLike, OperationRef, Type, TypeLike, Value, ValueLike, operation::OperationLike,
@@ -61,7 +61,7 @@ fn remove_conversions<'c>(
 fn simplify<'c>(convert: ConvertLayoutOp<'c, '_>) -> Result<bool, PassError<'c>> {
     let (source, wanted) = (convert.source()?, convert.result()?.r#type());
     let b = match definition(source) {
-        // Where the source is made: what moves there leaves a loop around the conversion, and enters none.
+        // At the definition of the source: a conversion that moves there may leave a loop, but never enters one.
         Some(op) => Builder::after(op),
         None => Builder::before(convert.op()),
     };
@@ -130,11 +130,11 @@ fn splat_as<'c>(elements: Attribute<'c>, ty: Type<'c>) -> Option<Attribute<'c>> 
     }
 }
 
-/// Conversions that there are more, or less where negative.
+/// A change in the number of conversions and in their cost; negative values are savings.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Conversions {
     count: i64,
-    /// What they cost a warp, in cycles of its scheduler.
+    /// Their cost to a warp, in cycles of its scheduler.
     cycles: i64,
 }
 
@@ -145,7 +145,7 @@ impl std::ops::AddAssign for Conversions {
     }
 }
 
-/// What a conversion costs a warp, in cycles of its scheduler; nothing where it is not known to be done within a CTA.
+/// The cost of a conversion to a warp, in cycles of its scheduler; 0 where it is not known to stay within a CTA.
 fn cycles<'c>(from: Type<'c>, to: Type<'c>) -> i64 {
     let bytes = types::element_bytes(types::element(from))
         .unwrap_or(8)
@@ -155,8 +155,9 @@ fn cycles<'c>(from: Type<'c>, to: Type<'c>) -> i64 {
     plan.map_or(0, |plan| plan.cost(bytes) as i64)
 }
 
-/// What is added once the operands of an elementwise op that is to go are converted to the layout of `wanted`. An operand that
-/// nothing else uses goes as well: a conversion, or an elementwise op whose own operands are then converted if that is cheaper.
+/// Returns how conversions change if the operands of an elementwise op, which is to be removed, are converted to the layout of
+/// `wanted`. An operand that has no other uses is removed as well: either a conversion, or an elementwise op whose own operands
+/// are converted instead if that is cheaper.
 fn conversions_added<'c>(operands: &[Value<'c, '_>], wanted: Type<'c>) -> Result<Conversions, PassError<'c>> {
     let mut added = Conversions::default();
     for (index, &operand) in operands.iter().enumerate() {
@@ -207,7 +208,7 @@ fn is_splat(value: Value<'_, '_>) -> Result<bool, melior::Error> {
         || walk::has_name(op, "arith.constant") && splat_as(op.attribute("value")?, value.r#type()).is_some())
 }
 
-/// The elementwise `op` on operands in the layout of `wanted`.
+/// Rebuilds the elementwise `op` on operands in the layout of `wanted`.
 fn hoist<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     op: OperationRef<'c, 'a>,
@@ -256,8 +257,8 @@ fn conversion_of<'c, 'a>(value: Value<'c, 'a>) -> Option<ConvertLayoutOp<'c, 'a>
     ConvertLayoutOp::from_op(definition(value)?)
 }
 
-/// Erases the elementwise op or the conversion that made `value`, and then those that made its operands, as far as
-/// nothing uses them any more. They stand before the conversion at hand, so none is still to be visited.
+/// Erases the elementwise op or the conversion that defines `value`, and then those that define its operands, as far as nothing
+/// uses them any more. They precede the current conversion, so none of them is still to be visited.
 fn erase_unused<'c, 'a>(b: &Builder<'c, 'a>, value: Value<'c, 'a>) {
     let Some(op) = definition(value) else {
         return;

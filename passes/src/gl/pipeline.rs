@@ -1,19 +1,23 @@
-//! `gl-pipeline`: copies to shared memory become asynchronous, in loops several steps ahead of their use.
+//! `gl-pipeline`: makes copies to shared memory asynchronous and issues those of loops several steps ahead of their use.
 //!
-//! Matches `gl.copy_to_shared`. One outside of loops is issued where it stands and waited for at the first load from its
-//! memory, so that several are in flight together. Those of a loop become a *ring*: memory for `gl.stages` steps, which the copies
-//! of later steps fill while a step computes. How copies tell that they have landed, and threads that they are through with a stage,
-//! is a matter of the engine: mbarriers for the copy engine ([`bulk_ring`]), groups of a thread and barriers for `cp.async`
-//! ([`group_ring`]). The copy engine moves runs of bytes ([`bulk`]), or boxes by a tensor map ([`boxes`]).
+//! Matches `gl.copy_to_shared`. A copy outside of loops is issued where it stands and waited for at the first load from its
+//! memory, so that several are in flight together. The copies of a loop go through a *ring* (a multi-stage circular buffer):
+//! memory for `gl.stages` steps, which the copies of later steps fill while a step computes. How copies signal that they have
+//! landed, and threads that they have consumed a stage, depends on the engine: mbarriers for the copy engine ([`bulk_ring`]),
+//! groups of a thread and barriers for `cp.async` ([`group_ring`]). The copy engine moves runs of bytes ([`bulk`]), or boxes of
+//! a tensor map ([`boxes`]).
 //!
-//! The buffers copied from are not written by the kernel (`norm.kernel` reads only inputs), so reading them earlier gives the same.
+//! The kernel does not write the buffers that are copied from (`norm.kernel` reads only inputs), so reading them earlier gives
+//! the same values.
 //!
-//! A loop that was peeled is several loops, each beginning where the one before it ends, that copy the same accesses. They
-//! share one ring, whose copies are issued as the last of them says: with the guards that the others do not need.
+//! A peeled loop is several loops that copy the same accesses, each of which begins where the previous one ends. They share one
+//! ring, whose copies are issued as those of the last loop: with the guards that the others do not need.
 //!
-//! `gl.copy_from_shared` becomes copies by the copy engine the other way, which are under way while a loop goes on ([`sent`]).
+//! `gl.copy_from_shared` becomes copies by the copy engine in the other direction, which are in flight while a loop continues
+//! ([`sent`]).
 //!
-//! Where the tiles of a loop are drawn, so are those of its ring, as many steps ahead ([`drawn_ring`]); the copy engine brings them.
+//! Where the tiles of a loop are drawn, they are drawn as many steps ahead as the ring copies ([`drawn_ring`]); this takes the
+//! copy engine.
 
 mod boxes;
 mod bulk;
@@ -91,7 +95,7 @@ fn pipeline<'c>(
     Ok(())
 }
 
-/// The loop that a copy is issued in each step of; `None` for one that is issued once.
+/// The loop in each step of which a copy is issued; `None` for a copy that is issued once.
 fn around<'c, 'a>(
     function: OperationRef<'c, 'a>,
     copy: OperationRef<'c, 'a>,
@@ -109,7 +113,8 @@ fn around<'c, 'a>(
     Err(Diagnostic::unsupported(copy.location(), message).into())
 }
 
-/// Groups loops that follow each other: each begins where the one before it ends, or with the tile that it has drawn last.
+/// Groups loops that follow each other: each begins where the previous one ends, or with the tile that the previous one has
+/// drawn last.
 fn chains<'c, 'a>(loops: &[OperationRef<'c, 'a>]) -> Result<Vec<Vec<OperationRef<'c, 'a>>>, PassError<'c>> {
     let mut chains: Vec<Vec<OperationRef<'c, 'a>>> = Vec::new();
     for of in loops {
@@ -127,7 +132,7 @@ fn chains<'c, 'a>(loops: &[OperationRef<'c, 'a>]) -> Result<Vec<Vec<OperationRef
     Ok(chains)
 }
 
-/// Whether a loop begins where another one ends, or with the tile that it has drawn last.
+/// Whether `of` begins where `last` ends, or with the tile that `last` has drawn last.
 fn goes_on<'c, 'a>(last: OperationRef<'c, 'a>, of: OperationRef<'c, 'a>) -> Result<bool, melior::Error> {
     let end: Value<'c, 'a> = match walk::has_name(last, "scf.while") {
         true => last.result(0)?.into(),
@@ -157,7 +162,7 @@ fn copies_alike<'c, 'a>(
     Ok(true)
 }
 
-/// Has loops that copy alike copy ahead, through a ring of stages.
+/// Pipelines the copies of a chain of loops through a ring of stages.
 fn build_ring<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     chain: Vec<OperationRef<'c, 'a>>,
@@ -187,7 +192,7 @@ fn build_ring<'c: 'a, 'a>(
     }
 }
 
-/// What copies in a loop.
+/// The engine of the copies in a loop; unsupported if they have several.
 fn engine_of<'c>(of: OperationRef<'c, '_>) -> Result<CopyEngine, PassError<'c>> {
     let copies = copies_in(of);
     let first = copies.first();

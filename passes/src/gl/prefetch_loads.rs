@@ -1,13 +1,14 @@
-//! `gl-prefetch-loads`: loops load the tiles of their next step before they compute on those of this one.
+//! `gl-prefetch-loads`: makes loops load the tiles of their next step before they compute on those of the current one (software
+//! pipelining in registers).
 //!
-//! Matches loops with `gl.load` in kernels whose `gl.stages` is 2 and that copy nothing to shared memory, so that the stages are of
-//! registers. Each such load whose place follows from the step's number moves one step ahead: the tile is carried from step to step,
-//! the first one is loaded in front of the loop, and each step begins with the load of the next one's. Behind the last step nothing
-//! is read: a guard that steps are left joins those of the load.
+//! Matches loops with `gl.load` in kernels whose `gl.stages` is 2 and that copy nothing to shared memory, so that the stages
+//! are registers. Each such load whose place follows from the step's number moves one step ahead: its tile becomes
+//! loop-carried, the first tile is loaded in front of the loop, and each step begins with the load of the next one's. Behind
+//! the last step nothing is read: a guard that there is a next step joins those of the load.
 //!
-//! Why it is right: a step finds the tile that it would have loaded, as long as no earlier step stores to the buffer. A kernel's
-//! buffers do not overlap, but for results that may be written over an argument, and of these each element is read for the last
-//! time at the point that writes it (`norm.may_alias`): loaded earlier, it is the same.
+//! Why it is correct: a step finds the tile that it would have loaded itself, as long as no earlier step stores to the buffer.
+//! A kernel's buffers do not overlap, except for results that may be written over an argument. Each element of such an argument
+//! is read for the last time at the point that writes it (`norm.may_alias`), so that loading it earlier gives the same value.
 //!
 //! It costs the registers of a tile in its storage type, and a predicate for each load.
 
@@ -37,12 +38,12 @@ use super::{
     steps::{self, Unknown},
 };
 
-/// Tiles of a load that registers hold: the one at hand and the next one.
+/// The number of tiles of a load that registers hold: the current one and the next one.
 const STAGES: i64 = 2;
-/// The bound on registers of a kernel that has none. Without one, ptxas 13.0 saves registers and moves the loads of the next step behind
-/// the last use of the tile at hand, where nothing is left to hide them: RMSNorm's gradient at 128 columns then took 80 registers
-/// and loaded at three quarters of the step, with a bound of up to four CTAs of 128 threads 113 to 127 and loaded at its start
-/// (SASS of sm_90a).
+/// The minimum of CTAs per SM for a kernel that states none, which bounds its registers. Without a bound, ptxas 13.0 saves
+/// registers and moves the loads of the next step behind the last use of the current tile, where nothing is left to hide them.
+/// RMSNorm's gradient at 128 columns then took 80 registers and loaded at three quarters of the step; with a bound of up to
+/// four CTAs of 128 threads it took 113 to 127 registers and loaded at the step's start (SASS of sm_90a).
 const FEWEST_CTAS: i64 = 1;
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPrefetchLoads>) -> PassResult<'c> {
@@ -55,7 +56,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPrefetchL
             let message = format!("{stages} stages of registers; supported: 1 and {STAGES}");
             return Err(Diagnostic::unsupported(function.location(), message).into());
         }
-        // An outer loop before those within it, which it would else carry the first tiles of.
+        // Outer loops come before the loops within them, whose first tiles they would otherwise carry.
         let mut moved = 0;
         for of in walk::named(function, "scf.for") {
             moved += prefetch(of, cx)?;
@@ -69,7 +70,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlPrefetchL
     Ok(())
 }
 
-/// Moves the loads of a loop ahead, as far as they may, and gives their number.
+/// Moves the loads of a loop one step ahead where that is possible, and returns their number.
 fn prefetch<'c: 'a, 'a>(
     of: OperationRef<'c, 'a>,
     cx: &PassContext<'c, GlPrefetchLoads>,
@@ -96,7 +97,7 @@ fn prefetch<'c: 'a, 'a>(
     Ok(loads.len())
 }
 
-/// Why a load stays where it is, if it does.
+/// The reason why a load stays where it is; `None` if it can move ahead.
 fn stays<'c: 'a, 'a>(
     of: OperationRef<'c, 'a>,
     load: LoadOp<'c, 'a>,
@@ -155,7 +156,7 @@ impl<'c: 'a, 'a> Steps<'c, 'a> {
         bounds::of_scalar(self.lower).most < bounds::of_scalar(self.upper).least
     }
 
-    /// Puts a loop in the place of this one that carries the tiles of `loads`.
+    /// Replaces the loop by one that carries the tiles of `loads`.
     fn load_ahead(&self, loads: &[LoadOp<'c, 'a>]) -> Result<(), PassError<'c>> {
         let b = Builder::before(self.of);
         let index = Type::index(b.context());
@@ -194,8 +195,8 @@ impl<'c: 'a, 'a> Steps<'c, 'a> {
         Ok(())
     }
 
-    /// Loads what `loads` do in the step of number `number`, at `b`; where `left` is given, only if so many steps, that one included, are
-    /// more than none.
+    /// Builds `loads` at `b` as they are in the step whose induction variable is `number`. With `left`, the distance from there
+    /// to the loop's end, they are guarded by `left` being greater than 0.
     fn tiles(
         &self,
         b: &Builder<'c, 'a>,
@@ -238,7 +239,7 @@ impl<'c: 'a, 'a> Steps<'c, 'a> {
     }
 }
 
-/// The guards of a load, and `0 < n` for a limit `n` behind its own.
+/// The guards of a load and, behind them, `0 < n` for a limit `n` behind the load's own.
 fn with_steps_left<'c>(load: LoadOp<'c, '_>) -> Result<AffineMap<'c>, PassError<'c>> {
     let context = crate::mlir::context::of(load.op().location());
     let limits = load.limits().len();

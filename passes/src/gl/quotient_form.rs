@@ -1,12 +1,12 @@
 //! Affine expressions as sums with quotients: `c0 * d0 + ... + c1 * s0 + ... + c2 * floor(sum / n) + ... + constant`.
 //!
-//! Every affine expression whose divisors are positive constants is one: `x mod n` is `x - n * floor(x / n)`, and
-//! `x ceildiv n` is `floor((x + n - 1) / n)`. In this form what a coordinate adds on its own is a coefficient, as in a
-//! [`LinearForm`](crate::mlir::linear_form::LinearForm), `(x floordiv n) * n + x mod n` is `x` again, and what may jump is set
-//! apart.
+//! Every affine expression whose divisors are positive constants has such a form: `x mod n` is `x - n * floor(x / n)`, and
+//! `x ceildiv n` is `floor((x + n - 1) / n)`. In this form the linear part of a coordinate is a coefficient, as in a
+//! [`LinearForm`](crate::mlir::linear_form::LinearForm), `(x floordiv n) * n + x mod n` simplifies to `x`, and terms that may
+//! jump are kept apart.
 //!
-//! A quotient is kept small: what the divisor divides is taken out of the numerator, and a factor that divisor and
-//! numerator share is cancelled.
+//! A quotient is normalized: multiples of the divisor are taken out of the numerator, and a common factor of divisor and
+//! numerator is cancelled.
 
 use melior::ir::AffineExpr;
 
@@ -21,21 +21,21 @@ pub struct QuotientForm {
     pub symbols: Vec<i64>,
     /// Quotients, each with a coefficient that is not zero; no two are the same.
     pub quotients: Vec<(i64, Quotient)>,
-    /// What is added to them.
+    /// The constant term.
     pub constant: i64,
 }
 
 /// `floor(numerator / divisor)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quotient {
-    /// What is divided.
+    /// The dividend.
     pub numerator: QuotientForm,
-    /// By what; at least 2.
+    /// The divisor, at least 2.
     pub divisor: i64,
 }
 
 impl QuotientForm {
-    /// The form of an expression over so many dims and symbols; `None` if it divides by anything but a positive
+    /// The form of an expression over `dims` dims and `symbols` symbols; `None` if it divides by anything but a positive
     /// constant, multiplies values, or has coefficients that do not fit i64.
     pub fn of(expression: AffineExpr<'_>, dims: usize, symbols: usize) -> Option<Self> {
         let mut form = Self::zero(dims, symbols);
@@ -43,7 +43,7 @@ impl QuotientForm {
         Some(form)
     }
 
-    /// The sum of nothing.
+    /// The form 0.
     pub fn zero(dims: usize, symbols: usize) -> Self {
         Self {
             dims: vec![0; dims],
@@ -70,20 +70,21 @@ impl QuotientForm {
         Some(difference)
     }
 
-    /// Whether a symbol stands anywhere in the form.
+    /// Whether a symbol occurs in the form, quotients included.
     pub fn uses_symbol(&self, symbol: usize) -> bool {
         let mut quotients = self.quotients.iter();
         self.symbols[symbol] != 0 || quotients.any(|(_, quotient)| quotient.numerator.uses_symbol(symbol))
     }
 
-    /// Whether a dim is part of it, be it of a quotient.
+    /// Whether a dim occurs in the form, quotients included.
     pub fn uses_dim(&self, dim: usize) -> bool {
         let mut quotients = self.quotients.iter();
         self.dims[dim] != 0 || quotients.any(|(_, quotient)| quotient.numerator.uses_dim(dim))
     }
 
-    /// Takes a remainder out of the form: `f * (x mod n)`, which is `f * x - f * n * floor(x / n)`, for an `x` over symbols and
-    /// the first `dims` dims that is all there is of them. Gives f, and x and n as those of the quotient.
+    /// Removes a remainder `f * (x mod n)`, which is `f * x - f * n * floor(x / n)`, from the form. `x` is a sum over symbols
+    /// and the first `dims` dims, and `f * x` has to be all of the form's linear terms in the dims and symbols of `x`. Returns
+    /// f, with x and n as a quotient, or `None` if there is no such remainder.
     pub fn take_remainder(&mut self, dims: usize) -> Option<(i64, Quotient)> {
         let factor_of = |(coefficient, quotient): &(i64, Quotient)| {
             let x = &quotient.numerator;
@@ -205,7 +206,7 @@ impl QuotientForm {
         self.dims.iter().chain(&self.symbols).copied().chain(quotients)
     }
 
-    /// Divides by what divides every coefficient, and rounds the constant down.
+    /// Divides the form by a common divisor of all coefficients, and rounds the constant down.
     fn divide(&mut self, by: i64) {
         let quotients = self.quotients.iter_mut().map(|(coefficient, _)| coefficient);
         for coefficient in self.dims.iter_mut().chain(&mut self.symbols).chain(quotients) {

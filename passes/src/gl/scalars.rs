@@ -1,10 +1,11 @@
-//! What scalars are made of, as far as analyses follow them.
+//! How analyses follow scalars to their definitions.
 
 use melior::ir::{OperationRef, Value, block::BlockArgument};
 
 use crate::mlir::{values::owner, walk};
 
-/// How many ops deep a scalar is followed: a sum of sums is a tree, and may share its branches.
+/// The depth in ops to which the definition of a scalar is followed. It bounds the work: operands are followed as a tree, even
+/// where subexpressions are shared.
 pub(super) const DEPTH: usize = 12;
 
 /// The `scf.for` that a value is the induction variable of, if it is one.

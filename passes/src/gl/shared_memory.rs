@@ -41,13 +41,13 @@ pub enum Completion {
 }
 
 impl Completion {
-    /// Whether the copy engine does the access, which wants memory aligned to 128 bytes.
+    /// Whether the copy engine may perform the access, for which memory has to be aligned to 128 bytes.
     pub fn is_by_copy_engine(self) -> bool {
         matches!(self, Self::BulkGroup | Self::MBarrier)
     }
 }
 
-/// What an op does to one memory.
+/// One access of an op to shared memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<'c, 'a> {
     /// A memory descriptor, or an array of mbarriers.
@@ -58,7 +58,7 @@ pub struct Access<'c, 'a> {
     pub completion: Completion,
 }
 
-/// What `op` itself does to shared memory, without the ops nested in it.
+/// The accesses of `op` itself to shared memory, without those of the ops nested in it.
 ///
 /// # Errors
 ///
@@ -110,7 +110,7 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
             access(op.barriers()?, false, Remote),
         ]
     } else if let Some(op) = RemoteArriveOp::from_op(op) {
-        // What others store there afterwards.
+        // Other CTAs store to these memories afterwards.
         let freed = op
             .memories()
             .into_iter()
@@ -130,12 +130,12 @@ pub fn accesses<'c, 'a>(op: OperationRef<'c, 'a>) -> Result<Vec<Access<'c, 'a>>,
     })
 }
 
-/// Whether `op` takes shared memory.
+/// Whether `op` allocates shared memory.
 pub fn is_allocation(op: OperationRef<'_, '_>) -> bool {
     LocalAllocOp::from_op(op).is_some() || MBarrierAllocOp::from_op(op).is_some()
 }
 
-/// Whether `op` takes shared memory, or makes mbarriers ready for use, once for the kernel.
+/// Whether `op` allocates shared memory, or initialises mbarriers, once for the kernel.
 pub fn sets_up(op: OperationRef<'_, '_>) -> bool {
     is_allocation(op) || MBarrierInitOp::from_op(op).is_some() || FenceMBarrierInitOp::from_op(op).is_some()
 }
@@ -145,7 +145,7 @@ pub fn is_memory(ty: Type<'_>) -> bool {
     MemDescType::from_type(ty).is_some() || MBarrierType::from_type(ty).is_some()
 }
 
-/// Memory with its axes in order, the last one fastest.
+/// The type of row-major memory.
 pub fn row_major<'c>(context: &'c Context, element: Type<'c>, shape: &[i64]) -> MemDescType<'c> {
     let order = (0..shape.len() as i64).rev().collect::<Vec<_>>();
     MemDescType::get(context, shape, element, PlainAttr::get(context, &order, 0).into())
@@ -155,7 +155,7 @@ pub fn row_major<'c>(context: &'c Context, element: Type<'c>, shape: &[i64]) -> 
 ///
 /// # Errors
 ///
-/// Internal, at `user`, where the value is no memory, which its verifier refuses.
+/// Internal, at `user`, if the value is not shared memory, which the verifier of `user` refuses.
 pub fn type_of<'c>(
     memory: Value<'c, '_>,
     user: OperationRef<'c, '_>,
@@ -165,7 +165,8 @@ pub fn type_of<'c>(
         .ok_or_else(|| Diagnostic::internal(user.location(), format!("expected shared memory, got {ty}")))
 }
 
-/// The allocation that a memory is, is a stage of, or has been given other axes; `None` where it comes through a region or a block argument.
+/// The allocation that a memory is, or of which it is a stage or a reshaped view; `None` if it comes through a region or a
+/// block argument.
 pub fn origin<'c, 'a>(memory: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
     let mut op = OperationResult::try_from(memory).ok()?.owner();
     loop {
@@ -235,8 +236,9 @@ pub fn bytes<'c>(memory: Type<'c>, location: Location<'c>) -> Result<i64, Diagno
     Ok(elements * element_bytes)
 }
 
-/// The elements that a memory takes, gaps included. The number of stages of a ring, which is its slowest axis, need not
-/// be a power of two as a layout's extents are: every stage after the first adds what the second does.
+/// The number of elements that a memory takes, padding included. The number of stages of a ring, which is its slowest axis,
+/// need not be a power of two as a layout's extents have to be: every stage after the first adds as many elements as the second
+/// does.
 fn elements(memory: MemDescType<'_>) -> Result<i64, EncodingError> {
     let size = |shape: &[i64]| layout::shared(memory.layout(), shape).map(|layout| layout.size());
     let shape = memory.shape();

@@ -1,15 +1,16 @@
-//! `gl-specialize-warps`: warps of their own issue copies, and the others never wait to issue one.
+//! `gl-specialize-warps`: producer warps issue the copies, so that the other warps never wait to issue one.
 //!
-//! Matches kernels with `gl.producer_warps`. The program is split by role: *producers* issue bulk copies and expect their bytes,
-//! wait for what consumers arrive at, and draw tiles, whose numbers both wait for; everything else is the consumers'. Both partitions begin as the whole program. From
-//! that of the consumers, what producers do is erased; from that of the producers everything but that, and the control flow and
-//! scalar arithmetic around it.
+//! Matches kernels with `gl.producer_warps`. The program is split by role. *Producers* issue copies by the copy engine and
+//! expect their bytes, wait at the mbarriers that consumers arrive at, and draw tiles; both roles wait for the drawn numbers.
+//! Everything else belongs to the *consumers*. Both partitions begin as the whole program. The consumers' partition loses the
+//! ops of the producers; the producers' partition keeps only these, with the control flow and the scalar arithmetic around
+//! them.
 //!
-//! Why it is right: what is erased from one partition is done by the other, and the two meet at mbarriers alone, by which the
-//! program was ordered before: a copy is issued when its stage is empty, and used when it is full. Scalars are computed twice,
-//! which has no effect. The mbarriers are allocated and initialised before the partitions begin.
+//! Why it is correct: the ops that are erased from one partition are performed by the other, and the two synchronize only at
+//! mbarriers, which ordered the program before as well: a copy is issued when its stage is empty, and used when it is full.
+//! Scalars are computed twice, which has no effect. The mbarriers are allocated and initialised before the partitions begin.
 //!
-//! Consumers come first, so that their warps, lanes and threads have the numbers that they had.
+//! Consumers come first, so that their warps, lanes and threads keep their numbers.
 
 use melior::ir::{
     BlockLike, BlockRef, Operation, OperationRef, RegionLike, Value, ValueLike, attribute::IntegerAttribute,
@@ -71,7 +72,7 @@ fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Res
         .terminator()
         .ok_or_else(|| Diagnostic::internal(location, "expected a kernel that returns"))?;
 
-    // One partition with the whole program first: cloning it maps what is defined within.
+    // First one partition with the whole program: cloning it maps the values that are defined within.
     let b = Builder::before(end);
     let whole = b.insert(WarpSpecializeOp::build(
         location,
@@ -105,7 +106,7 @@ fn specialize<'c: 'a, 'a>(function: OperationRef<'c, 'a>, producers: i64) -> Res
     Ok(())
 }
 
-/// What the warps of a partition do.
+/// The role of a partition's warps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Producer,
@@ -130,7 +131,7 @@ impl Arrays {
         Ok(Self { left_by_consumers })
     }
 
-    /// Whether the warps of a role do an op that has an effect. What is told to the whole CTA, all of them wait for.
+    /// Whether the warps of a role perform an op that has an effect. Both roles wait for the number of a drawn tile.
     fn does(&self, role: Role, op: OperationRef<'_, '_>) -> bool {
         if AwaitTileOp::from_op(op).is_some() {
             return true;
@@ -150,8 +151,8 @@ impl Arrays {
         is_producers == (role == Role::Producer)
     }
 
-    /// Erases from a partition, and from what is nested in it, what another one does, and scalars and control flow that nothing
-    /// is left to use.
+    /// Erases from a partition, nested blocks included, the ops of the other role, and the scalars and control flow that become
+    /// unused.
     fn keep<'c: 'a, 'a>(&self, block: BlockRef<'c, 'a>, role: Role) -> Result<(), PassError<'c>> {
         for op in walk::in_block(block).into_iter().rev() {
             if is_yield(op) {
@@ -196,7 +197,7 @@ fn is_control_flow(op: OperationRef<'_, '_>) -> bool {
     norma_dialects::op_name(op).starts_with("scf.")
 }
 
-/// Whether an op computes scalars from scalars.
+/// Whether an op only computes scalars, or descriptors of memory, from scalars.
 fn is_scalar(op: OperationRef<'_, '_>) -> bool {
     const NAMES: [&str; 6] = [
         MemDescReshapeOp::NAME,
@@ -211,14 +212,14 @@ fn is_scalar(op: OperationRef<'_, '_>) -> bool {
     is_known && op.results().all(|result| !types::is_tensor(result.r#type()))
 }
 
-/// Whether an op is there for its results alone: scalars, and control flow around nothing else.
+/// Whether an op has no effect besides its results: an op on scalars, or control flow around nothing else.
 fn has_no_effect(op: OperationRef<'_, '_>) -> bool {
     walk::pre_order(op)
         .into_iter()
         .all(|nested| is_scalar(nested) || is_control_flow(nested))
 }
 
-/// A loop that no longer carries tiles, whose results have no uses.
+/// Rebuilds a loop without its loop-carried tiles, whose results have no uses.
 fn without_tiles<'c: 'a, 'a>(of: OperationRef<'c, 'a>) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
     let is_kept =
         |index: usize| -> Result<bool, melior::Error> { Ok(!types::is_tensor(of.result(index)?.r#type())) };
@@ -263,7 +264,7 @@ fn without_tiles<'c: 'a, 'a>(of: OperationRef<'c, 'a>) -> Result<OperationRef<'c
             .collect::<Result<Vec<_>, _>>()?;
         b.set_operands(*end, &yielded);
     }
-    // What used the tiles that the loop carried goes before they do; all of it is the consumers'.
+    // The users of the carried tiles, all of which belong to the consumers, are erased before the tiles.
     let carried = (0..of.result_count())
         .filter(|index| !kept.contains(index))
         .map(|index| old.argument(1 + index).map(Value::from))
@@ -276,7 +277,7 @@ fn without_tiles<'c: 'a, 'a>(of: OperationRef<'c, 'a>) -> Result<OperationRef<'c
     Ok(new)
 }
 
-/// Erases what uses `values`, and what uses that.
+/// Erases the users of `values`, and the users of their results.
 fn erase_users<'c: 'a, 'a>(values: &[Value<'c, 'a>]) -> Result<(), PassError<'c>> {
     for value in values {
         while let Some(user) = users(*value).first().copied() {

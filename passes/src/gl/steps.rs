@@ -1,4 +1,4 @@
-//! Scalars of a loop's body as they are in another of its steps.
+//! Computes scalars of a loop's body as they are in another of its steps.
 
 use melior::ir::{
     BlockRef, OperationRef, RegionLike, Value, ValueLike, block::BlockArgument, operation::OperationLike,
@@ -12,7 +12,7 @@ use crate::mlir::{
     walk,
 };
 
-/// The block of a loop's steps: of `scf.for` its only one, of `scf.while` that of its second region.
+/// The body of a loop: the only block of an `scf.for`, the block of the second region of an `scf.while`.
 ///
 /// # Errors
 ///
@@ -28,13 +28,13 @@ pub fn body<'c, 'a>(of: OperationRef<'c, 'a>) -> Result<BlockRef<'c, 'a>, Diagno
 /// Why a scalar is not known in other steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown<'c> {
-    /// It depends on what the loop carries from step to step.
+    /// It depends on a loop-carried value.
     Carried,
-    /// An op of the body that is no scalar arithmetic computes it; the op's name.
+    /// An op of the body other than scalar arithmetic computes it; this is the op's name.
     ComputedBy(&'c str),
 }
 
-/// What a value is to a loop.
+/// How a value relates to a loop.
 enum Place<'c, 'a> {
     /// Defined outside of the loop, and the same in all steps.
     Outside,
@@ -83,8 +83,8 @@ pub fn changes<'c, 'a>(of: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Result
     }
 }
 
-/// A scalar that is used in the body of `of`, an `scf.for` or a loop whose tiles are drawn, as it is in the step of number `step`, or of
-/// that tile: what it is computed from is computed again, at `b`.
+/// Computes at `b` the value of a scalar in another step, by repeating the arithmetic that defines it. The scalar is used in
+/// the body of `of`, an `scf.for` or a loop whose tiles are drawn; `step` is the number of the other step, or of its tile.
 ///
 /// # Errors
 ///

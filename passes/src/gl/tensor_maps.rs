@@ -7,12 +7,12 @@ use crate::mlir::{context, diagnostic::Diagnostic, types};
 
 use super::{access::address_divisor, divisibility::gcd};
 
-/// Refuses a buffer that no tensor map describes, or of which the launch does not say that one does.
+/// Refuses a buffer that a tensor map cannot describe, or that the launch does not guarantee it can.
 ///
 /// # Errors
 ///
-/// Unsupported, at `location`: too many axes, elements that are no neighbours along the last one, more elements along an axis than a
-/// box's place can say, or an address or strides that may be no multiples of 16 bytes.
+/// Unsupported, at `location`: too many axes, a stride other than 1 along the last one, more elements along an axis than the
+/// coordinates of a box can address, or an address or strides that may not be multiples of 16 bytes.
 pub fn check<'c>(buffer: Value<'c, '_>, location: Location<'c>) -> Result<(), Diagnostic<'c>> {
     let ty = buffer.r#type();
     let refused = |what: String| {
@@ -50,7 +50,7 @@ pub fn check<'c>(buffer: Value<'c, '_>, location: Location<'c>) -> Result<(), Di
         .map(|axis| AffineExpr::dim(context, axis))
         .collect::<Vec<_>>();
     let identity = AffineMap::new(context, rank, 0, &coordinates);
-    // The engine aligns nothing along the last axis, so that a box begins at any element of a row.
+    // The engine demands no alignment along the last axis: a box may begin at any element of a row.
     let mut dims = vec![1; rank];
     dims[rank - 1] = 0;
     let bytes = types::element_bytes(types::element(ty)).unwrap_or(1);

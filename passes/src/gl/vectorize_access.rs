@@ -1,8 +1,8 @@
-//! `gl-vectorize-access`: how many elements one instruction of `gl.load`, `gl.store` and `gl.async_copy` moves.
+//! `gl-vectorize-access`: chooses how many elements one instruction of `gl.load`, `gl.store` and `gl.async_copy` moves.
 //!
-//! As many as [`super::access`] finds. What is assumed of a buffer is what the launcher checks: its base address and the strides
-//! of a dynamic strided layout are multiples of its entry in `alignments` of `gl.launch`, and dynamic sizes of what `multiples`
-//! says there.
+//! The number is the largest that [`super::access`] finds. The pass assumes of a buffer what the launcher checks: its base
+//! address and the strides of a dynamic strided layout are multiples of its entry in `alignments` of `gl.launch`, and dynamic
+//! sizes are multiples of their entries in `multiples`.
 
 use melior::ir::{OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::{attributes::kernel, gl::AsyncCopyOp, integer_of, layout};
@@ -19,7 +19,7 @@ use crate::{
 
 use super::access::Access;
 
-/// What one `cp.async` may move, in bytes (PTX ISA, `cp.async`).
+/// The sizes that one `cp.async` may move, in bytes (PTX ISA, `cp.async`).
 const COPY_BYTES: [i64; 3] = [16, 8, 4];
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlVectorizeAccess>) -> PassResult<'c> {
@@ -55,8 +55,8 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, GlVectorize
     Ok(())
 }
 
-/// Gives a copy the longest vectors that `cp.async` may move, in the layout in which the CTA's threads then share it; single elements
-/// where it may move none.
+/// Gives a copy the longest vectors that `cp.async` may move, in the layout by which the CTA's threads share the tile; single
+/// elements if it may move none.
 fn vectorize_copy<'c>(
     copy: AsyncCopyOp<'c, '_>,
     cx: &PassContext<'c, GlVectorizeAccess>,

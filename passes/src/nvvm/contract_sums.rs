@@ -1,9 +1,9 @@
-//! `nvvm-contract-sums`: which sums round their products is decided here, and nothing later may decide again.
+//! `nvvm-contract-sums`: decides which sums of products become fma, so that nothing later decides it again.
 //!
-//! Matches an `arith.addf` that has `contract` and adds a product: an `arith.mulf`, or an element of a vector of
-//! products that `vector.to_elements` takes apart. A product that both operands are is taken on the right, where a
-//! reduction's chains have the next element. The flag then goes from every op. The factors are taken apart once for
-//! each vector, and the product stays for whoever else uses it, so that no sum costs an instruction more than before.
+//! Matches an `arith.addf` that has `contract` and adds a product: an `arith.mulf`, or an element of a vector of products that
+//! `vector.to_elements` takes apart. If both operands are products, the right one is fused, since that is where a reduction's
+//! chains have the next element. The flag is then removed from every op. The factors are taken apart once for each vector, and
+//! the product stays for its other users, so that no sum costs an instruction more than before.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ use crate::{
 /// The attribute that `arith` and `math` keep their flags in.
 const FLAGS: &str = "fastmath";
 
-/// What `fast` stands for, less `contract`.
+/// The flags that `fast` stands for, without `contract`.
 const FAST_BUT_CONTRACT: &str = "reassoc,nnan,ninf,nsz,arcp,afn";
 
 pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NvvmContractSums>) -> PassResult<'c> {
@@ -56,7 +56,7 @@ pub(crate) fn run<'c>(op: OperationRef<'c, '_>, cx: &PassContext<'c, NvvmContrac
     Ok(())
 }
 
-/// The flags that an op keeps, as the attributes spell them, if it has `contract`.
+/// The flags that an op with `contract` keeps, as the attributes spell them; `None` for an op without it.
 fn flags_without_contract(op: OperationRef<'_, '_>) -> Option<String> {
     let text = op.attribute(FLAGS).ok()?.to_string();
     let flags = text.strip_prefix("#arith.fastmath<")?.strip_suffix('>')?;
@@ -77,12 +77,12 @@ fn flags_without_contract(op: OperationRef<'_, '_>) -> Option<String> {
 /// Two values that are multiplied.
 type Product<'c, 'a> = (Value<'c, 'a>, Value<'c, 'a>);
 
-/// The elements of vectors that are factors, by the vector and the product before which they are taken apart.
+/// The elements of vectors that are factors, by the vector and by the product before which the vector is taken apart.
 #[derive(Default)]
 struct Factors<'c, 'a>(HashMap<(usize, usize), Vec<Value<'c, 'a>>>);
 
 impl<'c: 'a, 'a> Factors<'c, 'a> {
-    /// The product that a sum adds, and what it adds it to.
+    /// The product among the operands of a sum, and the other operand.
     fn of_sum(
         &mut self,
         sum: OperationRef<'c, 'a>,

@@ -27,12 +27,12 @@ pub(super) struct Addresses<'c, 'a> {
 }
 
 impl<'c, 'a> Addresses<'c, 'a> {
-    /// The address of the element of the register at `position` among those asked for.
+    /// The address of the element in the register at `position` among the access's registers.
     pub fn of(&self, e: &Emit<'_, 'c, 'a>, position: usize) -> Value<'c, 'a> {
         e.constant_pointer(self.bases[position], self.element, self.constants[position])
     }
 
-    /// Whether each group of `vector` registers that follow each other is of neighbours in memory.
+    /// Whether each group of `vector` consecutive registers holds neighbours in memory.
     fn are_side_by_side(&self, vector: usize) -> bool {
         let is_next = |register: usize| {
             register.is_multiple_of(vector)
@@ -43,12 +43,12 @@ impl<'c, 'a> Addresses<'c, 'a> {
     }
 }
 
-/// An access, with what its tile's layout says of this thread.
+/// An access, with this thread's place in the layout of its tile.
 pub(super) struct Access<'b, 'c, 'a> {
     pub e: &'b Emit<'b, 'c, 'a>,
     pub thread: Thread<'b, 'c, 'a>,
     pub indices: Scalars<'c, 'a>,
-    /// For each axis how many neighbours follow each other in a thread's registers.
+    /// For each axis, the number of neighbours that consecutive registers of a thread hold.
     pub runs: Vec<usize>,
 }
 
@@ -80,7 +80,8 @@ impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
         })
     }
 
-    /// The addresses of the elements of `buffer` that `map` names, `vector` of which lie side by side.
+    /// The addresses of the elements of `buffer` that `map` names. Each group of `vector` of them has to be contiguous in
+    /// memory.
     pub fn addresses(
         &self,
         map: AffineMap<'c>,
@@ -129,7 +130,7 @@ impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
                 base = e.element_pointer(base, element, e.muli(place.wide(e), *stride));
             }
         }
-        // Narrow parts last, and each on its own: they are widened one by one rather than added in 32 bits.
+        // Narrow (32-bit) parts come last, and each on its own: they are widened one by one rather than added in 32 bits.
         let (narrow, wide): (Vec<&Place<'c, 'a>>, Vec<_>) =
             values.places.iter().partition(|place| place.is_narrow());
         for place in wide.into_iter().chain(narrow) {
@@ -166,7 +167,7 @@ impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
         Ok(addresses)
     }
 
-    /// `base`, `jump` elements further, and for each triple `(jump + constant) * stride` elements further.
+    /// `base`, advanced by `jump` elements and, for each triple, by `(jump + constant) * stride` elements.
     fn jump(
         &self,
         base: Value<'c, 'a>,
@@ -191,7 +192,7 @@ impl<'b, 'c, 'a> Access<'b, 'c, 'a> {
         }
     }
 
-    /// The guards of an access, at its registers; none are held everywhere.
+    /// The guards of an access at its registers. Without `guards` they hold everywhere.
     pub fn guards(
         &self,
         guards: Option<AffineMap<'c>>,

@@ -1,9 +1,10 @@
 //! `cp.async`: copies of 4, 8 or 16 bytes by each thread, from global to shared memory without registers.
 //!
-//! The threads of the CTA share a tile as `LinearLayout::cooperative_copy` deals it out. What a guard may keep out is said by the
-//! number of bytes that an instruction reads, which it fills up with zeros: all of them, none, or, where a guard ends within a vector,
-//! those of the first elements. Elements that are shorter than any copy, and those of a vector of which guards keep out others than the last ones, go
-//! through registers: all are loaded before the first is stored, so that the loads are in flight together.
+//! The threads of the CTA share a tile as `LinearLayout::cooperative_copy` distributes it. A guard becomes the number of bytes
+//! that an instruction reads, which fills up the rest with zeros: all of them, none, or, where a guard ends within a vector,
+//! those of the first elements. Two kinds of elements go through registers: those that are shorter than any copy, and those of
+//! a vector of which guards mask off others than the last elements. All of these are loaded before the first is stored, so that
+//! the loads are in flight together.
 
 use melior::ir::{
     Attribute, OperationRef, ValueLike,
@@ -35,7 +36,7 @@ use super::{
     tile::{self, Tile},
 };
 
-/// The least that `cp.async` moves, in bytes (PTX ISA, `cp.async`).
+/// The least number of bytes that `cp.async` moves (PTX ISA, `cp.async`).
 const LEAST_BYTES: usize = 4;
 
 /// Lowers `gl.async_copy`.
@@ -124,7 +125,7 @@ pub(super) fn wait<'c, 'a>(
     Ok(())
 }
 
-/// Which thread of the kernel copies which elements.
+/// The layout that says which thread of the kernel copies which elements.
 fn layout_of<'c, 'a>(
     e: &Emit<'_, 'c, 'a>,
     op: OperationRef<'c, 'a>,
@@ -151,14 +152,14 @@ struct Pieces<'b, 'c: 'a, 'a> {
     addresses: Addresses<'c, 'a>,
     places: Places<'c, 'a>,
     guards: Guards<'b, 'c, 'a>,
-    /// What one instruction copies.
+    /// The elements that one instruction copies.
     vector: Vector<'c>,
     /// One element.
     single: Vector<'c>,
 }
 
 impl<'c, 'a> Pieces<'_, 'c, 'a> {
-    /// Copies the elements of so many registers.
+    /// Copies the elements of the first `registers` registers.
     fn copy(&self, registers: usize) -> Result<(), Diagnostic<'c>> {
         let mut through_registers = Vec::new();
         for first in (0..registers).step_by(self.vector.count) {
@@ -197,7 +198,7 @@ impl<'c, 'a> Pieces<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// The bytes that are read of a vector, i32; `None` for all.
+    /// The number of bytes of a vector that are read, i32; `None` for all.
     fn bytes_if(&self, predicate: Predicate<'c, 'a>) -> Option<Value<'c, 'a>> {
         let e = self.e;
         match predicate {
@@ -207,7 +208,7 @@ impl<'c, 'a> Pieces<'_, 'c, 'a> {
         }
     }
 
-    /// One `cp.async`. What moves 16 bytes does not go through L1, which other sizes have to.
+    /// Issues one `cp.async`. A copy of 16 bytes bypasses L1 (`.cg`); other sizes have to go through it (`.ca`).
     fn issue(&self, first: usize, source_bytes: Option<Value<'c, 'a>>) -> Result<(), Diagnostic<'c>> {
         let e = self.e;
         let bytes = self.vector.bytes as i64;

@@ -1,4 +1,5 @@
-//! Copies by the copy engine: contiguous bytes from global to shared memory and back, and what orders those with other accesses.
+//! Lowers copies by the copy engine: contiguous bytes from global to shared memory and back, and the waits and fences that
+//! order these with other accesses.
 
 use melior::ir::{
     AffineMap, Attribute, OperationRef, Type, ValueLike,
@@ -27,7 +28,7 @@ use super::{
     params::Buffer,
 };
 
-/// Lowers `gl.bulk_load`, which one thread does. Nothing is copied where `count` is 0, as the engine takes no empty copies.
+/// Lowers `gl.bulk_load`, which one thread executes. Nothing is copied if `count` is 0, as the engine takes no empty copies.
 pub(super) fn load<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -100,7 +101,7 @@ pub(super) fn store<'c, 'a>(
     Ok(())
 }
 
-/// Lowers `gl.bulk_commit`, which one thread does: that which has issued the copies.
+/// Lowers `gl.bulk_commit`, which the thread executes that has issued the copies.
 pub(super) fn commit<'c, 'a>(
     op: OperationRef<'c, 'a>,
     b: &ConversionBuilder<'c, 'a>,
@@ -109,7 +110,7 @@ pub(super) fn commit<'c, 'a>(
     Ok(())
 }
 
-/// Lowers `gl.bulk_wait`, which the thread does whose groups they are.
+/// Lowers `gl.bulk_wait`, which the thread executes that has committed the groups.
 pub(super) fn wait<'c, 'a>(
     op: OperationRef<'c, 'a>,
     b: &ConversionBuilder<'c, 'a>,
@@ -161,7 +162,7 @@ impl<'c, 'a> Run<'c, 'a> {
         pointer: Value<'c, 'a>,
         indices: Scalars<'c, 'a>,
     ) -> Result<Value<'c, 'a>, Rejection<'c>> {
-        // A tile of one element, which every thread has.
+        // The layout of a tile of one element, which every thread holds.
         let bases = [
             Vec::new(),
             vec![Vec::new(); WARP_SIZE.ilog2() as usize],
@@ -176,7 +177,8 @@ impl<'c, 'a> Run<'c, 'a> {
         Ok(addresses.of(e, 0))
     }
 
-    /// Copies so many elements, or all: nothing where `count` is 0, as the engine takes no empty copies.
+    /// Copies `count` elements, or all of them without a count. Nothing is copied if `count` is 0, as the engine takes no empty
+    /// copies.
     fn copied(
         &self,
         e: &Emit<'_, 'c, 'a>,

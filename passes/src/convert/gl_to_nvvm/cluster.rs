@@ -1,6 +1,7 @@
-//! Clusters: the CTA's rank, the cluster's barrier, and what CTAs tell each other through shared memory.
+//! Lowers the ops of clusters: the CTA's rank, the cluster's barrier, and stores and arrivals in the shared memory of other
+//! CTAs.
 //!
-//! What goes to every CTA is sent by lanes: those that hold the same elements each send to another CTA.
+//! A tile that goes to every CTA is sent by several lanes: of the lanes that hold the same elements, each sends to another CTA.
 
 use melior::ir::{Attribute, OperationRef, ValueLike};
 use norma_dialects::gl::{ClusterArriveOp, RemoteStoreOp};
@@ -58,7 +59,7 @@ pub(super) fn wait<'c, 'a>(
     Ok(())
 }
 
-/// Puts a part of the cluster's barrier, which all threads of a warp execute together, in the place of an op.
+/// Replaces an op by a part of the cluster's barrier, which all threads of a warp execute together (`.aligned`).
 fn aligned<'c, 'a>(op: OperationRef<'c, 'a>, name: &str, b: &ConversionBuilder<'c, 'a>) {
     b.replace_by(op, name, &[("aligned", Attribute::unit(b.context()))]);
 }
@@ -118,14 +119,14 @@ pub(super) fn remote_store<'c, 'a>(
 
 /// Lowers `gl.remote_arrive`.
 ///
-/// It releases at the CTA's scope, as widely used pipelines across clusters do (CUTLASS, `ClusterBarrier::arrive`). By the letter of
-/// PTX's memory model ("Morally Strong Operations") an arrival of that scope does not synchronize with a wait in another CTA. But it
-/// passes no data on: it says that threads of this CTA, which have met at a barrier, have read their own shared memory, before other CTAs
-/// store to it anew. That memory is in one place, which all accesses meet at, and no cache holds a copy. A read has been performed there
-/// once the barrier behind it has been passed, so that no store which is issued because of the arrival can be what it gives. At the
-/// cluster's scope the arrival would wait until everything that the CTA has stored to global memory is visible to the GPU
-/// (MEMBAR.ALL.GPU in SASS of sm_90a), in each step of a walk. What other CTAs have stored is told by the bytes that complete on
-/// the mbarrier, not by this.
+/// The arrival releases at the CTA's scope, as widely used pipelines across clusters do (CUTLASS, `ClusterBarrier::arrive`). By
+/// the letter of PTX's memory model ("Morally Strong Operations") an arrival of that scope does not synchronize with a wait in
+/// another CTA. But this arrival passes no data on: it says that the threads of this CTA, which have met at a barrier, have
+/// read their own shared memory, before other CTAs store to it again. That memory is in one place, where all accesses meet, and
+/// no cache holds a copy. A read has been performed there once the barrier behind it has been passed, so it cannot return the
+/// value of a store that is issued because of the arrival. At the cluster's scope the arrival would wait until everything that
+/// the CTA has stored to global memory is visible to the GPU (MEMBAR.ALL.GPU in SASS of sm_90a), in each step of a loop. Other
+/// CTAs' stores are signalled by the bytes that complete on the mbarrier, not by this arrival.
 pub(super) fn remote_arrive<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -154,18 +155,18 @@ pub(super) fn remote_arrive<'c, 'a>(
     Ok(())
 }
 
-/// Which lanes send to which CTAs: of lanes that hold the same elements each sends to another one.
+/// Which lanes send to which CTAs: of the lanes that hold the same elements, each sends to another CTA.
 struct Senders {
-    /// Bits of the lane that say which CTA, from the lowest bit of its rank on.
+    /// The bits of the lane number that are the receiving CTA's rank, from the rank's lowest bit on.
     lane_bits: Vec<u32>,
-    /// Bits of the CTA's rank beyond those: each lane sends to all of these CTAs.
+    /// The number of bits of the rank beyond those: each lane sends to the CTAs of all their values.
     bits_left: u32,
-    /// Bits of lanes that only repeat what other lanes send.
+    /// The bits of the lane number that are set only in lanes that would repeat what other lanes send.
     idle_lanes: usize,
 }
 
 impl Senders {
-    /// The senders of a tile of which lanes that differ in `copies` hold the same elements.
+    /// The senders of a tile in which lanes that differ only in the bits of `copies` hold the same elements.
     fn of<'c>(e: &Emit<'_, 'c, '_>, op: OperationRef<'c, '_>, copies: usize) -> Result<Self, Diagnostic<'c>> {
         let bits = cluster_size(e, op)?.ilog2();
         let lane_bits = (0..usize::BITS)
@@ -203,20 +204,20 @@ impl Senders {
     }
 }
 
-/// CTAs of a cluster of the kernel around `op`.
+/// The number of CTAs in a cluster of the kernel around `op`.
 fn cluster_size<'c>(e: &Emit<'_, 'c, '_>, op: OperationRef<'c, '_>) -> Result<i64, Diagnostic<'c>> {
     let size = walk::enclosing(op, "llvm.func").and_then(super::function::launch_of);
     size.map(|launch| launch.cluster())
         .ok_or_else(|| e.internal("expected a kernel with gl.launch"))
 }
 
-/// The same place in the shared memory of another CTA.
+/// The same address in the shared memory of another CTA.
 fn in_cta<'c, 'a>(e: &Emit<'_, 'c, 'a>, pointer: Value<'c, 'a>, rank: Value<'c, 'a>) -> Value<'c, 'a> {
     let space = melior::dialect::llvm::r#type::pointer(e.b.context(), CLUSTER_SPACE);
     e.b.value("nvvm.mapa", &[pointer, rank], space)
 }
 
-/// A pointer as PTX takes it where LLVM has no instruction.
+/// A pointer as the 32-bit integer that inline PTX takes.
 fn address<'c, 'a>(e: &Emit<'_, 'c, 'a>, pointer: Value<'c, 'a>) -> Value<'c, 'a> {
     e.b.value("llvm.ptrtoint", &[pointer], e.int(32))
 }

@@ -1,11 +1,11 @@
-//! Vectors read as the words of memory around them, each as long as a vector and aligned: one word where vectors are known to be
-//! aligned, and otherwise two, shifted together.
+//! Reads vectors as the words of memory around them, each aligned and as long as a vector: one word if vectors are known to be
+//! aligned, otherwise two words that are shifted together (a funnel shift).
 //!
-//! The two words are those that hold the vector's first and its last element, so that a vector which happens to be aligned reads one
-//! of them twice. A word is read as a whole although a guard keeps some of its elements out: it holds one that is let through,
-//! and nothing else is done with the rest. The buffer's base is a multiple of a word, which its first element therefore begins, so
-//! that a word lies before the buffer only if all of it does. The buffer's last word may end beyond it, and what reaches into that
-//! one is left to be read element by element.
+//! The two words are those that hold the vector's first and its last element, so that a vector which happens to be aligned
+//! reads the same word twice. A word is read as a whole although a guard masks off some of its elements: it holds one that the
+//! guard admits, and the rest is not used. The buffer's base is a multiple of a word, so that a word begins at the buffer's
+//! first element, and a word lies before the buffer only as a whole. The buffer's last word may end beyond it; vectors that
+//! reach into that word are read element by element.
 
 use std::collections::HashMap;
 
@@ -32,9 +32,9 @@ const REGISTER_BYTES: usize = 4;
 
 /// Which words around a vector are read.
 pub(super) struct Readable<'c, 'a> {
-    /// Whether the word of the first element is.
+    /// Whether the word of the first element is read.
     low: Predicate<'c, 'a>,
-    /// Whether the word of the last element is.
+    /// Whether the word of the last element is read.
     high: Predicate<'c, 'a>,
     /// Whether the elements are to be read one by one instead.
     pub is_cut_off: Predicate<'c, 'a>,
@@ -49,26 +49,27 @@ impl<'c, 'a> Readable<'c, 'a> {
 
 /// Which words end within a buffer.
 enum Ends<'c, 'a> {
-    /// All or none that the CTA reads: but for the last ones of a buffer, CTAs read none that does not.
+    /// One predicate for all words that the CTA reads. It fails if any of them ends beyond the buffer, which happens only in
+    /// CTAs that read the buffer's last words.
     Alike(Predicate<'c, 'a>),
-    /// Those of elements at which the guard holds.
+    /// The words of the elements at which the guard holds.
     Each(Guard<'c, 'a>),
 }
 
 /// The words around the vectors of a load.
 pub(super) struct Covering<'c, 'a> {
-    /// What divides addresses, in bytes.
+    /// A divisor of the vectors' addresses, in bytes.
     alignment: usize,
     /// Holds at elements that do not lie before the buffer.
     start: Guard<'c, 'a>,
     /// Holds at elements in words that do not end beyond the buffer.
     end: Ends<'c, 'a>,
-    /// For each register how many elements of a word lie before it; i64.
+    /// For each register, the number of elements of its word that lie before it, i64.
     before: Vec<Value<'c, 'a>>,
 }
 
 impl<'c, 'a> Covering<'c, 'a> {
-    /// Those of vectors at addresses that `alignment` bytes divide.
+    /// The words around vectors at addresses that are multiples of `alignment` bytes.
     ///
     /// # Errors
     ///
@@ -100,12 +101,13 @@ impl<'c, 'a> Covering<'c, 'a> {
         })
     }
 
-    /// Whether vectors of so many bytes are words themselves.
+    /// Whether the vectors are words themselves.
     pub fn is_aligned(&self, vector: &Vector<'c>) -> bool {
         self.alignment == vector.bytes
     }
 
-    /// What can be read around the vector of `count` registers from that at `first` on, of which elements are needed under `any`.
+    /// Which words can be read around the vector of `count` registers from `first` on; `any` says whether any of its elements
+    /// is needed.
     pub fn readable(
         &self,
         e: &Emit<'_, 'c, 'a>,
@@ -142,7 +144,7 @@ impl<'c, 'a> Covering<'c, 'a> {
         let element = vector.element;
         let before = self.before[first];
         let low = e.element_pointer(pointer, element, e.subi(e.i64(0), before));
-        // None or all of a word further.
+        // The high word is the low one itself or the next one.
         let last = e.addi(before, e.i64(vector.count as i64 - 1));
         let further = e.andi(last, e.i64(-(vector.count as i64)));
         let high = e.element_pointer(low, element, further);
@@ -159,7 +161,7 @@ impl<'c, 'a> Covering<'c, 'a> {
         Ok(e.bitcast(e.pack(&shifted)?, vector.ty))
     }
 
-    /// The `count` registers from byte `by` on of twice as many.
+    /// Of twice as many registers, the `count` registers that begin at byte `by`.
     fn shift(
         &self,
         e: &Emit<'_, 'c, 'a>,
@@ -193,7 +195,7 @@ impl<'c, 'a> Covering<'c, 'a> {
     }
 }
 
-/// The guard of elements at an offset of zero or more.
+/// The guard that holds at elements whose offset is at least 0.
 fn start<'c, 'a>(
     access: &Access<'_, 'c, 'a>,
     offset: &QuotientForm,
@@ -210,9 +212,9 @@ fn start<'c, 'a>(
     ))
 }
 
-/// Which elements lie before what the last whole word of `count` elements leaves of the buffer. Where vectors are words, one comparison
-/// by scalars is made for all of them, which their loads need not wait for; where two words surround each vector, the last ones of
-/// every row may end beyond a weight.
+/// Which elements lie before the end of the buffer's last whole word of `count` elements. Where vectors are words themselves,
+/// one comparison of scalars serves all of them, so that their loads need not wait for comparisons of their own. Where two
+/// words surround each vector, each is compared on its own: the last words of every row may end beyond a weight.
 fn ends<'c, 'a>(
     access: &Access<'_, 'c, 'a>,
     mut offset: QuotientForm,
@@ -246,7 +248,7 @@ fn ends<'c, 'a>(
             divisor: 1,
         };
         let predicate = Guard::of(e, of_last).at(e, 0)?;
-        // Where nothing but constants decides, vectors that do not reach the end are known one by one.
+        // If nothing but constants decides, it is known for each vector on its own whether it reaches the end.
         if !matches!(predicate, Predicate::Never) {
             return Ok(Ends::Alike(predicate));
         }
@@ -254,7 +256,7 @@ fn ends<'c, 'a>(
     Ok(Ends::Each(Guard::of(e, values)))
 }
 
-/// For each register what is left of its offset by a word of `count` elements, as far as vectors begin with it.
+/// For each register, its offset modulo a word of `count` elements; valid for the registers with which vectors begin.
 fn before<'c, 'a>(
     access: &Access<'_, 'c, 'a>,
     mut offset: QuotientForm,
@@ -262,7 +264,7 @@ fn before<'c, 'a>(
 ) -> Result<Vec<Value<'c, 'a>>, Diagnostic<'c>> {
     let e = access.e;
     let word = count as i64;
-    // Multiples of a word leave nothing.
+    // Terms that are multiples of a word contribute nothing.
     let indices = access.indices.divisors.iter().copied();
     let axes = access.runs.iter().map(|run| if *run >= count { word } else { 1 });
     for (coefficient, divisor) in offset.dims.iter_mut().zip(indices.chain(axes)) {

@@ -1,4 +1,4 @@
-//! Tiles that CTAs draw: a counter in global memory, and numbers in shared memory.
+//! Lowers the ops by which CTAs draw tiles: a counter in global memory, and numbers in shared memory.
 
 use melior::ir::{Attribute, OperationRef, attribute::StringAttribute};
 use norma_dialects::gl::{AwaitTileOp, DrawTileOp};
@@ -16,15 +16,15 @@ use super::{
 /// Bytes of a tile's number, in global and in shared memory.
 const BYTES: i64 = 8;
 
-/// What an atomic operation does, with the numbers of LLVM's `AtomicBinOp`.
+/// The atomic operations in use, with the numbers of LLVM's `AtomicBinOp`.
 #[derive(Clone, Copy)]
 enum Atomic {
     Exchange = 0,
     Add = 1,
 }
 
-/// Lowers `gl.draw_tile`, which one thread does. The atomics order nothing: what CTAs do with a tile concerns no other CTA. The draw that
-/// is the last one sets the counter back, which only the next launch reads.
+/// Lowers `gl.draw_tile`, which one thread executes. The atomics are relaxed, as CTAs exchange no data by them. The last draw
+/// resets the counter, which only the next launch reads.
 pub(super) fn draw<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -65,7 +65,7 @@ pub(super) fn wait<'c, 'a>(
     Ok(())
 }
 
-/// An atomic operation on global memory, relaxed, at the device's scope; gives what was there before.
+/// A relaxed atomic operation on global memory at the device's scope; returns the previous value.
 fn atomic<'c, 'a>(
     e: &Emit<'_, 'c, 'a>,
     operation: Atomic,

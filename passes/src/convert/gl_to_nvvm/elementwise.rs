@@ -1,9 +1,9 @@
 //! `arith` and `math` ops on tiles: the same op on the vector of a thread's registers.
 //!
-//! Some ops differ: a constant's value changes its type with it; a cast of an index, which is i64 from here on,
-//! becomes a cast between integers or nothing; conversions of 8-bit floats, which LLVM holds as integers, are in [`float8`].
-//! Widening from bf16 is spelled as shift and mask: the conversion
-//! instruction takes two operations for the high half of a register (read off SASS for sm_90a).
+//! Some ops differ: the attribute of a constant gets the converted type; a cast of an index, which is i64 from here on, becomes
+//! a cast between integers or nothing; conversions of 8-bit floats, which LLVM holds as integers, are in [`float8`]. Widening
+//! from bf16 is a shift and a mask: the conversion instruction takes two operations for the high half of a register (read off
+//! SASS for sm_90a).
 
 use melior::ir::{
     Attribute, AttributeLike, OperationRef, Type, TypeLike, ValueLike,

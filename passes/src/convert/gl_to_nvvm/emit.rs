@@ -170,8 +170,8 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
         }
     }
 
-    /// As [`Self::floor_div`] of an i64 in `range`: in 32 bits and without a sign where that allows it, because the
-    /// machine divides 64 bits by a sequence of instructions.
+    /// As [`Self::floor_div`] of an i64 in `range`. It divides unsigned 32 bits where the range allows it, because the machine
+    /// divides 64 bits by a sequence of instructions.
     pub fn floor_div_within(
         &self,
         value: Value<'c, 'a>,
@@ -181,14 +181,14 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
         match range {
             Some((low, high)) if low >= 0 && high <= i32::MAX.into() && divisor.count_ones() > 1 => {
                 let narrow = self.narrow(value);
-                // The divisor is at most the range's end, or the quotient were a constant.
+                // The divisor is at most the range's end: otherwise the quotient would be a constant.
                 self.widen(self.binary("arith.divui", narrow, self.i32(divisor)))
             }
             _ => self.floor_div(value, divisor),
         }
     }
 
-    /// What [`Self::floor_div`] leaves: from 0 to `divisor - 1`.
+    /// The remainder of [`Self::floor_div`], from 0 to `divisor - 1`.
     pub fn modulo(&self, value: Value<'c, 'a>, divisor: i64) -> Value<'c, 'a> {
         if divisor.count_ones() == 1 {
             return self.andi(value, self.b.integer(value.r#type(), divisor - 1));
@@ -199,7 +199,8 @@ impl<'b, 'c, 'a> Emit<'b, 'c, 'a> {
 
     // Branches.
 
-    /// `then` where `condition` holds, whose value takes the place of `otherwise` there.
+    /// Builds a branch that runs `then` where `condition` holds. The result is the value of `then` there, and `otherwise`
+    /// elsewhere.
     pub fn instead(
         &self,
         condition: Value<'c, 'a>,

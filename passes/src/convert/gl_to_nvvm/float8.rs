@@ -1,8 +1,8 @@
 //! Conversions of 8-bit floats: the machine converts two at a time, which share a word of 16 bits.
 //!
-//! Widening goes by f16, which holds every number of both formats. Narrowing goes by f32, which holds every f16 and bf16; an
-//! f64 is first rounded to odd, so that the one rounding to nearest that follows sees what lies beyond f32. Narrowing
-//! saturates: that is the only conversion there is (PTX ISA 9.0, "cvt").
+//! Widening goes through f16, which represents every number of both formats. Narrowing goes through f32, which represents every
+//! f16 and bf16; an f64 is first rounded to odd, so that the rounding to nearest that follows gives what a single rounding
+//! would. Narrowing saturates: that is the only conversion there is (PTX ISA 9.0, "cvt").
 
 use melior::ir::{Attribute, Type, ValueLike, attribute::TypeAttribute};
 
@@ -51,7 +51,7 @@ fn widen<'c, 'a>(
             let words = e.elements(words).map_err(|error| e.internal(error))?;
             words.into_iter().map(|word| e.bitcast(word, pair)).collect()
         }
-        // A single byte: the other half of the word is of no account.
+        // A single byte: the other half of the word is not used.
         false => vec![e.shuffle(bytes, &[0, 0])?],
     };
     let halves_ty = e.vector_of(2, Type::float16(e.b.context()))?;
@@ -116,8 +116,8 @@ fn to_f32<'c, 'a>(e: &Emit<'_, 'c, 'a>, value: Value<'c, 'a>) -> Result<Value<'c
         Some(32) => Ok(value),
         Some(16) => Ok(e.b.value("arith.extf", &[value], f32)),
         _ => {
-            // Towards zero where the nearest is further away, and then odd where anything was lost. What overflowed becomes
-            // the largest number, and NaN stays NaN.
+            // Rounds to odd: a step towards zero where the nearest f32 is greater in magnitude, then the lowest bit set where
+            // the conversion was inexact. Overflow becomes the largest number, and NaN stays NaN.
             let nearest = e.b.value("arith.truncf", &[value], f32);
             let back = e.b.value("arith.extf", &[nearest], ty);
             let magnitude = |value| e.b.value("math.absf", &[value], ty);

@@ -1,9 +1,9 @@
-//! Forms evaluated at a thread's elements.
+//! Evaluates forms at a thread's elements.
 //!
-//! A form's value at a register is `uniform + places + jump + constant`: what scalars contribute is the same for the
-//! whole CTA and is computed in 64 bits, what a thread's place contributes is computed in 32 bits where it fits, and
-//! what distinguishes registers is a constant, but for what quotients and swizzles contribute. Those *jump*: registers
-//! share the value of a jump as far as divisibility shows that they may.
+//! A form's value at a register is `uniform + places + jump + constant`. Scalars contribute `uniform`, which is the same for
+//! the whole CTA and computed in 64 bits. A thread's coordinates contribute `places`, computed in 32 bits where they fit.
+//! Registers differ by `constant` and, where quotients and swizzles are involved, by a value that is not a constant, a *jump*.
+//! Registers share the value of a jump as far as divisibility shows that it is the same.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ use super::{
     threads::{self, AxisCoordinates},
 };
 
-/// Scalars that forms are over, as i64, what divides each, and where it lies.
+/// The scalars of forms as i64, with a divisor and the range of each.
 pub(super) struct Scalars<'c, 'a> {
     pub values: Vec<Value<'c, 'a>>,
     pub divisors: Vec<i64>,
@@ -40,7 +40,7 @@ impl<'c, 'a> Scalars<'c, 'a> {
         }
     }
 
-    /// Where the sum of [`Self::terms`] lies.
+    /// The range of the sum of [`Self::terms`].
     fn range(&self, coefficients: &[i64]) -> Range {
         let terms = self.ranges.iter().zip(coefficients);
         terms
@@ -53,7 +53,7 @@ impl<'c, 'a> Scalars<'c, 'a> {
             .fold(Some((0, 0)), sum_of_ranges)
     }
 
-    /// Each scalar times its coefficient, but for those whose coefficient is zero.
+    /// The scalars times their coefficients, without those whose coefficient is zero.
     pub fn terms(&self, e: &Emit<'_, 'c, 'a>, coefficients: &[i64]) -> Vec<Value<'c, 'a>> {
         self.values
             .iter()
@@ -64,27 +64,27 @@ impl<'c, 'a> Scalars<'c, 'a> {
     }
 }
 
-/// The least and the greatest value of something, where that is known.
+/// The least and the greatest value, if they are known.
 pub(super) type Range = Option<(i128, i128)>;
 
-/// Where a scalar lies, by what it was before it was converted, and by what it is: loops are converted before what is in them.
+/// The range of a scalar, from its definition both before and after conversion: loops are converted before the ops in them.
 fn range_of((converted, original): (&Value<'_, '_>, Value<'_, '_>)) -> Range {
     let Interval { least, most } = bounds::of_scalar(original).within(bounds::of_scalar(*converted));
     Some((least.into(), most.into()))
 }
 
-/// Where a sum lies, given where its terms do.
+/// The range of a sum, given the ranges of its terms.
 pub(super) fn sum_of_ranges(one: Range, other: Range) -> Range {
     let ((low, high), (other_low, other_high)) = (one?, other?);
     Some((low + other_low, high + other_high))
 }
 
-/// Whether a range lies within that of 32 bits with a sign.
+/// Whether a range fits signed 32 bits.
 pub(super) fn fits_i32((low, high): (i128, i128)) -> bool {
     low >= i32::MIN.into() && high <= i32::MAX.into()
 }
 
-/// What some registers add that is no constant.
+/// A term at some registers that is not a constant.
 #[derive(Clone, Copy)]
 pub(super) struct Jump<'c, 'a> {
     /// i64.
@@ -92,7 +92,7 @@ pub(super) struct Jump<'c, 'a> {
     pub range: Range,
 }
 
-/// A thread's place along an axis, i32, times a factor.
+/// A thread's coordinate along an axis, i32, times a factor.
 pub(super) struct Place<'c, 'a> {
     value: Value<'c, 'a>,
     max: i64,
@@ -120,16 +120,16 @@ impl<'c, 'a> Place<'c, 'a> {
     }
 }
 
-/// A form's value at some registers of a thread, by the position of the register among those asked for.
+/// A form's value at the registers of a [`Thread`], in their order.
 pub(super) struct Values<'c, 'a> {
     /// i64.
     pub uniform: Option<Value<'c, 'a>>,
-    /// The range of `uniform`; of nothing, only 0.
+    /// The range of `uniform`; only 0 without it.
     pub range_of_uniform: Range,
     pub places: Vec<Place<'c, 'a>>,
     pub jumps: Vec<Option<Jump<'c, 'a>>>,
     pub constants: Vec<i64>,
-    /// What divides all of it but the constants; 0 where there is nothing else.
+    /// A divisor of everything but the constants; 0 if there is nothing else.
     pub divisor: i64,
 }
 
@@ -142,7 +142,7 @@ impl<'c, 'a> Values<'c, 'a> {
             .fold((0, 0), |(low, high), (l, h)| (low + l, high + h))
     }
 
-    /// Where the value at a register lies, but for its constant.
+    /// The range of the value at a register, without its constant.
     pub fn range_without_constant(&self, position: usize) -> Range {
         let common = sum_of_ranges(self.range_of_uniform, Some(self.range_of_places()));
         sum_of_ranges(
@@ -151,7 +151,7 @@ impl<'c, 'a> Values<'c, 'a> {
         )
     }
 
-    /// Where the value at any register lies, but for what is uniform.
+    /// The range of the values at all registers, without the uniform part.
     pub fn range_of_others(&self) -> Range {
         let of_places = Some(self.range_of_places());
         let each = self.jumps.iter().zip(&self.constants).map(|(jump, constant)| {
@@ -166,13 +166,15 @@ impl<'c, 'a> Values<'c, 'a> {
         each.reduce(hull).flatten()
     }
 
-    /// The places' sum in 32 bits, if it fits in whatever order they are added; `None` also where there are none.
+    /// The sum of the places in 32 bits, if it fits in whatever order they are added; `None` otherwise, and if there are no
+    /// places.
     pub fn narrow_places(&self, e: &Emit<'_, 'c, 'a>) -> Option<Value<'c, 'a>> {
         fits_i32(self.range_of_places()).then_some(())?;
         e.sum(self.places.iter().map(|place| e.scale(place.value, place.factor)))
     }
 
-    /// What is the same at every register, in the lower 32 bits of it: all of it where it fits them, whatever its terms do.
+    /// The lower 32 bits of what is the same at every register. They are all of it if the sum fits them, even if its terms do
+    /// not.
     pub fn narrow_common(&self, e: &Emit<'_, 'c, 'a>) -> Option<Value<'c, 'a>> {
         let uniform = self.uniform.map(|uniform| e.narrow(uniform));
         let lower = |factor: i64| i64::from(factor as i32);
@@ -200,7 +202,7 @@ pub(super) struct Thread<'b, 'c, 'a> {
 }
 
 impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
-    /// A thread of `layout`, asked for the elements in `registers`.
+    /// A thread of `layout`, which evaluates forms at the elements in `registers`.
     pub fn new(
         e: &'b Emit<'b, 'c, 'a>,
         layout: &LinearLayout,
@@ -213,7 +215,7 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
         })
     }
 
-    /// How many registers are asked for.
+    /// The number of registers at which forms are evaluated.
     pub fn count(&self) -> usize {
         self.registers.len()
     }
@@ -319,8 +321,8 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
         Ok(values)
     }
 
-    /// The values of a quotient. With what registers have in common a multiple of m, and m a divisor of the divisor,
-    /// registers whose constants round down to the same multiple of m have one quotient.
+    /// The values of a quotient. Let m divide both the divisor and what the registers have in common: then registers whose
+    /// constants round down to the same multiple of m have the same quotient.
     fn quotient(
         &self,
         quotient: &Quotient,
@@ -355,7 +357,7 @@ impl<'b, 'c, 'a> Thread<'b, 'c, 'a> {
                     if let Some((low, high)) = quotients
                         && low == high
                     {
-                        // A quotient of what fits 64 bits.
+                        // The dividend fits 64 bits, and so does the quotient.
                         return Err(low as i64);
                     }
                     let terms = common.into_iter().chain(jump.map(|jump| jump.value));

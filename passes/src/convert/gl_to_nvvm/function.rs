@@ -1,7 +1,8 @@
-//! Kernels as `llvm.func`: a pointer for each buffer, then the scalars, then the sizes, strides and tensor maps that the body needs.
+//! Rebuilds kernels as `llvm.func`. The parameters are a pointer for each buffer, then the scalars, then the sizes, strides and
+//! tensor maps that the body needs.
 //!
-//! Inside, a buffer stays a memref until its users are converted: the view of its pointer parameter. What a parameter
-//! means is written into `gl.params`, from which the bundle's manifest and the patterns read it.
+//! Inside, a buffer stays a memref, a view of its pointer parameter, until its users are converted. The meaning of each
+//! parameter is written to `gl.params`, from which the bundle's manifest and the patterns read it.
 
 use std::collections::BTreeSet;
 
@@ -137,8 +138,8 @@ pub(super) fn shared_symbol(kernel: &str) -> String {
     format!("{kernel}_shared")
 }
 
-/// One pointer for each buffer, then the scalars, then the dynamic sizes that `memref.dim`, an inner extent or a load up to the
-/// buffer's end asks for, then strides, then tensor maps.
+/// The parameters of a kernel: one pointer for each buffer, then the scalars, then the dynamic sizes that a `memref.dim`, an
+/// inner extent or a load up to the buffer's end needs, then strides, then tensor maps.
 fn parameters<'c>(
     kernel: OperationRef<'c, '_>,
     block: BlockRef<'c, '_>,
@@ -186,7 +187,7 @@ fn parameters<'c>(
         .into_iter()
         .filter_map(LoadOp::from_op)
     {
-        // Words are read up to the buffer's end.
+        // A load with an alignment reads whole words up to the buffer's end.
         let buffer = load.buffer()?;
         let outermost = types::shape(buffer.r#type()).and_then(|shape| shape.first().copied());
         if let (Some(_), Some(None), Ok(argument)) =
@@ -260,8 +261,8 @@ pub(super) fn constant_index(value: Value<'_, '_>) -> Option<i64> {
     integer_of(op, "value")
 }
 
-/// Buffers do not alias, but for those that the launch says may be the same memory; those that nothing is stored to may be
-/// read through the read-only path.
+/// The attributes of a parameter. Buffers do not alias, except those that the launch says may be the same memory; buffers that
+/// nothing is stored to may be read through the read-only path.
 fn argument_attributes(
     kernel: OperationRef<'_, '_>,
     block: BlockRef<'_, '_>,
@@ -286,7 +287,7 @@ fn argument_attributes(
     });
     let readonly = if stored { "" } else { ", llvm.readonly" };
     let alignment = launch.alignments().get(index).copied().unwrap_or(1);
-    // ptxas may move a load of what no one else writes ahead of `griddepcontrol.wait` (seen with 13.0).
+    // ptxas may move a load of memory that nothing else writes ahead of `griddepcontrol.wait` (seen with 13.0).
     if launch_numbers(launch.aliases()).contains(&param.argument()) || launch.dependent_launch() {
         return format!("{{llvm.align = {alignment} : i64}}");
     }
@@ -339,7 +340,7 @@ fn replace_arguments<'c>(
     Ok(())
 }
 
-/// Declares the kernel's shared memory, 128-byte aligned as tensor copies want it.
+/// Declares the kernel's shared memory, aligned to 128 bytes as tensor copies require.
 fn shared_memory<'c>(
     b: &Builder<'c, '_>,
     kernel: &str,

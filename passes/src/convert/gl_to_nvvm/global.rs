@@ -4,13 +4,14 @@
 //! one is inline PTX with a predicate: a branch around each load would keep loads from being in flight together.
 //! Cache hints are inline PTX too, since NVPTX has no other way to say them.
 //!
-//! A vector that a guard may let through in part is moved as a whole under the predicate that it is let through as a whole,
-//! and, behind a branch that few warps take, element by element, each under its own. All whole vectors of a tile are read
-//! before the first such branch. Those elements have no cache hints: others of their sectors are still to come.
+//! A vector of which a guard may admit only a part is moved as a whole under the predicate that all of it is admitted.
+//! Otherwise it is moved element by element, each under its own predicate, behind a branch that few warps take. All whole
+//! vectors of a tile are read before the first such branch. The single elements have no cache hints, since other elements of
+//! their sectors are still to be accessed.
 //!
-//! Loads that have an `alignment` read the words around their vectors ([`super::covering`]) as far as those lie within the buffer, and
-//! element by element behind that branch where they do not. What a guard keeps out of such a vector is replaced in registers, so
-//! that no warp waits in a branch for elements that memory has yet to bring.
+//! Loads that have an `alignment` read the words around their vectors ([`super::covering`]) where these lie within the buffer,
+//! and otherwise element by element behind that branch. Elements of such a vector that a guard masks off are replaced in
+//! registers, so that no warp waits in a branch for data that is still in flight.
 
 use melior::ir::{OperationRef, Type, ValueLike};
 use norma_dialects::gl::{CacheAttr, EvictionPolicy, LoadOp, StoreOp};
@@ -119,7 +120,7 @@ pub(super) fn load<'c, 'a>(
         })?;
         result = e.insert(part.ok_or("expected the elements")?, result, first);
     }
-    // Behind all branches: what waits for a load here would keep the loads behind the next branch from being issued.
+    // After all branches: an op that waits for a load between them would keep the loads in the next branch from being issued.
     if let Some(other) = other {
         for first in read_whole {
             let part = e.slice(result, first, vector.count)?;
@@ -130,7 +131,7 @@ pub(super) fn load<'c, 'a>(
     Ok(())
 }
 
-/// `part`, the registers from that at `first` on, with `other` where the guards fail.
+/// `part`, which holds the registers from `first` on, with `other` where the guards fail.
 fn replaced<'c, 'a>(
     guards: &Guards<'_, 'c, 'a>,
     part: Value<'c, 'a>,
@@ -207,22 +208,22 @@ pub(super) fn store<'c, 'a>(
     Ok(())
 }
 
-/// What one instruction moves.
+/// The elements that one instruction moves.
 pub(super) struct Vector<'c> {
-    /// Its elements.
+    /// The number of elements.
     pub count: usize,
     registers: usize,
-    /// Its bytes.
+    /// The number of bytes.
     pub bytes: usize,
     words: Words,
     /// The type of an element in memory.
     pub element: Type<'c>,
-    /// The vector of its elements.
+    /// The type of the vector.
     pub ty: Type<'c>,
 }
 
 impl<'c> Vector<'c> {
-    /// A vector of so many elements, or one element, of a thread that has the registers of `layout`.
+    /// A vector of `vector` elements, or of one without it, of a thread that has the registers of `layout`.
     pub fn of(
         e: &Emit<'_, 'c, '_>,
         layout: &LinearLayout,
@@ -247,7 +248,7 @@ impl<'c> Vector<'c> {
         })
     }
 
-    /// The same bytes as so many registers.
+    /// The same bytes as `count` registers.
     pub fn as_registers(&self, e: &Emit<'_, 'c, '_>, count: usize) -> Result<Self, Diagnostic<'c>> {
         let element = e.int(8 * (self.bytes / count) as u32);
         Ok(Self {
@@ -263,7 +264,7 @@ impl<'c> Vector<'c> {
         (0..self.registers).step_by(self.count)
     }
 
-    /// `loaded` where the predicate holds, else `other`, or zero, which [`Self::load`] leaves there, without one.
+    /// `loaded` where the predicate holds, else `other`. Without `other` it is zero there, as [`Self::load`] leaves it.
     fn fill<'a>(
         &self,
         e: &Emit<'_, 'c, 'a>,
@@ -279,7 +280,7 @@ impl<'c> Vector<'c> {
         }
     }
 
-    /// Reads it, from an address that its bytes divide, where a predicate holds; zeros elsewhere.
+    /// Reads the vector where a predicate holds, from an address that is a multiple of its size; zeros elsewhere.
     pub fn load<'a>(
         &self,
         e: &Emit<'_, 'c, 'a>,
@@ -388,7 +389,7 @@ impl Hints {
             EvictionPolicy::NoAllocate => Some("no_allocate"),
         };
         let (l1, l2) = cache.map_or((None, None), |cache| (keyword(cache.l1()), keyword(cache.l2())));
-        // L2 knows no no_allocate; evict_first is the nearest.
+        // L2 has no no_allocate; evict_first is the nearest.
         let policy = l2.map(|policy| {
             if policy == "no_allocate" {
                 "evict_first"

@@ -1,4 +1,4 @@
-//! Where the guards of an access hold, for each element of a thread, as far as possible at compile time.
+//! Decides where the guards of an access hold, for each element of a thread and as far as possible at compile time.
 
 use std::collections::{HashMap, HashSet};
 
@@ -49,29 +49,29 @@ impl<'c, 'a> Predicate<'c, 'a> {
     }
 }
 
-/// What of a run of neighbouring registers the guards let through.
+/// Which part of a run of neighbouring registers the guards admit.
 #[derive(Clone, Copy)]
 pub(super) enum Reach<'c, 'a> {
-    /// All of it, or nothing.
+    /// All of it where the predicate holds, otherwise nothing.
     Whole(Predicate<'c, 'a>),
     /// Any part of it.
     Part {
-        /// Whether it is all of it.
+        /// Whether all of it is admitted.
         all: Predicate<'c, 'a>,
-        /// Whether it may be anything.
+        /// Whether any of it may be admitted.
         any: Predicate<'c, 'a>,
     },
 }
 
 impl<'c, 'a> Reach<'c, 'a> {
-    /// Whether it is all of it.
+    /// Whether all of the run is admitted.
     pub fn all(self) -> Predicate<'c, 'a> {
         match self {
             Self::Whole(predicate) | Self::Part { all: predicate, .. } => predicate,
         }
     }
 
-    /// Whether it may be anything.
+    /// Whether any of the run may be admitted.
     pub fn any(self) -> Predicate<'c, 'a> {
         match self {
             Self::Whole(predicate) | Self::Part { any: predicate, .. } => predicate,
@@ -86,15 +86,15 @@ pub(super) struct Guards<'b, 'c, 'a> {
 }
 
 impl<'c, 'a> Guards<'_, 'c, 'a> {
-    /// Whether they hold at the register at `position` among those that the access was asked for.
+    /// Whether all guards hold at the register at `position` among the access's registers.
     pub fn at(&self, position: usize) -> Result<Predicate<'c, 'a>, Diagnostic<'c>> {
         self.each.iter().try_fold(Predicate::Always, |predicate, guard| {
             Ok(predicate.and(self.e, guard.at(self.e, position)?))
         })
     }
 
-    /// How many of `count` registers from that at `first` on they let through, i32, where those are the first of them; `None` where they
-    /// need not be.
+    /// The number of registers that the guards admit, i32, of the `count` registers from `first` on, if the admitted ones are
+    /// always the first of these; `None` if they need not be.
     pub fn prefix(&self, first: usize, count: usize) -> Result<Option<Value<'c, 'a>>, Diagnostic<'c>> {
         let e = self.e;
         let grows = |guard: &Guard<'c, 'a>| {
@@ -111,7 +111,7 @@ impl<'c, 'a> Guards<'_, 'c, 'a> {
         Ok(e.sum(there))
     }
 
-    /// Where they hold within `count` registers from that at `first` on.
+    /// Which part of the `count` registers from `first` on the guards admit.
     pub fn within(&self, first: usize, count: usize) -> Result<Reach<'c, 'a>, Diagnostic<'c>> {
         let e = self.e;
         let (mut all, mut any) = (Predicate::Always, Predicate::Always);
@@ -144,11 +144,11 @@ impl<'c, 'a> Guards<'_, 'c, 'a> {
     }
 }
 
-/// One guard, as a form that is to be negative.
+/// One guard: a form that has to be negative.
 pub(super) struct Guard<'c, 'a> {
     values: Values<'c, 'a>,
-    /// What all registers have in common, and for each of their jumps its sum with that; in 32 bits where all of it fits, because the
-    /// machine compares 64 bits by two instructions.
+    /// The part that all registers have in common and, in `jumped`, its sum with each of their jumps. Both are in 32 bits where
+    /// everything fits, because the machine compares 64 bits by two instructions.
     common: Option<Value<'c, 'a>>,
     jumped: HashMap<usize, Value<'c, 'a>>,
 }
@@ -196,7 +196,7 @@ impl<'c, 'a> Guard<'c, 'a> {
             None => self.common,
             Some(jump) => self.jumped.get(&key(jump.value)).copied(),
         };
-        // Nothing but a constant has a range of one value, and is decided above.
+        // A form of nothing but a constant has a range of one value, and is decided above.
         let value = value.ok_or_else(|| e.internal("expected a value to compare"))?;
         let bound = constant
             .checked_neg()
@@ -205,7 +205,7 @@ impl<'c, 'a> Guard<'c, 'a> {
         Ok(Predicate::When(e.compare(IntegerPredicate::Less, value, bound)))
     }
 
-    /// Whether it holds at every one of so many registers.
+    /// Whether it holds at every one of the `count` registers from `first` on.
     fn at_each(
         &self,
         e: &Emit<'_, 'c, 'a>,
@@ -217,14 +217,14 @@ impl<'c, 'a> Guard<'c, 'a> {
         })
     }
 
-    /// Whether nothing but constants distinguishes so many registers.
+    /// Whether the `count` registers from `first` on differ by constants only.
     fn is_ordered(&self, first: usize, count: usize) -> bool {
         let jump = |position: usize| self.values.jumps[position].map(|jump| key(jump.value));
         (first..first + count).all(|position| jump(position) == jump(first))
     }
 
-    /// Whether it holds at both of two registers, which nothing but constants distinguishes, or at none. With the rest a multiple
-    /// of d, it is negative together with a constant c if and only if it is with the multiple of d that c rounds down to.
+    /// Whether it holds at both of two registers, which differ by constants only, or at neither. If the rest is a multiple of
+    /// d, its sum with a constant c is negative if and only if its sum with the multiple of d that c rounds down to is.
     fn is_steady(&self, one: usize, other: usize) -> bool {
         let rounded =
             |position: usize| self.values.constants[position].div_euclid(self.values.divisor.max(1));
@@ -242,7 +242,8 @@ impl<'c, 'a> Guard<'c, 'a> {
     }
 }
 
-/// Whether a guard's value at each register, but for its constant, fits 32 bits, and so does what it is compared with.
+/// Whether a guard's value at each register, without its constant, fits 32 bits, and so does the bound that it is compared
+/// with.
 fn fits_32_bits(values: &Values<'_, '_>) -> bool {
     (0..values.constants.len()).all(|position| {
         let bound = -i128::from(values.constants[position]);
@@ -251,18 +252,18 @@ fn fits_32_bits(values: &Values<'_, '_>) -> bool {
     })
 }
 
-/// From how many comparisons of a guard on its uniform part is saturated: that takes seven instructions, and saves one of each
-/// comparison (SASS of sm_90a).
+/// The least number of comparisons for which the uniform part of a guard is saturated. That takes seven instructions, and saves
+/// one of each comparison (SASS of sm_90a).
 const SATURATED: usize = 8;
 
-/// Saturates the part of a guard that scalars contribute, such as the distance to the end of a row of any length, where it no longer
-/// matters: the guard holds at every register where that part is less, and at none where it is greater.
+/// Saturates the uniform part of a guard, such as the distance to the end of a row of any length, to the range in which it
+/// matters, so that it fits 32 bits. Below this range the guard holds at every register, and above it at none.
 fn saturate<'c, 'a>(e: &Emit<'_, 'c, 'a>, values: &mut Values<'c, 'a>) {
     let (Some(uniform), Some((low, high))) = (values.uniform, values.range_of_others()) else {
         return;
     };
     let (least, most) = (-high - 1, -low);
-    // Registers between which the guard cannot end, as within a vector, share a comparison.
+    // Registers between which the guard cannot change, as within a vector, share a comparison.
     let compared = (values.jumps.iter().zip(&values.constants))
         .map(|(jump, constant)| {
             let rounded = constant.div_euclid(values.divisor.max(1));

@@ -1,5 +1,5 @@
-//! Mbarriers: their places in shared memory, arrivals and waits. What one thread does stands in a branch of its own already
-//! (`partitions`).
+//! Lowers the ops on mbarriers: their addresses in shared memory, arrivals and waits. Ops that one thread executes stand in a
+//! branch of that thread already (`partitions`).
 
 use melior::ir::{Attribute, OperationRef, ValueLike, attribute::BoolAttribute};
 use norma_dialects::gl::{MBarrierArriveOp, MBarrierInitOp, MBarrierType, MBarrierWaitOp};
@@ -69,7 +69,7 @@ pub(super) fn expect<'c, 'a>(
     Ok(())
 }
 
-/// Lowers `gl.mbarrier_arrive`: one lane of each warp arrives, once all of them have come.
+/// Lowers `gl.mbarrier_arrive`: one lane of each warp arrives, once all lanes have reached the op.
 pub(super) fn arrive<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -91,7 +91,7 @@ pub(super) fn arrive<'c, 'a>(
     Ok(())
 }
 
-/// Arrives at an mbarrier, with what the thread wrote before.
+/// Arrives at an mbarrier, and releases what the thread wrote before.
 pub(super) fn arrive_at<'c, 'a>(e: &Emit<'_, 'c, 'a>, barrier: Value<'c, 'a>) -> Result<(), Diagnostic<'c>> {
     let attributes = ordered(e)?;
     e.b.op_with(
@@ -104,7 +104,7 @@ pub(super) fn arrive_at<'c, 'a>(e: &Emit<'_, 'c, 'a>, barrier: Value<'c, 'a>) ->
     Ok(())
 }
 
-/// Lowers `gl.mbarrier_wait`: a loop, for `try_wait` gives up after a time.
+/// Lowers `gl.mbarrier_wait`: a loop, since `try_wait` gives up after a time.
 ///
 /// The wait acquires at the CTA's scope even where other CTAs of a cluster arrive, as widely used pipelines across clusters do: at
 /// the cluster's scope it would invalidate the L1 cache.

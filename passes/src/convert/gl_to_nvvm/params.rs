@@ -1,4 +1,4 @@
-//! What a kernel's parameters say of its buffers: `gl.params` on the lowered function, read back by the patterns.
+//! Sizes, strides and ends of a kernel's buffers, read back by the patterns from `gl.params` on the lowered function.
 
 use melior::ir::{
     Attribute, BlockLike, OperationRef, Type, ValueLike,
@@ -24,7 +24,7 @@ pub(super) enum Stride<'c, 'a> {
     Dynamic(Value<'c, 'a>),
 }
 
-/// How many elements lie between a buffer's first and the end of its last one.
+/// The end of a buffer, as the number of elements from its first to the end of its last one.
 #[derive(Clone, Copy)]
 pub(super) enum End<'c, 'a> {
     /// Known at compile time.
@@ -33,7 +33,7 @@ pub(super) enum End<'c, 'a> {
     Dynamic(Value<'c, 'a>),
 }
 
-/// A buffer as a pattern meets it: the memref that its pointer parameter stands for.
+/// A buffer as a pattern sees it: the memref that is the view of a pointer parameter.
 pub(super) struct Buffer<'c, 'a> {
     /// Position among the kernel's buffers.
     pub index: i64,
@@ -108,7 +108,7 @@ impl<'c, 'a> Buffer<'c, 'a> {
             .collect()
     }
 
-    /// Where the buffer ends, which has elements, static strides and static sizes but for its outermost axis.
+    /// Where the buffer ends. It has to have elements, static strides, and static sizes except for its outermost axis.
     ///
     /// # Errors
     ///

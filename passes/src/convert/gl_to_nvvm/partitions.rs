@@ -1,8 +1,8 @@
-//! Partitions of warps as branches on the warp's number, and what one thread does as branches on the thread.
+//! Lowers partitions of warps to branches on the warp's number, and ops that one thread executes to branches on the thread.
 //!
-//! Done ahead of the conversion, on `gl`: the partition that an op stands in says which thread is its one thread. Neighbouring
-//! ops of one thread share a branch. The warp's number is made uniform by a shuffle, so that ptxas knows that whole warps
-//! branch; in a partition of one warp the thread is that of `elect.sync`, which costs no loop around a bulk copy, as a
+//! This happens before the conversion, on `gl`: which thread executes a one-thread op depends on the partition that it stands
+//! in. Neighbouring ops of one thread share a branch. A shuffle makes the warp's number uniform, so that ptxas knows that whole
+//! warps branch. In a partition of one warp the thread is that of `elect.sync`, which costs no loop around a bulk copy, as a
 //! comparison of thread ids does (seen in SASS of ptxas 13.0).
 
 use melior::ir::{
@@ -55,11 +55,11 @@ fn block<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), PassError
             }
         }
     }
-    // Last, so that the branches that it makes are not gone into.
+    // Last, so that the loop above does not enter the branches that this makes.
     one_thread(of, warps)
 }
 
-/// Puts what one thread does into branches that it alone takes.
+/// Moves the ops that one thread executes into branches that it alone takes.
 fn one_thread<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), PassError<'c>> {
     let mut branch: Option<(OperationRef<'c, 'a>, OperationRef<'c, 'a>)> = None;
     for op in walk::in_block(of) {
@@ -74,12 +74,12 @@ fn one_thread<'c: 'a, 'a>(of: BlockRef<'c, 'a>, warps: Warps) -> Result<(), Pass
             || BulkWaitOp::from_op(op).is_some()
             || DrawTileOp::from_op(op).is_some();
         if !is_one_threads {
-            // Scalars may stand between; they do not wait for the branch.
+            // Scalars may stand between ops of one branch; they do not depend on it.
             branch = branch.filter(|_| is_pure_scalar(op));
             continue;
         }
         let inside = match branch {
-            // What stands between may be an operand: the branch moves down to the op.
+            // A scalar in between may be an operand of the op, so the branch moves down to it.
             Some((branch, end)) => {
                 // SAFETY: both are alive and in one block.
                 unsafe { mlirOperationMoveBefore(branch.to_raw(), op.to_raw()) };
@@ -109,7 +109,7 @@ fn is_pure_scalar(op: OperationRef<'_, '_>) -> bool {
     is_known && op.results().all(|result| !types::is_tensor(result.r#type()))
 }
 
-/// Whether a thread is the one of its partition.
+/// Whether the thread is the one that executes the one-thread ops of its partition.
 fn elected<'c: 'a, 'a>(b: &Builder<'c, 'a>, warps: Warps) -> Result<Value<'c, 'a>, PassError<'c>> {
     if warps.count == 1 && warps.first > 0 {
         return Ok(b.value("nvvm.elect.sync", &[], integer(b, 1)));
@@ -119,7 +119,7 @@ fn elected<'c: 'a, 'a>(b: &Builder<'c, 'a>, warps: Warps) -> Result<Value<'c, 'a
     Ok(compare_integers(b, IntegerPredicate::Equal, thread, first))
 }
 
-/// Branches to the partition of each warp.
+/// Replaces `specialize` by branches to the partition of each warp.
 fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -> Result<(), PassError<'c>> {
     let op = specialize.op();
     let location = op.location();
@@ -179,7 +179,7 @@ fn partitions<'c: 'a, 'a>(specialize: WarpSpecializeOp<'c, 'a>, around: Warps) -
     Ok(())
 }
 
-/// Layouts count warps from the CTA's first one.
+/// Refuses tiles in partition `index`, which is not the first: layouts count warps from the CTA's first one.
 fn refuse_tiles<'c>(specialize: OperationRef<'c, '_>, index: usize) -> Result<(), PassError<'c>> {
     let Some(body) = specialize.region(index)?.first_block() else {
         return Ok(());
@@ -193,7 +193,7 @@ fn refuse_tiles<'c>(specialize: OperationRef<'c, '_>, index: usize) -> Result<()
     Ok(())
 }
 
-/// All warps of a kernel share what `cp.async` copies.
+/// Refuses `cp.async` in a partition: all warps of a kernel share such a copy.
 fn refuse_shared_copies<'c>(partition: BlockRef<'c, '_>) -> Result<(), PassError<'c>> {
     let mut ops = walk::in_block(partition).into_iter().flat_map(walk::pre_order);
     match ops.find(|op| AsyncCopyOp::from_op(*op).is_some()) {
@@ -205,7 +205,7 @@ fn refuse_shared_copies<'c>(partition: BlockRef<'c, '_>) -> Result<(), PassError
     }
 }
 
-/// The warp's number, which all of its lanes know to be the same.
+/// The warp's number, as a value that ptxas knows to be uniform.
 fn warp_number<'c: 'a, 'a>(b: &Builder<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
     let narrow = integer(b, 32);
     let thread = b.value("nvvm.read.ptx.sreg.tid.x", &[], narrow);

@@ -1,8 +1,8 @@
 //! `gl.reduce` and `gl.warp_reduce`: registers in a few chains, then lanes by butterfly shuffles.
 //!
-//! A thread's registers are combined in up to four chains, so that four are in flight and a multiplication before an
-//! addition can still fuse with it; the chains and then the lanes are combined pairwise. What an axis spreads over warps
-//! has been taken apart by `gl-expand-reductions`.
+//! A thread's registers are combined in up to four independent chains, so that four operations are in flight and a
+//! multiplication before an addition can still fuse with it; the chains and then the lanes are combined pairwise. Reductions
+//! across warps have been taken apart by `gl-expand-reductions`.
 
 use melior::ir::{BlockRef, OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{ReduceOp, WarpReduceOp};
@@ -93,7 +93,7 @@ fn lower<'c, 'a>(
     let e = Emit::new(b);
     let block = walk::entry_block(op)?;
     let combiner = Combiner { e: &e, block };
-    // What is one constant in all lanes need not come from another one.
+    // A tile that is one constant is the same in all lanes, and needs no shuffle.
     let originals = op.operands().collect::<Vec<_>>();
     let are_constant = constant_tiles::are_constant(&originals, block);
     let tiles = operands
@@ -132,7 +132,7 @@ struct Combiner<'e, 'b, 'c, 'a> {
 }
 
 impl<'c, 'a> Combiner<'_, '_, 'c, 'a> {
-    /// All of a thread's tuples: chains first, then the chains pairwise.
+    /// Combines all tuples of a thread: chains first, then the chains pairwise.
     fn registers(&self, tuples: Vec<Vec<Value<'c, 'a>>>) -> Result<Vec<Value<'c, 'a>>, Diagnostic<'c>> {
         let chains = CHAINS.min(tuples.len());
         let mut partials: Vec<Vec<Value<'c, 'a>>> = Vec::with_capacity(chains);

@@ -1,4 +1,4 @@
-//! Ops that give a thread's registers another meaning, without memory: broadcasts, register permutations, coordinates,
+//! Lowers ops that rearrange or make a thread's registers without memory: broadcasts, register permutations, coordinates,
 //! masks, splats, single elements, optimization barriers.
 
 use melior::ir::{OperationRef, ValueLike, operation::OperationLike};

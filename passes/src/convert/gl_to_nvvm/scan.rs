@@ -1,9 +1,9 @@
-//! `gl.scan`: the bits of a coordinate from the lowest on, each a step in which the upper half of a block takes what the lower
-//! half comes to; or the lower half what the upper half comes to, where the order is reversed.
+//! Lowers `gl.scan` with blocks that double in each step, by the bits of a coordinate from the lowest on. The upper half of a
+//! block takes in the total of the lower half; if the order is reversed, the lower half takes in that of the upper half.
 //!
-//! A step between registers is arithmetic, one between lanes a butterfly shuffle of what blocks come to; elements themselves stay.
-//! Warps come last: `gl-expand-reductions` has brought what each of them comes to into every thread, which begins with those
-//! before its own.
+//! A step between registers is arithmetic, one between lanes a butterfly shuffle of the blocks' totals; elements themselves
+//! stay where they are. Warps come last: `gl-expand-reductions` has brought the total of each warp to every thread, which
+//! starts with the totals of the warps before its own.
 
 use melior::ir::{BlockRef, OperationRef, ValueLike, operation::OperationLike};
 use norma_dialects::gl::ScanOp;
@@ -75,7 +75,7 @@ pub(super) fn scan<'c, 'a>(
     Ok(())
 }
 
-/// The steps that registers and lanes take; those of warps are the last, and are done where what warps come to is gathered.
+/// The steps between registers and lanes. Those between warps come last; the gathered totals of the warps take their place.
 fn steps_within_warp<'c>(
     e: &Emit<'_, 'c, '_>,
     layout: &LinearLayout,
@@ -112,7 +112,7 @@ struct Scan<'e, 'b, 'c, 'a> {
     reverse: bool,
     /// For each register, the result within its block.
     prefixes: Vec<Value<'c, 'a>>,
-    /// For each register, what its block comes to.
+    /// For each register, the total of its block.
     totals: Vec<Value<'c, 'a>>,
 }
 
@@ -155,7 +155,7 @@ impl<'c, 'a> Scan<'_, '_, 'c, 'a> {
                 Some((_, pair)) => *pair,
                 None => {
                     let other = shuffle::from_lane(e, own, Source::Xor(mask))?;
-                    // The combiner is commutative, so that both lanes come to the same.
+                    // The combiner is commutative, so that both lanes compute the same total.
                     let pair = [other, self.combine(own, other)?];
                     known.push((own, pair));
                     pair
@@ -169,7 +169,8 @@ impl<'c, 'a> Scan<'_, '_, 'c, 'a> {
         Ok(())
     }
 
-    /// Begins with what the warps before the thread's own come to; gives what all come to, for each register of the total.
+    /// Puts the totals of the warps before the thread's own ahead of its elements. Returns the total of all warps, for each
+    /// register of the total.
     fn behind(
         &mut self,
         gathered: &[Value<'c, 'a>],
@@ -186,7 +187,7 @@ impl<'c, 'a> Scan<'_, '_, 'c, 'a> {
             if self.reverse {
                 of_warps.reverse();
             }
-            // What the warps up to each one come to, and of these what ends before the thread's own.
+            // `sum` is the total of the warps up to each one, and `before` that of the warps before the thread's own.
             let (first, others) = of_warps
                 .split_first()
                 .ok_or_else(|| e.internal("expected a warp"))?;
@@ -213,8 +214,8 @@ impl<'c, 'a> Scan<'_, '_, 'c, 'a> {
     }
 }
 
-/// The number of the thread's warp among those that share an axis, i32: its bits are those of the masks. In the opposite order the last
-/// warp has the number 0.
+/// The number of the thread's warp among those that share an axis, i32: the masks say which bits of the warp's id are its bits.
+/// In the opposite order the last warp has the number 0.
 fn own_number<'c, 'a>(e: &Emit<'_, 'c, 'a>, masks: &[usize], reverse: bool) -> Value<'c, 'a> {
     let bits = masks.iter().enumerate().map(|(bit, mask)| {
         let set = e.andi(e.warp_id(), e.i32(*mask as i64));

@@ -113,7 +113,7 @@ pub(super) fn local_store<'c, 'a>(
     Ok(())
 }
 
-/// Lowers `gl.local_load`. What a guard may keep out is loaded behind a branch, vector by vector.
+/// Lowers `gl.local_load`. Vectors that a guard may mask off are loaded behind a branch, one by one.
 pub(super) fn local_load<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -195,20 +195,20 @@ pub(super) fn barrier<'c, 'a>(
 
 /// Where a thread's registers lie in shared memory.
 pub(super) struct Places<'c, 'a> {
-    /// One pointer for each place of the thread.
+    /// One pointer for each of the thread's places ([`threads::AxisCoordinates`]).
     bases: Vec<Value<'c, 'a>>,
     element: Type<'c>,
     /// For each register the index of its base.
     base_of: Vec<usize>,
     constants: Vec<i64>,
-    /// Elements that one instruction moves.
+    /// The number of elements that one instruction moves.
     pub count: usize,
-    /// The bytes that these are.
+    /// The number of bytes that one instruction moves.
     pub bytes: usize,
 }
 
 impl<'c, 'a> Places<'c, 'a> {
-    /// The places of `tile` in the memory at `base`, which holds all of it or what the CTA holds of it.
+    /// The places of `tile` in the memory at `base`, which holds all of it or the CTA's part of it.
     ///
     /// # Errors
     ///
@@ -225,7 +225,7 @@ impl<'c, 'a> Places<'c, 'a> {
             .ok_or_else(|| e.unsupported(format!("expected shared memory without padding, got {memory}")))?;
         let offsets: LinearLayout = match tile.layout.shape() == offsets.shape() {
             true => tile.layout.compose(&offsets),
-            // The memory holds the part of the CTA alone.
+            // The memory holds the CTA's part only.
             false => tile.layout.within_block().and_then(|part| part.compose(&offsets)),
         }
         .map_err(|error| e.internal(error))?;
@@ -254,7 +254,7 @@ impl<'c, 'a> Places<'c, 'a> {
         (0..self.constants.len()).step_by(self.count)
     }
 
-    /// The place of a register.
+    /// The address of a register's element.
     pub fn pointer(&self, e: &Emit<'_, 'c, 'a>, register: usize) -> Value<'c, 'a> {
         let base = self.bases[self.base_of[register]];
         e.constant_pointer(base, self.element, self.constants[register])

@@ -1,4 +1,4 @@
-//! Values of other lanes: `shfl.sync` of any element, and conversions of layouts within a warp.
+//! Exchanges values between lanes: `shfl.sync` of any element, and conversions of layouts within a warp.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ const WORD_BITS: usize = 32;
 pub(super) enum Source<'c, 'a> {
     /// The one whose id differs in the bits of a mask.
     Xor(usize),
-    /// The one of an id, i32.
+    /// The one with this id, i32.
     Lane(Value<'c, 'a>),
 }
 
@@ -74,7 +74,7 @@ pub(super) fn exchange<'c, 'a>(
 ) -> Result<Value<'c, 'a>, Diagnostic<'c>> {
     let element = types::element(tile.r#type());
     let bits = types::bit_width(element).unwrap_or(WORD_BITS).max(1);
-    // Neighbours that travel together share a word.
+    // Neighbours that go to the same place share a word.
     let packed = (1..=(WORD_BITS / bits).max(1).ilog2())
         .rev()
         .find_map(|group| Some((1_usize << group, exchange.by_groups(group)?)))
@@ -131,11 +131,11 @@ pub(super) fn exchange<'c, 'a>(
     e.pack(&result)
 }
 
-/// The source lane of this thread in the round that adds nothing to it, i32.
+/// The source lane of this thread in a round with lane offset 0, i32.
 fn lane_of<'c, 'a>(e: &Emit<'_, 'c, 'a>, exchange: &WarpExchange) -> Value<'c, 'a> {
     let thread = e.thread_id();
     let of_thread = exchange.lanes.iter().chain(&exchange.warps).enumerate();
-    // Bits that move to places equally far from theirs move together.
+    // Bits that move by the same distance are moved together, by one shift and one mask.
     let mut moves: Vec<(i64, i64)> = Vec::new();
     for (bit, &lane) in of_thread {
         let bit = bit as i64;
@@ -159,7 +159,7 @@ fn lane_of<'c, 'a>(e: &Emit<'_, 'c, 'a>, exchange: &WarpExchange) -> Value<'c, '
         .unwrap_or_else(|| e.i32(0))
 }
 
-/// Exchanges registers where the thread's bits say so.
+/// Exchanges pairs of registers in the threads that a swap applies to.
 fn swap<'c, 'a>(e: &Emit<'_, 'c, 'a>, registers: &mut [Value<'c, 'a>], swaps: &[Swap]) {
     for swap in swaps {
         let condition = applies(e, swap);
@@ -175,7 +175,7 @@ fn swap<'c, 'a>(e: &Emit<'_, 'c, 'a>, registers: &mut [Value<'c, 'a>], swaps: &[
     }
 }
 
-/// Whether this thread exchanges, i1.
+/// Whether a swap applies to this thread, i1: the parity of the bits of its id that the swap names.
 fn applies<'c, 'a>(e: &Emit<'_, 'c, 'a>, swap: &Swap) -> Value<'c, 'a> {
     let mask = swap.lanes | swap.warps << WARP_SIZE.ilog2();
     let bits = e.andi(e.thread_id(), e.i32(mask as i64));

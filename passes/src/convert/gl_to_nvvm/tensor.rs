@@ -17,8 +17,8 @@ use super::{
     params::Buffer,
 };
 
-/// What a parameter that holds a tensor map is: 128 bytes by value, at a multiple of 64, which the copy engine reads where they are
-/// (CUDA driver API, `CUtensorMap`; PTX ISA, "Tensor-map").
+/// The attributes of a parameter that holds a tensor map: 128 bytes by value, aligned to 64, which the copy engine reads where
+/// they are (CUDA driver API, `CUtensorMap`; PTX ISA, "Tensor-map").
 pub(super) const PARAMETER: &str =
     "{llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant, llvm.align = 64 : i64}";
 
@@ -45,7 +45,7 @@ pub(super) fn map<'c, 'a>(
     Ok(())
 }
 
-/// Lowers `gl.tensor_load`, which one thread does, to the shared memory of its own CTA.
+/// Lowers `gl.tensor_load`, which one thread executes, to the shared memory of its own CTA.
 pub(super) fn load<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -76,7 +76,7 @@ pub(super) fn load<'c, 'a>(
     Ok(())
 }
 
-/// Lowers `gl.tensor_store`, which one thread does, as part of its bulk group.
+/// Lowers `gl.tensor_store`, which one thread executes, as part of its bulk group.
 pub(super) fn store<'c, 'a>(
     op: OperationRef<'c, 'a>,
     operands: &[Value<'c, 'a>],
@@ -103,7 +103,7 @@ pub(super) fn store<'c, 'a>(
     Ok(())
 }
 
-/// Where a box begins, as the engine counts it: from the fastest axis, in 32 bits.
+/// The coordinates at which a box begins, as the engine takes them: the fastest axis first, in 32 bits.
 fn place<'c, 'a>(e: &Emit<'_, 'c, 'a>, coordinates: &[Value<'c, 'a>]) -> Vec<Value<'c, 'a>> {
     let coordinates = coordinates.iter().rev();
     coordinates.map(|coordinate| e.narrow(*coordinate)).collect()

@@ -1,7 +1,8 @@
-//! Where a thread stands in a layout: its coordinate along a tile's axes.
+//! Computes a thread's coordinates along a tile's axes from the tile's layout.
 //!
-//! CTAs and clusters are one-dimensional. A coordinate is `place + register constant`. Where bits of a register's basis are those of
-//! a thread's, as in a swizzle, exclusive or is no addition: registers that differ in such bits have places of their own.
+//! CTAs and clusters are one-dimensional. A coordinate is `place + register constant`, where the place depends on the thread.
+//! If bits of a register's basis are also bits of a thread's, as in a swizzle, the layout's exclusive or is not an addition:
+//! registers that differ in such bits have places of their own.
 
 use norma_layout::{HardwareDim, LinearLayout, StridedTerm};
 
@@ -11,18 +12,18 @@ use crate::mlir::comparison::IntegerPredicate;
 
 use super::emit::{Emit, Value};
 
-/// What a thread's registers hold along one axis of a tile.
+/// The coordinates of a thread's registers along one axis of a tile.
 pub(super) struct AxisCoordinates<'c, 'a> {
-    /// What depends on the thread, i32 and not negative: one value for each set of registers that have it in common.
+    /// The parts that depend on the thread, i32 and not negative: one value for each set of registers that have it in common.
     /// `None` where it is zero for every thread.
     pub places: Vec<Option<Value<'c, 'a>>>,
     /// For each register the index of its place.
     pub place_of: Vec<usize>,
-    /// What each register adds to its place.
+    /// The constant that each register adds to its place.
     pub constants: Vec<i64>,
     /// The largest value of any place.
     pub max: i64,
-    /// What divides every place.
+    /// A divisor of every place.
     pub divisor: i64,
 }
 
@@ -121,7 +122,7 @@ struct Term {
     multiplier: i64,
 }
 
-/// Lanes that are followed by warps at the same distance are one multiple of the thread id.
+/// Merges terms of lanes and warps into one multiple of the thread id, if the warps continue at the distance of the lanes.
 fn merge_lanes_and_warps(terms: &[StridedTerm], lane_bits: usize) -> Vec<Term> {
     if let [lane, warp] = terms
         && lane.dim == HardwareDim::Lane
@@ -147,14 +148,14 @@ fn merge_lanes_and_warps(terms: &[StridedTerm], lane_bits: usize) -> Vec<Term> {
         .collect()
 }
 
-/// A predicate that holds for one thread of each set of the cluster's that holds the same elements; `None` where no two do.
-/// That thread still holds an element twice where [`LinearLayout::copies`] says so of registers.
+/// A predicate that holds for one of each set of threads in the cluster that hold the same elements; `None` if no two threads
+/// do. That thread may still hold an element in several registers ([`LinearLayout::copies`]).
 pub(super) fn first_holder<'c, 'a>(e: &Emit<'_, 'c, 'a>, layout: &LinearLayout) -> Option<Value<'c, 'a>> {
     let dims = [HardwareDim::Lane, HardwareDim::Warp, HardwareDim::Block];
     without_bits(e, dims.map(|dim| (dim, layout.copies(dim))))
 }
 
-/// As [`first_holder`], of the CTA's threads.
+/// As [`first_holder`], for the threads of a CTA.
 pub(super) fn first_holder_in_cta<'c, 'a>(
     e: &Emit<'_, 'c, 'a>,
     layout: &LinearLayout,

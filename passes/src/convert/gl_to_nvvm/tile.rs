@@ -1,4 +1,4 @@
-//! What a tile's type says: its layout, and what one of its elements is in LLVM.
+//! The layout of a tile, and the types of its elements in LLVM and in memory.
 
 use melior::ir::{
     Type, ValueLike,

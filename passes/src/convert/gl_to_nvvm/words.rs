@@ -1,4 +1,4 @@
-//! How PTX moves what one instruction loads or stores: as one, two or four words in registers.
+//! The registers through which PTX moves the data of one load or store: one, two or four words.
 
 use norma_targets::ACCESS_BYTES;
 
@@ -9,7 +9,7 @@ use super::emit::{Emit, Value};
 /// The words of 1, 2, 4, 8 or 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Words {
-    /// How many there are.
+    /// The number of words.
     pub count: usize,
     /// Bits of each in memory.
     pub bits: u32,
@@ -20,7 +20,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// The words of so many bytes; `None` where no one instruction moves them.
+    /// The words of `bytes` bytes; `None` if no single instruction moves them.
     pub fn of(bytes: usize) -> Option<Self> {
         let words = |count, bits, suffix, constraint| Self {
             count,
@@ -38,12 +38,12 @@ impl Words {
         }
     }
 
-    /// Bits of the register that each travels in: PTX has no 8-bit ones, so a byte takes the low half of a 16-bit one.
+    /// The bits of the register that holds each word: PTX has no 8-bit ones, so a byte takes the low half of a 16-bit one.
     pub fn register_bits(self) -> u32 {
         self.bits.max(16)
     }
 
-    /// A vector of as many bytes, as the operands that inline PTX stores.
+    /// Splits a vector of as many bytes into the operands that inline PTX stores.
     pub fn split<'c, 'a>(
         self,
         e: &Emit<'_, 'c, 'a>,

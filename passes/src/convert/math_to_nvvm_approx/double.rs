@@ -6,10 +6,10 @@ use melior::ir::Value;
 
 use super::emitter::Emitter;
 
-/// The natural logarithm of 2 in two f64, of which the first has its last 32 bits clear: its product with a whole number of
-/// up to 21 bits is exact.
+/// The natural logarithm of 2 as the sum of two f64. The last 32 bits of the first are clear, so that its product with a whole
+/// number of up to 32 bits is exact.
 const LN_2_HIGH: f64 = f64::from_bits(LN_2.to_bits() & !0xffff_ffff);
-/// What the first lacks, to 2^-74.
+/// The second, which errs by at most 2^-74.
 const LN_2_LOW: f64 = 4.749_325_039_031_672_6e-7;
 
 /// `e^x` by its Taylor series: for |x| <= ln(2) / 2 the next term is below 2^-57.
@@ -30,7 +30,7 @@ const EXP: [f64; 14] = [
     1.0 / 6227020800.0,
 ];
 
-/// Beyond these the result overflows, or is 0.
+/// The limit of the exponent of 2, beyond which the result overflows, or is 0.
 const LARGEST: f64 = 1100.0;
 
 impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {

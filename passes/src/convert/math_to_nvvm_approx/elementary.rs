@@ -1,5 +1,6 @@
-//! Functions of one f32 that take a few instructions: near 0, where a function of the special function unit would cancel, a
-//! polynomial; elsewhere that function. Both are computed and one is selected, as a branch would split the warp.
+//! Functions of one f32 that take a few instructions: a polynomial near 0, where the formula by the special function unit would
+//! suffer from cancellation, and elsewhere that formula. Both are computed and one is selected, as a branch would split the
+//! warp.
 
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -68,7 +69,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
             double,
         );
         let far = self.scaled(self.log2(self.add(x, self.constant(1.0))), LN_2);
-        // The interval from -0.35 to 0.6, of which s covers the middle.
+        // x is between -0.35 and 0.6, so that s is between -0.212 and 0.231.
         let middle = self.add(x, self.constant(-0.125));
         self.near_0(middle, 0.475, near, far)
     }
@@ -93,7 +94,8 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         self.near_0(x, 1.0, near, far)
     }
 
-    /// The whole number next to 0, and one further where at least a half was cut off: no sum rounds.
+    /// Rounds to the nearest whole number, halves away from 0: truncates, and goes one further where at least a half was cut
+    /// off. No sum rounds.
     pub(super) fn round(&self, x: Value<'c, 'a>) -> Value<'c, 'a> {
         let cut = self.op("llvm.intr.trunc", &[x]);
         let rest = self.magnitude(self.subtract(x, cut));

@@ -1,4 +1,4 @@
-//! Instructions on scalars of one float type, and the functions that are one of them.
+//! Instructions on scalars of one float type, and the functions that take a single one.
 
 use std::f64::consts::{LN_2, LOG2_E, LOG10_2};
 
@@ -20,7 +20,7 @@ use crate::{
 /// Emits the replacement of one op.
 pub(super) struct Emitter<'b, 'c, 'a> {
     pub(super) b: &'b Builder<'c, 'a>,
-    /// The type that is computed in.
+    /// The type in which the op is computed.
     pub(super) ty: Type<'c>,
     options: &'b ConvertMathToNvvmApproxOptions,
 }
@@ -34,7 +34,7 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
         Self { b, ty, options }
     }
 
-    /// A function of scalars of the emitter's type, f32 or f64, or any type for what is exact in it.
+    /// A function of scalars of the emitter's type: f32 or f64, or any type for functions that are exact in it.
     pub(super) fn function(&self, function: Function, operands: &[Value<'c, 'a>]) -> Value<'c, 'a> {
         let is_f32 = types::is_f32(self.ty);
         match (function, operands) {
@@ -132,7 +132,7 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
         self.op("arith.select", &[condition, yes, no])
     }
 
-    /// `x`, or the nearer end of the range; of NaN, NaN.
+    /// `x`, clamped to the range from `-limit` to `limit`; NaN stays NaN.
     pub(super) fn clamped(&self, x: Value<'c, 'a>, limit: f64) -> Value<'c, 'a> {
         let below = self.op("arith.minimumf", &[x, self.constant(limit)]);
         self.op("arith.maximumf", &[below, self.constant(-limit)])
@@ -168,8 +168,8 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
         self.op("arith.bitcast", &[bits])
     }
 
-    /// A whole number within `limit` as an integer. A conversion out of range, or of NaN, would be poison, which is worse
-    /// than a number that is not used.
+    /// A whole number within `limit` as an integer. Numbers out of range and NaN, whose conversion would be poison, become some
+    /// number in the range, which the caller does not use.
     pub(super) fn whole(&self, x: Value<'c, 'a>, limit: f64) -> Value<'c, 'a> {
         let below = self.op("arith.minnumf", &[x, self.constant(limit)]);
         let within = self.op("arith.maxnumf", &[below, self.constant(-limit)]);
@@ -191,7 +191,7 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
         })
     }
 
-    /// `ex2.approx`. The LLVM name of `ex2` alone ends in the type's full name.
+    /// `ex2.approx`. LLVM's name of this intrinsic, unlike the others, ends in the type's full name.
     pub(super) fn exp2(&self, x: Value<'c, 'a>) -> Value<'c, 'a> {
         self.intrinsic(
             if self.options.flush_denormals {
@@ -217,7 +217,7 @@ impl<'b, 'c: 'a, 'a> Emitter<'b, 'c, 'a> {
         self.intrinsic(&format!("{name}{flush}.f"), x)
     }
 
-    /// NVPTX has no intrinsic of its own for tanh.approx; it selects it for LLVM's when approximation is allowed.
+    /// `tanh.approx`. NVPTX has no intrinsic for it, but selects it for LLVM's `tanh` if approximation is allowed.
     fn fast_tanh(&self, x: Value<'c, 'a>) -> Value<'c, 'a> {
         let afn = Attribute::parse(self.b.context(), "#llvm.fastmath<afn>");
         let flags = afn.map(|flags| ("fastmathFlags", flags));

@@ -1,8 +1,8 @@
 //! `powf` of f32: 2 to the exponent times the base's logarithm, which is held in two f32.
 //!
-//! A relative error of the logarithm is one of up to 128 times as much in the result, so 24 bits would leave 17. With the base
-//! as 2^e m, sqrt(1/2) <= m < sqrt(2), log2(m) = 2 log2(e) artanh(s), s = (m - 1) / (m + 1), whose leading terms are computed
-//! with their rounding errors (Dekker, "A floating-point technique for extending the available precision", Numerische
+//! A relative error of the logarithm becomes one of up to 128 times as much in the result, so that 24 bits would leave 17. With
+//! the base as 2^e m, sqrt(1/2) <= m < sqrt(2), log2(m) = 2 log2(e) artanh(s), s = (m - 1) / (m + 1), whose leading terms are
+//! computed with their rounding errors (Dekker, "A floating-point technique for extending the available precision", Numerische
 //! Mathematik 18, 1971); about 2^-30 of the logarithm is left as error, and `ex2.approx` adds its 2 ulp. Special operands give
 //! what C's `pow` does (C17, F.10.4.4); a base below the normal range counts as 0.
 
@@ -64,7 +64,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         self.with_sign(base, exponent, result)
     }
 
-    /// The logarithm to base 2 of a positive normal number; of another, some number.
+    /// The logarithm to base 2 of a positive normal number; unspecified for others.
     fn logarithm(&self, x: Value<'c, 'a>) -> Pair<'c, 'a> {
         let bits = self.bits(x);
         let above = self.integer_op("arith.subi", &[bits, self.integer(ROOT_OF_HALF)]);
@@ -73,7 +73,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         let mantissa = self.of_bits(self.integer_op("arith.subi", &[bits, shifted]));
         let exponent = self.op("arith.sitofp", &[exponent]);
 
-        // s = (m - 1) / (m + 1) and what its rounding lost; m - 1 is exact, m + 1 is `sum` and `lost`.
+        // s = (m - 1) / (m + 1) and its rounding error; m - 1 is exact, m + 1 is `sum` and `lost`.
         let one = self.constant(1.0);
         let difference = self.subtract(mantissa, one);
         let sum = self.add(mantissa, one);
@@ -94,7 +94,8 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         let low = self.fma(factor_low, s, low);
         let low = self.fma(factor_high, rest, low);
 
-        // The exponent is 0 or the larger, so that its sum's rounding error is exact; then `low` is made small again.
+        // The exponent is 0 or greater in magnitude than `high`, so that the rounding error of their sum is computed exactly.
+        // Then `low` is made small again.
         let total = self.add(exponent, high);
         let low = self.add(self.add(self.subtract(exponent, total), high), low);
         let high = self.add(total, low);
@@ -111,7 +112,8 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         self.times_power_of_two(power, self.whole(whole, LARGEST_EXPONENT))
     }
 
-    /// The sign that an odd exponent keeps, NaN where a negative base has no power, and 1 for an exponent of 0.
+    /// Handles signs and special operands: the base's sign for an odd exponent, NaN for a negative base and an exponent that is
+    /// not whole, and 1 for an exponent of 0 or a base of 1.
     fn with_sign(
         &self,
         base: Value<'c, 'a>,
@@ -123,7 +125,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         let (is_whole, is_odd) = self.is_odd(exponent);
         let result = self.select(is_odd, self.op("llvm.intr.copysign", &[result, base]), result);
         let truth = self.integer_type(1);
-        // Neither -0 nor minus infinity is without a power.
+        // -0 and minus infinity have a power for every exponent.
         let is_negative = self.compare(Predicate::Less, base, zero);
         let is_finite = self.compare(
             Predicate::Less,

@@ -1,9 +1,9 @@
-//! Sine and cosine of f32: the argument less a multiple of pi/2, then a polynomial of what is left.
+//! Sine and cosine of f32: the argument minus a multiple of pi/2, then a polynomial of the rest.
 //!
 //! The multiple n is at most 2^17. pi/2 is the sum of three f32 (Cody and Waite, *Software Manual for the Elementary
-//! Functions*, 1980): the first difference is exact, as its lowest bit is 2^-23 and it is below 1; what the three parts lack
-//! of pi/2 is 1.1e-23, 2e-18 of n times that. The rest r, |r| <= pi/4, errs by half an ulp of its own twice, so that the
-//! result errs absolutely by no more than 2^-24 or so, and by a few ulp where it is not near 0.
+//! Functions*, 1980). The first difference is exact, as its lowest bit is 2^-23 and it is below 1. The three parts differ from
+//! pi/2 by 1.1e-23, which n makes at most 2e-18. The rest r, |r| <= pi/4, is rounded twice by half an ulp, so that the absolute
+//! error of the result is no more than 2^-24 or so, and the result errs by a few ulp where it is not near 0.
 
 use std::f64::consts::FRAC_2_PI;
 
@@ -29,15 +29,15 @@ const COSINE: [f64; 6] = [
 ];
 
 impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
-    /// The sine of `x` and so many quarters of a turn.
+    /// The sine of `x` plus `quarters` quarters of a turn.
     pub(super) fn sine(&self, x: Value<'c, 'a>, quarters: i64) -> Value<'c, 'a> {
         let nearest = self.nearest_whole(self.scaled(x, FRAC_2_PI));
-        // -0 becomes +0, of which the differences below leave -0 as it is.
+        // -0 becomes +0, so that the differences below leave an argument of -0 as it is.
         let turns = self.add(nearest, self.constant(0.0));
         let rest = HALF_PI
             .iter()
             .fold(x, |rest, part| self.fma(turns, self.constant(-part), rest));
-        // Beyond the range of the reduction the result is still one of -1 to 1; of an infinity it is NaN.
+        // Beyond the range of the reduction the result is still between -1 and 1; for an infinity it is NaN.
         let rest = self.clamped(rest, 1.0);
         let square = self.multiply(rest, rest);
         let sine = self.fma(self.multiply(rest, square), self.polynomial(square, &SINE), rest);
@@ -54,7 +54,7 @@ impl<'c: 'a, 'a> Emitter<'_, 'c, 'a> {
         compare_integers(self.b, IntegerPredicate::NotEqual, masked, self.integer(0))
     }
 
-    /// Whether `x` is a whole number that 2 does not divide; an infinity is not.
+    /// Whether `x` is a whole number, and whether it is an odd one. An infinity counts as whole and not odd.
     pub(super) fn is_odd(&self, x: Value<'c, 'a>) -> (Value<'c, 'a>, Value<'c, 'a>) {
         let is_whole = self.compare(Predicate::Equal, self.op("llvm.intr.trunc", &[x]), x);
         let half = self.scaled(x, 0.5);

@@ -1,8 +1,8 @@
-//! The scalar program of a kernel, as a program on tiles.
+//! Translates the scalar program of a kernel to a program on tiles.
 //!
 //! Each value is translated where the nests of [`crate::kernel::nests`] put its op, to a tile over the dims it varies over. An
-//! op that combines values widens them to the union of their dims first. `nest` writes loops, `drawn` those whose tiles CTAs draw,
-//! `access` translates reads and writes, `reduction` reductions, `nth` those with several results, `scan` scans.
+//! op that combines values first broadcasts them to the union of their dims. `nest` emits loops, `drawn` those whose tiles CTAs
+//! draw, `access` translates reads and writes, `reduction` reductions, `nth` those with several results, `scan` scans.
 
 mod access;
 mod drawn;
@@ -48,7 +48,7 @@ struct Translated<'c, 'a> {
     value: Value<'c, 'a>,
     element: Type<'c>,
     axes: Axes,
-    /// The guards at whose excluded points it is +0.
+    /// The guards at whose masked-off points the value is +0.
     zero_outside: Guards,
 }
 
@@ -88,23 +88,23 @@ pub(super) fn translate<'c: 'a, 'a>(
     Ok(())
 }
 
-/// What a loop carries from step to step, by the position of the op that it is for.
+/// A loop-carried value, named by the position of the op that it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Carried {
-    /// What a reduction over the loop, or a scan along it, has come to.
+    /// The running total of a reduction over the loop, or of a scan along it.
     Total(usize),
-    /// What bounds the next result of a reduction whose results the loop's dim counts.
+    /// The bound of the next result of a reduction whose results the loop's dim counts (`nth`).
     Bound(usize),
 }
 
-/// A tile in shared memory, and where its elements are defined.
+/// A tile in shared memory, and the guards under which its elements are defined.
 #[derive(Clone)]
 struct Brought<'c, 'a> {
     memory: Value<'c, 'a>,
     indices: Vec<Value<'c, 'a>>,
     limits: Vec<Value<'c, 'a>>,
     guards: Option<AffineMap<'c>>,
-    /// How often it has been loaded from again.
+    /// How often it has been loaded again.
     phase: i64,
 }
 
@@ -115,21 +115,22 @@ struct Body<'s, 'c, 'a> {
     tiles: &'s Tiles<'c>,
     b: Builder<'c, 'a>,
     entry: BlockRef<'c, 'a>,
-    /// The values that the scope at hand sees.
+    /// The values that are visible in the current scope.
     values: HashMap<usize, Translated<'c, 'a>>,
     /// The sizes in use, by affine symbol.
     sizes: HashMap<usize, Value<'c, 'a>>,
-    /// The CTA's own places along axes that the CTAs of a cluster are spread over, by axis, as far as they are in use.
+    /// The CTA's own coordinates along axes that are spread over the CTAs of a cluster, by axis, as far as they are in use.
     own_places: HashMap<usize, Value<'c, 'a>>,
-    /// The guards that hold at every point of the scope at hand.
+    /// The guards that hold at every point of the current scope.
     settled: BTreeSet<usize>,
-    /// What the loops around the scope at hand carry.
+    /// The values that the loops around the current scope carry.
     carried: HashMap<Carried, Vec<Value<'c, 'a>>>,
-    /// What a read has brought to shared memory, by its value, or by what stands for that in a later phase.
+    /// The tiles that reads have copied to shared memory, by the read's result, or by the cached value that replaces it in a
+    /// later phase.
     brought: HashMap<usize, Brought<'c, 'a>>,
     /// The walk whose tiles CTAs draw, once it has begun.
     walk: Option<Walk<'c, 'a>>,
-    /// In how many nests each op stands, by position, and how many of them have been written.
+    /// The number of nests that each op stands in, by position, and the number of these that have been emitted.
     nests_of: Vec<usize>,
     nests_entered: Vec<usize>,
 }
@@ -181,7 +182,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
     }
 
-    /// A scalar coordinate: of a CTA in the grid, of a step in its loop.
+    /// Defines a scalar coordinate: that of a CTA in the grid, or that of a step in its loop.
     fn define_coordinate(&mut self, dim: usize, value: Value<'c, 'a>) {
         let translated = Translated {
             value,
@@ -192,7 +193,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         self.define(self.space.dims[dim], translated);
     }
 
-    /// The numbers that the launch passes: the last arguments.
+    /// Defines the numbers that the launch passes, which are the last arguments.
     fn scalars(&mut self) -> Result<(), PassError<'c>> {
         let first = self.entry.argument_count() - self.space.scalars.len();
         for (index, scalar) in self.space.scalars.iter().enumerate() {
@@ -208,8 +209,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// The cluster's place along each grid dim: the last grid dim varies fastest with its number. CTAs of a cluster are neighbours in
-    /// the grid, and are told apart by layouts, so that all scalars are the same for all of them.
+    /// Defines the cluster's coordinate along each grid dim; the last grid dim varies fastest with the cluster's number. CTAs
+    /// of a cluster are neighbours in the grid, and only layouts distinguish them, so that all scalars are the same for all of
+    /// them.
     fn coordinates(&mut self) -> Result<(), PassError<'c>> {
         let grid = self.placement.grid().collect::<Vec<_>>();
         if grid.is_empty() {
@@ -300,7 +302,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(size)
     }
 
-    /// The place of the CTA at hand along an axis that the CTAs of its cluster are spread over.
+    /// The coordinate of the current CTA along an axis that is spread over the CTAs of its cluster.
     fn own_place(&mut self, axis: usize) -> Result<Value<'c, 'a>, PassError<'c>> {
         if let Some(place) = self.own_places.get(&axis) {
             return Ok(*place);
@@ -312,7 +314,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(place)
     }
 
-    /// A value of the kernel's body: translated already, or the coordinate along a tile dim.
+    /// The translation of a value of the kernel's body. The coordinates along a tile dim are built when they are first used.
     fn value(&mut self, value: Value<'c, 'a>) -> Result<Translated<'c, 'a>, PassError<'c>> {
         if let Some(translated) = self.values.get(&key(value)) {
             return Ok(*translated);
@@ -346,7 +348,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(translated)
     }
 
-    /// `value` over `axes`.
+    /// `value`, broadcast to `axes`.
     fn widen(&self, value: Translated<'c, 'a>, axes: Axes) -> Result<Value<'c, 'a>, PassError<'c>> {
         self.tiles
             .widen(&self.b, value.value, value.element, value.axes, axes)
@@ -422,7 +424,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
     }
 }
 
-/// Whether an op of zeros is +0. Sums and products of +0 are; so are conversions.
+/// Whether an op gives +0 if all its operands are +0, as sums, products and conversions do.
 fn keeps_zero(name: &str) -> bool {
     matches!(
         name,

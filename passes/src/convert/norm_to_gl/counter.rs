@@ -14,7 +14,7 @@ use crate::{
     mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, types, values::definition, walk},
 };
 
-/// What a function's counter is called in the bundle.
+/// The name of a function's counter in the bundle.
 const NAME: &str = "tiles_drawn";
 
 /// The type of a counter.

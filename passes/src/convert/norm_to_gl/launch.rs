@@ -14,11 +14,11 @@ use crate::mlir::{context, pass::PassError};
 use super::placement::Placement;
 use crate::schedule::mapping::Mapping;
 
-/// The alignment in bytes of a buffer that nothing is promised of.
+/// The alignment in bytes of a buffer about which nothing is promised.
 const NO_ALIGNMENT: i64 = 1;
 /// The shared-memory carve-out of a kernel that leaves it to the driver.
 const DEFAULT_CARVEOUT: i64 = -1;
-/// The smallest carve-out, which leaves L1 the most room for what is read again from there.
+/// The smallest carve-out, which leaves L1 the most room for data that is read again from there.
 const SMALLEST_CARVEOUT: i64 = 0;
 
 /// The `#gl.launch` of a tiled kernel.
@@ -31,7 +31,7 @@ pub(super) fn attribute<'c>(
     let constant = |value: i64| AffineExpr::constant(context, value);
     let drawn = placement.drawn(mapping);
     let ctas = match drawn {
-        // A CTA more than there are tiles would have none.
+        // CTAs beyond the number of tiles would have nothing to do.
         Some(dim) => vec![constant(mapping.extent(Level::Grid)), space.extents[dim]],
         None => {
             let extents = placement.grid().map(|dim| space.extents[dim]);

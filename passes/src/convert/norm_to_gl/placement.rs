@@ -11,7 +11,7 @@ use crate::{
 /// A set of tile dims, as bits.
 pub(super) type Axes = u32;
 
-/// What one dim of the space is spread over.
+/// Where one dim of the space lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The grid.
@@ -87,8 +87,8 @@ impl Placement {
         (0..self.places.len()).filter(|dim| self.places[*dim] == Place::Grid)
     }
 
-    /// The loop dim whose steps CTAs draw: where the schedule has them drawn, there is no other. `None` where one step is left of it, or
-    /// nothing is drawn.
+    /// The loop dim whose steps CTAs draw, which is the only loop dim of such a schedule. `None` if nothing is drawn, or if
+    /// only one step is left, so that there is no loop.
     pub fn drawn(&self, mapping: &Mapping) -> Option<usize> {
         let mut dims = 0..self.places.len();
         match mapping.hand_out {
@@ -97,7 +97,7 @@ impl Placement {
         }
     }
 
-    /// The dims whose points no two CTAs share, but for those of a cluster.
+    /// The dims that are spread over CTAs: no two CTAs share their points, except CTAs of one cluster.
     pub fn of_ctas(&self, mapping: &Mapping) -> impl Iterator<Item = usize> {
         self.grid().chain(self.drawn(mapping))
     }
@@ -116,7 +116,7 @@ impl Placement {
         &self.tile_shape
     }
 
-    /// The axes along which each thread holds all elements of what it holds any of.
+    /// The axes along which a thread that holds any element holds all of them.
     pub fn register_axes(&self) -> Axes {
         self.register_axes
     }

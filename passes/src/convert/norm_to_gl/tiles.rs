@@ -1,7 +1,7 @@
-//! Types of tiles, and values on their way from one set of tile dims to another.
+//! Types of tiles, and broadcasts of values from one set of tile dims to another.
 //!
-//! A value that varies over some of the tile's axes is a tile of those axes, in the kernel's layout less the others: threads
-//! that differ along those alone hold the same elements. One that varies over none is a scalar.
+//! A value that varies over some of the tile's axes is a tile of these axes, in the kernel's layout without the others: threads
+//! that differ only along the others hold the same elements. A value that varies over none is a scalar.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -49,12 +49,12 @@ impl<'c> Tiles<'c> {
         })
     }
 
-    /// Warps of the CTA.
+    /// The number of warps of the CTA.
     pub fn num_warps(&self) -> i64 {
         1 << self.layout.bits(HardwareDim::Warp)
     }
 
-    /// The shape of what one CTA of a cluster holds of a tile over `axes`.
+    /// The shape of the part of a tile over `axes` that one CTA of a cluster holds.
     pub fn part_shape(&self, placement: &Placement, axes: Axes) -> Vec<i64> {
         let extents = self.layout.shape().iter().enumerate();
         extents
@@ -66,7 +66,7 @@ impl<'c> Tiles<'c> {
             .collect()
     }
 
-    /// The place of the CTA at hand along an axis, as its rank in the cluster and the layout say, of type index.
+    /// The coordinate of the current CTA along an axis, computed from its rank in the cluster and the layout, of type index.
     pub fn place_of_cta<'a>(&self, b: &Builder<'c, 'a>, axis: usize) -> Result<Value<'c, 'a>, PassError<'c>>
     where
         'c: 'a,
@@ -78,7 +78,7 @@ impl<'c> Tiles<'c> {
             .strided_terms(HardwareDim::Block, axis)
             .map_err(wrong)?;
         let rank = b.value(ClusterRankOp::NAME, &[], index);
-        // No bit of an axis that CTAs alone are spread over is that of two terms, so that their exclusive or is their sum.
+        // Along an axis that is spread over CTAs alone no two terms share a bit, so that their exclusive or is their sum.
         let places = terms.into_iter().map(|term| {
             let shifted = match term.shift {
                 0 => rank,
@@ -124,7 +124,7 @@ impl<'c> Tiles<'c> {
             return Ok(*known);
         }
         let mut layout = self.layout.clone();
-        // The highest axis goes first, so that the numbers of the others stay what they are.
+        // The highest axis is removed first, so that the others keep their numbers.
         for axis in (0..self.layout.rank()).rev().filter(|axis| axes >> axis & 1 == 0) {
             layout = layout
                 .slice(axis)
@@ -136,7 +136,7 @@ impl<'c> Tiles<'c> {
         Ok(attribute)
     }
 
-    /// `value`, which varies over `from`, as a value that varies over `to` as well.
+    /// Broadcasts `value`, which varies over `from`, so that it varies over `to`.
     pub fn widen<'a>(
         &self,
         b: &Builder<'c, 'a>,
@@ -169,7 +169,7 @@ impl<'c> Tiles<'c> {
         Ok(value)
     }
 
-    /// `value` as it varies over `axes`: the element of a tile of rank 0, as a scalar.
+    /// The element of a tile of rank 0 as a scalar; a tile over any `axes` as it is.
     pub fn unwrap<'a>(
         b: &Builder<'c, 'a>,
         value: Value<'c, 'a>,

@@ -1,4 +1,4 @@
-//! The byte address of an access as a sum of terms, and what divides it.
+//! The byte address of an access as a sum of terms, and its divisors.
 
 use melior::ir::{AffineMap, Value, ValueLike};
 use norma_targets::ACCESS_BYTES;
@@ -11,25 +11,27 @@ use crate::{
     mlir::types,
 };
 
-/// What an access's byte address is made of, besides the base.
+/// The byte address of an access, relative to the buffer's base.
 pub struct Address {
-    /// The part whose strides are constants, in bytes.
+    /// The terms whose strides are constants, in bytes.
     pub fixed: QuotientForm,
-    /// Parts that are each to be multiplied by a stride, with what divides it, in bytes.
+    /// Terms whose strides are known only at run time: each is a form, to be multiplied by the stride, and a divisor of the
+    /// stride in bytes.
     pub runtime: Vec<(QuotientForm, i64)>,
-    /// What divides the base, in bytes.
+    /// A divisor of the base address, in bytes.
     pub alignment: i64,
 }
 
 impl Address {
-    /// The address that `map` gives in a buffer of elements of `bytes` bytes; `None` if it is not known to be a form.
+    /// Returns the address that `map` gives in a buffer of elements of `bytes` bytes; `None` if it cannot be written as
+    /// [`QuotientForm`]s.
     pub fn of(buffer: Value<'_, '_>, map: AffineMap<'_>, bytes: i64) -> Option<Self> {
         let dims = map.dim_count();
         let ty = buffer.r#type();
         let alignment = alignment(buffer);
         let (strides, offset) = types::strides_and_offset(ty)?;
         let rank = strides.len();
-        // The strides of rows without gaps are products of sizes.
+        // The strides of a contiguous buffer are products of sizes.
         let stride_divisor = |axis: usize| match types::is_contiguous(ty) {
             true => (axis + 1..rank).try_fold(bytes, |product, inner| {
                 product.checked_mul(divisibility::size_divisor(buffer, inner))
@@ -53,19 +55,20 @@ impl Address {
         })
     }
 
-    /// The bytes by which a step of dim `along` moves the address, but for what quotients do; `None` where only the run knows them.
+    /// Returns the bytes by which a step along dim `along` moves the address, apart from quotients; `None` if they are known
+    /// only at run time.
     pub fn stride(&self, along: usize) -> Option<i64> {
         let is_fixed = self.runtime.iter().all(|(form, _)| form.dims[along] == 0);
         is_fixed.then_some(self.fixed.dims[along])
     }
 
-    /// All quotients in it.
+    /// All quotients in the address.
     pub fn quotients(&self) -> impl Iterator<Item = &Quotient> {
         let forms = std::iter::once(&self.fixed).chain(self.runtime.iter().map(|(form, _)| form));
         forms.flat_map(|form| form.quotients.iter().map(|(_, quotient)| quotient))
     }
 
-    /// What divides the address where `dims` divide the dims, in bytes.
+    /// Returns a divisor of the address in bytes, given a divisor of each dim.
     pub fn divisor(&self, dims: &[i64]) -> i64 {
         let of_form = |form| divisibility::of_form(form, dims, &[]);
         let runtime = self
@@ -76,13 +79,13 @@ impl Address {
     }
 }
 
-/// What divides the byte address that `map` gives in a buffer of elements of `bytes` bytes, where `dims` divide the map's dims;
-/// `None` if the address is no sum of multiples of them and of their quotients.
+/// Returns a divisor of the byte address that `map` gives in a buffer of elements of `bytes` bytes, given a divisor of each of
+/// the map's dims; `None` if the address is not a sum of multiples of the dims and of their quotients.
 pub fn address_divisor(buffer: Value<'_, '_>, map: AffineMap<'_>, dims: &[i64], bytes: i64) -> Option<i64> {
     Some(Address::of(buffer, map, bytes)?.divisor(dims))
 }
 
-/// The largest power of two that divides `value`, which is at most [`ACCESS_BYTES`].
+/// The largest power of two, at most [`ACCESS_BYTES`], that divides `value`.
 pub fn power_of_two_in(value: i64) -> i64 {
     1 << value.trailing_zeros().min(ACCESS_BYTES.trailing_zeros())
 }

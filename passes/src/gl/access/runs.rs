@@ -1,7 +1,7 @@
 //! Runs: elements that are neighbours in memory and in each thread's registers.
 //!
-//! Along an axis that moves the address by one element the layout says how long they are. A run that has all of its axis goes on along
-//! the axis that moves the address by as much.
+//! The layout says how long runs are along the axis whose stride is one element. A run that covers all of its axis continues
+//! along the axis whose stride equals the run's length.
 
 use norma_layout::LinearLayout;
 use norma_targets::ACCESS_BYTES;
@@ -12,19 +12,19 @@ use super::address::Address;
 
 /// Elements that are neighbours in memory and in each thread's registers.
 pub struct Run {
-    /// The dim along which a vector of them ends.
+    /// The outermost dim of a vector, which the vector need not cover.
     pub along: usize,
-    /// The dims of which each vector has all, the contiguous one first.
+    /// The dims that each vector covers completely, the contiguous one first.
     within: Vec<usize>,
-    /// The elements of these.
+    /// The number of elements that the dims of `within` span.
     pub of_within: i64,
-    /// The elements of the longest vector.
+    /// The number of elements of the longest vector.
     pub elements: i64,
 }
 
 impl Run {
-    /// What divides each dim of an access at the start of a vector, where `indices` divide the dims before the tile's axes, `rank` of
-    /// them; 0 is what only 0 is a multiple of.
+    /// Returns a divisor of each dim of an access at the start of a vector of `vector` elements. `indices` are divisors of the
+    /// dims before the tile's `rank` axes. A divisor of 0 says that the dim is 0.
     pub fn divisors(&self, vector: i64, indices: &[i64], rank: usize) -> Vec<i64> {
         let mut divisors = indices.to_vec();
         divisors.resize(indices.len() + rank, 1);
@@ -38,9 +38,9 @@ impl Run {
 
 /// The tile of an access.
 pub struct Tile<'l> {
-    /// The layout that gives its elements to registers.
+    /// The layout that assigns its elements to registers.
     pub layout: &'l LinearLayout,
-    /// The dim of the access that is its first axis; those before are indices.
+    /// The dim of the access map that is the tile's first axis; the dims before it are indices.
     pub first_axis: usize,
     /// Bytes of an element.
     pub bytes: i64,
@@ -58,8 +58,9 @@ impl Tile<'_> {
         })
     }
 
-    /// The run that goes on behind another one, where that has all of an axis, along axes each of which moves the address by what lies
-    /// before it. Neither guards nor quotients may depend on where within the shorter run an element lies.
+    /// Returns the run that continues `run`, where that covers all of its axis, along further axes whose strides equal the
+    /// bytes covered so far; `None` if there is none. Neither guards nor quotients may depend on the position within the
+    /// shorter run.
     pub fn joined(&self, run: &Run, address: &Address, guards: &[QuotientForm]) -> Option<Run> {
         let extent = |dim: usize| self.layout.shape()[dim - self.first_axis];
         let decides = |dim: usize| {
@@ -95,12 +96,13 @@ impl Tile<'_> {
         (!joined.within.is_empty()).then_some(joined)
     }
 
-    /// Its axes, as dims of the access.
+    /// The tile's axes, as dims of the access map.
     fn axes(&self) -> std::ops::Range<usize> {
         self.first_axis..self.first_axis + self.layout.rank()
     }
 
-    /// The elements of one access along axes, the fastest first, as far as the layout knows.
+    /// The number of elements that one instruction may access along `dims`, the fastest first, as far as layout and
+    /// [`ACCESS_BYTES`] decide.
     fn elements(&self, dims: &[usize]) -> i64 {
         let axes: Vec<_> = dims.iter().map(|dim| dim - self.first_axis).collect();
         let run = self.layout.contiguous_elements(&axes) as i64;

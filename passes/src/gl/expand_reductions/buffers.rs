@@ -1,16 +1,16 @@
-//! Memory for the partial results of an exchange. In a loop there are two buffers that steps take turns with, so that a step need not
-//! wait until all who read the one before are through with it.
+//! Memory for the partial results of an exchange. In a loop it is double-buffered, so that a step need not wait until all
+//! threads have read what the previous step exchanged.
 
 use melior::ir::Type;
 use norma_dialects::gl::{MemDescType, PlainAttr};
 
 use crate::mlir::builder::Builder;
 
-/// Buffers of an exchange that is repeated.
+/// The number of buffers of an exchange that is repeated in a loop.
 pub(super) const BUFFERS: i64 = 2;
 
-/// Memory for partial results of `shape`, of one step or as [`BUFFERS`] stages. Those of a result, along `axis`, lie side by side, so
-/// that a thread reads them as a vector.
+/// The type of memory for partial results of `shape`: one buffer, or [`BUFFERS`] stages if the exchange is repeated. The
+/// partials of one result, along `axis`, are contiguous, so that a thread reads them as a vector.
 pub(super) fn memory<'c>(
     b: &Builder<'c, '_>,
     shape: &[i64],

@@ -4,18 +4,19 @@
 //! the bytes of all of them, and combines them in its registers. All combine the same numbers in the same order, so that all agree to
 //! the last bit.
 //!
-//! **Start.** One thread initialises the mbarriers when the kernel begins and arrives, as all threads do, at the cluster's barrier.
-//! They wait there only before the first exchange, so that loads may be under way; but before loops that read what is to stay in
-//! the L1 cache, which the wait invalidates, and before partitions of warps, as it takes all threads.
+//! **Start.** One thread initialises the mbarriers when the kernel begins, and all threads arrive at the cluster's barrier.
+//! They wait there only before the first exchange, so that loads may be in flight meanwhile. The wait comes earlier where a
+//! loop before the exchange reads data that is to stay in the L1 cache, which the wait invalidates; and it comes before
+//! partitions of warps, since all threads take part in it.
 //!
-//! **Loops.** An exchange that is repeated has two buffers and two mbarriers, which turns use alternately: a CTA that is ahead
-//! writes to one buffer while another still reads the other. It is ahead by one exchange at most, as each waits for all CTAs. A CTA
-//! that takes part in an exchange also says that its threads have read what the one before brought (`gl.remote_arrive`), after
-//! which the others may write there. What CTAs copy to their own shared memory meanwhile, steps ahead through rings, adds no
-//! order between them: no stage of one CTA waits for another CTA's.
+//! **Loops.** A repeated exchange alternates between two buffers and two mbarriers: a CTA that is ahead writes to one buffer
+//! while another still reads the other. It is ahead by one exchange at most, as each exchange waits for all CTAs. A CTA that
+//! takes part in an exchange also signals that its threads have read the data of the previous one (`gl.remote_arrive`), after
+//! which the others may overwrite that buffer. Copies that CTAs meanwhile make to their own shared memory, steps ahead through
+//! rings, add no order between the CTAs: no stage of one CTA waits for another CTA's.
 //!
-//! **End.** Each CTA waits for everything that others store to it, so that nobody touches its memory once it is done, and it may
-//! end without another barrier of the cluster. Such a barrier would not order stores that nobody waits for either.
+//! **End.** Each CTA waits for everything that others store to it. So no CTA touches another's memory once that is done, and a
+//! CTA may exit without a further barrier of the cluster. Such a barrier would not order stores that nobody waits for either.
 
 use melior::ir::{
     Attribute, OperationRef, Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType,
@@ -41,7 +42,7 @@ use super::{
     phase, rounds,
 };
 
-/// Expands the reductions of a function that cross CTAs; says in how many rounds.
+/// Expands the reductions of a function that cross CTAs, and returns the number of rounds.
 pub(super) fn expand<'c>(function: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
     let rounds = rounds::of(function, &|plan| plan.blocks() > 1)?;
     if rounds.is_empty() {
@@ -64,12 +65,12 @@ pub(super) fn expand<'c>(function: OperationRef<'c, '_>) -> Result<u64, PassErro
     Ok(rounds.len() as u64)
 }
 
-/// One round: what is exchanged, and how often.
+/// One round: reductions that exchange their partial results together.
 struct Exchange<'c, 'a> {
     reductions: Vec<Partials<'c, 'a>>,
     /// The loops around it, from the outermost.
     loops: Vec<OperationRef<'c, 'a>>,
-    /// CTAs of the cluster.
+    /// The number of CTAs of the cluster.
     ctas: i64,
 }
 
@@ -81,13 +82,13 @@ struct Partials<'c, 'a> {
     partial: LinearLayout,
     /// The layout of all partial results in each thread's registers.
     gathered: LinearLayout,
-    /// For each tile whether it is one constant in all CTAs, and does not travel.
+    /// For each tile, whether it is one constant in all CTAs, so that it is not exchanged.
     are_constant: Vec<bool>,
 }
 
 /// Where a round's partial results and mbarriers lie.
 struct Places<'c, 'a> {
-    /// For each tile of each reduction that is exchanged.
+    /// The memory of each exchanged tile, for each reduction.
     memories: Vec<Vec<Value<'c, 'a>>>,
     barriers: Value<'c, 'a>,
 }
@@ -118,7 +119,7 @@ impl<'c: 'a, 'a> Exchange<'c, 'a> {
         !self.loops.is_empty()
     }
 
-    /// Takes memory for the round.
+    /// Allocates shared memory and mbarriers for the round.
     fn allocate(&self, b: &Builder<'c, 'a>) -> Result<Places<'c, 'a>, PassError<'c>> {
         let memories = self
             .reductions
@@ -140,12 +141,13 @@ impl<'c: 'a, 'a> Exchange<'c, 'a> {
         })
     }
 
-    /// Arrivals that end a phase: of the thread that expects the bytes, and of each CTA that gives its buffer back.
+    /// The number of arrivals that complete a phase: one of the thread that expects the bytes and, in a loop, one of each CTA,
+    /// which thereby releases its buffer.
     fn arrivals(&self) -> i64 {
         1 + if self.is_repeated() { self.ctas } else { 0 }
     }
 
-    /// Writes the exchange in the place of the reductions.
+    /// Replaces the reductions by the exchange.
     fn write(&self, places: &Places<'c, 'a>) -> Result<(), PassError<'c>> {
         let b = Builder::before(self.first());
         let i1: Type<'c> = IntegerType::new(b.context(), 1).into();
@@ -233,19 +235,20 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
         })
     }
 
-    /// The tiles whose partial results travel.
+    /// The tiles whose partial results are exchanged.
     fn exchanged(&self) -> Vec<Value<'c, 'a>> {
         let tiles = self.reduce.tiles().into_iter().zip(&self.are_constant);
         let exchanged = tiles.filter(|(_, is_constant)| !**is_constant);
         exchanged.map(|(tile, _)| tile).collect()
     }
 
-    /// Memory for the partial results of all CTAs.
+    /// The type of memory for the partial results of all CTAs.
     fn memory(&self, b: &Builder<'c, 'a>, element: Type<'c>, is_repeated: bool) -> Type<'c> {
         buffers::memory(b, self.partial.shape(), self.axis, element, is_repeated).into()
     }
 
-    /// Replaces the reduction by one of what has been brought, tile by tile.
+    /// Replaces the reduction by one of the exchanged partial results. `stages` has each exchanged tile, as it was stored, and
+    /// its memory.
     fn combine(&self, stages: &[(Value<'c, 'a>, Value<'c, 'a>)]) -> Result<(), PassError<'c>> {
         let op = self.reduce.op();
         let b = Builder::before(op);
@@ -285,7 +288,7 @@ impl<'c: 'a, 'a> Partials<'c, 'a> {
     }
 }
 
-/// A tile like one of type `ty`, in another layout.
+/// The type of a tile like `ty`, in another layout.
 fn in_layout<'c>(
     b: &Builder<'c, '_>,
     ty: Type<'c>,
@@ -296,7 +299,7 @@ fn in_layout<'c>(
         .ok_or_else(|| Diagnostic::internal(b.location(), "the layout does not fit the partials"))
 }
 
-/// The element as which one of `tile` travels: `st.async` takes 4 or 8 bytes.
+/// The element type in which `tile` is exchanged: `st.async` takes 4 or 8 bytes.
 fn exchanged_element<'c>(b: &Builder<'c, '_>, tile: Value<'c, '_>) -> Result<Type<'c>, Diagnostic<'c>> {
     let element = types::element(tile.r#type());
     let int = |bits| -> Type<'c> { IntegerType::new(b.context(), bits).into() };
@@ -311,7 +314,7 @@ fn exchanged_element<'c>(b: &Builder<'c, '_>, tile: Value<'c, '_>) -> Result<Typ
     }
 }
 
-/// A tile as it travels.
+/// Converts a tile to the element type in which it is exchanged.
 fn to_exchanged<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     tile: Value<'c, 'a>,
@@ -327,7 +330,7 @@ fn to_exchanged<'c: 'a, 'a>(
     Ok(b.value("arith.extui", &[bits], wanted))
 }
 
-/// A tile that has travelled, as one of type `wanted`.
+/// Converts a tile that has been exchanged to type `wanted`.
 fn from_exchanged<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     tile: Value<'c, 'a>,
@@ -350,7 +353,7 @@ fn bitcast<'c: 'a, 'a>(b: &Builder<'c, 'a>, tile: Value<'c, 'a>, wanted: Type<'c
     b.value("arith.bitcast", &[tile], wanted)
 }
 
-/// A tile like one of type `ty`, of other elements.
+/// The type of a tile like `ty`, with other elements.
 fn with_element<'c>(
     b: &Builder<'c, '_>,
     ty: Type<'c>,
@@ -364,19 +367,20 @@ fn with_element<'c>(
     .ok_or_else(|| Diagnostic::internal(b.location(), format!("no tile of {element}")))
 }
 
-/// A tile like one of type `ty`, of integers as wide as its elements.
+/// The type of a tile like `ty`, with integers as wide as its elements.
 fn integers_of<'c>(b: &Builder<'c, '_>, ty: Type<'c>) -> Result<Type<'c>, Diagnostic<'c>> {
     let bits = types::bit_width(types::element(ty))
         .ok_or_else(|| Diagnostic::internal(b.location(), "expected elements of a width"))?;
     with_element(b, ty, IntegerType::new(b.context(), bits as u32).into())
 }
 
-/// Takes memory for all rounds where the function begins, initialises the mbarriers and arrives at the cluster's barrier.
+/// Allocates memory for all rounds at the start of the function, initialises the mbarriers and arrives at the cluster's
+/// barrier.
 fn start<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     rounds: &[Exchange<'c, 'a>],
 ) -> Result<Vec<Places<'c, 'a>>, PassError<'c>> {
-    // Behind what else sets up mbarriers, which the cluster's barrier then orders as well, and one fence shows.
+    // After all other set-up of mbarriers: the cluster's barrier then orders that as well, and one fence covers all.
     let body = walk::in_block(walk::entry_block(function)?);
     let set_up = body.iter().take_while(|op| shared_memory::sets_up(**op));
     for fence in set_up.filter(|op| FenceMBarrierInitOp::from_op(**op).is_some()) {
@@ -410,8 +414,8 @@ fn start<'c: 'a, 'a>(
     Ok(places)
 }
 
-/// Waits for the cluster to have started before the first op of the function that exchanges anything, or that reads in a loop
-/// what is to stay in the L1 cache.
+/// Inserts the wait for the cluster's start before the first op of the function that exchanges anything, or that reads data in
+/// a loop that is to stay in the L1 cache.
 fn wait_for_start<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     rounds: &[Exchange<'c, 'a>],

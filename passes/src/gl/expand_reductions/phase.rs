@@ -1,5 +1,5 @@
-//! Which turn of a loop an op is in: CTAs of a cluster that exchange something in each turn use two buffers by turns, and the
-//! phases of two mbarriers.
+//! Counts the iterations (*turns*) of the loops around an exchange between the CTAs of a cluster. The lowest bit of the number
+//! selects one of two buffers and mbarriers, and the next bit is the parity of the mbarrier's phase.
 
 use melior::ir::{BlockLike, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::WarpSpecializeOp;
@@ -13,11 +13,12 @@ use crate::mlir::{
     walk,
 };
 
-/// The loops around an op, the outermost first, up to the kernel or the partition of its warps that they stand in.
+/// The loops around an op, the outermost first, up to the kernel or the partition of warps that contains them.
 ///
 /// # Errors
 ///
-/// Unsupported, where another op around `op` is no loop, or one whose turns cannot be counted.
+/// Unsupported if an op around `op` is not an `scf.for`, or if an inner loop's number of iterations may change with an outer
+/// loop.
 pub(super) fn loops_around<'c, 'a>(
     function: OperationRef<'c, 'a>,
     op: OperationRef<'c, 'a>,
@@ -54,7 +55,7 @@ pub(super) fn loops_around<'c, 'a>(
     Ok(loops)
 }
 
-/// How many turns the loops have taken, of type index.
+/// Returns the number of iterations that the loops have completed, of type index.
 pub(super) fn turn<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     loops: &[OperationRef<'c, 'a>],

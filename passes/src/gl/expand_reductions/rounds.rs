@@ -1,5 +1,5 @@
-//! Which reductions across CTAs, or across warps, share a round: those of one block that do not hang on each other, as far as what the
-//! later ones need can be computed before the first.
+//! Groups the reductions across CTAs, or across warps, into rounds that share an exchange. A round has reductions of one block
+//! that do not depend on each other, as far as the operands of the later ones can be computed before the first.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,14 +20,14 @@ use crate::mlir::{
     walk,
 };
 
-/// Reductions that stand side by side and whose partial results travel together.
+/// Adjacent reductions whose partial results are exchanged together.
 pub(super) type Round<'c, 'a> = Vec<ReduceOp<'c, 'a>>;
 
-/// Whether partial results of a reduction that is done so are exchanged.
+/// Whether a reduction with this plan exchanges partial results.
 pub(super) type Crosses<'p> = dyn Fn(&ReductionPlan) -> bool + 'p;
 
-/// The rounds of a function's reductions that cross, in program order. Moves what the reductions of a round need before the first of
-/// them.
+/// Returns the rounds of a function's crossing reductions, in program order. Moves the ops that the reductions of a round
+/// depend on before the first of them.
 pub(super) fn of<'c, 'a>(
     function: OperationRef<'c, 'a>,
     crosses: &Crosses<'_>,
@@ -61,23 +61,25 @@ fn is_exchanged<'c>(reduce: ReduceOp<'c, '_>, crosses: &Crosses<'_>) -> Result<b
     Ok(crosses(&plan))
 }
 
-/// Whether `other` can join the round; moves it and what it needs there, if so.
+/// Whether `other` can join the round. If so, moves it behind the round's last reduction and the ops that it depends on before
+/// the first.
 fn joins<'c, 'a>(round: &mut Round<'c, 'a>, other: ReduceOp<'c, 'a>, crosses: &Crosses<'_>) -> bool {
     let (first, last) = (round[0].op(), round[round.len() - 1].op());
     let Some(needed) = needed_behind(first, other.op(), crosses) else {
         return false;
     };
     for op in needed {
-        // SAFETY: both ops are alive and stand in one block; what the moved op needs has been moved before it.
+        // SAFETY: both ops are alive and stand in one block; the ops that the moved op depends on have been moved before it.
         unsafe { mlirOperationMoveBefore(op.to_raw(), first.to_raw()) };
     }
-    // SAFETY: as above; what uses its results stands behind it still.
+    // SAFETY: as above; the users of its results still stand behind it.
     unsafe { mlirOperationMoveAfter(other.op().to_raw(), last.to_raw()) };
     round.push(other);
     true
 }
 
-/// The ops between `first` and `op` that `op` needs, in their order; `None` where one cannot be moved before `first`.
+/// The ops between `first` and `op` that `op` depends on, in program order; `None` if one of them cannot be moved before
+/// `first`.
 fn needed_behind<'c, 'a>(
     first: OperationRef<'c, 'a>,
     op: OperationRef<'c, 'a>,
@@ -96,7 +98,7 @@ fn needed_behind<'c, 'a>(
     let mut open = op.operands().collect::<Vec<_>>();
     let mut seen = BTreeSet::new();
     while let Some(value) = open.pop() {
-        // What is made elsewhere, by an op around the block or as an argument, is there already.
+        // A value that is defined outside the block, or is a block argument, is available already.
         let Some(position) = definition(value).and_then(position_of) else {
             continue;
         };

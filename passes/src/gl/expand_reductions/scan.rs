@@ -1,5 +1,5 @@
-//! A scan across warps: each warp scans its own elements behind what the warps before it come to, which all threads read from
-//! shared memory.
+//! A scan across warps: each warp scans its own elements, starting from the combined totals of the warps before it, which all
+//! threads read from shared memory.
 
 use melior::ir::{Value, ValueLike, operation::OperationLike};
 use norma_dialects::{gl::ScanOp, layout};
@@ -8,7 +8,7 @@ use norma_layout::HardwareDim;
 use super::Partials;
 use crate::mlir::{builder::Builder, diagnostic::Diagnostic, pass::PassError, region};
 
-/// Expands `scan` if it crosses warps; says whether it does.
+/// Expands `scan` if it crosses warps, and returns whether it does.
 pub(super) fn expand<'c: 'a, 'a>(scan: ScanOp<'c, 'a>) -> Result<bool, PassError<'c>> {
     let op = scan.op();
     let location = op.location();

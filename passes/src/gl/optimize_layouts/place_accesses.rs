@@ -1,10 +1,11 @@
-//! A layout of its own for each load and store that the tile's does not suit.
+//! Gives each load and store that the tile's layout does not suit a layout of its own.
 //!
 //! Two layouts are tried beside the tile's. The first has the same elements in the same threads, with registers numbered so
-//! that vectors are runs of them: that costs nothing where elements fill a register each, so the renumbering is put where they
-//! are wide, behind what widens a load and before what narrows a store. The second lies along memory, and its conversion moves
-//! data between threads: it is taken where it saves more than it costs, by the sectors that a warp asks for. What goes through
-//! shared memory is moved while it is narrow, in vectors that are renumbered while it is wide.
+//! that vectors are runs of them. Renumbering costs nothing where each element fills a register, so it is placed where elements
+//! are wide: behind the op that widens a load, and before the op that narrows a store. The second layout follows the order of
+//! memory, and its conversion moves data between threads. It is taken where it saves more than it costs, by the sectors that a
+//! warp requests. Data that is exchanged through shared memory is exchanged while it is narrow, as vectors whose registers are
+//! renumbered while it is wide.
 
 use melior::ir::{OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
@@ -27,10 +28,11 @@ use crate::{
     },
 };
 
-/// Gives every load and store in `op` that has no vector yet the layout that suits it; says how many another one than before.
+/// Gives every load and store in `op` that has no vector yet the layout that suits it, and returns how many layouts have
+/// changed.
 pub(super) fn run<'c>(op: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
     let mut placed = 0;
-    // Other ops may go while layouts change.
+    // Collected first, as other ops may be erased while layouts change.
     let mut accesses = walk::named(op, LoadOp::NAME);
     accesses.extend(walk::named(op, StoreOp::NAME));
     for op in accesses {
@@ -48,7 +50,8 @@ pub(super) fn run<'c>(op: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
         } else {
             (&wanted, &held)
         };
-        // Wide elements are held in the threads of the tile, in the order in which they are accessed or exchanged.
+        // The layout of the tile while its elements are wide: its threads keep their elements, in the order of the access or
+        // the exchange.
         let wide = match from.conversion_plan(to, bytes) {
             Ok(ConversionPlan::Registers(_)) => Some(wanted.clone()),
             Ok(ConversionPlan::Memory(exchange)) if is_store => Some(exchange.stored),
@@ -64,7 +67,7 @@ pub(super) fn run<'c>(op: OperationRef<'c, '_>) -> Result<u64, PassError<'c>> {
     Ok(placed)
 }
 
-/// The layout that suits an access of a tile in layout `held`, if that is another one.
+/// The layout that suits an access of a tile in layout `held`; `None` if that is `held` itself.
 fn suitable(access: &Access<'_, '_>, held: &LinearLayout, is_store: bool) -> Option<LinearLayout> {
     let bytes = access.element_bytes()?;
     let strides = access.strides()?;
@@ -82,7 +85,7 @@ fn suitable(access: &Access<'_, '_>, held: &LinearLayout, is_store: bool) -> Opt
     let cycles = |(layout, vector): &(LinearLayout, i64), sectors: &Sectors| {
         let requests = (layout.num_registers() as i64 / vector) as f64;
         let moved = match is_store {
-            // L1 keeps nothing of what is stored, so each request goes on to L2.
+            // L1 keeps no stored data, so each request goes on to L2.
             true => sectors.lines * L2_LINE,
             false => sectors.asked * L1_SECTOR,
         };
@@ -91,7 +94,8 @@ fn suitable(access: &Access<'_, '_>, held: &LinearLayout, is_store: bool) -> Opt
     let of_best = sectors(&best)?;
     let mut least = cycles(&best, &of_best);
     let elements = held.shape().iter().product::<i64>();
-    // Every layout of the tile touches as many sectors, in as many requests at least as the widest accesses need.
+    // No layout costs less than this: all touch the same distinct sectors, with at least as many requests as the widest
+    // accesses need.
     let threads = (held.num_lanes() * held.num_warps()) as i64;
     let fewest_requests = (elements / threads / (ACCESS_BYTES / bytes).max(1)).max(1) as f64;
     if least <= of_best.distinct * DRAM_SECTOR + fewest_requests * REQUEST {
@@ -114,7 +118,8 @@ fn suitable(access: &Access<'_, '_>, held: &LinearLayout, is_store: bool) -> Opt
     (best.0 != *held).then_some(best.0)
 }
 
-/// Layouts along memory, each with the length of its vectors. None leaves threads idle that could have an element.
+/// Layouts that follow the order of memory, each with the length of its vectors. None leaves threads idle that could have an
+/// element.
 fn along_memory(
     access: &Access<'_, '_>,
     held: &LinearLayout,
@@ -134,7 +139,7 @@ fn along_memory(
         .collect()
 }
 
-/// A tile like one of type `ty`, in `layout`.
+/// The type of a tile like `ty`, in `layout`.
 fn tile_type<'c>(
     b: &Builder<'c, '_>,
     ty: Type<'c>,
@@ -146,7 +151,7 @@ fn tile_type<'c>(
         .ok_or_else(|| Diagnostic::internal(b.location(), "the layout does not fit the tile"))
 }
 
-/// Stores in layout `wanted`, what is narrowed for it in layout `narrowed`.
+/// Rebuilds a store in layout `wanted`, and the op that narrows the stored tile, if there is one, in layout `narrowed`.
 fn place_store<'c>(
     op: OperationRef<'c, '_>,
     tile: Value<'c, '_>,
@@ -191,7 +196,7 @@ fn in_layout<'c: 'a, 'a>(
     ))
 }
 
-/// Loads in layout `wanted`, what widens it in layout `widened`.
+/// Rebuilds a load in layout `wanted`, and the ops that widen the loaded tile in layout `widened`.
 fn place_load<'c>(
     op: OperationRef<'c, '_>,
     wanted: &LinearLayout,
@@ -208,8 +213,8 @@ fn place_load<'c>(
     replace(op, carried, widened.is_some())
 }
 
-/// Replaces the tile that `old` makes by `new`, the same in another layout. What widens the tile is done in that layout too, if
-/// `is_carried`, and what it makes is converted.
+/// Replaces the result of `old` by `new`, the same tile in another layout. If `is_carried`, the ops that widen the tile are
+/// rebuilt in that layout too; whatever else uses the tile, or the widened one, reads a converted tile.
 fn replace<'c>(old: OperationRef<'c, '_>, new: Value<'c, '_>, is_carried: bool) -> PassResult<'c> {
     let from: Value<'c, '_> = old.result(0)?.into();
     if is_carried {
@@ -230,7 +235,8 @@ fn replace<'c>(old: OperationRef<'c, '_>, new: Value<'c, '_>, is_carried: bool) 
     Ok(())
 }
 
-/// Whether an op leaves each element in its register, and makes it no narrower.
+/// Whether an op leaves each element in its register and does not narrow it: an optimization barrier, or a conversion to a
+/// wider type.
 fn is_carried_on(op: OperationRef<'_, '_>) -> bool {
     OptimizationBarrierOp::from_op(op).is_some() || converts(op).is_some_and(|(from, to)| from < to)
 }
@@ -240,7 +246,7 @@ fn is_narrowing(op: OperationRef<'_, '_>) -> bool {
     converts(op).is_some_and(|(from, to)| from > to)
 }
 
-/// The bits of the elements of an `arith` op on one tile, and of its result.
+/// The bits of the operand's and of the result's elements, for an `arith` op on one tile.
 fn converts(op: OperationRef<'_, '_>) -> Option<(usize, usize)> {
     let is_unary = op_name(op).starts_with("arith.") && op.operand_count() == 1 && op.result_count() == 1;
     let bits = |ty: Type<'_>| types::bit_width(types::element(ty));

@@ -1,12 +1,12 @@
-//! One `gl.copy_to_shared` or `gl.copy_from_shared` as copies by TMA: which boxes of the buffer it is made of, each of which lies in one
-//! piece of the memory.
+//! Splits one `gl.copy_to_shared` or `gl.copy_from_shared` into TMA copies: boxes of the buffer, each of which is contiguous in
+//! shared memory.
 //!
-//! From the tile's fastest axis on, axes make up a box as long as they go on where the ones before end, along an axis of the buffer or
-//! along an outer one: so the engine lays a box out, row by row. The axes that are left, and what is left of an axis of which
-//! a box may hold a part, are gone through box by box.
+//! From the tile's fastest axis on, axes join the box as long as each continues where the previous ones end, along the same
+//! axis of the buffer or an outer one, since the engine lays out a box row by row. The remaining axes, and the rest of an axis
+//! that is longer than a box may be, are iterated over box by box.
 //!
-//! Guards need no regard. What lies outside of the buffer arrives as zero, and is not written; what else they keep out of a load is not
-//! used, and of a store they keep out nothing else.
+//! Guards need no treatment. The engine fills elements outside of the buffer with zero on a load, and does not write them on a
+//! store. Whatever else a guard masks off of a load is not used; of a store it masks off nothing else.
 
 use melior::ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
@@ -31,13 +31,13 @@ pub(super) struct Boxes<'c, 'a> {
     element: Type<'c>,
     /// The extents of a box, one for each axis of the buffer.
     extents: Vec<i64>,
-    /// What is gone through box by box, slowest first.
+    /// The steps from box to box, slowest first.
     outer: Vec<Steps>,
     /// The bytes of the tile.
     bytes: i64,
 }
 
-/// Boxes that lie `stride` elements apart along an axis of the buffer.
+/// `count` positions that lie `stride` elements apart along an axis of the buffer.
 #[derive(Clone, Copy)]
 struct Steps {
     axis: usize,
@@ -48,7 +48,8 @@ struct Steps {
 impl<'c: 'a, 'a> Boxes<'c, 'a> {
     /// # Errors
     ///
-    /// Unsupported where the tile is no sum of boxes that lie in one piece of the memory, or of too many.
+    /// Unsupported if the tile cannot be split into at most [`MOST_BOXES`] boxes that are contiguous in shared memory, or if
+    /// the engine does not take such boxes.
     pub fn of(copy: TileCopy<'c, 'a>) -> Result<Self, PassError<'c>> {
         let location = copy.op.location();
         let unsupported = |message: String| Diagnostic::unsupported(location, message);
@@ -92,7 +93,7 @@ impl<'c: 'a, 'a> Boxes<'c, 'a> {
         }
         let row = extents.last().map_or(0, |extent| extent * element_bytes);
         let whole = extents.iter().product::<i64>() * element_bytes;
-        // Boxes follow each other in the memory, so that each has to end where another may begin.
+        // Boxes are adjacent in memory, so that the size of each has to be a multiple of a box's alignment.
         let granules = [
             ("rows of", row, COPY_ENGINE_GRANULE),
             ("boxes of", whole, BOX_ALIGNMENT),
@@ -114,12 +115,12 @@ impl<'c: 'a, 'a> Boxes<'c, 'a> {
         })
     }
 
-    /// The bytes of all boxes together, which count also where they lie outside of the buffer.
+    /// The bytes of all boxes together. The engine counts bytes outside of the buffer as well.
     pub fn bytes(&self, b: &Builder<'c, 'a>) -> Value<'c, 'a> {
         b.index(self.bytes)
     }
 
-    /// One copy to shared memory for each box, which arrives at the mbarrier `full[stage]`.
+    /// Issues one copy to shared memory for each box, which completes on the mbarrier `full[stage]`.
     pub fn load(
         &self,
         b: &Builder<'c, 'a>,
@@ -136,7 +137,7 @@ impl<'c: 'a, 'a> Boxes<'c, 'a> {
         Ok(())
     }
 
-    /// One copy from shared memory for each box.
+    /// Issues one copy from shared memory for each box.
     pub fn store(
         &self,
         b: &Builder<'c, 'a>,
@@ -158,7 +159,7 @@ impl<'c: 'a, 'a> Boxes<'c, 'a> {
         Ok(map.result(0)?.into())
     }
 
-    /// Where each box begins in the buffer, and its memory.
+    /// The coordinates at which each box begins in the buffer, and its memory.
     #[allow(clippy::type_complexity, reason = "a place on either side")]
     fn boxes(
         &self,
@@ -178,7 +179,7 @@ impl<'c: 'a, 'a> Boxes<'c, 'a> {
         (0..count).map(of_box).collect()
     }
 
-    /// Where a box begins in the buffer.
+    /// The coordinates at which a box begins in the buffer.
     fn coordinates(
         &self,
         b: &Builder<'c, 'a>,
@@ -213,7 +214,8 @@ impl<'c: 'a, 'a> Boxes<'c, 'a> {
     }
 }
 
-/// How each axis of a tile moves the coordinates of its buffer; `None` where one moves several, or by jumps.
+/// How each axis of a tile moves the coordinates of its buffer; `None` if an axis moves several of them, or moves one through a
+/// quotient.
 fn moved(map: AffineMap<'_>, indices: usize, shape: &[i64]) -> Option<Vec<Steps>> {
     let forms = (0..map.result_count())
         .map(|axis| QuotientForm::of(map.result(axis).ok()?, map.dim_count(), 0))

@@ -1,9 +1,10 @@
-//! One `gl.copy_to_shared` or `gl.copy_from_shared` as bulk copies: which runs of it are contiguous on both sides, and how much of each is there.
+//! Splits one `gl.copy_to_shared` or `gl.copy_from_shared` into bulk copies: runs that are contiguous on both sides, and the
+//! number of elements to copy of each.
 //!
-//! A bulk copy moves contiguous bytes to contiguous bytes. The axes of a tile from some axis on whose strides in the buffer are
-//! those in memory make up a run; the axes outside of it are gone through one by one. A guard may end a run early: over the
-//! run's outermost axes, down to some axis, it must grow as the offset within the run does, so that what it lets through is a
-//! prefix of the run.
+//! A bulk copy moves contiguous bytes to contiguous bytes. A run consists of the innermost axes of the tile, as far as their
+//! strides in the buffer equal those in shared memory; the copies iterate over the outer axes. A guard may end a run early:
+//! over the run's outermost axes, down to some axis, it must grow in proportion to the offset within the run, so that the
+//! elements that it admits are a prefix of the run.
 
 use melior::ir::{AffineExpr, AffineMap, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::{
@@ -41,16 +42,17 @@ pub(super) struct Copies<'c, 'a> {
 
 /// A guard `value + (position in the run) / step < 0`.
 struct Limit<'c> {
-    /// The guard's left side less its right one, over the indices, the tile's axes and the limits.
+    /// The guard's left side minus its right one, over the indices, the tile's axes and the limits.
     value: AffineExpr<'c>,
-    /// Elements of the run for each step of the guard; `None` where the guard is the same for the whole run.
+    /// The number of elements of the run over which the guard's value grows by 1; `None` if the guard is the same for the whole
+    /// run.
     step: Option<i64>,
 }
 
 impl<'c: 'a, 'a> Copies<'c, 'a> {
     /// # Errors
     ///
-    /// Unsupported where the tile is no sum of runs of multiples of 16 bytes, or of too many.
+    /// Unsupported if the tile cannot be split into at most [`MOST_COPIES`] runs of multiples of 16 bytes.
     pub fn of(copy: TileCopy<'c, 'a>) -> Result<Self, PassError<'c>> {
         let location = copy.op.location();
         let unsupported = |message: String| Diagnostic::unsupported(location, message);
@@ -153,12 +155,12 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         Ok(())
     }
 
-    /// Elements of a run.
+    /// The number of elements of a run.
     fn run(&self) -> i64 {
         self.shape[self.first..].iter().product()
     }
 
-    /// The runs, with how many elements of each there are.
+    /// The runs, with the number of elements to copy of each.
     pub fn parts(
         &self,
         b: &Builder<'c, 'a>,
@@ -196,7 +198,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         }
     }
 
-    /// One bulk copy for each run.
+    /// Issues one bulk copy to shared memory for each run.
     pub fn load(
         &self,
         b: &Builder<'c, 'a>,
@@ -225,7 +227,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         Ok(())
     }
 
-    /// One bulk copy for each run, the other way.
+    /// Issues one bulk copy from shared memory for each run.
     pub fn store(
         &self,
         b: &Builder<'c, 'a>,
@@ -248,7 +250,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         Ok(())
     }
 
-    /// Where a run begins: its memory, and its place in the buffer, over so many indices.
+    /// Where a run begins: its memory, and the access map of its place in the buffer, over `indices` indices.
     fn run_at(
         &self,
         b: &Builder<'c, 'a>,
@@ -267,7 +269,7 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
         Ok((slot, AffineMap::new(b.context(), indices, 0, &results)))
     }
 
-    /// How many elements of a run the guards let through; `None` for all.
+    /// The number of elements of a run that the guards admit; `None` for all.
     fn count(
         &self,
         b: &Builder<'c, 'a>,
@@ -320,13 +322,13 @@ impl<'c: 'a, 'a> Copies<'c, 'a> {
 
 /// A run of a tile.
 pub(super) struct Part<'c, 'a> {
-    /// Its place along the axes outside of runs.
+    /// Its coordinates along the axes outside of runs.
     place: Vec<i64>,
     /// How many of its elements are copied, of type index; `None` for all.
     count: Option<Value<'c, 'a>>,
 }
 
-/// `memory[index]`, of plain layout and the shape given.
+/// Builds `memory[index]`, a row-major stage of shape `shape`.
 pub(super) fn index_memory<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     memory: Value<'c, 'a>,
@@ -339,7 +341,7 @@ pub(super) fn index_memory<'c: 'a, 'a>(
     Ok(stage.result(0)?.into())
 }
 
-/// The distance of neighbours along each axis of a memory whose last axis is the fastest.
+/// The stride of each axis of a row-major memory, in elements.
 fn offsets(shape: &[i64]) -> Vec<i64> {
     let mut offsets = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -348,8 +350,8 @@ fn offsets(shape: &[i64]) -> Vec<i64> {
     offsets
 }
 
-/// The distance in a buffer, in elements, of neighbours along each axis of a tile; `None` for one that only the run knows, and
-/// for all where the address is no sum.
+/// The stride in a buffer, in elements, of each axis of a tile; `None` for one that is known only at run time, and for all
+/// where the address is not a sum.
 fn strides(
     buffer: Value<'_, '_>,
     map: AffineMap<'_>,

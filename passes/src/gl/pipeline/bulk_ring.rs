@@ -1,11 +1,11 @@
-//! Rings that the copy engine fills: an mbarrier `full` for each stage, on which its bytes arrive, and an mbarrier `empty`, on which each
-//! warp arrives when it is through with the stage.
+//! Rings that the copy engine fills. Each stage has an mbarrier `full`, on which its bytes arrive, and an mbarrier `empty`, on
+//! which each warp arrives once it has consumed the stage.
 //!
-//! A prologue issues the first steps; step i waits until stage i mod S is full, and at its end issues step i + S into the same stage
-//! once that is empty.
+//! With S stages, a prologue issues the first S steps. Step i waits until stage i mod S is full, and at its end issues step
+//! i + S into the same stage once that is empty.
 //!
-//! Why it is right: both mbarriers of a stage complete a phase every S steps, so the parity to wait for in step i is that of
-//! floor(i / S); no thread can be a whole phase ahead, as the next phase of `full` needs every warp's arrival at `empty`.
+//! Why it is correct: both mbarriers of a stage complete a phase every S steps, so that step i waits for the parity of
+//! floor(i / S). No thread can be a whole phase ahead, as the next phase of `full` needs every warp's arrival at `empty`.
 
 use melior::ir::{BlockLike, BlockRef, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::{MBarrierArriveOp, MBarrierWaitOp};
@@ -46,7 +46,7 @@ pub(super) struct Used<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> BulkRing<'c, 'a> {
-    /// A ring for loops that copy alike, whose stages `warps` warps leave.
+    /// A ring for loops that copy alike; `warps` warps consume each stage.
     pub fn new(
         function: OperationRef<'c, 'a>,
         loops: Vec<OperationRef<'c, 'a>>,
@@ -62,7 +62,7 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         })
     }
 
-    /// Writes the prologue, and puts waits, arrivals and the copies of later steps into the loops, which count their steps.
+    /// Builds the prologue, and inserts waits, arrivals and the copies of later steps into the loops, which count their steps.
     pub fn build(&self) -> Result<(), PassError<'c>> {
         let (Some(first), Some(last)) = (self.ring.loops.first(), self.ring.loops.last()) else {
             return Ok(());
@@ -83,12 +83,12 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         self.erase_copies()
     }
 
-    /// Erases the copies of the loops, which others stand for now.
+    /// Erases the original copies of the loops, which those of the ring have replaced.
     pub fn erase_copies(&self) -> Result<(), PassError<'c>> {
         self.ring.erase_copies()
     }
 
-    /// Rewrites the body of one loop, whose copies stay to be erased.
+    /// Rewrites the body of one loop. Its original copies remain, to be erased later.
     fn step(
         &self,
         of: OperationRef<'c, 'a>,
@@ -110,8 +110,8 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         self.refill(&b, is_there, next, &used)
     }
 
-    /// Has the body of a loop wait until its step's stage is full, and use that in the place of the memory that it copied to. Steps
-    /// are counted from `lower` on, or from 0. `None` for a loop that copies nothing.
+    /// Makes the body of a loop wait until its step's stage is full, and read that stage instead of the memory that it copied
+    /// to. Steps are counted from `lower`, or from 0 without it. Returns `None` for a loop that copies nothing.
     pub fn wait(
         &self,
         of: OperationRef<'c, 'a>,
@@ -137,8 +137,8 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         }))
     }
 
-    /// Where there is a next step for a stage, waits until that is empty, and issues the step's copies into it. The step's number, or
-    /// that of its tile, is what copies depend on.
+    /// If there is a next step for a stage (`is_there`), waits until the stage is empty and issues that step's copies into it.
+    /// `next` is the number of the step, or of its tile, on which the copies depend.
     pub fn refill(
         &self,
         b: &Builder<'c, 'a>,
@@ -154,7 +154,7 @@ impl<'c: 'a, 'a> BulkRing<'c, 'a> {
         Ok(())
     }
 
-    /// The mbarriers at which warps arrive when they are through with a stage.
+    /// The mbarriers at which warps arrive when they have consumed a stage.
     pub fn empty(&self) -> Value<'c, 'a> {
         self.empty
     }
@@ -178,7 +178,7 @@ fn parity<'c: 'a, 'a>(b: &Builder<'c, 'a>, place: &Place<'c, 'a>) -> Value<'c, '
     compare_integers(b, IntegerPredicate::NotEqual, odd, b.integer(narrow, 0))
 }
 
-/// The last op of a block that uses one of `values`, itself or within.
+/// The last op of a block that uses one of `values`, itself or in a nested op.
 fn last_use<'c, 'a>(block: BlockRef<'c, 'a>, values: &[Value<'c, 'a>]) -> Option<OperationRef<'c, 'a>> {
     walk::in_block(block).into_iter().rev().find(|op| {
         walk::pre_order(*op)

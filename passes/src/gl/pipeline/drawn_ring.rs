@@ -1,13 +1,13 @@
-//! Rings that the copy engine fills, of loops whose tiles CTAs draw: the number of a step's tile is known as many steps ahead as the ring has
-//! stages.
+//! Rings that the copy engine fills in loops whose tiles CTAs draw: the number of a step's tile is known as many steps ahead as
+//! the ring has stages.
 //!
-//! The first stages are filled with the tiles that follow from the CTA's number, and each step draws the tile of the step that will
-//! use its stage next. The loop carries the tiles of all stages, in the order of the steps. A stage is filled again only if there is a
-//! tile for it; the last steps draw, too, and find none.
+//! The prologue fills the stages with the tiles that follow from the CTA's number, and each step draws the tile of the step
+//! that will use its stage next. The tiles of all stages are loop-carried, in the order of the steps. A stage is refilled only
+//! if there is a tile for it; the last steps draw as well, and find none.
 //!
-//! Why a slot of the mailbox for each stage is enough: a warp has read a step's number before it arrives at `empty`, and whoever draws
-//! in step i has waited for the arrivals of step i - 1, or found no tile for it. From then on at most as many steps follow as there are
-//! stages, and each draws into a slot of its own.
+//! Why one slot of the mailbox for each stage is enough: a warp reads a step's number before it arrives at `empty`, and the
+//! thread that draws in step i has waited for the arrivals of step i - 1, or found no tile to refill that stage with. From then
+//! on at most as many steps follow as there are stages, and each draws into a slot of its own.
 
 use melior::ir::{BlockLike, OperationRef, Type, Value, operation::OperationLike};
 use norma_dialects::gl::MBarrierArriveOp;
@@ -25,7 +25,7 @@ use crate::{
 
 use super::bulk_ring::BulkRing;
 
-/// A ring for loops that copy alike and go on from each other, and whose tiles are drawn.
+/// A ring for loops that copy alike and continue each other, and whose tiles are drawn.
 pub(super) struct DrawnRing<'c, 'a> {
     ring: BulkRing<'c, 'a>,
     loops: Vec<DrawnLoop<'c, 'a>>,
@@ -33,14 +33,15 @@ pub(super) struct DrawnRing<'c, 'a> {
     stages: i64,
     /// The number of the CTA's first tile.
     first: Value<'c, 'a>,
-    /// How many tiles there are.
+    /// The number of tiles.
     tiles: Value<'c, 'a>,
-    /// How many CTAs there are: the distance of a CTA's first tiles.
+    /// The number of CTAs, which is the distance between a CTA's first tiles.
     ctas: Value<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
-    /// Has the loops carry the tiles of all stages and count their steps; `warps` warps leave a stage.
+    /// Adds the tiles of all stages and the number of the step to the values that the loops carry; `warps` warps consume each
+    /// stage.
     pub fn new(
         function: OperationRef<'c, 'a>,
         loops: Vec<DrawnLoop<'c, 'a>>,
@@ -80,7 +81,7 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
         })
     }
 
-    /// Writes the prologue, and puts draws, waits, arrivals and the copies of later steps into the loops.
+    /// Builds the prologue, and inserts draws, waits, arrivals and the copies of later steps into the loops.
     pub fn build(&self) -> Result<(), PassError<'c>> {
         let Some(outermost) = self.loops.first() else {
             return Ok(());
@@ -110,12 +111,12 @@ impl<'c: 'a, 'a> DrawnRing<'c, 'a> {
         })
     }
 
-    /// Rewrites the body of one loop, whose copies stay to be erased.
+    /// Rewrites the body of one loop. Its original copies remain, to be erased later.
     fn step(&self, of: DrawnLoop<'c, 'a>, dealt: Value<'c, 'a>) -> Result<(), PassError<'c>> {
         let body = of.body()?;
         let index = Type::index(Builder::before(of.op).context());
         let end = of.end()?;
-        // What the step begins with: the tile of each stage, and the step's number.
+        // The arguments of the body: the tile of each stage, and the step's number.
         let tiles = self.stages as usize;
         let number = body.argument(tiles)?.into();
         let Some(use_of_stage) = self.ring.wait(of.op, number, None)? else {

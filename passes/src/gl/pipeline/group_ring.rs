@@ -1,10 +1,11 @@
 //! Rings that `cp.async` fills: each step of the loop commits one group, whether it still has something to copy or not, so that
-//! the number of groups under way says which step's have landed.
+//! the number of groups in flight tells which steps' copies have landed.
 //!
 //! With S stages a prologue issues the first S - 1 steps. Step i waits until all but the last S - 2 groups of its thread have
-//! landed, which leaves its own among those that have, and for all threads to have waited: all of stage i mod S is there, and
-//! everyone is through with step i - 1, into whose stage it issues step i + S - 1. So one barrier is enough for a step. With
-//! one stage a step issues its own copies, once everyone is through with the step before (`gl-insert-barriers`), and waits for them.
+//! landed, so that its own has, and then for all threads to have waited. After that barrier all of stage i mod S is there, and
+//! every thread has finished step i - 1, into whose stage step i issues the copies of step i + S - 1. So one barrier per step
+//! is enough. With one stage a step issues its own copies, once every thread has finished the previous step
+//! (`gl-insert-barriers`), and waits for them.
 
 use melior::ir::{BlockLike, OperationRef, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::gl::AsyncCommitOp;
@@ -20,12 +21,12 @@ use crate::mlir::{
 
 use super::{copies_in, groups, ring::Ring};
 
-/// A ring without signals of its own.
+/// A ring without mbarriers.
 pub(super) struct GroupRing<'c, 'a> {
     ring: Ring<'c, 'a>,
     /// The number of the first step.
     lower: Value<'c, 'a>,
-    /// One more than that of the last step.
+    /// One more than the number of the last step.
     upper: Value<'c, 'a>,
 }
 
@@ -46,7 +47,7 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
         })
     }
 
-    /// Writes the prologue, and puts waits and the copies of later steps into the loops.
+    /// Builds the prologue, and inserts waits and the copies of later steps into the loops.
     pub fn build(&self) -> Result<(), PassError<'c>> {
         if let Some(first) = self.ring.loops.first().filter(|_| self.ahead() > 0) {
             self.prologue(*first)?;
@@ -65,7 +66,7 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
         self.ring.stages - 1
     }
 
-    /// Issues the first steps, as far as there are so many, in front of the first loop.
+    /// Issues the copies of the first steps, as far as there are any, in front of the first loop.
     fn prologue(&self, first: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
         let b = Builder::before(first);
         let index = Type::index(b.context());
@@ -75,7 +76,7 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
         })
     }
 
-    /// Rewrites the body of one loop, whose copies stay to be erased.
+    /// Rewrites the body of one loop. Its original copies remain, to be erased later.
     fn step(&self, of: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
         let Some(first) = copies_in(of).first().map(|copy| copy.op()) else {
             return Ok(());
@@ -105,7 +106,7 @@ impl<'c: 'a, 'a> GroupRing<'c, 'a> {
         self.ring.place(b, step, Some(self.lower)).stage
     }
 
-    /// Issues a step, unless it is behind the last one, and commits its group.
+    /// Issues the copies of a step, unless it lies behind the last one, and commits a group in either case.
     fn issue_if_there(
         &self,
         b: &Builder<'c, 'a>,

@@ -1,7 +1,7 @@
-//! Copies by `cp.async`: each thread commits its own to a group, and waits for its groups alone; a barrier behind the wait makes
-//! what all threads have copied visible to each of them.
+//! Copies by `cp.async`: each thread commits its own copies to a group and waits for its own groups only. A barrier after the
+//! wait makes the copies of all threads visible to each of them.
 //!
-//! What guards keep out is zero in memory then, so that loads under the same guards need none.
+//! Elements that a guard masks off become zero in shared memory, so that loads under the same guards need none.
 
 use melior::ir::{OperationRef, Value, ValueLike};
 use norma_dialects::gl::{AsyncCommitOp, AsyncCopyOp, AsyncWaitOp, BarrierOp, CopyToSharedOp, LocalLoadOp};
@@ -10,15 +10,15 @@ use crate::mlir::{builder::Builder, pass::PassError, values::users, walk};
 
 use super::first_use;
 
-/// A group of a copy outside of loops.
+/// The group of a copy outside of loops.
 pub(super) struct Group<'c, 'a> {
     commit: OperationRef<'c, 'a>,
-    /// The op at the kernel's top level that first loads what is copied, itself or within.
+    /// The op at the kernel's top level that first loads the copied data, or contains the op that does.
     first_use: OperationRef<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> Group<'c, 'a> {
-    /// Issues a copy where it stands; `None` where nothing loads what it copies.
+    /// Issues a copy where it stands; `None` if nothing loads the copied data.
     pub fn issue(
         function: OperationRef<'c, 'a>,
         copy: CopyToSharedOp<'c, 'a>,
@@ -32,8 +32,8 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         Ok(first_use(function, memory).map(|first_use| Self { commit, first_use }))
     }
 
-    /// Waits for it where its memory is first loaded from. Groups that are committed in between may stay under way; those of loops
-    /// in between are not counted, so that there is waited for more than need be.
+    /// Waits for the group where its memory is first loaded from. Groups that are committed in between may stay in flight;
+    /// those of loops in between are not counted, so that the wait covers more groups than it has to.
     pub fn wait(&self, function: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
         let ops = walk::in_block(walk::entry_block(function)?);
         let behind = ops.into_iter().skip_while(|op| *op != self.commit).skip(1);
@@ -43,7 +43,7 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
     }
 }
 
-/// Copies to `memory`, in terms of these indices and limits.
+/// Issues a copy to `memory` with these indices and limits.
 pub(super) fn issue<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     copy: CopyToSharedOp<'c, 'a>,
@@ -65,14 +65,14 @@ pub(super) fn issue<'c: 'a, 'a>(
     Ok(())
 }
 
-/// Waits until at most so many groups of each thread are under way, and for all threads to have waited.
+/// Waits until at most `pending` groups of each thread are in flight, and for all threads to have waited.
 pub(super) fn wait<'c: 'a, 'a>(b: &Builder<'c, 'a>, pending: i64) -> Result<(), PassError<'c>> {
     b.insert(AsyncWaitOp::build(b.location(), pending)?);
     b.insert(BarrierOp::build(b.location(), None, None)?);
     Ok(())
 }
 
-/// Takes the guards of a copy from the loads of its memory that have the same.
+/// Removes the guards from those loads of a copy's memory that have the same guards as the copy.
 pub(super) fn drop_guards<'c: 'a, 'a>(copy: CopyToSharedOp<'c, 'a>) -> Result<(), PassError<'c>> {
     for load in users(copy.memory()?).into_iter().filter_map(LocalLoadOp::from_op) {
         let is_same = load.guards() == copy.guards()

@@ -1,4 +1,4 @@
-//! A ring of stages through which the steps of a loop, or of several that go on from each other, bring tiles: its memory, and the
+//! A ring of stages through which the steps of a loop, or of several that continue each other, copy tiles: its memory, and the
 //! copies of any step into any stage.
 
 use melior::ir::{OperationRef, Type, Value, operation::OperationLike, r#type::IntegerType};
@@ -21,7 +21,7 @@ use super::{bulk, copies_in};
 
 /// The ring of a chain of loops.
 pub(super) struct Ring<'c, 'a> {
-    /// In order; there is one at least.
+    /// The loops in program order, at least one.
     pub loops: Vec<OperationRef<'c, 'a>>,
     pub stages: i64,
     /// The copies of the last loop, which has all guards.
@@ -30,7 +30,7 @@ pub(super) struct Ring<'c, 'a> {
     memories: Vec<Value<'c, 'a>>,
 }
 
-/// A copy as one step makes it.
+/// A copy with the operands that it has in one step.
 pub(super) struct Issue<'c, 'a> {
     pub copy: CopyToSharedOp<'c, 'a>,
     /// The copy's scalars in that step.
@@ -40,7 +40,7 @@ pub(super) struct Issue<'c, 'a> {
     pub slot: Value<'c, 'a>,
 }
 
-/// Where a step is in a ring. Steps are counted in 32 bits, in which the machine divides faster.
+/// The position of a step in a ring. Steps are counted in 32 bits, in which the machine divides faster.
 pub(super) struct Place<'c, 'a> {
     /// The stage, an index.
     pub stage: Value<'c, 'a>,
@@ -79,7 +79,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         })
     }
 
-    /// The copies of a step into a stage. The step's number, or that of its tile, is what copies depend on.
+    /// Returns the copies of a step into a stage. `step` is the number of the step, or of its tile, on which the copies depend.
     pub fn issues(
         &self,
         b: &Builder<'c, 'a>,
@@ -102,7 +102,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         Ok(issues)
     }
 
-    /// The stage of a step. Steps are counted from `lower` on, or from 0.
+    /// The position of a step. Steps are counted from `lower`, or from 0 without it.
     pub fn place(
         &self,
         b: &Builder<'c, 'a>,
@@ -125,8 +125,8 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         }
     }
 
-    /// Moves loads to registers that follow from the step's number ahead of `first`, the first copy of a loop: what waits there lets
-    /// their latency pass.
+    /// Moves loads to registers, as far as their operands follow from the step's number, ahead of `first`, the first copy of a
+    /// loop: the wait that will stand there hides their latency.
     pub fn read_ahead(
         &self,
         of: OperationRef<'c, 'a>,
@@ -151,7 +151,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         Ok(())
     }
 
-    /// Lets a loop's body read a stage in the place of what its copies fill, and gives the memories of the stage.
+    /// Makes a loop's body read a stage instead of the memory that its copies fill, and returns the memories of the stage.
     pub fn take_stage(
         &self,
         b: &Builder<'c, 'a>,
@@ -174,7 +174,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         Ok(slots)
     }
 
-    /// Erases the copies of all loops, whose memory nothing uses any more.
+    /// Erases the copies of all loops together with their memory, which nothing else uses any more.
     pub fn erase_copies(&self) -> Result<(), PassError<'c>> {
         for copy in self.loops.iter().flat_map(|of| copies_in(*of)) {
             let memory = definition(copy.memory()?);
@@ -187,7 +187,7 @@ impl<'c: 'a, 'a> Ring<'c, 'a> {
         Ok(())
     }
 
-    /// A scalar of the last loop's body as it is in another step.
+    /// Computes the value that a scalar of the last loop's body has in another step.
     fn at_step(
         &self,
         b: &Builder<'c, 'a>,

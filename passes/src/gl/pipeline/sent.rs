@@ -1,11 +1,12 @@
-//! Copies from shared to global memory: groups of copies by the copy engine that are under way while a loop goes on.
+//! Copies from shared to global memory: groups of copies by the copy engine that are in flight while a loop continues.
 //!
-//! What a step sends is written to shared memory by all threads; each makes its writes visible to the copy engine (`gl.fence_async`), and
-//! one thread issues the copies of the step as one group. Steps take turns with two memories: a step begins when at most the group of
-//! the step before it is still being read, so that the memory at hand is free. The kernel ends when all groups have.
+//! All threads write the data that a step sends to shared memory. Each makes its writes visible to the copy engine
+//! (`gl.fence_async`), and one thread issues the copies of the step as one group. Steps alternate between two memories: a step
+//! begins when at most the group of the previous step is still being read, so that its own memory is free. The kernel ends when
+//! all groups have completed.
 //!
-//! Barriers of the CTA, between the writes and the copies and between the wait and the writes of the next step but one, are
-//! `gl-insert-barriers`'s to place; those of a step's reductions often do.
+//! `gl-insert-barriers` places the barriers of the CTA: between the writes and the copies, and between the wait and the writes
+//! of the next step but one. Often the barriers of a step's reductions serve as these.
 
 use melior::ir::{BlockLike, OperationRef, Type, Value, operation::OperationLike};
 use norma_dialects::gl::{BulkCommitOp, BulkWaitOp, CopyFromSharedOp, FenceAsyncOp, LocalAllocOp};
@@ -17,10 +18,10 @@ use crate::{
 
 use super::{around, bulk, goes_on, tile_copy::TileCopy, transfer::Transfer};
 
-/// Memories that the steps of a loop take turns with: one is written while the other is read.
+/// The number of memories between which the steps of a loop alternate: one is written while the other is read.
 const TURNS: i64 = 2;
 
-/// Makes asynchronous copies of all `gl.copy_from_shared` of a kernel, and gives their number.
+/// Replaces all `gl.copy_from_shared` of a kernel by asynchronous copies, and returns their number.
 pub(super) fn send<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<usize, PassError<'c>> {
     let copies = sends_in(function);
     let mut loops: Vec<OperationRef<'c, 'a>> = Vec::new();
@@ -36,7 +37,7 @@ pub(super) fn send<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Result<usize, 
         return Ok(0);
     }
     issue(&once)?;
-    // Loops that go on from each other send from the same memories.
+    // Loops that continue each other send from the same memories.
     let mut chain: Option<(OperationRef<'c, 'a>, Vec<Value<'c, 'a>>)> = None;
     let mut turn = None;
     for of in loops {
@@ -67,7 +68,7 @@ fn sends_in<'c, 'a>(of: OperationRef<'c, 'a>) -> Vec<CopyFromSharedOp<'c, 'a>> {
         .collect()
 }
 
-/// Memory for the steps of a loop that sends so, at the start of the kernel.
+/// Allocates memory for the steps of a loop with these `sends`, at the start of the kernel.
 fn memories_of<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     sends: &[CopyFromSharedOp<'c, 'a>],
@@ -83,8 +84,9 @@ fn memories_of<'c: 'a, 'a>(
     Ok(memories)
 }
 
-/// Has the steps of a loop send from memories by turns. A loop over tiles that are drawn carries whose turn it is, beginning with `turn`;
-/// gives the loop, and whose turn it is behind it.
+/// Makes the steps of a loop send from alternating memories. Which memory it is follows from the induction variable; a loop
+/// over drawn tiles carries the memory's number instead, beginning with `turn`. Returns the loop and, for a loop over drawn
+/// tiles, the number behind it.
 fn in_turns<'c: 'a, 'a>(
     of: OperationRef<'c, 'a>,
     memories: &[Value<'c, 'a>],
@@ -128,7 +130,7 @@ fn in_turns<'c: 'a, 'a>(
     Ok((of, next))
 }
 
-/// Issues what a scope sends as one group, where the last of it is sent.
+/// Issues the sends of one loop body, or of the kernel's top level, as one group where the last of them stands.
 fn issue<'c: 'a, 'a>(sends: &[CopyFromSharedOp<'c, 'a>]) -> Result<(), PassError<'c>> {
     let Some(last) = sends.last() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `gl.copy_to_shared` and `gl.copy_from_shared` as one: a tile, and where it lies on either side.
+//! A common view of `gl.copy_to_shared` and `gl.copy_from_shared`: a tile, and where it lies on either side.
 
 use melior::{
     Error,
@@ -10,7 +10,7 @@ use norma_dialects::gl::{CopyEngine, CopyFromSharedOp, CopyToSharedOp};
 pub(super) struct TileCopy<'c, 'a> {
     /// The op.
     pub op: OperationRef<'c, 'a>,
-    /// What copies.
+    /// The engine that copies.
     pub engine: CopyEngine,
     /// The buffer.
     pub buffer: Value<'c, 'a>,
@@ -22,7 +22,7 @@ pub(super) struct TileCopy<'c, 'a> {
     pub limits: Vec<Value<'c, 'a>>,
     /// Where in the buffer each element of the memory lies.
     pub access: AffineMap<'c>,
-    /// Which elements are copied; all without.
+    /// Which elements are copied; without guards, all of them.
     pub guards: Option<AffineMap<'c>>,
 }
 

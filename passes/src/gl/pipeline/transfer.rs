@@ -1,4 +1,5 @@
-//! What the copy engine makes of a `gl.copy_to_shared` or a `gl.copy_from_shared`: copies of runs of bytes, or of boxes by a tensor map.
+//! The copies by the copy engine that implement a `gl.copy_to_shared` or a `gl.copy_from_shared`: runs of bytes, or boxes of a
+//! tensor map.
 
 use melior::ir::{Type, Value, operation::OperationLike};
 use norma_dialects::gl::{CopyEngine, MBarrierExpectOp};
@@ -12,16 +13,16 @@ use super::{
     tile_copy::TileCopy,
 };
 
-/// A copy of a tile, taken apart for the engine.
+/// A copy of a tile, split up for the engine.
 pub(super) enum Transfer<'c, 'a> {
-    /// Runs of contiguous bytes, and how much of each is there.
+    /// Runs of contiguous bytes, and the number of elements to copy of each.
     Runs(Copies<'c, 'a>, Vec<Part<'c, 'a>>),
     /// Boxes, which the engine itself cuts off where the buffer ends.
     Boxes(Boxes<'c, 'a>),
 }
 
 impl<'c: 'a, 'a> Transfer<'c, 'a> {
-    /// Takes a copy apart, in terms of these indices and limits.
+    /// Splits a copy up, with these indices and limits.
     ///
     /// # Errors
     ///
@@ -46,7 +47,7 @@ impl<'c: 'a, 'a> Transfer<'c, 'a> {
         }
     }
 
-    /// How many bytes arrive of a copy to shared memory, of type index.
+    /// The number of bytes that arrive through a copy to shared memory, of type index.
     fn bytes(&self, b: &Builder<'c, 'a>) -> Value<'c, 'a> {
         match self {
             Self::Runs(copies, parts) => copies.bytes(b, parts),
@@ -54,7 +55,7 @@ impl<'c: 'a, 'a> Transfer<'c, 'a> {
         }
     }
 
-    /// Issues the copies to `memory`, which arrive at the mbarrier `full[stage]`.
+    /// Issues the copies to `memory`, which complete on the mbarrier `full[stage]`.
     fn load(
         &self,
         b: &Builder<'c, 'a>,
@@ -69,7 +70,7 @@ impl<'c: 'a, 'a> Transfer<'c, 'a> {
         }
     }
 
-    /// Issues the copies from `memory`, which belong to the group that is closed next.
+    /// Issues the copies from `memory`, which belong to the group that is committed next.
     pub fn store(
         &self,
         b: &Builder<'c, 'a>,
@@ -83,7 +84,8 @@ impl<'c: 'a, 'a> Transfer<'c, 'a> {
     }
 }
 
-/// Issues copies to shared memory that arrive at the mbarrier `full[stage]`. All their bytes are expected before the first can arrive.
+/// Issues copies to shared memory that complete on the mbarrier `full[stage]`. The bytes of all of them are expected before the
+/// first copy is issued.
 pub(super) fn bring<'c: 'a, 'a>(
     b: &Builder<'c, 'a>,
     issues: Vec<Issue<'c, 'a>>,

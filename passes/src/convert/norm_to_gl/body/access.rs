@@ -1,7 +1,8 @@
-//! Reads and writes as loads and stores of tiles.
+//! Translates reads and writes to loads and stores of tiles.
 //!
-//! What is affine in the kernel's dims and numbers becomes affine in the grid coordinates and the numbers in use, as scalars, and the
-//! axes of the tile at hand. Where a guard keeps points out, loads give zero and stores do nothing.
+//! Expressions that are affine in the kernel's dims and numbers become affine in the grid coordinates and the numbers in use,
+//! which are scalars, and in the axes of the current tile. At points that a guard masks off, loads give zero and stores do
+//! nothing.
 
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -32,7 +33,8 @@ use super::{
     Body, Brought, Guards, Translated,
 };
 
-/// Which of the nests that read the same elements one after the other this one is, counted from 1.
+/// The position of a loop nest among the successive nests that read the same elements, counted from 1, and the number of these
+/// nests.
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
     nest: usize,
@@ -107,7 +109,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Reads a tile by way of shared memory, to which each CTA of a cluster copies its own part.
+    /// Reads a tile through shared memory, to which each CTA of a cluster copies its own part.
     fn bring(
         &mut self,
         result: Value<'c, 'a>,
@@ -142,7 +144,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(value)
     }
 
-    /// What copies tiles to shared memory and from there.
+    /// The engine that copies tiles to shared memory and from there; unsupported if the schedule uses plain loads.
     fn engine(&self) -> Result<CopyEngine, PassError<'c>> {
         match self.mapping.bring {
             CopyMechanism::Bulk => Ok(CopyEngine::Bulk),
@@ -155,14 +157,14 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
     }
 
-    /// Shared memory for what a CTA holds of a tile over `axes`.
+    /// Allocates shared memory for a CTA's part of a tile over `axes`.
     fn memory(&self, element: Type<'c>, axes: Axes) -> Value<'c, 'a> {
         let shape = self.tiles.part_shape(self.placement, axes);
         let memory = row_major(self.b.context(), element, &shape);
         self.b.value(LocalAllocOp::NAME, &[], memory.into())
     }
 
-    /// Loads what has been brought to shared memory; what guards keep out is zero.
+    /// Loads a tile that has been copied to shared memory; elements that guards mask off are zero.
     pub(super) fn load_brought(
         &self,
         brought: &Brought<'c, 'a>,
@@ -235,7 +237,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(access.ok_or_else(|| self.internal("expected a read or a write"))?)
     }
 
-    /// The guards that concern what uses `dims`, which are those over no other dims, less those that hold throughout.
+    /// The guards that apply to a value over `dims`: those over no other dims, without those that hold throughout the current
+    /// scope.
     pub(super) fn guards_over(&self, dims: &DimSet) -> Vec<usize> {
         let concerns = |guard: &usize| {
             let sides = &self.space.guards[*guard];
@@ -253,8 +256,9 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         guards.iter().map(|guard| self.space.guards[*guard]).collect()
     }
 
-    /// Expressions over all dims of the space, and over its numbers (coordinates) or its sizes (guards), in terms of the scalar
-    /// coordinates and the numbers in use, the axes of a tile over `axes`, and the sizes in use. Other tile dims, and loops that are not open, stand at their first point.
+    /// Rewrites expressions over all dims of the space, and over its numbers (coordinates) or its sizes (guards), in terms of
+    /// the scalar coordinates and the numbers in use, the axes of a tile over `axes`, and the sizes in use. Other tile dims,
+    /// and the dims of loops that are not open, are taken at their first point.
     pub(super) fn localize(
         &mut self,
         coordinates: &[AffineExpr<'c>],
@@ -264,8 +268,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         self.localize_with(coordinates, guards, axes, 0)
     }
 
-    /// As [`Self::localize`], for the part of the tile that a CTA of a cluster holds: its place along axes that CTAs are spread
-    /// over is a scalar, and the part has one point along them.
+    /// As [`Self::localize`], for the part of the tile that a CTA of a cluster holds: the CTA's coordinate along axes that are
+    /// spread over CTAs is a scalar, and the part has one point along them.
     fn localize_part(
         &mut self,
         coordinates: &[AffineExpr<'c>],
@@ -330,7 +334,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let mut limits = Vec::new();
         let mut symbols = Vec::with_capacity(num_symbols);
         for symbol in 0..num_symbols {
-            // An expression that is no form, with a product of sizes in it, say, is not searched: it gets every symbol.
+            // An expression that is not a form, for example one with a product of sizes, is taken to use every symbol.
             let uses = |side: &AffineExpr<'c>| {
                 QuotientForm::of(*side, num_dims, num_symbols).is_none_or(|form| form.uses_symbol(symbol))
             };
@@ -366,10 +370,11 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         })
     }
 
-    /// The hints of an access. What is read again stays in the cache that the schedule keeps it in until the last nest has
-    /// it. Otherwise no other CTA touches what an access over all dims of CTAs does, so it leaves the caches first, and every
-    /// CTA touches what an access over none of them does, so it stays; accesses that share sectors with others of their own
-    /// CTA get no hint, which would drop a sector before all of it is used.
+    /// The cache hints of an access. Elements that later nests read again stay in the cache in which the schedule keeps them,
+    /// until the last nest has read them. Otherwise the dims that are spread over CTAs decide. An access over all of them
+    /// touches elements that no other CTA touches, which are evicted first; an access over none of them touches elements that
+    /// every CTA touches, which are evicted last. Accesses that share sectors with others of their own CTA get no hint, which
+    /// would evict a sector before all of it is used.
     fn cache_hints(&self, access: &Access<'c, 'a>, turn: Turn) -> Option<CacheAttr<'c>> {
         let hints = |l1, l2| Some(CacheAttr::get(self.b.context(), l1, l2));
         if turn.of > 1 {
@@ -398,7 +403,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
     }
 
-    /// Whether each thread moves at least 16 contiguous bytes at a time, from multiples of as many on.
+    /// Whether each thread moves at least 16 contiguous bytes at a time, from addresses that are multiples of 16 bytes.
     fn moves_whole_sectors(&self, access: &Access<'c, 'a>) -> bool {
         let Some((address, is_unknown)) = self.address(access) else {
             return false;
@@ -424,8 +429,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 .all(|(coefficient, quotient)| divides(*coefficient) && quotient.numerator.dims[along] == 0)
     }
 
-    /// The part of an access's address whose strides are known, in elements over the dims and the numbers, and the dims that move it by
-    /// unknown strides.
+    /// The part of an access's address whose strides are known, in elements, as a form over the dims and the numbers; and the
+    /// dims that move the address by unknown strides.
     fn address(&self, access: &Access<'c, 'a>) -> Option<(QuotientForm, DimSet)> {
         let (strides, _) = types::strides_and_offset(self.space.buffers[access.buffer].r#type())?;
         let (dims, numbers) = (self.space.dims.len(), self.space.scalars.len());

@@ -1,7 +1,7 @@
-//! Walks whose tiles CTAs draw: an `scf.while` over the numbers of tiles, in the place of a loop over steps.
+//! Loops whose tiles CTAs draw (*walks*): an `scf.while` over the numbers of tiles, in place of an `scf.for` over steps.
 //!
-//! A CTA's first tile is that of its own number. Numbers grow from draw to draw, so that the steps which guards concern, at the end of
-//! the walk, are a loop of their own behind the others, as they are of a loop that is not shared.
+//! A CTA's first tile is that of its own number. Numbers grow from draw to draw, so that the steps at the end of the walk,
+//! which need guards, are peeled into a loop of their own behind the others, as in a loop that one CTA runs alone.
 
 use melior::ir::{BlockLike, Location, Type, Value};
 use norma_dialects::{gl::NextTileOp, norm::Level};
@@ -21,18 +21,18 @@ use super::Body;
 /// A walk whose tiles are drawn.
 #[derive(Clone, Copy)]
 pub(super) struct Walk<'c, 'a> {
-    /// Where draws are counted.
+    /// The counter of draws.
     counter: Value<'c, 'a>,
-    /// How many tiles there are.
+    /// The number of tiles.
     tiles: Value<'c, 'a>,
-    /// How many CTAs draw them.
+    /// The number of CTAs that draw them.
     ctas: Value<'c, 'a>,
     /// The tile that the CTA works on next.
     next: Value<'c, 'a>,
 }
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
-    /// Begins the walk over so many tiles.
+    /// Begins the walk over `tiles` tiles.
     pub(super) fn begin_walk(&mut self, tiles: Value<'c, 'a>) -> Result<(), PassError<'c>> {
         if self.walk.is_some() {
             return Err(self
@@ -48,7 +48,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Writes the steps of a walk whose tiles are below `upper`.
+    /// Emits the loop over those tiles of a walk that are below `upper`.
     pub(super) fn drawn_steps(
         &mut self,
         walk: Walk<'c, 'a>,

@@ -1,7 +1,7 @@
-//! Loops: one `scf.for` for the steps that no guard concerns, and one each for those before and behind them.
+//! Emits loops: one `scf.for` for the steps that need no guard, and one each for the steps before and behind these (peeling).
 //!
-//! What a reduction over the loop has come to is carried from step to step as a tile, from which the axes within a thread
-//! have been reduced already; the threads meet once, behind the loop. What a scan has come to is told to all threads in each step.
+//! A reduction over the loop carries its running total as a tile whose axes within a thread have been reduced already; the
+//! threads' totals are combined once, behind the loop. The running total of a scan is passed to all threads in each step.
 
 use melior::ir::{BlockLike, Location, Type, Value, ValueLike, operation::OperationLike};
 use norma_dialects::norm::{ReduceOp, ScanOp};
@@ -14,15 +14,15 @@ use crate::{
 
 use super::{super::placement::Place, Body, Carried};
 
-/// The steps of a loop that guards leave alone.
+/// The steps of a loop in which its guards hold for the whole tile.
 struct Peeling<'c, 'a> {
-    /// The guards that hold from step `from` on: those of what lies before the first point.
+    /// The guards that hold from step `from` on: they mask off points before the first one.
     of_head: Vec<usize>,
     from: i64,
-    /// The guards that hold until step `full`: those of what lies behind the last point.
+    /// The guards that hold until step `full`: they mask off points behind the last one.
     of_tail: Vec<usize>,
     full: Bound<'c, 'a>,
-    /// Whether steps behind those have points at all.
+    /// Whether the steps from `full` on have any points.
     has_tail: bool,
 }
 
@@ -31,7 +31,7 @@ enum Holds<'c, 'a> {
     From(i64),
     Until {
         full: Bound<'c, 'a>,
-        /// Whether it holds for a part of the tile behind those.
+        /// Whether it holds for a part of the tile in the steps behind these.
         has_tail: bool,
     },
 }
@@ -100,7 +100,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// What a loop carries for the op at `position`.
+    /// Which value a loop carries for the op at `position`.
     fn carried_by(&self, nest: &Nest, position: usize) -> Carried {
         let reduce = ReduceOp::from_op(self.space.ops[position]);
         match reduce.and_then(|reduce| self.space.dim_of_nth(reduce)) == Some(nest.dim) {
@@ -116,7 +116,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         values.flatten().copied().collect()
     }
 
-    /// Writes the loops before, of, and behind the steps that the guards leave alone.
+    /// Emits up to three loops: for the steps before those in which the guards hold for the whole tile, for these steps, and
+    /// for those behind them.
     fn peeled(
         &mut self,
         nest: &Nest,
@@ -166,14 +167,14 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Whether a loop takes its steps in the opposite order, as the scans ask for that it carries.
+    /// Whether a loop takes its steps in the opposite order, as a reversed scan that it carries requires.
     fn is_reversed(&self, nest: &Nest) -> bool {
         let is_reversed =
             |position: &usize| ScanOp::from_op(self.space.ops[*position]).is_some_and(|scan| scan.reverse());
         nest.carried.iter().any(is_reversed)
     }
 
-    /// Writes the loop from `lower` to `upper`.
+    /// Emits the loop from `lower` to `upper`.
     fn steps(
         &mut self,
         nest: &Nest,
@@ -230,7 +231,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         self.b.value("arith.subi", &[sum, self.b.index(1)], index)
     }
 
-    /// Gives what the loop carries new values, counted through.
+    /// Sets the values that the loop carries to `value(0)`, `value(1)` and so on.
     fn set_carried(
         &mut self,
         nest: &Nest,
@@ -254,8 +255,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         }
     }
 
-    /// The steps of a loop over `dim` for which its guards hold at every point of the tile; `None` where no guard can be
-    /// taken out.
+    /// The steps of a loop over `dim` in which its guards hold at every point of the tile; `None` if no guard can be removed.
     fn peel(&mut self, dim: usize, steps: Bound<'c, 'a>) -> Result<Option<Peeling<'c, 'a>>, PassError<'c>> {
         let mut peeling = Peeling {
             of_head: Vec::new(),
@@ -288,8 +288,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok((!is_empty).then_some(peeling))
     }
 
-    /// For `a * step + scalars + remainders of scalars + tile < limit`, in which steps it holds for the whole tile, whatever
-    /// the remainders. `None` if the guard is not of that form.
+    /// For a guard `a * step + scalars + remainders of scalars + tile < limit`, the steps in which it holds for the whole tile,
+    /// whatever the remainders are. `None` if the guard is not of that form.
     fn full_steps(
         &mut self,
         guard: usize,
@@ -303,7 +303,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         else {
             return Ok(None);
         };
-        // What remainders add at most; their dims stand nowhere else.
+        // The most that remainders add; their dims occur nowhere else.
         let mut reach = 0;
         while let Some((factor, remainder)) = form.take_remainder(num_dims) {
             let of_tile = |dim: usize| matches!(self.placement.place(dim), Place::Tile(_));
@@ -348,7 +348,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             let from = above.unsigned_abs().div_ceil(step.unsigned_abs()) as i64;
             return Ok(match steps {
                 Bound::Known(steps) => Some(Holds::From(from.min(steps))),
-                // A step that is not there has no points, but nothing says so before the run.
+                // `from` may lie beyond the last step, whose number is known only at run time.
                 Bound::Value(_) => None,
             });
         }

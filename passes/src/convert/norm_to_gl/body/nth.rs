@@ -1,8 +1,8 @@
-//! Reductions whose results a dim counts: each step of the loop over that dim reduces what lies beyond the last result, of which the
-//! loop carries a bound.
+//! Reductions whose results a dim counts (`nth`, as for the k largest): each step of the loop over that dim reduces the values
+//! beyond the previous result, from which the loop-carried bound separates them.
 //!
-//! The bound is inclusive, so that before the first step it is the end of the type, which every value lies within. Behind the last
-//! value the result is the identity, the other end, and the bound stays there.
+//! The bound is inclusive. Before the first step it is one end of the type, so that every value lies within it. Once no value
+//! is left, the result is the identity, the other end of the type, and the bound stays there.
 
 use melior::ir::{Type, Value, ValueLike, r#type::IntegerType};
 use norma_dialects::norm::{ReduceKind, ReduceOp};
@@ -22,14 +22,14 @@ use crate::{
 
 /// The order of a reduction's results.
 struct Order {
-    /// The identity of the combiner, behind all values, and the other end of the type.
+    /// The identity of the combiner, which comes after all values; `first` is the other end of the type.
     last: i64,
     first: i64,
-    /// Whether the first operand lies ahead of the second.
+    /// The comparison of whether the first operand comes before the second.
     is_ahead: IntegerPredicate,
     /// The combiner.
     extreme: &'static str,
-    /// From a value to the next one.
+    /// The difference between the next value and a value.
     step: i64,
 }
 
@@ -73,7 +73,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         bounds.collect()
     }
 
-    /// A tile over `axes`, with the identity in the place of what lies ahead of the bound.
+    /// `value`, a tile over `axes`, with the identity in place of the elements that come before the bound.
     pub(super) fn within_bound(
         &mut self,
         reduce: ReduceOp<'c, 'a>,
@@ -101,7 +101,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .value("arith.select", &[is_ahead, identity, value], value.r#type()))
     }
 
-    /// Bounds the next result by this one.
+    /// Sets the bound of the next result to the value after this result.
     pub(super) fn bound_next(
         &mut self,
         reduce: ReduceOp<'c, 'a>,
@@ -114,7 +114,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             value, element, axes, ..
         } = found;
         let order = Order::of(reduce.kind(), element);
-        // Of the identity itself there is no next value.
+        // The identity itself has no next value.
         let nearest = self.number(order.last - order.step, element, axes)?;
         let step = self.number(order.step, element, axes)?;
         let ty = self.tiles.ty(element, axes)?;

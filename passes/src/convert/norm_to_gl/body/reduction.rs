@@ -1,7 +1,7 @@
 //! Reductions: within each thread first, then across threads, one axis after the other.
 //!
-//! A reduction sees its combiner's identity where a guard keeps points out: by a select, or by nothing at all where the
-//! value is known to be the identity because every read gives zero there.
+//! At points that a guard masks off, a reduction sees its combiner's identity: by a select, or without one where the value is
+//! known to be the identity, because every read gives zero there.
 
 use melior::ir::{
     Attribute, Block, BlockLike, Region, RegionLike, Type, Value, ValueLike, operation::OperationLike,
@@ -28,11 +28,11 @@ use super::{
     Body, Carried, Guards, Translated,
 };
 
-/// Attributes with the names that an op knows them by.
+/// Attributes of an op, with their names.
 type NamedAttributes<'c> = Vec<(&'static str, Attribute<'c>)>;
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
-    /// Whether a reduction removes a dim that loops step along.
+    /// Whether a reduction ranges over a loop dim.
     pub(super) fn ranges_over_loop(&self, reduce: ReduceOp<'c, 'a>) -> bool {
         let dims = self.space.dims_reduced_by(reduce);
         dims.iter().any(|dim| self.placement.place(*dim) == Place::Loop)
@@ -50,8 +50,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         self.define_results(reduce, &tiles, axes)
     }
 
-    /// One step of a reduction that ranges over loops: what the step contributes, combined within each thread, joins what
-    /// the steps before it have come to.
+    /// One step of a reduction over loops: combines the step's contributions within each thread, and the result with the
+    /// loop-carried total.
     pub(super) fn accumulate(
         &mut self,
         position: usize,
@@ -72,7 +72,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// What a reduction over loops comes to, once its loops have ended: the threads' results combined.
+    /// Finishes a reduction over loops, once these have ended: combines the threads' totals.
     pub(super) fn finish(
         &mut self,
         reduce: ReduceOp<'c, 'a>,
@@ -81,7 +81,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let reduced = self.reduced_axes(reduce);
         let mut axes = self.operand_axes(reduce)? & !(reduced & self.placement.register_axes());
         if axes == 0 {
-            // No threads have met: the partial results are scalars already.
+            // There are no threads to combine: the partial results are scalars already.
             return self.define_results(reduce, &partial, axes);
         }
         let across = reduced & axes;
@@ -90,7 +90,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         self.define_results(reduce, &tiles, axes)
     }
 
-    /// The identity of each value, over the axes of what a loop carries.
+    /// The identity of each value, over the axes of the loop-carried total.
     pub(super) fn identities(
         &mut self,
         reduce: ReduceOp<'c, 'a>,
@@ -130,7 +130,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
             .fold(self.reduced_axes(reduce), |axes, operand| axes | operand))
     }
 
-    /// The operands over `axes`, with the identity where a guard keeps points out.
+    /// The operands over `axes`, with the identity where a guard masks points off.
     fn contributions(
         &mut self,
         reduce: ReduceOp<'c, 'a>,
@@ -279,7 +279,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(self.b.value_with(name, &[lhs, rhs], ty, &attributes))
     }
 
-    /// The operand with the identity where a guard over the dims that are combined fails. Of a sum that is what zeros are.
+    /// The operand, with the identity where a guard over the combined dims fails. A sum needs no select where the operand is
+    /// known to be zero.
     pub(super) fn masked(
         &mut self,
         operand: Translated<'c, 'a>,

@@ -1,5 +1,6 @@
-//! Scans: along the axes of the tile from the innermost to the outermost, each behind what the axes outside of it have come to
-//! before, and all behind what the steps of loops have.
+//! Translates scans. A tile is scanned along its axes from the innermost to the outermost. The results along an axis are
+//! combined with the total of what comes before along the axes outside of it, and all results with the total of the loop's
+//! earlier steps.
 
 use melior::ir::{Attribute, Value, ValueLike};
 use norma_dialects::{
@@ -21,7 +22,7 @@ use super::{
 };
 
 impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
-    /// A scan, in each step of the loops that it is along.
+    /// Translates a scan or, in loops along its dims, one step of it.
     pub(super) fn scan(&mut self, position: usize, scan: ScanOp<'c, 'a>) -> Result<(), PassError<'c>> {
         let kind = scan.kind()?;
         let dims = self.space.dims_scanned_by(scan);
@@ -39,7 +40,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         let mut total = self.masked(wide, &dims, kind == ReduceKind::Add, |body| {
             Ok(body.b.constant(first, element))
         })?;
-        // From the innermost axis on, what lies before an element within the points of the axes outside of it.
+        // From the innermost axis on, the prefixes along each axis, at fixed coordinates along the axes outside of it.
         let mut parts = Vec::new();
         let mut left = axes;
         let scanned = (0..self.placement.tile_shape().len()).rev();
@@ -57,7 +58,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
                 .ok_or_else(|| self.internal("expected what the steps before come to"))?;
             let after = self.combine_by(kind, element, before, total, left)?;
             self.carried.insert(Carried::Total(position), vec![after]);
-            // Without an axis a step has one point.
+            // Without an axis of the tile a step has one point.
             let of_step = if scan.exclusive() { before } else { after };
             parts.push((if parts.is_empty() { of_step } else { before }, left));
         }
@@ -80,7 +81,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// What the steps of a loop have come to before its first one.
+    /// The total that a scan carries into the first step of a loop.
     pub(super) fn before_first_step(
         &mut self,
         scan: ScanOp<'c, 'a>,
@@ -93,7 +94,7 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(vec![self.tiles.widen(&self.b, first, element, 0, axes)?])
     }
 
-    /// Each element combined with those before it along an axis of tiles over `axes`, and all of them.
+    /// Scans a tile over `axes` along the axis of `dim`; returns the prefixes and the total.
     fn scan_axis(
         &self,
         scan: ScanOp<'c, 'a>,
@@ -123,7 +124,8 @@ impl<'c: 'a, 'a> Body<'_, 'c, 'a> {
         Ok(first.ok_or_else(|| self.internal("expected no logical combiner of floats"))?)
     }
 
-    /// Refuses dims whose points a CTA does not come by in their order: the steps of loops are outside of the tile.
+    /// Refuses dims whose points a CTA does not visit in their order: dims of the grid or a cluster, and a loop's dim behind
+    /// one of the tile, as the steps of loops are outside of the tile.
     fn check_held(&self, dims: &DimSet) -> Result<(), PassError<'c>> {
         let mut is_within_tile = false;
         for dim in dims {
