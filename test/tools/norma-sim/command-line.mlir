@@ -19,7 +19,7 @@
 // SIZES: error: 'rms_norm' leaves size 'm1' open: pass --size m1=N, or the source that the module comes from with --oracle
 // VERIFY: error: 'rms_norm' has no definition to compare with: give the source that it comes from with --oracle
 
-// More memory, or more CTAs, than a run may have; and a launch that a manifest says and no device takes.
+// More memory or more CTAs than a run may have, and a launch in a manifest that no device supports.
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir --size m=100000000; test $? = 1' 2>&1 | FileCheck %s --check-prefix=MEMORY
 // MEMORY:      error: 'x' takes 819200000000 bytes of simulated memory, and 1073741824 are left
 // MEMORY-NEXT: note: --max-bytes raises the bound

@@ -1,4 +1,4 @@
-// The manifest says what each kernel must read and write at least: each buffer as often as it is long, whatever its type.
+// The manifest says how much each kernel must read and write at least: each buffer's length once, whatever its type.
 // RUN: rm -rf %t && normac %s --keep-nvvm -o %t && FileCheck %s < %t/manifest.json
 
 // A weight is read once, whatever the number of rows, and the results differ in length and type from what is read.
