@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(of_form(&form(5), &[32], &[]), 3);
     }
 
-    /// Against every place below 60 that the divisors allow.
+    /// Checked against every value below 60 that the divisors allow.
     #[test]
     fn what_is_steady_does_not_jump() {
         let mut steady = 0;
@@ -273,7 +273,8 @@ mod tests {
         assert!(steady > 100);
     }
 
-    /// Against every place below 60 that the divisors allow, and not of what is as steady as a row's end at a multiple of a vector.
+    /// Checked against every value below 60 that the divisors allow. A guard at a multiple of a vector's width keeps its sign
+    /// within a vector.
     #[test]
     fn what_keeps_its_sign_is_negative_at_all_steps_or_none() {
         let mut kept = 0;

@@ -1,10 +1,11 @@
-//! What follows the first reduction of small kernels, one rule each.
+//! How the second reduction of small kernels depends on the first, one rule each.
 
 use super::{Base, Dependence, groups};
 use crate::kernel::first_kernel::in_first_kernel;
 
-/// What follows the first reduction of `%u`, of `kind`, in a kernel whose second reduction is over the last value of `terms`.
-/// They may use `%u`, the row's `%m`, the constants `%two` and `%zero`, and another element `%w`.
+/// The dependence of the second reduction on the first, if there is one. The first reduces `%u` and is of kind `kind`; the
+/// second reduces the last value of `terms`, which may use `%u`, the row's `%m`, the constants `%two` and `%zero`, and another
+/// element `%w`.
 fn dependence(kind: &str, terms: &str) -> Option<Dependence> {
     let text = format!(
         "norm.kernel @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?xf32>)

@@ -1,4 +1,4 @@
-//! The nests of small kernels, one rule each.
+//! The loop nests of small kernels, one rule each.
 
 use norma_dialects::op_name;
 

@@ -137,7 +137,7 @@ fn points_below(dims: &[(i64, i64)], room: i64) -> i64 {
 mod tests {
     use super::points_below;
 
-    /// The same, one by one.
+    /// The same count, by enumeration.
     fn counted(dims: &[(i64, i64)], room: i64) -> i64 {
         match dims {
             [] => i64::from(room > 0),

@@ -1,4 +1,4 @@
-//! The choices of the cost model, held to what was measured.
+//! The choices of the cost model, compared with measurements.
 
 mod search;
 mod terms;
@@ -54,7 +54,7 @@ fn widest(extent: u64, bytes: u64) -> u64 {
     (1 << extent.trailing_zeros()).min(16 / bytes)
 }
 
-/// RMSNorm: a row is read, reduced, and read again beside a weight.
+/// RMSNorm: a row is read, reduced, and read again together with a weight.
 fn rms_norm(rows: u64, extent: u64, bytes: u64) -> Facts {
     let vector = widest(extent, bytes);
     let row = [extent as i64, 1];
@@ -192,7 +192,7 @@ fn rows_that_begin_anywhere_are_aligned_unless_they_share_what_is_read_element_b
     assert_eq!(aligned(&shared), Some(Some(1)));
     assert_eq!(aligned(&alone), Some(Some(1)));
     assert_eq!(aligned(&written), Some(None));
-    // The ends of short rows are too much of them.
+    // The ends are too large a share of short rows.
     assert_eq!(aligned(&rms_norm(32768, 769, 2)), Some(None));
     let Some((mapping, _)) = best(&rms_norm(16384, 4096, 2)) else {
         unreachable!("there is a candidate")
@@ -307,7 +307,7 @@ fn a_row_is_passed_over_once_for_each_reduction_that_has_to_be_waited_for() {
     let in_loop = |_: &Reduction| true;
     let count = |facts: &Facts, is_merged| passes(facts, &facts.accesses[0], is_merged, &in_loop);
     assert_eq!(count(&facts, false), 2);
-    // Softmax: a sum that follows a maximum, and a write behind both.
+    // Softmax: a sum that depends on a maximum, and a write after both.
     facts.reductions.push(Reduction {
         waits_for: [0].into(),
         follows: Some(0),
@@ -455,7 +455,8 @@ fn blocks_of_a_transposed_input_are_written_in_whole_runs() {
     assert!(loss("exchanges") > 0.0, "{cost:?}");
 }
 
-/// What L2 takes for pieces, as a share of the time of a copy, where a CTA has all rows of so many blocks in 128 threads.
+/// The time that L2 takes for partial lines, as a share of the time of a copy, if a CTA of 128 threads has all rows of that
+/// many blocks.
 #[test]
 fn pieces_of_lines_take_as_long_as_measured() {
     let facts = quantise_transposed(16384, 256);

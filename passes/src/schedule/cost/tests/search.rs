@@ -1,4 +1,5 @@
-//! The search for the cheapest candidate: it finds what the order of all would have first, and judges few of them in full.
+//! The search for the cheapest candidate: it finds the first one in the order of all candidates, and evaluates few of them in
+//! full.
 
 use super::*;
 use crate::schedule::cost::kernel::bound;
@@ -62,8 +63,8 @@ fn no_bound_is_above_the_cost() {
     }
 }
 
-/// The search judges those in full whose bound is no higher than the best cost. Where accesses go along other dims than the tile, their
-/// sectors decide, of which bounds know nothing.
+/// The search evaluates those candidates in full whose bound is no higher than the best cost. If accesses go along other dims
+/// than the tile, their sectors decide, which bounds do not consider.
 #[test]
 fn few_candidates_are_judged_in_full_where_accesses_go_along_the_tile() {
     let goes_along = |facts: &Facts| facts.accesses.iter().all(|access| access.contiguous() == Some(1));

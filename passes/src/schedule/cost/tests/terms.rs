@@ -1,4 +1,4 @@
-//! Each term of the cost model alone: what makes it larger, and where it is nothing.
+//! Each term of the cost model by itself: what makes it larger, and where it is zero.
 
 use norma_dialects::norm::{
     CopyMechanism,
@@ -63,7 +63,7 @@ fn fewer_bytes_in_flight_lose_more() {
     assert!(few > 4.0 * of("loads in flight", &rows(), &[ROW, HELD]));
 }
 
-/// CTAs of rows of 4096 columns that an SM holds.
+/// The number of CTAs, with rows of 4096 columns, that an SM holds.
 fn resident(spread: &[&[(Level, i64)]]) -> f64 {
     let factor = |(level, size): &(Level, i64)| Factor {
         level: *level,
@@ -85,7 +85,7 @@ fn each_further_load_of_a_thread_is_in_a_row_with_the_first() {
     assert!(is_near(of("loads in a row", &rows(), &[ROW, walked]), 1.0));
 }
 
-/// Of a loop over rows whose steps a thread has 16 elements of, two to a register.
+/// A loop over rows in which a thread has 16 elements per step, two to a register.
 #[test]
 fn a_tile_that_is_loaded_ahead_takes_its_registers() {
     let registers = |stages| {
@@ -205,7 +205,7 @@ fn clusters_are_launched_slowly_and_read_late_slowly() {
     let early = clusters(4, 4, true);
     assert!((1.0..10.0).contains(&early), "{early}");
     assert!(is_near(clusters(4, 4, false), early + 11.0));
-    // The weight is read behind the copies of the row.
+    // The weight is read after the copies of the row.
     let copied: &[_] = &[(Register, 4), (Cluster, 4), (Warp, 4), (Lane, 32), (Vector, 8)];
     let copied = term("clusters", &facts, &[ROW, copied], |mapping| {
         mapping.keep = vec![CachePlace::Shared, CachePlace::None, CachePlace::None];
@@ -305,7 +305,7 @@ fn what_rows_share_is_read_once_for_the_rows_of_a_cta_where_tiles_are_aligned() 
     let rows: &[_] = &[(Grid, 0), (Grid, 8)];
     let late = term("aligned rows", &facts, &[rows, HELD_BY_512], late);
     assert!(is_near(late, held + 5.2 + 15.0));
-    // Rows that a thread walks together end together, and others of the SM have to go on meanwhile.
+    // Rows that a thread walks together end together, so that other CTAs of the SM must have work meanwhile.
     let walked: &[_] = &[(Loop, 0), (Warp, 8), (Lane, 32), (Vector, 8)];
     let ends = held + 2.0;
     assert!(is_near(aligned(&facts, 1, walked), ends + 5.2));
@@ -386,7 +386,7 @@ fn a_split_takes_a_second_kernel_and_its_partial_results() {
     };
     assert!(is_near(second(1), 0.0));
     assert!(second(64) > 0.0);
-    // Four bytes for each column and part, there and back.
+    // Four bytes for each column and part, written and read.
     let scratch = |parts: f64| 100.0 * 2.0 * parts * 4.0 * 4096.0 / (32768.0 * 4096.0 * 2.0 + 4.0 * 4096.0);
     assert!((second(128) - second(64) - scratch(64.0)).abs() < 1e-6);
 }
