@@ -115,7 +115,7 @@ pub enum Op {
     VarianceAndAmax,
     /// One op of the table of scalar ops, for each element, and the sum of a row's results.
     Scalar {
-        /// The op's row in that table.
+        /// The op.
         op: ScalarOp,
         /// The index of one of the op's choices of types.
         signature: usize,

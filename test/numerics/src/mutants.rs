@@ -396,7 +396,7 @@ mod tests {
         exchanges_are_caught(&case, 30);
     }
 
-    /// Rows that are only part of a box: through rings, back to memory, and held.
+    /// Rows that fill only part of their last box: through rings, stored back to memory, and held.
     #[test]
     fn each_part_of_rows_by_tensor_maps_is_missed() {
         const RING: Call = Call {
