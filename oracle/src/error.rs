@@ -54,7 +54,7 @@ pub enum OracleError {
     Named {
         /// The op.
         op: String,
-        /// What was expected.
+        /// A message that says what was expected.
         message: String,
     },
 }

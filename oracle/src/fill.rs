@@ -2,7 +2,7 @@
 
 use norma_bundle::Element;
 
-/// What the inputs hold.
+/// The values that inputs are filled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Fill {

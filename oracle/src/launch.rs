@@ -1,4 +1,4 @@
-//! What a kernel of a function is launched with: its grid, shared memory and parameters, evaluated for the sizes of a
+//! The launch of a kernel of a function: its grid, shared memory and parameters, evaluated for the sizes of a
 //! [`Problem`].
 //!
 //! The symbols of a kernel's expressions are those read off the tensors ([`Problem::kernel_symbols`]) and those of the device

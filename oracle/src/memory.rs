@@ -14,7 +14,7 @@ use crate::program::grid::offsets;
 
 /// Bytes before and after each tensor that no kernel may write. A multiple of every alignment a manifest asks for.
 pub const GUARD: usize = 4096;
-/// What guards, holes and outputs hold before a kernel runs: NaN in every float type.
+/// The byte that guards, holes and outputs are filled with before a kernel runs: NaN in every float type.
 pub const POISON: u8 = 0xff;
 
 /// A tensor's memory: its elements from the first to the last, holes included, between two guards.

@@ -49,7 +49,7 @@ use crate::error::OracleError;
 use crate::program::grid::Data;
 use crate::tensor::Tensor;
 
-/// What an op computes, with its operands bound.
+/// The formula of an op, with its operands bound.
 pub(crate) trait Formula {
     /// The shape of the result of that name; `None` if the op has none.
     fn shape(&self, result: &str) -> Option<Vec<i64>>;

@@ -50,11 +50,11 @@ pub enum OutputsError {
     /// The file system refuses.
     #[error("cannot {what} '{}': {source}", path.display())]
     File {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The file is of another size than the tensor.
@@ -76,7 +76,7 @@ fn file(directory: &Path, problem: &Problem<'_>, tensor: &str) -> PathBuf {
 /// Writes every output into `directory`, which is created if necessary.
 ///
 /// # Errors
-/// What the file system says.
+/// An error of the file system.
 pub fn write(directory: &Path, problem: &Problem<'_>, images: &Images) -> Result<(), OutputsError> {
     let failed = |what, path: &Path| {
         let path = path.to_owned();

@@ -39,7 +39,7 @@ pub(crate) enum Source<'a> {
         formula: Rc<dyn Formula + 'a>,
         result: &'a str,
     },
-    /// What several statements have written; the space is the tensor's own dims.
+    /// A tensor that several statements have written; the space is the tensor's own dims.
     Memory(Tensor<'a>),
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum Source<'a> {
 pub(crate) struct Elements {
     /// The values before they are rounded to the tensor's type.
     pub data: Data,
-    /// Where they lie in the tensor's memory, in elements.
+    /// Their offsets in the tensor's memory, in elements.
     pub places: Vec<i64>,
 }
 

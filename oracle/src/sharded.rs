@@ -28,7 +28,7 @@ pub struct ShardedProblem<'a> {
     borders: Vec<i64>,
 }
 
-/// What all devices left behind.
+/// The memory after a run of all devices.
 #[derive(Clone, Debug, Default)]
 pub struct Left {
     /// The inputs of the whole function, and its results joined from all devices.

@@ -21,7 +21,7 @@ pub struct Tensor<'a> {
     pub ulps: f64,
 }
 
-/// Where the elements are.
+/// The storage of a tensor's elements.
 #[derive(Clone, Debug)]
 enum Content<'a> {
     /// In memory, from the first one on, little-endian.

@@ -13,7 +13,7 @@ use crate::memory::{Images, elements_of, has_unwritten, holes_are_intact};
 use crate::problem::Problem;
 use crate::tensor::Tensor as Bound;
 
-/// What a run left behind. Outputs start out poisoned, see [`crate::memory`].
+/// The memory before and after a run. Outputs start out poisoned, see [`crate::memory`].
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'r> {
     /// The inputs before the run; images of other tensors are not looked at.

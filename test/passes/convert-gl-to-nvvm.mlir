@@ -428,7 +428,7 @@ gpu.module @m {
 
 #line = #gl.linear<register = [[1], [2], [4]], lane = [[8], [16], [32], [64], [128]], warp = [], block = []>
 
-// A guard ends in vectors at aligned places: each is read as a whole. If the buffer ends within what the CTA reads, elements
+// A guard ends in vectors at aligned places: each is read as a whole. If the buffer ends within the CTA's reads, elements
 // are read one by one, behind a branch that waits for no load. Then elements that the guard masks are replaced, at registers
 // that are not known to pass the guard.
 // CHECK-LABEL: llvm.func @whole_words

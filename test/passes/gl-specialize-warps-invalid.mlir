@@ -1,4 +1,4 @@
-// What gl-specialize-warps rejects.
+// Programs that gl-specialize-warps rejects.
 // RUN: norma-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics --gl-specialize-warps
 
 // The target of a copy must not depend on what consumers compute.

@@ -1,4 +1,4 @@
-// A read that a reduction and its readers share is cached, and what depends on it is recomputed in each phase.
+// A read that a reduction and its readers share is cached, and the ops that depend on it are repeated in each phase.
 // RUN: norma-opt %s --split-input-file --norm-cache-inputs | FileCheck %s
 // RUN: norma-opt %s --split-input-file --norm-cache-inputs --norm-cache-inputs | FileCheck %s
 

@@ -1,4 +1,4 @@
-// What is refused, and why.
+// Functions that are refused, and the reason given.
 // RUN: norma-opt %s --split-input-file --norm-form-computes --verify-diagnostics
 
 func.func @elements_that_differ() -> tensor<2xf32> {

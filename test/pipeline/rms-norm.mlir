@@ -1,4 +1,4 @@
-// RMSNorm at every level: what each level has decided, and what it has not. The schedule is given, and determines the levels below.
+// RMSNorm at every level: the decisions that each has made, and those it has not. The schedule is given, and determines the levels below.
 // DEFINE: %{schedule} = --schedule='rms_norm_0=#norm.schedule<spread = [[grid], [register(2), warp(8), lane(32), vector(8)]], early_reads = true, min_ctas_per_sm = 6>'
 // RUN: normac %examples/rms_norm.mlir --emit=kernel | FileCheck %s --check-prefix=KERNEL
 // RUN: normac %examples/rms_norm.mlir --emit=scheduled %{schedule} | FileCheck %s --check-prefix=SCHEDULED

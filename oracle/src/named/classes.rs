@@ -1,4 +1,4 @@
-//! What the cross-entropy loss and its gradient share: logits of classes, and the label of each row.
+//! The shared part of the cross-entropy loss and its gradient: logits of classes, and the label of each row.
 
 use super::Call;
 use super::logits::{Exponentials, exponentials, softcapped};

@@ -1,4 +1,4 @@
-//! What normalizations of rows share: their operands, and the step `* (weight + weight_offset) + bias` after normalization.
+//! The shared part of normalizations of rows: their operands, and the step `* (weight + weight_offset) + bias` after normalization.
 
 use super::Call;
 use super::lengths::{Lengths, whole};

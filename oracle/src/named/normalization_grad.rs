@@ -135,7 +135,7 @@ pub fn input_gradient(
     let elements = g.iter().zip(centred).map(|(g, centred)| {
         let h = *centred * rstd;
         let mut along = h * share;
-        // If all elements are alike both factors vanish, and what is left is the product of their errors.
+        // If all elements are alike both factors vanish, and only the product of their errors is left.
         let errors = ulps * f64::from(f32::EPSILON) * h.scale * share.scale;
         if errors.is_finite() {
             along.scale = along.scale.max(errors);

@@ -4,7 +4,7 @@
 //! amax  = max_n(|x|)
 //! scale = static_scale, or max(amax / L, 2^-126), rounded up to a power of two where that is asked for,
 //!         or max(2^(floor(log2(amax)) - floor(log2(L))), 2^-126),
-//!         or max(amax / L / tensor_scale, 2^-9), rounded to f8E4M3FN, and what is divided by is scale * tensor_scale
+//!         or max(amax / L / tensor_scale, 2^-9), rounded to f8E4M3FN; the divisor is then scale * tensor_scale
 //! q     = x / scale
 //! ```
 //!
@@ -37,14 +37,14 @@ struct Quantize<'a> {
     x: Tensor<'a>,
     static_scale: Option<Tensor<'a>>,
     tensor_scale: Option<Tensor<'a>>,
-    /// What `q` holds.
+    /// The kind of elements of `q`.
     codes: Codes,
     /// How computed scales are stored.
     form: ScaleForm,
     rounds_down: bool,
 }
 
-/// What the elements of `q` are.
+/// The kinds of elements that `q` may have.
 #[derive(Clone, Copy)]
 enum Codes {
     /// 8-bit floats, or integers.

@@ -32,7 +32,7 @@ pub enum OperationError {
     },
 }
 
-/// What is known of the operands of an operation.
+/// Properties of the operands of an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// Their types.

@@ -1,4 +1,4 @@
-// What canonicalization and CSE may do to a tile program, and what they must leave.
+// Ops of a tile program that canonicalization and CSE merge or remove, and ops that they must leave.
 // RUN: norma-opt %s --canonicalize --cse | FileCheck %s
 
 #row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>

@@ -1,4 +1,4 @@
-// What canonicalization and CSE may do to a scalar program, and what they must leave.
+// Ops of a scalar program that canonicalization and CSE merge or remove, and ops that they must leave.
 // RUN: norma-opt %s --canonicalize --cse | FileCheck %s
 
 // A read has no effect: unused reads are removed, and equal ones merged.

@@ -13,19 +13,19 @@ use crate::source::named::Call;
 /// The lanes of a warp.
 const WARP: i64 = 32;
 
-/// What is compiled and how it is run.
+/// A program and its run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What is compiled.
+    /// The program that is compiled.
     pub program: Program,
-    /// What it is run on.
+    /// The inputs that it is run on.
     pub run: Run,
 }
 
 /// A function of one op, for one shape and schedule. The number of rows is left to the launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// What it computes.
+    /// The op that it computes.
     pub op: Op,
     /// The element type of `x`.
     pub x: Element,
@@ -48,7 +48,7 @@ pub struct Program {
 pub struct Run {
     /// The dynamic extent.
     pub rows: i64,
-    /// What the inputs hold.
+    /// The values of the inputs.
     pub fill: Fill,
     /// The seed of the inputs and of the first of the runs.
     pub seed: u64,
@@ -56,7 +56,7 @@ pub struct Run {
     pub seeds: u64,
 }
 
-/// What a program computes along each row.
+/// The op that a program computes along each row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Op {
     /// `norm.rms_norm`.
@@ -120,7 +120,7 @@ pub enum Op {
         /// The index of one of the op's choices of types.
         signature: usize,
     },
-    /// The transpose of the matrix: lanes run along its rows in what is read, and along its columns in what is written.
+    /// The transpose of the matrix: reads run along its rows, and writes along its columns.
     Transpose {
         /// The `spread` of a schedule that is forced, over rows and columns.
         spread: Option<&'static str>,

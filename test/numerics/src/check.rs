@@ -25,7 +25,7 @@ const MEMORY: u64 = 3 << 30;
 pub struct Failure {
     /// The stage it reached.
     pub stage: Stage,
-    /// What happened, a line or more.
+    /// The description of what happened, one line or more.
     pub why: String,
 }
 
@@ -63,7 +63,7 @@ pub struct Bindings {
 /// Compiles a trial's program.
 ///
 /// # Errors
-/// What the compiler says.
+/// The compiler's diagnostics.
 pub fn compile(trial: &Trial) -> Result<Bundle, Failure> {
     let mut outcome = Outcome::default();
     let text = trial.text();
@@ -91,7 +91,7 @@ pub fn compile(trial: &Trial) -> Result<Bundle, Failure> {
 /// A trial's module at level `nvvm`, and the manifest with the definitions of its functions.
 ///
 /// # Errors
-/// What the compiler says.
+/// The compiler's diagnostics.
 pub fn module(trial: &Trial) -> Result<(String, Manifest), Failure> {
     let definition = compile(trial)?.manifest;
     let text = trial.text();
@@ -107,7 +107,7 @@ pub fn module(trial: &Trial) -> Result<(String, Manifest), Failure> {
 /// A bundle from the text of a module at level `nvvm`, with the definitions of another manifest.
 ///
 /// # Errors
-/// What the compiler says.
+/// The compiler's diagnostics.
 pub fn from_module(text: &str, definition: &Manifest) -> Result<Bundle, Failure> {
     let input = Input {
         name: "case.mlir",
@@ -153,7 +153,7 @@ pub fn bindings(function: &Function, program: &Program, run: &Run) -> Bindings {
 /// Runs a compiled program.
 ///
 /// # Errors
-/// What the simulator found, or how the results are wrong.
+/// The findings of the simulator, or the description of wrong results.
 pub fn run(bundle: &Bundle, trial: &Trial) -> Result<Judgement, Failure> {
     let options = norma_simulator::Options {
         byte_limit: MEMORY,

@@ -103,7 +103,7 @@ fn fill(random: &mut Draw, op: Op) -> Fill {
     }
 }
 
-/// Short rows are as likely as long ones, and edges are more likely than what lies between them.
+/// Short rows are as likely as long ones, and edge lengths are more likely than others.
 fn columns(random: &mut Draw) -> Vec<i64> {
     if random.one_in(6) {
         return vec![random.up_to(40), random.up_to(130)];

@@ -29,7 +29,7 @@ pub struct Case {
     pub program: Program,
     /// The mapping of its single kernel, unless the compiler chooses it.
     pub mapping: Option<Mapping>,
-    /// What the inputs hold.
+    /// The values of the inputs.
     pub fill: Fill,
     /// The seed of the inputs and of the first of the runs.
     pub seed: u64,

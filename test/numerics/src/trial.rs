@@ -65,7 +65,7 @@ impl Trial {
         }
     }
 
-    /// What the inputs hold.
+    /// The values of the inputs.
     pub fn fill(&self) -> Fill {
         match self {
             Self::Rows(case) => case.run.fill,

@@ -1,4 +1,4 @@
-// What cannot be run is refused with a reason: status 1 where the input is at fault, 2 where the command line is.
+// A run that is impossible is refused with a reason: status 1 if the input is at fault, 2 if the command line is.
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir; test $? = 1' 2>&1 | FileCheck %s --check-prefix=SIZE
 // SIZE: error: 'rms_norm' leaves size 'm' open: pass --size m=N
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir --function softmax; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FUNCTION

@@ -118,7 +118,7 @@ fn divides(op: ScalarOp) -> bool {
     )
 }
 
-/// The lines that apply the op to `names`, with its result `%value` and what it needs besides.
+/// The lines that apply the op to `names`, with its result `%value`, and the constants that it needs.
 fn application(op: ScalarOp, names: &[String], operands: &[Element], result: Element) -> Vec<String> {
     let name = op.row().name;
     let (from, to) = (operands[0].name(), result.name());
