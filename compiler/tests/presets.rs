@@ -1,4 +1,4 @@
-//! Named ops by their shape: every op is valid as it is written, and what cannot be written is refused.
+//! Presets of named ops: the source written for every op parses and verifies, and impossible requests are refused.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -11,7 +11,7 @@ fn preset(op: &str, shape: &str) -> Preset {
     Preset::new(find_op(op).unwrap(), parse_shape(shape).unwrap())
 }
 
-/// What MLIR makes of the source: the op in its own form.
+/// The parsed and printed source: the op in its own form.
 fn parsed(preset: &Preset) -> std::result::Result<String, String> {
     let text = preset.source().map_err(|error| error.to_string())?;
     let mut outcome = Outcome::default();
@@ -29,10 +29,10 @@ fn parsed(preset: &Preset) -> std::result::Result<String, String> {
     .map_err(|_| format!("{text}{}", outcome.diagnostics))
 }
 
-/// Scales that may have a factor in common.
+/// The type of scales that a tensor-wide factor may multiply.
 const E4M3: &str = "f8E4M3FN";
 
-/// The shape that suits every op's first operand.
+/// A shape that suits the first operand of every op.
 const SHAPE: &str = "m,64,32";
 
 #[test]
@@ -89,10 +89,10 @@ fn every_op_is_valid_with_all_that_it_may_have() {
         }
         let said = match op.mnemonic {
             "group_norm" | "group_norm_grad" => [("groups", "4")].as_slice(),
-            // Only a variance has a mean beside it.
+            // Only a variance has a mean as second result.
             "reduce_axes" => &[("kind", "var"), ("keepdims", "true")],
             "quantize" => {
-                // A scale is given or computed.
+                // A scale is either given or computed.
                 preset.tensors.insert("static_scale", Wanted::Absent);
                 preset
                     .tensors

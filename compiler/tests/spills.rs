@@ -1,8 +1,8 @@
-//! No kernel of a schedule that the compiler chose spills registers: what does is found out by assembling it, and counts for the
-//! choice.
+//! No kernel of a schedule that the compiler chose spills registers: the compiler assembles its choice, and takes spills into
+//! account when it chooses again.
 //!
-//! The programs are those whose threads hold the most: gradients, whose sums over rows stay in registers for a whole walk, long rows,
-//! and rows that begin anywhere.
+//! The programs are those whose threads hold the most registers: gradients, whose sums over rows stay in registers for a whole
+//! walk, long rows, and unaligned rows.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -25,7 +25,7 @@ fn kernels(name: &str, text: &str) -> Vec<Kernel> {
         .collect()
 }
 
-/// Asserts that no kernel of a program spills, and gives their schedules.
+/// Asserts that no kernel of a program spills, and returns their schedules.
 fn check(name: &str, text: &str) -> Vec<String> {
     let kernels = kernels(name, text);
     for kernel in &kernels {
@@ -99,8 +99,8 @@ fn layer_norm_gradient(columns: u64) -> String {
     )
 }
 
-/// What is cheapest by the model spills here, and is split, so that the kernels that are assembled have other schedules than the one
-/// that was chosen.
+/// The schedule that is cheapest by the model spills here, and the kernel is split, so that the assembled kernels have other
+/// schedules than the one first chosen.
 #[test]
 fn gradients_whose_walk_is_split_do_not_spill() {
     for columns in [4096, 8192, 16384] {

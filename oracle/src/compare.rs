@@ -20,11 +20,11 @@ pub struct OutputCheck {
     pub tensor: String,
     /// Elements compared.
     pub checked: u64,
-    /// Those of them that every right kernel has to the bit: what follows from inputs by ops that round once, each in its own type,
-    /// and by reductions that are the same in every order.
+    /// The number of compared elements that are exact: every right kernel must produce their bits. They follow from inputs by
+    /// ops that round once, each in its own type, and by reductions whose result is the same in every order.
     pub exact: u64,
-    /// Elements that the definition leaves open, and that were not compared: poison, a sum that overflows in some order, the
-    /// bits of a value that may be off.
+    /// The number of elements that were not compared because the definition leaves them open: poison, a sum that overflows in
+    /// some order, the bits of a value that may be off.
     pub undefined: u64,
     /// Elements beyond the tolerance.
     pub wrong: u64,
@@ -41,13 +41,13 @@ pub struct Worst {
     pub expected: f64,
     /// The kernel's value.
     pub actual: f64,
-    /// Their distance, once the expected value is rounded, in ulp of the output's type.
+    /// The distance between `actual` and `expected` rounded to the output's type, in ulp of that type.
     pub ulps: f64,
-    /// The kernel's error as a part of what is allowed; above 1 is wrong.
+    /// The kernel's error as a fraction of the tolerance; above 1 the element is wrong.
     pub part_of_tolerance: f64,
 }
 
-/// Compares `part` with `image`, its tensor's memory. `rows` bounds how many rows of a large part are compared, 0 for all.
+/// Compares `part` with `image`, the memory of its tensor. At most `rows` rows of a large part are compared; 0 compares all.
 pub(crate) fn compare(
     problem: &Problem<'_>,
     part: &Part<'_>,
@@ -104,15 +104,15 @@ pub(crate) fn compare(
 struct Verdict {
     expected: f64,
     actual: f64,
-    /// Between what is stored and the expected value rounded to the type.
+    /// The distance between the stored value and the expected one rounded to the type.
     distance: f64,
-    /// As a part of what is allowed; above 1 is wrong.
+    /// The error as a fraction of the tolerance; above 1 the element is wrong.
     part: f64,
-    /// Whether every right kernel has it to the bit.
+    /// Whether every right kernel must produce exactly these bits.
     is_exact: bool,
 }
 
-/// The verdict on an element; `None` where the definition leaves it open.
+/// Judges one element; `None` if the definition leaves its value open.
 fn judge(element: Element, bits: u64, expected: &Data, index: usize, ulps: f64) -> Option<Verdict> {
     match expected {
         Data::Float { values, scales } => {
@@ -154,10 +154,10 @@ fn judge_float(element: Element, bits: u64, expected: Scaled, ulps: f64) -> Verd
         return verdict(0.0, 0.0);
     }
     let allowed = tolerance(element, expected, ulps);
-    // Storing alone is up to half an ulp; the rest is the kernel's.
+    // Rounding to the stored type accounts for up to half an ulp; the rest is the kernel's error.
     let error = (actual - oracle).abs() - element.ulp(oracle) / 2.0;
     let part = if error < 0.0 { 0.0 } else { error / allowed };
-    // Next to overflow the error is infinite although both are right.
+    // Next to overflow the error is infinite although both values are right.
     verdict(
         (actual - stored).abs(),
         match within(element, actual, oracle, allowed) {

@@ -15,14 +15,14 @@ pub enum OracleError {
     /// An extent is negative.
     #[error("in the definition: expected extents of at least 0, got {0}")]
     Extent(i64),
-    /// A statement gives a tensor another shape than it has.
+    /// A statement computes a tensor of another shape than the declared one.
     #[error("in the definition: expected '{tensor}' of shape {expected:?}, got {got:?}")]
     Shape {
         /// The tensor.
         tensor: String,
         /// Its shape.
         expected: Vec<i64>,
-        /// What the statement makes.
+        /// The shape that the statement computes.
         got: Vec<i64>,
     },
     /// An operation has no value.
@@ -33,12 +33,12 @@ pub enum OracleError {
         /// Why.
         source: OperationError,
     },
-    /// Steps disagree about the kind of a value, which validation of the manifest does not see.
+    /// Steps disagree on whether a value is a float or an integer, which validation of the manifest does not detect.
     #[error(
         "in step {0} of the definition's program: expected operands of one kind, all float or all integer"
     )]
     Kind(usize),
-    /// A read or write goes astray.
+    /// A read or write lies outside of its tensor, or one of its coordinates has no value.
     #[error("in the definition, tensor '{tensor}': {source}")]
     Access {
         /// The tensor.
@@ -54,7 +54,7 @@ pub enum OracleError {
     Named {
         /// The op.
         op: String,
-        /// What was expected.
+        /// A message that says what was expected.
         message: String,
     },
 }

@@ -1,8 +1,8 @@
-//! A definition with its inputs bound: its statements in order, and what the last ones make, ready to be evaluated.
+//! Binds a definition to its inputs and runs its statements in order; the outputs are kept as parts that can be evaluated.
 //!
-//! What a later statement reads is computed whole and rounded to its tensor's type, as the memory between two kernels
-//! would hold it. An output that nothing reads again is left to be evaluated where it is looked at, so that comparing
-//! some rows of a large tensor costs those rows.
+//! A tensor that a later statement reads is computed whole and rounded to its element type, as the memory between two kernels
+//! would hold it. An output that no later statement reads is evaluated only where it is compared, so that comparing some rows
+//! of a large tensor costs those rows alone.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ pub struct Evaluation<'a> {
     pub parts: Vec<Part<'a>>,
 }
 
-/// What statements have made so far.
+/// The tensors that statements have computed so far.
 struct State<'a> {
     problem: &'a Problem<'a>,
     definition: &'a Definition,
@@ -37,7 +37,7 @@ struct State<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// Runs the statements of `definition`, a validated one, on `inputs`, by name.
+    /// Runs the statements of `definition`, which must be valid, on `inputs`, by tensor name.
     ///
     /// # Errors
     /// See [`OracleError`].
@@ -127,7 +127,7 @@ impl Evaluation<'_> {
 }
 
 impl<'a> State<'a> {
-    /// What a statement writes, its operands being there.
+    /// The parts that a statement writes; its operands have been computed.
     fn parts(&self, statement: &'a Statement) -> Result<Vec<Part<'a>>, OracleError> {
         match statement {
             Statement::Named(named) => {
@@ -186,7 +186,7 @@ impl<'a> State<'a> {
             .find(|intermediate| intermediate.name == name)
     }
 
-    /// An output's shape is known beforehand.
+    /// Checks the shape of a result that is an output, whose shape is known beforehand.
     fn check_shape(&self, tensor: &str, got: &[i64]) -> Result<(), OracleError> {
         match self.problem.layouts.get(tensor) {
             Some(layout) if layout.shape != got => Err(OracleError::Shape {
@@ -198,8 +198,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Computes a tensor whole and keeps it for later statements. What its memory held before stays where nothing is
-    /// written.
+    /// Computes a tensor whole and keeps it for later statements. Elements that no part writes keep their former contents.
     fn store<'p>(
         &mut self,
         name: &'a str,
@@ -224,7 +223,7 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// The shape that a statement gives an intermediate, whose symbols get their values by it.
+    /// The shape of an intermediate as its statement computes it; binds the size symbols of its declared shape.
     fn made_shape<'p>(
         &mut self,
         intermediate: &Intermediate,

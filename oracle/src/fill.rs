@@ -2,7 +2,7 @@
 
 use norma_bundle::Element;
 
-/// What the inputs hold.
+/// The values that inputs are filled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Fill {
@@ -76,19 +76,20 @@ impl Random {
     }
 }
 
-/// How many distinct numbers a tensor is drawn from at most: as many as 16 random bits choose between.
+/// The most distinct numbers that a tensor is drawn from: 16 random bits choose one.
 const TABLE: usize = 1 << 16;
-/// One element in this many is special under [`Fill::Special`], so that most rows have none, some a few; in a small tensor
-/// about eight are.
+/// One element in this many is special under [`Fill::Special`], so that most rows have none and some have a few; a small tensor
+/// gets about eight.
 const SPECIAL_RATE: u64 = 1 << 13;
-/// How many neighbours a run of one special value has: short rows hold nothing else, as a maximum of minus infinity needs.
+/// The length of a run of one special value. A short row within it holds nothing else, as a test of a maximum of minus infinity
+/// needs.
 const SPECIAL_RUN: usize = 64;
-/// Integers of more than 8 bits are drawn from 0 to this, so that they serve as labels of small class counts too.
+/// The exclusive bound of integers of more than 8 bits: small enough that they serve as labels of few classes.
 const INTEGER_BOUND: u64 = 64;
-/// [`Fill::Large`] doubles the bound up to so many times, so that labels of many classes are among them.
+/// How many times [`Fill::Large`] may double this bound, so that labels of many classes occur.
 const INTEGER_DOUBLINGS: u64 = 7;
 
-/// `count` elements, little-endian.
+/// Generates `count` elements, little-endian.
 pub fn generate(element: Element, count: usize, fill: Fill, random: &mut Random) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(count * element.bytes());
     let size = count.next_power_of_two().min(TABLE);
@@ -134,16 +135,16 @@ fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
         let bound = match fill {
             Fill::Ones => return 1,
             Fill::Exact => return element.wrap_integer(whole(random)) as u64,
-            // Too few bits for labels, and a sign to get wrong.
+            // 8 bits are too few for labels; all patterns are drawn, so that both signs occur.
             _ if bits <= 8 => 1 << bits,
             Fill::Large => INTEGER_BOUND << random.below(INTEGER_DOUBLINGS + 1),
             _ => INTEGER_BOUND,
         };
         return random.below(bound.min(1 << bits.min(32)));
     }
-    // Numbers that the type is too small for are its largest, not NaN.
+    // A number beyond the range of an 8-bit float becomes its largest, not NaN.
     element.encode_float(element.narrow(match fill {
-        // Of the latter two some, or all, are written over.
+        // The last two fills overwrite some or all of these numbers.
         Fill::Normal | Fill::Special | Fill::Identities => random.normal(),
         Fill::Ones => 1.0,
         Fill::Offset => 1000.0 + random.normal(),
@@ -153,8 +154,8 @@ fn pattern(element: Element, fill: Fill, random: &mut Random) -> u64 {
     }))
 }
 
-/// A number of [`Fill::Exact`]. Few are large, so that sums of a row's squares are exact in f32 as well; of those that are,
-/// half of the odd ones lie between two bf16 numbers.
+/// A number of [`Fill::Exact`]. Few are large, so that a row's sum of squares is exact in f32 as well; odd ones among the large
+/// lie between two bf16 numbers.
 fn whole(random: &mut Random) -> i64 {
     let magnitude = match random.below(64) {
         0..48 => return 0,

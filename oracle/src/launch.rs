@@ -1,8 +1,8 @@
-//! What a kernel of a function is launched with: its grid, its shared memory and its parameters, evaluated for the
-//! sizes of a [`Problem`].
+//! The launch of a kernel of a function: its grid, shared memory and parameters, evaluated for the sizes of a
+//! [`Problem`].
 //!
-//! The symbols of a kernel's expressions are those read off the tensors ([`Problem::kernel_symbols`]) and the device's
-//! own ([`norma_bundle::manifest::DEVICE_SYMBOLS`]), which whoever launches adds to them.
+//! The symbols of a kernel's expressions are those read off the tensors ([`Problem::kernel_symbols`]) and those of the device
+//! ([`norma_bundle::manifest::DEVICE_SYMBOLS`]), which the caller adds.
 
 use std::collections::BTreeMap;
 
@@ -28,18 +28,18 @@ pub enum Parameter<'a> {
         /// Its little-endian bytes.
         bytes: [u8; 8],
     },
-    /// The address of memory of the launcher's.
+    /// The address of memory that the launcher allocates.
     Workspace {
-        /// One name is one memory, in all kernels of a function.
+        /// Workspaces of one name are the same memory in all kernels of a function.
         name: &'a str,
         /// Its size.
         bytes: usize,
-        /// What it holds at first.
+        /// Its initial contents.
         init: WorkspaceInit,
     },
     /// A tensor map, passed by value.
     TensorMap {
-        /// Its fixed part.
+        /// The manifest's entry, which holds the part that does not depend on sizes.
         map: &'a TensorMap,
         /// Extents in elements, innermost first.
         dims: Vec<u64>,
@@ -48,7 +48,7 @@ pub enum Parameter<'a> {
     },
 }
 
-/// Whether the kernel is launched for these sizes. `symbols` may lack what is known of a loaded kernel alone.
+/// Whether the kernel is launched for these sizes. `symbols` need not hold those known only once a kernel is loaded.
 ///
 /// # Errors
 /// A condition without a value.
@@ -62,7 +62,7 @@ pub fn is_launched(kernel: &Kernel, symbols: &Symbols) -> Result<bool, BindError
     Ok(true)
 }
 
-/// The CTAs along x, y and z; with a zero among them there is nothing to launch.
+/// The number of CTAs along x, y and z; if one is zero there is nothing to launch.
 ///
 /// # Errors
 /// An extent without a value, or one that does not fit in 32 bits.
@@ -148,7 +148,7 @@ fn unsigned(expressions: &[Expression], symbols: &Symbols) -> Result<Vec<u64>, B
         .collect()
 }
 
-/// The value of a launch's field, which is a 32-bit number.
+/// Evaluates a launch parameter, which must fit in 32 bits.
 fn small(expression: &Expression, symbols: &Symbols, what: &str) -> Result<u32, BindError> {
     let value = value(expression, symbols)?;
     u32::try_from(value).map_err(|_| {

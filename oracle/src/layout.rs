@@ -1,4 +1,4 @@
-//! Where the elements of a tensor lie.
+//! The layout of a tensor in memory.
 
 /// A tensor's extents and its strides in elements.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! The memory of a function's tensors, with what shows a kernel that writes where it must not.
+//! The memory of a function's tensors, laid out so that stray and missing writes show.
 //!
-//! Before and after each tensor lies a guard, and what no kernel has written holds a pattern that no kernel writes by
-//! accident, so that a stray write changes it and a missing one leaves it.
+//! A guard lies before and after each tensor, and all memory that kernels have not written holds a pattern that no kernel
+//! writes by accident: a stray write changes it, and a missing write leaves it.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::program::grid::offsets;
 
 /// Bytes before and after each tensor that no kernel may write. A multiple of every alignment a manifest asks for.
 pub const GUARD: usize = 4096;
-/// What guards, holes and outputs hold before a kernel runs: NaN in every float type.
+/// The byte that guards, holes and outputs are filled with before a kernel runs: NaN in every float type.
 pub const POISON: u8 = 0xff;
 
 /// A tensor's memory: its elements from the first to the last, holes included, between two guards.
@@ -42,17 +42,17 @@ impl Image {
         (bytes.len() >= 2 * GUARD).then_some(Image(bytes))
     }
 
-    /// All of it, guards included: what a run copies to where the kernels find it, the tensor at [`GUARD`].
+    /// The whole image, guards included, which a run copies to the device; the tensor begins at byte [`GUARD`].
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// What lies between the guards.
+    /// The bytes between the guards.
     pub fn body(&self) -> &[u8] {
         &self.0[GUARD..self.0.len() - GUARD]
     }
 
-    /// What lies between the guards.
+    /// The bytes between the guards, to be written.
     pub fn body_mut(&mut self) -> &mut [u8] {
         let end = self.0.len() - GUARD;
         &mut self.0[GUARD..end]
@@ -65,7 +65,7 @@ impl Image {
     }
 }
 
-/// The inputs of `problem`, filled. One seed gives the same bytes always.
+/// The filled inputs of `problem`; a seed always gives the same bytes.
 pub fn inputs(problem: &Problem<'_>, fill: Fill, seed: u64) -> Images {
     let mut random = Random::new(seed);
     let mut image = |tensor: &Tensor| {
@@ -81,7 +81,7 @@ pub fn outputs(problem: &Problem<'_>) -> Images {
     problem.function.outputs.iter().map(image).collect()
 }
 
-/// The offsets of a tensor's elements, or `None` where they are all there is from the first to the last.
+/// The offsets of a tensor's elements, or `None` if there are no holes between them.
 pub(crate) fn elements_of(problem: &Problem<'_>, tensor: &Tensor) -> Option<Vec<i64>> {
     let layout = &problem.layouts[&tensor.name];
     let count: i64 = layout.shape.iter().product();
@@ -92,7 +92,7 @@ pub(crate) fn elements_of(problem: &Problem<'_>, tensor: &Tensor) -> Option<Vec<
     Some(offsets(0, &extents, &layout.strides))
 }
 
-/// Whether what lies between the elements is as it was. `inside` is what [`elements_of`] gives.
+/// Whether the holes between the elements still hold the poison. `inside` is the result of [`elements_of`].
 pub(crate) fn holes_are_intact(body: &[u8], element: Element, inside: Option<&[i64]>) -> bool {
     let Some(inside) = inside else { return true };
     let size = element.bytes();
@@ -104,8 +104,8 @@ pub(crate) fn holes_are_intact(body: &[u8], element: Element, inside: Option<&[i
     holes.iter().all(|byte| *byte == POISON)
 }
 
-/// Whether an element still holds the poison. Only for floats of 16 bits or more: all ones is a NaN that no conversion
-/// produces there, but a proper result in an integer and in fp8.
+/// Whether an element still holds the poison. Detected only in floats of 16 bits or more, where all ones is a NaN that no
+/// conversion produces; in an integer or an fp8 it may be a proper result.
 pub(crate) fn has_unwritten(body: &[u8], element: Element, inside: Option<&[i64]>) -> bool {
     if !element.is_float() || element.bytes() < 2 {
         return false;

@@ -49,18 +49,18 @@ use crate::error::OracleError;
 use crate::program::grid::Data;
 use crate::tensor::Tensor;
 
-/// What an op computes, with its operands bound.
+/// The formula of an op, with its operands bound.
 pub(crate) trait Formula {
-    /// The shape of a result of that name.
+    /// The shape of the result of that name; `None` if the op has none.
     fn shape(&self, result: &str) -> Option<Vec<i64>>;
 
-    /// How many leading dims of a result number elements that have no sum in common.
+    /// How many leading dims of a result are independent: elements at different indices along them share no reduction.
     fn independent_dims(&self, result: &str) -> usize;
 
-    /// How many ulp the arithmetic behind a result may be off, see `tolerance.rs`.
+    /// How many ulp the arithmetic behind a result may be off; see `tolerance.rs`.
     fn ulps(&self, result: &str) -> f64;
 
-    /// A result within `region`, one range per dim, row-major, before it is rounded to its type.
+    /// The elements of a result within `region`, one range per dim, row-major, before they are rounded to its type.
     fn evaluate(&self, result: &str, region: &[Range<i64>]) -> Data;
 }
 
@@ -93,7 +93,7 @@ const FORMULAS: &[(&str, Bind)] = &[
     ("top_k_grad", top_k_grad::bind),
 ];
 
-/// An op with what it is called on.
+/// A call of a named op, with its operands and attributes.
 pub(crate) struct Call<'a> {
     named: &'a NamedOp,
     operands: BTreeMap<&'a str, Tensor<'a>>,
@@ -106,7 +106,7 @@ pub fn is_known(op: &str) -> bool {
     FORMULAS.iter().any(|(known, _)| *known == op)
 }
 
-/// Binds `named` to its operands; `tensor` finds them by the tensors' names, and `element` the types of its results.
+/// Binds `named` to its operands; `tensor` finds an operand by its tensor's name, and `element` the type of a result.
 pub(crate) fn bind<'a>(
     named: &'a NamedOp,
     tensor: impl Fn(&str) -> Result<Tensor<'a>, OracleError>,
@@ -151,13 +151,13 @@ pub(crate) fn bind<'a>(
 }
 
 impl<'a> Call<'a> {
-    /// A float operand that must be given.
+    /// A float operand that is required.
     fn operand(&self, name: &str) -> Result<Tensor<'a>, String> {
         self.optional(name)?
             .ok_or_else(|| format!("expected an operand '{name}'"))
     }
 
-    /// A float operand that may be given.
+    /// A float operand that is optional.
     fn optional(&self, name: &str) -> Result<Option<Tensor<'a>>, String> {
         match self.operands.get(name) {
             Some(tensor) if !tensor.element.is_float() => Err(format!(
@@ -168,7 +168,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// An operand of integers that may be given.
+    /// An integer operand that is optional.
     fn optional_integers(&self, name: &str) -> Result<Option<Tensor<'a>>, String> {
         match self.operands.get(name) {
             Some(tensor) if tensor.element.is_float() => Err(format!(
@@ -179,19 +179,19 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// An operand of floats or integers that must be given.
+    /// A required operand of floats or integers.
     fn number(&self, name: &str) -> Result<Tensor<'a>, String> {
         let found = self.operands.get(name).cloned();
         found.ok_or_else(|| format!("expected an operand '{name}'"))
     }
 
-    /// The element type of a result that must be asked for.
+    /// The element type of a required result.
     fn result(&self, name: &str) -> Result<Element, String> {
         let found = self.results.get(name).copied();
         found.ok_or_else(|| format!("expected a result '{name}'"))
     }
 
-    /// Whether an attribute that says something by being there is there.
+    /// Whether a unit attribute is set.
     fn is_set(&self, name: &str) -> bool {
         self.named.attributes.contains_key(name)
     }
@@ -212,7 +212,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// A float operand that must be given, and its rows along the attribute `axes`.
+    /// A required float operand, and its rows along the attribute `axes`.
     fn rows(&self, name: &str) -> Result<(Rows, Operand<'a>), String> {
         let tensor = self.operand(name)?;
         let rows = Rows::along(&self.integers("axes")?, &tensor.layout.shape)?;

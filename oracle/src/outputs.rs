@@ -1,7 +1,7 @@
 //! A run's results as files, so that runs on different machines can be compared bit for bit.
 //!
-//! Each output is `<function>.<tensor>.bin` in a folder: its memory from the first element to the last, holes included,
-//! where nobody wrote holding [`crate::memory::POISON`].
+//! Each output is `<function>.<tensor>.bin` in a folder: its memory from the first element to the last, holes included; bytes
+//! that were not written hold [`crate::memory::POISON`].
 
 use std::fmt;
 use std::fs;
@@ -23,7 +23,7 @@ pub struct Agreement {
     pub elements: usize,
     /// Elements whose bits differ.
     pub different: usize,
-    /// The first of them: its offset in elements, and its bits here and there.
+    /// The first of them: its offset in elements, its bits in this run, and those in the file.
     pub first: Option<(usize, u64, u64)>,
 }
 
@@ -50,11 +50,11 @@ pub enum OutputsError {
     /// The file system refuses.
     #[error("cannot {what} '{}': {source}", path.display())]
     File {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The file is of another size than the tensor.
@@ -73,10 +73,10 @@ fn file(directory: &Path, problem: &Problem<'_>, tensor: &str) -> PathBuf {
     directory.join(format!("{}.{tensor}.bin", problem.function.name))
 }
 
-/// Writes every output into `directory`, which is made if need be.
+/// Writes every output into `directory`, which is created if necessary.
 ///
 /// # Errors
-/// What the file system says.
+/// An error of the file system.
 pub fn write(directory: &Path, problem: &Problem<'_>, images: &Images) -> Result<(), OutputsError> {
     let failed = |what, path: &Path| {
         let path = path.to_owned();

@@ -1,4 +1,4 @@
-//! A part of an output: elements that one expression of the definition says, over a space that can be cut into boxes.
+//! A part of an output: the elements that one statement computes, over a space that can be cut into boxes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,8 +15,8 @@ use crate::program::evaluate::{Ranges, Write, extents_of};
 use crate::program::grid::{Data, offsets};
 use crate::tensor::Tensor;
 
-/// How many points of a space are evaluated at once where that costs nothing: few enough for their values to stay in a
-/// cache, and for the allocator not to ask the system for memory each time.
+/// The most points of a space that are evaluated at once where the space can be cut without repeating work: few enough that
+/// their values stay in a cache and the allocator does not ask the system for memory each time.
 const BOX: i64 = 1 << 13;
 
 /// Elements of a tensor, and where they come from.
@@ -39,15 +39,15 @@ pub(crate) enum Source<'a> {
         formula: Rc<dyn Formula + 'a>,
         result: &'a str,
     },
-    /// What several statements have written; the space is the tensor's own dims.
+    /// A tensor that several statements have written; the space is the tensor's own dims.
     Memory(Tensor<'a>),
 }
 
-/// The elements of a part within a box of its space, in one order.
+/// The elements of a part within a box of its space; `data` and `places` are in the same order.
 pub(crate) struct Elements {
     /// The values before they are rounded to the tensor's type.
     pub data: Data,
-    /// Where they lie in the tensor's memory, in elements.
+    /// Their offsets in the tensor's memory, in elements.
     pub places: Vec<i64>,
 }
 
@@ -83,7 +83,7 @@ impl Part<'_> {
         self.extents().into_iter().map(|extent| 0..extent).collect()
     }
 
-    /// A dim of the space along which elements have nothing in common that would be evaluated twice.
+    /// A dim of the space along which it can be cut without repeating work, because the elements share no reduction.
     fn independent_dim(&self) -> Option<usize> {
         match &self.source {
             Source::Program { evaluator, write } => {
@@ -95,7 +95,7 @@ impl Part<'_> {
         }
     }
 
-    /// Boxes that make up `region`, to be evaluated one after the other in little memory.
+    /// Cuts `region` into boxes that take little memory when evaluated one after the other.
     pub(crate) fn boxes(&self, region: &Ranges) -> Vec<Vec<Range<i64>>> {
         let Some(dim) = self.independent_dim() else {
             return vec![region.to_vec()];
@@ -143,7 +143,7 @@ impl Part<'_> {
         })
     }
 
-    /// The coordinates in the tensor of element `index` of what [`Self::evaluate`] gives for `region`.
+    /// The coordinates, in the tensor, of element `index` of the result of [`Self::evaluate`] for `region`.
     pub(crate) fn coordinates(&self, region: &Ranges, index: usize) -> Result<Vec<i64>, OracleError> {
         let dims = self.dims();
         let mut rest = index;
@@ -166,15 +166,15 @@ impl Part<'_> {
         Ok(coordinates.collect::<Result<_, _>>()?)
     }
 
-    /// One past the largest coordinate that the part writes, for each dim of its tensor, whatever its other dims are; 0 along a
-    /// dim without points.
+    /// One past the largest coordinate that the part writes, for each dim of its tensor by itself; 0 along a dim without
+    /// points.
     pub(crate) fn reached(&self) -> Result<Vec<i64>, OracleError> {
         let Source::Program { evaluator, write } = &self.source else {
             return Ok(self.extents());
         };
         let whole = self.whole();
         let reach = |coordinate: &Expression| -> Result<i64, OracleError> {
-            // A line that ends nowhere, so that a coordinate is its own offset.
+            // A layout of one unbounded dim, in which a coordinate is its own offset.
             let line = Layout {
                 shape: vec![i64::MAX],
                 strides: vec![1],

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::layout::Layout;
 
-/// Where integers begin that an f64 does not tell apart.
+/// 2^53: from here on, f64 does not represent every integer.
 const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The most elements a tensor may span where its kernels index in 32 bits.
@@ -40,13 +40,13 @@ pub struct Problem<'a> {
     pub layouts: BTreeMap<String, Layout>,
     /// The scalars the caller set, by name.
     pub scalars: BTreeMap<String, f64>,
-    /// The function's numbers of 64 bits, as the caller set them or by default.
+    /// The function's 64-bit scalars, by name: as the caller set them, or their defaults.
     numbers: BTreeMap<String, i64>,
 }
 
 impl<'a> Problem<'a> {
-    /// Binds `sizes`, `strides` and `scalars`; strides that are not set are dense, and sizes that only outputs have are the least that the
-    /// kernels take.
+    /// Binds `sizes`, `strides` and `scalars`. A stride that is not set is dense, and a size that only outputs have is the
+    /// least that the kernels accept.
     ///
     /// # Errors
     /// A name the function does not have, a size that is missing, or a tensor that breaks an assumption.
@@ -111,7 +111,7 @@ impl<'a> Problem<'a> {
         })
     }
 
-    /// The values of all that definitions are over: the sizes, and the numbers that the caller may set.
+    /// The values of all symbols of definitions: the sizes, and the 64-bit scalars that the caller may set.
     pub(crate) fn sizes_and_numbers(&self) -> BTreeMap<String, i64> {
         let mut values = self.numbers.clone();
         values.extend(self.sizes.clone());
@@ -127,12 +127,12 @@ impl<'a> Problem<'a> {
             .unwrap_or(0)
     }
 
-    /// The bytes that span takes.
+    /// The size of that span in bytes.
     pub fn span_bytes(&self, tensor: &Tensor) -> usize {
         self.span(&tensor.name) * tensor.dtype.bytes()
     }
 
-    /// The element type of a tensor of the function. Validation of the manifest made sure that names refer to one.
+    /// The element type of a tensor of the function. Validation of the manifest made sure that it exists.
     pub(crate) fn element(&self, tensor: &str) -> Element {
         self.function
             .tensor(tensor)
@@ -155,14 +155,14 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// A function's numbers of 64 bits, as `scalars` set them or by default.
+/// A function's 64-bit scalars, as `scalars` sets them or by default.
 fn numbers_of(
     function: &Function,
     scalars: &BTreeMap<String, f64>,
 ) -> Result<BTreeMap<String, i64>, BindError> {
     let number = |(name, default): (&str, i64)| match scalars.get(name) {
         None => Ok((name.to_owned(), default)),
-        // Beyond that a float names no integer.
+        // A larger f64 does not name one integer.
         Some(value) if value.fract() == 0.0 && value.abs() < MOST_EXACT => {
             Ok((name.to_owned(), *value as i64))
         }
@@ -215,7 +215,7 @@ fn layout_of(
     }
     let too_large = || BindError::Request(format!("'{}' does not fit in 64-bit addresses", tensor.name));
     let mut strides = vec![0i64; shape.len()];
-    // From the inside out: an open stride that is not set continues the dims within it.
+    // From the innermost dim outwards: an open stride that is not set is dense over the dims within it.
     let mut dense = 1i64;
     for dim in (0..shape.len()).rev() {
         strides[dim] = match &tensor.strides[dim] {
@@ -286,7 +286,7 @@ fn check_assumptions(
     Ok(())
 }
 
-/// Whether two elements may share memory: some stride is shorter than what the tighter dims span.
+/// Whether two elements may share memory: in order of stride, some stride is shorter than the span of the dims before it.
 fn overlaps(layout: &Layout) -> bool {
     if layout.shape.contains(&0) {
         return false;
@@ -437,7 +437,7 @@ mod tests {
         assert!(!overlaps(&layout(&[4, 8], &[8, 1])));
         assert!(!overlaps(&layout(&[4, 8], &[1, 4])));
         assert!(!overlaps(&layout(&[1, 8], &[0, 1])));
-        // A tensor without elements, whatever the strides that sizes of 0 give it.
+        // A tensor without elements does not overlap, whatever strides its sizes of 0 give it.
         assert!(!overlaps(&layout(&[0, 5], &[5, 1])));
         assert!(!overlaps(&layout(&[4, 0], &[0, 1])));
     }

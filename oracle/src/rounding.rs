@@ -1,15 +1,15 @@
-//! Rounding computed values to a storage type, with what a kernel's own rounding may do instead.
+//! Rounds computed values to a storage type, and accounts for kernels whose value rounds the other way.
 
 use norma_bundle::Element;
 
 use crate::scaled::{Scaled, UNDEFINED};
 
-/// Rounds `values` to `element` in place, and adapts their scales; `ulps` is how far, in ulp of the arithmetic at a value's
-/// scale, a kernel may be from the oracle before it rounds.
+/// Rounds `values` to `element` in place, and adapts their scales. Before it rounds, a kernel may be `ulps` ulp of the
+/// arithmetic, at a value's scale, from the oracle.
 ///
-/// A kernel's value may lie across a rounding boundary from the oracle's. Where it can, the new scale is one at which
-/// `ulps` ulp of the arithmetic are as far as the two ends are apart once rounded. Elsewhere both round to the same number,
-/// which a kernel has to the bit.
+/// If a rounding boundary lies within that distance, the new scale is one at which `ulps` ulp of the arithmetic are the
+/// distance between the rounded ends of the interval. Otherwise every kernel rounds to the same number, and the result is
+/// exact.
 pub(crate) fn round_narrow(
     element: Element,
     arithmetic: Element,

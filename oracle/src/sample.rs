@@ -1,4 +1,4 @@
-//! Which part of a large result is compared.
+//! Chooses which parts of a large result are compared.
 
 use std::ops::Range;
 
@@ -6,11 +6,12 @@ use crate::fill::Random;
 
 /// Spaces up to this many points are compared whole.
 const WHOLE_SPACE: i64 = 1 << 20;
-/// How many points a sampled part of a result without rows should cost.
+/// The points that the evaluation of one sampled piece of a result without rows should cost.
 const COLUMN_POINTS: i64 = 1 << 18;
 
-/// The boxes of the space to compare: all of a small one; else rows along the innermost dim, the first and the last and
-/// others at random; else, for a result that has no other dim, short pieces of it.
+/// The boxes of the space to compare. A small space is compared whole. Of a larger one, rows along the innermost dim are
+/// compared: the first, the last and others at random. A result that varies over the innermost dim alone is compared in short
+/// pieces of it.
 pub(crate) fn sample(
     extents: &[i64],
     dims: &[usize],
@@ -27,7 +28,7 @@ pub(crate) fn sample(
     let innermost = extents.len() - 1;
     let outer: Vec<usize> = dims.iter().copied().filter(|dim| *dim != innermost).collect();
     let (count, piece) = if outer.is_empty() {
-        // Each element may cost a walk over all the dims that the result has lost.
+        // Each element may cost a walk over all dims that the result was reduced over.
         let cost: i64 = (0..innermost)
             .map(|dim| extents[dim])
             .fold(1, i64::saturating_mul);

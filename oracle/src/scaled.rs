@@ -1,17 +1,17 @@
-//! Numbers that know at which magnitude a kernel's arithmetic may have erred on the way to them.
+//! Values with the magnitude at which a kernel's rounding errors may have occurred on the way to them.
 //!
-//! The *scale* of a value is the largest magnitude that took part in it, as far as later steps pass its rounding error on:
-//! `x - mean` near zero has the scale of `x`. A function `f` of a value carries the scale on as `|f(x)|`, or as the
-//! operand's scale times `|f'(x)|` where that is larger. `tolerance.rs` turns scales into bounds.
+//! The *scale* of a value is the largest magnitude that took part in computing it, as far as later steps propagate its rounding
+//! error: `x - mean` near zero has the scale of `x`. The result of a function `f` has the larger of two scales: `|f(x)|`, and
+//! the operand's scale times `|f'(x)|`. `tolerance.rs` turns scales into bounds.
 //!
-//! Two scales say more than a magnitude. Zero is that of a value that every right kernel has to the bit: an input, and what
-//! follows from inputs by ops that round once (`operation.rs`). [`UNDEFINED`] is that of a value that the program leaves open.
+//! Two scales are special. Zero marks an exact value, whose bits every right kernel must produce: an input, and what follows
+//! from inputs by ops that round once (`operation.rs`). [`UNDEFINED`] marks a value that the program leaves open.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use norma_bundle::Element;
 
-/// The scale of a value that the program leaves open: poison, or what poison went into.
+/// The scale of a value that the program leaves open: poison, or a result that depends on poison.
 pub const UNDEFINED: f64 = -1.0;
 
 /// A value in f64 and its scale.
@@ -47,7 +47,7 @@ impl Scaled {
         self.scale < 0.0
     }
 
-    /// The value's own magnitude at least, as an operand that is rounded itself on the way has it.
+    /// Raises the scale to at least the value's own magnitude, for an operand that is itself rounded on the way.
     pub fn rescaled(self) -> Scaled {
         Scaled {
             scale: self.scale.max(self.value.abs()),
@@ -55,7 +55,7 @@ impl Scaled {
         }
     }
 
-    /// How far a kernel's value may be from it, `ulps` ulp of `arithmetic` being allowed at its scale.
+    /// How far a kernel's value may be from this one, if `ulps` ulp of `arithmetic` are allowed at its scale.
     pub fn slack(self, ulps: f64, arithmetic: Element) -> f64 {
         match self.is_exact() {
             true => 0.0,
@@ -63,7 +63,7 @@ impl Scaled {
         }
     }
 
-    /// A function's value at `self`, given the derivative there.
+    /// The result of a function of `self`, given its value and its derivative there.
     pub fn through(self, value: f64, slope: f64) -> Scaled {
         Scaled {
             value,
@@ -71,8 +71,8 @@ impl Scaled {
         }
     }
 
-    /// The least scale at which `ulps` ulp of `arithmetic` are `distance`. Twice, because the ulp of a scale within a
-    /// binade is that of the binade's lower end.
+    /// The least scale at which `ulps` ulp of `arithmetic` are at least `distance`. The factor of 2 is needed because the ulp
+    /// within a binade is that of the binade's lower end.
     pub fn scale_of(distance: f64, ulps: f64, arithmetic: Element) -> f64 {
         2.0 * distance / (ulps * arithmetic.ulp(1.0))
     }
@@ -115,7 +115,7 @@ impl Scaled {
         self.through(value, 1.0 - value * value).at_least(1.0)
     }
 
-    /// The same value with a scale that is no less than `scale`.
+    /// The same value with its scale raised to at least `scale`.
     fn at_least(self, scale: f64) -> Scaled {
         Scaled {
             scale: self.scale.max(scale),
@@ -131,8 +131,8 @@ impl Scaled {
         }
     }
 
-    /// IEEE 754-2019 maximum: NaN if either is NaN, and +0 above -0. Whichever is the larger in a kernel, the result errs by
-    /// no more than both do.
+    /// IEEE 754-2019 maximum: NaN if either is NaN, and +0 above -0. Whichever operand is the larger in a kernel, the result
+    /// errs by no more than the two do.
     pub fn maximum(self, other: Scaled) -> Scaled {
         if self.value.is_nan() || other.value.is_nan() {
             return Scaled::exact(f64::NAN);
@@ -150,7 +150,7 @@ impl Scaled {
         -(-self).maximum(-other)
     }
 
-    /// The other number where one is NaN, as C's `fmax`.
+    /// The maximum of two numbers; if one is NaN, the other, as C's `fmax`.
     pub fn maximum_number(self, other: Scaled) -> Scaled {
         match (self.value.is_nan(), other.value.is_nan()) {
             (true, _) => other,
@@ -159,7 +159,7 @@ impl Scaled {
         }
     }
 
-    /// The other number where one is NaN, as C's `fmin`.
+    /// The minimum of two numbers; if one is NaN, the other, as C's `fmin`.
     pub fn minimum_number(self, other: Scaled) -> Scaled {
         -(-self).maximum_number(-other)
     }
@@ -219,7 +219,7 @@ impl Sub for Scaled {
 impl Mul for Scaled {
     type Output = Scaled;
 
-    /// Each factor's error is scaled by the other factor, and both add: those of a square are one and the same.
+    /// Each factor's error is scaled by the other factor. The errors add, because those of a square are the same error twice.
     fn mul(self, other: Scaled) -> Scaled {
         let value = self.value * other.value;
         let by_both = self.scale * other.value.abs() + self.value.abs() * other.scale;
@@ -233,7 +233,7 @@ impl Mul for Scaled {
 impl Div for Scaled {
     type Output = Scaled;
 
-    /// As of a product.
+    /// Errors add as in a product.
     fn div(self, other: Scaled) -> Scaled {
         let value = self.value / other.value;
         let divisor = other.value.abs();
@@ -247,7 +247,7 @@ impl Div for Scaled {
 
 /// The sum of the terms, pairwise: its error in f64 grows with log2 of their number, far below any tolerance.
 pub fn sum(terms: &[Scaled]) -> Scaled {
-    /// Short enough that its sequential sum errs no more than the tree above it.
+    /// A leaf is so short that its sequential sum errs no more than the tree above it.
     const LEAF: usize = 16;
     if terms.len() <= LEAF {
         return terms

@@ -1,7 +1,7 @@
-//! A function that devices run together: which part of its tensors each of them has, and what they tell each other.
+//! A function that several devices run together: which part of its tensors each holds, and what they exchange.
 //!
-//! Whoever runs kernels runs those of one device after the other, on images of its own; what a collective does in between, and joining
-//! the results, is done here. One device may stand in for all.
+//! The caller runs the kernels of one device after the other, each on images of its own. The collectives between the runs, and
+//! joining the results, are done here. One GPU may stand in for all devices.
 
 use std::collections::BTreeMap;
 
@@ -16,33 +16,33 @@ use crate::problem::{BindError, Problem};
 use crate::program::grid::offsets;
 use crate::verify::{Run, Sampling, Verification, verify};
 
-/// A sharded function with its sizes bound, and the problems that devices run for it.
+/// A sharded function with its sizes bound, and the problem that each device solves in each run.
 #[derive(Debug)]
 pub struct ShardedProblem<'a> {
     /// The whole function.
     pub whole: Problem<'a>,
     sharded: &'a Sharded,
-    /// By run and device.
+    /// Indexed by run, then device.
     problems: Vec<Vec<Problem<'a>>>,
-    /// By device where its shards begin along the sharded axes, and at last where the last one's end.
+    /// The coordinate along the sharded axes where each device's shard begins, and last the end of the last shard.
     borders: Vec<i64>,
 }
 
-/// What all devices have left behind.
+/// The memory after a run of all devices.
 #[derive(Clone, Debug, Default)]
 pub struct Left {
-    /// The inputs of the whole function, and the results as the devices have them together.
+    /// The inputs of the whole function, and its results joined from all devices.
     pub images: Images,
-    /// What the devices did wrong that these do not show.
+    /// Faults of devices that these images do not show.
     pub faults: Vec<String>,
 }
 
 impl<'a> ShardedProblem<'a> {
-    /// Shares the tensors of a whole function among its devices: as equally as what its runs assume of extents allows, and the first
-    /// devices have more.
+    /// Divides the tensors of a whole function among its devices, as evenly as the multiples that its runs assume of extents
+    /// allow; the first devices get more.
     ///
     /// # Errors
-    /// The sharded axes cannot be shared so, or a run cannot be bound to what comes of it.
+    /// The sharded axes cannot be divided so, or a run cannot be bound to the resulting shards.
     pub fn new(manifest: &'a Manifest, sharded: &'a Sharded, whole: Problem<'a>) -> Result<Self, BindError> {
         let find = |name: &String| manifest.functions.iter().find(|function| function.name == *name);
         let runs: Vec<&Function> = sharded.runs.iter().filter_map(find).collect();
@@ -73,7 +73,7 @@ impl<'a> ShardedProblem<'a> {
         first.map(|problem| problem.function)
     }
 
-    /// The problem of one device in one run; earlier runs are bound already.
+    /// Binds one device's problem in one run; earlier runs must have been bound.
     fn bind(&self, run: &'a Function, device: usize) -> Result<Problem<'a>, BindError> {
         let mut sizes = BTreeMap::new();
         for input in &run.inputs {
@@ -101,7 +101,7 @@ impl<'a> ShardedProblem<'a> {
         Some(shape)
     }
 
-    /// The extents of what all devices tell under a name.
+    /// The shape of a tensor gathered from all devices: their number, then the shape of the output of that name of one device.
     fn told_shape(&self, name: &str) -> Option<Vec<i64>> {
         let mut first = self.problems.iter().filter_map(|problems| problems.first());
         let told = first.find(|problem| problem.function.outputs.iter().any(|output| output.name == name))?;
@@ -109,11 +109,11 @@ impl<'a> ShardedProblem<'a> {
         Some([&[devices], told.layouts[name].shape.as_slice()].concat())
     }
 
-    /// Runs all devices on the inputs of the whole function. `each` runs the problem of one device, whose number it gets, on its inputs,
-    /// and gives the images of all its tensors.
+    /// Runs all devices on the inputs of the whole function. `each` gets the problem of one device, its inputs and its number,
+    /// runs it, and returns the images of all its tensors.
     ///
     /// # Errors
-    /// What `each` says.
+    /// The first error that `each` returns.
     pub fn run<E>(
         &self,
         inputs: &Images,
@@ -157,7 +157,7 @@ impl<'a> ShardedProblem<'a> {
         Ok(left)
     }
 
-    /// A device's shard of a tensor.
+    /// A device's shard of a tensor, copied from the whole tensor.
     fn shard(&self, problem: &Problem<'_>, tensor: &str, whole: &Images, device: usize) -> Image {
         let mut shard = Image::poisoned(problem.span(tensor) * problem.element(tensor).bytes());
         if let (Some(image), Some(from)) = (whole.get(tensor), self.place(tensor, device)) {
@@ -180,7 +180,7 @@ impl<'a> ShardedProblem<'a> {
         Some(places(base, &self.shard_shape(tensor, device)?, strides))
     }
 
-    /// Compares what the devices have left with what the whole function must compute from the inputs.
+    /// Compares the joined results of the devices with what the whole function must compute from the inputs.
     ///
     /// # Errors
     /// As [`verify`].
@@ -206,7 +206,8 @@ impl<'a> ShardedProblem<'a> {
 }
 
 impl Left {
-    /// Puts a device's result where it belongs. Of what is not sharded all devices have the same bits.
+    /// Copies a device's result to its place in the whole tensor. A tensor that is not sharded must have the same bits on all
+    /// devices.
     fn join(
         &mut self,
         sharded: &ShardedProblem,
@@ -232,7 +233,7 @@ impl Left {
     }
 }
 
-/// Where the devices' shards begin.
+/// The coordinates at which the devices' shards begin, and the end of the last one.
 fn borders(whole: &Problem<'_>, sharded: &Sharded, runs: &[&Function]) -> Result<Vec<i64>, BindError> {
     let name = &sharded.whole.name;
     let mut extent = None;
@@ -272,7 +273,7 @@ fn common_divisor(a: i64, b: i64) -> i64 {
     a.max(1)
 }
 
-/// What all devices have told, in order along the first axis, as a run has it.
+/// The outputs of all devices, gathered in order along the first axis, in the layout of the input of the run that reads them.
 fn gathered(problem: &Problem<'_>, name: &str, parts: &[(Image, Layout)]) -> Image {
     let bytes = problem.element(name).bytes();
     let layout = &problem.layouts[name];
@@ -286,7 +287,7 @@ fn gathered(problem: &Problem<'_>, name: &str, parts: &[(Image, Layout)]) -> Ima
     image
 }
 
-/// What a device has written where it must not.
+/// A message for each tensor that a device wrote where it must not.
 fn strays(problem: &Problem<'_>, before: &Images, after: &Images, device: usize) -> Vec<String> {
     let function = problem.function;
     let is_stray = |name: &str| match (before.get(name), after.get(name)) {
@@ -314,7 +315,7 @@ fn places(base: i64, extents: &[i64], strides: &[i64]) -> Vec<i64> {
     offsets(base, &extents, strides)
 }
 
-/// Copies elements from places of one memory to places of another.
+/// Copies elements from offsets in one memory to offsets in another.
 fn copy(from: &[u8], sources: &[i64], to: &mut [u8], targets: &[i64], bytes: usize) {
     for (source, target) in sources.iter().zip(targets) {
         let (source, target) = (*source as usize * bytes, *target as usize * bytes);

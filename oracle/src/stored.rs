@@ -10,7 +10,7 @@ use crate::rounding::round_narrow;
 use crate::tensor::Tensor;
 use crate::tolerance::{Order, arithmetic_ulps};
 
-/// A tensor that is being written.
+/// A tensor that statements are writing.
 pub(crate) struct Stored {
     element: Element,
     layout: Layout,
@@ -19,7 +19,7 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// A tensor of that layout that holds what `before` held; without that, NaN, or -1 for integers.
+    /// A tensor of that layout with the contents of `before`; if there is none, of NaN, or of -1 for integers.
     pub fn new(element: Element, layout: Layout, before: Option<&Tensor<'_>>) -> Self {
         let count = layout
             .span()
@@ -51,7 +51,7 @@ impl Stored {
         Ok(())
     }
 
-    /// What statements read.
+    /// The tensor, for later statements to read.
     pub fn into_tensor<'a>(self) -> Tensor<'a> {
         Tensor::computed(self.element, self.layout, self.data, self.ulps)
     }

@@ -1,4 +1,4 @@
-//! A tensor that statements read: an input as it is stored, or what an earlier statement computed.
+//! A tensor that statements read: a stored input, or the result of an earlier statement.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ pub struct Tensor<'a> {
     pub ulps: f64,
 }
 
-/// Where the elements are.
+/// The storage of a tensor's elements.
 #[derive(Clone, Debug)]
 enum Content<'a> {
     /// In memory, from the first one on, little-endian.
@@ -41,7 +41,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// A tensor that a statement made; `layout` says where in `data` the elements are.
+    /// A tensor that a statement computed; `layout` says where its elements lie in `data`.
     pub(crate) fn computed(element: Element, layout: Layout, data: Data, ulps: f64) -> Self {
         Tensor {
             element,

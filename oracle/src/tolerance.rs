@@ -4,7 +4,7 @@ use norma_bundle::Element;
 
 use crate::scaled::Scaled;
 
-/// How the reductions behind a value were ordered.
+/// The order of summation of the reductions behind a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Within a row: a tree over the row's terms.
@@ -13,8 +13,8 @@ pub enum Order {
     Sequential,
 }
 
-/// How many ulp, at the scale of the terms, a kernel's arithmetic may be off after a reduction of `terms` terms; the
-/// derivation stands at [`tolerance`].
+/// How many ulp, at the scale of the terms, a kernel's arithmetic may be off after a reduction of `terms` terms. See
+/// [`tolerance`] for the derivation.
 pub fn arithmetic_ulps(terms: i64, order: Order) -> f64 {
     let terms = terms.max(1) as f64;
     match order {
@@ -23,11 +23,11 @@ pub fn arithmetic_ulps(terms: i64, order: Order) -> f64 {
     }
 }
 
-/// How far a kernel's value may be from the oracle's before it is stored as `element`; [`within`] says what may then be
-/// stored. `oracle` is the unrounded value with the magnitude of the terms behind it (`scaled.rs`), `ulps` what
-/// [`arithmetic_ulps`] allows for its reductions. Zero for what every kernel has to the bit.
+/// How far a kernel's value may be from the oracle's before it is stored as `element`; [`within`] says what may then be stored.
+/// `oracle` is the unrounded value with the magnitude of the terms behind it (`scaled.rs`), and `ulps` is what [`arithmetic_ulps`]
+/// allows for its reductions. Zero for an exact value, whose bits every kernel must produce.
 ///
-/// The oracle evaluates the definition in f64 on the same stored inputs, so all that differs is rounding:
+/// The oracle evaluates the definition in f64 on the same stored inputs, so the only difference is rounding:
 ///
 /// - A kernel computes in f32 (f64 for f64). A reduction of N terms is a tree: sequential in a thread over a bounded
 ///   number of terms, then pairwise, so an element passes through about log2(N) roundings in expectation and
@@ -37,14 +37,14 @@ pub fn arithmetic_ulps(terms: i64, order: Order) -> f64 {
 ///   (`functions.rs`).
 /// - A reduction over the rows of a gradient is walked sequentially by each CTA. The rounding errors of M sequential
 ///   additions are independent in sign, so they grow as sqrt(M): 4*sqrt(M) + 4 ulp.
-/// - Storing to a narrower type (bf16, f16, fp8) rounds once more, and rounding is monotone: what is stored lies between
-///   the rounded ends of the interval that the above allows. That is the oracle's number, or its neighbour where a rounding
-///   boundary lies in the interval. A narrow type's ulp is thousands of f32's, so it is never more than that neighbour,
-///   1 ulp away, unless terms cancel; and a fault that is far below an ulp still shows in the elements near a boundary.
-/// - Partial results of a reduction are rounded to the accumulator's type: that of a bf16 sum errs by ulp of bf16, which its
-///   scale says (`program/combine.rs`).
-/// - Numbers below the smallest normal f32: what approximates (the table of scalar ops) may take them for zero, as operands
-///   and as results; everything else keeps them (`program/operation.rs`).
+/// - Storing to a narrower type (bf16, f16, fp8) rounds once more. Rounding is monotone, so the stored number lies between
+///   the rounded ends of the interval described above: it is the oracle's number, or its neighbour if a rounding boundary
+///   lies in the interval. An ulp of a narrow type is thousands of ulp of f32, so it is never further than that neighbour,
+///   1 ulp away, unless terms cancel; and a fault far below an ulp still shows in the elements near a boundary.
+/// - Partial results of a reduction are rounded to the accumulator's type: a bf16 sum errs by ulp of bf16, which its scale
+///   includes (`program/combine.rs`).
+/// - An approximate op (see the table of scalar ops) may take numbers below the smallest normal f32 for zero, as operands
+///   and as results; every other op keeps them (`program/operation.rs`).
 pub fn tolerance(element: Element, oracle: Scaled, ulps: f64) -> f64 {
     if !element.is_float() || oracle.is_exact() {
         return 0.0;
@@ -64,11 +64,11 @@ pub fn tolerance(element: Element, oracle: Scaled, ulps: f64) -> f64 {
     ulps * arithmetic.ulp(magnitude)
 }
 
-/// Whether a kernel whose value is within `tolerance` of the unrounded `oracle` may have stored `actual`, a number of
-/// type `element`.
+/// Whether a kernel whose value is within `tolerance` of the unrounded `oracle` may have stored `actual`, a number of type
+/// `element`.
 ///
-/// NaN matches NaN alone, and an infinity itself; where the interval around a finite oracle reaches where the type
-/// overflows, the infinity is right as well. 8-bit floats do not overflow, see [`Element::narrow`].
+/// NaN matches only NaN, and an infinity only itself. If the interval around a finite oracle reaches the type's overflow
+/// threshold, the infinity is right as well. 8-bit floats do not overflow, see [`Element::narrow`].
 pub fn within(element: Element, actual: f64, oracle: f64, tolerance: f64) -> bool {
     if !oracle.is_finite() {
         let expected = element.round(oracle);

@@ -13,7 +13,7 @@ use crate::memory::{Images, elements_of, has_unwritten, holes_are_intact};
 use crate::problem::Problem;
 use crate::tensor::Tensor as Bound;
 
-/// What a run left behind. Outputs start out poisoned, see [`crate::memory`].
+/// The memory before and after a run. Outputs start out poisoned, see [`crate::memory`].
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'r> {
     /// The inputs before the run; images of other tensors are not looked at.
@@ -22,7 +22,7 @@ pub struct Run<'r> {
     pub after: &'r Images,
     /// The outputs after a further run on the same inputs and workspaces, where there was one.
     pub again: Option<&'r Images>,
-    /// The workspaces that kernels find zero and leave so, after the last run, by name.
+    /// The workspaces that kernels must find zero and leave zero, as they are after the last run, by name.
     pub workspaces: &'r BTreeMap<String, Vec<u8>>,
 }
 
@@ -35,22 +35,22 @@ pub struct Sampling {
     pub seed: u64,
 }
 
-/// What a comparison found.
+/// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verification {
-    /// Whether nothing is wrong; where [`Self::compared`] is 0, nothing says that a value is right.
+    /// Whether nothing wrong was found. If [`Self::compared`] is 0, no value was checked.
     pub passed: bool,
-    /// Each output, in the parts in which it is defined; none where the function has no definition.
+    /// The checks of the outputs, one for each part in which an output is defined; empty if the function has no definition.
     pub outputs: Vec<OutputCheck>,
-    /// Whether two runs gave the same bits; true where there was one.
+    /// Whether two runs gave the same bits; true if there was only one.
     pub deterministic: bool,
     /// Tensors that were written outside of their elements, and inputs that were written at all.
     pub stray_writes: Vec<String>,
-    /// Outputs that still hold what they were filled with somewhere.
+    /// Outputs of which some element still holds the poison.
     pub unwritten: Vec<String>,
     /// Workspaces that the kernels did not leave zero.
     pub dirty_workspaces: Vec<String>,
-    /// What devices did wrong that the tensors of the whole function do not show, where several share one.
+    /// Faults of devices that the tensors of the whole function do not show, if several devices share it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub of_devices: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Statements in order: what one makes, the next reads as memory would hold it.
+//! Definitions of several statements, each of which reads earlier results as memory would hold them.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 

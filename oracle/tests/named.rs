@@ -1,4 +1,5 @@
-//! The formulas of named ops against numbers worked out by hand, at their edges, and gradients against differences.
+//! The formulas of named ops, against numbers worked out by hand, at their edge cases too, and gradients against difference
+//! quotients.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -11,7 +12,7 @@ use norma_bundle::Element;
 
 const INF: f64 = f64::INFINITY;
 
-/// What a call of one op gives: operands and results have the names that the op gives them.
+/// The results of a call of one op; tensors have the names of its operands and results.
 fn call(op: &str, attributes: &str, inputs: &[Case], outputs: &[Case]) -> BTreeMap<String, Vec<f64>> {
     let names = |cases: &[Case]| {
         let pairs = cases.iter().map(|case| format!("\"{0}\": \"{0}\"", case.name));
@@ -315,7 +316,7 @@ fn floats_of_4_bits_lie_in_pairs_with_the_even_one_low() {
     let codes = |high: i64, low: i64| Element::I8.wrap_integer(high << 4 | low) as f64;
     assert_eq!(found["scale"][0], 2.0);
     assert!(found["scale"][1].is_nan());
-    // Blocks of zeros have the least number of the type.
+    // A block of zeros has the least scale of the type.
     assert_eq!(found["scale"][2..], [1.0 / 512.0, 112.0]);
     assert_eq!(found["q"], [codes(9, 7), codes(7, 7), codes(8, 0), codes(10, 7)]);
     let inputs = [

@@ -1,4 +1,4 @@
-//! The evaluator on hand-written programs, against the same computed directly.
+//! The evaluator on hand-written programs, against the same computation in plain Rust.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -13,7 +13,7 @@ use norma_oracle::program::Evaluator;
 use norma_oracle::program::grid::Data;
 use norma_oracle::tensor::Tensor;
 
-/// Deterministic numbers in (-1, 1), with no structure that a reduction could be lucky on.
+/// Deterministic numbers in (-1, 1), without structure that could hide a fault of a reduction.
 fn numbers(count: usize, seed: u64) -> Vec<f64> {
     let mut state = seed;
     let mut next = || {
@@ -226,7 +226,7 @@ fn no_rows_and_empty_rows_give_the_identity() {
     assert_eq!(found["s"], [f64::NEG_INFINITY; 2]);
 }
 
-/// dx reduces over n what dw keeps, and dw reduces over m what dx keeps.
+/// Crossing reductions: dx reduces over n, which dw keeps, and dw reduces over m, which dx keeps.
 const CROSSING: &str = r#"{
   "space": ["m", "n"],
   "steps": [

@@ -1,4 +1,4 @@
-//! Random scalar programs, evaluated by the oracle and by the plainest walk there is: one point at a time, recursively.
+//! Random scalar programs, evaluated by the oracle and by a naive recursive walk, one point at a time.
 
 #![expect(clippy::unwrap_used, reason = "every program here is made well-formed")]
 
@@ -13,10 +13,10 @@ use norma_oracle::program::grid::Data;
 use norma_oracle::tensor::Tensor;
 use proptest::prelude::*;
 
-/// The input: big enough for every access that is made here.
+/// The shape of the input: large enough for every access that is made here.
 const SHAPE: [i64; 2] = [12, 12];
 
-/// A step by numbers that are taken modulo what there is to choose from, so that every choice is a program.
+/// A step, as numbers taken modulo the number of alternatives, so that any choice gives a valid program.
 type Choice = (u8, usize, usize);
 
 /// The dims that a value varies over.
@@ -114,7 +114,7 @@ fn reduce(combiner: Combiner, operand: usize, over: usize) -> Step {
     }
 }
 
-/// The value at one point; every step here defines one value. The second number bounds the magnitudes behind it.
+/// The value at one point, and a bound of the magnitudes behind it; every step here defines one value.
 fn walk(program: &Program, extents: &[i64], x: &[f64], value: usize, point: &[i64]) -> (f64, f64) {
     let at = |value: usize, point: &[i64]| walk(program, extents, x, value, point);
     match &program.steps[value] {
@@ -221,7 +221,7 @@ proptest! {
         for ((value, scale), (expected, magnitude)) in values.iter().zip(&scales).zip(expected) {
             // Reductions over nothing give infinities, whose difference is NaN.
             let is_nan = value.is_nan() && expected.is_nan();
-            // What every kernel rounds to f32 the oracle rounds as well.
+            // The oracle rounds the values that every kernel rounds to f32.
             let same = is_nan || *value == expected || (value - expected).abs() <= 1e-6 * magnitude;
             prop_assert!(same, "expected {expected}, got {value}");
             prop_assert!(is_nan || *scale == 0.0 || *scale >= value.abs(), "scale {scale} of {value}");

@@ -1,5 +1,4 @@
-//! A function that devices share: what each gets, what they tell each other, and what comes of it together, with kernels replaced by plain
-//! loops.
+//! A function sharded over devices: the shards, the exchange and the joined result. Plain loops stand in for kernels.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -109,7 +108,7 @@ fn faults(spoil: impl Fn(&Problem<'_>, usize, &mut Images)) -> Vec<String> {
 #[test]
 fn devices_have_together_what_the_whole_has() {
     let manifest = manifest(1);
-    // Of 5 columns one device has 3, and of 1 the other has none.
+    // Of 5 columns the first device has 3; of 1 column the second has none.
     for (m, n) in [(3, 6), (3, 5), (2, 1), (0, 4)] {
         let problem = shared(&manifest, m, n).unwrap();
         let (inputs, left) = run(&problem, |_, _, _| ());

@@ -1,4 +1,4 @@
-//! A run judged from its memory: the steps that whoever runs kernels takes, with the kernels replaced by plain loops.
+//! A run is judged from its memory: the steps of a caller that runs kernels, with plain loops in place of the kernels.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -31,10 +31,10 @@ fn named() -> Manifest {
     manifest
 }
 
-/// What a wrong decomposition would make of RMSNorm.
+/// The constants of RMSNorm that a wrong decomposition would get wrong.
 #[derive(Clone, Copy)]
 struct Constants {
-    /// What the sum is divided by.
+    /// The divisor of the sum of squares.
     count: f32,
     eps: f32,
     weight_offset: f32,
@@ -73,7 +73,8 @@ fn run_kernel(problem: &Problem<'_>, memory: &mut Images, constants: Constants) 
     }
 }
 
-/// Sequential where a thread is, a tree above: a wholly sequential sum of a row is beyond the tolerance.
+/// Sums 16 terms sequentially, as a thread does, and these sums as a tree: a wholly sequential sum of a row is beyond the
+/// tolerance.
 fn tree_sum(terms: &[f32]) -> f32 {
     if terms.len() <= 16 {
         return terms.iter().sum();
@@ -88,7 +89,7 @@ fn store(memory: &mut Images, tensor: &str, element: Element, at: usize, value: 
     memory.get_mut(tensor).unwrap().body_mut()[at * size..][..size].copy_from_slice(&pattern[..size]);
 }
 
-/// The judgement of a right run that `spoil` has changed.
+/// Judges a right run after `spoil` has changed its memory.
 fn judge(x_stride: i64, fill: Fill, spoil: impl FnOnce(&mut Images)) -> Verification {
     let manifest = manifest();
     let problem = problem(&manifest, x_stride);

@@ -1,12 +1,12 @@
-// Guards are compared in 32 bits where all that they are made of is known to fit them, and where enough registers are compared for
-// what lies beyond to be cut off first.
+// Guards are compared in 32 bits if all their operands are known to fit, or if so many registers are compared that clamping the
+// bound first pays off.
 // RUN: norma-opt %s --pass-pipeline='builtin.module(gpu.module(convert-gl-to-nvvm))' | FileCheck %s
 
 #eight = #gl.linear<register = [[32], [64], [128]], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>
 #vectors = #gl.linear<register = [[1], [2], [128]], lane = [[4], [8], [16], [32], [64]], warp = [], block = []>
 
 gpu.module @guards {
-  // Sizes that the launch bounds bound the steps of a loop as well.
+  // Bounds of sizes in the launch also bound the steps of a loop.
   // CHECK-LABEL: llvm.func @bounded(
   // CHECK: scf.for
   // CHECK-NOT: arith.maxsi
@@ -32,7 +32,7 @@ gpu.module @guards {
     gpu.return
   }
 
-  // What is cut off decides no comparison: all of them hold below, and none above.
+  // Clamping changes no comparison: below the clamped range all of them hold, and above it none.
   // CHECK-LABEL: llvm.func @any_size(
   // CHECK: scf.for
   // CHECK: %[[RAISED:.*]] = arith.maxsi %{{.*}}, %c-256_i64 : i64
@@ -60,7 +60,7 @@ gpu.module @guards {
     gpu.return
   }
 
-  // Two comparisons, one for each vector, take less than cutting off.
+  // Two comparisons, one for each vector, cost less than clamping.
   // CHECK-LABEL: llvm.func @any_size_by_vectors(
   // CHECK-NOT: arith.maxsi
   // CHECK-COUNT-2: arith.cmpi slt, %{{.*}} : i64

@@ -92,7 +92,7 @@ gpu.module @m {
 
 // -----
 
-// 8-bit floats are converted, and nothing else is done with them.
+// 8-bit floats can be converted; no other op supports them.
 #blocked = #gl.blocked<size_per_thread = [4], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
 #launch = #gl.launch<grid = affine_map<() -> (1)>, traffic = affine_map<() -> (128, 512)>, sizes = [], alignments = [4, 4]>
 gpu.module @float8 {

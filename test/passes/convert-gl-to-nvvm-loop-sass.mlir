@@ -1,5 +1,5 @@
-// A loop over a row reads each vector by one instruction at a constant distance, keeps its sums in registers, and multiplies
-// no addresses.
+// A loop over a row reads each vector with one instruction at a constant offset, keeps its sums in registers, and multiplies no
+// addresses.
 // REQUIRES: ptxas, nvdisasm
 // RUN: rm -rf %t && normac %s --from=gl --target=sm_90a -o %t
 // RUN: nvdisasm --print-code %t/*.cubin > %t/sass

@@ -4,8 +4,8 @@
 
 #b = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 2], order = [1, 0]>
 
-// An access that nothing guards is one LLVM load per vector, at a constant distance; consecutive lanes and warps are one
-// multiple of the thread id.
+// An unguarded access is one LLVM load per vector, at a constant offset; consecutive lanes and warps become one multiple of the
+// thread id.
 // CHECK-LABEL: llvm.func @copy(%arg0: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %arg1: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias})
 // CHECK-SAME: gl.params = [#gl.param<pointer 0>, #gl.param<pointer 1>]
 // CHECK-SAME: nvvm.minctasm = 6 : i32
@@ -30,8 +30,8 @@ gpu.module @m {
 
 #b = #gl.blocked<size_per_thread = [1, 4], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
 
-// A guard over the tile's axes alone is decided at compile time where it can be: the first vector is whole, the second
-// partly there, the third and fourth never. A guard over a dynamic size is a comparison in 64 bits.
+// A guard over the tile's axes alone is decided at compile time where possible: the first vector is whole, the second partial,
+// the third and fourth are absent. A guard over a dynamic size is a comparison in 64 bits.
 // CHECK-LABEL: llvm.func @guarded
 // CHECK-SAME: %[[M:arg[0-9]+]]: i64
 // CHECK-SAME: #gl.param<size 0>]
@@ -91,7 +91,7 @@ gpu.module @m {
 #partial = #gl.linear<register = [], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 1], [0, 2]], block = []>
 #gathered = #gl.linear<register = [[0, 1], [0, 2]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 0], [0, 0]], block = []>
 
-// One partial per warp goes through shared memory: one lane writes it, every thread reads all of them as a vector.
+// One partial result per warp goes through shared memory: one lane writes it, and every thread reads all of them as a vector.
 // CHECK-LABEL: llvm.mlir.global internal @crossing_shared()
 // CHECK-SAME: addr_space = 3
 // CHECK-SAME: !llvm.array<16 x i8>
@@ -127,7 +127,7 @@ gpu.module @m {
 
 #b = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
 
-// A stride that is known at launch is a parameter.
+// A stride that is known only at launch is a parameter.
 // CHECK-LABEL: llvm.func @strided
 // CHECK-SAME: %[[STRIDE:arg[0-9]+]]: i64
 // CHECK-SAME: #gl.param<stride 0>]
@@ -146,7 +146,7 @@ gpu.module @m {
 
 // -----
 
-// Scalars are parameters behind the pointers, an index as i64; buffers that may be the same memory have no noalias.
+// Scalars are parameters after the pointers, an index as i64; buffers that may alias have no noalias.
 #b = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
 // CHECK-LABEL: llvm.func @in_place(%arg0: !llvm.ptr<1> {llvm.align = 4 : i64}, %arg1: !llvm.ptr<1> {llvm.align = 4 : i64},
 // CHECK-SAME: %arg2: !llvm.ptr<1> {llvm.align = 4 : i64, llvm.noalias, llvm.readonly}, %arg3: f32, %arg4: i64)
@@ -167,7 +167,7 @@ gpu.module @m {
 
 #line = #gl.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64]], warp = [], block = []>
 
-// A bit takes a byte in memory.
+// An i1 takes a byte in memory.
 // CHECK-LABEL: llvm.func @bits
 // CHECK: %[[P:.*]] = llvm.getelementptr %arg0{{.*}} i8
 // CHECK: %[[L:.*]] = llvm.load %[[P]] {alignment = 4 : i64} : !llvm.ptr<1> -> vector<4xi8>
@@ -190,7 +190,7 @@ gpu.module @m {
 
 #line = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [], block = []>
 
-// 8-bit floats are copied as bytes, and zero is one of them.
+// 8-bit floats are copied as bytes, zeros included.
 // CHECK-LABEL: llvm.func @float8
 // CHECK: llvm.inline_asm {{.*}}ld.global.b16
 // CHECK: llvm.inline_asm {{.*}}st.global.b16
@@ -208,7 +208,7 @@ gpu.module @m {
 
 #line = #gl.linear<register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [], block = []>
 
-// Neighbours of a thread are converted in pairs, the later one in the high byte; constants are bits.
+// Neighbouring elements of a thread are converted in pairs, the later one in the high byte; constants become bit patterns.
 // CHECK-LABEL: llvm.func @convert_float8
 // CHECK: arith.constant dense<60> : vector<2xi8>
 // CHECK: nvvm.convert.f8x2.to.f16x2 %{{.*}} : vector<2xi8>(f8E5M2) -> vector<2xf16>
@@ -232,9 +232,9 @@ gpu.module @m {
 
 #line = #gl.linear<register = [[1], [2], [128], [256]], lane = [[4], [8], [16], [32], [64]], warp = [], block = []>
 
-// A vector that a guard may end within: whole vectors first, under the predicate that the guard holds for their last element,
-// then, behind a branch for those that have some element, one element after the other. The first two vectors of four are
-// whole, the third ends at 377, the fourth has nothing.
+// A guard may end within a vector. Whole vectors are accessed first, under the predicate that the guard holds for their last
+// element. Then, behind a branch for vectors with some elements, elements are accessed one by one. Of the four vectors the
+// first two are whole, the third ends at 377, and the fourth has no elements.
 // CHECK-LABEL: llvm.func @tail
 // CHECK-COUNT-2: llvm.load {{.*}} -> vector<4xf32>
 // CHECK: %[[ALL:.*]] = arith.cmpi slt, %[[AT:.*]], %c118_i32
@@ -293,8 +293,8 @@ gpu.module @m {
 
 // -----
 
-// A CTA's part of a tile begins where its rank says. Four lanes that hold the same partial result each send it to another CTA; of CTAs
-// that hold the same result the first one stores it.
+// A CTA's part of a tile begins at an offset given by its rank. Each of four lanes that hold the same partial result sends it
+// to another CTA; of CTAs that hold the same result, the first stores it.
 // CHECK-LABEL: llvm.func @cluster
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 4, 1, 1>
 // CHECK: nvvm.mbarrier.init
@@ -349,8 +349,8 @@ gpu.module @m {
 
 // -----
 
-// Where all lanes hold results of their own, each sends them to all CTAs. Memory of several stages has one behind the other; an arrival
-// at the mbarriers of others is released at the CTA's scope, which waits for no store to global memory.
+// If all lanes hold results of their own, each sends them to all CTAs. The stages of a memory follow one another. An arrival at
+// the mbarriers of other CTAs releases at CTA scope, which waits for no store to global memory.
 // CHECK-LABEL: llvm.func @own_results
 // CHECK: llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
 // CHECK-COUNT-2: st.async.shared::cluster
@@ -372,8 +372,8 @@ gpu.module @m {
 
 // -----
 
-// A part of the cluster's tile, that the CTA holds in its shared memory, lies there as if it were all; only guards and global accesses
-// know the CTA's rank.
+// A CTA's part of the cluster's tile lies in its shared memory as if it were the whole tile; only guards and global accesses
+// use the CTA's rank.
 // CHECK-LABEL: llvm.func @part_of_a_cluster
 // CHECK: llvm.mlir.addressof @part_of_a_cluster_shared
 // CHECK-NOT: nvvm.read.ptx.sreg.cluster.ctarank
@@ -395,9 +395,9 @@ gpu.module @m {
 
 #line = #gl.linear<register = [[1], [2], [4]], lane = [[8], [16], [32], [64], [128]], warp = [], block = []>
 
-// Eight elements that begin at any one: the words that hold the first and the last of them, of which the second is the first
-// where the shift is 0, 11 selects by the bits of the shift that count registers, and four funnel shifts by the bytes that are left.
-// The last element that lies in a whole word is that at 4087; what reaches beyond goes one by one.
+// Eight elements at any alignment: the words that hold the first and the last of them are read (the same words if the shift is
+// 0), then come 11 selects by the bits of the shift that count registers, and four funnel shifts by the remaining bytes. The
+// last element in a whole word is at 4087; elements beyond it are read one by one.
 // CHECK-LABEL: llvm.func @covered
 // CHECK: %[[BEFORE:.*]] = arith.andi %{{.*}}, %c7_i64
 // CHECK: arith.cmpi slt, %{{.*}}, %c4081_i32
@@ -428,9 +428,9 @@ gpu.module @m {
 
 #line = #gl.linear<register = [[1], [2], [4]], lane = [[8], [16], [32], [64], [128]], warp = [], block = []>
 
-// Vectors that a guard ends in, at places where they are aligned: each is read as a whole. Elements go one by one where the
-// buffer ends within what the CTA reads, behind a branch that waits for no load; then what the guard keeps out, at registers that
-// are not known to be let through, is replaced.
+// A guard ends in vectors at aligned places: each is read as a whole. If the buffer ends within the CTA's reads, elements
+// are read one by one, behind a branch that waits for no load. Then elements that the guard masks are replaced, at registers
+// that are not known to pass the guard.
 // CHECK-LABEL: llvm.func @whole_words
 // CHECK-NOT: ld.global.b16
 // CHECK: ld.global.v4.b32
@@ -456,7 +456,7 @@ gpu.module @m {
 
 #line = #gl.linear<register = [[1], [2]], lane = [[4], [8], [16], [32], [64]], warp = [], block = []>
 
-// Registers are whole elements: nothing is left to shift by. Where a buffer ends whose outermost size the run decides is passed.
+// Registers hold whole elements, so no shift is left. The end of a buffer whose outermost size is dynamic is a parameter.
 // CHECK-LABEL: llvm.func @covered_registers
 // CHECK-SAME: gl.params = [#gl.param<pointer 0>, #gl.param<pointer 1>, #gl.param<size 0>]
 // CHECK: arith.muli %arg2, %c7_i64
@@ -476,8 +476,8 @@ gpu.module @m {
 
 // -----
 
-// cp.async of 16 bytes leaves out L1, shorter ones do not. What guards keep out as a whole is not read, and filled with zeros; where
-// one ends within a vector, as many bytes are read as it lets through. 64 threads share 512 elements, 4 at a time.
+// cp.async of 16 bytes bypasses L1, shorter ones do not. Vectors that guards mask as a whole are not read, but filled with
+// zeros; if a guard ends within a vector, only the bytes that it admits are read. 64 threads share 512 elements, 4 at a time.
 // CHECK-LABEL: llvm.func @async_copy
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %[[P:.*]], 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
 // CHECK: %[[THERE:.*]] = arith.cmpi slt, %{{.*}}, %c144_i32
@@ -504,8 +504,8 @@ gpu.module @m {
 
 // -----
 
-// What cp.async does not move goes through registers, loaded before any of it is stored. A memory that has fewer elements than the CTA
-// has threads is copied by the first of these.
+// Elements that cp.async cannot move go through registers, all loaded before any is stored. A memory with fewer elements than
+// the CTA has threads is copied by the first threads.
 // CHECK-LABEL: llvm.func @through_registers
 // CHECK-NOT: cp.async
 // CHECK: ld.global.b16
@@ -531,8 +531,8 @@ gpu.module @m {
 
 // -----
 
-// One thread draws, sets the counter back if its draw is the last, and tells the others through shared memory. The counter is written, so
-// that it is not read only.
+// One thread draws, resets the counter if its draw is the last, and broadcasts the draw through shared memory. The counter is
+// written, so its parameter is not readonly.
 // CHECK-LABEL: llvm.func @drawn
 // CHECK-SAME: (%[[COUNTER:.*]]: !llvm.ptr<1> {llvm.align = 256 : i64, llvm.noalias}
 // CHECK: scf.if
@@ -561,7 +561,7 @@ gpu.module @m {
 
 // -----
 
-// All threads make their writes visible to the copy engine; one issues the copies, ends their group, and waits for groups.
+// All threads make their writes visible to the copy engine; one issues the copies, commits their group, and waits for groups.
 // CHECK-LABEL: llvm.func @sent
 // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK: scf.if
@@ -587,8 +587,8 @@ gpu.module @m {
 
 // -----
 
-// A tensor map is a parameter of the kernel by value, once for each buffer and box, and a copy by it the work of one thread. The
-// engine counts coordinates from the fastest.
+// A tensor map is a parameter of the kernel by value, one for each buffer and box; one thread issues a copy by it. The engine
+// counts coordinates from the innermost.
 // CHECK-LABEL: llvm.func @tensor_map
 // CHECK-SAME: %[[MAP:arg[0-9]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant}
 // CHECK-SAME: gl.params = [#gl.param<pointer 0>, #gl.param<tensor_map 0 box = [4, 64]>]
@@ -622,7 +622,7 @@ gpu.module @m {
 
 // -----
 
-// One thread stores boxes, as part of its bulk groups. The buffer is written, so that it is not read only.
+// One thread stores boxes, as part of its bulk groups. The buffer is written, so its parameter is not readonly.
 // CHECK-LABEL: llvm.func @tensor_store
 // CHECK-SAME: (%{{.*}}: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias},
 // CHECK-SAME: %[[MAP:arg[0-9]+]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant}

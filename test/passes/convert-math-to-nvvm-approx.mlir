@@ -1,4 +1,4 @@
-// Each op of the table becomes instructions; other types and ops are left alone.
+// Each op of the table becomes approximate instructions; other types and ops are left alone.
 // RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-math-to-nvvm-approx))' | FileCheck %s
 // RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-math-to-nvvm-approx{flush-denormals=false fast-tanh=true}))' | FileCheck %s --check-prefix=OPTIONS
 
@@ -102,7 +102,7 @@ gpu.module @kernels {
 
 // -----
 
-// Narrow floats are computed in f32 and rounded once, but for what is exact in them.
+// Narrow floats are computed in f32 and rounded once, except by ops that are exact on them.
 
 // CHECK-LABEL: @narrow
 // CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : bf16 to f32

@@ -1,6 +1,6 @@
 // RUN: norma-opt %s --split-input-file --mlir-print-local-scope --convert-norm-to-gl | FileCheck %s
 //
-// A scheduled kernel becomes one CTA's program: dims become the CTA's place, steps of loops, and axes of tiles.
+// A scheduled kernel becomes one CTA's program: dims become indices of the CTA, steps of loops, and axes of tiles.
 
 // CHECK-LABEL: norm.launch @sum::@sum
 func.func @host(%x: memref<?x64xf32>, %y: memref<?xf32>) {
@@ -8,7 +8,7 @@ func.func @host(%x: memref<?x64xf32>, %y: memref<?xf32>) {
   return
 }
 
-// What a thread holds is reduced first, then what threads do.
+// A reduction is first within each thread, then across threads.
 // CHECK-LABEL: gpu.module @sum
 // CHECK: gpu.func @sum(%[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?xf32>) kernel
 // CHECK-SAME: gl.launch = #gl.launch<grid = affine_map<()[s0] -> (s0)>, traffic = affine_map<()[s0] -> (s0 * 256, s0 * 4)>, sizes = [0, 0], alignments = [1, 1]>
@@ -31,8 +31,8 @@ norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
 
 // -----
 
-// Several rows to a warp, guards on both dims: loads give zero where a guard fails, and a maximum, which zero is no
-// identity of, sees minus infinity there.
+// Several rows per warp, with guards on both dims: loads give zero where a guard fails, and a maximum, whose identity is not
+// zero, sees minus infinity there.
 
 // CHECK-LABEL: gpu.func @guarded
 // CHECK-SAME: grid = affine_map<()[s0] -> (s0 ceildiv 8)>, traffic = affine_map<()[s0] -> (s0 * 44, s0 * 4)>
@@ -55,7 +55,7 @@ norm.kernel @guarded(%x: memref<?x11xf32>, %y: memref<?xf32>)
 
 // -----
 
-// A sum of what is zero where reads are needs no mask; a dim is a value.
+// A sum needs no mask if its operand is zero wherever the reads are; a dim is used as a value.
 
 // CHECK-LABEL: gpu.func @weighted
 // CHECK-NOT: gl.mask
@@ -77,7 +77,7 @@ norm.kernel @weighted(%x: memref<8x11xf32>, %y: memref<8x11xf32>)
 
 // -----
 
-// A value of a whole row is there in dead lanes too, and no read made it zero: the sum must not see it there.
+// A value of a whole row exists in dead lanes too, where no read makes it zero: the sum must mask it.
 
 // CHECK-LABEL: gpu.func @dead_lanes
 // CHECK: %[[WIDE:.*]] = tensor.splat %{{.*}} : tensor<32x2xf32
@@ -94,7 +94,7 @@ norm.kernel @dead_lanes(%s: memref<4xf32>, %y: memref<4xf32>)
 
 // -----
 
-// Two grid dims share one grid; the last varies fastest.
+// Two grid dims share one grid; the last one varies fastest.
 
 // CHECK-LABEL: gpu.func @two_grid_dims
 // CHECK-SAME: grid = affine_map<()[s0] -> (s0 * 3)>
@@ -111,8 +111,8 @@ norm.kernel @two_grid_dims(%x: memref<?x3x32xf32, strided<[512, 64, 1]>>, %y: me
 
 // -----
 
-// Every CTA of a grid dim that a write leaves out has its value; the first writes it. A result without dims is a tile of
-// rank 0.
+// If a write does not vary over a grid dim, every CTA along it has the value, and the first writes it. A result without dims is
+// a tile of rank 0.
 
 // CHECK-LABEL: gpu.func @one_result(
 // CHECK: %[[B:.*]] = gpu.block_id x
@@ -142,7 +142,7 @@ norm.kernel @two_dims(%x: memref<8x3x32xf32>, %y: memref<8xf32>)
 
 // -----
 
-// Values are broadcast along any axis: a row's behind its own, a column's before its own.
+// Values are broadcast along any axis: a row's after its own axes, a column's before them.
 
 // CHECK-LABEL: gpu.func @broadcast(
 // CHECK: %[[ROW:.*]] = gl.load %arg0
@@ -162,8 +162,8 @@ norm.kernel @broadcast(%x: memref<4xf32>, %w: memref<64xf32>, %y: memref<4x64xf3
 
 // -----
 
-// Without a reduction, what one CTA alone touches leaves the caches first, what all share stays; CTAs for each SM are
-// passed on. Rows in the registers of a thread are an axis of their own.
+// Without a reduction, data that one CTA alone touches leaves the caches first, and data that all CTAs share stays; the number
+// of CTAs per SM is passed on. Rows in the registers of a thread are an axis of their own.
 
 // CHECK-LABEL: gpu.func @elementwise
 // CHECK-SAME: gl.min_ctas_per_sm = 4 : i64
@@ -183,7 +183,7 @@ norm.kernel @elementwise(%x: memref<8x128xf32>, %w: memref<128xf32>, %y: memref<
 
 // -----
 
-// Accesses of less than 16 bytes share sectors with others of their CTA, and get no hint.
+// Accesses of less than 16 bytes share sectors with others of their CTA, so they get no hint.
 
 // CHECK-LABEL: gpu.func @narrow
 // CHECK-NOT: cache <
@@ -197,8 +197,8 @@ norm.kernel @narrow(%x: memref<8x64xf32>, %y: memref<8x64xf32>)
 
 // -----
 
-// Where steps divide the row there is one loop, without a guard. It carries what each thread has come to; threads meet
-// behind it.
+// If steps divide the row there is one loop, without a guard. It carries each thread's partial result; threads combine after
+// it.
 
 // CHECK-LABEL: gpu.func @whole_steps
 // CHECK: %[[ZERO:.*]] = arith.constant -0.000000e+00
@@ -222,7 +222,7 @@ norm.kernel @whole_steps(%x: memref<?x2048xf32>, %y: memref<?xf32>)
 
 // -----
 
-// Where they do not, the guard is left to a second loop, which begins where the first ended and with what it came to.
+// If they do not, a second loop has the guard; it begins where the first ended, with the first one's result.
 
 // CHECK-LABEL: gpu.func @tail
 // CHECK: %[[FULL:.*]] = arith.constant 2 : index
@@ -247,7 +247,7 @@ norm.kernel @tail(%x: memref<?x300xf32>, %y: memref<?xf32>)
 
 // -----
 
-// A row that not even one step fills is the second loop alone.
+// A row shorter than one step needs the second loop alone.
 
 // CHECK-LABEL: gpu.func @tail_alone
 // CHECK: arith.constant 0 : index
@@ -265,7 +265,7 @@ norm.kernel @tail_alone(%x: memref<?x20xf32>, %y: memref<?xf32>)
 
 // -----
 
-// Of a row whose length only the run knows, the steps that lie within it whole are counted there.
+// For a row of dynamic length, the number of steps that lie entirely within it is computed in the kernel.
 
 // CHECK-LABEL: gpu.func @dynamic
 // CHECK: %[[N:.*]] = memref.dim
@@ -341,7 +341,7 @@ norm.kernel @two_values(%x: memref<?x64xf32>, %y: memref<?xf32>, %z: memref<?xf3
 
 // -----
 
-// Two reductions that cross, each over a loop that the other keeps, are two nests, and each reads for itself.
+// Two reductions that cross, each over a loop that the other keeps, are two loop nests, and each reads for itself.
 
 // CHECK-LABEL: gpu.func @two_nests
 // CHECK: scf.for %[[M:.*]] = %{{.*}}
@@ -366,7 +366,7 @@ norm.kernel @two_nests(%x: memref<64x128xf32>, %y: memref<64xf32>, %z: memref<12
 
 // -----
 
-// A row kept in L1 stays there until the last nest has it, and the launch leaves L1 the most room.
+// A row kept in L1 stays there until the last nest has read it, and the launch gives L1 the most room.
 
 // CHECK-LABEL: gpu.func @kept_in_l1
 // CHECK-SAME: carveout = 0>
@@ -386,7 +386,7 @@ norm.kernel @kept_in_l1(%x: memref<?x4096xf32>, %y: memref<?x4096xf32>)
 
 // -----
 
-// One kept in L2 takes no room in L1. Both loops that a tail makes of one nest have that nest's hints.
+// A row kept in L2 takes no room in L1. Both loops that a tail makes of one nest have that nest's hints.
 
 // CHECK-LABEL: gpu.func @kept_in_l2
 // CHECK-NOT: carveout
@@ -410,7 +410,7 @@ norm.kernel @kept_in_l2(%x: memref<?x4095xf32>, %y: memref<?x4095xf32>)
 
 // -----
 
-// One that is kept nowhere is read again without hints.
+// A row kept nowhere is read again without hints.
 
 // CHECK-LABEL: gpu.func @kept_nowhere
 // CHECK-NOT: gl.load {{.*}} cache <
@@ -426,8 +426,8 @@ norm.kernel @kept_nowhere(%x: memref<?x4096xf32>, %y: memref<?x4096xf32>)
 
 // -----
 
-// Tiles that begin up to 3 elements before the row: the first step is guarded at its start, the last at its end, those between
-// not at all. No size is needed to say so.
+// Tiles begin up to 3 elements before the row: the first step is guarded at its start, the last at its end, those in between
+// not at all. This follows without knowing any size.
 // CHECK-LABEL: gpu.func @aligned
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c1
 // CHECK: gl.load {{.*}} where affine_map<{{.*}}, 1)>[] other
@@ -468,8 +468,8 @@ norm.kernel @cluster(%x: memref<?x256xf32>, %y: memref<?xf32>)
 
 // -----
 
-// What is kept in shared memory, each CTA of a cluster copies itself: its place along the axis that they are spread over is a
-// scalar, and its memory has one point along that. What it loads is its part of the cluster's tile.
+// Each CTA of a cluster copies its own part of a tile kept in shared memory: its index along the axis that the cluster shares
+// is a scalar, and its memory has one point along that axis. Its loads are its part of the cluster's tile.
 
 // CHECK-LABEL: gpu.func @cluster_in_shared
 // CHECK: %[[RANK:.*]] = gl.cluster_rank
@@ -503,7 +503,7 @@ norm.kernel @by_cp_async(%x: memref<?x33xf32>, %y: memref<?xf32>)
 
 // -----
 
-// A scan along a loop, threads and registers: within threads first, then what threads come to before, then what steps do.
+// A scan along a loop, threads and registers: within threads first, then after the preceding threads, then the preceding steps.
 // CHECK-LABEL: gpu.func @scan
 // CHECK: %[[LOOP:.*]] = scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (f32)
 // CHECK: %[[T:.*]] = gl.load
@@ -527,7 +527,7 @@ norm.kernel @scan(%x: memref<?x256xf32>, %y: memref<?x256xf32>)
 
 // -----
 
-// In the opposite order a loop begins with the last step: here with the one that ends behind the row.
+// In reverse, a loop begins with the last step: here the one that ends beyond the row.
 // CHECK-LABEL: gpu.func @scan_reversed
 // CHECK: %[[LAST:.*]] = arith.constant 6 : index
 // CHECK: %[[OF_LAST:.*]] = scf.for %[[S:.*]] = %{{.*}} iter_args
@@ -547,7 +547,7 @@ norm.kernel @scan_reversed(%x: memref<?x120xf32>, %y: memref<?x120xf32>)
 
 // -----
 
-// What a step of one point comes to is the carried sum itself: before it, where the scan is exclusive.
+// The result of a step with one point is the carried sum itself: the sum before the step, if the scan is exclusive.
 // CHECK-LABEL: gpu.func @scan_of_steps
 // CHECK: scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (tensor<32xf32
 // CHECK: arith.addf %[[BEFORE]], %{{.*}}
@@ -562,8 +562,8 @@ norm.kernel @scan_of_steps(%x: memref<64x32xf32>, %y: memref<64x32xf32>)
 
 // -----
 
-// Each step of the loop over the results reduces what lies beyond the last of them, which is read and ordered once. The bound takes in
-// the value itself, so that the first step has all of them.
+// Each step of the loop over the results reduces the values beyond the previous result; values are read and ordered once. The
+// bound includes the value itself, so that the first step considers all of them.
 // CHECK-LABEL: gpu.func @largest
 // CHECK: %[[X:.*]] = gl.load
 // CHECK: %[[MOST:.*]] = arith.constant 2147483647 : i32
@@ -591,7 +591,7 @@ norm.kernel @largest(%x: memref<?x32xi32>, %y: memref<?x3xi32>)
 
 // -----
 
-// Of a row that passes in a loop, each step of the outer loop combines all steps of the inner one, and threads meet behind it.
+// If a row passes in a loop, each step of the outer loop combines all steps of the inner one, and threads combine after it.
 // CHECK-LABEL: gpu.func @smallest_of_long_rows
 // CHECK: scf.for %{{.*}} iter_args(%[[BOUND:.*]] = %{{.*}}) -> (i32)
 // CHECK: %[[ALL:.*]] = scf.for %{{.*}} iter_args(%[[TOTAL:.*]] = %{{.*}}) -> (tensor<32xi32
@@ -610,7 +610,7 @@ norm.kernel @smallest_of_long_rows(%x: memref<?x256xi32>, %y: memref<?x3xi32>)
 
 // -----
 
-// Points beyond the row count as what the scan begins with.
+// Points beyond the row count as the initial value of the scan.
 // CHECK-LABEL: gpu.func @scan_of_the_largest
 // CHECK: %[[I:.*]] = arith.constant 0xFF800000 : f32
 // CHECK: gl.mask
@@ -626,8 +626,8 @@ norm.kernel @scan_of_the_largest(%x: memref<?x21xf32>, %y: memref<?x21xf32>)
 
 // -----
 
-// Where CTAs draw tiles, they go from the tile of their own number to those that they draw, first the tiles that are whole and then
-// what is left. The counter stands behind the buffers and ahead of numbers, and is scratch that is zeroed once.
+// If CTAs draw tiles, each begins with the tile of its own number and continues with those that it draws: whole tiles first,
+// then the rest. The counter is a parameter after the buffers and before scalars, and is scratch that is zeroed once.
 
 // CHECK-LABEL: func.func @host
 // CHECK: %[[COUNTER:.*]] = memref.alloc() {alignment = 256 : i64, norm.name = "tiles_drawn", norm.scratch, norm.zeroed} : memref<1xi64>
@@ -666,7 +666,7 @@ norm.kernel @drawn(%x: memref<?x64xf32>, %y: memref<?xf32>, %scale: f32)
 
 // -----
 
-// A result with a place of its own in shared memory goes there, and from there to the buffer.
+// A result that is kept in shared memory goes there first, and from there to the buffer.
 
 // CHECK-LABEL: gpu.func @sent
 // CHECK: %[[MEMORY:.*]] = gl.local_alloc : <2x32x2xf32, #gl.plain<order = [2, 1, 0]>>
@@ -684,7 +684,7 @@ norm.kernel @sent(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
 
 // -----
 
-// The schedule says by what a tile is brought, and its result sent.
+// The schedule says how a tile is brought, and how its result is sent.
 
 // CHECK-LABEL: gpu.func @by_tensor_maps
 // CHECK: gl.copy_to_shared {{.*}} by tensor

@@ -1,4 +1,4 @@
-// What gl-allocate-shared rejects.
+// Programs that gl-allocate-shared rejects.
 // RUN: norma-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics --gl-allocate-shared='limit=4096'
 
 gpu.module @kernels {

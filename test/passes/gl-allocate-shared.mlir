@@ -42,7 +42,7 @@ gpu.module @kernels {
 
 // -----
 
-// What a loop uses lives as long as the loop; what is allocated in it, only in an iteration; branches share.
+// Memory that a loop uses is live for the whole loop; memory allocated in it, only within an iteration; branches share.
 // CHECK-LABEL: gpu.func @regions
 // CHECK-SAME: gl.shared_bytes = 32 : i64
 // CHECK: gl.local_alloc {offset = 0 : i64}
@@ -80,8 +80,8 @@ gpu.module @kernels {
 
 // -----
 
-// What the copy engine works on is aligned to 128 bytes and lives, as mbarriers do, as long as the kernel. A stage
-// stands for the whole ring, and padding takes space.
+// Memory that the copy engine works on is aligned to 128 bytes and live, as mbarriers are, for the whole kernel. A stage stands
+// for the whole ring, and padding takes space.
 // CHECK-LABEL: gpu.func @asynchronous
 // CHECK-SAME: gl.shared_bytes = 8320 : i64
 // CHECK: gl.mbarrier_alloc {offset = 0 : i64} : <2>

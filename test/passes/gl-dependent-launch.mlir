@@ -1,6 +1,6 @@
 // RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-dependent-launch | FileCheck %s
 //
-// A kernel that may start early waits before it touches memory, and lets the one behind start.
+// A kernel that may start early waits before it touches memory, and lets the next kernel start.
 
 // CHECK-LABEL: gpu.func @example
 // CHECK-NEXT: gl.grid_dependency_launch
@@ -18,7 +18,7 @@ gpu.module @kernels {
 
 // -----
 
-// Each partition waits for itself; what stands behind the last loop overlaps the start of the kernel behind.
+// Each partition waits for itself; code after the last loop overlaps the start of the next kernel.
 // CHECK-LABEL: gpu.func @partitions
 // CHECK: gl.warp_specialize
 // CHECK: gl.grid_dependency_wait

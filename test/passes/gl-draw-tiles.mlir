@@ -1,8 +1,8 @@
 // RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-draw-tiles | FileCheck %s
 //
-// One thread draws the next tile while the CTA works on the one at hand.
+// One thread draws the next tile while the CTA works on the current one.
 
-// The parity of the mbarrier's phase is another one in each step. Loops that go on from each other have a mailbox each.
+// The parity of the mbarrier's phase alternates with each step. Loops that continue one another have a mailbox each.
 // CHECK-LABEL: gpu.func @walk
 // CHECK-SAME: (%[[COUNTER:.*]]: memref<1xi64>, %[[CTA:.*]]: index, %{{.*}}: index, %[[TILES:.*]]: index, %[[CTAS:.*]]: index)
 // CHECK-COUNT-2: gl.mbarrier_init %{{.*}}, 1 : <1>

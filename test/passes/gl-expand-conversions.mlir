@@ -1,8 +1,8 @@
 // A conversion that is cheapest through shared memory becomes a store and a load; others stay.
 // RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-expand-conversions | FileCheck %s
 
-// Rows become columns: nothing is common to both sides' registers, and lanes that differ in rows and lanes that differ in
-// columns both lie in different banks.
+// Rows become columns: the two layouts have no registers in common, and lanes that differ in rows and lanes that differ in
+// columns access different banks.
 // CHECK-LABEL: gpu.func @example
 // CHECK-SAME: (%[[A:.*]]: tensor<64x64xf32, #[[ROWS:.*]]>)
 // CHECK: %[[M:.*]] = gl.local_alloc : <64x64xf32, #gl.shared_linear<offset = {{\[}}[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 1], [2, 2], [4, 4], [8, 8], [16, 16], [32, 0], [0, 32]]>>
@@ -22,7 +22,7 @@ gpu.module @kernels {
 
 // -----
 
-// What both sides have in registers is a vector, wherever among them: registers are renumbered on either side.
+// Elements that both layouts have in registers form a vector, wherever they are: registers are renumbered on either side.
 // CHECK-LABEL: gpu.func @vectors
 // CHECK: %[[S:.*]] = gl.convert_layout %{{.*}} -> tensor<8x64xbf16, #gl.linear<register = {{\[}}[0, 4], [0, 1], [0, 2]],
 // CHECK: gl.local_alloc : <8x64xbf16, #gl.shared_linear<offset = {{\[}}[0, 4], [0, 1],
@@ -41,7 +41,7 @@ gpu.module @kernels {
 
 // -----
 
-// Shuffles, and registers in another order, need no memory.
+// Shuffles, and a permutation of registers, need no memory.
 // CHECK-LABEL: gpu.func @near
 // CHECK-COUNT-2: gl.convert_layout
 // CHECK-NOT: gl.local_alloc

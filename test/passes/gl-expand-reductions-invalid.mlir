@@ -1,4 +1,4 @@
-// What gl-expand-reductions rejects.
+// Programs that gl-expand-reductions rejects.
 // RUN: norma-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics --gl-expand-reductions
 
 #mixed = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 4], order = [1, 0], ctas_per_cluster = [1, 2]>

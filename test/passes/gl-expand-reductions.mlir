@@ -1,4 +1,4 @@
-// A reduction across warps goes through shared memory, one across CTAs through that of all of them; one within a warp stays.
+// A reduction across warps goes through shared memory, one across CTAs through that of all CTAs; one within a warp stays.
 // RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-expand-reductions | FileCheck %s
 
 // CHECK-LABEL: gpu.func @example
@@ -30,7 +30,7 @@ gpu.module @kernels {
 
 // -----
 
-// Each row belongs to one warp: nothing to exchange.
+// Each row belongs to one warp: nothing is exchanged.
 // CHECK-LABEL: gpu.func @within_a_warp
 // CHECK: gl.reduce
 // CHECK-NOT: gl.local_alloc
@@ -79,7 +79,7 @@ gpu.module @kernels {
 
 // -----
 
-// The reduced axis is fastest in memory whichever it is, and a tile of one axis leaves a scalar tile.
+// The reduced axis is innermost in memory, whichever axis it is, and a tile of one axis leaves a scalar tile.
 // CHECK-LABEL: gpu.func @other_axes
 // CHECK: gl.local_alloc : <4x32xf32, #gl.plain<order = [0, 1]>>
 // CHECK: gl.local_alloc : <4xf32, #gl.plain<order = [0]>>
@@ -105,8 +105,8 @@ gpu.module @kernels {
 
 // -----
 
-// Reductions that do not hang on each other are stored before any is loaded, with what the second needs of the scalars between them; one that
-// hangs on the first comes behind.
+// Independent reductions are all stored before any is loaded, with the scalars that the second needs computed in between; a
+// reduction that depends on the first comes after it.
 // CHECK-LABEL: gpu.func @one_barrier
 // CHECK: arith.mulf
 // CHECK: gl.warp_reduce
@@ -148,8 +148,8 @@ gpu.module @kernels {
 
 // -----
 
-// Every CTA stores its partial result into all CTAs of the cluster, and waits for the bytes of all. The cluster's barrier is waited for
-// just before, and shows the mbarriers.
+// Every CTA stores its partial result into all CTAs of the cluster, and waits for the bytes of all. The cluster barrier is
+// waited for just before; it makes the mbarriers visible.
 // CHECK-LABEL: gpu.func @across_ctas
 // CHECK: %[[M:.*]] = gl.local_alloc : <4xf32, #gl.plain<order = [0]>>
 // CHECK: %[[B:.*]] = gl.mbarrier_alloc : <1>
@@ -186,8 +186,8 @@ gpu.module @kernels {
 
 // -----
 
-// A number of elements that is one constant is not told: of 64 in each of four warps, or of 256 in each of four CTAs, all know it. The
-// other results depend on tiles that are no constants.
+// A count of elements that is the same constant everywhere is not exchanged: all know that it is 64 in each of four warps, or
+// 256 in each of four CTAs. The other results depend on tiles that are not constant.
 // CHECK-LABEL: gpu.func @known_numbers
 // CHECK: %[[P:.*]]:3 = gl.warp_reduce
 // CHECK: gl.local_store %[[P]]#0,
@@ -235,7 +235,7 @@ gpu.module @kernels {
 
 // -----
 
-// A constant whose result is made of others too is told as they are.
+// A constant whose result depends on other values is exchanged as they are.
 // CHECK-LABEL: gpu.func @first_places
 // CHECK: %[[P:.*]]:2 = gl.warp_reduce
 // CHECK: gl.local_store %[[P]]#0,
@@ -259,7 +259,7 @@ gpu.module @kernels {
 
 // -----
 
-// Turns of a loop use two buffers and two mbarriers alternately; each CTA gives the buffer of the turn before back to all four.
+// Iterations of a loop alternate between two buffers and two mbarriers; each CTA returns the previous iteration's buffer to all four.
 // CHECK-LABEL: gpu.func @ctas_in_a_loop
 // CHECK: %[[M:.*]] = gl.local_alloc : <2x4xf32, #gl.plain<order = [1, 0]>>
 // CHECK: %[[B:.*]] = gl.mbarrier_alloc : <2>
@@ -298,8 +298,8 @@ gpu.module @kernels {
 
 // -----
 
-// In a partition the turns of its loop are counted. All threads arrive at the cluster's barrier, behind all that sets up mbarriers,
-// and wait there before the partitions begin.
+// In a partition the iterations of its loop are counted. All threads arrive at the cluster barrier after everything that
+// initialises mbarriers, and wait there before the partitions begin.
 // CHECK-LABEL: gpu.func @ctas_in_a_partition
 // CHECK: gl.mbarrier_init %{{.*}}, 1 : <3>
 // CHECK: gl.mbarrier_init %{{.*}}, 5 : <2>
@@ -339,8 +339,8 @@ gpu.module @kernels {
 
 // -----
 
-// Two reductions that do not hang on each other share a round, for which the second's operand is computed earlier; a third, which needs
-// the first, has one of its own. Elements of less than 4 bytes travel as i32.
+// Two independent reductions share a round, for which the second's operand is computed earlier; a third, which depends on the
+// first, has its own round. Elements of less than 4 bytes are exchanged as i32.
 // CHECK-LABEL: gpu.func @shared_round
 // CHECK: math.absf
 // CHECK: gl.cluster_wait
@@ -384,7 +384,7 @@ gpu.module @kernels {
 
 // -----
 
-// The cluster's barrier invalidates L1: it is waited for before what is read to stay there.
+// The cluster barrier invalidates L1, so it is waited for before reads of data that is to stay there.
 // CHECK-LABEL: gpu.func @before_l1_is_filled
 // CHECK: gl.cluster_arrive relaxed
 // CHECK: gl.cluster_wait
@@ -421,7 +421,7 @@ gpu.module @kernels {
 
 // -----
 
-// The steps of a loop take turns with two buffers.
+// The steps of a loop alternate between two buffers.
 // CHECK-LABEL: gpu.func @in_a_loop
 // CHECK: scf.for %[[I:.*]] =
 // CHECK: %[[P:.*]] = gl.warp_reduce
@@ -449,7 +449,7 @@ gpu.module @kernels {
 
 // -----
 
-// A scan across warps is one within each warp, behind what the warps come to.
+// A scan across warps is one within each warp, combined with the results of the warps before it.
 // CHECK-LABEL: gpu.func @scan
 // CHECK-SAME: (%[[X:.*]]: tensor<1x2048xf32
 // CHECK: %[[P:.*]] = gl.warp_reduce %[[X]] axis 1

@@ -1,4 +1,4 @@
-// What gl-insert-barriers rejects.
+// Programs that gl-insert-barriers rejects.
 // RUN: norma-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics --gl-insert-barriers
 
 #wide = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]], block = []>

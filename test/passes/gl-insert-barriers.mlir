@@ -23,7 +23,7 @@ gpu.module @kernels {
 
 // -----
 
-// Bytes count, not descriptors: %b and %c share, %a lies apart. A barrier that is there is enough.
+// Overlapping bytes count, not descriptors: %b and %c overlap, %a lies apart. An existing barrier suffices.
 // CHECK-LABEL: gpu.func @overlap
 // CHECK: gl.local_store %{{.*}}, %[[A:.*]] :
 // CHECK-NEXT: gl.local_store %{{.*}}, %[[B:.*]] :
@@ -81,7 +81,7 @@ gpu.module @kernels {
 
 // -----
 
-// Only one branch writes, so a load after the branches has to wait; a branch's own barrier does not speak for the other.
+// Only one branch writes, so a load after the branches has to wait; one branch's own barrier does not cover the other.
 // CHECK-LABEL: gpu.func @branches
 // CHECK: gl.local_store
 // CHECK: scf.if
@@ -133,7 +133,7 @@ gpu.module @kernels {
 
 // -----
 
-// Mbarriers are initialised before any use; what arrives at one needs no barrier.
+// Mbarriers are initialised before any use; an arrival at one needs no barrier.
 // CHECK-LABEL: gpu.func @mbarriers
 // CHECK: gl.mbarrier_init
 // CHECK-NEXT: gl.fence_mbarrier_init
@@ -164,7 +164,7 @@ gpu.module @kernels {
 
 // -----
 
-// The cluster's barrier orders the initialisation of mbarriers, relaxed as it is, and other accesses only if it is not.
+// The cluster barrier orders the initialisation of mbarriers even if relaxed, and other accesses only if it is not.
 // CHECK-LABEL: gpu.func @cluster_barrier
 // CHECK: gl.mbarrier_init
 // CHECK-NOT: gl.barrier
@@ -198,7 +198,7 @@ gpu.module @kernels {
 
 // -----
 
-// A CTA gives memory back once all its threads have read it; what it gets back is waited for at the mbarrier.
+// A CTA releases memory once all its threads have read it; it waits at the mbarrier for memory that it gets back.
 // CHECK-LABEL: gpu.func @given_back
 // CHECK: scf.for
 // CHECK-NEXT: gl.barrier
@@ -229,8 +229,8 @@ gpu.module @kernels {
 
 // -----
 
-// A partition meets at a named barrier of its own threads, whose id nobody else uses. The other partition, of one warp, has
-// memory of its own.
+// A partition synchronizes at a named barrier of its own threads, whose id nothing else uses. The other partition, of one warp,
+// has memory of its own.
 // CHECK-LABEL: gpu.func @partition
 // CHECK: gl.warp_specialize
 // CHECK: gl.local_store
@@ -264,7 +264,7 @@ gpu.module @kernels {
 
 // -----
 
-// Steps that take turns with two stages meet once in each: a step's store does not meet what the step before it loads.
+// Steps that alternate between two stages need one barrier each: a step's store does not conflict with the previous step's load.
 // CHECK-LABEL: gpu.func @turns
 // CHECK: scf.for
 // CHECK-NOT: gl.barrier
@@ -299,7 +299,7 @@ gpu.module @kernels {
 
 // -----
 
-// Without a meeting in between, the step after the next one has the stage again.
+// Without a barrier in between, the step after the next one would use the same stage.
 // CHECK-LABEL: gpu.func @turns_without_meeting
 // CHECK: scf.for
 // CHECK: gl.barrier

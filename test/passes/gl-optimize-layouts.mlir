@@ -111,7 +111,7 @@ gpu.module @kernels {
 
 // -----
 
-// The registers of a store are renumbered into vectors, where elements are wide: before the op that narrows them.
+// The registers of a store are renumbered into vectors where elements are wide, before the op that narrows them.
 // CHECK-LABEL: gpu.func @store_along_other_registers
 // CHECK: %[[T:.*]] = "test.tile"() : () -> tensor<64x8xf32, #[[M_FIRST:[a-z0-9]+]]>
 // CHECK: %[[R:.*]] = gl.convert_layout %[[T]] : tensor<64x8xf32, #[[M_FIRST]]> -> tensor<64x8xf32, #[[J_FIRST:[a-z0-9]+]]>
@@ -130,7 +130,7 @@ gpu.module @kernels {
 
 // -----
 
-// Those of a load, behind the ops that widen its elements; a use that does not is given the tile as it was.
+// The registers of a load are renumbered after the ops that widen its elements; another use gets the tile as it was.
 // CHECK-LABEL: gpu.func @load_along_other_registers
 // CHECK: %[[T:.*]] = gl.load {{.*}} -> tensor<64x16xf16, #[[J_FIRST:[a-z0-9]+]]>
 // CHECK: %[[SAME:.*]] = gl.convert_layout %[[T]] : tensor<64x16xf16, #[[J_FIRST]]> -> tensor<64x16xf16, #[[M_FIRST:[a-z0-9]+]]>
@@ -152,7 +152,7 @@ gpu.module @kernels {
 
 // -----
 
-// What is stored along other lanes than it is held is moved: its requests touch 8 columns of 8 bytes each.
+// A tile that is stored along other lanes than it is held is exchanged: its requests would touch 8 columns of 8 bytes each.
 // CHECK-LABEL: gpu.func @transposed_store
 // CHECK: %[[T:.*]] = "test.tile"() : () -> tensor<64x64xbf16, #[[ROWS:[a-z0-9]+]]>
 // CHECK: %[[MOVED:.*]] = gl.convert_layout %[[T]] : tensor<64x64xbf16, #[[ROWS]]> -> tensor<64x64xbf16, #[[COLUMNS:[a-z0-9]+]]>
@@ -184,7 +184,7 @@ gpu.module @kernels {
 
 // -----
 
-// So is what is loaded, once for all uses, where L1 does not have most of it.
+// A loaded tile is exchanged likewise, once for all uses, unless L1 has most of it.
 // CHECK-LABEL: gpu.func @transposed_load
 // CHECK: %[[T:.*]] = gl.load {{.*}} -> tensor<64x64xbf16, #[[COLUMNS:[a-z0-9]+]]>
 // CHECK: %[[MOVED:.*]] = gl.convert_layout %[[T]] : tensor<64x64xbf16, #[[COLUMNS]]> -> tensor<64x64xbf16, #[[ROWS:[a-z0-9]+]]>
@@ -203,8 +203,8 @@ gpu.module @kernels {
 
 // -----
 
-// Pieces of lines, 16 bytes of each of 32 rows in a request, are moved into whole ones. The tile goes narrow, in the order in
-// which it is exchanged, and has that order while it is wide.
+// Requests for partial lines, 16 bytes of each of 32 rows, become requests for whole lines. The tile is exchanged in its narrow
+// type, and keeps the layout of the exchange while it is wide.
 // CHECK-LABEL: gpu.func @pieces_of_lines
 // CHECK: %[[T:.*]] = "test.tile"() : () -> tensor<64x8x32xf32, #[[M_FIRST:[a-z0-9]+]]>
 // CHECK: %[[R:.*]] = gl.convert_layout %[[T]] : tensor<64x8x32xf32, #[[M_FIRST]]> -> tensor<64x8x32xf32, #[[J_FIRST:[a-z0-9]+]]>
@@ -224,7 +224,7 @@ gpu.module @kernels {
 
 // -----
 
-// Two conversions, of which one only renumbers registers, are not made one that moves wider elements.
+// Two conversions, one of which only renumbers registers, are not merged into one that moves wider elements.
 // CHECK-LABEL: gpu.func @moved_while_narrow
 // CHECK: gl.convert_layout
 // CHECK-NEXT: arith.truncf
@@ -244,7 +244,7 @@ gpu.module @kernels {
 
 // -----
 
-// Nothing is saved where neighbours are far apart in either layout.
+// Nothing is gained if neighbouring elements are far apart in both layouts.
 // CHECK-LABEL: gpu.func @left_alone
 // CHECK-NOT: gl.convert_layout
 #rows = #gl.linear<register = [], lane = [[1], [2], [4], [8], [16]], warp = [], block = []>

@@ -1,4 +1,4 @@
-// What gl-pipeline rejects.
+// Programs that gl-pipeline rejects.
 // RUN: norma-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics --gl-pipeline
 
 !tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>

@@ -2,8 +2,8 @@
 //
 // Copies to shared memory become asynchronous, in loops several steps ahead.
 
-// Loops that go on from each other share a ring, whose copies have the guards of the last one: of two rows those that there
-// are, which is a prefix of the tile.
+// Loops that continue one another share a ring, whose copies have the guards of the last loop: of two rows, those that exist,
+// which are a prefix of the tile.
 // CHECK-LABEL: gpu.func @peeled
 // CHECK-DAG: %[[RING:.*]] = gl.local_alloc : <3x2x64xbf16, #gl.plain<order = [2, 1, 0]>>
 // CHECK-DAG: gl.mbarrier_init %[[FULL:.*]], 1 : <3>
@@ -59,7 +59,7 @@ gpu.module @kernels {
 
 // -----
 
-// Rows with gaps between them are copied one by one, and a row that the tile is longer than as far as it goes.
+// Rows with gaps between them are copied one by one, and a row shorter than the tile is copied up to its end.
 // CHECK-LABEL: gpu.func @runs
 // CHECK: gl.mbarrier_expect
 // CHECK: gl.bulk_load %{{.*}} at affine_map<() -> (0, 0)>(), %{{.*}} count %{{.*}} : memref<2x40xbf16>
@@ -82,14 +82,14 @@ gpu.module @kernels {
 
 // -----
 
-// Where tiles are drawn, the loop carries those of all stages and the number of the step. The first ones follow from the CTA's number;
-// each step draws the tile that its stage is filled with next, behind as many tiles as the CTAs begin with.
+// If tiles are drawn, the loop carries the tiles of all stages and the step number. The first tiles follow from the CTA's
+// number; each step draws the tile that refills its stage, numbered after the tiles that the CTAs begin with.
 // CHECK-LABEL: gpu.func @drawn
 // CHECK-SAME: (%{{.*}}: memref<?x64xbf16>, %[[COUNTER:.*]]: memref<1xi64>, %[[CTA:.*]]: index, %[[TILES:.*]]: index, %[[CTAS:.*]]: index)
 // CHECK-DAG: %[[NUMBERS:.*]] = gl.local_alloc : <2x1xindex
 // CHECK-DAG: gl.mbarrier_init %[[EMPTY:.*]], 4 : <2>
 // CHECK: %[[SECOND:.*]] = arith.addi %[[CTA]], %{{.*}} : index
-// The prologue fills the stages that there are tiles for.
+// The prologue fills the stages for which there are tiles.
 // CHECK: scf.for %[[STAGE:.*]] = %{{.*}} to %{{.*}} step
 // CHECK: %[[FIRST:.*]] = arith.addi %[[CTA]], %{{.*}} : index
 // CHECK: %[[IS_THERE:.*]] = arith.cmpi ult, %[[FIRST]], %[[TILES]] : index
@@ -133,8 +133,8 @@ gpu.module @kernels {
 
 // -----
 
-// Steps take turns with two memories to send from: a step waits for the group of the step before last, and what it sends is one group.
-// Loops that go on from each other have the same memories, and the kernel ends when all groups have.
+// Steps alternate between two memories to send from: a step waits for the group of the step before the last, and its stores
+// form one group. Loops that continue one another use the same memories, and the kernel ends once all groups are complete.
 // CHECK-LABEL: gpu.func @sent
 // CHECK: %[[MEMORY:.*]] = gl.local_alloc : <2x2x64xbf16, #gl.plain<order = [2, 1, 0]>>
 // CHECK-NOT: gl.local_alloc
@@ -178,7 +178,7 @@ gpu.module @kernels {
 
 // -----
 
-// A loop over tiles that are drawn carries whose turn it is; what is sent outside of loops is sent once.
+// A loop over drawn tiles carries which memory is next; stores outside of loops are sent once.
 // CHECK-LABEL: gpu.func @drawn_and_sent
 // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, index) -> (index, index)
 // CHECK: ^bb0(%{{.*}}: index, %[[TURN:.*]]: index):
@@ -218,8 +218,8 @@ gpu.module @kernels {
 
 // -----
 
-// By cp.async each step commits a group, waits for its own and for all threads, and issues that of a step which is one less than the
-// stages ahead. What guards keep out is zero in memory, and loads that have the same guards need none.
+// With cp.async each step commits a group, waits for its own group and for all threads, and issues the copies of a later step: as
+// many steps ahead as there are stages, less one. Masked elements are zero in memory, so loads with the same guards need none.
 // CHECK-LABEL: gpu.func @by_groups
 // CHECK-SAME: %{{.*}}: index, %[[ALL:.*]]: index)
 // CHECK-DAG: %[[RING:.*]] = gl.local_alloc : <3x2x64xbf16, #gl.plain<order = [2, 1, 0]>>
@@ -275,7 +275,7 @@ gpu.module @kernels {
 
 // -----
 
-// With one stage a step waits for what it has issued itself.
+// With one stage, a step waits for the copies that it has issued itself.
 // CHECK-LABEL: gpu.func @one_stage
 // CHECK: scf.for
 // CHECK-NOT: scf.if
@@ -303,8 +303,8 @@ gpu.module @kernels {
 
 // -----
 
-// Outside of loops a copy is waited for where its memory is first loaded from, and groups that are committed in between stay under way.
-// A load under other guards than the copy's keeps them.
+// Outside of loops a copy is waited for before its memory is first loaded, and groups committed in between stay in flight. A
+// load under other guards than the copy's keeps them.
 // CHECK-LABEL: gpu.func @held
 // CHECK: gl.async_copy
 // CHECK-NEXT: gl.async_commit
@@ -335,8 +335,8 @@ gpu.module @kernels {
 
 // -----
 
-// By tensor maps a tile is boxes that lie in one piece of the memory: of a row of 512 columns two of 256. Guards need no regard, and all
-// bytes count.
+// With tensor maps a tile is copied as boxes that are contiguous in shared memory: a row of 512 columns as two boxes of 256.
+// Guards are not needed, and all bytes count.
 // CHECK-LABEL: gpu.func @boxes
 // CHECK: %[[BYTES:.*]] = arith.constant 2048 : index
 // CHECK: gl.mbarrier_expect %{{.*}}, %[[BYTES]]
@@ -354,7 +354,7 @@ gpu.module @kernels {
 // CHECK: gl.tensor_load %[[MAP]][%[[ROW]], %[[COLUMN]]], %[[FIRST]]
 // CHECK-COUNT-3: gl.tensor_load %[[MAP]]
 // CHECK-NOT: gl.tensor_load
-// Rows that fit one are a box together.
+// Rows that fit into one box are copied together.
 // CHECK: gl.tensor_map %{{.*}} : <memref<?x56xbf16>, box = [2, 64]>
 // CHECK: gl.tensor_load
 // CHECK-NOT: gl.tensor_load
@@ -380,7 +380,7 @@ gpu.module @kernels {
 
 // -----
 
-// Boxes come through rings as runs do, and wherever tiles are drawn.
+// Boxes go through rings as bulk copies do, including where tiles are drawn.
 // CHECK-LABEL: gpu.func @ring_of_boxes
 // CHECK: %[[RING:.*]] = gl.local_alloc : <3x64xbf16, {{.*}}>
 // CHECK: scf.for
@@ -413,7 +413,7 @@ gpu.module @kernels {
 
 // -----
 
-// What is sent as boxes belongs to groups as runs do, and guards need no regard.
+// Stores of boxes belong to groups as bulk copies do, and guards are not needed.
 // CHECK-LABEL: gpu.func @sent_as_boxes
 // CHECK: %[[MEMORIES:.*]] = gl.local_alloc : <2x64xbf16, {{.*}}>
 // CHECK: scf.for

@@ -1,10 +1,10 @@
 // RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-prefetch-loads | FileCheck %s
 // RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-prefetch-loads --gl-prefetch-loads | FileCheck %s
 //
-// Loops carry the tiles that they load: each step begins with the loads of the next one's.
+// Loops carry the tiles that they load: each step begins with the loads of the next step.
 
-// The first tile is loaded in front of the loop, and nothing behind its last step; the sum is as it was. A bound on registers keeps the
-// assembler from delaying the loads.
+// The first tile is loaded before the loop, and nothing beyond its last step; the sum is unchanged. A bound on registers keeps
+// the assembler from delaying the loads.
 // CHECK-LABEL: gpu.func @sum
 // CHECK-SAME: %[[X:.*]]: memref<?x64xf32>, %[[N:.*]]: index) kernel attributes {gl.min_ctas_per_sm = 1
 // CHECK: %[[LEFT:.*]] = arith.subi %[[N]], %[[ZERO:.*]] : index
@@ -35,7 +35,7 @@ gpu.module @kernels {
 
 // -----
 
-// What a place is computed from is computed again for the step that it is for, and guards stay. The first of eight steps is there.
+// The ops that compute an address are repeated for the step that is loaded ahead, and guards stay. The first of eight steps always exists.
 // CHECK-LABEL: gpu.func @places
 // CHECK-SAME: %[[X:.*]]: memref<?x64xf32>, %[[ROWS:.*]]: index)
 // CHECK: %[[AT:.*]] = arith.muli %[[ZERO:.*]], %[[FOUR:.*]] : index
@@ -62,7 +62,7 @@ gpu.module @kernels {
 
 // -----
 
-// A loop within a loop loads ahead within each of its runs, and what the outer one loads is ahead as well.
+// An inner loop loads ahead within each of its runs, and the outer loop's own loads are ahead as well.
 // CHECK-LABEL: gpu.func @nested
 // CHECK: gl.load %[[Y:.*]] at
 // CHECK: scf.for %[[I:[a-z0-9]+]] =
@@ -89,7 +89,7 @@ gpu.module @kernels {
 
 // -----
 
-// One step, the same in each step, a place that earlier steps decide, and a buffer that the loop stores to.
+// Not loaded ahead: a loop of one step, a tile that is the same in each step, an address from earlier steps, a buffer that is stored to.
 // CHECK-LABEL: gpu.func @stay
 // CHECK-NOT: gl.load
 // CHECK: scf.for
@@ -126,7 +126,7 @@ gpu.module @kernels {
 
 // -----
 
-// Stages of what is copied to shared memory are not those of registers.
+// The stages of copies to shared memory do not apply to tiles in registers.
 // CHECK-LABEL: gpu.func @ring
 // CHECK: scf.for
 // CHECK: gl.load

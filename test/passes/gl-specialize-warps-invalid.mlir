@@ -1,7 +1,7 @@
-// What gl-specialize-warps rejects.
+// Programs that gl-specialize-warps rejects.
 // RUN: norma-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics --gl-specialize-warps
 
-// Where a copy goes must not hang on what consumers compute.
+// The target of a copy must not depend on what consumers compute.
 #one = #gl.linear<register = [], lane = [[0], [0], [0], [0], [0]], warp = [[0], [0]], block = []>
 !tile = !gl.memdesc<64xbf16, #gl.plain<order = [0]>>
 gpu.module @kernels {

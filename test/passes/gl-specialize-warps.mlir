@@ -1,8 +1,8 @@
 // RUN: norma-opt %s --mlir-print-local-scope --allow-unregistered-dialect --split-input-file --gl-specialize-warps | FileCheck %s
 //
-// Copies get warps of their own, which meet the others at mbarriers alone.
+// Copies get warps of their own, which synchronize with the others only at mbarriers.
 
-// The consumers keep what they carry, and never wait for a stage to be empty; the producers carry no tiles.
+// The consumers keep their loop-carried values and never wait for an empty stage; the producers carry no tiles.
 // CHECK-LABEL: gpu.func @ring
 // CHECK-SAME: gl.num_warps = 5
 // CHECK-NOT: gl.producer_warps
@@ -95,7 +95,7 @@ gpu.module @kernels {
 
 // -----
 
-// Without copies there is nothing for producers to do.
+// Without copies, producers would have nothing to do.
 // CHECK-LABEL: gpu.func @no_copies
 // CHECK-SAME: gl.num_warps = 4
 // CHECK-NOT: gl.warp_specialize
@@ -107,7 +107,7 @@ gpu.module @kernels {
 
 // -----
 
-// The producers draw, and all wait for what is drawn: what they copy follows from it, and when the loops end.
+// The producers draw, and all partitions wait for the draw: it decides what is copied, and when the loops end.
 // CHECK-LABEL: gpu.func @drawn
 // CHECK: gl.warp_specialize warps [4, 1] {
 // CHECK: scf.while
@@ -170,7 +170,7 @@ gpu.module @kernels {
 
 // -----
 
-// Boxes are the producers' to issue, with the tensor map that they are copied by.
+// The producers issue the copies of boxes, with their tensor map.
 // CHECK-LABEL: gpu.func @boxes
 // CHECK: gl.warp_specialize warps [1, 1] {
 // CHECK-NOT: gl.tensor_map

@@ -66,8 +66,8 @@ gpu.module @kernels {
 
 // -----
 
-// A guard may end within a vector, which is then read as a whole, but no quotient of one may change there: a bound of rows, one at
-// no multiple of 8, and one that a run of 4 columns has to itself.
+// A guard may end within a vector, which is then read as a whole, unless a quotient in the guard changes within the vector: a
+// bound of rows, one at no multiple of 8, and one of its own for each run of 4 columns.
 // CHECK-LABEL: gpu.func @guards
 // CHECK: gl.load %{{.*}} where {{.*}} vector 8 :
 // CHECK: gl.load %{{.*}} where {{.*}} vector 8 alignment 16 :
@@ -89,7 +89,7 @@ gpu.module @kernels {
 
 // -----
 
-// Without a promise only the elements' own alignment is known; a vector that is there stays.
+// Without a promise only the elements' natural alignment is known; an existing vector width stays.
 // CHECK-LABEL: gpu.func @unknown
 // CHECK: gl.load %{{.*}} vector 1 :
 // CHECK: gl.load %{{.*}} vector 2 :
@@ -104,7 +104,7 @@ gpu.module @kernels {
 
 // -----
 
-// An induction variable is the lower bound plus multiples of the step; what it is divided by must divide it.
+// An induction variable is the lower bound plus multiples of the step; a quotient of it is aligned if the divisor divides both.
 // CHECK-LABEL: gpu.func @loops
 // CHECK: gl.load %{{.*}} vector 8 :
 // CHECK: gl.load %{{.*}} vector 4 :
@@ -142,7 +142,7 @@ gpu.module @kernels {
 
 // -----
 
-// Rows as long as a dynamic size begin where nothing is known of, unless the launch states a multiple of it.
+// Rows of dynamic length have no known alignment, unless the launch states a multiple of the length.
 // CHECK-LABEL: gpu.func @dynamic_rows
 // CHECK: gl.load %{{.*}} vector 1 : memref<?x?xbf16>
 // CHECK: gl.load %{{.*}} vector 4 : memref<?x?xbf16>
@@ -162,8 +162,8 @@ gpu.module @kernels {
 
 // -----
 
-// Rows of 4095 elements whose tile is shifted down to where 8 elements begin: what a row's number adds to the address is a
-// multiple of 8, by the quotient that a remainder is.
+// Rows of 4095 elements whose tile is shifted down to a multiple of 8 elements: the row number adds a multiple of 8 to the
+// address, because of the quotient that belongs to the shift's remainder.
 // CHECK-LABEL: gpu.func @shifted
 // CHECK: gl.load %{{.*}} vector 8 alignment 16 :
 // CHECK: gl.load %{{.*}} vector 8 alignment 2 :
@@ -182,8 +182,8 @@ gpu.module @kernels {
 
 // -----
 
-// What begins at any element is read as the aligned words around vectors, unless that takes the place of less than four reads,
-// something writes the buffer, or may, or nobody knows where it ends or that it begins with a word.
+// Unaligned vectors are read as the aligned words around them, unless that replaces fewer than four reads, something writes or
+// may write the buffer, or it is unknown where the buffer ends or that it begins at a word.
 // CHECK-LABEL: gpu.func @covered
 // CHECK: gl.load %{{.*}} vector 8 alignment 2 : memref<?x4095xbf16> -> tensor<256xbf16
 // CHECK: gl.load %{{.*}} vector 4 alignment 4 : memref<4095xf32>
@@ -219,7 +219,7 @@ gpu.module @kernels {
 
 // -----
 
-// What others may write meanwhile is not read: a vector that a guard ends in goes element by element where its buffer is stored to.
+// Elements that others may write meanwhile are not over-read: a guarded vector goes element by element if its buffer is stored to.
 // CHECK-LABEL: gpu.func @stored_to
 // CHECK: gl.load %{{.*}} vector 8 :
 #rows = #gl.blocked<size_per_thread = [8], threads_per_warp = [32], warps_per_cta = [1], order = [0]>
@@ -235,7 +235,7 @@ gpu.module @kernels {
 
 // -----
 
-// cp.async moves 16, 8 or 4 bytes, as rows of 2048, 2044 and 2042 elements begin at multiples of; of rows of 2041 each element on its own.
+// cp.async moves 16, 8 or 4 bytes, the alignment of rows of 2048, 2044 and 2042 elements; rows of 2041 go element by element.
 // CHECK-LABEL: gpu.func @copies
 // CHECK: gl.async_copy {{.*}} vector 8 : memref<?x2048xbf16>
 // CHECK: gl.async_copy {{.*}} vector 4 : memref<?x2044xbf16>
@@ -262,8 +262,8 @@ gpu.module @kernels {
 
 // -----
 
-// A run goes on where it has all of an axis, along the axis that moves the address by as much: pairs, of which a thread has four in
-// registers that follow each other. It ends where pairs are further apart, and where a guard knows which of a pair an element is.
+// A contiguous run that covers a whole axis continues along the axis whose stride follows: pairs, of which a thread has four in
+// consecutive registers. It ends where pairs are further apart, and where a guard distinguishes the elements of a pair.
 // CHECK-LABEL: gpu.func @pairs
 // CHECK: gl.load %{{.*}} vector 8 : memref<4096xbf16>
 // CHECK: gl.load %{{.*}} vector 2 : memref<4096xbf16>

@@ -1,4 +1,4 @@
-// The places are the schedule's to say.
+// The schedule alone says where reads are kept.
 // RUN: norma-opt %s --verify-diagnostics --norm-cache-inputs
 
 // expected-error @+1 {{expected a kernel with a schedule, got none}}

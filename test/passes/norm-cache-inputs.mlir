@@ -1,4 +1,4 @@
-// A read that a reduction and its readers share is cached, and what hangs on it is computed again in each phase.
+// A read that a reduction and its readers share is cached, and the ops that depend on it are repeated in each phase.
 // RUN: norma-opt %s --split-input-file --norm-cache-inputs | FileCheck %s
 // RUN: norma-opt %s --split-input-file --norm-cache-inputs --norm-cache-inputs | FileCheck %s
 
@@ -21,8 +21,8 @@ norm.kernel @centred(%x: memref<?x64xbf16>, %y: memref<?x64xf32>)
 
 // -----
 
-// Each phase has its own cache and its own clones: nothing that varies over the row crosses a reduction but the input.
-// What only later phases need goes from the first one.
+// Each phase has its own cache and its own clones: of the values that vary over the row, only the input crosses a reduction.
+// Ops that only later phases need are removed from the first one.
 // CHECK: norm.kernel @softmax(
 // CHECK-NEXT: %[[X:.*]] = norm.read
 // CHECK-NEXT: %[[C1:.*]] = norm.cache %[[X]] in register
@@ -76,7 +76,7 @@ norm.kernel @scaled(%x: memref<?x64xf32>, %s: memref<?xf32>, %w: memref<64xf32>,
 
 // -----
 
-// Two inputs summed are cached each; an original without a use in the first phase goes.
+// If two inputs are summed, both are cached; an original without a use in the first phase is removed.
 // CHECK: norm.kernel @sum_of_two(
 // CHECK-COUNT-2: norm.cache
 // CHECK-NOT: norm.cache
@@ -100,7 +100,7 @@ norm.kernel @sum_of_two(%x: memref<?x64xf32>, %z: memref<?x64xf32>, %y: memref<?
 
 // -----
 
-// What the schedule keeps elsewhere is read again.
+// A read that the schedule keeps elsewhere is read again.
 // CHECK: norm.kernel @uncached(
 // CHECK-NOT: norm.cache
 norm.kernel @uncached(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
@@ -133,8 +133,8 @@ norm.kernel @places(%x: memref<?x64xf32>, %z: memref<?x64xf32>, %y: memref<?x64x
 
 // -----
 
-// %g is multiplied by a factor that waits for one sum alone, and what comes of that meets the sum that %g contributes to: %g lies
-// behind it as %x does, and stays 16 bits wide. Where nothing meets a sum over the other dim, it keeps nothing.
+// %g is multiplied by a factor that waits for one sum alone, and the result meets the sum that %g contributes to: %g is kept
+// beyond it, as %x is, and stays 16 bits wide. If nothing meets a sum over the other dim, nothing is kept beyond it.
 // CHECK: norm.kernel @factor_of_row(
 // CHECK: %[[X:.*]] = norm.read %x
 // CHECK-NEXT: norm.cache %[[X]] in register

@@ -1,4 +1,4 @@
-// Cross-entropy becomes the scalar program that defines it; what is not asked for is not computed.
+// Cross-entropy becomes the scalar program that defines it; results that are not asked for are not computed.
 // RUN: norma-opt %s --split-input-file --norm-decompose | FileCheck %s
 
 // Three reductions, of which only the sum of exponentials waits for the maximum.
@@ -24,7 +24,7 @@ func.func @plain(%x: tensor<?x100xbf16>, %l: tensor<?xi32>) -> tensor<?xf32> {
 
 // -----
 
-// What a row weighs is 0 where its label is ignored, and NaN where it is no class.
+// The weight of a row is 0 if its label is ignored, and NaN if the label is no class.
 // CHECK-LABEL: @row_weight(
 // CHECK: norm.write %{{.*}} : tensor<?xf32>
 // CHECK: %[[WEIGHT:.*]] = norm.reduce add %{{.*}} over(%{{.*}}) : f32
@@ -40,7 +40,7 @@ func.func @row_weight(%x: tensor<?x100xf32>, %l: tensor<?xi64>, %w: tensor<100xf
 
 // -----
 
-// How many classes there are is asked of each where the compiler does not know it.
+// If the number of classes is dynamic, whether the label is a class is found by comparing it with each.
 // CHECK-LABEL: @dynamic(
 // CHECK: norm.reduce or %{{.*}} over(%{{.*}}) : i1
 // CHECK: norm.write %{{.*}} : tensor<?xf32>

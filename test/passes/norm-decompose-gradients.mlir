@@ -1,8 +1,8 @@
-// Gradients become the scalar programs that define them: sums along a row and sums over rows cross in one program, and what is
-// not asked for is not computed.
+// Gradients become the scalar programs that define them: sums along a row and sums over rows cross in one program, and results
+// that are not asked for are not computed.
 // RUN: norma-opt %s --split-input-file --norm-decompose | FileCheck %s
 
-// No sum of the row waits for rstd, whether it is given or not.
+// No sum along the row waits for rstd, whether it is given or not.
 // CHECK-LABEL: @rms_norm_grad(
 // CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)
 // CHECK: %[[X:.*]] = arith.extf
@@ -49,7 +49,7 @@ func.func @layer_norm_grad(%x: tensor<?x64xf32>, %dy: tensor<?x64xf32>, %m: tens
 
 // -----
 
-// A row alone has weights of its own: nothing is summed over rows.
+// A single row has weights of its own: nothing is summed over rows.
 // CHECK-LABEL: @one_row(
 // CHECK: space(%[[N:.*]] = 64)
 // CHECK: norm.write %{{.*}}[%[[N]]] : tensor<64xf32>
@@ -118,7 +118,7 @@ func.func @log_softmax_grad(%y: tensor<?x64xf32>, %dy: tensor<?x64xf32>) -> tens
 
 // -----
 
-// With lse of the forward op nothing is reduced over the classes.
+// With the forward op's lse nothing is reduced over the classes.
 // CHECK-LABEL: @cross_entropy_grad(
 // CHECK-NOT: norm.reduce
 // CHECK: math.exp

@@ -25,7 +25,7 @@ func.func @layer_norm(%x: tensor<?x64xbf16>) -> (tensor<?x64xbf16>, tensor<?xf32
 
 // -----
 
-// Any axes, in any order; a weight has their order in x. One tensor as weight and bias is one input.
+// Any axes, in any order; a weight has its axes in the order of x. One tensor as weight and bias is one input.
 // CHECK-LABEL: @axes(
 // CHECK: norm.compute(%{{.*}} = %{{.*}} : tensor<4x?x8xf16>, %[[W:.*]] = %{{.*}} : tensor<4x8xf16>) ->
 // CHECK-SAME: space(%[[A:.*]] = 4, %{{.*}} = dim(%{{.*}}, 1), %[[B:.*]] = 8)
@@ -40,7 +40,7 @@ func.func @axes(%x: tensor<4x?x8xf16>, %w: tensor<4x8xf16>) -> tensor<4x?x8xf16>
 
 // -----
 
-// How many elements a dynamic axis has is counted. Arithmetic is f64 where anything is.
+// The elements of a dynamic axis are counted. Arithmetic is f64 if any type is.
 // CHECK-LABEL: @dynamic(
 // CHECK: %[[SUM:.*]] = norm.reduce add %{{.*}} over(%[[N:.*]]) : f64
 // CHECK-NEXT: %[[ONE:.*]] = arith.constant 1.000000e+00 : f64
@@ -94,7 +94,7 @@ func.func @batch_stats(%x: tensor<4x?x8xf32>) -> (tensor<?xf32>, tensor<?xf32>) 
 
 // -----
 
-// Of rows of stated lengths sums leave out what does not exist, and elements that do are counted.
+// For rows of given lengths, sums leave out elements that do not exist, and those that exist are counted.
 // CHECK-LABEL: @of_lengths(
 // CHECK: %[[EXISTS:.*]] = arith.cmpi slt
 // CHECK: %[[SQUARE:.*]] = arith.mulf

@@ -14,8 +14,8 @@ func.func @static_scale(%x: tensor<?x64xbf16>, %s: tensor<f32>) -> tensor<?x64xf
 
 // -----
 
-// An axis in blocks is two dims, of which the scale has the outer one. Exponents are found in the bits of the maximum: 6291456 is
-// the mantissa of 448, and 8 its exponent.
+// An axis in blocks becomes two dims, and the scale varies over the outer one. Exponents are read from the bits of the maximum:
+// 6291456 is the mantissa of 448, and 8 its exponent.
 // CHECK-LABEL: @blocks(
 // CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 2, %[[J:.*]] = 32)
 // CHECK: norm.read %{{.*}}[%[[M]], %[[B]] * 32 + %[[J]]]
@@ -33,7 +33,7 @@ func.func @blocks(%x: tensor<?x64xf32>) -> (tensor<?x64xf8E4M3FN>, tensor<?x2xi8
 
 // -----
 
-// Of an axis whose extent only the run knows there are as many blocks as fit.
+// A dynamic axis has as many blocks as fit.
 // CHECK-LABEL: @blocks_of_rows(
 // CHECK: space(%[[B:.*]] = dim(%{{.*}}, 0) floordiv 32, %[[I:.*]] = 32, %[[N:.*]] = 64)
 // CHECK: norm.read %{{.*}}[%[[B]] * 32 + %[[I]], %[[N]]]
@@ -69,7 +69,7 @@ func.func @dequantize(%q: tensor<?x64xi8>, %s: tensor<?xf32>) -> tensor<?x64xf32
 
 // -----
 
-// Rounded down, the exponent is that of the maximum less 8; as f8E8M0FNU the same bits are stored.
+// Rounded down, the exponent is that of the maximum minus 8; as f8E8M0FNU the same bits are stored.
 // CHECK-LABEL: @rounded_down(
 // CHECK: %[[AMAX:.*]] = norm.reduce max
 // CHECK: %[[BITS:.*]] = arith.bitcast %[[AMAX]] : f32 to i32
@@ -98,8 +98,8 @@ func.func @from_powers_of_two(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FN
 
 // -----
 
-// Neighbours that share a byte are a dim of two, innermost: numbers vary over it, and their codes are joined over it. The rounded
-// scale is what numbers are divided by.
+// Two numbers that share a byte are a dim of two, innermost: numbers vary over it, and their codes are combined over it.
+// Numbers are divided by the rounded scale.
 // CHECK-LABEL: @four_bits(
 // CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[B:.*]] = 4, %[[P:.*]] = 8, %[[H:.*]] = 2)
 // CHECK: norm.read %{{.*}}[%[[M]], %[[B]] * 16 + %[[P]] * 2 + %[[H]]]

@@ -1,7 +1,7 @@
 // Reductions over axes become the scalar programs that define them.
 // RUN: norma-opt %s --split-input-file --norm-decompose | FileCheck %s
 
-// Named axes that are kept have one element.
+// With keepdims, a reduced axis has one element.
 // CHECK-LABEL: @mean(
 // CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)
 // CHECK: %[[SUM:.*]] = norm.reduce add %{{.*}} over(%[[N]]) : f32
@@ -25,7 +25,7 @@ func.func @sum_of_integers(%x: tensor<?x64xi8>) -> tensor<?xi64> {
 
 // -----
 
-// NaN is true.
+// NaN counts as true.
 // CHECK-LABEL: @any(
 // CHECK: %[[TRUTH:.*]] = arith.cmpf une, %{{.*}} : f32
 // CHECK-NEXT: %[[ANY:.*]] = norm.reduce or %[[TRUTH]] over(%{{.*}}) : i1
@@ -37,7 +37,7 @@ func.func @any(%x: tensor<?x64xf32>) -> tensor<?xi8> {
 
 // -----
 
-// The value and its place are reduced together; ties go to the earlier place.
+// The value and its position are reduced together; ties go to the earlier position.
 // CHECK-LABEL: @argmax(
 // CHECK: %[[PLACE:.*]] = arith.index_cast %[[N:.*]] : index to i32
 // CHECK-NEXT: %{{.*}}:2 = norm.reduce %{{.*}}, %[[PLACE]] over(%[[N]]) identity [0xFF800000 : f32, 2147483647 : i32] : f32, i32 combine {
@@ -76,7 +76,7 @@ func.func @cumsum_of_integers(%x: tensor<?x64xi32>) -> tensor<?x64xi64> {
 
 // -----
 
-// Values of 16 bits and places of 65 columns fit keys of 32 bits, whose order a reduction gives one by one.
+// Values of 16 bits and positions among 65 columns fit keys of 32 bits, which a reduction with several results gives in order.
 // CHECK-LABEL: @top_k(
 // CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 65, %[[J:.*]] = 3)
 // CHECK: %[[X:.*]] = norm.read %{{.*}}[%[[M]], %[[N]]]
@@ -109,7 +109,7 @@ func.func @top_k_of_columns(%x: tensor<?x64xi8>) -> (tensor<3x64xi8>, tensor<3x6
 
 // -----
 
-// What was taken from a place is summed there; indices of other places count nothing.
+// Gradients are summed at the position that they were taken from; indices of no position contribute nothing.
 // CHECK-LABEL: @top_k_grad(
 // CHECK: space(%[[J:.*]] = 3, %[[M:.*]] = dim(%{{.*}}, 1), %[[N:.*]] = 65)
 // CHECK: %[[DV:.*]] = norm.read %{{.*}}[%[[J]], %[[M]]] : tensor<3x?xbf16>

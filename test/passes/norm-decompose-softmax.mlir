@@ -15,7 +15,7 @@ func.func @softmax(%x: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
 
 // -----
 
-// Scale, cap, mask, keep and causal, in this order. What broadcasts is read at 0.
+// Scale, cap, mask, keep and causal, in this order. Broadcast axes are read at 0.
 // CHECK-LABEL: @logits(
 // CHECK: space(%[[B:.*]] = dim(%{{.*}}, 0), %[[Q:.*]] = 16, %[[K:.*]] = 32)
 // CHECK: %[[SCALED:.*]] = arith.mulf
@@ -39,7 +39,7 @@ func.func @logits(%x: tensor<?x16x32xf32>, %m: tensor<1x32xf16>, %k: tensor<?x1x
 
 // -----
 
-// An infinite maximum is the result.
+// If the maximum is infinite, it is the result.
 // CHECK-LABEL: @logsumexp(
 // CHECK: %[[MAX:.*]] = norm.reduce max
 // CHECK: %[[FINITE:.*]] = arith.addf %[[MAX]], %{{.*}} : f32
@@ -52,7 +52,7 @@ func.func @logsumexp(%x: tensor<?x64xf32>) -> tensor<?xf32> {
 
 // -----
 
-// A softmax of linalg is one of norm; what it writes over only says how large it is.
+// linalg.softmax becomes the same program as norm.softmax; its destination only gives the size.
 // CHECK-LABEL: @of_linalg(
 // CHECK-NOT: linalg.softmax
 // CHECK: norm.compute(%{{.*}} = %{{.*}} : tensor<?x64xbf16>) -> (%{{.*}} : tensor<?x64xbf16>) space(%[[M:.*]] = dim({{.*}}, 0), %[[N:.*]] = 64)
@@ -69,7 +69,7 @@ func.func @of_linalg(%x: tensor<?x64xbf16>, %to: tensor<?x64xbf16>) -> tensor<?x
 
 // -----
 
-// Elements from the row's length on are -inf, and their results 0.
+// Elements at or beyond the row's length are -inf, and their results are 0.
 // CHECK-LABEL: @of_lengths(
 // CHECK: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)
 // CHECK: %[[LENGTH:.*]] = norm.read %{{.*}}[%[[M]]] : tensor<?xi32>

@@ -8,7 +8,7 @@ func.func @floor(%x: tensor<?xf32> {norm.name = "x"}) -> tensor<?xf32> attribute
 
 // -----
 
-// What becomes an integer, and a float again, is a step.
+// A conversion to an integer and back to a float is a step function.
 func.func @through_integers(%x: tensor<?xf32>) -> tensor<?xf32> attributes {norm.gradient} {
   %i = arith.fptosi %x : tensor<?xf32> to tensor<?xi32>
   // expected-error @below {{unsupported: a gradient through 'arith.sitofp', which has no derivative}}
@@ -18,7 +18,7 @@ func.func @through_integers(%x: tensor<?xf32>) -> tensor<?xf32> attributes {norm
 
 // -----
 
-// The place of the largest number is an integer, and no result is left.
+// The position of the maximum is an integer, and no other result is left.
 // expected-error @below {{expected an argument that a result of floats changes with, got 'x'; norm.gradient may name those that are meant}}
 func.func @argmax(%x: tensor<?x64xf32> {norm.name = "x"}) -> tensor<?xi64> attributes {norm.gradient = ["x"]} {
   %y = norm.reduce_axes argmax %x : tensor<?x64xf32> -> tensor<?xi64>
@@ -43,7 +43,7 @@ func.func @combiner(%x: tensor<?x64xf32>) -> tensor<?xf32> attributes {norm.grad
 
 // -----
 
-// An element that several points read, which ones being a remainder.
+// An element that several points read, which of them being decided by a remainder.
 func.func @modulo(%x: tensor<4xf32>) -> tensor<64xf32> attributes {norm.gradient} {
   // expected-error @below {{unsupported: a gradient with respect to a tensor<4xf32> of which not every element is read once}}
   %y = norm.compute(%a = %x : tensor<4xf32>) -> (%o : tensor<64xf32>) space(%n = 64) {
@@ -56,7 +56,7 @@ func.func @modulo(%x: tensor<4xf32>) -> tensor<64xf32> attributes {norm.gradient
 
 // -----
 
-// The halves of an axis, but not all of it.
+// Both halves of an axis are read, but not all of it.
 func.func @parts(%x: tensor<96xf32>) -> tensor<32xf32> attributes {norm.gradient} {
   // expected-error @below {{unsupported: a gradient with respect to a tensor<96xf32> of which not every element is read once}}
   %y = norm.compute(%a = %x : tensor<96xf32>) -> (%o : tensor<32xf32>) space(%n = 32) {
@@ -155,7 +155,7 @@ func.func @scanned(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {norm.grad
 
 // -----
 
-// What lies before and behind a part that begins at a number has a gradient of 0, which no write would reach.
+// Elements before and after a part with a dynamic offset have a gradient of 0, which no write would cover.
 func.func @part_from(%x: tensor<?x64xf32>, %o: index) -> tensor<?x16xf32> attributes {norm.gradient} {
   // expected-error @below {{unsupported: a gradient with respect to a tensor<?x64xf32> of which not every element is read once}}
   %y = norm.compute(%a = %x : tensor<?x64xf32>, %p = %o : index) -> (%r : tensor<?x16xf32>) space(%m = dim(%a, 0), %n = 16) {

@@ -26,7 +26,7 @@ func.func @f(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.nam
 
 // -----
 
-// Two sums along a row and one over rows, as many as the gradient that has a name; the bias is not needed.
+// Two sums along a row and one over rows, as many as the named gradient has; the bias is not needed.
 // CHECK-LABEL: func.func @rms_norm_grad(
 // CHECK-SAME: %{{.*}}: tensor<?x64xbf16> {norm.multiples = array<i64: 8, 1>, norm.name = "x"}, {{.*}}"b"}, %{{.*}}: tensor<?x64xbf16> {norm.name = "dresult0"})
 // CHECK-SAME: -> (tensor<64xf32> {norm.name = "dw"}, tensor<?x64xbf16> {norm.multiples = array<i64: 8, 1>, norm.name = "dx"}, tensor<64xbf16> {norm.name = "db"})
@@ -45,7 +45,7 @@ func.func @rms_norm(%x: tensor<?x64xbf16> {norm.name = "x", norm.multiples = arr
 
 // -----
 
-// Nothing is left of the maximum.
+// The gradient of the maximum cancels.
 // CHECK-LABEL: func.func @softmax_grad(
 // CHECK: norm.reduce max
 // CHECK: norm.reduce add
@@ -60,7 +60,7 @@ func.func @softmax(%x: tensor<?x64xf32>) -> tensor<?x64xf32> attributes {norm.gr
 
 // -----
 
-// Nor of that in the logarithm of a sum, which is taken where it is finite.
+// So does that of the maximum in the logarithm of a sum, which is used only where it is finite.
 // CHECK-LABEL: func.func @cross_entropy_grad(
 // CHECK: norm.reduce max
 // CHECK-NOT: math.log
@@ -73,7 +73,7 @@ func.func @cross_entropy(%x: tensor<?x64xf32>, %labels: tensor<?xi64>) -> tensor
 
 // -----
 
-// Equal extremes share.
+// Equal extremes share the gradient.
 // CHECK-LABEL: func.func @max_grad(
 // CHECK: %[[MAX:.*]] = norm.reduce max %[[X:.*]] over(%[[N:.*]])
 // CHECK: %[[IS:.*]] = arith.cmpf oeq, %[[X]], %[[MAX]]
@@ -89,7 +89,7 @@ func.func @max(%x: tensor<?x64xf32>) -> tensor<?xf32> attributes {norm.gradient}
 
 // -----
 
-// Halves that are read apart are written apart.
+// Halves that are read separately are written separately.
 // CHECK-LABEL: func.func @halves_grad(
 // CHECK: norm.write %{{.*}}[%[[M:.*]], %[[K:.*]]]
 // CHECK: norm.write %{{.*}}[%[[M]], %[[K]] + 32]
@@ -106,7 +106,7 @@ func.func @halves(%x: tensor<?x64xf32>) -> tensor<?x32xf32> attributes {norm.gra
 
 // -----
 
-// What waits for a sum over all rows is a compute of its own; what both pass back to x is added up once, before it is rounded.
+// The part that waits for a sum over all rows is a separate compute; both gradients of x are added once, before they are rounded.
 // CHECK-LABEL: func.func @two_computes_grad(
 // CHECK-COUNT-3: norm.compute
 // CHECK-NOT: norm.compute
@@ -124,7 +124,7 @@ func.func @two_computes(%x: tensor<?x64xf32>) -> tensor<?x64xf32> attributes {no
 
 // -----
 
-// An element is part of the sums from its own place on: its gradient is their adjoints' sum, in the opposite order.
+// An element is part of the sums from its position on: its gradient is the sum of their adjoints, in the opposite order.
 // CHECK-LABEL: func.func @cumsum(
 // CHECK-LABEL: func.func @cumsum_grad(
 // CHECK: space(%{{.*}} = 4, %[[N:.*]] = 8)
@@ -142,7 +142,7 @@ func.func @cumsum(%x: tensor<4x8xf32> {norm.name = "x"}) -> (tensor<4x8xf32> {no
 
 // -----
 
-// Of those behind it, without itself, it is that of those before it.
+// If it is part of the sums before its position only, its gradient is the sum of the adjoints before it.
 // CHECK-LABEL: func.func @cumsum_behind(
 // CHECK-LABEL: func.func @cumsum_behind_grad(
 // CHECK: norm.scan add exclusive %{{.*}} along(%{{.*}}) : f32

@@ -1,4 +1,4 @@
-// Each schedule gets a kernel, and each launch a choice between them, of which exactly one holds.
+// Each schedule gets a kernel, and each launch becomes a choice among these kernels, exactly one of which runs.
 // RUN: norma-opt %s --split-input-file --norm-dispatch-schedules | FileCheck %s
 
 #few = #norm.schedule<spread = [[grid], [loop, warp(8), lane(32)]]>
@@ -27,7 +27,7 @@ func.func @f(%x: memref<?x4096xf32> {norm.name = "x"}, %y: memref<?xf32> {norm.n
 
 // -----
 
-// A condition over several sizes bounds none, and the second choice is made where the first does not hold.
+// A condition over several sizes bounds none of them, and the second choice is made where the first condition does not hold.
 // CHECK: #[[FIRST:.*]] = affine_set<()[s0, s1] : (s1 - s0 * 2 + 9 >= 0)>
 // CHECK: #[[SECOND:.*]] = affine_set<()[s0, s1] : (s0 - 101 >= 0)>
 // CHECK: norm.kernel @copy_0(%[[X:.*]]: memref<?x?xf32>, {{.*}} bounds(dim(%[[X]], 0) <= 500) schedule(#norm.schedule<spread = {{\[\[}}grid], [grid]]>)

@@ -1,4 +1,4 @@
-// What is refused, and why.
+// Functions that are refused, and the reason given.
 // RUN: norma-opt %s --split-input-file --norm-form-computes --verify-diagnostics
 
 func.func @elements_that_differ() -> tensor<2xf32> {
@@ -31,7 +31,7 @@ func.func @difference(%x: tensor<4x8xf32>, %from: tensor<4xf32>) -> tensor<4xf32
 
 // -----
 
-// The accumulator is in both operands, so that the order counts.
+// The accumulator is in both operands, so that the order of the reduction matters.
 func.func @accumulator_twice(%x: tensor<4x8xf32>, %from: tensor<4xf32>) -> tensor<4xf32> {
   %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
                        iterator_types = ["parallel", "reduction"]}

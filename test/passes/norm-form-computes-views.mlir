@@ -1,8 +1,8 @@
-// Views of tensors become programs that read each element where it is, and with what uses them one program.
+// Views of tensors become programs that read each element from its place, and are fused with their users.
 // RUN: norma-opt %s --split-input-file --norm-form-computes | FileCheck %s --implicit-check-not=tensor.
 // RUN: norma-opt %s --split-input-file --norm-form-computes --norm-fuse-computes | FileCheck %s --check-prefix=FUSED
 
-// The side with more axes has the dims; the other one's axes are sums of these.
+// The side with more axes has the dims; the axes of the other side are linear combinations of these.
 // CHECK-LABEL: func.func @heads(
 // CHECK: norm.compute(%[[X:[^ ]*]] = %{{[^,]*}}) -> (%[[E:.*]] : tensor<?x4x8xf32>) space(%[[M:.*]] = dim(%[[X]], 0), %[[H:.*]] = 4, %[[C:.*]] = 8)
 // CHECK-NEXT: norm.read %[[X]][%[[M]], %[[H]] * 8 + %[[C]]] : tensor<?x32xf32>
@@ -33,7 +33,7 @@ func.func @heads(%x: tensor<?x32xf32>, %w: tensor<?x32xf32>) -> tensor<?x32xf32>
 
 // -----
 
-// What other axes leave of a size that only a run knows is a quotient; one that it is joined with is a product.
+// The part of a dynamic size that other axes leave is a quotient; the size of a joined axis is a product.
 // CHECK-LABEL: func.func @sizes(
 // CHECK: space(%[[I:.*]] = dim(%[[X:.*]], 0) floordiv 8, %[[J:.*]] = 8)
 // CHECK-NEXT: norm.read %[[X]][%[[I]] * 8 + %[[J]]] : tensor<?xf32>
@@ -57,7 +57,7 @@ func.func @sizes(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// Axes of one element have no dim, wherever they stand. A cast keeps all axes, and what it says of a size holds before it too.
+// Axes of one element have no dim, wherever they are. A cast keeps all axes, and the size that it states also holds before it.
 // FUSED-LABEL: func.func @axes_of_one(
 // CHECK-LABEL: func.func @axes_of_one(
 // CHECK: norm.compute(%[[X:[^ ]*]] = %{{[^,]*}}) -> (%{{.*}} : tensor<?xf32>) space(%[[M:.*]] = 3)
@@ -78,7 +78,7 @@ func.func @axes_of_one(%x: tensor<?x1xf32>, %z: tensor<1x1xf32>) -> (tensor<3xf3
 
 // -----
 
-// Offsets and strides, and an axis that the result leaves out.
+// Offsets and strides, and an axis that the result drops.
 // CHECK-LABEL: func.func @slices(
 // CHECK: space(%[[M:.*]] = dim(%[[X:.*]], 0), %[[N:.*]] = 8)
 // CHECK-NEXT: norm.read %[[X]][%[[M]], 2, %[[N]] * 3 + 5] : tensor<?x4x32xf32>
@@ -101,7 +101,7 @@ func.func @slices(%x: tensor<?x4x32xf32>) -> tensor<?xf32> {
 
 // -----
 
-// A view of a constant is that constant: the reduction begins with what changes nothing.
+// A view of a constant is that constant: the reduction begins with its identity.
 // FUSED-LABEL: func.func @constant(
 // CHECK-LABEL: func.func @constant(
 // CHECK: norm.reduce add
@@ -115,7 +115,7 @@ func.func @constant(%x: tensor<4x8xf32>) -> tensor<4xf32> {
 
 // -----
 
-// A slice that begins where only a run knows: the arguments that say so are scalars of the program, and indices of its access.
+// A slice with dynamic offsets: the arguments that give them are scalars of the program, and symbols of its access.
 // CHECK-LABEL: func.func @part_from(
 // CHECK: norm.compute(%[[X:[^ ]*]] = %{{.*}} : tensor<?x64xf32>, %[[A:[^ ]*]] = %{{.*}} : index, %[[B:[^ ]*]] = %{{.*}} : index) -> (%[[Y:.*]] : tensor<?x16xf32>) space(%[[M:.*]] = dim(%[[X]], 0), %[[N:.*]] = 16)
 // CHECK-NEXT: norm.read %[[X]][%[[M]], %[[N]] * 2 + %[[A]] * 8 - %[[B]] + 1] : tensor<?x64xf32>
@@ -144,7 +144,7 @@ func.func @part_from(%x: tensor<?x64xf32>, %a: index, %b: index) -> tensor<?xf32
 
 // -----
 
-// What is computed is computed where it is read: coordinates have the number too.
+// A computed tensor is evaluated where it is read: its coordinates include the offset too.
 // FUSED-LABEL: func.func @coordinates(
 // FUSED: norm.compute(%{{.*}} = %{{.*}} : tensor<32xf32>, %[[O:[^ ]*]] = %{{.*}} : index) -> (%{{.*}} : tensor<8xf32>) space(%[[N:.*]] = 8)
 // FUSED-DAG: norm.read %{{.*}}[%[[N]] + %[[O]]] : tensor<32xf32>

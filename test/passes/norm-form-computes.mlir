@@ -1,4 +1,4 @@
-// Ops on whole tensors become programs, one each, of their own element types.
+// Ops on whole tensors become one program each, in their own element types.
 // RUN: norma-opt %s --split-input-file --norm-form-computes | FileCheck %s --implicit-check-not=linalg. --implicit-check-not=tensor.
 
 // CHECK-LABEL: func.func @gate(
@@ -16,7 +16,7 @@ func.func @gate(%x: tensor<?x64xbf16>, %g: tensor<?x64xbf16>) -> tensor<?x64xbf1
 
 // -----
 
-// An operand that is given twice is read twice from one input; attributes stay.
+// An operand that is used twice is one input that is read twice; attributes stay.
 // CHECK-LABEL: func.func @compare(
 // CHECK: norm.compute(%[[A:[^ ]*]] = %{{[^,]*}}) -> (%{{.*}} : tensor<4x8xi1>) space(%{{.*}} = 4, %{{.*}} = 8)
 // CHECK: arith.cmpf olt, %{{.*}}, %{{.*}} fastmath<nnan> : f32
@@ -27,7 +27,7 @@ func.func @compare(%x: tensor<4x8xf32>) -> tensor<4x8xi1> {
 
 // -----
 
-// What an op demands to be equal is over the size that comes first: that of %x for both.
+// Sizes that an op requires to be equal become the first of them: that of %x for both.
 // CHECK-LABEL: func.func @sizes(
 // CHECK-SAME: %[[X:.*]]: tensor<?xf32>, %[[Y:.*]]: tensor<?xf32>
 // CHECK: %[[E:.*]] = norm.compute(%{{.*}} = %[[Y]] : tensor<?xf32>, %[[S:.*]] = %[[X]] : tensor<?xf32>)
@@ -42,7 +42,7 @@ func.func @sizes(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// Numbers are copied into the program, down to the function's arguments.
+// Scalars are copied into the program, back to the function's arguments.
 // CHECK-LABEL: func.func @numbers(
 // CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>, %[[S:.*]]: f32
 // CHECK: norm.compute(%[[SIZE:.*]] = %[[X]] : tensor<?x8xf32>, %[[IN:.*]] = %[[S]] : f32)
@@ -80,7 +80,7 @@ func.func @rearranged(%x: tensor<8x4xf32>) -> tensor<2x4x8xf32> {
 
 // -----
 
-// A region's ops, its indices and what it uses from outside.
+// The ops of a region, its indices, and values that it uses from outside.
 // CHECK-LABEL: func.func @generic(
 // CHECK: norm.compute(%[[A:.*]] = %{{.*}} : tensor<?x8xf32>, %[[W:.*]] = %{{.*}} : tensor<8xf32>) -> (%[[O:.*]] : tensor<?x8xf32>)
 // CHECK-SAME: space(%[[I:.*]] = dim(%[[A]], 0), %[[J:.*]] = 8)
@@ -109,7 +109,7 @@ func.func @generic(%x: tensor<?x8xf32>, %w: tensor<8xf32>) -> tensor<?x8xf32> {
 
 // -----
 
-// A reduction that begins with what changes nothing is one; another is combined with what it begins with.
+// A reduction whose initial value is the identity is a plain reduction; any other is combined with its initial value.
 // CHECK-LABEL: func.func @reduced(
 // CHECK: norm.compute() -> (%{{.*}} : tensor<4xf32>)
 // CHECK: norm.compute(%[[A:[^ ]*]] = %{{[^,]*}}) -> (%[[O:.*]] : tensor<4xf32>) space(%[[M:.*]] = 4, %[[N:.*]] = 8)

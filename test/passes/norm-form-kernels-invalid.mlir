@@ -365,7 +365,7 @@ func.func @alias_elsewhere(%x: tensor<4x8xf32> {norm.name = "x"}) -> (tensor<4x8
 
 // -----
 
-// A CTA may have another point of %k, and read what the first one has written.
+// Another CTA may have another point of %k, and read what the first CTA has written.
 // expected-error @below {{result 0 cannot be the same memory as 'x': what is read is needed at points of dims that it is not indexed by}}
 func.func @alias_for_other_points(%x: tensor<4x8xf32> {norm.name = "x"}) -> (tensor<4x8xf32> {norm.may_alias = "x"}, tensor<4x8x2xf32>) {
   %y, %z = norm.compute(%a = %x : tensor<4x8xf32>) -> (%y_ : tensor<4x8xf32>, %z_ : tensor<4x8x2xf32>) space(%m = 4, %n = 8, %k = 2) {

@@ -21,7 +21,7 @@ func.func @double(%x: tensor<?xf32> {norm.name = "x"}) -> (tensor<?xf32> {norm.n
 
 // -----
 
-// What the attributes say of strides and alignment goes into the kernel; attributes of others stay.
+// Attributes that describe strides and alignment go into the kernel; other attributes stay.
 // CHECK-LABEL: func.func @described(
 // CHECK-SAME: memref<?x8xbf16, strided<[?, 1]>> {norm.name = "x", other.tag},
 // CHECK-SAME: memref<8x4xf32, strided<[1, 8]>> {norm.name = "arg1"},
@@ -108,8 +108,8 @@ func.func @row.sum(%x: tensor<4x8xf32>) -> tensor<4xf32> {
 
 // -----
 
-// What a compute makes for a later one lies in scratch, as large as the writes reach; a result that is read again lies in
-// its own buffer; what nothing returned depends on makes no kernel.
+// A tensor that a later compute reads is scratch, as large as the writes reach; a result that is read again is in its own
+// buffer; a compute that no result depends on makes no kernel.
 // CHECK-LABEL: func.func @chain(
 // CHECK-SAME: %[[X:.*]]: memref<?x8xf32> {{.*}}, %[[Y:.*]]: memref<?xf32> {norm.name = "scratch0", norm.output}, %[[Z:.*]]: memref<?xf32>
 // CHECK: %[[M:.*]] = memref.dim %[[X]], %{{.*}} : memref<?x8xf32>
@@ -185,7 +185,7 @@ func.func @sizes(%x: tensor<?x4xf32> {norm.name = "x", norm.sizes = ["rows", ""]
   return %y : tensor<?x4xf32>
 }
 
-// What is stated of sizes goes to the kernels, and to scratch that has such a size.
+// Promises about sizes go to the kernels, and to scratch that has such a size.
 // CHECK-LABEL: func.func @multiples(
 // CHECK-SAME: memref<?x?xf32> {norm.multiples = array<i64: 1, 8>, norm.name = "x"}
 // CHECK: norm.kernel @multiples_0(%[[X:.*]]: memref<?x?xf32>, %[[S:.*]]: memref<?x?xf32>) {{.*}} multiples(dim(%[[X]], 1) = 8, dim(%[[S]], 0) = 8)
@@ -204,7 +204,7 @@ func.func @multiples(%x: tensor<?x?xf32> {norm.name = "x", norm.multiples = arra
 
 // -----
 
-// So do bounds; a size of scratch that is computed has those of what it is computed of.
+// So do bounds; a computed size of scratch has the bounds that follow from its operands.
 // CHECK-LABEL: func.func @bounds(
 // CHECK-SAME: memref<?x?xf32> {norm.max = array<i64: -1, 64>, norm.min = array<i64: 1, 8>, norm.name = "x"}
 // CHECK: norm.kernel @bounds_0(%[[X:.*]]: memref<?x?xf32>, %[[S:.*]]: memref<?x?xf32>) {{.*}} bounds(1 <= dim(%[[X]], 0), 8 <= dim(%[[X]], 1) <= 64, 16 <= dim(%[[S]], 0) <= 128, 1 <= dim(%[[S]], 1))
@@ -223,7 +223,7 @@ func.func @bounds(%x: tensor<?x?xf32> {norm.name = "x", norm.min = array<i64: 1,
 
 // -----
 
-// A result that may be an argument's memory: each element is read for the last time where it is written.
+// A result that may alias an argument: each element is written after its last read.
 // CHECK-LABEL: func.func @in_place(
 // CHECK-SAME: {norm.may_alias = "x", norm.name = "result0", norm.output}
 // CHECK: norm.kernel @in_place_0(%[[X:.*]]: memref<?x8xf32>, %[[Y:.*]]: memref<?x8xf32>) {{.*}} aliases(%[[Y]] = %[[X]])

@@ -1,7 +1,7 @@
-// What keeps computes apart, as remarks say: what reads is a kernel of its own.
+// Reasons for computes to stay apart, as remarks state them: the reader becomes a kernel of its own.
 // RUN: norma-opt %s --split-input-file --norm-form-computes --norm-fuse-computes=explain=true --verify-diagnostics | FileCheck %s
 
-// What the rows come to waits for what the columns come to.
+// A reduction along rows waits for the result of one along columns.
 // CHECK-LABEL: func.func @crossing(
 // CHECK-COUNT-2: norm.compute
 func.func @crossing(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
@@ -49,7 +49,7 @@ func.func @last(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<64xf32>) {
 
 // -----
 
-// Two writes make the tensor that is read, and no coordinate says which.
+// Two writes make the tensor that is read, and no coordinate decides which of them is read.
 // CHECK-LABEL: func.func @parts(
 // CHECK-COUNT-2: norm.compute
 func.func @parts(%x: tensor<?x32xf32>) -> tensor<?x64xf32> {
@@ -67,7 +67,7 @@ func.func @parts(%x: tensor<?x32xf32>) -> tensor<?x64xf32> {
 
 // -----
 
-// What is returned is over columns that its reader lacks, and the other way round.
+// A returned result varies over columns that its reader lacks, and the other way round.
 // CHECK-LABEL: func.func @spaces(
 // CHECK-COUNT-2: norm.compute
 func.func @spaces(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x24xf32>) {
@@ -88,7 +88,7 @@ func.func @spaces(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x24xf32>) 
 
 // -----
 
-// One number for each sample, which all of its rows need.
+// One number per sample, which all of its rows need.
 // CHECK-LABEL: func.func @wider(
 // CHECK-COUNT-2: norm.compute
 func.func @wider(%c: tensor<?x64xf32>, %x: tensor<?x?x32xf32>) -> tensor<?x?x32xf32> {

@@ -1,7 +1,7 @@
-// Computes that fit each other become one.
+// Computes that fit together become one.
 // RUN: norma-opt %s --split-input-file --norm-form-computes --norm-fuse-computes | FileCheck %s
 
-// What a reduction comes to, read at the dim that it is kept for; the other dim is one because both read %x by it.
+// The result of a reduction is read at the dim that it is kept for; the other dim is shared because both read %x by it.
 // CHECK-LABEL: func.func @f(
 // CHECK-NEXT: %[[Y:.*]] = norm.compute(%[[A:.*]] = %{{.*}} : tensor<?x64xf32>) -> (%[[O:.*]] : tensor<?x64xf32>)
 // CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[N:.*]] = 64)
@@ -28,7 +28,7 @@ func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
 
 // -----
 
-// What is returned as well is written too, and rounded for what follows as it was in memory.
+// A result that is also returned is written too, and is rounded for its readers as it was in memory.
 // CHECK-LABEL: func.func @returned(
 // CHECK-NEXT: %[[BOTH:.*]]:2 = norm.compute
 // CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} : bf16
@@ -70,7 +70,7 @@ func.func @coordinates(%x: tensor<?x64xf32>) -> tensor<4x?xf32> {
 
 // -----
 
-// A row whose halves are read apart is reduced half by half, so that what is reduced is what is needed behind it.
+// A row whose halves are read separately is reduced half by half, so that the reduced values are those that are needed afterwards.
 // CHECK-LABEL: func.func @halves(
 // CHECK: norm.compute(%[[A:[^ ]*]] = %{{[^,]*}}) -> (%[[O:.*]] : tensor<?x32xf32>)
 // CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[K:.*]] = 32)
@@ -100,7 +100,7 @@ func.func @halves(%x: tensor<?x64xf32>) -> tensor<?x32xf32> {
 
 // -----
 
-// Of a row that is reduced a part is read that the row does not consist of: the reduction has a dim of its own.
+// The part that is read does not divide the row that is reduced: the reduction has a dim of its own.
 // CHECK-LABEL: func.func @a_part(
 // CHECK: norm.compute(%[[A:[^ ]*]] = %{{[^,]*}}) -> (%[[O:.*]] : tensor<?x24xf32>)
 // CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[N:.*]] = 64, %[[K:.*]] = 24)
@@ -124,7 +124,7 @@ func.func @a_part(%x: tensor<?x64xf32>) -> tensor<?x24xf32> {
 
 // -----
 
-// What is computed element by element, and read by programs that stay apart, is computed in each of them.
+// An elementwise value that is read by programs that stay apart is computed in each of them.
 // CHECK-LABEL: func.func @copied(
 // CHECK-COUNT-2: math.absf
 // CHECK-NOT: math.absf
@@ -149,7 +149,7 @@ func.func @copied(%x: tensor<?x64xf32>) -> (tensor<?xf32>, tensor<?x64xf32>) {
 
 // -----
 
-// Programs that read the same elements at every dim of theirs.
+// Programs that read the same elements at every one of their dims.
 // CHECK-LABEL: func.func @siblings(
 // CHECK-NEXT: norm.compute(%[[A:.*]] = %{{.*}} : tensor<?x64xf32>, %{{.*}} = %{{.*}} : tensor<64xf32>)
 // CHECK-SAME: -> (%{{.*}} : tensor<?xf32>, %{{.*}} : tensor<?x64xf32>)
@@ -174,7 +174,7 @@ func.func @siblings(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> (tensor<?xf32>,
 
 // -----
 
-// What is small beside the rest is no reason to walk two tensors together.
+// Sharing a comparatively small input is no reason to walk two tensors together.
 // CHECK-LABEL: func.func @shared_weight(
 // CHECK-COUNT-2: norm.compute
 func.func @shared_weight(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>, %w: tensor<64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
@@ -198,7 +198,7 @@ func.func @shared_weight(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>, %w: tensor<
 
 // -----
 
-// Groups of channels that one dim numbers elsewhere: the dim is taken apart.
+// Groups of channels that another program numbers by one dim: that dim is split.
 // CHECK-LABEL: func.func @split_dim(
 // CHECK: norm.compute(%[[A:[^ ]*]] = %{{[^,]*}}) -> (%[[O:.*]] : tensor<?x64xf32>)
 // CHECK-SAME: space(%[[M:.*]] = dim(%[[A]], 0), %[[G:.*]] = 4, %[[I:.*]] = 16)
@@ -219,7 +219,7 @@ func.func @split_dim(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
 
 // -----
 
-// A result over an argument's memory may be in the program of a reduction over the argument: a loop that reads it last writes it.
+// A result that overwrites an argument may join a program with a reduction over it: the loop that reads the argument last writes it.
 // CHECK-LABEL: func.func @in_place(
 // CHECK: norm.compute
 // CHECK-NOT: norm.compute
@@ -235,7 +235,7 @@ func.func @in_place(%x: tensor<?x64xf32> {norm.name = "x"}) -> (tensor<?x64xf32>
 
 // -----
 
-// A combiner of its own, a number of the caller's and a coordinate go along.
+// A combiner region, a scalar argument and a coordinate are fused too.
 // CHECK-LABEL: func.func @combiner(
 // CHECK: norm.compute(%{{.*}} = %{{.*}} : tensor<?x64xf32>, %[[E:.*]] = %{{.*}} : f32)
 // CHECK: arith.index_cast %[[N:.*]] : index to i32
@@ -288,7 +288,7 @@ func.func @held_square(%x: tensor<?x32x32xf32>) -> (tensor<?x32x32xf32>, tensor<
 
 // -----
 
-// Of longer ones, neither of which could be held until the other is through, each is a kernel.
+// If the tiles are longer, so that neither could be held until the other is done, each reduction is a kernel.
 // CHECK-LABEL: func.func @long_square(
 // CHECK-COUNT-2: norm.compute
 func.func @long_square(%x: tensor<?x256x256xf32>) -> (tensor<?x256x256xf32>, tensor<?x256x256xf32>) {

@@ -1,4 +1,4 @@
-// Many elements are divided by one value through its reciprocal.
+// Divisions of many elements by one value become multiplications by its reciprocal.
 // RUN: norma-opt %s --split-input-file --norm-hoist-divisions | FileCheck %s
 
 // CHECK-LABEL: norm.kernel @elements_by_the_value_of_a_row(
@@ -18,7 +18,7 @@ norm.kernel @elements_by_the_value_of_a_row(%x: memref<?x64xf32>, %y: memref<?x6
 
 // -----
 
-// A division for each element, of one value by many, of what varies over other dims, and of other types stays exact.
+// One division per element, one value divided by many, a divisor that varies over other dims, and other types stay exact.
 // CHECK-LABEL: norm.kernel @others(
 // CHECK-COUNT-5: arith.divf
 // CHECK-NOT: arith.mulf

@@ -1,4 +1,4 @@
-// A read of a later phase is issued with the first; a schedule that does not ask for it changes nothing.
+// A read of a later phase is issued with the first phase if the schedule asks for it; otherwise nothing changes.
 // RUN: norma-opt %s --norm-hoist-reads | FileCheck %s
 
 // CHECK-LABEL: norm.kernel @early

@@ -1,8 +1,8 @@
-// Reductions that wait for another over the same dims meet together with it at the levels that the schedule names, if partial results
-// can be combined.
+// Reductions that depend on another over the same dims are merged with it at the levels that the schedule names, if partial
+// results can be combined.
 // RUN: norma-opt %s --split-input-file --norm-merge-reductions | FileCheck %s
 
-// Elements of a step are reduced around their own maximum, steps by a combiner that changes the reference, threads one
+// Elements of a step are reduced relative to their own maximum, steps by a combiner that changes the reference, threads by one
 // reduction after the other.
 // CHECK-LABEL: norm.kernel @exponentials_behind_a_maximum(
 // CHECK-SAME: %[[C:[a-z]+]] = 32 : loop, %[[T:[a-z]+]] = 32 : thread, %[[V:[a-z]+]] = 4 : register)
@@ -34,7 +34,7 @@ norm.kernel @exponentials_behind_a_maximum(%x: memref<?x4096xf32>, %y: memref<?x
 
 // -----
 
-// All partial results are of as many elements, so that their number is no reduction of its own.
+// All partial results are of equally many elements, so that their number is not a reduction of its own.
 // CHECK-LABEL: norm.kernel @squares_behind_a_sum(
 // CHECK-SAME: %[[C:[a-z]+]] = 32 : loop, %[[T:[a-z]+]] = 32 : thread, %[[V:[a-z]+]] = 4 : register)
 // CHECK: %[[X:.*]] = norm.read
@@ -64,7 +64,7 @@ norm.kernel @squares_behind_a_sum(%x: memref<?x4096xf32>, %y: memref<?xf32>)
 
 // -----
 
-// Of rows of 4093 elements the last step has fewer: numbers are counted with the sums, but for the row's own.
+// With rows of 4093 elements the last step has fewer: counts are reduced with the sums, except for that of the whole row.
 // CHECK-LABEL: norm.kernel @squares_of_ragged_rows(
 // CHECK-SAME: %[[C:[a-z]+]] = 32 : loop, %[[T:[a-z]+]] = 32 : thread, %[[V:[a-z]+]] = 4 : register)
 // CHECK: %[[STEP:.*]]:2 = norm.reduce %{{.*}}, %{{.*}} over(%[[V]])
@@ -87,7 +87,7 @@ norm.kernel @squares_of_ragged_rows(%x: memref<?x4093xf32>, %y: memref<?xf32>)
 
 // -----
 
-// A CTA reduces what it holds around its own mean; the CTAs of a cluster meet once.
+// A CTA reduces its elements around its own mean; the CTAs of a cluster exchange once.
 // CHECK-LABEL: norm.kernel @squares_of_a_cluster(
 // CHECK-SAME: %[[R:[a-z]+]] = 4 : register, %[[C:[a-z]+]] = 4 : cluster, %[[T:[a-z]+]] = 64 : thread, %[[V:[a-z]+]] = 4 : register)
 // CHECK: %[[COUNT:.*]] = arith.constant 7.680000e+02
@@ -112,7 +112,7 @@ norm.kernel @squares_of_a_cluster(%x: memref<?x3072xf32>, %y: memref<?xf32>)
 
 // -----
 
-// Threads and CTAs meet in one reduction of tuples, each with what the thread holds.
+// Threads and CTAs combine in one reduction of tuples, each from the elements of one thread.
 // CHECK-LABEL: norm.kernel @exponentials_of_threads_of_a_cluster(
 // CHECK-SAME: %[[C:[a-z]+]] = 4 : cluster, %[[T:[a-z]+]] = 64 : thread, %[[V:[a-z]+]] = 4 : register)
 // CHECK: %[[M:.*]] = norm.reduce max %{{.*}} over(%[[V]])
@@ -133,7 +133,7 @@ norm.kernel @exponentials_of_threads_of_a_cluster(%x: memref<?x1024xf32>, %y: me
 
 // -----
 
-// Steps meet in each thread, then threads in turn, then CTAs together.
+// Steps combine in each thread, then threads by one reduction after the other, then CTAs as tuples.
 // CHECK-LABEL: norm.kernel @exponentials_of_steps_of_a_cluster(
 // CHECK-SAME: %[[L:[a-z]+]] = 4 : loop, %[[C:[a-z]+]] = 4 : cluster, %[[T:[a-z]+]] = 64 : thread)
 // CHECK: %[[STEPS:.*]]:2 = norm.reduce %{{.*}}, %{{.*}} over(%[[L]])
@@ -155,7 +155,7 @@ norm.kernel @exponentials_of_steps_of_a_cluster(%x: memref<?x1024xf32>, %y: memr
 
 // -----
 
-// What a term needs beside the reference is moved ahead of the loop's reduction.
+// Values that a term needs besides the reference are computed before the loop's reduction.
 // CHECK-LABEL: norm.kernel @a_weight_is_read_in_the_same_loop(
 // CHECK: norm.read
 // CHECK: norm.read
@@ -176,7 +176,7 @@ norm.kernel @a_weight_is_read_in_the_same_loop(%x: memref<?x4096xf32>, %w: memre
 
 // -----
 
-// The dependence decides: squares behind a maximum have none of the known kinds.
+// The dependence decides: squares relative to a maximum are none of the known kinds.
 // CHECK-LABEL: norm.kernel @squares_behind_a_maximum(
 // CHECK: norm.reduce max %{{.*}} over(%{{.*}}, %{{.*}})
 // CHECK: norm.reduce add %{{.*}} over(%{{.*}}, %{{.*}})

@@ -1,4 +1,4 @@
-// Where a point lies is compared in 32 bits.
+// Comparisons with a coordinate are narrowed to 32 bits.
 // RUN: norma-opt %s --split-input-file --norm-narrow-comparisons | FileCheck %s
 
 // The column is clamped to just outside of the row, once for each row.
@@ -42,7 +42,7 @@ norm.kernel @unsigned(%x: memref<?x64xf32>, %l: memref<?xi64>, %y: memref<?x64xf
 
 // -----
 
-// Nobody knows how long the rows are; what is compared varies over the dim; and 2^31 points are too many.
+// Not narrowed: rows of unbounded length, a value that varies over the dim, and 2^31 points.
 // CHECK-LABEL: norm.kernel @others(
 // CHECK-COUNT-3: arith.cmpi {{.*}} : index
 norm.kernel @others(%x: memref<?x?xf32>, %l: memref<64xi64>, %y: memref<?x?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1), %k = 64, %j = 2147483648) {

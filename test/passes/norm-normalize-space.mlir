@@ -1,4 +1,4 @@
-// Adjacent dims that are one to every access, reduction and buffer become one.
+// Adjacent dims that every access, reduction and buffer can treat as one are merged.
 // RUN: norma-opt %s --split-input-file --norm-normalize-space | FileCheck %s
 
 // CHECK-LABEL: func.func @negate(
@@ -62,8 +62,8 @@ norm.kernel @rows_0(%x: memref<?x?x4x64xbf16>, %w: memref<4x64xf32>, %s: memref<
 
 // -----
 
-// Static strides allow it where the outer one is the inner size times the inner stride, and where an axis has one
-// element; the stride that is left is the inner one. Rank 4 in the middle: 2 * 3 rows of 5.
+// Static strides allow merging if the outer stride is the inner size times the inner stride, or if an axis has one element; the
+// inner stride remains. Rank 4 in the middle: 2 * 3 rows of 5.
 // CHECK-LABEL: func.func @strided(
 // CHECK: memref.collapse_shape %{{.*}} {{\[}}[0, 1, 2], [3]] : memref<2x1x3x5xf32, strided<[24, 99, 8, 1]>> into memref<6x5xf32, strided<[8, 1]>>
 // CHECK: memref.collapse_shape %{{.*}} {{\[}}[0, 1, 2], [3]] : memref<2x1x3x5xf32> into memref<6x5xf32>
@@ -154,7 +154,7 @@ norm.kernel @apart_by_unknown_size(%x: memref<?x?xf32>, %z: memref<?x?xf32>, %y:
 
 // -----
 
-// One buffer read in two ways cannot be collapsed.
+// One buffer that is read in two ways cannot be collapsed.
 // CHECK-LABEL: norm.kernel @apart_by_second_read(
 // CHECK-SAME: space(%{{.*}} = 4, %{{.*}} = 8)
 norm.kernel @apart_by_second_read(%x: memref<4x8xf32>, %y: memref<4x8xf32>) space(%a = 4, %b = 8) {
@@ -166,7 +166,7 @@ norm.kernel @apart_by_second_read(%x: memref<4x8xf32>, %y: memref<4x8xf32>) spac
 
 // -----
 
-// The axes behind joined ones move up, and with them the sizes and affine coordinates that are over them.
+// The axes after joined ones move up, and so do their sizes and affine coordinates.
 // CHECK-LABEL: norm.kernel @affine(
 // CHECK-SAME: %[[X:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?x?x4xf32>)
 // CHECK-SAME: space(%[[M:.*]] = dim(%[[X]], 0), %[[Q:.*]] = dim(%[[X]], 1) floordiv 4, %[[J:.*]] = 4)
@@ -190,7 +190,7 @@ norm.kernel @tiled(%x: memref<3x4xf32>, %y: memref<3x4xf32>) space(%a = 3 : grid
 
 // -----
 
-// The dim that counts the results of a reduction stays by itself.
+// The dim that numbers the results of a reduction is not merged.
 // CHECK-LABEL: norm.kernel @largest(
 // CHECK-SAME: space(%{{.*}} = dim(%{{.*}}, 0), %[[N:.*]] = 32, %[[J:.*]] = 3)
 // CHECK: norm.reduce max %{{.*}} over(%[[N]]) nth(%[[J]]) : i32
@@ -202,7 +202,7 @@ norm.kernel @largest(%x: memref<?x4x8xi32>, %y: memref<?x3xi32>) space(%m = dim(
 
 // -----
 
-// A scan along both of two dims is one along the merged dim; one along the inner alone keeps them apart.
+// A scan along both of two dims becomes one along the merged dim; a scan along the inner one alone keeps them apart.
 // CHECK-LABEL: norm.kernel @scan(
 // CHECK-SAME: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 32)
 // CHECK: norm.scan add %{{.*}} along(%[[N]]) : f32

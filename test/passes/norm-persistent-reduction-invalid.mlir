@@ -1,4 +1,4 @@
-// Loops are known by roles.
+// Loops are recognised by roles.
 // RUN: norma-opt %s --split-input-file --verify-diagnostics --norm-persistent-reduction
 
 // expected-error @+1 {{expected a kernel with roles, as norm-tile leaves it}}

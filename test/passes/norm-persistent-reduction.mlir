@@ -1,4 +1,4 @@
-// A loop of one step goes away, with 0 in its place.
+// A loop of one step is removed, and its index replaced by 0.
 // RUN: norma-opt %s --split-input-file --norm-persistent-reduction | FileCheck %s
 
 // CHECK: norm.kernel @sum(%[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?xf32>)
@@ -16,7 +16,7 @@ norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>)
 
 // -----
 
-// Guards follow.
+// Guards are simplified accordingly.
 // CHECK: norm.kernel @guarded(
 // CHECK-SAME: %[[R:.*]] = 2 : thread, %[[T:.*]] = 64 : thread) where(%{{.*}} * 2 + %[[R]] < dim(%{{.*}}, 0), %[[T]] < 50)
 norm.kernel @guarded(%x: memref<?x50xf32>, %y: memref<?xf32>)
@@ -30,7 +30,7 @@ norm.kernel @guarded(%x: memref<?x50xf32>, %y: memref<?xf32>)
 
 // -----
 
-// A reduction over such a loop alone is the value that it reduced.
+// A reduction over such a loop alone is replaced by its operand.
 // CHECK: norm.kernel @alone(
 // CHECK-SAME: space(%[[T:.*]] = 32 : thread) schedule
 // CHECK: %[[E:.*]] = norm.read %{{.*}}[0, %[[T]]]
@@ -44,7 +44,7 @@ norm.kernel @alone(%x: memref<1x32xf32>, %y: memref<32xf32>) space(%c = 1 : loop
 
 // -----
 
-// More steps stay, and so do those that only the run knows.
+// Loops of more steps stay, and so do those of a dynamic number of steps.
 // CHECK: norm.kernel @loops(
 // CHECK-SAME: %{{.*}} = 2 : loop, %{{.*}} = dim(%{{.*}}, 1) ceildiv 32 : loop
 norm.kernel @loops(%x: memref<2x?xf32>, %y: memref<f32>)

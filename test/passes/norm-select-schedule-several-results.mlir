@@ -1,7 +1,7 @@
-// Kernels whose reductions have several results, or wait for others.
+// Kernels whose reductions have several results, or depend on others.
 // RUN: norma-opt %s --split-input-file --norm-select-schedule | FileCheck %s
 
-// A row that each result takes a pass over is held, and one loop steps over the results.
+// A row over which each result takes a pass is held, and one loop steps over the results.
 // CHECK: norm.kernel @largest(
 // CHECK-SAME: spread = {{\[\[}}grid{{[^]]*}}], [{{[^]l]*}}lane({{[0-9]+}}), vector(4)], [loop]]
 norm.kernel @largest(%x: memref<?x4096xi32>, %y: memref<?x64xi32>) space(%m = dim(%x, 0), %n = 4096, %j = 64) align(16, 16) {
@@ -12,7 +12,7 @@ norm.kernel @largest(%x: memref<?x4096xi32>, %y: memref<?x64xi32>) space(%m = di
 
 // -----
 
-// The rows are summed up behind the columns: of a split of the columns one CTA would combine all that is left.
+// The rows are summed after the columns: if the columns were split, one CTA would combine all that is left.
 // CHECK: norm.kernel @sum_of_lengths(
 // CHECK-SAME: spread = {{\[\[}}loop, split(
 norm.kernel @sum_of_lengths(%x: memref<?x32000xbf16>, %y: memref<f32>) space(%m = dim(%x, 0), %n = 32000) align(16, 4) {

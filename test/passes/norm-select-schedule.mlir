@@ -1,4 +1,4 @@
-// A kernel without a schedule gets the user's or the cost model's; the model sees structure alone.
+// A kernel without a schedule gets the user's or the cost model's; the model considers only the kernel's structure.
 // RUN: norma-opt %s --split-input-file --norm-select-schedule | FileCheck %s
 // RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{schedule={spread = [[grid, warp(2)], [register(128), lane(32)]]}})' | FileCheck %s --check-prefix=GIVEN
 // RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{schedule={#norm.schedule<spread = [[grid, warp(2)], [register(128), lane(32)]]>}})' | FileCheck %s --check-prefix=GIVEN
@@ -39,7 +39,7 @@ norm.kernel @weighted(%x: memref<?x1024xbf16>, %w: memref<1024xf32>, %y: memref<
 
 // -----
 
-// Nothing but natural alignment is known where a kernel says nothing. Early reads do not pay for narrow accesses.
+// If a kernel promises nothing, only natural alignment is known. Early reads do not pay for narrow accesses.
 // CHECK: norm.kernel @unaligned(
 // CHECK-SAME: schedule(
 // CHECK-NOT: {{vector|early_reads}}
@@ -84,7 +84,7 @@ norm.kernel @long(%x: memref<?x16384xf32>, %y: memref<?x16384xf32>) space(%m = d
 
 // -----
 
-// One that no cache of an SM holds is shared by the CTAs of a cluster.
+// A row that no cache of an SM holds is shared by the CTAs of a cluster.
 // CHECK: norm.kernel @longer(
 // CHECK-SAME: spread = {{\[\[}}grid], [{{.*}}cluster({{[248]}}), {{.*}}, vector(4)]]
 norm.kernel @longer(%x: memref<?x131072xf32>, %y: memref<?x131072xf32>) space(%m = dim(%x, 0), %n = 131072) align(16, 16) {
@@ -96,7 +96,7 @@ norm.kernel @longer(%x: memref<?x131072xf32>, %y: memref<?x131072xf32>) space(%m
 
 // -----
 
-// So does one whose length only the run knows.
+// So is a row of dynamic length.
 // CHECK: norm.kernel @dynamic(
 // CHECK-SAME: spread = {{\[\[}}grid{{.*}}], [loop
 norm.kernel @dynamic(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1)) {
@@ -136,7 +136,7 @@ norm.kernel @unused(%x: memref<?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0),
 
 // -----
 
-// A schedule that is there stays.
+// A kernel that has a schedule keeps it.
 // CHECK: norm.kernel @scheduled(
 // CHECK-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid, warp(4)], [lane(32), vector(2)]]>)
 // GIVEN: norm.kernel @scheduled(
@@ -164,7 +164,7 @@ norm.kernel @columns(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x
 
 // -----
 
-// A schedule for some sizes is an alternative; for the others the model chooses. A size that nothing else named becomes one of the kernel's.
+// A schedule for some sizes is an alternative; for the others the model chooses. A size that nothing else names is added to the kernel.
 // RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(norm-select-schedule{absent schedule={sizes if 2*size_0_0 <= size_1_0 + 3 = #norm.schedule<spread = [[grid, lane(32)], [lane(1)]]>}})' | FileCheck %s --check-prefix=SOME
 // SOME: norm.kernel @sizes(
 // SOME-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid, lane(32)], [lane(1)]]> if dim(%x, 0) * 2 < dim(%w, 0) + 4, #norm.schedule<spread
@@ -176,15 +176,15 @@ norm.kernel @sizes(%x: memref<?x64xf32>, %w: memref<?xf32>, %y: memref<?xf32>) s
 
 // -----
 
-// Few rows are each read at once by as many threads as there are, many in a loop of a few warps; only who asks for that gets
-// two schedules.
+// With few rows, each is read at once by as many threads as possible; with many rows, each by a few warps in a loop. Two
+// schedules are chosen only if by-size asks for it.
 // RUN: norma-opt %s --split-input-file --norm-select-schedule=by-size | FileCheck %s --check-prefix=FEW
 // FEW: norm.kernel @rows(
 // FEW-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], [warp(16), {{[^>]*}}> if dim(%x, 0) < {{[0-9]+}}, #norm.schedule<spread = {{\[\[}}grid], [loop,
-// A long row has an SM for itself where there are as many rows as SMs, and those of a cluster where there are fewer.
+// With as many rows as SMs, a long row gets an SM; with fewer rows, it gets the SMs of a cluster.
 // FEW: norm.kernel @long_rows(
 // FEW-SAME: {{\[\[}}grid], [{{.*}}cluster({{.*}}> if dim(%x, 0) < {{[0-9]+}}, #norm.schedule<spread = {{\[\[}}grid], [loop, warp(32)
-// A row is as long as it may be, and then no loop is needed; what is known leaves nothing to choose by.
+// A bounded row is taken to have its largest length, and needs no loop; if the number of rows is known, there is one schedule.
 // FEW: norm.kernel @known(
 // FEW-NOT: {{ if }}
 // FEW-SAME: attributes
@@ -216,7 +216,7 @@ norm.kernel @known(%x: memref<132x?xbf16>, %y: memref<132x?xbf16>) space(%m = 13
 
 // -----
 
-// Few results of many rows are split over CTAs, unless nothing would take the split apart.
+// Sums of many rows to few results are split over CTAs, unless no pass would split the kernel.
 // CHECK: norm.kernel @column_sum(
 // CHECK-SAME: split(
 // WHOLE: norm.kernel @column_sum(
@@ -229,7 +229,7 @@ norm.kernel @column_sum(%x: memref<65536x64xf32>, %y: memref<64xf32>) space(%m =
 
 // -----
 
-// Points of an elementwise kernel are elements, of which there are as many as fill memory: CTAs of one warp would be launched too slowly.
+// The points of an elementwise kernel are elements, presumed to fill memory: CTAs of one warp would be launched too slowly.
 // CHECK: norm.kernel @elementwise(
 // CHECK-SAME: warp({{4|8}})
 norm.kernel @elementwise(%x: memref<?xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0)) align(16, 16) {
@@ -240,7 +240,7 @@ norm.kernel @elementwise(%x: memref<?xbf16>, %y: memref<?xbf16>) space(%m = dim(
 
 // -----
 
-// Rows of 8 MB are taken to be few, as all of them have to fit a GPU: several CTAs share each.
+// Rows of 8 MB are presumed to be few, as all of them have to fit a GPU: several CTAs share each.
 // CHECK: norm.kernel @few_large_rows(
 // CHECK-SAME: {{split|cluster}}
 norm.kernel @few_large_rows(%x: memref<?x4194304xbf16>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 4194304) align(16, 16) {

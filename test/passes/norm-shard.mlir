@@ -34,7 +34,7 @@ func.func @f(%x: tensor<?x64xf32> {norm.name = "x", norm.devices = array<i64: 1,
 
 // -----
 
-// The sum is merged with the maximum that it waits for: one round, of two states.
+// The sum is merged with the maximum that it depends on: one round, of two states.
 // CHECK-LABEL: func.func @softmax_partial(
 // CHECK-SAME: -> (tensor<2x?xf32> {norm.name = "states0"})
 // CHECK: %[[MAX:.*]] = norm.reduce max
@@ -69,7 +69,7 @@ func.func @layer_norm(%x: tensor<?x64xf32> {norm.name = "arg0", norm.devices = a
 
 // -----
 
-// A sum of products with what another sum gives is none that can be merged.
+// A sum of products with another sum's result cannot be merged.
 // CHECK-LABEL: func.func @two_rounds_partial(
 // CHECK-SAME: -> (tensor<1x?xf32> {norm.name = "states0"})
 // CHECK-LABEL: func.func @two_rounds_partial2(
@@ -92,7 +92,7 @@ func.func @two_rounds(%x: tensor<?x64xf32> {norm.name = "x", norm.devices = arra
 
 // -----
 
-// A coordinate is that in the whole row, and shards of an extent that only the run knows are as long as they are.
+// A coordinate is that in the whole row; shards of a dynamic extent have dynamic lengths.
 // CHECK-LABEL: func.func @pick_partial(
 // CHECK-SAME: %{{.*}}: tensor<?x?xf32> {norm.multiples = array<i64: 1, 8>, norm.name = "x"}, %{{.*}}: tensor<?xi64> {norm.name = "labels"}
 // CHECK-SAME: %[[OFFSET:.*]]: index {norm.default = 0 : index, norm.name = "offset"})
@@ -119,7 +119,7 @@ func.func @pick(%x: tensor<?x?xf32> {norm.name = "x", norm.devices = array<i64: 
 
 // -----
 
-// What a promise about a static extent says of the shard; the strides of a buffer are the shard's own.
+// A promise about a static extent is adapted to the shard; the strides of a buffer are the shard's own.
 // CHECK-LABEL: func.func @promises_partial(
 // CHECK-SAME: norm.buffer = memref<?x32xf32, strided<[80, 1]>>
 // CHECK-SAME: norm.multiples = array<i64: 4, 32>
@@ -131,7 +131,7 @@ func.func @promises(%x: tensor<?x64xf32> {norm.devices = array<i64: 1, 2>, norm.
 
 // -----
 
-// A sum over rows is each device's own, of its columns.
+// A sum over rows needs no exchange: each device sums its own columns.
 // CHECK-LABEL: func.func @own_sums_rest(
 // CHECK-SAME: -> (tensor<?x32xf32>, tensor<32xf32>)
 // CHECK: norm.reduce add
@@ -149,7 +149,7 @@ func.func @own_sums(%x: tensor<?x64xf32> {norm.devices = array<i64: 1, 2>}) -> (
 
 // -----
 
-// Truths are told as bytes, and places as integers.
+// Booleans are exchanged as bytes, and positions as integers.
 // CHECK-LABEL: func.func @truths_partial(
 // CHECK-SAME: tensor<1x?xi64> {norm.name = "states0"}, tensor<1x?xi8> {norm.name = "states1"})
 // CHECK: arith.index_cast %{{.*}} : index to i64

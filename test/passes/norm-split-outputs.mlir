@@ -1,4 +1,4 @@
-// Outputs that leave out a kept dim which may be empty get a kernel without it.
+// Outputs that do not vary over a kept dim which may be empty get a kernel without that dim.
 // RUN: norma-opt %s --split-input-file --norm-split-outputs | FileCheck %s
 
 // CHECK-LABEL: func.func @host(
@@ -29,7 +29,7 @@ norm.kernel @both(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>, %z: m
 
 // -----
 
-// The only output loses the dim, in the kernel that it is in.
+// The only output loses the dim, in its own kernel.
 // CHECK-LABEL: norm.kernel @only(
 // CHECK-SAME: space(%n = 8)
 // CHECK-NEXT: norm.read %x[%n]
@@ -62,7 +62,7 @@ norm.kernel @reduced(%x: memref<?x8xf32>, %s: memref<8xf32>) space(%m = dim(%x, 
 
 // -----
 
-// A dim that has a point whatever the size leaves no output unwritten.
+// A dim that always has a point leaves no output unwritten.
 // CHECK-LABEL: norm.kernel @has_points(
 // CHECK-SAME: space(%m = dim(%x, 0), %n = 8) bounds(1 <= dim(%x, 0)) {
 // CHECK-NOT: norm.kernel
@@ -90,7 +90,7 @@ norm.kernel @dead(%x: memref<?x8xf32>, %w: memref<8xf32>, %y: memref<8xf32>) spa
 
 // -----
 
-// A schedule spreads the dims that each kernel has, and guards are over them.
+// Schedule and guards of each kernel are over the dims that it has.
 // CHECK-LABEL: norm.kernel @scheduled(
 // CHECK-SAME: space(%m = dim(%x, 0), %a = 4, %n = 8) where(%a * 8 + %n < 31)
 // CHECK-SAME: spread = {{\[\[}}grid], [loop], [lane(8)]]

@@ -1,4 +1,4 @@
-// What norm-split-reductions refuses.
+// Kernels that norm-split-reductions refuses.
 // RUN: norma-opt %s --split-input-file --norm-split-reductions --verify-diagnostics
 
 // expected-error @below {{expected a reduction over dim 0, which the schedule splits}}

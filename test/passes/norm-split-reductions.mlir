@@ -1,4 +1,4 @@
-// What norm-split-reductions guarantees, one rule a function.
+// The guarantees of norm-split-reductions, one per function.
 // RUN: norma-opt %s --split-input-file --norm-split-reductions | FileCheck %s
 
 // The description's example: a part of the dim is a dim of its own, its results are in scratch, and a second kernel reduces
@@ -15,7 +15,7 @@ func.func @sum(%x: memref<?x64xf32>, %y: memref<64xf32>) {
 // CHECK: norm.kernel @sum_0(%[[X:.*]]: memref<?x64xf32>, %[[P:.*]]: memref<8x64xf32>)
 // CHECK-SAME: space(%[[Q:.*]] = dim(%{{.*}}, 0) ceildiv 8, %[[S:.*]] = 8, %[[N:.*]] = 64) where(%[[Q]] * 8 + %[[S]] < dim(%{{.*}}, 0))
 // CHECK-SAME: spread = {{\[\[}}loop], [grid], [lane(32), vector(2)]]
-// The choice stays the one that was made, for whoever learns what the kernel comes to; nothing has been chosen for the second kernel.
+// The first kernel keeps the choice that was made for it, so that the assembler's report can be related to it; the second has none.
 // CHECK-SAME: attributes {norm.choice = #norm.choice<schedule = <spread = {{\[\[}}loop, split(8)], [lane(32), vector(2)]]>, ctas_per_sm = 9>}
 // CHECK-NEXT: %[[V:.*]] = norm.read %{{.*}}[%[[Q]] * 8 + %[[S]], %[[N]]]
 // CHECK-NEXT: %[[R:.*]] = norm.reduce add %[[V]] over(%[[Q]]) : f32
@@ -34,8 +34,8 @@ norm.kernel @sum_0(%x: memref<?x64xf32>, %y: memref<64xf32>) space(%m = dim(%x, 
 
 // -----
 
-// What does not hang on the reduction stays in the first kernel, and what does is computed in the second, which reads what it
-// needs for it.
+// Ops that do not depend on the reduction stay in the first kernel; those that do are in the second, which reads again what
+// they need.
 // CHECK-LABEL: norm.kernel @gradient(
 // CHECK: norm.write %{{.*}} : memref<?x64xf32>
 // CHECK: norm.reduce add
@@ -61,7 +61,7 @@ norm.kernel @gradient(%x: memref<?x64xf32>, %w: memref<64xf32>, %dx: memref<?x64
 
 // -----
 
-// Each value of a combiner has scratch of its own; parts that divide the dim need no guard.
+// Each accumulator of a combiner has scratch of its own; parts that divide the dim need no guard.
 // CHECK-LABEL: norm.kernel @pair(
 // CHECK-NOT: where
 // CHECK: norm.write %{{.*}}#0, %{{.*}} : memref<4x8xf32>
@@ -83,7 +83,7 @@ norm.kernel @pair(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, %n = 8
 
 // -----
 
-// Of two splits, of which the second reduction hangs on the first, the second is one over CTAs in the first kernel.
+// Of two splits whose second reduction depends on the first, the second becomes one over CTAs in the first kernel.
 // CHECK-LABEL: norm.kernel @nested(
 // CHECK-SAME: spread = {{\[\[}}loop], [grid], [loop, grid(4)], [lane(8)]]
 // CHECK-LABEL: norm.kernel @nested_finish(
@@ -99,7 +99,7 @@ norm.kernel @nested(%x: memref<64x64x8xf32>, %y: memref<8xf32>) space(%a = 64, %
 
 // -----
 
-// A dim may be a value too, which the first kernel computes of its parts.
+// The dim may also be used as a value, which the first kernel computes from its parts.
 // CHECK-LABEL: norm.kernel @coordinate(
 // CHECK: arith.index_cast
 // CHECK: norm.reduce max
@@ -116,7 +116,7 @@ norm.kernel @coordinate(%x: memref<64x8xf32>, %y: memref<8xf32>) space(%m = 64, 
 
 // -----
 
-// A part of a dim that only the first kernel passes is no dim of a second one, and neither is its guard.
+// A part of a dim that only the first kernel uses is not a dim of the second, and its guard is dropped too.
 // CHECK-LABEL: norm.kernel @both(
 // CHECK-LABEL: norm.kernel @both_finish_1(
 // CHECK-SAME: space(%{{[^ ]*}} = 8, %{{[^ ]*}} = 4, %{{[^ ]*}} = 8) align
@@ -129,7 +129,7 @@ norm.kernel @both(%x: memref<63x31x8xf32>, %y: memref<8xf32>) space(%a = 63, %b 
 
 // -----
 
-// What results come back to at the points of the dim is a third kernel, which reads what the reductions come to.
+// Ops at the points of the dim that use the results are a third kernel, which reads the results of the reductions.
 // CHECK-LABEL: func.func @scale(
 // CHECK-SAME: %[[X:.*]]: memref<?x64xf32>, %[[Y:.*]]: memref<?x64xf32>, %[[Z:.*]]: memref<?xf32>)
 // CHECK: %[[S:.*]] = memref.alloc({{.*}}) {{{.*}}norm.scratch} : memref<?xf32>
@@ -168,7 +168,7 @@ norm.kernel @scale_0(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<?xf3
 
 // -----
 
-// A sum that follows a maximum leaves one for each part, with the part's own maximum, and tuples are combined.
+// A sum that depends on a maximum leaves one sum per part, relative to the part's own maximum, and tuples are combined.
 // CHECK-LABEL: norm.kernel @denominator(
 // CHECK: %[[V:.*]] = norm.read
 // CHECK: %[[M:.*]] = norm.reduce max %[[V]] over(%{{.*}}) : f32

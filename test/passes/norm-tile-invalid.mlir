@@ -1,4 +1,4 @@
-// Schedules that do not fit their kernel, and what no pass applies yet, are refused at the kernel.
+// Schedules that do not fit their kernel, or that no pass can apply yet, are refused at the kernel.
 // RUN: norma-opt %s --split-input-file --verify-diagnostics --norm-tile
 
 // expected-error @+1 {{expected a kernel with a schedule, got none}}
@@ -286,7 +286,7 @@ norm.kernel @unrolled(%x: memref<8x64xf32>, %y: memref<8xf32>) space(%m = 8, %n 
 
 // -----
 
-// A row that passes in a loop before it is needed again is in no registers.
+// A row that passes in a loop before it is needed again cannot be in registers.
 // expected-error @+1 {{expected keep = l1, l2 or none for buffer 0, whose elements along dim 1 pass in a loop before they are needed again, got register}}
 norm.kernel @looped_in_registers(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [loop, lane(32)]]>) {
@@ -309,7 +309,7 @@ norm.kernel @one_step(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim
 
 // -----
 
-// What a tile is shifted by is one number for each CTA.
+// The shift of a tile must be one number for each CTA.
 // expected-error @+1 {{unsupported: aligned_dim = 1 for rows of one CTA that begin differently; supported: rows that are multiples of 8 apart, as in [grid, register(4), grid(8)]}}
 norm.kernel @rows_begin_differently(%x: memref<?x65xbf16>, %y: memref<?xbf16>) space(%m = dim(%x, 0), %n = 65)
     schedule(#norm.schedule<spread = [[grid, register(2)], [lane(16), vector(8)]], aligned_dim = 1>) {
@@ -351,7 +351,7 @@ norm.kernel @too_short(%x: memref<?x509xbf16>, %y: memref<?xbf16>) space(%m = di
 
 // -----
 
-// Sums over rows that begin differently would each be of another column.
+// If rows are shifted differently, sums over rows would combine different columns.
 // expected-error @+1 {{unsupported: aligned_dim = 1 where a reduction over rows keeps it; supported: reductions along it}}
 norm.kernel @sum_over_rows(%x: memref<?x65xbf16>, %y: memref<65xbf16>) space(%m = dim(%x, 0), %n = 65)
     schedule(#norm.schedule<spread = [[loop], [lane(16), vector(8)]], aligned_dim = 1>) {
@@ -396,7 +396,7 @@ norm.kernel @scan_in_the_grid(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(
 
 // -----
 
-// A thread's points would come between the steps' in the order of the dim.
+// A thread's points would lie between those of the steps in the order of the dim.
 // expected-error @+1 {{unsupported: a scan along dim 1, which the schedule gives to loop steps within others; supported: warps, lanes and registers within loops}}
 norm.kernel @scan_in_an_inner_loop(%x: memref<?x64xf32>, %y: memref<?x64xf32>) space(%m = dim(%x, 0), %n = 64)
     schedule(#norm.schedule<spread = [[grid], [register(2), loop, lane(16)]]>) {

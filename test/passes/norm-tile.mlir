@@ -16,7 +16,7 @@ norm.kernel @sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0),
 
 // -----
 
-// One row per CTA needs no guard for rows; a loop takes what its tile leaves of the row, rounded up, and needs one.
+// One row per CTA needs no guard for rows; the steps of a loop are the row divided by the tile, rounded up, and need a guard.
 // CHECK: norm.kernel @tail(
 // CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[C:.*]] = 3 : loop, %[[R:.*]] = 2 : register, %[[T:.*]] = 256 : thread, %[[V:.*]] = 4 : register)
 // CHECK-SAME: where(%[[C]] * 2048 + %[[R]] * 1024 + %[[T]] * 4 + %[[V]] < 4100) schedule
@@ -31,7 +31,7 @@ norm.kernel @tail(%x: memref<?x4100xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
 
 // -----
 
-// An extent that only the run knows is divided by its sizes, and guarded.
+// A dynamic extent is divided by the sizes of its factors, and guarded.
 // CHECK: norm.kernel @dynamic(
 // CHECK-SAME: %[[C:.*]] = dim(%[[X:.*]], 1) ceildiv 32 : loop, %[[T:.*]] = 32 : thread) where(%[[C]] * 32 + %[[T]] < dim(%[[X]], 1))
 norm.kernel @dynamic(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1))
@@ -59,7 +59,7 @@ norm.kernel @middle(%x: memref<3x16x8xf32>, %y: memref<3x8xf32>) space(%p = 3, %
 
 // -----
 
-// A walk over rows: a CTA's number is the inner digit, so that CTAs take neighbouring rows at a time.
+// A walk over rows: a CTA's number is the inner digit, so that CTAs work on neighbouring rows at a time.
 // CHECK: norm.kernel @walk(
 // CHECK-SAME: space(%[[S:.*]] = dim(%[[X:.*]], 0) ceildiv 132 : loop, %[[P:.*]] = 132 : grid, %[[T:.*]] = 32 : thread) where(%[[S]] * 132 + %[[P]] < dim(%[[X]], 0))
 // CHECK: norm.read %{{.*}}[%[[S]] * 132 + %[[P]], %[[T]]]
@@ -119,7 +119,7 @@ norm.kernel @one_row(%x: memref<100xf32>, %y: memref<100xf32>) space(%n = 100)
 
 // -----
 
-// A dim of one point needs no factor: it is 0 wherever it was used, and a reduction over it alone is what it reduced.
+// A dim of one point needs no factor: it is replaced by 0, and a reduction over it alone by its operand.
 // CHECK: norm.kernel @one_point(
 // CHECK-SAME: space(%[[B:.*]] = 4 : grid) schedule
 // CHECK: %[[V:.*]] = norm.read %{{.*}}[%[[B]], 0]
@@ -149,7 +149,7 @@ norm.kernel @composed(%x: memref<?x64xf32>, %w: memref<32xf32>, %y: memref<?xf32
 
 // -----
 
-// A row of no elements has none in its tile either.
+// A row of no elements has no points in its tile either.
 // CHECK: norm.kernel @empty(
 // CHECK-SAME: %[[T:.*]] = 32 : thread) where(%[[T]] < 0)
 norm.kernel @empty(%x: memref<?x0xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = 0)
@@ -173,7 +173,7 @@ norm.kernel @tiled(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0
 
 // -----
 
-// A tile that covers the largest size needs no factor for the rest, and what a loop leaves is known; a guard stays where a
+// A tile that covers the largest size needs no factor for the rest, so a loop's number of steps is known; a guard stays where a
 // size may be less than the tile.
 // CHECK: norm.kernel @bounded(
 // CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[W:.*]] = 2 : thread, %[[L:.*]] = 8 : loop, %[[T:.*]] = 32 : thread)
@@ -187,7 +187,7 @@ norm.kernel @bounded(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
 
 // -----
 
-// The loop and the grid have one point at most, and are none; of the rows all of the tile's are there.
+// The loop and the grid have at most one point and are removed; all rows of the tile exist.
 // CHECK: norm.kernel @covered(
 // CHECK-SAME: space(%[[M:.*]] = 4 : register, %[[T:.*]] = 32 : thread)
 // CHECK-SAME: where(%[[T]] < dim(%{{.*}}, 1))
@@ -201,7 +201,7 @@ norm.kernel @covered(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 
 
 // -----
 
-// A multiple of the tile that may be 0 has none of its points, unless the dim follows it.
+// A size that is a multiple of the tile may be 0, and then none of the tile's points exist, unless the dim follows the size.
 // CHECK: norm.kernel @none_or_all(
 // CHECK-SAME: space(%[[M:.*]] = dim(%{{.*}}, 0) : grid, %[[T:.*]] = 32 : thread) where(%[[T]] < dim(%{{.*}}, 1))
 norm.kernel @none_or_all(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0), %n = dim(%x, 1))
@@ -214,7 +214,7 @@ norm.kernel @none_or_all(%x: memref<?x?xf32>, %y: memref<?xf32>) space(%m = dim(
 
 // -----
 
-// A dim of one point at most stays one, so that a guard can keep it out.
+// A dim of at most one point stays, so that a guard can mask it.
 // CHECK: norm.kernel @one_or_none(
 // CHECK-SAME: space(%[[M:.*]] = 1 : grid) where(%[[M]] < dim(%{{.*}}, 0))
 norm.kernel @one_or_none(%x: memref<?xf32>, %y: memref<?xf32>) space(%m = dim(%x, 0)) bounds(dim(%x, 0) <= 1)
@@ -225,8 +225,8 @@ norm.kernel @one_or_none(%x: memref<?xf32>, %y: memref<?xf32>) space(%m = dim(%x
 
 // -----
 
-// Rows of 4095 elements begin at no multiple of 8: tiles begin up to 7 elements before their rows, as rows that are 8 apart
-// do alike, and what lies before the row and behind it is guarded.
+// Rows of 4095 elements are not aligned to 8: tiles begin up to 7 elements before their rows. Rows that are 8 apart have the
+// same alignment, and points before and after the row are guarded.
 // CHECK: norm.kernel @aligned(
 // CHECK-SAME: space(%[[B:.*]] = dim(%[[X:.*]], 0) ceildiv 16 : grid, %[[G:.*]] = 2 : register, %[[P:.*]] = 8 : grid, %[[R:.*]] = 4 : register, %[[T:.*]] = 256 : thread, %[[V:.*]] = 8 : register)
 // CHECK-SAME: where(%[[B]] * 16 + %[[G]] * 8 + %[[P]] < dim(%[[X]], 0),
@@ -246,8 +246,8 @@ norm.kernel @aligned(%x: memref<?x4095xbf16>, %w: memref<4095xbf16>, %y: memref<
 
 // -----
 
-// Rows of 1002 elements with 2 between them begin at multiples of 4, less the 3 that the buffer begins with: 3 or 7 beyond
-// a multiple of 8, in one tile of 1024. The dim as a value is shifted too.
+// Rows of 1002 elements with gaps of 2 begin at multiples of 4, less the 3 that the buffer begins with: 3 or 7 beyond a
+// multiple of 8, in one tile of 1024. The dim as a value is shifted too.
 // CHECK: norm.kernel @strided(
 // CHECK-SAME: where((%[[T:.*]] * 8 + %[[V:.*]] - (%[[P:.*]] * 4 + 3) mod 8) * -1 < 1, %[[T]] * 8 + %[[V]] - (%[[P]] * 4 + 3) mod 8 < 1002)
 // CHECK: %[[REST:.*]] = arith.remui
@@ -266,7 +266,7 @@ norm.kernel @strided(%x: memref<?x1002xbf16, strided<[1004, 1], offset: 3>>, %y:
 
 // -----
 
-// Rows that begin at multiples of a vector are not shifted.
+// Rows that are aligned for a vector are not shifted.
 // CHECK: norm.kernel @aligned_already(
 // CHECK-NOT: where
 // CHECK-SAME: schedule
@@ -279,7 +279,7 @@ norm.kernel @aligned_already(%x: memref<?x1024xbf16>, %y: memref<?xbf16>) space(
 
 // -----
 
-// What the CTAs of a cluster take is a dim of its own; an extent that they do not divide is guarded.
+// The factor of a cluster's CTAs is a dim of its own; an extent that it does not divide is guarded.
 // CHECK: norm.kernel @cluster(
 // CHECK-SAME: %[[R:[a-z0-9]+]] = 2 : register, %[[K:[a-z0-9]+]] = 4 : cluster, %[[T:[a-z0-9]+]] = 64 : thread)
 // CHECK-SAME: where(%[[R]] * 256 + %[[K]] * 64 + %[[T]] < 500)
@@ -292,7 +292,7 @@ norm.kernel @cluster(%x: memref<?x500xf32>, %y: memref<?xf32>) space(%m = dim(%x
 
 // -----
 
-// Where CTAs draw the steps of a loop, it has those of all CTAs.
+// If CTAs draw the steps of a loop, the loop has the steps of all CTAs.
 // CHECK: norm.kernel @drawn(
 // CHECK-SAME: space(%[[S:.*]] = dim(%[[X:.*]], 0) ceildiv 2 : loop, %[[W:.*]] = 2 : thread, %{{.*}} = 32 : thread, %{{.*}} = 2 : register)
 // CHECK-SAME: where(%[[S]] * 2 + %[[W]] < dim(%[[X]], 0))

@@ -1,4 +1,4 @@
-// A sum that may be contracted takes its product unrounded, and no op keeps the choice open.
+// A sum that may be contracted becomes an fma, which does not round the product; no op leaves the choice open.
 // RUN: norma-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(nvvm-contract-sums))' | FileCheck %s
 
 // CHECK-LABEL: @an_element_of_a_vector_of_products

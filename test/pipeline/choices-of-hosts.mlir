@@ -1,4 +1,4 @@
-// Choices that a host function makes: on one inequality of sizes and SMs, within each other, and each with both branches.
+// Choices that a host function makes: on one inequality of sizes and SMs, nested, and each with both branches.
 // RUN: rm -rf %t && split-file %s %t
 // RUN: normac %t/nested.mlir --from=kernel -o %t/nested && FileCheck %s < %t/nested/manifest.json
 // CHECK: "symbol": "by_row"

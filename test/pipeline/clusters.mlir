@@ -1,5 +1,5 @@
-// A schedule with clusters, from the user's module to PTX: the kernel requires clusters, its CTAs exchange sums by st.async. Other targets
-// have no clusters, which is told where the schedule's kernel was written.
+// A schedule with clusters, from the user's module to PTX: the kernel requires clusters, and its CTAs exchange sums by
+// st.async. Targets without clusters are refused, with a message where the schedule's kernel was written.
 // RUN: normac %s --target=sm_90a --emit=ptx --schedule '#norm.schedule<spread = [[grid], [cluster(4), warp(2), lane(32), vector(4)]]>' | FileCheck %s
 // RUN: not normac %s --target=sm_80 --emit=ptx --schedule '#norm.schedule<spread = [[grid], [cluster(4), warp(2), lane(32), vector(4)]]>' 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: normac %s --target=sm_90a -o %t --schedule '#norm.schedule<spread = [[grid], [cluster(4), warp(2), lane(32), vector(4)]]>'

@@ -1,5 +1,5 @@
-// A gradient that is derived is as many kernels as the one that has a name, and they are scheduled alike but for the warps of a row: one walk over the rows, of which
-// both inputs come through a ring, and a finish of the sums over rows.
+// A derived gradient has as many kernels as the named one, scheduled alike but for the warps of a row: one walk over the rows,
+// both inputs of which come through a ring, and a finish of the sums over rows.
 // RUN: normac %s --emit=scheduled --target sm_90a | FileCheck %s
 
 // CHECK-LABEL: norm.kernel @rms_named_0(
@@ -13,7 +13,7 @@ func.func @rms_named(%x: tensor<?x4096xbf16> {norm.name = "x"}, %w: tensor<4096x
   return %dx, %dw : tensor<?x4096xbf16>, tensor<4096xbf16>
 }
 
-// The derived one takes its arguments in another order.
+// The derived gradient takes its arguments in another order.
 // CHECK-LABEL: norm.kernel @rms_grad_0(
 // CHECK-SAME: schedule([[RMS]], keep = [shared, none, shared, none, none], [[RMS_RING]]>)
 // CHECK: norm.kernel @rms_grad_0_finish(

@@ -1,4 +1,4 @@
-// Examples that no other test compiles do what they say, and several ops of one are one kernel.
+// Examples that no other test compiles give right results, and several ops of one example become one kernel.
 // RUN: norma-sim %examples/cross_entropy.mlir --size m=2 --fill large --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/add_rms_norm.mlir --size m=3 --seeds 1 | FileCheck %s
 // RUN: norma-sim %examples/quantize_rows.mlir --size m=3 --seeds 1 | FileCheck %s

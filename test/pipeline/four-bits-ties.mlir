@@ -1,5 +1,5 @@
-// Every multiple of 1/4 below 8, of both signs, with the 16 numbers of f32 around it: all numbers of e2m1, all ties between them, what
-// saturates, and NaN, which the bits before 0 are. The oracle decides all of them to the bit: the scale is 1.
+// Every multiple of 1/4 below 8, of both signs, with the 16 f32 numbers around it: all numbers of e2m1, all ties between them,
+// numbers that saturate, and NaN, the bit patterns before 0. The oracle decides all of them to the bit: the scale is 1.
 // RUN: norma-sim %s --fill ones --seeds 1 | FileCheck %s
 // RUN: norma-sim %s --fill ones --seeds 1 --target sm_120a | FileCheck %s
 

@@ -1,5 +1,5 @@
-// NVFP4: the two numbers of a byte and its neighbours are one access, and what a thread writes of codes is a word; lanes share
-// a block. The numbers that a word of codes stands for are written as one vector, across the byte and its neighbours.
+// NVFP4: the two numbers of a byte and its neighbours are one access, and a thread writes a word of codes; lanes share a block.
+// The numbers that a word of codes encodes are written as one vector, across the byte and its neighbours.
 // RUN: normac %s --emit=ptx --target=sm_90a | FileCheck %s
 // RUN: normac %s --emit=ptx --target=sm_100a | FileCheck %s
 // RUN: norma-sim %s --function quantize --size m=5 --seeds 1

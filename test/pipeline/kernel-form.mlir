@@ -1,5 +1,5 @@
-// Kernels that no named op stands for yet, written in kernel form: they take the same way as RMSNorm from there on, as no
-// pass after the kernel form knows where a kernel came from.
+// Kernels that no named op covers yet, written in kernel form. From there on they are compiled as RMSNorm is, because no pass
+// after the kernel form knows the origin of a kernel.
 // RUN: normac %s --from=kernel --emit=gl | FileCheck %s --check-prefix=GL
 // RUN: normac %s --from=kernel --emit=ptx > %t
 // RUN: FileCheck %s --input-file=%t --check-prefix=PTX

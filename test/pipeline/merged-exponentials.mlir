@@ -1,4 +1,4 @@
-// Merged reductions give what the program says, also where steps, threads or whole rows have no elements but infinite ones.
+// Merged reductions compute what the program says, even if steps, threads or whole rows have only infinite elements.
 // RUN: norma-sim %s --size m=3 --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = [loop]>' | FileCheck %s
 // RUN: norma-sim %s --size m=3 --fill special --schedule '#norm.schedule<spread = [[grid, warp(2)], [loop, warp(2), lane(32)]], keep = [l2], merge_reductions = [loop]>' | FileCheck %s
 // RUN: norma-sim %s --size m=3 --fill large --schedule '#norm.schedule<spread = [[grid], [loop, register(4)]], keep = [none], merge_reductions = [loop]>' | FileCheck %s

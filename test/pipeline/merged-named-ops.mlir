@@ -30,7 +30,7 @@ func.func @cross_entropy(%x: tensor<?x3001xf32> {norm.name = "x"}, %l: tensor<?x
   return %loss : tensor<?xf32>
 }
 
-// Of rows whose length only the run knows, the mean waits for the number of elements, which is a reduction too: the squares need not.
+// With rows of dynamic length, the mean waits for the number of elements, which is a reduction too; the squares need not wait.
 // RUN: norma-sim %s --function dynamic_layer_norm --size m=3 --size n=776 --fill offset --schedule '#norm.schedule<spread = [[grid], [loop, register(2), warp(4), lane(32), vector(4)]], keep = [l1], merge_reductions = [loop]>' | FileCheck %s --check-prefix=RIGHT
 // CHECK-LABEL: norm.kernel @dynamic_layer_norm_0
 // CHECK: norm.reduce {{.*}} combine

@@ -1,5 +1,5 @@
-// A variance waits for the mean: where both meet together, CTAs of a cluster tell each other once what they come to, and warps wait for
-// one another once. What each holds is of as many elements, so that nobody says how many.
+// A variance depends on the mean. If both are merged, the CTAs of a cluster exchange once, and warps synchronize once. All
+// partial results are of equally many elements, so that no counts are exchanged.
 // RUN: normac %s --emit=gl-lowered --schedule '#norm.schedule<spread = [[grid], [register(2), cluster(4), warp(4), lane(32), vector(8)]]>' | FileCheck %s --check-prefix=TURNS
 // RUN: normac %s --emit=gl-lowered --schedule '#norm.schedule<spread = [[grid], [register(2), cluster(4), warp(4), lane(32), vector(8)]], merge_reductions = [cluster]>' | FileCheck %s --check-prefix=CLUSTER
 // RUN: normac %s --emit=gl-lowered --schedule '#norm.schedule<spread = [[grid], [register(2), cluster(4), warp(4), lane(32), vector(8)]], merge_reductions = [cluster, warp, lane]>' | FileCheck %s --check-prefix=ALL

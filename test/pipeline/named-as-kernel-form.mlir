@@ -1,4 +1,4 @@
-// A named op becomes the kernel that its kernel form does, to the last instruction.
+// A named op becomes the same kernel as its kernel form, to the last instruction.
 // RUN: split-file %s %t
 // RUN: normac %t/softmax.mlir --emit=ptx > %t/softmax.ptx && normac %t/softmax-written-out.mlir --emit=ptx > %t/softmax-written-out.ptx
 // RUN: diff %t/softmax.ptx %t/softmax-written-out.ptx

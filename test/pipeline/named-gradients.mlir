@@ -1,5 +1,5 @@
-// A gradient that is named gets the schedule that its kernel form gets: one walk over the rows, which come through a ring in
-// shared memory where their reductions need them again, and a finish of what the CTAs' parts of the weights' sums come to.
+// A named gradient gets the schedule of its kernel form: one walk over the rows, which come through a ring in shared memory
+// where their reductions need them again, and a finish that combines the CTAs' partial sums for the weights.
 // RUN: normac %s --emit=scheduled --target sm_90a | FileCheck %s
 
 // CHECK-LABEL: norm.kernel @rms_0(

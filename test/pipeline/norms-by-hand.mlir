@@ -1,5 +1,5 @@
-// Norms as other compilers write them, each step an op on whole tensors, are the kernels of the ops that have names: the same schedule
-// of one kernel. What is almost a norm is computed as it stands.
+// Norms as other compilers write them, each step an op on whole tensors, become the kernels of the named ops: one kernel with
+// the same schedule. A program that is almost a norm is computed as written.
 // RUN: normac %s --emit=scheduled --target sm_90a | FileCheck %s
 // RUN: norma-sim %s --function by_hand --size m=3 --seeds 1 | FileCheck %s --check-prefix=RIGHT
 // RUN: norma-sim %s --function by_generic --size m=3 --seeds 1 | FileCheck %s --check-prefix=RIGHT
@@ -100,7 +100,7 @@ func.func @softmax_of_linalg(%x: tensor<?x1024xbf16> {norm.name = "x"}) -> (tens
   return %y : tensor<?x1024xbf16>
 }
 
-// Squares are summed over rows, which every row waits for.
+// Squares are summed over rows, and every row waits for that sum.
 // CHECK-LABEL: norm.kernel @over_rows_0(
 // CHECK: norm.kernel @over_rows_0_finish(
 // CHECK: norm.kernel @over_rows_0_apply(

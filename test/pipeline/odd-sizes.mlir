@@ -4,7 +4,7 @@
 // RUN: normac %s --emit=ptx | FileCheck %s --check-prefix=PTX
 
 // 4095 is odd: tiles begin where 16 bytes do, and the weight is read as the words of 16 bytes around each vector. The ends of rows are
-// read with what lies beside them, and written element by element.
+// read with their neighbours, and written element by element.
 // GL-LABEL: gpu.func @odd_0
 // GL-DAG:   gl.load %{{.*}} where {{.*}} vector 8 alignment 16 :
 // GL-DAG:   gl.load %{{.*}} where {{.*}} vector 8 alignment 2 :

@@ -1,4 +1,4 @@
-// Parts that begin at a number which a call sets: it is an argument of the kernel, and what keeps the part within its tensor is a condition.
+// Parts whose offset the call sets: it is an argument of the kernel, and a condition says that the part lies within its tensor.
 // RUN: normac %s --emit=kernel | FileCheck %s
 // RUN: normac %s -o %t --schedule 'part_0=#norm.schedule<spread = [[grid], [warp(4), lane(32), register(4)]]>' && FileCheck %s --check-prefix=MANIFEST < %t/manifest.json
 // RUN: normac %s --emit=gl-lowered | FileCheck %s --check-prefix=VECTOR
@@ -31,7 +31,7 @@
 // RUN: not norma-sim %s --function every_other --size m=3 --scalar first=826 2>&1 | FileCheck %s --check-prefix=EVERY
 // EVERY: expected 1024 >= first + 199, got 1025
 
-// Keys of a row that holds queries, keys and values: what the offset is a multiple of is not known, so elements come one by one.
+// Keys of a row that holds queries, keys and values: no divisor of the offset is known, so elements are read one by one.
 // CHECK-LABEL: func.func @part(
 // CHECK: norm.launch @part_0(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : memref<?x1536xbf16>, memref<512xbf16>, memref<?x512xbf16>, index
 // CHECK-NOT: norm.launch
@@ -51,7 +51,7 @@ func.func @part(%qkv: tensor<?x1536xbf16> {norm.name = "qkv"}, %w: tensor<512xbf
   return %k : tensor<?x512xbf16>
 }
 
-// The same by the number of the part: its multiples are as good as a constant.
+// The same by the number of the part: its offset has known divisors, as a constant has.
 // CHECK-LABEL: func.func @head(
 // CHECK: norm.kernel @head_0(%[[X:[^ ]*]]: memref<?x1536xbf16>, {{.*}}, %[[HEAD:.*]]: index)
 // CHECK: norm.read %[[X]][%[[M:.*]], %[[N:.*]] + %[[HEAD]] * 512]
@@ -68,7 +68,7 @@ func.func @head(%qkv: tensor<?x1536xbf16> {norm.name = "qkv"}, %w: tensor<512xbf
   return %k : tensor<?x512xbf16>
 }
 
-// Rows of a cache from one on that only the call knows, as many as another tensor has.
+// Rows of a cache from an offset that only the call knows, as many as another tensor has.
 // CHECK-LABEL: func.func @cache(
 // CHECK: norm.kernel @cache_0
 // CHECK: norm.read %{{.*}}[%[[M:.*]] + %[[AT:.*]], %{{.*}}, %{{.*}}]
@@ -85,7 +85,7 @@ func.func @cache(%cache: tensor<?x8x128xbf16> {norm.name = "cache", norm.sizes =
   return %y : tensor<?x8x128xbf16>
 }
 
-// Kernel form says it by an index.
+// Kernel form expresses it as an index.
 func.func @every_other(%x: tensor<?x1024xf16> {norm.name = "x"}, %first: index {norm.name = "first", norm.default = 5 : index})
     -> (tensor<?x100xf16> {norm.name = "y"}) {
   %y = norm.compute(%in = %x : tensor<?x1024xf16>, %at = %first : index) -> (%out : tensor<?x100xf16>)

@@ -1,4 +1,4 @@
-// The pipeline as registered, pass by pass: each level's is the one before it and a few passes more.
+// The registered pipelines, pass by pass: each level's is the one before it and a few more passes.
 // RUN: norma-opt %s --norma-to-kernel --dump-pass-pipeline -o %t 2>&1 | FileCheck %s --check-prefixes=ALL,KERNEL
 // RUN: norma-opt %s --norma-to-scheduled --dump-pass-pipeline -o %t 2>&1 | FileCheck %s --check-prefixes=ALL,SCHEDULED
 // RUN: norma-opt %s --norma-to-tiled --dump-pass-pipeline -o %t 2>&1 | FileCheck %s --check-prefixes=ALL,TILED

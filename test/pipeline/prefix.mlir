@@ -1,5 +1,5 @@
-// A pipeline's name in norma-opt and a level in normac are the same passes, and every level can be resumed: whichever
-// one is taken up again, the next level has the same bytes, and so has the PTX at the end.
+// A pipeline of norma-opt and the level of that name in normac run the same passes, and every level can be resumed: from any
+// level, the next level has the same bytes, and so has the PTX at the end.
 // RUN: normac %examples/rms_norm.mlir --emit=kernel > %t.kernel && norma-opt %examples/rms_norm.mlir --norma-to-kernel | diff %t.kernel -
 // RUN: normac %examples/rms_norm.mlir --emit=scheduled > %t.scheduled && norma-opt %examples/rms_norm.mlir --norma-to-scheduled | diff %t.scheduled -
 // RUN: normac %examples/rms_norm.mlir --emit=tiled > %t.tiled && norma-opt %examples/rms_norm.mlir --norma-to-tiled | diff %t.tiled -

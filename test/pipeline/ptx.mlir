@@ -1,6 +1,6 @@
-// What RMSNorm's PTX must show where speed is the point: every access to global memory moves 16 bytes, the weight's
-// reads are under way before the reduction, one barrier, f32 arithmetic throughout, and no local memory. And every operation
-// says how it rounds, so that ptxas is left no choice.
+// Properties of RMSNorm's PTX that matter for speed: every access to global memory moves 16 bytes, the weight's reads are in
+// flight before the reduction, there is one barrier, arithmetic is f32 throughout, and no local memory is used. And every
+// operation says how it rounds, so that ptxas is left no choice.
 // DEFINE: %{schedule} = --schedule='rms_norm_0=#norm.schedule<spread = [[grid], [register(2), warp(8), lane(32), vector(8)]], early_reads = true, min_ctas_per_sm = 6>'
 // RUN: normac %examples/rms_norm.mlir %{schedule} --emit=ptx > %t
 // RUN: FileCheck %s --input-file=%t

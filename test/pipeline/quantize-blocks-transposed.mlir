@@ -1,6 +1,6 @@
-// The same blocks where the input is stored column by column: each lane reduces blocks of its own in its registers. The results of
-// 8 blocks of a row are 256 bytes: they go through shared memory, in vectors of 16 bytes, and are written in whole runs; so are
-// their scales.
+// The same blocks with the input stored column by column: each lane reduces blocks of its own in its registers. The results of
+// 8 blocks of a row are 256 bytes: they go through shared memory, in vectors of 16 bytes, and are written in whole runs, as the
+// scales are.
 // RUN: normac %s --emit=ptx --target=sm_90a --schedule '#norm.schedule<spread = [[grid, lane(32), vector(2)], [grid, warp(8)], [register(32)]]>' | FileCheck %s
 // RUN: norma-sim %s --schedule '#norm.schedule<spread = [[grid, lane(32), vector(2)], [grid, warp(8)], [register(32)]]>' --seeds 1
 // RUN: normac %s --target=sm_90a -o %t

@@ -1,5 +1,5 @@
-// RMSNorm whose rows are quantised, each with a scale of its own: two reductions, the second of a product that is computed again for
-// the quantisation.
+// RMSNorm with quantised rows, each with its own scale: two reductions, the second over a product that is recomputed for the
+// quantisation.
 // RUN: norma-sim %s --size m=3 --schedule '#norm.schedule<spread = [[grid], [register(2), warp(4), lane(32), vector(8)]]>' --seeds 2
 // RUN: norma-sim %s --size m=3 --seeds 2
 

@@ -1,4 +1,4 @@
-// RMSNorm at every level: what each has decided, and what it has not. The schedule is given, so that the levels below it are those of one.
+// RMSNorm at every level: the decisions that each has made, and those it has not. The schedule is given, and determines the levels below.
 // DEFINE: %{schedule} = --schedule='rms_norm_0=#norm.schedule<spread = [[grid], [register(2), warp(8), lane(32), vector(8)]], early_reads = true, min_ctas_per_sm = 6>'
 // RUN: normac %examples/rms_norm.mlir --emit=kernel | FileCheck %s --check-prefix=KERNEL
 // RUN: normac %examples/rms_norm.mlir --emit=scheduled %{schedule} | FileCheck %s --check-prefix=SCHEDULED
@@ -43,7 +43,7 @@
 // GL-NOT:     gl.local_alloc
 // GL:         gl.store
 
-// Access width, shared memory and barrier are settled; the reduction is within warps, and then over what they leave.
+// Access width, shared memory and barrier are settled; the reduction is within warps, and then over the warps' partial results.
 // GL-LOWERED:      gl.shared_bytes = 32 : i64
 // GL-LOWERED:      gl.load %{{.*}} vector 8 :
 // GL-LOWERED:      gl.warp_reduce {{.*}} -> tensor<8xf32

@@ -1,4 +1,4 @@
-// What ptxas makes of it, for each of the three element types: 128-bit accesses, one barrier, nothing in local memory, at
+// The machine code of ptxas for it, for each of the three element types: 128-bit accesses, one barrier, nothing in local memory, at
 // most 64 registers a thread (a quarter of a multiprocessor's for 256 threads).
 // REQUIRES: ptxas, nvdisasm
 // DEFINE: %{bf16} = --schedule='bf16_0=#norm.schedule<spread = [[grid], [register(2), warp(8), lane(32), vector(8)]], early_reads = true, min_ctas_per_sm = 6>'
@@ -27,7 +27,7 @@
 // MANIFEST-COUNT-3: "registers": {{([1-9]|[1-5][0-9]|6[0-4])}},
 // SPILLS-NOT:       "spill_bytes": {{[1-9]}}
 
-// How many instructions there are, within a third of what there were: 285, 429 and 253.
+// The number of instructions is within a third of what it was: 285, 429 and 253.
 // RUN: grep -c "^ *\/\*[0-9a-f]*\*\/ " %t/bf16.sass | FileCheck %s --check-prefix=BF16
 // RUN: grep -c "^ *\/\*[0-9a-f]*\*\/ " %t/f16.sass | FileCheck %s --check-prefix=F16
 // RUN: grep -c "^ *\/\*[0-9a-f]*\*\/ " %t/f32.sass | FileCheck %s --check-prefix=F32

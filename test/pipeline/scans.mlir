@@ -1,4 +1,4 @@
-// Scans written out, with what stands before and behind them in one kernel, give what their programs say, in the simulator.
+// Scans in kernel form, in one kernel with the ops before and after them, compute what their programs say, in the simulator.
 // RUN: norma-sim %s --function sums_of_softmax --size m=3 | FileCheck %s
 // RUN: norma-sim %s --function largest_so_far --size m=3 | FileCheck %s
 // RUN: norma-sim %s --function share_of_all --size m=2 | FileCheck %s
@@ -20,7 +20,7 @@ func.func @sums_of_softmax(%x: tensor<?x1000xf32> {norm.name = "x"}) -> (tensor<
   return %y : tensor<?x1000xf32>
 }
 
-// A combiner of which zero is no identity, along two axes.
+// A combiner whose identity is not zero, along two axes.
 func.func @largest_so_far(%x: tensor<?x7x33xf32> {norm.name = "x"}) -> (tensor<?x7x33xf32> {norm.name = "y"}) {
   %y = norm.compute(%a = %x : tensor<?x7x33xf32>) -> (%o : tensor<?x7x33xf32>) space(%m = dim(%a, 0), %i = 7, %j = 33) {
     %0 = norm.read %a[%m, %i, %j] : tensor<?x7x33xf32>
@@ -30,7 +30,7 @@ func.func @largest_so_far(%x: tensor<?x7x33xf32> {norm.name = "x"}) -> (tensor<?
   return %y : tensor<?x7x33xf32>
 }
 
-// A reduction of what the scan gives, behind which rows that no CTA holds are scanned again.
+// A reduction of the scan's result, after which rows that no CTA holds are scanned again.
 func.func @share_of_all(%x: tensor<?x70000xf32> {norm.name = "x"}) -> (tensor<?x70000xf32> {norm.name = "y"}) {
   %y = norm.compute(%a = %x : tensor<?x70000xf32>) -> (%o : tensor<?x70000xf32>) space(%m = dim(%a, 0), %n = 70000) {
     %0 = norm.read %a[%m, %n] : tensor<?x70000xf32>

@@ -1,4 +1,4 @@
-// Each kernel may be given a schedule by its name, those too that only the pipeline makes.
+// Each kernel may be given a schedule by its name, including kernels that the pipeline creates.
 // RUN: normac %s --emit=scheduled --schedule 'sums_0=#norm.schedule<spread = [[loop, split(4), register(2)], [grid, lane(32)]]>' --schedule 'sums_0_finish=#norm.schedule<spread = [[register(4)], [grid, warp(2), lane(32)]]>' | FileCheck %s
 // RUN: norma-sim %s --size m=37 --schedule 'sums_0=#norm.schedule<spread = [[loop, split(4), register(2)], [grid, lane(32)]]>' --schedule 'sums_0_finish=#norm.schedule<spread = [[register(4)], [grid, warp(2), lane(32)]]>' | FileCheck %s --check-prefix=RIGHT
 // RUN: not normac %s --emit=scheduled --schedule 'sums_1=#norm.schedule<spread = [[loop, split(4), register(2)], [grid, lane(32)]]>' 2>&1 | FileCheck %s --check-prefix=UNKNOWN

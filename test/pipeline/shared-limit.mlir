@@ -1,4 +1,4 @@
-// Shared memory is bounded by what the target's CTAs may have.
+// Shared memory is limited by what a CTA of the target may have.
 // RUN: normac %s --from=gl --target sm_90a --emit=gl-lowered | FileCheck %s
 // CHECK: gl.shared_bytes = 131072
 // RUN: not normac %s --from=gl --target sm_120a --emit=gl-lowered 2>&1 | FileCheck %s --check-prefix=SMALL

@@ -1,4 +1,4 @@
-// Views of tensors are accesses: what stands between them is one kernel, and sizes that a reshape does not come out even for are refused.
+// Views of tensors become accesses: ops between them are one kernel, and sizes that a reshape does not divide evenly are refused.
 // RUN: normac %s --emit=kernel | FileCheck %s
 // RUN: norma-sim %s --function heads --size m=3 | FileCheck %s --check-prefix=RIGHT
 // RUN: norma-sim %s --function rows --size m=960 --size m1=960 | FileCheck %s --check-prefix=RIGHT

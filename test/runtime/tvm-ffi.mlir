@@ -1,4 +1,4 @@
-// An object has a function by TVM-FFI's convention where that is asked for. A stand-in takes TVM-FFI's place.
+// On request, an object exports a function by TVM-FFI's convention. A stand-in takes TVM-FFI's place.
 // REQUIRES: ptxas
 // RUN: rm -rf %t && mkdir -p %t && cp %driver %t/libcuda.so.1
 // RUN: normac %s --emit=object --tvm-ffi -o %t/scale.o

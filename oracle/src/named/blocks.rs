@@ -1,21 +1,23 @@
-//! Tensors in blocks, each of which has something of its own.
+//! Division of a tensor into blocks, each of which has one number such as a scale, and packing of two 4-bit numbers into a
+//! byte.
 
 use std::ops::Range;
 
 use super::rows::indices;
 use crate::tensor::Tensor;
 
-/// How the elements of a tensor are divided.
+/// How a tensor is divided into blocks.
 pub struct Blocks {
     shape: Vec<i64>,
-    /// For each axis how many neighbours a block has; all along it in an axis that numbers no blocks.
+    /// The extent of a block along each axis; the whole extent along an axis that is not divided.
     sizes: Vec<i64>,
-    /// The axes that number blocks.
+    /// The axes along which blocks are numbered: those with a block size.
     numbering: Vec<usize>,
 }
 
 impl Blocks {
-    /// Blocks of a tensor of that shape, as the attribute `block` says.
+    /// Divides a tensor of that shape as the attribute `block` says: a block size for each axis, 0 for an axis that is not
+    /// divided; an empty list makes the tensor one block.
     pub fn of(shape: &[i64], block: &[i64]) -> Result<Self, String> {
         if !block.is_empty() && block.len() != shape.len() {
             return Err(format!("expected blocks of {shape:?}, got {block:?}"));
@@ -45,7 +47,7 @@ impl Blocks {
         &self.shape
     }
 
-    /// The extents of what has a number for each block.
+    /// The shape of a tensor with one number per block.
     pub fn numbers_shape(&self) -> Vec<i64> {
         let numbering = self.numbering.iter();
         numbering
@@ -53,7 +55,7 @@ impl Blocks {
             .collect()
     }
 
-    /// Checks that a tensor has a number for each block.
+    /// Checks that a tensor has one number per block.
     pub fn check(&self, name: &str, tensor: &Tensor) -> Result<(), String> {
         let expected = self.numbers_shape();
         match tensor.layout.shape == expected {
@@ -81,23 +83,23 @@ impl Blocks {
     }
 }
 
-/// The shape of a tensor with an element for each two neighbours along the last axis of one of that shape.
+/// The shape of a packed tensor, each element of which holds two neighbours along the last axis of a tensor of that shape.
 pub fn pairs_shape(shape: &[i64]) -> Vec<i64> {
     with_last(shape, |extent| extent / 2)
 }
 
-/// The shape of a tensor of numbers, of which one of that shape holds two neighbours along the last axis in each element.
+/// The shape of the numbers that a packed tensor of that shape holds; the inverse of [`pairs_shape`].
 pub fn unpaired_shape(shape: &[i64]) -> Vec<i64> {
     with_last(shape, |extent| extent * 2)
 }
 
-/// The index of the pair of a number, and the number's place in it.
+/// The index of the packed element that holds a number, and the number's place in it, 0 or 1.
 pub fn place_in_pair(index: &[i64]) -> (Vec<i64>, i64) {
     let place = index.last().map_or(0, |last| last % 2);
     (with_last(index, |last| last / 2), place)
 }
 
-/// The indices of the two numbers of a pair.
+/// The indices of the two numbers that a packed element holds.
 pub fn numbers_of_pair(pair: &[i64]) -> [Vec<i64>; 2] {
     [0, 1].map(|place| with_last(pair, |last| last * 2 + place))
 }

@@ -1,4 +1,4 @@
-//! Logits of classes with the label of each row: what a loss of them and its gradient share.
+//! The shared part of the cross-entropy loss and its gradient: logits of classes, and the label of each row.
 
 use super::Call;
 use super::logits::{Exponentials, exponentials, softcapped};
@@ -18,23 +18,23 @@ pub struct Classes<'a> {
     softcap: Scaled,
 }
 
-/// What a label says of its row.
+/// The meaning of a row's label.
 enum Label {
-    /// That the row counts for nothing.
+    /// The label is `ignore_index`: the row contributes nothing.
     Ignored,
-    /// Nothing: there is no such class.
+    /// There is no such class: the row's results are NaN.
     NoClass,
-    /// Its class.
+    /// The class of that number.
     Class(usize),
 }
 
-/// A row of logits with what is known of it.
+/// A row of logits with the values derived from it.
 pub struct Row {
-    /// Before they are capped.
+    /// The logits before the softcap.
     logits: Vec<Scaled>,
-    /// As they are capped.
+    /// The logits after the softcap.
     pub capped: Vec<Scaled>,
-    /// Of these.
+    /// The exponentials of the capped logits.
     pub exponentials: Exponentials,
     weights: Vec<Scaled>,
     label: Label,
@@ -70,12 +70,12 @@ impl<'a> Classes<'a> {
         self.softcap.value != 0.0
     }
 
-    /// Whether a row counts for nothing.
+    /// Whether the row's label is `ignore_index`, so that it contributes nothing.
     pub fn is_ignored(&self, row: &Row) -> bool {
         matches!(row.label, Label::Ignored)
     }
 
-    /// What a row weighs in a mean of losses.
+    /// The weight of a row in a mean of losses.
     pub fn weight_of_row(&self, row: &Row) -> Scaled {
         match row.label {
             Label::Ignored => Scaled::exact(0.0),
@@ -113,7 +113,7 @@ impl<'a> Classes<'a> {
             Label::Class(class) => class,
         };
         let log = row.exponentials.sum.ln();
-        // lse - s_c, which is no number where the largest logit is infinite.
+        // lse - s_c, which is NaN where the largest logit is infinite.
         let losses = row.exponentials.distances.iter().map(|distance| log - *distance);
         let losses: Vec<Scaled> = losses
             .zip(&row.weights)
@@ -124,7 +124,7 @@ impl<'a> Classes<'a> {
             terms.push(Scaled::exact(1.0 - self.smoothing) * losses[label]);
         }
         if self.smoothing != 0.0 {
-            // A kernel may sum logits apart from the logarithm, so that its terms are as large as those.
+            // A kernel may sum the logits apart from lse, so that its terms are as large as lse times the weights.
             let share = Scaled::exact(self.smoothing / losses.len() as f64);
             let lse = row.exponentials.log_sum_exp();
             let scale = lse.value.abs() * sum(&row.weights).rescaled().scale;
@@ -143,7 +143,7 @@ impl<'a> Classes<'a> {
         terms.into_iter().fold(Scaled::exact(0.0), |sum, term| sum + term)
     }
 
-    /// The gradient of a row's loss with respect to its logits, by the probability of each class.
+    /// The gradient of a row's loss with respect to its logits, from the probability of each class and lse.
     pub fn dlogits(&self, row: &Row, probabilities: &[Scaled], lse: Scaled) -> Vec<Scaled> {
         let label = match row.label {
             Label::Ignored => return vec![Scaled::exact(0.0); row.logits.len()],
@@ -169,7 +169,7 @@ impl<'a> Classes<'a> {
             }
             if self.is_capped() {
                 let tanh = (row.logits[class] / self.softcap).tanh();
-                // Both factors of the square err alike.
+                // The two factors of a square have the same error, so their errors add.
                 let square = tanh.through(tanh.value * tanh.value, 2.0 * tanh.value);
                 gradient = gradient * (exact(1.0) - square);
             }

@@ -10,7 +10,8 @@
 //! dlogits = ds * (1 - (s / softcap)^2)
 //! ```
 //!
-//! A reduction makes one loss of those of all rows: their sum, or that divided by the sum of w_l.
+//! The attribute `reduction` turns the losses of all rows into one: `sum` is their sum, `mean` that sum divided by the sum of
+//! w_l.
 
 use std::ops::Range;
 
@@ -24,7 +25,7 @@ use crate::tolerance::{Order, arithmetic_ulps};
 
 struct CrossEntropy<'a>(Classes<'a>);
 
-/// The same with one loss.
+/// Cross-entropy whose losses are reduced to one.
 struct Reduced<'a> {
     of_rows: CrossEntropy<'a>,
     is_mean: bool,

@@ -1,11 +1,11 @@
-//! `cross_entropy_grad`: in the words of `cross_entropy`,
+//! `cross_entropy_grad`: in the notation of `cross_entropy`,
 //!
 //! ```text
 //! p       = exp(s - lse)
 //! dlogits = dloss * ds * (1 - (s / softcap)^2)
 //! ```
 //!
-//! with ds as there, and lse as it is given, or computed.
+//! with ds as defined there, and lse computed unless it is given.
 
 use super::classes::Classes;
 use super::logits::flushable;
@@ -41,7 +41,7 @@ impl OfRows for CrossEntropyGrad<'_> {
     }
 
     fn ulps(&self) -> f64 {
-        // The slope of a softcap errs beside the gradient that it is multiplied with, and both errors add.
+        // The derivative of the softcap has an error of its own, which adds to that of the gradient it is multiplied with.
         let slope = match self.classes.is_capped() {
             true => arithmetic_ulps(1, Order::Tree),
             false => 0.0,
@@ -70,7 +70,7 @@ impl OfRows for CrossEntropyGrad<'_> {
         let dlogits = self.classes.dlogits(&row, &probabilities, lse).into_iter();
         let of_lse = self.lse.is_some();
         let scaled = dlogits.zip(&probabilities).map(|(dlogit, p)| match p.value {
-            // exp(s - lse) of an lse that these logits do not have.
+            // exp(s - lse) overflows f32 only where the given lse is not that of these logits.
             p if of_lse && p > f64::from(f32::MAX) => Scaled::undefined(),
             _ => dlogit * dloss,
         });

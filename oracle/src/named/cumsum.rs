@@ -35,7 +35,8 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
 }
 
 impl Cumsum<'_> {
-    /// What the elements of a row up to each come to, or those before it; in the opposite order those from it on, or behind it.
+    /// The prefix sums of a row: at each place the sum up to and including its element, or with `exclusive` of the elements
+    /// before it. With `reverse`, the suffix sums.
     fn sums<T: Copy>(&self, row: &[T], zero: T, add: impl Fn(T, T) -> T) -> Vec<T> {
         let mut order: Vec<usize> = (0..row.len()).collect();
         if self.reverse {

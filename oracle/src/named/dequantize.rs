@@ -1,10 +1,10 @@
-//! `dequantize`: with the scale of the block that an element is in,
+//! `dequantize`: with `scale` that of the block of an element,
 //!
 //! ```text
 //! y = q * scale, or q * (scale * tensor_scale)
 //! ```
 //!
-//! where q may be two floats of 4 bits in each element.
+//! where each element of q may pack two 4-bit floats.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ struct Dequantize<'a> {
     q: Tensor<'a>,
     scale: Tensor<'a>,
     tensor_scale: Option<Tensor<'a>>,
-    /// Whether `q` holds pairs of floats of 4 bits.
+    /// Whether each element of `q` packs two 4-bit floats.
     is_e2m1: bool,
 }
 
@@ -55,7 +55,7 @@ impl Dequantize<'_> {
         Scaled::exact(e2m1::decode(e2m1::unpack(pair, place)))
     }
 
-    /// The scale of a block; of integers, as the bits of E8M0.
+    /// The scale of a block; an integer holds the bits of an E8M0 number.
     fn scale(&self, block: &[i64]) -> Scaled {
         let scale = self.scale.number_at(block);
         if self.scale.element.is_float() {

@@ -2,12 +2,12 @@
 
 /// The largest number.
 pub const LARGEST: f64 = 6.0;
-/// The magnitude of each code that has no sign.
+/// The magnitudes of the codes 0 to 7, whose sign bit is clear.
 const MAGNITUDES: [f64; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, LARGEST];
-/// The bit of a code that is its sign.
+/// The sign bit of a code.
 const SIGN: i64 = 8;
 
-/// The code of the nearest number, of two the one whose code is even; of NaN that of the largest.
+/// The code of the nearest number, ties to the even code. Numbers beyond the range saturate; NaN becomes the largest.
 pub fn encode(number: f64) -> i64 {
     if number.is_nan() {
         return MAGNITUDES.len() as i64 - 1;
@@ -29,12 +29,12 @@ pub fn decode(code: i64) -> f64 {
     if code & SIGN == 0 { magnitude } else { -magnitude }
 }
 
-/// The bits of an i8 with two codes, the first of which has the low ones.
+/// Packs two codes into the bits of an i8, the first into the low four.
 pub fn pack(codes: [i64; 2]) -> i64 {
     codes[0] | codes[1] << 4
 }
 
-/// The code at one of two places of an i8.
+/// The code at place 0 or 1 of a packed i8.
 pub fn unpack(pair: i64, place: i64) -> i64 {
     (pair >> (4 * place)) & 0xf
 }
@@ -43,7 +43,7 @@ pub fn unpack(pair: i64, place: i64) -> i64 {
 mod tests {
     use super::*;
 
-    /// Where roundings change, and the code there.
+    /// The midpoints between neighbouring numbers, and the code that each rounds to.
     const MIDPOINTS: [(f32, i64); 7] = [
         (0.25, 0),
         (0.75, 2),

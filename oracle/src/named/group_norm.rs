@@ -1,5 +1,5 @@
-//! `group_norm`: with n over the channels of a group and all axes of x but the first and the channels', and N their number
-//! of elements,
+//! `group_norm`: with n over the channels of a group and over all axes of x but the first (the batch) and the channels', and N
+//! the number of these elements,
 //!
 //! ```text
 //! mean = sum_n(x) / N
@@ -37,12 +37,12 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
 }
 
 impl GroupNorm<'_> {
-    /// The mean and rstd of a group of one of the batch.
+    /// The mean and rstd of one group of one batch entry.
     fn statistics(&self, batch: i64, group: i64) -> (Scaled, Scaled) {
         mean_and_rstd(&self.groups.elements(&self.x, batch, group), self.eps)
     }
 
-    /// The elements of a channel of one of the batch.
+    /// The result elements of one channel of one batch entry.
     fn y(&self, index: &[i64], (mean, rstd): (Scaled, Scaled)) -> Vec<Scaled> {
         let channels = &self.groups.channels;
         let row = self.x.row(channels, index);

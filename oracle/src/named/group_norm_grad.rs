@@ -1,5 +1,5 @@
-//! `group_norm_grad`: with n over the channels of a group and all axes of x but the first and the channels', N their number of
-//! elements, and m over all axes but the channels',
+//! `group_norm_grad`: with n over the channels of a group and over all axes of x but the first (the batch) and the channels', N
+//! the number of these elements, and m over all axes but the channels',
 //!
 //! ```text
 //! mean    = sum_n(x) / N, unless it is given
@@ -35,7 +35,7 @@ struct GroupNormGrad<'a> {
 
 /// The mean and rstd of each group, as the forward op returned them.
 struct Moments<'a> {
-    /// The groups as rows of one.
+    /// The groups as rows of one element each.
     rows: Rows,
     mean: Operand<'a>,
     rstd: Operand<'a>,
@@ -66,7 +66,7 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
 }
 
 impl GroupNormGrad<'_> {
-    /// The mean and rstd of a group of one of the batch.
+    /// The mean and rstd of one group of one batch entry.
     fn statistics(&self, batch: i64, group: i64) -> (Scaled, Scaled) {
         match &self.moments {
             Some(Moments { rows, mean, rstd }) => {
@@ -77,7 +77,7 @@ impl GroupNormGrad<'_> {
         }
     }
 
-    /// The gradient with respect to the elements of a group of one of the batch, channel by channel.
+    /// The gradient with respect to the elements of one group of one batch entry, channel by channel.
     fn dx(&self, batch: i64, group: i64) -> Vec<Scaled> {
         let elements = |operand: &Operand| self.groups.elements(operand, batch, group);
         let (mean, rstd) = self.statistics(batch, group);
@@ -92,7 +92,7 @@ impl GroupNormGrad<'_> {
         input_gradient(&g, &centred, (true, rstd), self.ulps("dx"), residual)
     }
 
-    /// What the elements of a channel add to the gradient of its bias, or of its weight.
+    /// The terms that a channel's elements contribute to the gradient of its bias, or otherwise of its weight.
     fn terms(&self, channel: i64, is_bias: bool) -> Vec<Scaled> {
         let batches = 0..self.groups.channels.shape()[0];
         let of_batch = |batch: i64| {
@@ -126,7 +126,7 @@ impl Formula for GroupNormGrad<'_> {
     }
 
     fn ulps(&self, result: &str) -> f64 {
-        // Of two sums over a group, one behind the other.
+        // dx combines one sum over a group with values normalized by another: the errors of both add.
         let operands = (2.0 * self.groups.ulps()).max(self.x.ulps()).max(self.dy.ulps());
         match result {
             "dx" => operands,

@@ -1,5 +1,4 @@
-//! Groups of channels: a tensor as the channels of one of the batch, along which all other axes lie, and which channels share
-//! statistics.
+//! Groups of channels: a tensor as rows, one per channel of each batch entry, and which channels share statistics.
 
 use super::Call;
 use super::rows::{Operand, Rows, position};
@@ -9,7 +8,7 @@ use crate::tolerance::{Order, arithmetic_ulps};
 
 /// A tensor in groups of channels.
 pub struct Groups {
-    /// The channels of one of the batch: all other axes lie along a row.
+    /// One row per channel of each batch entry; all other axes lie along the row.
     pub channels: Rows,
     axis: usize,
     groups: i64,
@@ -40,7 +39,7 @@ impl Groups {
         Ok((found, operand))
     }
 
-    /// An optional operand of an element for each channel.
+    /// An optional operand with one element per channel.
     pub fn of_channels<'a>(&self, call: &Call<'a>, name: &str) -> Result<Option<Operand<'a>>, String> {
         let of_axis = |tensor: Tensor<'a>| self.channels.of_axis(name, tensor, self.axis);
         call.optional(name)?.map(of_axis).transpose()
@@ -51,7 +50,7 @@ impl Groups {
         self.channels.shape()[self.axis]
     }
 
-    /// The extents of what has a number for each group of each of the batch.
+    /// The shape of a tensor with one number per group of each batch entry.
     pub fn statistics_shape(&self) -> Vec<i64> {
         vec![self.channels.shape()[0], self.groups]
     }
@@ -66,7 +65,7 @@ impl Groups {
         (0..self.count()).filter(move |channel| self.group_of(*channel) == group)
     }
 
-    /// The elements of an operand that belong to a group of one of the batch, channel by channel.
+    /// The elements of an operand that belong to one group of one batch entry, channel by channel.
     pub fn elements(&self, operand: &Operand, batch: i64, group: i64) -> Vec<Scaled> {
         let channels = self.channels_of(group);
         channels
@@ -74,7 +73,7 @@ impl Groups {
             .collect()
     }
 
-    /// How many ulp a kernel may be off behind a sum over a group.
+    /// How many ulp a kernel may be off after a sum over a group.
     pub fn ulps(&self) -> f64 {
         arithmetic_ulps(
             self.channels.length() * self.count() / self.groups,

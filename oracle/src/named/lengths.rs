@@ -1,10 +1,10 @@
-//! Rows of stated lengths: the elements of a row from its length on do not exist, and results have 0 in their place.
+//! Rows of given lengths: elements of a row at or beyond its length do not exist, and results are 0 in their place.
 
 use super::Call;
 use super::rows::{Operand, Rows};
 use crate::scaled::Scaled;
 
-/// How many elements each row has; all of them where nothing is said.
+/// The number of elements of each row that exist; all of them without the operand `lengths`.
 pub struct Lengths<'a>(Option<Operand<'a>>);
 
 impl<'a> Lengths<'a> {
@@ -15,7 +15,7 @@ impl<'a> Lengths<'a> {
         Ok(Lengths(lengths.transpose()?))
     }
 
-    /// Of what belongs to the elements of the row at `index` what belongs to those that exist.
+    /// Truncates `row`, the values of the row at `index`, to the elements that exist.
     pub fn existing(&self, rows: &Rows, index: &[i64], mut row: Vec<Scaled>) -> Vec<Scaled> {
         if let Some(lengths) = &self.0 {
             row.truncate(usize::try_from(lengths.integer_at(rows, index)).unwrap_or(0));
@@ -24,7 +24,7 @@ impl<'a> Lengths<'a> {
     }
 }
 
-/// A whole row of what belongs to the elements that exist.
+/// Extends the values of the elements that exist to a whole row, with zeros.
 pub fn whole(rows: &Rows, mut row: Vec<Scaled>) -> Vec<Scaled> {
     row.resize(rows.length() as usize, Scaled::exact(0.0));
     row

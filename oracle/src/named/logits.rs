@@ -1,7 +1,7 @@
 //! Logits, and sums of their exponentials: what softmax and its relatives share.
 //!
-//! In this order, each step if it is asked for: `s = x * scale`, `s = softcap * tanh(s / softcap)`, `s = s + mask`, and -inf where
-//! `keep` is 0 or the index along the keys' axis is larger than that along the queries'.
+//! A logit is formed in these steps, each only if it is asked for: `s = x * scale`, `s = softcap * tanh(s / softcap)`, `s = s +
+//! mask`, and -inf where `keep` is 0 or the index along the keys' axis is larger than that along the queries'.
 
 use norma_bundle::Element;
 
@@ -12,7 +12,7 @@ use super::{Call, Formula};
 use crate::scaled::{Scaled, sum};
 use crate::tolerance::{Order, arithmetic_ulps};
 
-/// The operands that logits are formed of.
+/// The operands that logits are formed from.
 pub struct Logits<'a> {
     /// The rows that exponentials are summed over.
     rows: Rows,
@@ -21,18 +21,18 @@ pub struct Logits<'a> {
     softcap: Scaled,
     mask: Option<Operand<'a>>,
     keep: Option<Operand<'a>>,
-    /// The axes of queries and keys.
+    /// The axes of queries and keys, under a causal mask.
     causal: Option<(usize, usize)>,
     lengths: Lengths<'a>,
 }
 
 /// The exponentials of a row of logits, relative to the largest.
 pub struct Exponentials {
-    /// The largest logit; -inf of none.
+    /// The largest logit; -inf if there are none.
     pub max: Scaled,
-    /// The logits less the largest.
+    /// The logits minus the largest.
     pub distances: Vec<Scaled>,
-    /// Their exponentials.
+    /// The exponentials of these distances.
     pub terms: Vec<Scaled>,
     /// The exponentials' sum.
     pub sum: Scaled,
@@ -67,11 +67,11 @@ impl<'a> Logits<'a> {
         self.rows.ulps().max(self.x.ulps()).max(mask)
     }
 
-    /// The logits of the row at `index`, of elements that exist.
+    /// The logits of the elements of the row at `index` that exist.
     pub fn row(&self, index: &[i64]) -> Vec<Scaled> {
         let mut row = self.x.row(&self.rows, index);
         for logit in &mut row {
-            // A factor of 1 is none.
+            // A factor of 1 is skipped, as it rounds nothing.
             if self.scale.value != 1.0 {
                 *logit = *logit * self.scale;
             }
@@ -101,7 +101,7 @@ impl<'a> Logits<'a> {
     }
 }
 
-/// An op with one result, `y`, which exponentials of logits say.
+/// An op with one result, `y`, which is a function of the exponentials of a row of logits.
 pub struct OpOnLogits<'a> {
     logits: Logits<'a>,
     span: Span,
@@ -109,7 +109,7 @@ pub struct OpOnLogits<'a> {
 }
 
 impl<'a> OpOnLogits<'a> {
-    /// Binds a call of the op whose result is `y` of each row.
+    /// Binds a call of the op; `y` computes the result of a row.
     pub fn bind(
         call: &Call<'a>,
         span: Span,
@@ -150,7 +150,7 @@ pub fn softcapped(logit: Scaled, softcap: Scaled) -> Scaled {
     }
 }
 
-/// Relative to the largest, so that none overflows.
+/// The exponentials of a row of logits, relative to the largest so that none overflows.
 pub fn exponentials(row: &[Scaled]) -> Exponentials {
     let max = row
         .iter()
@@ -166,7 +166,7 @@ pub fn exponentials(row: &[Scaled]) -> Exponentials {
 }
 
 impl Exponentials {
-    /// The logarithm of the sum of the logits' own exponentials; the largest logit where that is infinite.
+    /// The logarithm of the sum of the exponentials of the logits themselves; the largest logit where that is infinite.
     pub fn log_sum_exp(&self) -> Scaled {
         match self.max.value.is_infinite() {
             true => self.max,
@@ -187,11 +187,11 @@ impl Exponentials {
     }
 }
 
-/// What is smaller on the way, and no normal number of f32 or next to it, may be 0 in a kernel.
+/// Intermediate results below this, which are no normal f32 or next to it, may be flushed to 0 in a kernel.
 const SMALLEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
 
-/// Whether a number is finite, but not in f32: a kernel has an infinity for it, and what follows depends on the order of its steps.
-/// Probabilities of more than 1, which no op returned, are such.
+/// Whether a finite number overflows f32: a kernel has an infinity for it, and what follows depends on the order of its steps.
+/// This happens for probabilities of more than 1, which no op returns.
 pub fn overflows(value: Scaled) -> bool {
     value.value.is_finite() && value.value.abs() > f64::from(f32::MAX)
 }
@@ -200,7 +200,7 @@ fn may_be_zero(value: Scaled) -> bool {
     value.value < SMALLEST
 }
 
-/// The value with a scale at which it may be 0.
+/// The value with its scale raised so far that a kernel may have 0 for it.
 fn flushed(value: Scaled) -> Scaled {
     let least = Scaled::scale_of(SMALLEST, arithmetic_ulps(1, Order::Tree), Element::F32);
     Scaled {
@@ -209,7 +209,7 @@ fn flushed(value: Scaled) -> Scaled {
     }
 }
 
-/// A value that is not negative, with a scale at which a kernel may have 0 for it where it is no normal number of f32.
+/// A nonnegative value. If it is no normal f32, its scale is raised so far that a kernel may have 0 for it.
 pub fn flushable(value: Scaled) -> Scaled {
     match may_be_zero(value) {
         true => flushed(value),

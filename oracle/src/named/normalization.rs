@@ -1,4 +1,4 @@
-//! What normalizations of rows share: their operands, and `* (weight + weight_offset) + bias` of what they have normalized.
+//! The shared part of normalizations of rows: their operands, and the step `* (weight + weight_offset) + bias` after normalization.
 
 use super::Call;
 use super::lengths::{Lengths, whole};
@@ -10,7 +10,7 @@ pub struct Normalization<'a> {
     /// The rows that are normalized.
     pub rows: Rows,
     x: Operand<'a>,
-    /// What is added to the square of what is divided by.
+    /// The constant under the square root, added to the mean of the squares.
     pub eps: Scaled,
     weight: Option<Operand<'a>>,
     offset: Scaled,
@@ -19,7 +19,7 @@ pub struct Normalization<'a> {
 }
 
 impl<'a> Normalization<'a> {
-    /// Binds a call; the weight and the bias are of the shape of a row.
+    /// Binds a call; the weight and the bias have the shape of a row.
     pub fn bind(call: &Call<'a>) -> Result<Self, String> {
         let (rows, x) = call.rows("x")?;
         let along_row = |name: &str| {

@@ -4,10 +4,10 @@ use super::rows::{Operand, Rows};
 use super::{Call, Formula, of_rows::OfRows, of_rows::Span};
 use crate::scaled::{Scaled, sum};
 
-/// The mean that a row is centred by, if it is, and the reciprocal of what it is divided by; of the row and `eps`.
+/// Computes the statistics of a row, given it and `eps`: the mean it is centred by, `None` if it is not, and rstd.
 type Statistics = fn(&[Scaled], Scaled) -> (Option<Scaled>, Scaled);
 
-/// A gradient with its operands.
+/// The gradient of a normalization, with its operands bound.
 pub struct NormalizationGrad<'a> {
     rows: Rows,
     x: Operand<'a>,
@@ -50,7 +50,7 @@ impl<'a> NormalizationGrad<'a> {
         }))
     }
 
-    /// The mean and the reciprocal of the divisor of a row: those given, else computed.
+    /// The mean and rstd of a row: the operands if they are given, otherwise computed.
     fn statistics(&self, row: &[Scaled], index: &[i64]) -> (Option<Scaled>, Scaled) {
         let given = |operand: &Option<Operand>| Some(operand.as_ref()?.number_at(&self.rows, index));
         match given(&self.rstd) {
@@ -106,20 +106,21 @@ impl OfRows for NormalizationGrad<'_> {
 }
 
 impl NormalizationGrad<'_> {
-    /// What reaches the row at `index` along another path.
+    /// The gradient that reaches the row at `index` along the residual path.
     fn residual_of(&self, index: &[i64]) -> Option<Vec<Scaled>> {
         let residual = self.residual.as_ref()?;
         Some(residual.row(&self.rows, index))
     }
 }
 
-/// How many ulp a kernel may be off where a sum over a row meets what another sum over it was divided by: both errors add.
+/// How many ulp a kernel may be off where a sum over a row combines with values normalized by another sum over it: both errors
+/// add.
 pub fn behind_two_sums(rows: &Rows) -> f64 {
     2.0 * rows.ulps()
 }
 
-/// The gradient with respect to elements that share statistics, of the gradient `g` with respect to what they were normalized to:
-/// by `rstd`, and centred, or not. A kernel may be off by `ulps`.
+/// The gradient with respect to elements that share statistics, from the gradient `g` with respect to the normalized elements.
+/// They were multiplied by `rstd`, and centred first if `is_centred`. A kernel may be off by `ulps`.
 pub fn input_gradient(
     g: &[Scaled],
     centred: &[Scaled],
@@ -134,7 +135,7 @@ pub fn input_gradient(
     let elements = g.iter().zip(centred).map(|(g, centred)| {
         let h = *centred * rstd;
         let mut along = h * share;
-        // Of elements that are all alike both factors vanish, and what is left is the product of their errors.
+        // If all elements are alike both factors vanish, and only the product of their errors is left.
         let errors = ulps * f64::from(f32::EPSILON) * h.scale * share.scale;
         if errors.is_finite() {
             along.scale = along.scale.max(errors);

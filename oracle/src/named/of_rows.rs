@@ -1,4 +1,4 @@
-//! Formulas of rows: what each row comes to, and sums of that, say every result.
+//! Formulas that are defined row by row: every result is a number per row, a number per element, or a sum over rows.
 
 use std::ops::Range;
 
@@ -8,29 +8,30 @@ use crate::program::grid::Data;
 use crate::scaled::Scaled;
 use crate::tolerance::{Order, arithmetic_ulps};
 
-/// What of a row a result is.
+/// What a result holds, relative to the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// A number for each row.
+    /// One number per row.
     Row,
-    /// A number for each element.
+    /// One number per element.
     Elements,
-    /// A number for each element of a row, the sum over all rows of what each says of it.
+    /// One number per place in a row: the sum over all rows of what each contributes at that place.
     SumsOverRows,
 }
 
-/// A formula of rows, each by itself.
+/// A formula that is defined for each row by itself.
 pub trait OfRows {
     /// The rows.
     fn rows(&self) -> &Rows;
 
-    /// What the result of that name is, if there is one.
+    /// What the result of that name holds; `None` if there is no such result.
     fn span(&self, result: &str) -> Option<Span>;
 
     /// How many ulp the arithmetic behind a row's numbers may be off.
     fn ulps(&self) -> f64;
 
-    /// A result's numbers for the row at `index`: one, or those of its elements, row-major, or what these add to the sums.
+    /// A result's numbers for the row at `index`, as its [`Span`] says: one, or one per element, row-major, which are either
+    /// the result or terms of the sums.
     fn numbers(&self, result: &str, index: &[i64]) -> Vec<Scaled>;
 }
 

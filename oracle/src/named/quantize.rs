@@ -4,11 +4,11 @@
 //! amax  = max_n(|x|)
 //! scale = static_scale, or max(amax / L, 2^-126), rounded up to a power of two where that is asked for,
 //!         or max(2^(floor(log2(amax)) - floor(log2(L))), 2^-126),
-//!         or max(amax / L / tensor_scale, 2^-9), rounded to f8E4M3FN, and what is divided by is scale * tensor_scale
+//!         or max(amax / L / tensor_scale, 2^-9), rounded to f8E4M3FN; the divisor is then scale * tensor_scale
 //! q     = x / scale
 //! ```
 //!
-//! where q may be two floats of 4 bits in each element.
+//! where each element of q may pack two 4-bit floats.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,9 +27,9 @@ use crate::tolerance::{Order, arithmetic_ulps};
 const LEAST_EXPONENT: i32 = -126;
 /// The exponent of the least scale of f8E4M3FN.
 const LEAST_E4M3_EXPONENT: i32 = -9;
-/// What is added to exponents in E8M0.
+/// The exponent bias of E8M0.
 const BIAS: i32 = 127;
-/// E8M0's NaN.
+/// The bits of E8M0's NaN.
 const NO_NUMBER: i64 = 255;
 
 struct Quantize<'a> {
@@ -37,19 +37,19 @@ struct Quantize<'a> {
     x: Tensor<'a>,
     static_scale: Option<Tensor<'a>>,
     tensor_scale: Option<Tensor<'a>>,
-    /// What `q` holds.
+    /// The kind of elements of `q`.
     codes: Codes,
-    /// What a computed scale is.
+    /// How computed scales are stored.
     form: ScaleForm,
     rounds_down: bool,
 }
 
-/// What the elements of `q` are.
+/// The kinds of elements that `q` may have.
 #[derive(Clone, Copy)]
 enum Codes {
-    /// Floats of 8 bits, or integers.
+    /// 8-bit floats, or integers.
     Of(Element),
-    /// Two floats of 4 bits each.
+    /// Two 4-bit floats each.
     PairsOfE2m1,
 }
 
@@ -107,18 +107,18 @@ impl Quantize<'_> {
         }
     }
 
-    /// The exponent of the scale of a block as a power of two; nothing where it is no number.
+    /// The exponent of a block's scale as a power of two; `None` if the scale is NaN.
     fn exponent(&self, block: &[i64]) -> Option<i32> {
         let amax = self.amax(block).value;
         let power = |exponent: i32| f64::from(exponent).exp2();
         let found = || match self.rounds_down {
-            // The largest power of two within the block, as a multiple of the largest within q's type.
+            // The largest power of two not above amax, divided by the largest one not above L.
             true => {
                 let own = (0..=BIAS).rfind(|exponent| power(*exponent) <= self.largest())?;
                 let most = (LEAST_EXPONENT..=BIAS).rfind(|exponent| power(*exponent + own) <= amax);
                 Some(most.unwrap_or(LEAST_EXPONENT))
             }
-            // No f32 divided by what a type of 8 bits holds needs more.
+            // No f32 divided by the largest number of an 8-bit type needs a larger exponent.
             false => (LEAST_EXPONENT..=BIAS).find(|exponent| self.largest() * power(*exponent) >= amax),
         };
         (!amax.is_nan() && amax != f64::INFINITY).then(found).flatten()
@@ -144,7 +144,7 @@ impl Quantize<'_> {
             scale = scale / factor;
         }
         let least = Scaled::exact(power(least));
-        // What is certainly less leaves no error.
+        // A scale that is certainly below the minimum becomes the minimum, without error.
         let scale = match scale.value + self.slack(scale) < least.value {
             true => least,
             false => scale.maximum(least),
@@ -155,19 +155,19 @@ impl Quantize<'_> {
         }
     }
 
-    /// How far a kernel's number may be from one that is made of elements of `x`.
+    /// How far a kernel's number may be from `number`, which is computed from elements of `x`.
     fn slack(&self, number: Scaled) -> f64 {
         number.slack(Formula::ulps(self, "q"), Element::F32)
     }
 
-    /// What multiplies the scales of all blocks.
+    /// The factor common to the scales of all blocks; 1 if not given.
     fn factor(&self) -> Scaled {
         let given = self.tensor_scale.as_ref().map(|factor| factor.number_at(&[]));
         given.unwrap_or(Scaled::exact(1.0))
     }
 
-    /// What the numbers of a block are divided by, and what else that may be in a kernel, where the scale is so close to where its
-    /// rounding changes that it may be rounded either way.
+    /// The divisor of a block's numbers, then those that a kernel may use instead, where the scale is so close to a rounding
+    /// boundary that it may round either way.
     fn divisors(&self, block: &[i64]) -> [Scaled; 3] {
         let scale = self.scale(block);
         if self.form != ScaleForm::E4m3 || scale.is_undefined() || scale.value.is_nan() {
@@ -184,7 +184,7 @@ impl Quantize<'_> {
         })
     }
 
-    /// A number divided by the first of these, with what the others make of it in its scale.
+    /// A number divided by the first divisor; its scale covers the quotients by the others.
     fn quotient(&self, number: Scaled, divisors: [Scaled; 3]) -> Scaled {
         let is_unknown = |divisor: &Scaled| divisor.is_undefined() || !is_safe_divisor(divisor.value);
         if number.is_undefined() || divisors.iter().any(is_unknown) {
@@ -202,7 +202,7 @@ impl Quantize<'_> {
         }
     }
 
-    /// A number that is stored as a float of 8 bits: an infinity, which a division by 0 gives, becomes the largest number.
+    /// A number to be stored as an 8-bit float: an infinity, which division by 0 gives, becomes the largest number.
     fn limited(&self, number: Scaled) -> Scaled {
         match number.value.is_infinite() {
             true => Scaled::exact(self.largest().copysign(number.value)),
@@ -210,17 +210,17 @@ impl Quantize<'_> {
         }
     }
 
-    /// What kernels may take a number for: itself, and the ends of what lies around it.
+    /// The values that a kernel may have for a number: itself, and the ends of its error interval.
     fn alternatives(&self, number: Scaled) -> [f64; 3] {
         let value = number.value;
         match self.slack(number) {
-            // A sum with 0 would turn the sign of -0.
+            // Adding 0 would turn -0 into +0.
             0.0 => [value; 3],
             slack => [value, value - slack, value + slack],
         }
     }
 
-    /// A number that is rounded to an integer of 8 bits, and how far a kernel's may be from it.
+    /// A number saturated and rounded to an 8-bit integer, and how far a kernel's may be from it.
     fn saturated(&self, number: Scaled) -> (i64, u64) {
         let stored = |number: f64| number.max(-128.0).round_ties_even().min(127.0) as i64;
         if number.is_undefined() {
@@ -229,7 +229,7 @@ impl Quantize<'_> {
         spread(self.alternatives(number).map(stored))
     }
 
-    /// Two numbers that are rounded to floats of 4 bits, as an i8, and how far a kernel's may be from it.
+    /// Two numbers rounded to 4-bit floats and packed into an i8, and how far a kernel's i8 may be from it.
     fn packed(&self, numbers: [Scaled; 2]) -> (i64, u64) {
         if numbers.iter().any(|number| number.is_undefined()) {
             return (0, u64::MAX);
@@ -243,7 +243,7 @@ impl Quantize<'_> {
     }
 }
 
-/// The first of some integers, and how far the others are from it.
+/// The first of some integers, and the largest distance of the others from it.
 fn spread(alternatives: impl IntoIterator<Item = i64>) -> (i64, u64) {
     let mut alternatives = alternatives.into_iter();
     let first = alternatives.next().unwrap_or_default();
@@ -253,15 +253,15 @@ fn spread(alternatives: impl IntoIterator<Item = i64>) -> (i64, u64) {
     )
 }
 
-/// Whether a kernel divides by a number as f32 defines it: neither the number nor its reciprocal, by which it may multiply, is below
-/// the normal numbers of f32, where it counts for 0 or for itself.
+/// Whether division by a number is well defined in f32. Neither the number nor its reciprocal, by which a kernel may multiply,
+/// may be subnormal, as a kernel may flush it to 0 or not.
 fn is_safe_divisor(number: f64) -> bool {
     let least = f64::from(f32::MIN_POSITIVE);
     let is_below_normal = |number: f64| number != 0.0 && number.abs() < least;
     !is_below_normal(number) && !is_below_normal(number.recip())
 }
 
-/// The product of two numbers, to the bit if it is a number of f32.
+/// The product of two numbers; exact if both are and f32 represents it.
 fn product(one: Scaled, other: Scaled) -> Scaled {
     let found = one * other;
     match one.is_exact() && other.is_exact() && is_of_f32(found.value) {
@@ -270,7 +270,8 @@ fn product(one: Scaled, other: Scaled) -> Scaled {
     }
 }
 
-/// The quotient of two numbers, to the bit if the divisor is a power of two, by whose reciprocal a kernel multiplies.
+/// The quotient of two numbers; exact if both are, the divisor is a power of two, by whose reciprocal a kernel multiplies, and
+/// f32 represents it.
 fn quotient(number: Scaled, divisor: Scaled) -> Scaled {
     let found = number / divisor;
     let is_power = divisor.value.to_bits() << (u64::BITS - MANTISSA_BITS) == 0;
@@ -280,10 +281,10 @@ fn quotient(number: Scaled, divisor: Scaled) -> Scaled {
     }
 }
 
-/// Bits of f64's mantissa.
+/// Stored bits of f64's mantissa.
 const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
 
-/// Whether f32 has a number, and not below its normal ones.
+/// Whether f32 represents a number exactly, as 0 or a normal number.
 fn is_of_f32(number: f64) -> bool {
     number == 0.0 || (number as f32).is_normal() && f64::from(number as f32) == number
 }

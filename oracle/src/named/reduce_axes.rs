@@ -44,7 +44,7 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
 }
 
 impl ReduceAxes<'_> {
-    /// The row that a result's index names.
+    /// The index of the row that a result's index refers to: without the axes that `keepdims` keeps at extent 1.
     fn row_at(&self, index: &[i64]) -> Vec<i64> {
         let kept = |(axis, index): (usize, &i64)| (!self.rows.is_along(axis)).then_some(*index);
         match self.keepdims {
@@ -89,7 +89,7 @@ impl ReduceAxes<'_> {
         }
     }
 
-    /// What truths and places are, of floats and of integers alike.
+    /// The results of `any`, `all`, `argmax` and `argmin`, of floats and integers alike. The first NaN wins.
     fn of_order<T: PartialOrd + Default + Copy>(&self, row: &[T]) -> i64 {
         let zero = T::default();
         let is_nan = |x: &T| x.partial_cmp(x).is_none();

@@ -1,14 +1,14 @@
-//! Gradients that an op's own result says: of a row of y and of dy.
+//! Gradients that are functions of the op's own result: of a row of y and of dy.
 
 use super::of_rows::{OfRows, Span};
 use super::rows::{Operand, Rows};
 use super::{Call, Formula};
 use crate::scaled::Scaled;
 
-/// The gradient of a row with respect to the logits, before they were scaled, of rows of y and dy.
+/// The gradient of a row with respect to its logits, before the scale, from the rows of y and dy.
 type GradientOfRow = fn(&[Scaled], &[Scaled]) -> Vec<Scaled>;
 
-/// Such a gradient with its operands.
+/// Such a gradient, with its operands bound.
 pub struct ResultGrad<'a> {
     rows: Rows,
     y: Operand<'a>,
@@ -18,7 +18,7 @@ pub struct ResultGrad<'a> {
 }
 
 impl<'a> ResultGrad<'a> {
-    /// Binds a call of the op whose gradient is `ds`, times a scale.
+    /// Binds a call of the op whose gradient is `ds` times the attribute `scale`.
     pub fn bind(call: &Call<'a>, ds: GradientOfRow) -> Result<Box<dyn Formula + 'a>, String> {
         let (rows, y) = call.rows("y")?;
         Ok(Box::new(ResultGrad {
@@ -48,7 +48,7 @@ impl OfRows for ResultGrad<'_> {
         let row = |operand: &Operand| operand.row(&self.rows, index);
         let ds = (self.ds)(&row(&self.y), &row(&self.dy)).into_iter();
         match self.scale.value {
-            // A factor of 1 is none.
+            // A factor of 1 is skipped, as it rounds nothing.
             1.0 => ds.collect(),
             _ => ds
                 .map(|ds| if ds.is_undefined() { ds } else { ds * self.scale })

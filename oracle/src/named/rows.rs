@@ -1,5 +1,5 @@
-//! Rows: the axes of a tensor, split into those that an op names, along which a row lies, and the others, which number the
-//! rows; and the operands of an op as its rows see them.
+//! Rows of a tensor: an op names the axes that a row lies along, and the other axes number the rows. Also the operands of an
+//! op, as broadcast to these rows.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use crate::scaled::{Scaled, sum};
 use crate::tensor::Tensor;
 use crate::tolerance::{Order, arithmetic_ulps};
 
-/// The axes of a tensor, split in two.
+/// The axes of a tensor, divided into those along rows and those that number them.
 #[derive(Clone, Debug)]
 pub struct Rows {
     shape: Vec<i64>,
@@ -19,11 +19,11 @@ pub struct Rows {
     along: Vec<usize>,
 }
 
-/// An operand of an op, of which an element belongs to each element of the tensor whose rows are walked.
+/// An operand of an op, broadcast to the tensor whose rows are walked.
 #[derive(Clone, Debug)]
 pub struct Operand<'a> {
     tensor: Tensor<'a>,
-    /// How far apart the operand's elements are, for each axis of that tensor; 0 along axes that it does not vary over.
+    /// The operand's stride along each axis of that tensor; 0 along axes that it does not vary over.
     strides: Vec<i64>,
 }
 
@@ -61,7 +61,7 @@ impl Rows {
         self.along.iter().map(|axis| self.shape[*axis]).collect()
     }
 
-    /// The elements of a row.
+    /// The number of elements of a row.
     pub fn length(&self) -> i64 {
         self.row_shape().iter().product()
     }
@@ -80,7 +80,8 @@ impl Rows {
             .count()
     }
 
-    /// How many ulp a kernel may be off behind a sum over a row; one that keeps the innermost axis runs down columns.
+    /// How many ulp a kernel may be off after a sum over a row. A sum that keeps the innermost axis runs sequentially down
+    /// columns.
     pub fn ulps(&self) -> f64 {
         let is_innermost = self.along.last() == self.shape.len().checked_sub(1).as_ref();
         let order = if is_innermost {
@@ -91,7 +92,7 @@ impl Rows {
         arithmetic_ulps(self.length(), order)
     }
 
-    /// An operand that varies over `axes` of the tensor and has their extents, in order.
+    /// An operand that varies over `axes` of the tensor and has exactly their extents, in order.
     fn operand<'a>(
         &self,
         name: &str,
@@ -118,17 +119,17 @@ impl Rows {
         self.operand(name, tensor, 0..self.shape.len())
     }
 
-    /// An operand of the shape of a row, which all rows share.
+    /// An operand of the shape of a row, shared by all rows.
     pub fn of_row<'a>(&self, name: &str, tensor: Tensor<'a>) -> Result<Operand<'a>, String> {
         self.operand(name, tensor, self.along.iter().copied())
     }
 
-    /// An operand of an element for each row.
+    /// An operand with one element per row.
     pub fn of_rows<'a>(&self, name: &str, tensor: Tensor<'a>) -> Result<Operand<'a>, String> {
         self.operand(name, tensor, self.outer.iter().copied())
     }
 
-    /// An operand of an element for each row, or of one for all.
+    /// An operand with one element per row, or a single one for all rows.
     pub fn of_rows_or_all<'a>(&self, name: &str, tensor: Tensor<'a>) -> Result<Operand<'a>, String> {
         let axes: &[usize] = match tensor.layout.shape.is_empty() {
             true => &[],
@@ -137,7 +138,7 @@ impl Rows {
         self.operand(name, tensor, axes.iter().copied())
     }
 
-    /// An operand that broadcasts to the tensor as NumPy's do.
+    /// An operand that broadcasts to the tensor by NumPy's rules.
     pub fn broadcast<'a>(&self, name: &str, tensor: Tensor<'a>) -> Result<Operand<'a>, String> {
         let (shape, strides) = (&tensor.layout.shape, &tensor.layout.strides);
         let refused = || {
@@ -161,7 +162,7 @@ impl Rows {
         })
     }
 
-    /// An operand of an element for each point of one axis.
+    /// An operand with one element per index along one axis.
     pub fn of_axis<'a>(&self, name: &str, tensor: Tensor<'a>, axis: usize) -> Result<Operand<'a>, String> {
         self.operand(name, tensor, std::iter::once(axis))
     }
@@ -178,12 +179,13 @@ impl Rows {
         indices(&region)
     }
 
-    /// The values of `row` within `region`, of the outer axes, row-major.
+    /// The results of `row` for the rows within `region`, a box of the outer axes, row-major.
     pub fn per_row<T>(&self, region: &[Range<i64>], row: impl FnMut(&[i64]) -> T) -> Vec<T> {
         indices(region).iter().map(Vec::as_slice).map(row).collect()
     }
 
-    /// The sums over all rows of what `row` gives for each, row-major over its axes, of the elements of a row within `region`.
+    /// Sums over all rows. `row` gives the terms of one row, row-major over its axes; `region` is the box of a row's places to
+    /// sum at.
     pub fn sums_over_rows(
         &self,
         region: &[Range<i64>],
@@ -201,7 +203,8 @@ impl Rows {
         places.iter().map(|place| sum(&terms(place))).collect()
     }
 
-    /// The elements within `region`, of all axes, row-major, of what `row` gives for each row, row-major over its axes.
+    /// The elements within `region`, a box of all axes, row-major. `row` gives all elements of one row, row-major over its
+    /// axes.
     pub fn per_element<T: Copy>(
         &self,
         region: &[Range<i64>],
@@ -226,7 +229,7 @@ impl<'a> Operand<'a> {
         self.tensor.ulps
     }
 
-    /// The elements that belong to those of the row at `index`. Binding made sure that they lie in its memory.
+    /// The operand's elements for the row at `index`. Binding made sure that they lie in its memory.
     pub fn elements(&self, rows: &Rows, index: &[i64]) -> Data {
         let base = self.offset(rows, index);
         let extents: Vec<usize> = rows.along.iter().map(|axis| rows.shape[*axis] as usize).collect();
@@ -235,12 +238,12 @@ impl<'a> Operand<'a> {
         self.tensor.at(&places).unwrap_or_else(|| Data::exact(Vec::new()))
     }
 
-    /// The floats that belong to the elements of the row at `index`.
+    /// The operand's floats for the row at `index`.
     pub fn row(&self, rows: &Rows, index: &[i64]) -> Vec<Scaled> {
         self.elements(rows, index).floats().collect()
     }
 
-    /// The integers that belong to the elements of the row at `index`.
+    /// The operand's integers for the row at `index`.
     pub fn integers(&self, rows: &Rows, index: &[i64]) -> Vec<i64> {
         match self.elements(rows, index) {
             Data::Integer { values, .. } => values,
@@ -248,14 +251,14 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The float that belongs to the row at `index`, of an operand that has one for each row.
+    /// The float for the row at `index`, of an operand with one element per row.
     pub fn number_at(&self, rows: &Rows, index: &[i64]) -> Scaled {
         let found = self.tensor.at(&[self.offset(rows, index)]);
         let number = found.and_then(|data| data.floats().next());
         number.unwrap_or(Scaled::exact(f64::NAN))
     }
 
-    /// The integer that belongs to the row at `index`, of an operand that has one for each row.
+    /// The integer for the row at `index`, of an operand with one element per row.
     pub fn integer_at(&self, rows: &Rows, index: &[i64]) -> i64 {
         match self.tensor.at(&[self.offset(rows, index)]) {
             Some(Data::Integer { values, .. }) => values.first().copied().unwrap_or_default(),
@@ -263,7 +266,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Where the first element that belongs to the row at `index` lies.
+    /// The offset of the operand's first element for the row at `index`.
     fn offset(&self, rows: &Rows, index: &[i64]) -> i64 {
         let along = index.iter().zip(&rows.outer);
         along.map(|(index, axis)| index * self.strides[*axis]).sum()

@@ -2,7 +2,7 @@
 
 use crate::scaled::{Scaled, sum};
 
-/// The mean, and the sum of the squares around it. Over no elements the mean is NaN.
+/// The mean, and the sum of the squared deviations from it. Over no elements the mean is NaN.
 pub fn mean_and_squares(row: &[Scaled]) -> (Scaled, Scaled) {
     let mean = sum(row) / Scaled::exact(row.len() as f64);
     let centred: Vec<Scaled> = row.iter().map(|x| *x - mean).collect();

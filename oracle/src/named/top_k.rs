@@ -1,4 +1,5 @@
-//! `top_k`: the first k elements of each row along `axis`, sorted: NaN, then the larger before the smaller, of equal ones the first.
+//! `top_k`: the first k elements of each row along `axis` in this order: NaN first, then descending, equal ones by their
+//! position.
 //!
 //! ```text
 //! values[j], indices[j] = the j-th of them, and where it is
@@ -41,7 +42,7 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
 }
 
 impl TopK<'_> {
-    /// The places of a row's elements in their order.
+    /// The positions of a row's elements in sorted order.
     fn places<T: PartialOrd>(row: &[T]) -> Vec<usize> {
         let is_nan = |x: &T| x.partial_cmp(x).is_none();
         let order = |a: &usize, b: &usize| {
@@ -57,7 +58,7 @@ impl TopK<'_> {
         places
     }
 
-    /// A row's elements, and its places in their order.
+    /// A row's elements, and their positions in sorted order.
     fn sorted(&self, index: &[i64]) -> (Data, Vec<usize>) {
         let row = self.x.elements(&self.rows, index);
         let places = match &row {
@@ -106,7 +107,7 @@ impl Formula for TopK<'_> {
         }
         if self.element.is_float() {
             let value = |(index, place): &(Vec<i64>, Option<usize>)| match (&rows[index].0, place) {
-                // Adding 0 makes of either zero the positive one.
+                // Adding 0 turns -0 into +0.
                 (Data::Float { values, .. }, Some(place)) => Scaled::exact(values[*place] + 0.0),
                 _ => Scaled::exact(f64::NEG_INFINITY),
             };

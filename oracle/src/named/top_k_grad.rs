@@ -1,4 +1,4 @@
-//! `top_k_grad`: what was taken from the rows of dx at `indices`, each of a row of `elements` along `axis`,
+//! `top_k_grad`: `indices` are the positions that `dvalues` were taken from in rows of `elements` elements along `axis`,
 //!
 //! ```text
 //! dx[n] = the sum of all dvalues[j] with indices[j] = n
@@ -13,7 +13,7 @@ use crate::program::grid::Data;
 use crate::scaled::{Scaled, sum};
 
 struct TopKGrad<'a> {
-    /// Those of `dvalues`.
+    /// The rows of `dvalues`.
     rows: Rows,
     dvalues: Operand<'a>,
     indices: Operand<'a>,
@@ -36,7 +36,7 @@ pub(super) fn bind(call: Call<'_>) -> Result<Box<dyn Formula + '_>, String> {
 }
 
 impl TopKGrad<'_> {
-    /// What reaches each place of a row that is taken from.
+    /// The gradient at each position of a row that was taken; the others have none.
     fn of_row(&self, index: &[i64]) -> BTreeMap<i64, Scaled> {
         let mut taken: BTreeMap<i64, Vec<Scaled>> = BTreeMap::new();
         let places = self.indices.integers(&self.rows, index);

@@ -1,4 +1,4 @@
-//! Where an access of a program lands in memory.
+//! The memory offsets that an access of a program reaches.
 //!
 //! Almost every access is affine in the dims of the space, and then an element's offset is a constant plus one
 //! coefficient per dim. The rest (`floordiv` and `mod` of split dims) is evaluated point by point. Coordinates are checked

@@ -57,7 +57,8 @@ pub(crate) fn reduce_rows(
     Ok(partials)
 }
 
-/// For each of `rows` rows of `kept` elements what the rows up to it come to, or with `exclusive` those before it.
+/// Scans `rows` rows of `kept` elements: each row of the result combines the rows up to and including it, or with `exclusive`
+/// those before it.
 pub(crate) fn scan_rows(
     step: usize,
     combiner: &Combiner,
@@ -90,8 +91,8 @@ pub(crate) fn scan_rows(
     Ok(found)
 }
 
-/// For each of the `kept` sums of `data`'s rows, whether it is the same in every order: all terms are exact multiples of one
-/// power of two, and so small that each partial sum is a number of `element` as well.
+/// For each of the `kept` sums of `data`'s rows, whether it is exact in every order: all terms are exact multiples of one power
+/// of two, and so small that `element` represents each partial sum.
 fn exact_sums(data: &Data, element: Element, kept: usize) -> Vec<bool> {
     if !matches!(data, Data::Float { .. }) || kept == 0 {
         return Vec::new();
@@ -103,7 +104,7 @@ fn exact_sums(data: &Data, element: Element, kept: usize) -> Vec<bool> {
         if !term.is_exact() || !term.value.is_finite() {
             *total = f64::INFINITY;
         } else if term.value != 0.0 {
-            // The mantissa's lowest bit that is set.
+            // The lowest set bit of the mantissa.
             let zeros = (term.value.to_bits() | 1 << 52).trailing_zeros() as i32;
             *unit = unit.min(Element::F64.ulp(term.value) * 2f64.powi(zeros.min(52)));
             *total += term.value.abs();
@@ -115,8 +116,8 @@ fn exact_sums(data: &Data, element: Element, kept: usize) -> Vec<bool> {
     unit.into_iter().zip(total).map(representable).collect()
 }
 
-/// Accounts for the type that a kernel rounds partial results to: a narrow one errs by its own ulp each time. A sum of which
-/// some order overflows and another does not is open.
+/// Accounts for the type that a kernel rounds partial results to: a narrow one errs by its own ulp each time. A sum that
+/// overflows in some order but not in all is undefined.
 pub(crate) fn accumulate_in(element: Element, combiner: &Combiner, data: &mut Data) {
     let Data::Float { scales, .. } = data else {
         return;
@@ -139,7 +140,7 @@ pub(crate) fn accumulate_in(element: Element, combiner: &Combiner, data: &mut Da
     }
 }
 
-/// Combines `data` with itself until it stands for `times` of it.
+/// Combines `times` copies of `data`, by repeated doubling.
 pub(crate) fn repeat(
     step: usize,
     combiner: &Combiner,
@@ -249,7 +250,7 @@ fn combine_by_region(
         .collect())
 }
 
-/// The accumulators of no terms at all, at `points` points.
+/// The identity of each accumulator, at `points` points.
 fn identities(combiner: &Combiner, types: &[Element], points: usize) -> Vec<Data> {
     let identity = |(index, element): (usize, &Element)| {
         let (smallest, largest) = match element.integer_bits() {
@@ -275,7 +276,7 @@ fn identities(combiner: &Combiner, types: &[Element], points: usize) -> Vec<Data
     types.iter().enumerate().map(identity).collect()
 }
 
-/// The number as an element of that type holds it.
+/// The number as stored in that element type.
 pub(crate) fn constant(number: Number, element: Element) -> Data {
     if element.is_float() {
         Data::exact(vec![element.round(number.as_f64())])

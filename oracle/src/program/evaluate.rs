@@ -1,7 +1,7 @@
 //! The evaluator: a scalar program with its sizes and inputs bound, walked in f64.
 //!
-//! [`Evaluator::stored`] says what a store of the program writes within a box of the iteration space; `values.rs` evaluates
-//! what it needs for that, on demand.
+//! [`Evaluator::stored`] computes what a store of the program writes within a box of the iteration space; `values.rs` evaluates
+//! the values that it depends on, on demand.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -44,7 +44,7 @@ pub struct Evaluator<'a> {
     pub(super) definitions: Vec<(usize, usize)>,
     /// The dims each value varies over, ascending.
     pub(super) dims: Vec<Vec<usize>>,
-    /// The rounding error of each value, see `tolerance.rs`.
+    /// How many ulp each value may be off; see `tolerance.rs`.
     pub(super) ulps: Vec<f64>,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Evaluator<'a> {
         with(&self.dims[operand], along)
     }
 
-    /// The dims that some reduction removes, or counts its results by, or a scan is along.
+    /// The dims that some reduction removes or numbers its results by, or that a scan runs along.
     pub(crate) fn reduced_dims(&self) -> Vec<usize> {
         let over = self.program.steps.iter().flat_map(|step| match step {
             Step::Reduce { over, .. } | Step::Scan { along: over, .. } => over.clone(),
@@ -158,7 +158,7 @@ impl<'a> Evaluator<'a> {
         self.program.steps.iter().filter_map(write).collect()
     }
 
-    /// What `write` stores within `region`, before it is rounded to the tensor's type, over all of `write.dims`.
+    /// The values that `write` stores within `region` over all of `write.dims`, before they are rounded to the tensor's type.
     ///
     /// # Errors
     /// See [`OracleError`].
@@ -224,16 +224,16 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// How many ulp a kernel may be off that combines values over `dims` along some of these.
+/// How many ulp a kernel may be off after combining values that vary over `dims` along the dims of `over`.
 fn combining_ulps(dims: &[usize], over: &[usize], extents: &[i64]) -> f64 {
     let terms = over.iter().map(|dim| extents[*dim].max(1)).product();
-    // What keeps the innermost dim runs down the columns.
+    // A reduction that keeps the innermost dim runs sequentially down columns.
     let innermost = dims.last().is_none_or(|dim| over.contains(dim));
     let order = if innermost { Order::Tree } else { Order::Sequential };
     arithmetic_ulps(terms, order)
 }
 
-/// Dims and others, ascending, each once.
+/// The union of both, ascending.
 fn with(dims: &[usize], others: &[usize]) -> Vec<usize> {
     let mut all = [dims, others].concat();
     all.sort_unstable();
@@ -248,7 +248,7 @@ pub(super) fn union(dims: &[Vec<usize>], values: &[Value]) -> Vec<usize> {
     all
 }
 
-/// The dims of what an operand's values over some dims come to, counted by another one.
+/// The dims of an `nth` reduction's result: those of the operand that are kept, and the one that numbers the results.
 pub(super) fn dims_of_nth(operand: &[usize], over: &[usize], nth: usize) -> Vec<usize> {
     let kept = operand.iter().copied().filter(|dim| !over.contains(dim));
     with(&kept.collect::<Vec<_>>(), &[nth])

@@ -10,42 +10,42 @@ use crate::scaled::Scaled;
 /// How an op is evaluated.
 #[derive(Clone, Copy)]
 pub(super) enum Function {
-    /// A smooth function of one float, or one whose steps are of no matter.
+    /// A smooth function of one float, or one whose corners do not matter.
     Unary(fn(Scaled) -> Scaled),
-    /// A function of one float that jumps between whole numbers.
+    /// A step function of one float, with whole numbers as values.
     Step(fn(f64) -> f64),
     /// A function of two floats.
     Binary(fn(Scaled, Scaled) -> Scaled),
     /// A function of three floats.
     Ternary(fn(Scaled, Scaled, Scaled) -> Scaled),
-    /// A function of one integer, sign-extended, of so many bits.
+    /// A function of one integer, sign-extended, and its width in bits.
     Count(fn(i64, u32) -> i64),
-    /// A function of two integers, sign-extended, of so many bits; `None` where it is undefined.
+    /// A function of two integers, sign-extended, and their width in bits; `None` where it is undefined.
     Integer(fn(i64, i64, u32) -> Option<i64>, Error),
     /// A comparison, by its predicate.
     Compare,
     /// The choice of one of two values.
     Select,
-    /// A float as another type of float.
+    /// A conversion of a float to another type of float.
     FloatToFloat,
-    /// A float as an integer, signed or not.
+    /// A conversion of a float to an integer, signed or not.
     FloatToInteger { signed: bool },
-    /// An integer as a float, signed or not.
+    /// A conversion of an integer, signed or not, to a float.
     IntegerToFloat { signed: bool },
-    /// An integer as another type of integer, signed or not.
+    /// A conversion of an integer, signed or not, to another type of integer.
     IntegerToInteger { signed: bool },
-    /// The same bits as another type.
+    /// A reinterpretation of the bits as another type.
     Bits,
 }
 
-/// How an integer function passes on that an operand may be off.
+/// How errors of the operands of an integer function propagate to its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Error {
-    /// The result is off by as much as both together.
+    /// The errors of both operands add.
     Sum,
-    /// The result is off by an operand's error times the other.
+    /// Each operand's error is multiplied by the other operand.
     Product,
-    /// The result is off by the larger of both.
+    /// The larger of both errors.
     Larger,
     /// The result may be anything.
     Lost,
@@ -149,7 +149,7 @@ pub(super) fn of(op: ScalarOp) -> Function {
     }
 }
 
-/// Beyond this magnitude sine and cosine are some number from -1 to 1: the reduction of the argument ends here.
+/// Beyond this magnitude a kernel's sine and cosine may be any number from -1 to 1: its argument reduction reaches no further.
 const LARGEST_ANGLE: f64 = (1 << 17) as f64;
 
 fn periodic(x: Scaled, value: f64, slope: f64) -> Scaled {
@@ -179,14 +179,14 @@ fn unsigned_division(a: i64, b: i64, bits: u32, divide: fn(u64, u64) -> u64) -> 
     (b != 0).then(|| divide(a, b) as i64)
 }
 
-/// How far to shift; `None` for the width or more.
+/// The shift amount; `None` if it is the width or more.
 fn amount(b: i64, bits: u32) -> Option<u64> {
     let b = unsigned(b, bits);
     (b < u64::from(bits)).then_some(b)
 }
 
-/// Whether `arith.cmpf`'s predicate holds for an order; `None` is that of operands of which one is NaN, which satisfies
-/// the predicates that start with `u`.
+/// The test of an `arith.cmpf` predicate on the order of the operands, which is `None` if one of them is NaN; the predicates
+/// that start with `u` hold then. `None` for an unknown predicate.
 pub(super) fn float_predicate(predicate: &str) -> Option<fn(Option<Ordering>) -> bool> {
     use Ordering::{Equal, Greater, Less};
     Some(match predicate {
@@ -210,7 +210,7 @@ pub(super) fn float_predicate(predicate: &str) -> Option<fn(Option<Ordering>) ->
     })
 }
 
-/// Whether `arith.cmpi`'s predicate holds.
+/// The test of an `arith.cmpi` predicate; `None` for an unknown one.
 pub(super) fn integer_predicate(predicate: &str) -> Option<fn(i64, i64) -> bool> {
     Some(match predicate {
         "eq" => |a, b| a == b,
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    /// The scale that a value of scale 1 gets near `x` is the derivative there, by a difference quotient.
+    /// The scale of a function's result is the operand's scale times the derivative, as a difference quotient confirms.
     #[test]
     fn slopes_are_those_of_the_functions() {
         let smooth = norma_bundle::scalar_op::TABLE.iter().map(|row| row.op);
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// What the table's derivative comes to.
+    /// Evaluates a partial derivative of the table.
     fn evaluate(partial: &Partial, operands: &[f64], result: f64) -> f64 {
         let at = |partial: &Partial| evaluate(partial, operands, result);
         let truth = |holds: bool| f64::from(u8::from(holds));

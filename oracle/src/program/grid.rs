@@ -9,9 +9,9 @@ use crate::scaled::Scaled;
 pub struct Grid {
     /// The dims of the space it varies over, ascending.
     pub dims: Vec<usize>,
-    /// How many points of each.
+    /// The number of points along each of these dims.
     pub extents: Vec<usize>,
-    /// One element per point.
+    /// One element per point, row-major.
     pub data: Data,
 }
 
@@ -22,14 +22,14 @@ pub enum Data {
     Float {
         /// The values.
         values: Vec<f64>,
-        /// The magnitude at which each may err; see `scaled.rs` for 0 and undefined values.
+        /// The magnitude at which each may err; see `scaled.rs` for 0 and for undefined values.
         scales: Vec<f64>,
     },
     /// Integers of any width and booleans (0 and 1).
     Integer {
         /// The values, sign-extended.
         values: Vec<i64>,
-        /// How far a kernel's may be from each; `u64::MAX` where the program leaves the value open.
+        /// How far a kernel's value may be from each; `u64::MAX` if the program leaves the value open.
         slacks: Vec<u64>,
     },
 }
@@ -60,7 +60,7 @@ impl Data {
         self.len() == 0
     }
 
-    /// The floats with their scales; nothing where the elements are integers.
+    /// The floats with their scales; none if the elements are integers.
     pub(crate) fn floats(&self) -> impl Iterator<Item = Scaled> + '_ {
         let (values, scales): (&[f64], &[f64]) = match self {
             Data::Float { values, scales } => (values, scales),
@@ -87,7 +87,7 @@ impl Data {
         }
     }
 
-    /// Puts `elements` at `offsets`; `None` where one lies outside, or the elements are of the other kind.
+    /// Puts `elements` at `offsets`; `None` if one lies outside of the data, or one side holds floats and the other integers.
     pub(crate) fn scatter(&mut self, offsets: &[i64], elements: &Data) -> Option<()> {
         let places = offsets.iter().map(|offset| usize::try_from(*offset).ok());
         match (self, elements) {
@@ -186,7 +186,7 @@ impl Grid {
         }
     }
 
-    /// The elements repeated to vary over `dims`, which contain the grid's own.
+    /// The elements broadcast to `dims`, which contain the grid's own.
     pub(crate) fn broadcast(&self, dims: &[usize], extents: &[usize]) -> Cow<'_, Data> {
         if self.dims == dims {
             return Cow::Borrowed(&self.data);
@@ -195,7 +195,7 @@ impl Grid {
         Cow::Owned(self.data.gather(&offsets(0, extents, &strides)))
     }
 
-    /// The elements in an order in which the dims of `major` vary slowest.
+    /// The elements reordered so that the dims of `major` vary slowest.
     pub(crate) fn with_major(&self, major: &[usize]) -> Data {
         let leading = |dim: &&usize| major.contains(dim);
         let order = self
@@ -208,7 +208,7 @@ impl Grid {
         self.data.gather(&offsets(0, &extents, &strides))
     }
 
-    /// How many points of `dim` there are; 1 where the grid does not vary over it.
+    /// The number of points along `dim`; 1 if the grid does not vary over it.
     pub fn extent(&self, dim: usize) -> usize {
         self.dims
             .iter()

@@ -1,4 +1,4 @@
-//! The distinct values over some dims in their order, counted by another dim.
+//! `nth` reductions: the distinct values over some dims in sorted order, numbered along another dim.
 
 use norma_bundle::program::{Combiner, Step};
 
@@ -8,7 +8,7 @@ use super::values::Cache;
 use crate::error::OracleError;
 
 impl Evaluator<'_> {
-    /// The values within `region` that the points of the counting dim ask for.
+    /// The result within `region`: at coordinate i of the numbering dim, the i-th distinct value.
     pub(super) fn nth(&self, step: usize, region: &Ranges, cache: &mut Cache) -> Result<Grid, OracleError> {
         let wrong = || OracleError::Kind(step);
         let Step::Nth {
@@ -42,7 +42,7 @@ impl Evaluator<'_> {
         let Data::Integer { values, slacks } = whole.with_major(over) else {
             return Err(wrong());
         };
-        // A dim without points that the operand does not vary over leaves no values either.
+        // If a reduced dim has no points there are no values, even if the operand does not vary over it.
         let is_empty = over.iter().any(|dim| self.extents[*dim] == 0);
         let (mut found, mut open) = (Vec::new(), Vec::new());
         for place in 0..kept {
@@ -53,7 +53,7 @@ impl Evaluator<'_> {
             if !is_ascending {
                 ordered.reverse();
             }
-            // What may be off by anything at all may stand anywhere in the order.
+            // A value that may be off at all may take any place in the order.
             let is_open = slacks.iter().skip(place).step_by(kept).any(|slack| *slack != 0);
             for index in region[*nth].clone() {
                 let value = usize::try_from(index).ok().and_then(|index| ordered.get(index));
@@ -65,7 +65,7 @@ impl Evaluator<'_> {
             values: found,
             slacks: open,
         };
-        // The counting dim varies fastest in what was found.
+        // In `data` the numbering dim varies fastest.
         let dims = dims_of_nth(&self.dims[*operand], over, *nth);
         let extents = extents_of(&dims, region);
         let found_dims = [kept_dims.as_slice(), &[*nth]].concat();

@@ -1,10 +1,10 @@
-//! What `arith` and `math` operations compute, in f64, element by element.
+//! The semantics of `arith` and `math` operations, in f64, element by element.
 //!
-//! A value that every right kernel has to the bit is marked so (its scale is 0, see `scaled.rs`): an input, and what an op
-//! that rounds once makes of such values, which is rounded to the program's own type. Everything else is unrounded f64 with
-//! a scale, but for conversions to narrower floats and ops whose result is a narrow float, whose rounding is part of the
-//! definition. Where a definition leaves a result open (poison: a conversion out of range, a shift by the width, a division
-//! by zero) the result is marked undefined, and so is what follows from it.
+//! A value whose bits every right kernel must produce is marked as exact (scale 0, see `scaled.rs`): an input, and the result
+//! of an op on exact operands that rounds once, which is rounded to the program's own type. Every other value is an unrounded
+//! f64 with a scale, except that conversions to narrower floats and ops with a narrow float as result round, as the definition
+//! does. If a definition leaves a result open (poison: a conversion out of range, a shift by the width, a division by zero), it
+//! and everything that depends on it are marked undefined.
 
 use norma_bundle::program::Operation;
 use norma_bundle::scalar_op::Accuracy;
@@ -19,7 +19,7 @@ use crate::scaled::Scaled;
 /// Why an operation has no value.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum OperationError {
-    /// The name, or the predicate, is none that the evaluator knows.
+    /// The evaluator does not know the name or the predicate.
     #[error("the oracle does not know '{0}'")]
     Unknown(String),
     /// The operands are of the wrong kind or number.
@@ -32,15 +32,15 @@ pub enum OperationError {
     },
 }
 
-/// How the operands of an operation came about.
+/// Properties of the operands of an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// Their types.
     pub types: &'a [Element],
-    /// How far, in ulp of the arithmetic at their scale, a kernel's may be off, see `tolerance.rs`.
+    /// How far a kernel's operands may be off, in ulp of the arithmetic at their scale; see `tolerance.rs`.
     pub ulps: f64,
-    /// Whether they are partial results of a reduction, whose order no one knows: then a rounded result is not the one that
-    /// every kernel has.
+    /// Whether they are partial results of a reduction. Its order is unknown, so that kernels may differ even in a result that
+    /// is rounded once.
     pub in_combiner: bool,
 }
 
@@ -58,8 +58,8 @@ fn arithmetic(types: &[Element]) -> Element {
     }
 }
 
-/// Applies `operation` to operands of equal length, and rounds the result where the definition does, or where every kernel
-/// has the rounded one.
+/// Applies `operation` to operands of equal length. The result is rounded where the definition rounds, and where every kernel
+/// has the rounded value.
 ///
 /// # Errors
 /// An operation the oracle does not know, or operands it does not take.
@@ -100,7 +100,7 @@ struct Call<'a> {
     element: Element,
 }
 
-/// An integer and how far a kernel's may be from it.
+/// An integer, and how far a kernel's value may be from it.
 #[derive(Clone, Copy)]
 struct Counted {
     value: i64,
@@ -178,7 +178,7 @@ impl Call<'_> {
                     if a.is_undefined() || b.is_undefined() {
                         return Counted::UNDEFINED;
                     }
-                    // Either may be the larger in a kernel.
+                    // In a kernel either operand may be the larger.
                     let is_close = (a.value - b.value).abs() <= self.slack(a) + self.slack(b);
                     Counted {
                         value: i64::from(holds(a.value.partial_cmp(&b.value))),
@@ -276,7 +276,7 @@ impl Call<'_> {
                 ..found
             },
             Accuracy::Within { ulps, of_one } => {
-                // Both are allowed 4 ulp at least, see `tolerance.rs`.
+                // At its scale a result is allowed at least 4 ulp (see `tolerance.rs`), so that these scales cover both errors.
                 let own = (ulps / 4.0).max(1.0) * found.value.abs();
                 let found = Scaled {
                     scale: found.scale.max(own).max(of_one / 2.0),
@@ -290,8 +290,8 @@ impl Call<'_> {
         }
     }
 
-    /// Whether a product is of an infinity and of what may as well be zero, or of the other sign: it may be NaN then, or either
-    /// infinity.
+    /// Whether an infinity is multiplied by a factor that in a kernel may be zero or have the other sign: the product may then
+    /// be NaN or either infinity.
     fn is_infinity_times_nothing(&self, operands: &[Scaled]) -> bool {
         let may_vanish = |x: &Scaled| !x.is_exact() && x.value.abs() <= self.slack(*x);
         match (self.op, operands) {
@@ -302,18 +302,20 @@ impl Call<'_> {
         }
     }
 
-    /// Whether every kernel has this result of exact operands, rounded.
+    /// Whether every kernel must produce this result of exact operands, rounded to the result's type.
     fn is_certain(&self, value: f64) -> bool {
         let is_number = value.is_nan() || self.element.round(value) == value;
         match self.op {
-            // A sum that takes the product may take it unrounded, and f64 rounds such a sum once more.
+            // A kernel may contract a product into the sum that takes it and leave it unrounded; f64 would round such a sum
+            // twice.
             _ if self.operation.relaxed => false,
             ScalarOp::MulF | ScalarOp::Fma => is_number,
             _ => is_number || !self.context.in_combiner,
         }
     }
 
-    /// Instructions that approximate take operands and results below the smallest normal f32 for zero, or do not.
+    /// Raises the scale where flushing matters: an approximate instruction may or may not take operands and results below the
+    /// smallest normal f32 for zero.
     fn flushed(&self, operands: &[Scaled], found: Scaled, function: impl Fn(&[Scaled]) -> Scaled) -> Scaled {
         const SMALLEST: f64 = f32::MIN_POSITIVE as f64;
         let is_tiny = |x: &Scaled| x.value != 0.0 && x.value.abs() - self.slack(*x) < SMALLEST;
@@ -346,7 +348,7 @@ impl Call<'_> {
         Scaled { scale, ..found }
     }
 
-    /// A function that jumps: where the operand may lie on either side of a jump, so may the result.
+    /// Evaluates a step function: if the operand may lie on either side of a jump, so may the result.
     fn step(&self, function: fn(f64) -> f64, x: Scaled) -> Scaled {
         if x.is_undefined() {
             return Scaled::undefined();
@@ -406,14 +408,15 @@ impl Call<'_> {
                 by_a.saturating_add(by_b).saturating_add(x.saturating_mul(y))
             }
             (IntegerError::Larger, a, b) => a.max(b),
-            // Of two truths the result is one as well.
+            // A boolean is off by at most 1.
             (IntegerError::Lost, _, _) if self.element == Element::I1 => 1,
             (IntegerError::Lost, _, _) => u64::MAX,
         };
         self.wrapped(value, slack)
     }
 
-    /// An integer of the result's type; undefined where one that a kernel may have wraps and the value does not.
+    /// Wraps an integer to the result's type. Undefined if the error interval reaches beyond the type, as a kernel's integer
+    /// may then wrap where this one does not.
     fn wrapped(&self, value: i64, slack: u64) -> Counted {
         let wrapped = self.element.wrap_integer(value);
         let reaches = |end: Option<i64>| end.is_some_and(|end| self.element.wrap_integer(end) == end);
@@ -429,7 +432,7 @@ impl Call<'_> {
         }
     }
 
-    /// The operand of a conversion as the number that it stands for; a true i1 is -1 when read as signed.
+    /// The number that the operand of a conversion represents; a true i1 is -1 when read as signed.
     fn read(&self, signed: bool, value: i64) -> i64 {
         match (signed, self.from()) {
             (true, Element::I1) if self.op != ScalarOp::TruncI => -value,
@@ -456,11 +459,11 @@ impl Call<'_> {
     }
 
     fn converted(&self, x: Scaled) -> Scaled {
-        // So that what is infinite from here on is what memory holds as an infinity.
+        // A computed infinity saturates here, so that every infinity from here on was read from memory.
         if self.element.saturates() && x.value.is_infinite() {
             return Scaled::exact(self.element.narrow(x.value));
         }
-        // A scale counts ulp of the arithmetic, which is another now.
+        // Scales count ulp of the arithmetic type, which changes here.
         let (from, to) = (self.context.arithmetic(), arithmetic(&[self.element]));
         match x.is_undefined() || x.is_exact() || from == to {
             true => x,
@@ -502,7 +505,7 @@ impl Call<'_> {
             return Scaled::undefined();
         }
         let number = self.read(signed, a.value);
-        // f64 has all integers that f32 is not to round twice.
+        // Converts to f32 directly: by way of f64, a large integer would be rounded twice.
         let value = match (self.element == Element::F64, signed) {
             (true, true) => number as f64,
             (true, false) => number as u64 as f64,
@@ -517,7 +520,7 @@ impl Call<'_> {
         Scaled { value, scale }
     }
 
-    /// Bits of a value that may be off, or of a NaN, which has many patterns, are open.
+    /// Reinterprets bits. Undefined for a value that may be off, and for a NaN, which has many bit patterns.
     fn bits(&self, a: &Data) -> Data {
         let from = self.from();
         let patterns: Vec<Option<u64>> = match a {
@@ -559,7 +562,7 @@ fn select_integer(condition: Counted, a: Counted, b: Counted) -> Counted {
     }
 }
 
-/// Combines floats element by element; `None` where the operands are no floats. Both are equally long.
+/// Combines floats element by element; `None` if an operand is not of floats. Both are equally long.
 pub(crate) fn zip_floats(a: &Data, b: &Data, combine: fn(Scaled, Scaled) -> Scaled) -> Option<Data> {
     let both = matches!((a, b), (Data::Float { .. }, Data::Float { .. }));
     let combine = |(a, b): (Scaled, Scaled)| match a.is_undefined() || b.is_undefined() {
@@ -569,8 +572,8 @@ pub(crate) fn zip_floats(a: &Data, b: &Data, combine: fn(Scaled, Scaled) -> Scal
     both.then(|| a.floats().zip(b.floats()).map(combine).collect())
 }
 
-/// Combines integers element by element, wrapped to `element`; `None` where the operands are none. What may be off, which
-/// only conversions of computed floats make so, is open once it is combined.
+/// Combines integers element by element, wrapped to `element`; `None` if an operand is not of integers. The result is undefined
+/// if an operand may be off, as only conversions of computed floats may.
 pub(crate) fn zip_integers(
     a: &Data,
     b: &Data,
@@ -585,7 +588,7 @@ pub(crate) fn zip_integers(
     both.then(|| integers(a).zip(integers(b)).map(combine).collect())
 }
 
-/// Rounds to the result's type where the definition does, to narrow floats always and to f32 in a `truncf`, and where every
+/// Rounds to the result's type where the definition does (always to narrow floats, and to f32 in a `truncf`), and where every
 /// kernel has the rounded value.
 pub(super) fn rounded(mut data: Data, operation: &Operation, context: Context<'_>) -> Data {
     let element = operation.element;
@@ -593,7 +596,7 @@ pub(super) fn rounded(mut data: Data, operation: &Operation, context: Context<'_
         if element.is_narrow_float() {
             let before = scales.clone();
             round_narrow(element, context.arithmetic(), context.ulps, values, scales);
-            // Another order has other values to round.
+            // Another order of the reduction rounds other values.
             if context.in_combiner {
                 for ((scale, before), value) in scales.iter_mut().zip(before).zip(&*values) {
                     if before > 0.0 && *scale >= 0.0 {
@@ -665,7 +668,7 @@ mod tests {
                 Element::F32,
             )
         };
-        // Off by some ulp of 1, 1e-8 may be zero; as it stands, or at its own magnitude, it is not.
+        // With an error of some ulp of 1, 1e-8 may be zero; if it is exact, or errs at its own magnitude, it may not.
         assert!(product((1e-8, 1.0)).is_undefined());
         assert_eq!(product((1e-8, 0.0)).value, f64::INFINITY);
         assert_eq!(product((1e-8, 1e-8)).value, f64::INFINITY);
@@ -714,11 +717,11 @@ mod tests {
             Element::F32,
         );
         assert_eq!(third, Scaled::exact(f64::from(1.0f32 / 3.0)));
-        // A sum may take the product unrounded.
+        // A kernel may contract the product into a sum, unrounded.
         let square = floats("arith.mulf", Element::F32, &[(third.value, 0.0); 2], Element::F32);
         assert_eq!(square.scale, square.value);
         assert!(floats("arith.mulf", Element::F32, &[(1.5, 0.0); 2], Element::F32).is_exact());
-        // What was computed before may be off.
+        // An operand that was computed may be off.
         let third = floats(
             "arith.divf",
             Element::F32,

@@ -1,4 +1,4 @@
-//! Scans, over a box that begins where the dims that they are along do.
+//! Scans, evaluated over a box that covers the whole extent of the dims they run along.
 
 use norma_bundle::program::Step;
 
@@ -38,7 +38,7 @@ impl Evaluator<'_> {
         let points = |dims: Vec<&usize>| dims.iter().map(|dim| whole.extent(**dim)).product::<usize>();
         let rows = points(dims.iter().filter(is_along).collect());
         let kept = points(dims.iter().filter(|dim| !is_along(dim)).collect());
-        // The rows from the last one on are their own opposite order.
+        // Reversing the rows is its own inverse, so the same gather also restores their order.
         let turned = |data: Data| match reverse {
             true => data.gather(&offsets(
                 (rows.max(1) - 1) as i64 * kept as i64,
@@ -53,7 +53,7 @@ impl Evaluator<'_> {
         )?);
         accumulate_in(*element, combiner, &mut scanned);
 
-        // Of each dim, how far its points are apart in what has the scanned ones outermost.
+        // The stride of each dim in `scanned`, in which the dims of the scan are outermost.
         let order = dims
             .iter()
             .filter(is_along)

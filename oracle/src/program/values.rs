@@ -22,16 +22,16 @@ use crate::error::OracleError;
 /// The most points of a reduction's operands that are held at once.
 const MAX_POINTS: u128 = 1 << 21;
 
-/// Whether the result of an operation is rounded where its definition says so.
+/// Whether the result of an operation is rounded to its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rounding {
-    /// As later steps see it.
+    /// As the definition rounds it, for later steps.
     Defined,
-    /// As it is before it is stored.
+    /// Unrounded, as it is before it is stored.
     None,
 }
 
-/// What has been evaluated of one box, by value and the ranges of the value's dims.
+/// The values evaluated so far, by value and the ranges of its dims.
 pub(super) type Cache = HashMap<(Value, Vec<Range<i64>>), Rc<Grid>>;
 
 impl Evaluator<'_> {
@@ -193,8 +193,7 @@ impl Evaluator<'_> {
                 let low = self.reduce(step, &low, &mut Cache::new())?;
                 let high = self.reduce(step, &high, &mut Cache::new())?;
                 return if kept.is_some() {
-                    // The dims before the first kept one that is longer than a point are points, so the halves
-                    // follow one another in row-major order.
+                    // Every kept dim before this one has a single point, so the halves follow one another in row-major order.
                     Ok(low
                         .into_iter()
                         .zip(high)

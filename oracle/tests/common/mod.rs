@@ -1,4 +1,4 @@
-//! Functions that exist only as their definitions, and what the oracle says they compute.
+//! Functions that consist of a definition alone, and their evaluation by the oracle.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use norma_oracle::Problem;
 use norma_oracle::evaluation::Evaluation;
 use norma_oracle::tensor::Tensor;
 
-/// Deterministic numbers in (-1, 1), with no structure that a reduction could be lucky on.
+/// Deterministic numbers in (-1, 1), without structure that could hide a fault of a reduction.
 pub fn numbers(count: usize, seed: u64) -> Vec<f64> {
     let mut state = seed;
     let mut next = || {
@@ -27,13 +27,13 @@ pub struct Case {
     pub name: &'static str,
     pub element: Element,
     pub shape: Vec<i64>,
-    /// Of the outermost dim, in elements; 0 for dense.
+    /// The stride of the outermost dim, in elements; 0 for dense.
     pub row_stride: i64,
     pub values: Vec<f64>,
 }
 
 impl Case {
-    /// `values` are rounded to the type; of a type of integers they are whole.
+    /// An input. `values` are rounded to a type of floats, and whole for a type of integers.
     pub fn input(name: &'static str, element: Element, shape: &[i64], values: Vec<f64>) -> Case {
         assert_eq!(values.len() as i64, shape.iter().product::<i64>());
         Case {
@@ -84,7 +84,7 @@ impl Case {
         }
     }
 
-    /// The memory, with -1 in every byte that is no element's.
+    /// The memory; every byte that belongs to no element is 0xff.
     fn bytes(&self) -> Vec<u8> {
         let row: i64 = self.shape.iter().skip(1).product();
         let stride = if self.row_stride > 0 { self.row_stride } else { row };
@@ -104,7 +104,7 @@ impl Case {
     }
 }
 
-/// The values of every output before they are rounded, row-major, by the definition in JSON.
+/// Evaluates a definition in JSON: the values of every output before they are rounded, row-major.
 pub fn evaluate(
     definition: &str,
     inputs: &[Case],
@@ -135,7 +135,7 @@ pub fn evaluate(
     Ok(found)
 }
 
-/// Whether two floats agree to f64's accuracy, NaN being NaN.
+/// Asserts that floats agree to f64's accuracy; NaN matches NaN.
 pub fn assert_close(actual: &[f64], expected: &[f64]) {
     assert_eq!(actual.len(), expected.len());
     for (index, (a, e)) in actual.iter().zip(expected).enumerate() {

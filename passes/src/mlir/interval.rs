@@ -175,7 +175,7 @@ mod tests {
 
     use super::Interval;
 
-    /// Against every value of two sizes: the first from 3 to 9, the second from 0 to 5.
+    /// Checked against every value of two sizes: the first from 3 to 9, the second from 0 to 5.
     #[test]
     fn no_value_lies_outside_and_the_bounds_of_one_term_are_reached() {
         let context = Context::new();
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(modulo, Interval { least: 0, most: 3 });
     }
 
-    /// Against every value of two numbers: the first from -3 to 4, the second from 1 to 5.
+    /// Checked against every value of two numbers: the first from -3 to 4, the second from 1 to 5.
     #[test]
     fn operations_on_numbers_reach_their_bounds() {
         let (a, b) = (Interval { least: -3, most: 4 }, Interval { least: 1, most: 5 });

@@ -1,9 +1,9 @@
-// What canonicalization and CSE may do to a tile program, and what they must leave.
+// Ops of a tile program that canonicalization and CSE merge or remove, and ops that they must leave.
 // RUN: norma-opt %s --canonicalize --cse | FileCheck %s
 
 #row = #gl.blocked<size_per_thread = [1, 1], threads_per_warp = [1, 32], warps_per_cta = [1, 1], order = [1, 0]>
 
-// Pure ops on tiles are merged, and go when unused.
+// Equal pure ops on tiles are merged, and unused ones are removed.
 // CHECK-LABEL: func.func @pure
 func.func @pure(%rows: index) -> (tensor<1x32xi1, #row>, tensor<1x32xi1, #row>) {
   // CHECK: %[[MASK:.*]] = gl.mask
@@ -30,7 +30,7 @@ func.func @loads(%x: memref<1x32xf32>, %y: memref<1x32xf32>) -> (tensor<1x32xf32
   return %0, %2 : tensor<1x32xf32, #row>, tensor<1x32xf32, #row>
 }
 
-// What is computed from a tile is not merged across an optimization barrier.
+// Values computed from a tile are not merged across an optimization barrier.
 // CHECK-LABEL: func.func @optimization_barrier
 func.func @optimization_barrier(%x: tensor<1x32xbf16, #row>) -> (tensor<1x32xf32, #row>, tensor<1x32xf32, #row>) {
   // CHECK: %[[WIDE:.*]] = arith.extf %arg0

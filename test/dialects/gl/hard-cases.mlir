@@ -1,4 +1,4 @@
-// What gl must be able to say beyond what is lowered yet: each case parses, verifies, prints and parses again to the same.
+// Programs that gl must express, also beyond what is lowered so far: each parses, verifies, prints and parses again to the same.
 // RUN: norma-opt %s | norma-opt --mlir-print-local-scope | FileCheck %s
 
 #row = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [1, 8], order = [1, 0]>
@@ -7,11 +7,11 @@
 #plain = #gl.plain<order = [1, 0]>
 #ring = #gl.plain<order = [2, 1, 0]>
 
-// A warp-specialised ring of 3 stages: one warp copies rows of 5000 elements by chunks of 2048 with the copy engine, eight
-// warps add up their squares. A stage is full when its bytes have arrived and empty when each warp of the consumers has arrived; the
-// producer waits on the parity opposite to the consumers', so that its first round finds every stage empty. The last
-// chunk of a row is shorter: its bytes are counted, and what the ring holds beyond them is masked. The consumers meet at
-// a named barrier, as the CTA's would wait for the producer too.
+// A warp-specialised ring of 3 stages: one warp copies rows of 5000 elements in chunks of 2048 with the copy engine, eight
+// warps add up their squares. A stage is full when its bytes have arrived, and empty when each consumer warp has arrived. The
+// producer waits on the parity opposite to the consumers', so that its first round finds every stage empty. The last chunk of a
+// row is shorter: its bytes are counted, and elements of the ring beyond them are masked. The consumers synchronize at a named
+// barrier, because the CTA's barrier would wait for the producer too.
 // CHECK-LABEL: gpu.func @ring
 gpu.module @ring {
   gpu.func @ring(%x: memref<?x5000xbf16>, %y: memref<?xf32>) kernel attributes {gl.num_warps = 9 : i64} {
@@ -143,7 +143,7 @@ gpu.module @transpose {
     %wide = gl.broadcast %scale axis 1 : tensor<2x64xf32, #gl.slice<axis = 1, parent = #by_m>> -> tensor<2x32x64xf32, #by_m>
     %quotient = arith.divf %v, %wide : tensor<2x32x64xf32, #by_m>
     %value = arith.truncf %quotient : tensor<2x32x64xf32, #by_m> to tensor<2x32x64xf8E4M3FN, #by_m>
-    // The move in one op, and what it becomes.
+    // The conversion as one op, and what it is expanded to.
     // CHECK: gl.convert_layout %{{.*}} : tensor<2x32x64xf8E4M3FN, {{.*}}> -> tensor<2x32x64xf8E4M3FN, {{.*}}>
     %moved = gl.convert_layout %value : tensor<2x32x64xf8E4M3FN, #by_m> -> tensor<2x32x64xf8E4M3FN, #by_j>
     // CHECK: gl.local_alloc : <2x32x64xf8E4M3FN, #gl.swizzled<vec = 16, per_phase = 4, max_phase = 2, order = [1, 2, 0]>>
@@ -158,8 +158,8 @@ gpu.module @transpose {
   }
 }
 
-// A box of 8 rows and 256 columns by TMA, there and back. The tensor map stands in the place of the buffer it describes;
-// what lies outside of the buffer arrives as zero and is not stored, so no guards are needed.
+// A box of 8 rows and 256 columns by TMA, loaded and stored. The tensor map takes the place of the buffer that it describes.
+// Elements outside of the buffer arrive as zero and are not stored, so no guards are needed.
 #box = #gl.blocked<size_per_thread = [1, 8], threads_per_warp = [1, 32], warps_per_cta = [8, 1], order = [1, 0]>
 // CHECK-LABEL: gpu.func @tensor_maps
 // CHECK-SAME: !gl.tensor_map<memref<?x5000xbf16>, box = [8, 256]>

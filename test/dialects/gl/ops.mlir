@@ -260,7 +260,7 @@ func.func @warp_specialize() {
   return
 }
 
-// A slice is known by where it places elements, in whatever words, and may have no axis left.
+// A slice layout is identified by where it places elements, however it is written, and may have no axis left.
 // CHECK-LABEL: func.func @slices
 // CHECK-SAME: (%[[X:.*]]: tensor<2x1024xf32, #gl.blocked<{{.*}}>>)
 func.func @slices(%x: tensor<2x1024xf32, #row>) {

@@ -1,7 +1,7 @@
-// What canonicalization and CSE may do to a scalar program, and what they must leave.
+// Ops of a scalar program that canonicalization and CSE merge or remove, and ops that they must leave.
 // RUN: norma-opt %s --canonicalize --cse | FileCheck %s
 
-// A read has no effect: unused ones go, equal ones become one.
+// A read has no effect: unused reads are removed, and equal ones merged.
 // CHECK-LABEL: norm.kernel @reads
 norm.kernel @reads(%x: memref<8xf32>, %z: memref<8xf32>, %y: memref<8xf32>) space(%n = 8) {
   // CHECK-COUNT-1: norm.read
@@ -22,7 +22,7 @@ norm.kernel @writes(%y: memref<8xindex>, %z: memref<8xindex>) space(%n = 8) {
   norm.write %n, %z[%n] : memref<8xindex>
 }
 
-// A cached value is not merged with the value it keeps.
+// A cached value is not merged with the value that it caches.
 // CHECK-LABEL: norm.kernel @cache
 norm.kernel @cache(%x: memref<8xbf16>, %y: memref<8xf32>) space(%n = 8) {
   // CHECK: %[[READ:.*]] = norm.read
@@ -37,7 +37,7 @@ norm.kernel @cache(%x: memref<8xbf16>, %y: memref<8xf32>) space(%n = 8) {
   norm.write %4, %y[%n] : memref<8xf32>
 }
 
-// Reductions of one value by one combiner are one; other dims or combiners are others.
+// Reductions of one value over the same dims by one combiner are merged; with other dims or another combiner they are not.
 // CHECK-LABEL: norm.kernel @reductions
 norm.kernel @reductions(%x: memref<8x8xf32>, %y: memref<8xf32>) space(%m = 8, %n = 8) {
   // CHECK-COUNT-2: norm.reduce
@@ -51,7 +51,7 @@ norm.kernel @reductions(%x: memref<8x8xf32>, %y: memref<8xf32>) space(%m = 8, %n
   norm.write %5, %y[%m] : memref<8xf32>
 }
 
-// A combiner keeps its constants, also those that stand outside of it too: it is moved as a whole later.
+// A combiner keeps its own constants, even if equal ones exist outside of it, because it is later moved as a whole.
 // CHECK-LABEL: norm.kernel @combiner
 norm.kernel @combiner(%x: memref<8xf32>, %y: memref<f32>) space(%n = 8) {
   %one = arith.constant 1.0 : f32

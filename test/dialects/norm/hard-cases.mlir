@@ -1,5 +1,5 @@
-// What the kernel form must be able to say, whether or not it is lowered yet: each case parses, verifies, prints and
-// parses again to the same. First untiled algorithms, then forms that a schedule has been applied to.
+// Programs that the kernel form must express, whether or not they are lowered yet: each parses, verifies, prints and parses
+// again to the same. First algorithms without a schedule, then forms that a schedule has been applied to.
 // RUN: norma-opt %s | norma-opt | FileCheck %s
 
 //===----------------------------------------------------------------------===//
@@ -165,7 +165,7 @@ norm.kernel @quantize_transposed(%x: memref<4096x?xbf16>, %values: memref<?x4096
   norm.write %scale, %scales[%m, %q] : memref<?x128xf8E8M0FNU>
 }
 
-// Residual add, RMSNorm and fp8 by row: three phases over one row, of which %h is what is used again.
+// Residual add, RMSNorm and fp8 by row: three phases over one row; %h is the value that later phases use again.
 // CHECK-LABEL: norm.kernel @add_rms_norm_fp8
 // CHECK: norm.reduce add %{{.*}} over(%[[N:.*]]) : f32
 // CHECK: norm.reduce max %{{.*}} over(%[[N]]) : f32
@@ -204,8 +204,8 @@ norm.kernel @add_rms_norm_fp8(%x: memref<?x4096xbf16>, %residual: memref<?x4096x
   norm.write %value, %y[%m, %n] : memref<?x4096xf8E4M3FN>
 }
 
-// Cross-entropy: the label's logit is picked by comparing the coordinate, the dim itself, with the label. No gather and
-// no second read.
+// Cross-entropy: the label's logit is selected by comparing the dim's coordinate with the label, without a gather or a second
+// read.
 // CHECK-LABEL: norm.kernel @cross_entropy
 // CHECK: arith.cmpi eq, %{{.*}}, %{{.*}} : index
 norm.kernel @cross_entropy(%x: memref<?x32000xbf16>, %labels: memref<?xi64>, %loss: memref<?xf32>)
@@ -268,7 +268,7 @@ norm.kernel @qk_norm_rotate_half(%x: memref<?x32x128xbf16>, %w: memref<128xbf16>
   norm.write %second0, %y[%t, %h, %j + 64] : memref<?x32x128xbf16>
 }
 
-// What no library ships: variance and largest magnitude of one input, at one reading.
+// A kernel that no library has: variance and largest magnitude of one input, which is read once.
 // CHECK-LABEL: norm.kernel @variance_and_amax
 norm.kernel @variance_and_amax(%x: memref<?x4096xf32>, %var: memref<?xf32>, %amax: memref<?xf32>)
     space(%m = dim(%x, 0), %n = 4096) {
@@ -290,8 +290,8 @@ norm.kernel @variance_and_amax(%x: memref<?x4096xf32>, %var: memref<?xf32>, %ama
 // With a schedule applied
 //===----------------------------------------------------------------------===//
 
-// A row of 131072 over a cluster of 4: each CTA keeps a quarter in registers. That a reduction crosses CTAs is said by
-// the role of a dim that it names, and by nothing else.
+// A row of 131072 over a cluster of 4: each CTA keeps a quarter in registers. Only the role of the reduced dim says that the
+// reduction crosses CTAs.
 // CHECK-LABEL: norm.kernel @cluster_of_4
 // CHECK-SAME: space(%[[B:.*]] = dim(%{{.*}}, 0) : grid, %[[K:.*]] = 4 : cluster, %[[R:.*]] = 4 : register, %[[T:.*]] = 1024 : thread, %[[V:.*]] = 8 : register)
 // CHECK: norm.read %{{.*}}[%[[B]], %[[K]] * 32768 + %[[R]] * 8192 + %[[T]] * 8 + %[[V]]] : memref<?x131072xbf16>
@@ -328,9 +328,9 @@ norm.kernel @cluster_with_short_share(%x: memref<?x131071xbf16>, %s: memref<?xf3
   norm.write %sum, %s[%b] : memref<?xf32>
 }
 
-// Looped online softmax. Rows are 100514 bytes apart, so row r starts r mod 8 elements past a 16-byte boundary. Steps
-// are laid on those boundaries: the walk starts that many elements before the row, and guards keep head and tail out.
-// The input is walked a second time, where it is said to come from L2.
+// Looped online softmax. Rows are 100514 bytes apart, so row r starts r mod 8 elements past a 16-byte boundary. Steps are
+// aligned to those boundaries: the walk starts that many elements before the row, and guards mask the head and the tail. The
+// input is walked a second time, where the schedule has it come from L2.
 // CHECK-LABEL: norm.kernel @looped_softmax
 // CHECK-SAME: space(%[[B:.*]] = dim(%[[X:.*]], 0) : grid, %[[C:.*]] = 13 : loop, %[[T:.*]] = 512 : thread, %[[V:.*]] = 8 : register)
 // CHECK-SAME: where(-1 < %[[C]] * 4096 + %[[T]] * 8 + %[[V]] - %[[B]] mod 8, %[[C]] * 4096 + %[[T]] * 8 + %[[V]] - %[[B]] mod 8 < 50257)
@@ -407,7 +407,7 @@ norm.kernel @rms_norm_gradient_0(%x: memref<?x4096xbf16>, %w: memref<4096xbf16>,
   norm.write %dw, %partial[%p, %k * 2048 + %n * 8 + %v] : memref<132x4096xf32>
 }
 
-// The second adds the partial sums. A reduction's tree is fixed by layout and schedule, so the bits are the same at
+// The second kernel adds the partial sums. A reduction's tree is fixed by layout and schedule, so the bits are the same in
 // every run; there are no atomics.
 // CHECK-LABEL: norm.kernel @rms_norm_gradient_1
 norm.kernel @rms_norm_gradient_1(%partial: memref<132x4096xf32>, %dw: memref<4096xbf16>) space(%q = 132, %n = 4096) {

@@ -151,7 +151,7 @@ norm.kernel @kernel_c2(%x: memref<4xf32>) space(%n = dim(%x, 1)) {
 
 // -----
 
-// The parser says the same at the space.
+// The parser reports the same error at the space.
 // expected-error @+1 {{expected a role for each dim or for none}}
 norm.kernel @kernel_c3_syntax() space(%m = 4 : grid, %n = 4) {
 }
@@ -363,7 +363,7 @@ norm.kernel @reduce_c6_varies(%x: memref<2x4xi32>) space(%j = 2, %n = 4) {
 
 // -----
 
-// The results vary over the dim that counts them.
+// The results vary over the dim that numbers them.
 norm.kernel @reduce_nth_varies(%x: memref<4xi32>, %y: memref<1xi32>) space(%m = 1, %n = 4, %j = 2) {
   %0 = norm.read %x[%n] : memref<4xi32>
   %1 = norm.reduce max %0 over(%n) nth(%j) : i32
@@ -397,7 +397,7 @@ norm.kernel @scan_c2_none(%x: memref<4xf32>) space(%n = 4) {
 
 // -----
 
-// The result varies over the dim that the scan is along.
+// The result varies over the dim that the scan runs along.
 norm.kernel @scan_varies(%x: memref<4xf32>, %y: memref<1xf32>) space(%m = 1, %n = 4) {
   %one = arith.constant 1.0 : f32
   %1 = norm.scan add %one along(%n) : f32
@@ -438,7 +438,7 @@ norm.kernel @read_c2_symbol(%x: memref<4xf32>) space(%n = 4) {
 
 // -----
 
-// No number brings sixteen elements within eight.
+// No offset makes sixteen elements fit within eight.
 norm.kernel @read_c4_number(%x: memref<?x8xf32>, %o: index) space(%m = dim(%x, 0), %n = 16) {
   // expected-error-re @+1 {{expected coordinate 1 to be within 'memref<?x8xf32>', got {{.*}} at m = {{.*}}, n = {{.*}}, o = {{.*}}}}
   %0 = norm.read %x[%m, %n + %o] : memref<?x8xf32>
@@ -585,7 +585,7 @@ norm.kernel @combiner(%x: memref<4xf32>) space(%n = 4) {
 
 // -----
 
-// A value in its own definition ends no check early and recurses nowhere.
+// A value used in its own definition neither ends a check early nor makes it recurse without end.
 norm.kernel @own_definition(%y: memref<?xf32>) space(%m = dim(%y, 0)) {
   // expected-error @+2 {{operand #0 does not dominate this use}}
   // expected-note @+1 {{operand defined here}}

@@ -20,7 +20,7 @@ norm.kernel @static_size(%x: memref<?x7xi8>, %y: memref<?xi8>) space(%m = dim(%x
   norm.write %1, %y[%m] : memref<?xi8>
 }
 
-// A name that the printer gives to a value without one is none: it follows the value's number again.
+// A name that the printer generates for an unnamed value is not kept: it is generated anew from the value's number.
 // CHECK-LABEL: norm.kernel @numbered
 // CHECK-SAME: (%arg0: memref<4xf32>, %y: memref<4xf32>) space(%arg1 = 4)
 norm.kernel @numbered(%arg7: memref<4xf32>, %y: memref<4xf32>) space(%3 = 4) {

@@ -18,7 +18,7 @@ func.func @compute(%x: tensor<?x64xf32>) -> tensor<?xf32> {
   return %s : tensor<?xf32>
 }
 
-// A scan varies over the dims that it is along.
+// A scan's result varies over the dims that it runs along.
 // CHECK-LABEL: norm.kernel @scans
 // CHECK-SAME: space(%[[M:.*]] = dim(%{{.*}}, 0), %[[N:.*]] = 64)
 norm.kernel @scans(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<64xf32>) space(%m = dim(%x, 0), %n = 64) {
@@ -34,7 +34,7 @@ norm.kernel @scans(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %z: memref<64xf32
   %3 = norm.scan add reverse %0 along(%n) : f32
 }
 
-// A reduction with several results varies over the dim that counts them.
+// A reduction with several results varies over the dim that numbers them.
 // CHECK-LABEL: norm.kernel @largest
 // CHECK-SAME: space(%[[N:.*]] = 64, %[[J:.*]] = 3)
 norm.kernel @largest(%x: memref<64xi32>, %y: memref<3xi32>) space(%n = 64, %j = 3) {

@@ -1,4 +1,4 @@
-//! How fast the simulator is, by the measure that keeps the suite quick.
+//! The simulator's speed, as a measure that keeps the suite quick.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,10 @@ use crate::trial::Trial;
 
 /// How often the kernel is run.
 const RUNS: u32 = 10;
-/// What 4 rows of 4096 columns may take on two cores.
+/// The most time that 4 rows of 4096 columns may take on two cores.
 const LIMIT: Duration = Duration::from_millis(200);
 
-/// Runs 4 rows of an RMSNorm of 4096 columns by 256 threads each, and gives the lines to print.
+/// Runs 4 rows of an RMSNorm of 4096 columns, by 256 threads each, and returns the lines to print.
 ///
 /// # Errors
 /// The kernel does not compile, or is wrong.

@@ -1,4 +1,4 @@
-//! A case: what is compiled, and what it is run on.
+//! A case of the suite: the program that is compiled, and the inputs that it runs on.
 
 use std::fmt;
 
@@ -13,19 +13,19 @@ use crate::source::named::Call;
 /// The lanes of a warp.
 const WARP: i64 = 32;
 
-/// What is compiled and how it is run.
+/// A program and its run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What is compiled.
+    /// The program that is compiled.
     pub program: Program,
-    /// What it is run on.
+    /// The inputs that it is run on.
     pub run: Run,
 }
 
 /// A function of one op, for one shape and schedule. The number of rows is left to the launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// What it computes.
+    /// The op that it computes.
     pub op: Op,
     /// The element type of `x`.
     pub x: Element,
@@ -37,10 +37,9 @@ pub struct Program {
     pub columns: Vec<i64>,
     /// How `x` lies in memory.
     pub layout: Layout,
-    /// What the addresses of `x` and `y` are multiples of, in bytes, if that is
-    /// more than an element has; 16 where not said.
+    /// The alignment in bytes of the addresses of `x` and `y`, if that is more than an element's size; 16 if not given.
     pub align: Option<i64>,
-    /// The schedule, where it is not left to the compiler.
+    /// The schedule, unless the compiler chooses it.
     pub schedule: Option<Schedule>,
 }
 
@@ -49,15 +48,15 @@ pub struct Program {
 pub struct Run {
     /// The dynamic extent.
     pub rows: i64,
-    /// What the inputs hold.
+    /// The values of the inputs.
     pub fill: Fill,
     /// The seed of the inputs and of the first of the runs.
     pub seed: u64,
-    /// How many runs, each in an order of its own.
+    /// How many runs there are, each with an execution order of its own.
     pub seeds: u64,
 }
 
-/// What a program computes along each row.
+/// The op that a program computes along each row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Op {
     /// `norm.rms_norm`.
@@ -68,7 +67,7 @@ pub enum Op {
         offset: bool,
         /// The type of the bias, if there is one.
         bias: Option<Element>,
-        /// Whether the reciprocal root is a result too.
+        /// Whether the reciprocal root is a result as well.
         rstd: bool,
     },
     /// Any other named op.
@@ -77,7 +76,7 @@ pub enum Op {
     Graph(&'static Graph),
     /// The derived gradient of a function.
     Gradient(&'static Gradient),
-    /// Mean first, then the squares of what is left.
+    /// The mean first, then the squared deviations from it.
     LayerNorm {
         /// The type of weight and bias, if there are any.
         affine: Option<Element>,
@@ -88,29 +87,29 @@ pub enum Op {
     Softmax,
     /// `max + log(sum(exp(x - max)))`, one value a row.
     LogSumExp,
-    /// The logarithm of a sum of exponentials less the row's labelled element.
+    /// The logarithm of the sum of exponentials minus the element that the row's label names.
     CrossEntropy,
     /// Rows scaled to length 1.
     L2Norm,
     /// The largest magnitude of a row.
     Amax,
-    /// The largest element and the first place where it is.
+    /// The largest element and its first position.
     ArgMax,
     /// The smallest element.
     Min,
-    /// The largest of the elements with their signs turned: below zero where `x` is above.
+    /// The largest of the negated elements: below zero if all of `x` is above.
     MaxNegated,
     /// The sum of a row, in its own type.
     Sum,
     /// The product of a row.
     Product,
-    /// The bits that all integers of a row have.
+    /// The bits that all integers of a row have in common.
     And,
-    /// The bits that any integer of a row has.
+    /// The bits that are set in any integer of a row.
     Or,
     /// Rows scaled to length 1 and their halves rotated: two reads and two writes of one buffer, half a row apart.
     RotateHalves,
-    /// The row less its mean: two phases, no special functions.
+    /// The row minus its mean: two passes, no special functions.
     Centre,
     /// Variance and largest magnitude, two results of one input.
     VarianceAndAmax,
@@ -118,26 +117,26 @@ pub enum Op {
     Scalar {
         /// The op.
         op: ScalarOp,
-        /// Which of the op's choices of types.
+        /// The index of one of the op's choices of types.
         signature: usize,
     },
-    /// The transpose of the matrix: its rows lie along the lanes of what is read, its columns along those of what is written.
+    /// The transpose of the matrix: reads run along its rows, and writes along its columns.
     Transpose {
         /// The `spread` of a schedule that is forced, over rows and columns.
         spread: Option<&'static str>,
     },
     /// Blocks of 32 elements of a row, each divided by a scale of its own and rounded to the type of `y`.
     QuantizeBlocks {
-        /// Whether `x` is stored column after column, as a matrix of its own.
+        /// Whether `x` is stored as a matrix of its own, column after column.
         is_transposed: bool,
         /// The `spread` of a schedule that is forced, over rows, blocks and the elements of a block.
         spread: Option<&'static str>,
     },
     /// A scalar program drawn at random.
     Drawn {
-        /// What it is drawn from.
+        /// The seed that it is drawn from.
         seed: u64,
-        /// How many of its steps are there; a program with fewer is the beginning of this one.
+        /// How many of its steps are kept; a program with fewer is the beginning of this one.
         steps: u32,
     },
 }
@@ -147,15 +146,15 @@ pub enum Op {
 pub enum Layout {
     /// Row after row.
     Dense,
-    /// Rows with so many elements between them.
+    /// Rows with a gap of that many elements between them.
     Padded(i64),
     /// Column after column.
     Transposed,
-    /// All rows are one.
+    /// All rows are the same memory.
     Broadcast,
 }
 
-/// A schedule that is forced, less what follows from the program's dims.
+/// A forced schedule, without what follows from the program's dims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Rows that a CTA holds at a time.
@@ -166,9 +165,9 @@ pub struct Schedule {
     pub threads_per_row: i64,
     /// Elements of one access.
     pub vector: i64,
-    /// Rows of which each thread holds a part: divides `rows_per_cta`.
+    /// Rows of which each thread holds a part; divides `rows_per_cta`.
     pub rows_per_thread: i64,
-    /// Accesses of a thread in one step of a loop over the row; without it the CTA holds the row as a whole.
+    /// Accesses of a thread in one step of a loop over the row; without it the CTA holds the whole row.
     pub chunk: Option<i64>,
     /// Where the row lives between its uses.
     pub keep: Keep,
@@ -176,29 +175,29 @@ pub struct Schedule {
     pub early_reads: bool,
     /// Whether a loop over the row loads the next step's part ahead.
     pub prefetches: bool,
-    /// Whether the row's tile is shifted to where vectors are aligned. Takes vectors of several elements, and rows beside each
-    /// other in a thread alone.
+    /// Whether the row's tile is shifted to where vectors are aligned. This needs vectors of several elements, and all rows of
+    /// a CTA to be in the same threads.
     pub is_aligned: bool,
-    /// CTAs that share a row, each with a part of it; reductions that wait for one another are merged then.
+    /// CTAs that split a row between them; reductions that depend on one another are then merged.
     pub parts: i64,
 }
 
 /// Where a row lives between its uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// In registers, which a row that passes in a loop has not.
+    /// In registers; not possible for a row that passes in a loop.
     Register,
     /// In L1.
     L1,
     /// In L2.
     L2,
-    /// In shared memory, to which it is copied in bulk: its bytes are a multiple of 16, and it does not pass in a loop.
+    /// In shared memory, by bulk copies: the row's bytes are a multiple of 16, and it does not pass in a loop.
     Shared,
-    /// In shared memory, to which it is copied as boxes of a tensor map: it begins at a multiple of 16 bytes, and does not pass in a loop.
+    /// In shared memory, as boxes of a tensor map: the row begins at a multiple of 16 bytes, and does not pass in a loop.
     SharedByBoxes,
-    /// In shared memory, to which the threads copy it, whatever its bytes are; it does not pass in a loop.
+    /// In shared memory, by copies of the threads, for rows of any number of bytes; the row does not pass in a loop.
     SharedByThreads,
-    /// Nowhere in particular.
+    /// Nowhere: it is read from memory again.
     Nowhere,
 }
 
@@ -221,7 +220,7 @@ impl Default for Schedule {
 }
 
 impl Schedule {
-    /// As `#norm.schedule` of a kernel of `kept` dims and one reduced dim, which stands last.
+    /// The schedule as `#norm.schedule` of a kernel with `kept` dims and one reduced dim, which is last.
     fn mapping(&self, kept: usize, row: i64) -> String {
         let lanes = self.threads_per_row.min(WARP);
         let beside = self.rows_per_cta / self.rows_per_thread;
@@ -237,7 +236,7 @@ impl Schedule {
             factor("register", self.rows_per_thread),
             factor("warp", beside / lanes_beside),
             factor("lane", lanes_beside),
-            // Rows so far apart begin alike.
+            // Rows that are this far apart have the same alignment.
             factor("grid", if is_aligned { self.vector } else { 1 }),
         ]));
         dims.push(factors(&[
@@ -276,7 +275,7 @@ impl Schedule {
     }
 }
 
-/// A factor of a dim, if it is more than 1.
+/// A factor of a dim, unless it is 1.
 fn factor(level: &str, size: i64) -> Option<String> {
     (size != 1).then(|| format!("{level}({size})"))
 }
@@ -325,13 +324,13 @@ impl Op {
         }
     }
 
-    /// Whether the oracle's tolerance covers the op's error on such inputs. Welford's combiner divides, so that no input makes
-    /// it exact: whole numbers whose mean nearly cancels leave its result with an error beyond that of a sum.
+    /// Whether the oracle's tolerance covers the op's error on such inputs. Welford's combiner divides, so no input makes it
+    /// exact: on whole numbers whose mean nearly cancels, its error is larger than that of a sum.
     pub fn is_judged_under(self, fill: Fill) -> bool {
         !(self == Self::LayerNormWelford && fill == Fill::Exact)
     }
 
-    /// Whether the op writes a row for each row.
+    /// Whether the op writes an output row for each input row.
     pub fn writes_rows(self) -> bool {
         matches!(
             self,
@@ -375,11 +374,11 @@ impl Program {
         {
             return Some(format!("{FUNCTION}_0=#norm.schedule<{schedule}>"));
         }
-        // What lies densely is one dim; a gap behind the leading index keeps it apart from the heads.
+        // Dense axes merge into one dim; a gap after the leading index keeps it apart from the heads.
         let is_apart = self.heads != 1 && matches!(self.layout, Layout::Padded(_));
         let kept = if is_apart { 2 } else { 1 };
         let row = match self.op {
-            // Its space is over half a row.
+            // The op's space is over half a row.
             Op::RotateHalves => self.row() / 2,
             _ => self.row(),
         };

@@ -1,4 +1,4 @@
-//! A case, compiled, simulated and judged.
+//! Compiles, simulates and judges a case.
 
 use std::collections::BTreeSet;
 
@@ -17,26 +17,26 @@ use norma_sim::{Bundle, Error, Judgement};
 use crate::case::{Layout, Program, Run};
 use crate::trial::Trial;
 
-/// Bytes of simulated memory: what the case of the farthest offsets takes, and some.
+/// Bytes of simulated memory: slightly more than the case with the largest offsets needs.
 const MEMORY: u64 = 3 << 30;
 
 /// Why a case did not pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// How far it came.
+    /// The stage it reached.
     pub stage: Stage,
-    /// What happened, a line or more.
+    /// The description of what happened, one line or more.
     pub why: String,
 }
 
 /// Where a case stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// The compiler says that it does not support the program: then nothing is wrong.
+    /// The compiler reports the program as unsupported, which is not an error.
     Unsupported,
     /// The program does not compile.
     Compile,
-    /// It compiled, and the launcher refuses the run.
+    /// It compiled, but the launcher refuses the run.
     Refused,
     /// It ran.
     Run,
@@ -51,7 +51,7 @@ impl Failure {
     }
 }
 
-/// What a case ran as, for a command line that does the same.
+/// The sizes and strides that a case ran with, for a command line that repeats it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bindings {
     /// The sizes, by name.
@@ -63,7 +63,7 @@ pub struct Bindings {
 /// Compiles a trial's program.
 ///
 /// # Errors
-/// What the compiler says.
+/// The compiler's diagnostics.
 pub fn compile(trial: &Trial) -> Result<Bundle, Failure> {
     let mut outcome = Outcome::default();
     let text = trial.text();
@@ -88,10 +88,10 @@ pub fn compile(trial: &Trial) -> Result<Bundle, Failure> {
     })
 }
 
-/// A trial's module of level `nvvm`, and the manifest that says what its functions compute.
+/// A trial's module at level `nvvm`, and the manifest with the definitions of its functions.
 ///
 /// # Errors
-/// What the compiler says.
+/// The compiler's diagnostics.
 pub fn module(trial: &Trial) -> Result<(String, Manifest), Failure> {
     let definition = compile(trial)?.manifest;
     let text = trial.text();
@@ -104,10 +104,10 @@ pub fn module(trial: &Trial) -> Result<(String, Manifest), Failure> {
     Ok((String::from_utf8_lossy(&lowered).into_owned(), definition))
 }
 
-/// A bundle made from the text of a module of level `nvvm`, whose functions compute what another manifest says.
+/// A bundle from the text of a module at level `nvvm`, with the definitions of another manifest.
 ///
 /// # Errors
-/// What the compiler says.
+/// The compiler's diagnostics.
 pub fn from_module(text: &str, definition: &Manifest) -> Result<Bundle, Failure> {
     let input = Input {
         name: "case.mlir",
@@ -122,8 +122,8 @@ pub fn from_module(text: &str, definition: &Manifest) -> Result<Bundle, Failure>
     Ok(bundle)
 }
 
-/// The sizes and strides that a run over rows binds. A size of outputs alone that is no number of rows, as that of blocks of rows, is left
-/// open: it is the least that the kernels take.
+/// The sizes and strides that a run over rows binds. A size that only outputs have and that is not a number of rows, as of
+/// blocks of rows, is left open: it defaults to the least that the kernels accept.
 pub fn bindings(function: &Function, program: &Program, run: &Run) -> Bindings {
     let inputs = function.inputs.iter().flat_map(|input| &input.shape);
     let of_inputs: BTreeSet<&str> = inputs.flat_map(Expression::symbols).collect();
@@ -153,7 +153,7 @@ pub fn bindings(function: &Function, program: &Program, run: &Run) -> Bindings {
 /// Runs a compiled program.
 ///
 /// # Errors
-/// What the simulator found, or how the results are wrong.
+/// The findings of the simulator, or the description of wrong results.
 pub fn run(bundle: &Bundle, trial: &Trial) -> Result<Judgement, Failure> {
     let options = norma_simulator::Options {
         byte_limit: MEMORY,
@@ -166,7 +166,7 @@ pub fn run(bundle: &Bundle, trial: &Trial) -> Result<Judgement, Failure> {
     }
 }
 
-/// Runs a compiled program as the options say, whatever comes of it.
+/// Runs a compiled program with the given options, and returns the result whether it is right or not.
 ///
 /// # Errors
 /// A program that cannot be run.
@@ -181,10 +181,10 @@ pub fn judge_with<'a>(
     Ok((problem, judgement))
 }
 
-/// A compiled program with its sizes.
+/// A compiled program with its sizes bound.
 ///
 /// # Errors
-/// A program that is not the one of a case.
+/// A bundle that does not hold the case's function.
 pub fn problem<'a>(bundle: &'a Bundle, trial: &Trial) -> Result<Problem<'a>, Failure> {
     let function = bundle
         .manifest

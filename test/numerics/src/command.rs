@@ -1,4 +1,4 @@
-//! A case as a `norma-sim` command line and the program that it runs.
+//! A case as a `norma-sim` command line, with the program that it runs as a file.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::check::Bindings;
 use crate::source::FUNCTION;
 use crate::trial::Trial;
 
-/// Writes a case's program into a folder and gives the command line that runs it.
+/// Writes a case's program into a folder and returns the command line that runs it.
 ///
 /// # Errors
 /// The folder cannot be made or written.
@@ -28,7 +28,8 @@ pub fn write(case: &Trial, bindings: &Bindings, folder: &Path, name: &str) -> io
     Ok(command)
 }
 
-/// The arguments that say what a compiled case runs on, the same for `norma-sim` and `norma-run`; they begin with a blank.
+/// The arguments that bind sizes and inputs of a compiled case, the same for `norma-sim` and `norma-run`; they begin with a
+/// blank.
 pub fn arguments(case: &Trial, bindings: &Bindings) -> String {
     let mut command = match case.function() {
         name if name == FUNCTION => String::new(),

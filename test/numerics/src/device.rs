@@ -1,7 +1,7 @@
-//! The same cases on a GPU: bundles and commands to carry there, and the comparison of what came back.
+//! The same cases on a GPU: exports bundles and commands, and compares the results that were brought back.
 //!
-//! Where every instruction of a kernel has a result that PTX defines to the bit, the simulator's results must be the
-//! device's. Functions of the special function unit are only bounded; with them results may differ, and are counted.
+//! If PTX defines the result of every instruction of a kernel to the bit, the simulator's results must be the device's. PTX
+//! only bounds the functions of the special function unit; results of kernels that use them may differ, and are counted.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,11 +20,11 @@ use crate::check::{self, Failure, Stage};
 use crate::trial::Trial;
 use crate::{command, suite};
 
-/// Writes a bundle for each case into `folder`, and `folder/runs`, one shell command per line, to be executed there.
-/// Each needs `$NORMA_RUN`, the launcher, and `$OUT`, where it leaves outputs and a report.
+/// Writes a bundle for each case into `folder`, and `folder/runs`, one shell command per line to be executed on the GPU
+/// machine. Each needs `$NORMA_RUN`, the launcher, and `$OUT`, the folder for outputs and a report.
 ///
 /// # Errors
-/// The folder cannot be written. A case that does not compile is told and left out.
+/// The folder cannot be written. A case that does not compile is reported and left out.
 pub fn export(options: &Options, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let cases = suite::cases(options);
@@ -70,15 +70,15 @@ fn export_case(number: usize, case: &Trial, folder: &Path) -> io::Result<Option<
     Ok(Some(line))
 }
 
-/// How a case compares.
+/// The comparison of one case.
 struct Comparison {
     /// Whether PTX defines the results to the bit.
     is_defined: bool,
     agreements: Vec<Agreement>,
 }
 
-/// Runs each case whose outputs lie in `folder` in the simulator, without errors of approximate functions, and compares
-/// bit for bit; false if something that is defined differs.
+/// Runs each case whose outputs lie in `folder` in the simulator, without the errors of approximate functions, and compares
+/// bit for bit. Returns false if a result that PTX defines differs.
 pub fn compare(options: &Options, folder: &Path) -> bool {
     let cases = suite::cases(options);
     let compared: Vec<(Trial, Result<Comparison, Failure>)> = cases
@@ -92,7 +92,7 @@ pub fn compare(options: &Options, folder: &Path) -> bool {
         })
         .collect();
     let mut failed = 0;
-    // Cases, cases that agree, elements, elements that differ: of what is defined, and of the rest.
+    // Cases, cases that agree, elements, elements that differ: of defined results, and of the others.
     let mut counts = [[0usize; 4]; 2];
     for (case, result) in compared {
         match result {

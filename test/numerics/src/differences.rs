@@ -1,5 +1,5 @@
-//! Derived gradients against what they are meant to be: difference quotients of the functions that they are of, and the formulas of
-//! gradients that have names. Everything is evaluated by the oracle, in f64, on small tensors.
+//! Derived gradients against two references: difference quotients of the functions they belong to, and the formulas of
+//! gradients that are named ops. The oracle evaluates everything in f64 on small tensors.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use crate::source::differentiated::{GRAPHS_OF_F32, LOGITS, NAMED, function};
 use crate::table::plain;
 use norma_bundle::Element::F32;
 
-/// Numbers by the names of tensors, row-major.
+/// Values of tensors by name, row-major.
 type Numbers = BTreeMap<String, Vec<f64>>;
 
-/// Rows of a tensor whose extent the run gives.
+/// The value of every dynamic extent.
 const ROWS: i64 = 3;
 
 fn compiled(text: &str) -> Bundle {
@@ -40,7 +40,7 @@ fn problem(function: &Function) -> Problem<'_> {
     Problem::new(function, sizes, BTreeMap::new(), BTreeMap::new()).unwrap()
 }
 
-/// What a function gives, not rounded to the types of its results.
+/// The results of a function, not rounded to their types.
 fn evaluated(function: &Function, inputs: &Numbers) -> Numbers {
     let problem = problem(function);
     let stored = function.inputs.iter().map(|input| {
@@ -66,7 +66,7 @@ fn evaluated(function: &Function, inputs: &Numbers) -> Numbers {
     outputs.collect()
 }
 
-/// Inputs of a function: multiples of 1/64 that differ from each other by as much within a tensor, and labels.
+/// Inputs of a function: distinct multiples of 1/64 within a tensor (up to 128 of them), and labels.
 fn inputs(function: &Function, seed: u64) -> Numbers {
     let problem = problem(function);
     let mut random = Random::new(seed);
@@ -82,7 +82,7 @@ fn inputs(function: &Function, seed: u64) -> Numbers {
     inputs.collect()
 }
 
-/// How a number that the gradients of the results belong to changes with each element of an input.
+/// The derivative, with respect to each element of an input, of the sum of all results weighted by their given gradients.
 fn difference_quotients(function: &Function, inputs: &Numbers, of: &str) -> Vec<f64> {
     let number = |element: usize, step: f64| {
         let mut moved = inputs.clone();
@@ -98,7 +98,7 @@ fn difference_quotients(function: &Function, inputs: &Numbers, of: &str) -> Vec<
     };
     let quotient =
         |element: usize, step: f64| (number(element, step) - number(element, -step)) / (2.0 * step);
-    // Richardson's extrapolation: the error is of the fourth order of the step.
+    // Richardson's extrapolation: the error is of fourth order in the step.
     let step = 1.0 / 128.0;
     let quotient = |element: usize| (4.0 * quotient(element, step / 2.0) - quotient(element, step)) / 3.0;
     (0..inputs[of].len()).map(quotient).collect()
@@ -132,7 +132,7 @@ fn derived_gradients_are_difference_quotients() {
     }
 }
 
-/// Functions that call a gradient by its name, and those that ask for what it is the gradient of, over the same tensors.
+/// Pairs of functions over the same tensors: one asks for the derived gradient, the other calls the named op of that gradient.
 const NAMED_GRADIENTS: &[(&str, &str)] = &[
     (
         r#"

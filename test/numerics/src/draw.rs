@@ -1,4 +1,4 @@
-//! Choices at random, reproducible from a seed.
+//! Random choices, reproducible from a seed.
 
 use norma_oracle::fill::Random;
 
@@ -11,17 +11,17 @@ impl Draw {
         Self(Random::new(seed))
     }
 
-    /// One of some, all as likely; there is one at least.
+    /// One of the choices, all equally likely; there must be at least one.
     pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.0.below(choices.len() as u64) as usize]
     }
 
-    /// True once in so many times.
+    /// True with probability 1 / `count`.
     pub fn one_in(&mut self, count: u64) -> bool {
         self.0.below(count) == 0
     }
 
-    /// From 1 to `most`.
+    /// A number from 1 to `most`.
     pub fn up_to(&mut self, most: u64) -> i64 {
         1 + self.0.below(most) as i64
     }
@@ -31,7 +31,7 @@ impl Draw {
         self.0.below(bound as u64) as usize
     }
 
-    /// The same things in another order (Fisher and Yates).
+    /// Shuffles (Fisher and Yates).
     pub fn shuffle<T>(&mut self, things: &mut [T]) {
         for last in (1..things.len()).rev() {
             things.swap(last, self.below(last + 1));

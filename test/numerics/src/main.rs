@@ -1,7 +1,7 @@
 //! The numerics suite: kernels of many shapes, compiled, simulated, and compared with what they must compute.
 //!
-//! `norma-numerics` runs the table and then cases drawn from a seed, which it prints. What fails is made as small as it
-//! fails, and printed as a `norma-sim` command line. The last line adds up.
+//! `norma-numerics` runs the table and then cases drawn from a seed, which it prints. A failing case is reduced to a small one
+//! that still fails, and printed as a `norma-sim` command line. The last line counts passes and failures.
 
 mod bench;
 mod case;

@@ -1,6 +1,6 @@
-//! How much of what could go wrong in a kernel would be seen: every mutant of the cases' kernels, run and judged.
+//! Mutation testing: runs and judges every mutant of the cases' kernels, to show how many mistakes would be detected.
 //!
-//! The kernels are compiled from the text of their modules, so that what survives is told by the line it stands at.
+//! The kernels are compiled from the text of their modules, so that a surviving mutant is reported by its line.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,21 +14,20 @@ use crate::check::{self, Failure};
 use crate::suite;
 use crate::trial::Trial;
 
-/// Mutants caught, and all.
+/// Mutants caught, and all mutants.
 type Count = (usize, usize);
 
-/// How much was caught.
+/// Counts of caught mutants.
 #[derive(Default)]
 struct Tally {
-    /// By what mutants are about.
+    /// By what the mutants concern.
     concerns: BTreeMap<Concern, Count>,
-    /// By the op and what was done to it.
+    /// By the op and the mutation.
     kinds: BTreeMap<(String, &'static str), Count>,
 }
 
-/// Runs the mutants of each program among the cases once, on its largest number of rows, tells which survive, and leaves
-/// the modules in the output's folder. Says whether all that is about synchronization was caught; false too where a case
-/// cannot be run.
+/// Runs the mutants of each program among the cases once, on its largest number of rows, prints those that survive, and writes
+/// the modules to the output folder. Returns false if a mutant that concerns synchronization survived, or a case cannot be run.
 pub fn run(options: &Options) -> bool {
     let mut tally = Tally::default();
     let mut passed = true;
@@ -110,10 +109,10 @@ fn leave(folder: &Path, name: &str, text: &str) -> std::io::Result<()> {
     fs::write(folder.join(format!("{name}.mlir")), text)
 }
 
-/// All mutants of a case's kernels that are about `concerns`, and the text of the module they were made from.
+/// All mutants of a case's kernels that concern `concerns`, and the text of the module that they were made from.
 ///
 /// # Errors
-/// A case that does not compile or is wrong as it is.
+/// A case that does not compile, or is wrong without any mutation.
 pub fn judge(case: &Trial, concerns: &[Concern]) -> Result<(String, Vec<Mutant>), Failure> {
     let (text, definition) = check::module(case)?;
     let bundle = check::from_module(&text, &definition)?;
@@ -142,7 +141,7 @@ mod tests {
         case
     }
 
-    /// The lines that a finding names.
+    /// The lines named by a finding.
     fn lines(finding: &Finding) -> Vec<u32> {
         let notes = finding.notes.iter().filter_map(|note| note.site.as_ref());
         let sites = [&finding.site].into_iter().chain(notes);
@@ -152,7 +151,7 @@ mod tests {
             .collect()
     }
 
-    /// Asserts that a missing barrier is told by an access on either side of it, with no other barrier between.
+    /// Asserts that a missing barrier is reported by an access on either side of it, with no other barrier in between.
     fn names_its_neighbours(text: &str, mutant: &Mutant, finding: &Finding) {
         let line = line(&mutant.mutation);
         let barriers = (1..)
@@ -248,13 +247,14 @@ mod tests {
         all_are_caught(&scheduled(Op::LayerNorm { affine: None }, 1000, looped), 4);
     }
 
-    /// Asserts that each mistake in what warps and CTAs wait for is caught, but for two that change nothing: the arrival that
-    /// expects the bytes passes nothing on, so that it need not release; and the one named barrier of a kernel may have any number.
+    /// Asserts that each synchronization mutant of an exchange between warps and CTAs is caught, except two that change
+    /// nothing: the arrival that expects the bytes publishes nothing, so it need not release; and the only named barrier of a
+    /// kernel may have any number.
     fn exchanges_are_caught(case: &Case, fewest: usize) {
         caught_but_for(case, fewest, &["relax the arrival", "use the next barrier"]);
     }
 
-    /// Asserts that each mistake in what orders a case's threads and copies is caught, but for those named.
+    /// Asserts that each synchronization mutant of a case is caught, except those named in `changes_nothing`.
     fn caught_but_for(case: &Case, fewest: usize, changes_nothing: &[&str]) {
         let case = &Trial::from(case.clone());
         let (_, mutants) = judge(case, &[Concern::Synchronization]).expect("a case that is right");
@@ -283,7 +283,7 @@ mod tests {
         exchanges_are_caught(&scheduled(Op::VarianceAndAmax, 1000, held), 10);
     }
 
-    /// Stages and buffers of the exchange are each filled several times, as each part has five rows.
+    /// Each part has five rows, so stages and buffers of the exchange are filled several times.
     #[test]
     fn each_part_of_the_rings_of_a_cluster_is_missed() {
         const WALK: Call = Call {
@@ -302,8 +302,8 @@ mod tests {
         exchanges_are_caught(&case, 30);
     }
 
-    /// Each stage is filled several times, as each part has seven rows; of one stage each step waits for its own copies. Threads read
-    /// other elements than they copy, or they would not have to wait for one another.
+    /// Each part has seven rows, so each stage is filled several times; with one stage, each step waits for its own copies.
+    /// Threads read elements that other threads copied, or they would not have to wait for one another.
     #[test]
     fn each_wait_for_copies_of_threads_is_missed() {
         const WALK: Call = Call {
@@ -344,14 +344,15 @@ mod tests {
         exchanges_are_caught(&scheduled(Op::Softmax, 1002, held), 6);
     }
 
-    /// Softmax by rows that two CTAs share.
+    /// Softmax over rows that two CTAs share.
     const SHARED_ROWS: Call = Call {
         op: "softmax",
         ..Call::PLAIN
     };
 
-    /// Each CTA has several rounds of the ring, and its warps tell each other the row's maximum and its sum. The one named barrier of a
-    /// partition may have any number, and the arrival that expects bytes passes nothing on.
+    /// Each CTA goes through the ring several times, and its warps exchange the row's maximum and sum. Two mutants change
+    /// nothing: the only named barrier of a partition may have any number, and the arrival that expects bytes publishes
+    /// nothing.
     #[test]
     fn each_part_of_a_ring_whose_tiles_are_drawn_is_missed() {
         const RING: Call = Call {
@@ -374,12 +375,13 @@ mod tests {
         };
         let mut case = plain(Op::Named(&LOADED), F32, 256);
         case.run.rows = 13;
-        // The barriers of the row's reductions order what the draw's mbarrier does, too, and nothing arrives there but a thread.
+        // The barriers of the row's reductions also order what the draw's mbarrier orders, and only threads arrive at that
+        // mbarrier.
         let of_mbarrier = ["relax the arrival", "drop the wait", "drop the fence"];
         caught_but_for(&case, 12, &of_mbarrier);
     }
 
-    /// Steps take turns with the memory that results are sent from, several times each.
+    /// Steps take turns with the shared memory that results are sent from, several times each.
     #[test]
     fn each_part_of_results_that_are_sent_is_missed() {
         const SENT: Call = Call {
@@ -394,7 +396,7 @@ mod tests {
         exchanges_are_caught(&case, 30);
     }
 
-    /// Rows of which a box holds a part alone, through rings, to memory again, and held.
+    /// Rows that fill only part of their last box: through rings, stored back to memory, and held.
     #[test]
     fn each_part_of_rows_by_tensor_maps_is_missed() {
         const RING: Call = Call {
@@ -404,7 +406,7 @@ mod tests {
             ),
             ..SHARED_ROWS
         };
-        // A module on its own does not say that both tensors have as many rows, which the map of the result has to know.
+        // A module by itself does not say that both tensors have equally many rows, which the tensor map of the result needs.
         const SENT: Call = Call {
             x: "12xNxX",
             results: &[("y", "12xNxY")],
@@ -428,7 +430,7 @@ mod tests {
         exchanges_are_caught(&scheduled(WEIGHTED, 1000, held), 6);
     }
 
-    /// What draws by itself, and what it counts.
+    /// The atomic that draws a tile, and the counter that it increments.
     #[test]
     fn a_counter_that_is_lost_is_missed() {
         const LOADED: Call = Call {

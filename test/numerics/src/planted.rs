@@ -1,5 +1,5 @@
-//! Faults planted into the text of kernels, one of each kind that a tolerance hides: on inputs whose results every right kernel has to
-//! the bit, each shows.
+//! Faults planted into the text of kernels, one of each kind that a tolerance hides. Each is caught on inputs whose results are
+//! exact, that is, the same to the bit in every right kernel.
 
 use norma_bundle::Element::{self, BF16, F32};
 use norma_bundle::ScalarOp;
@@ -11,7 +11,7 @@ use crate::source::named::Call;
 use crate::table::plain;
 use crate::trial::Trial;
 
-/// A case of rows of `columns` elements, each number of the fill in whole rows.
+/// A case of 16 rows of `columns` elements, so that each number of the fill occupies whole rows.
 fn case(op: Op, x: Element, columns: i64, fill: Fill) -> Case {
     let mut case = plain(op, x, columns);
     case.run.fill = fill;
@@ -19,7 +19,7 @@ fn case(op: Op, x: Element, columns: i64, fill: Fill) -> Case {
     case
 }
 
-/// Asserts that a case passes as it is and does not once `plant` has changed the text of its module.
+/// Asserts that a case passes unchanged, and fails once `plant` has changed the text of its module.
 fn assert_caught(case: Case, plant: impl Fn(&str) -> String) {
     let trial = Trial::from(case);
     let (text, definition) = check::module(&trial).unwrap();
@@ -33,7 +33,7 @@ fn assert_caught(case: Case, plant: impl Fn(&str) -> String) {
     assert!(run(&planted).is_err(), "nothing caught it");
 }
 
-/// Inputs that leave no tolerance: all that the oracle says of their results is compared to the bit.
+/// Inputs that leave no tolerance: every result is compared to the bit.
 #[test]
 fn sums_and_extremes_of_exact_numbers_leave_no_tolerance() {
     for op in [Op::Sum, Op::Amax, Op::Min, Op::MaxNegated, Op::ArgMax] {
@@ -60,7 +60,7 @@ fn an_identity_of_a_maximum_that_is_not_below_all_numbers() {
     });
 }
 
-/// By the bits of the f32: half a unit of the last place of a bf16, and then nothing below that.
+/// Rounds ties away from zero on the bits of the f32: adds half an ulp of bf16 and clears the bits below an ulp.
 #[test]
 fn ties_of_bf16_that_go_away_from_zero() {
     let op = ScalarOp::TruncF;
@@ -98,7 +98,7 @@ fn ties_of_bf16_that_go_away_from_zero() {
     });
 }
 
-/// Vectors at the ends of a row that begins anywhere are read element by element.
+/// Vectors at the ends of an unaligned row are read element by element.
 #[test]
 fn elements_that_are_lost_where_a_vector_is_read_in_part() {
     let mut case = case(Op::Sum, BF16, 1001, Fill::Exact);
@@ -113,7 +113,7 @@ fn elements_that_are_lost_where_a_vector_is_read_in_part() {
     });
 }
 
-/// Squares of two CTAs, each around the mean of its own 512 elements, that are combined as those of half as many.
+/// Merges the sums of squares of two CTAs, each around the mean of its own 512 elements, as if each were of 256.
 #[test]
 fn partial_results_of_another_number_of_elements() {
     const LAYER_NORM: Call = Call {
@@ -129,7 +129,7 @@ fn partial_results_of_another_number_of_elements() {
     });
 }
 
-/// The upper of two bf16 in a word without the lowest bit of its mantissa.
+/// The upper of two bf16 in a word loses the lowest bit of its mantissa.
 #[test]
 fn a_mantissa_bit_that_is_lost() {
     assert_caught(case(Op::Sum, BF16, 1000, Fill::Exact), |text| {

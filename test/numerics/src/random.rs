@@ -1,4 +1,4 @@
-//! Cases drawn at random from a seed: shapes and combinations that no table thinks of.
+//! Cases drawn at random from a seed: shapes and combinations that the table does not have.
 
 use norma_bundle::Element::{self, BF16, F16, F32};
 use norma_oracle::Fill;
@@ -10,7 +10,7 @@ use crate::table::{EDGES, rows_of_some_ctas};
 /// The longest row.
 const LONGEST: u64 = 6000;
 
-/// The case of a seed: the same always.
+/// The case of a seed, always the same.
 pub fn case(seed: u64) -> Case {
     let mut random = Draw::new(seed);
     let x = random.of(&[BF16, F16, F32]);
@@ -103,7 +103,7 @@ fn fill(random: &mut Draw, op: Op) -> Fill {
     }
 }
 
-/// Short rows as often as long ones, and edges more often than what lies between.
+/// Short rows are as likely as long ones, and edge lengths are more likely than others.
 fn columns(random: &mut Draw) -> Vec<i64> {
     if random.one_in(6) {
         return vec![random.up_to(40), random.up_to(130)];
@@ -130,7 +130,7 @@ fn layout(random: &mut Draw, x: Element, row: i64, heads: i64, axes: usize, alig
     Layout::Padded(stride - row)
 }
 
-/// Vectors along a row that begins anywhere: its strides have to be known.
+/// Vectors along rows of any alignment; the row strides must be static.
 fn aligned(random: &mut Draw, schedule: Schedule) -> Schedule {
     Schedule {
         vector: random.of(&[2, 4, 8, 16]),
@@ -140,7 +140,7 @@ fn aligned(random: &mut Draw, schedule: Schedule) -> Schedule {
     }
 }
 
-/// A schedule that the row, the alignment and the layout allow, as far as they decide it.
+/// A schedule that the row, the alignment and the layout allow, as far as these decide it.
 fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout: Layout) -> Schedule {
     let mut vector = random.of(&[1, 2, 4, 8]);
     let widest = align.unwrap_or(16) / x.bytes() as i64;
@@ -158,7 +158,7 @@ fn schedule(random: &mut Draw, row: i64, align: Option<i64>, x: Element, layout:
         Layout::Padded(gap) => Some(row + gap),
         Layout::Transposed | Layout::Broadcast => None,
     };
-    // A box is 128 bytes at least.
+    // A box has at least 128 bytes.
     let is_mapped = widest * x.bytes() as i64 >= 16
         && stride.is_some_and(|stride| stride % widest == 0)
         && threads_per_row * vector * x.bytes() as i64 >= 128;

@@ -1,4 +1,4 @@
-//! A failing case made small: whatever can be taken away while it still fails is.
+//! Reduces a failing case: simplifies it as long as it still fails.
 
 use norma_bundle::Element;
 use norma_oracle::Fill;
@@ -6,10 +6,10 @@ use norma_oracle::Fill;
 use crate::case::{Case, Keep, Layout, Op, Schedule};
 use crate::trial::Trial;
 
-/// How many smaller cases are tried at most.
+/// The most candidates that are tried.
 const TRIES: usize = 400;
 
-/// The smallest case found that `fails`, which `case` does.
+/// The smallest case found that satisfies `fails`, as `case` does.
 pub fn reduce(case: Trial, mut fails: impl FnMut(&Trial) -> bool) -> Trial {
     let mut smallest = case;
     let mut tries = 0;
@@ -28,7 +28,7 @@ pub fn reduce(case: Trial, mut fails: impl FnMut(&Trial) -> bool) -> Trial {
     }
 }
 
-/// Cases over rows that are one step simpler, the largest steps first.
+/// Cases over rows that are simpler by one step, the largest steps first.
 pub fn smaller(case: &Case) -> Vec<Case> {
     let mut all = Vec::new();
     let mut add = |change: &dyn Fn(&mut Case)| {
@@ -169,7 +169,7 @@ fn simpler_schedules(schedule: Schedule) -> Vec<Schedule> {
             ..schedule
         },
         Schedule {
-            // A row that passes in a loop is in no registers.
+            // A row that passes in a loop is not kept in registers.
             keep: match schedule.chunk {
                 Some(_) => Keep::Nowhere,
                 None => plain.keep,

@@ -1,5 +1,5 @@
-//! Functions whose tensors are sharded over devices, against the oracle of the whole function. The runs of all devices are simulated one
-//! after another; between them stands what a collective does, which puts the states of all devices one behind the other.
+//! Functions whose tensors are sharded over devices, against the oracle of the whole function. The runs of all devices are
+//! simulated one after another; between them, a stand-in for the collective concatenates the states of all devices.
 
 mod cases;
 
@@ -18,16 +18,16 @@ use norma_simulator::Options;
 
 use cases::{ALL, ARGMAX, CROSS_ENTROPY, Case, OPEN_CROSS_ENTROPY};
 
-/// The rows of all cases.
+/// The number of rows of all cases.
 const ROWS: i64 = 5;
 
-/// What is changed between the runs, so that results have to be wrong.
+/// A fault planted between the runs, which must make results wrong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
-    /// Every device says that its shard is the first.
+    /// Every device claims that its shard is the first.
     Offset,
-    /// The last device's states stand in the place of the first one's.
+    /// The last device's states replace those of the first.
     Told,
 }
 
@@ -55,7 +55,7 @@ fn compiled(text: &str, from: Level) -> Bundle {
         .unwrap_or_else(|error| unreachable!("{}{error}\n{text}", outcome.diagnostics))
 }
 
-/// The inputs of a case: labels are at both ends of the row, and between them.
+/// The inputs of a case; labels lie at both ends of the row and in between.
 fn inputs(case: &Case, whole: &Problem) -> Images {
     let mut inputs = memory::inputs(whole, Fill::Normal, 7);
     let labels = whole.function.inputs.iter();
@@ -70,7 +70,7 @@ fn inputs(case: &Case, whole: &Problem) -> Images {
     inputs
 }
 
-/// Runs what `bundle` has for the devices of a case, of which `source` says what is judged, and compares with the whole function.
+/// Simulates the runs of `bundle` on all devices of a case and compares with the whole function, as `source` defines it.
 fn judged(case: &Case, source: &Bundle, bundle: &Bundle, fault: Fault) -> Verification {
     let sharded = &source.manifest.sharded[0];
     let rows = sharded.whole.inputs[0].shape[0].symbols();
@@ -104,7 +104,7 @@ fn judged(case: &Case, source: &Bundle, bundle: &Bundle, fault: Fault) -> Verifi
             own.function.name,
             ran.findings
         );
-        // The simulator finds kernels that write inputs; what was changed here is not told.
+        // The simulator reports kernels that write inputs; the states changed above must not be reported as such.
         let mut images = ran.images;
         images.extend(given.clone());
         Ok(images)
@@ -157,7 +157,7 @@ fn coordinates_are_those_of_the_whole() {
     }
 }
 
-/// A kernel that takes the first device's states for the second one's.
+/// A kernel that reads the first device's states in place of the second's.
 #[test]
 fn states_of_the_wrong_device_are_caught() {
     for case in ALL {

@@ -1,4 +1,4 @@
-//! The text of a case's program: a named op where there is one, else the algorithm in kernel form.
+//! The text of a case's program: a named op if there is one, otherwise the algorithm in kernel form.
 
 mod algorithms;
 mod body;
@@ -19,7 +19,7 @@ use crate::case::{Layout, Op, Program};
 /// The function's name.
 pub const FUNCTION: &str = "f";
 
-/// The program as a module of level `tensor`.
+/// The program as a module at level `tensor`.
 pub fn text(program: &Program) -> String {
     match program.op {
         Op::RmsNorm { .. } => rms_norm(program),

@@ -1,5 +1,5 @@
 //! Cases over iteration spaces of any rank: tensors that vary over any of their dims, in any order and with any strides,
-//! reductions over some of them, and mappings of the space onto the machine.
+//! reductions over some of the dims, and mappings of the space onto the machine.
 
 pub mod draw;
 mod mapping;
@@ -22,18 +22,18 @@ pub use text::text;
 
 use crate::check::Bindings;
 
-/// What is compiled and how it is run.
+/// A case: the program that is compiled, and how it is run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What is compiled. It says what the dynamic extents and strides are in the run, too.
+    /// The program, which also holds the values of dynamic extents and strides in the run.
     pub program: Program,
-    /// How its one kernel is mapped, where that is not left to the compiler.
+    /// The mapping of its single kernel, unless the compiler chooses it.
     pub mapping: Option<Mapping>,
-    /// What the inputs hold.
+    /// The values of the inputs.
     pub fill: Fill,
     /// The seed of the inputs and of the first of the runs.
     pub seed: u64,
-    /// How many runs, each in an order of its own.
+    /// How many runs there are, each with an execution order of its own.
     pub seeds: u64,
 }
 

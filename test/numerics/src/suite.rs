@@ -1,4 +1,4 @@
-//! Runs all cases on all cores and tells of each failure once.
+//! Runs all cases on all cores and reports each failure once.
 
 use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -8,16 +8,16 @@ use crate::check::{self, Failure, Stage};
 use crate::trial::Trial;
 use crate::{command, random, reduce, space, table};
 
-/// Drawn cases over rows of an ordinary run, and of a long one.
+/// The number of drawn cases over rows, in an ordinary run and in a long one.
 const DRAWN_ROWS: [u64; 2] = [300, 4000];
-/// Drawn cases over spaces: as many as fit into ten seconds or so, and of a long run.
+/// The number of drawn cases over spaces: as many as fit into about ten seconds, and in a long run.
 const DRAWN_SPACES: [u64; 2] = [60, 2000];
-/// The share of the mappings drawn that must compile, in per cent: a draw of what no pass supports tests nothing.
+/// The share of the drawn mappings that must compile, in per cent: a draw of unsupported mappings tests nothing.
 const SUPPORTED: usize = 60;
-/// How many mappings must be drawn for that share to mean something.
+/// How many mappings must be drawn for that share to be checked.
 const ENOUGH: usize = 20;
 
-/// Cases of one program, so that it is compiled once; one at least.
+/// The cases of one program, which is compiled once; there is at least one.
 struct Group {
     cases: Vec<Trial>,
     is_drawn: bool,
@@ -26,12 +26,12 @@ struct Group {
 /// How a case ended.
 enum Verdict {
     Passed,
-    /// The compiler does not support what was drawn.
+    /// The compiler does not support the drawn program.
     Unsupported,
     Failed(Failure),
 }
 
-/// Runs the suite; says whether all passed.
+/// Runs the suite; returns whether all cases passed.
 pub fn run(options: &Options) -> bool {
     let groups = groups(options);
     if options.list {
@@ -47,7 +47,7 @@ pub fn run(options: &Options) -> bool {
         .collect();
 
     let (mut passed, mut unsupported, mut failed) = (0, 0, 0);
-    // Of the cases whose mapping was drawn.
+    // Counts of the cases whose mapping was drawn.
     let (mut mapped, mut supported) = (0, 0);
     for (case, verdict) in &verdicts {
         if matches!(case, Trial::Space(case) if case.mapping.is_some()) {
@@ -86,7 +86,7 @@ pub fn run(options: &Options) -> bool {
     failed == 0
 }
 
-/// Every case that the options ask for, in one order always.
+/// Every case that the options select, always in the same order.
 pub fn cases(options: &Options) -> Vec<Trial> {
     let groups = groups(options).into_iter();
     groups.flat_map(|group| group.cases).collect()
@@ -149,7 +149,7 @@ fn judge(group: &Group) -> Vec<(&Trial, Verdict)> {
     }
 }
 
-/// The smallest case found that fails too, which is printed with how it fails.
+/// Prints and returns the smallest case found that fails too.
 fn smallest(case: &Trial, failure: &Failure) -> Trial {
     // A smaller case that fails at another stage is another failure.
     let smallest = reduce::reduce(case.clone(), |case| {
@@ -174,7 +174,7 @@ fn tell(options: &Options, number: usize, case: &Trial) {
     }
 }
 
-/// A bar on a terminal; nothing elsewhere.
+/// A progress bar on a terminal; nothing elsewhere.
 fn bar(groups: usize) -> ProgressBar {
     let bar = ProgressBar::new(groups as u64);
     match ProgressStyle::with_template("{wide_bar} {pos}/{len} programs {eta}") {

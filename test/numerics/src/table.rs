@@ -1,6 +1,6 @@
-//! The table: op, types, shapes, layouts, schedules and inputs whose results the suite holds the compiler to.
+//! The table: ops, types, shapes, layouts, schedules and inputs that every change of the compiler is tested on.
 //!
-//! Each block varies one thing and keeps the rest plain, edges first, so that a failure's name already says much.
+//! Each block varies one property and keeps the others plain, edge cases first, so that a failure's name already says much.
 
 mod boxes;
 mod differentiated;
@@ -27,7 +27,7 @@ use norma_oracle::Fill;
 use crate::case::{Case, Layout, Op, Program, Run};
 use crate::source::scalar_memory;
 
-/// Row lengths at the edges: of a vector, a warp, a register tile, and what real models have.
+/// Row lengths at the edges of a vector, a warp and a register tile, and lengths from real models.
 pub const EDGES: [i64; 10] = [1, 2, 7, 31, 33, 769, 1000, 4095, 4096, 5120];
 /// Row lengths at the edges, each in one type.
 const TYPED_EDGES: [(i64, Element); 7] = [
@@ -50,7 +50,7 @@ pub const WEIGHTED: Op = Op::RmsNorm {
     bias: None,
     rstd: false,
 };
-/// RMSNorm with everything there is.
+/// RMSNorm with all its operands and results.
 const EVERYTHING: Op = Op::RmsNorm {
     weight: Some(F32),
     offset: true,
@@ -58,7 +58,7 @@ const EVERYTHING: Op = Op::RmsNorm {
     rstd: true,
 };
 
-/// Every case; with `long` those too that take longer than every change should wait for.
+/// Every case; with `long`, also those that take too long for every change.
 pub fn cases(long: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     rms_norm_edges(&mut cases);
@@ -101,12 +101,12 @@ pub fn cases(long: bool) -> Vec<Case> {
     cases
 }
 
-/// Rows that take more than one CTA: of short rows, a CTA has as many as have threads.
+/// Enough rows for more than one CTA: for short rows, a CTA holds as many as it has threads for.
 pub fn rows_of_some_ctas(columns: i64) -> i64 {
     2048 / columns.unsigned_abs().next_power_of_two() as i64 + 3
 }
 
-/// A plain case, to change one thing of.
+/// A plain case, as a base for others.
 pub fn plain(op: Op, x: Element, columns: i64) -> Case {
     Case {
         program: Program {
@@ -213,7 +213,7 @@ fn kernel_form(cases: &mut Vec<Case>) {
         for x in [I32, I64] {
             for op in [Op::And, Op::Or] {
                 let mut case = plain(op, x, columns);
-                // So many that each bit is clear, or set, throughout some row.
+                // So many rows that each bit is clear, or set, throughout some row.
                 case.run.rows = 20;
                 cases.push(case);
             }
@@ -279,7 +279,7 @@ fn inputs(cases: &mut Vec<Case>) {
     ];
     for op in ops {
         for fill in Fill::GENERAL.into_iter().filter(|fill| op.is_judged_under(*fill)) {
-            // 769 elements leave lanes dead: what they hold must not show, however far the mean is from zero.
+            // 769 elements leave lanes dead: their values must not show, however far the mean is from zero.
             for columns in [31, 769] {
                 let mut case = plain(op, F32, columns);
                 case.run.fill = fill;
@@ -292,7 +292,7 @@ fn inputs(cases: &mut Vec<Case>) {
             for (columns, x) in [(7, F32), (769, BF16)] {
                 let mut case = plain(op, x, columns);
                 case.run.fill = fill;
-                // So many that each special value has a row without the others.
+                // So many rows that each special value has a row without the others.
                 case.run.rows = 20;
                 cases.push(case);
             }
@@ -305,8 +305,8 @@ fn inputs(cases: &mut Vec<Case>) {
     cases.push(case);
 }
 
-/// Inputs whose sums are exact in every order, so that results are compared bit for bit: one element too many or too few
-/// shows, and one bit of a mantissa.
+/// Inputs whose sums are exact in every order, so that results are compared bit for bit: one element too many or too few shows,
+/// and so does one bit of a mantissa.
 fn exact(cases: &mut Vec<Case>) {
     let ops = [
         Op::Sum,
@@ -342,14 +342,14 @@ fn exact(cases: &mut Vec<Case>) {
     }
 }
 
-/// Rows of one number alone at the ends of the type, over rows that leave lanes and registers without elements: an identity of an
-/// extreme that is not beyond all numbers shows.
+/// Rows that hold a single number, at the ends of the type, and leave lanes and registers without elements: the identity of an
+/// extreme shows if some number lies beyond it.
 fn identities(cases: &mut Vec<Case>) {
     for op in [Op::Amax, Op::Min, Op::MaxNegated, Op::ArgMax] {
         for (columns, x) in [(7, F32), (33, F16), (100, BF16), (769, F32), (1000, BF16)] {
             let mut case = plain(op, x, columns);
             case.run.fill = Fill::Identities;
-            // Each number has whole rows.
+            // Each number fills whole rows.
             case.run.rows = 16;
             cases.push(case);
         }
@@ -364,7 +364,7 @@ fn identities(cases: &mut Vec<Case>) {
     }
 }
 
-/// Every op of the table of scalar ops in every type, over rows that leave lanes dead: a sum of what they hold would show.
+/// Every op of the table of scalar ops in every type, over rows that leave lanes dead: their values would show in a sum.
 fn scalars(cases: &mut Vec<Case>, long: bool) {
     let fills: &[Fill] = match long {
         true => &Fill::GENERAL,
@@ -372,7 +372,7 @@ fn scalars(cases: &mut Vec<Case>, long: bool) {
     };
     for row in TABLE {
         for (signature, (operands, result)) in row.signatures().into_iter().enumerate() {
-            // The bits of -1 are those that an output is filled with beforehand, and no other float of theirs is.
+            // The bits of -1 are the poison that outputs are filled with beforehand; no other float here has them.
             let is_pattern =
                 |fill: &&Fill| row.op == ScalarOp::Bitcast && result.is_float() && **fill == Fill::Exact;
             for fill in fills.iter().filter(|fill| !is_pattern(fill)) {
@@ -382,7 +382,7 @@ fn scalars(cases: &mut Vec<Case>, long: bool) {
                 };
                 let mut case = plain(op, scalar_memory(operands[operands.len() - 1]), 27);
                 case.program.y = scalar_memory(result);
-                // Powers of whole numbers overflow to infinities of both signs, whose sum f64 knows and f32 does not.
+                // Powers of whole numbers overflow in f32 to infinities of both signs, whose sum is NaN, but not in f64.
                 let overflows = row.op == ScalarOp::PowF && *fill == Fill::Exact;
                 case.run.fill = if overflows { Fill::Normal } else { *fill };
                 case.run.rows = 67;
@@ -393,8 +393,8 @@ fn scalars(cases: &mut Vec<Case>, long: bool) {
     }
 }
 
-/// Transposes, and blocks scaled to 8-bit floats, with extents that no tile divides; with forced schedules the layouts of reads
-/// and writes have registers, lanes or warps in another order.
+/// Transposes, and blocks scaled to 8-bit floats, with extents that no tile divides. Under forced schedules the layouts of
+/// reads and writes order registers, lanes and warps differently.
 fn rearranged(cases: &mut Vec<Case>) {
     let add = |cases: &mut Vec<Case>, op: Op, x: Element, y: Element, columns: i64, rows: i64| {
         let mut case = plain(op, x, columns);

@@ -1,8 +1,8 @@
-//! The cost model's idea of memory traffic, held to what the simulator counts.
+//! The cost model's estimate of memory traffic, compared with the simulator's count.
 //!
-//! The model says, in the remark that explains a choice, how many bytes of sectors warps ask for. It counts accesses that move a
-//! good part of all bytes, at the nominal extents of dims that only the run knows; so the kernels here have static extents, and
-//! read and write tensors that vary over nearly all dims.
+//! The remark that explains a choice says how many bytes of sectors the model expects warps to request. The model counts
+//! accesses that move a considerable part of all bytes, at nominal sizes of dynamic dims; so the kernels here have static
+//! extents, and read and write tensors that vary over nearly all dims.
 
 #![cfg(test)]
 
@@ -17,20 +17,20 @@ use crate::space::Case;
 use crate::space::draw;
 use crate::trial::Trial;
 
-/// Bytes of a sector.
+/// The bytes of a sector.
 const SECTOR: f64 = 32.0;
-/// How far the model may be off in any kernel, as a factor. It takes a request to begin where a sector does, knows one contiguous
-/// dim alone, takes rows of a CTA to lie one behind the other, and leaves out what is a tenth of all bytes or less: single
-/// elements that lie apart take a sector each.
+/// The factor by which the model may be off in any kernel. The model assumes that a request begins at a sector, considers a
+/// single contiguous dim, assumes that the rows of a CTA are adjacent, and leaves out accesses of a tenth of all bytes or less:
+/// isolated elements take a sector each.
 const BOUND: f64 = 2.0;
-/// How far it may be off in nearly all kernels, and in how many in a hundred.
+/// The factor by which it may be off in nearly all kernels, and the per cent of kernels that this means.
 const CLOSE: f64 = 1.15;
 const CLOSE_IN: usize = 80;
 /// How many kernels are drawn, and how many of them must be measured.
 const KERNELS: u64 = 50;
 const MEASURED: usize = 45;
 
-/// The bytes of sectors, read and written together, that the remark of a kernel's only choice says.
+/// The bytes of sectors, read and written together, in the remark on a kernel's only choice.
 fn expected(remarks: &str) -> Option<f64> {
     let mut choices = remarks.split("its warps ask for ").skip(1);
     let choice = choices.next().filter(|_| choices.next().is_none())?;
@@ -39,8 +39,8 @@ fn expected(remarks: &str) -> Option<f64> {
     Some(read.parse::<f64>().ok()? + written.parse::<f64>().ok()?)
 }
 
-/// What the model expects of a case's only kernel, and what the simulator counts; `None` for several kernels, or what the compiler
-/// does not support.
+/// The model's estimate for a case's only kernel, and the simulator's count; `None` if there are several kernels or the
+/// compiler does not support the case.
 fn measured(case: Case) -> Option<[f64; 2]> {
     let trial = Trial::Space(case);
     let options = CompileOptions {

@@ -1,4 +1,4 @@
-//! What the suite tries: a case over rows, or one over a space of any rank.
+//! A trial: a case over rows, or one over a space of any rank.
 
 use std::fmt;
 
@@ -15,14 +15,14 @@ use crate::{case, reduce, source, space};
 /// A program and what it is run on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trial {
-    /// One of an op along rows.
+    /// A case of an op along rows.
     Rows(case::Case),
-    /// One over a space of any rank.
+    /// A case over a space of any rank.
     Space(space::Case),
 }
 
 impl Trial {
-    /// The program as a module of level `tensor`.
+    /// The program as a module at level `tensor`.
     pub fn text(&self) -> String {
         match self {
             Self::Rows(case) => source::text(&case.program),
@@ -49,7 +49,7 @@ impl Trial {
         }
     }
 
-    /// What the program is compiled with.
+    /// The options that the program is compiled with.
     pub fn options(&self) -> CompileOptions {
         CompileOptions {
             schedules: self.schedule().into_iter().collect(),
@@ -65,7 +65,7 @@ impl Trial {
         }
     }
 
-    /// What the inputs hold.
+    /// The values of the inputs.
     pub fn fill(&self) -> Fill {
         match self {
             Self::Rows(case) => case.run.fill,
@@ -81,7 +81,7 @@ impl Trial {
         }
     }
 
-    /// The run with the simulator's options.
+    /// A run with the given simulator options.
     pub fn request(&self, options: norma_simulator::Options) -> Request {
         let (seed, seeds) = self.seeds();
         Request {
@@ -93,7 +93,7 @@ impl Trial {
         }
     }
 
-    /// Whether one compilation serves both.
+    /// Whether both have the same program and schedule, so that it is compiled once.
     pub fn is_same_program(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Rows(one), Self::Rows(other)) => one.program == other.program,
@@ -104,7 +104,7 @@ impl Trial {
         }
     }
 
-    /// Cases that are one step simpler, the largest steps first.
+    /// Cases that are simpler by one step, the largest steps first.
     pub fn smaller(&self) -> Vec<Self> {
         match self {
             Self::Rows(case) => reduce::smaller(case).into_iter().map(Self::Rows).collect(),

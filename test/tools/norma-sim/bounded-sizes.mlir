@@ -3,7 +3,7 @@
 // SCHEDULED: norm.kernel @bounded_0(%[[X:.*]]: memref<?x?xbf16>, {{.*}} bounds(1 <= dim(%[[X]], 0), 512 <= dim(%[[X]], 1) <= 1024)
 // SCHEDULED-SAME: schedule(#norm.schedule<spread = {{\[\[}}grid], [{{register\(2\), warp\(2\)|warp\(4\)}}, lane(32), vector(8)]]
 
-// The first 512 columns are there whatever the size: only the accesses behind them are guarded.
+// The first 512 columns exist whatever the size: only the accesses after them are guarded.
 // RUN: normac %s --emit=nvvm --schedule '#norm.schedule<spread = [[grid], [register(2), warp(2), lane(32), vector(8)]]>' | FileCheck %s --check-prefix=FOLDED
 // FOLDED-LABEL: llvm.func @bounded_0
 // FOLDED: policy, 1.0; ld.global

@@ -1,4 +1,4 @@
-// A function of several kernels, which hand each other scratch, with a number that the caller may set.
+// A function of several kernels, which pass scratch to one another, with a scalar that the caller may set.
 // RUN: norma-sim %s --function chain --size m=5 | FileCheck %s
 // RUN: norma-sim %s --function chain --size m=5 --scalar eps=100 --scalar count=3 | FileCheck %s
 // RUN: normac %s --emit=kernel | norma-sim - --from kernel --function chain --size m=3 --scalar eps=7 | FileCheck %s
@@ -6,12 +6,12 @@
 // CHECK: verify  right
 // CHECK: y
 
-// Of axes that are one to a kernel, each keeps the multiple that is known of it: that of scratch, too.
+// Several axes that a kernel merges into one each keep their known multiple, those of scratch too.
 // RUN: norma-sim %s --function multiples --size m=4 | FileCheck %s --check-prefix=MULTIPLES
 // MULTIPLES: multiples (sm_90a), m=4: nothing found
 // MULTIPLES: verify  right
 
-// The scratch of another call is found to be read before it is written.
+// Scratch left over from another call is found to be read before it is written.
 // RUN: not norma-sim %S/Inputs/unwritten-scratch.mlir --from kernel --size m=3 | FileCheck %s --check-prefix=UNWRITTEN
 // UNWRITTEN: reads memory that nobody wrote
 

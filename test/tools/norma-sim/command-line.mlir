@@ -1,4 +1,4 @@
-// What cannot be run is refused with a reason: status 1 where the input is at fault, 2 where the command line is.
+// A run that is impossible is refused with a reason: status 1 if the input is at fault, 2 if the command line is.
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir; test $? = 1' 2>&1 | FileCheck %s --check-prefix=SIZE
 // SIZE: error: 'rms_norm' leaves size 'm' open: pass --size m=N
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir --function softmax; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FUNCTION
@@ -19,7 +19,7 @@
 // SIZES: error: 'rms_norm' leaves size 'm1' open: pass --size m1=N, or the source that the module comes from with --oracle
 // VERIFY: error: 'rms_norm' has no definition to compare with: give the source that it comes from with --oracle
 
-// More memory, or more CTAs, than a run may have; and a launch that a manifest says and no device takes.
+// More memory or more CTAs than a run may have, and a launch in a manifest that no device supports.
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir --size m=100000000; test $? = 1' 2>&1 | FileCheck %s --check-prefix=MEMORY
 // MEMORY:      error: 'x' takes 819200000000 bytes of simulated memory, and 1073741824 are left
 // MEMORY-NEXT: note: --max-bytes raises the bound

@@ -4,7 +4,7 @@
 // SYNC-NEXT: rms_norm.mlir:8:8: 'nvvm.barrier' ({{.*}}rms_norm_0.sm_90a.nvvm.mlir:{{[0-9:]+}}) wait for a warp less data race:
 // SYNC-NEXT: rms_norm (sm_90a), m=2: 2 of 2 mutants caught
 
-// One that nothing catches fails the run: any lane may write what all lanes hold.
+// A mutant that nothing catches fails the run: any lane may write a value that all lanes hold.
 // RUN: bash -c 'norma-sim %examples/rms_norm.mlir --size m=2 --mutants=control; test $? = 1' | FileCheck %s --check-prefix=CONTROL
 // CONTROL: 'llvm.icmp' {{.*}} one more than the bound NOT CAUGHT, same results
 // CONTROL: 'st.shared.b32' {{.*}} drop the guard data race:

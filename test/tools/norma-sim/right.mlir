@@ -5,7 +5,7 @@
 // CHECK-NEXT: verify right
 // CHECK:      y 12288 0
 
-// --traffic says of each access what it moves; no row is no launch.
+// --traffic prints the traffic of each access; without rows there is no launch.
 // RUN: norma-sim %examples/rms_norm.mlir --size m=1 --seeds 1 --traffic | FileCheck %s --check-prefix=TRAFFIC
 // TRAFFIC:      traffic of rms_norm_0
 // TRAFFIC-NEXT:   {{.*}}rms_norm.mlir:8:8: {{.*}}: global, {{[0-9]+}} warp accesses, {{[0-9]+}} lines, {{[0-9]+}} sectors of 32 bytes

@@ -1,4 +1,4 @@
-// A function with a kernel for few rows and one for many: the manifest says which is launched, and whoever launches obeys.
+// A function with a kernel for few rows and one for many: the manifest says which one is launched, and launchers obey it.
 // DEFINE: %{few} = --schedule 'sums_0 if m < 10 = #norm.schedule<spread = [[grid], [loop, split(2), warp(2), lane(32)]]>'
 // DEFINE: %{many} = --schedule 'sums_0=#norm.schedule<spread = [[grid, warp(4)], [loop, lane(32)]]>'
 // RUN: normac %s --emit=scheduled %{few} %{many} > %t.scheduled && FileCheck %s --check-prefix=SCHEDULED < %t.scheduled
@@ -17,7 +17,7 @@
 // CHECK: nothing found
 // RIGHT: verify  right
 
-// One kernel is looked at for few rows, another for many.
+// One kernel is inspected with few rows, the other with many.
 // RUN: norma-sim %s --size m=9 %{few} %{many} --traffic | FileCheck %s --check-prefix=FEW --implicit-check-not='sums_0:'
 // FEW: sums_0_0
 // RUN: norma-sim %s --size m=10 %{few} %{many} --traffic | FileCheck %s --check-prefix=MANY --implicit-check-not=sums_0_

@@ -1,4 +1,4 @@
-// A sharded function is judged whole: all devices run, and what they tell each other stands between.
+// A sharded function is judged as a whole: all devices run, with the exchange of their states in between.
 // RUN: norma-sim %s --size m=3 --seeds 2 | FileCheck %s
 // CHECK:      softmax (sm_90a) on 2 devices, m=3: nothing found under 2 seeds from 0
 // CHECK-NEXT: verify right

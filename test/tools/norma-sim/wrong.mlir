@@ -1,4 +1,4 @@
-// What is wrong with a kernel is reported where it is. The kernels are the compiler's, with one thing changed.
+// A fault in a kernel is reported at its place. The kernels are the compiler's, with one change each.
 
 // Without the barrier, warps read what others have not written yet.
 // RUN: normac %examples/rms_norm.mlir --emit=nvvm | sed '/nvvm.barrier/d' > %t.race.mlir

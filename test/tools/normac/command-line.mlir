@@ -43,12 +43,12 @@
 // RUN: not ls %t/double.sm_90a.*.cubin
 // RUN: rm -rf %t
 
-// A target that is named twice is compiled once, and a variable that is empty says nothing.
+// A target that is named twice is compiled once, and an empty variable is ignored.
 // RUN: env NORMA_PTXAS= normac %S/bundle.mlir --from=nvvm --target=sm_90a,sm_90a -o %t
 // RUN: ls %t/manifest.json && rm -rf %t
 
-// What says nothing, or cannot be done, is refused: a schedule without a word, standard input read twice, and more than one
-// module where one is printed.
+// Empty and impossible requests are refused: an empty schedule, standard input read twice, and more than one module where one
+// is printed.
 // RUN: bash -c 'normac %S/bundle.mlir --emit=nvvm --schedule="" ; test $? = 2' 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: error: invalid value '' for '--schedule <[KERNEL=]ATTRIBUTE>': expected a value that is not empty
 // RUN: bash -c 'normac - - -o %t < %S/bundle.mlir; test $? = 2' 2>&1 | FileCheck %s --check-prefix=STDIN

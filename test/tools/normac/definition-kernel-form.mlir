@@ -1,4 +1,4 @@
-// What a function in kernel form computes: a program per launch, a buffer of collapsed dims being taken apart again.
+// The definition of a function in kernel form: one program per launch, with a buffer's collapsed dims split again.
 // REQUIRES: ptxas
 // RUN: normac %s --from=kernel --json | FileCheck %s
 
@@ -21,7 +21,7 @@ norm.kernel @row_sum(%x: memref<?x64xf32>, %y: memref<?xf32>) space(%m = dim(%x,
   norm.write %1, %y[%m] : memref<?xf32>
 }
 
-// What one kernel writes the next may read.
+// A kernel may read what an earlier one writes.
 // CHECK-LABEL: "name": "chained"
 // CHECK:       "definition": {
 // CHECK:         "kind": "program"

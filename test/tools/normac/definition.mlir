@@ -1,5 +1,5 @@
 // The manifest says what a function computes as its author wrote it, before any pass: a named op by its name, so that a
-// fault in its decomposition cannot reach what results are compared with; kernel form as a program over the function's own
+// fault in its decomposition cannot reach the reference; kernel form as a program over the function's own
 // tensors and sizes.
 // REQUIRES: ptxas
 // RUN: normac %examples/rms_norm.mlir --json | FileCheck %s --check-prefix=NAMED

@@ -1,4 +1,4 @@
-// --keep-nvvm keeps what each cubin was made of: a module that parses, whose ops say where in the source they come from.
+// --keep-nvvm keeps the module that each cubin was made from: it parses, and its ops have their locations in the source.
 // RUN: rm -rf %t && normac %s --keep-nvvm -o %t
 // RUN: FileCheck %s --input-file=%t/manifest.json --check-prefix=MANIFEST
 // RUN: norma-opt --mlir-print-debuginfo %t/scale_0.sm_90a.*.nvvm.mlir | FileCheck %s

@@ -1,7 +1,7 @@
-// The manifest says what each kernel must read and write at least: each buffer as often as it is long, whatever its type.
+// The manifest says how much each kernel must read and write at least: each buffer's length once, whatever its type.
 // RUN: rm -rf %t && normac %s --keep-nvvm -o %t && FileCheck %s < %t/manifest.json
 
-// A weight is read once, whatever the number of rows, and the results differ in length and type from what is read.
+// A weight is read once, whatever the number of rows, and the results differ in length and type from the inputs.
 // CHECK: "bytes_read": "m*4000 + 2000"
 // CHECK: "bytes_written": "m*2004"
 func.func @unequal(%x: tensor<?x1000xf32> {norm.name = "x"}, %w: tensor<1000xbf16> {norm.name = "w"})

@@ -90,7 +90,7 @@ pub struct Traffic<'c> {
 mod tests {
     use crate::kernel::first_kernel::in_first_kernel;
 
-    /// (read, written) of the first kernel in `text`.
+    /// The bytes read and written by the first kernel in `text`, as expressions.
     fn traffic(text: &str) -> Option<(String, String)> {
         in_first_kernel(text, |space| {
             let traffic = space.traffic().ok()?;

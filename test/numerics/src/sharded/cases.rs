@@ -1,14 +1,14 @@
-//! Functions with a sharded axis: which tensors lie on devices in parts is what the compiler has to find.
+//! Functions with a sharded axis. The compiler has to find which other tensors are sharded.
 
-/// A function, and how its tensors lie on devices.
+/// A function, and how its tensors are sharded.
 pub(super) struct Case {
-    /// The text, with `$` in the place of the devices of the axis that is sharded.
+    /// The text, with `$` for the number of devices along the sharded axis.
     pub(super) text: &'static str,
-    /// The tensors that are sharded, each with its axis, also those that the compiler has to find.
+    /// The sharded tensors, each with its axis, including those that the compiler has to find.
     pub(super) sharded: &'static [(&'static str, usize)],
-    /// The extent that devices share.
+    /// The extent of the sharded axis.
     pub(super) columns: i64,
-    /// How many rounds there are.
+    /// The number of rounds of communication.
     pub(super) rounds: usize,
 }
 
@@ -63,7 +63,7 @@ func.func @f(%x: tensor<?x1000xbf16> {norm.name = "x", norm.devices = array<i64:
     rounds: 1,
 };
 
-/// A vocabulary that no number of devices divides.
+/// The number of classes is not a multiple of any number of devices.
 pub(super) const OPEN_CROSS_ENTROPY: Case = Case {
     text: r#"
 func.func @f(%x: tensor<?x?xf32> {norm.name = "x", norm.devices = array<i64: 1, $>}, %labels: tensor<?xi32> {norm.name = "labels"})
@@ -77,7 +77,7 @@ func.func @f(%x: tensor<?x?xf32> {norm.name = "x", norm.devices = array<i64: 1, 
     rounds: 1,
 };
 
-/// Rows of any length, whose points are counted.
+/// Rows of dynamic length: the number of elements is counted.
 pub(super) const OPEN_RMS_NORM: Case = Case {
     text: r#"
 func.func @f(%x: tensor<?x?xf32> {norm.name = "x", norm.devices = array<i64: 1, $>}, %w: tensor<?xf32> {norm.name = "w"})
@@ -91,7 +91,7 @@ func.func @f(%x: tensor<?x?xf32> {norm.name = "x", norm.devices = array<i64: 1, 
     rounds: 1,
 };
 
-/// The gradient of the weight is a sum over rows, which every device has.
+/// The gradient of the weight is a sum over rows, all of which every device has.
 pub(super) const RMS_NORM_GRAD: Case = Case {
     text: r#"
 func.func @f(%x: tensor<?x512xbf16> {norm.name = "x", norm.devices = array<i64: 1, $>}, %dy: tensor<?x512xbf16> {norm.name = "dy"},
@@ -107,7 +107,7 @@ func.func @f(%x: tensor<?x512xbf16> {norm.name = "x", norm.devices = array<i64: 
     rounds: 1,
 };
 
-/// The sums that the gradient needs wait for mean and variance, which are computed again.
+/// The sums of the gradient depend on mean and variance, which are computed again first.
 pub(super) const LAYER_NORM_GRAD: Case = Case {
     text: r#"
 func.func @f(%x: tensor<?x256xf32> {norm.name = "x", norm.devices = array<i64: 1, $>}, %dy: tensor<?x256xf32> {norm.name = "dy"})
@@ -134,7 +134,7 @@ func.func @f(%y: tensor<?x512xf16> {norm.name = "y", norm.devices = array<i64: 1
     rounds: 1,
 };
 
-/// A tuple by a combiner that is written out, and an integer among its values: the place is that in the whole row.
+/// A tuple with an integer in a reduction whose combiner is a region: the position must be that in the whole row.
 pub(super) const ARGMAX: Case = Case {
     text: r#"
 func.func @f(%x: tensor<?x640xf32> {norm.name = "x", norm.devices = array<i64: 1, $>}) -> (tensor<?xi64> {norm.name = "place"}) {
@@ -147,7 +147,7 @@ func.func @f(%x: tensor<?x640xf32> {norm.name = "x", norm.devices = array<i64: 1
     rounds: 1,
 };
 
-/// Two programs: what the second one reads is sharded because the first one's result is.
+/// Two computes: the input of the second is sharded because the first one's result is.
 pub(super) const ADDED: Case = Case {
     text: r#"
 func.func @f(%x: tensor<?x256xbf16> {norm.name = "x", norm.devices = array<i64: 1, $>}, %r: tensor<?x256xbf16> {norm.name = "r"})

@@ -1,4 +1,4 @@
-//! The algorithms that no named op stands for, as scalar programs.
+//! Algorithms that are not a named op, as scalar programs.
 
 use norma_bundle::Element;
 
@@ -7,7 +7,7 @@ use super::drawn;
 use super::{kept, tensor, whole};
 use crate::case::{Op, Program};
 
-/// A function that computes `op` by a `norm.compute`.
+/// A function that computes `op` in one `norm.compute`.
 pub fn kernel_form(program: &Program, op: Op) -> String {
     let mut body = Body::new(program);
     let (rows, dims, columns) = (body.rows.clone(), body.dims.clone(), body.columns.clone());
@@ -18,7 +18,7 @@ pub fn kernel_form(program: &Program, op: Op) -> String {
     let per_element = |body: &mut Body, value: &str| body.write(value, "y", &whole, program.y, &dims);
     let count = program.row() as f64;
     match op {
-        // Not written in the type that rows are computed in.
+        // These ops are written elsewhere, in other types than rows are computed in.
         Op::RmsNorm { .. }
         | Op::Named(_)
         | Op::Graph(_)
@@ -180,7 +180,7 @@ fn exponentials(body: &mut Body, x: &str) -> (String, String, String) {
     (exponential, sum, max)
 }
 
-/// The mean, and the sum of squares of what is left (Chan, Golub and LeVeque 1983).
+/// The mean, and the sum of squared deviations from it (Chan, Golub and LeVeque 1983).
 fn welford(body: &mut Body, x: &str) -> (String, String) {
     let ty = body.compute.name();
     let (zero, one) = (body.constant(0.0), body.constant(1.0));
@@ -212,7 +212,7 @@ fn welford(body: &mut Body, x: &str) -> (String, String) {
     ("%mean".to_owned(), "%squares".to_owned())
 }
 
-/// The largest element and the first place where it is. A NaN counts as the largest.
+/// The largest element and its first position. The combiner does not order NaN.
 fn arg_max(body: &mut Body, x: &str, column: &str) -> (String, String) {
     let ty = body.compute.name();
     let place = body.value(format!("arith.index_cast {column} : index to i32"));
@@ -239,7 +239,7 @@ fn arg_max(body: &mut Body, x: &str, column: &str) -> (String, String) {
     ("%max".to_owned(), "%place".to_owned())
 }
 
-/// The space has half of a row's columns, so the body is not that of the other algorithms.
+/// The space has half of a row's columns, so this body differs from that of the other algorithms.
 fn rotate_halves(program: &Program) -> String {
     let half = program.row() / 2;
     let halved = Program {

@@ -1,20 +1,20 @@
-//! A function of one `norm.compute` while it is written.
+//! Builds the text of a function with one `norm.compute`.
 
 use norma_bundle::Element;
 
 use super::{FUNCTION, attributes_of_x, attributes_of_y, kept, tensor};
 use crate::case::Program;
 
-/// The body. Values are in the type that the op computes in.
+/// The body. Values have the type that the op computes in.
 pub struct Body {
     /// The steps so far.
     pub lines: Vec<String>,
     next: usize,
-    /// All dims, as an access names them.
+    /// The names of all dims, as an access lists them.
     pub dims: String,
-    /// Those that reductions remove.
+    /// The names of the dims that reductions remove.
     pub columns: String,
-    /// Those that they keep.
+    /// The names of the dims that they keep.
     pub rows: String,
     /// The type that the op computes in.
     pub compute: Element,
@@ -54,7 +54,7 @@ impl Body {
         self.lines.push(text);
     }
 
-    /// Adds a step of one result, and gives its name.
+    /// Adds a step of one result, and returns the result's name.
     pub fn value(&mut self, text: String) -> String {
         let name = format!("%v{}", self.next);
         self.next += 1;
@@ -62,7 +62,7 @@ impl Body {
         name
     }
 
-    /// The element of an input, widened.
+    /// Reads an element of an input and widens it to the type of the computation.
     pub fn read(&mut self, name: &str, shape: &[i64], element: Element, dims: &str) -> String {
         let ty = tensor(shape, element);
         let value = self.value(format!("norm.read %{name}_in[{dims}] : {ty}"));
@@ -97,7 +97,7 @@ impl Body {
     /// A constant.
     pub fn constant(&mut self, value: f64) -> String {
         let ty = self.compute.name();
-        // MLIR's floats have a point.
+        // A float literal of MLIR needs a decimal point.
         if !self.compute.is_float() {
             return self.value(format!("arith.constant {value} : {ty}"));
         }
@@ -108,7 +108,7 @@ impl Body {
         self.value(format!("arith.constant {text} : {ty}"))
     }
 
-    /// An op on values of the type that is computed in.
+    /// An op on values of the type of the computation.
     pub fn op(&mut self, name: &str, operands: &[&str]) -> String {
         let ty = self.compute.name();
         self.value(format!("{name} {} : {ty}", operands.join(", ")))

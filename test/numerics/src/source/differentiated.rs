@@ -1,14 +1,14 @@
-//! Gradients that the compiler derives: functions with the attribute that asks for one.
+//! Functions with the attribute that asks for a derived gradient.
 
 use super::FUNCTION;
 use super::graphs::{self, Graph};
 use super::named::{self, Call};
 use crate::case::Program;
 
-/// A function, and what its gradient is asked with respect to.
+/// A function, and the arguments that its gradient is asked for.
 #[derive(Debug, PartialEq)]
 pub struct Gradient {
-    /// What it is called in a case's name.
+    /// Its name within a case's name.
     pub name: &'static str,
     /// The function.
     pub of: Function,
@@ -25,12 +25,12 @@ pub enum Function {
     Graph(&'static Graph),
 }
 
-/// The name of the gradient.
+/// The name of the gradient function.
 pub fn function() -> String {
     format!("{FUNCTION}_grad")
 }
 
-/// The function, which asks for its gradient.
+/// The text of the function with the attribute that asks for its gradient.
 pub fn text(program: &Program, gradient: &Gradient) -> String {
     let text = match &gradient.of {
         Function::Call(call) => named::text(program, call),
@@ -41,7 +41,7 @@ pub fn text(program: &Program, gradient: &Gradient) -> String {
     text.replacen(") {\n", &asked, 1)
 }
 
-/// The named ops, each with respect to all that is of floats.
+/// Named ops, each differentiated with respect to all its float operands.
 pub const NAMED: &[Gradient] = &[
     Gradient {
         name: "gradient of rms_norm",
@@ -119,7 +119,7 @@ pub const NAMED: &[Gradient] = &[
     },
 ];
 
-/// As above, of ops whose functions are there up to f32.
+/// The same for ops whose functions exist up to f32 only.
 pub const LOGITS: &[Gradient] = &[
     Gradient {
         name: "gradient of softmax",
@@ -173,7 +173,7 @@ pub const LOGITS: &[Gradient] = &[
     },
 ];
 
-/// Functions of several ops that convert from types of 16 bits.
+/// Functions of several ops that convert from 16-bit types.
 pub const GRAPHS: &[Gradient] = &[
     Gradient {
         name: "gradient of add, rms_norm",
@@ -231,7 +231,7 @@ pub const GRAPHS_OF_F32: &[Gradient] = &[
     },
 ];
 
-/// What varies over both axes, over either, and over none.
+/// Tensors that vary over both axes, over either one, and over none.
 const BROADCASTS: Graph = Graph {
     name: "broadcasts along every axis",
     kernels: 1,
@@ -255,7 +255,7 @@ func.func @f(%x: tensor<?x$Nxf32> {norm.name = "x"}, %c: tensor<$Nxf32> {norm.na
 "#,
 };
 
-/// The largest, the smallest and the product of a row, of numbers near 1 for the product.
+/// The largest, the smallest and the product of a row; the product is of cosines, which are near 1.
 const EXTREMES_AND_PRODUCTS: Graph = Graph {
     name: "extremes and products",
     kernels: 1,

@@ -1,7 +1,8 @@
-//! Scalar programs drawn at random: what no library has a name for.
+//! Scalar programs drawn at random, beyond what libraries have a name for.
 //!
-//! Values stay between -8 and 8, whatever is multiplied, so that none overflows in f32 that does not in f64. Only the input
-//! is compared, which kernel and oracle have to the bit: a computed value could lie on the other side of a threshold.
+//! Values are clamped to between -8 and 8, so that none overflows in f32 that does not in f64. Only elements of the input are
+//! compared with thresholds, because kernel and oracle have them to the bit; a computed value might lie on either side of a
+//! threshold.
 
 use norma_bundle::Element;
 use norma_oracle::fill::Random;
@@ -15,14 +16,14 @@ const LARGEST: f64 = 8.0;
 /// Values to draw operands from.
 struct Values {
     random: Random,
-    /// Those that differ from column to column.
+    /// Values with one element per column.
     elements: Vec<String>,
-    /// Those that a row has one of.
+    /// Values with one element per row.
     rows: Vec<String>,
 }
 
-/// Writes so many steps, and gives the last value that has one element for each of `x` and the last that has one for each
-/// row. There is a reduction at least, as every kernel must have one.
+/// Writes that many steps. Returns the last value with one element for each of `x`, and the last with one for each row. There
+/// is at least one reduction, as every kernel must have one.
 pub fn steps(body: &mut Body, x: &str, program: &Program, seed: u64, steps: u32) -> (String, String) {
     let clamped = clamp(body, x);
     let mut values = Values {
@@ -43,7 +44,7 @@ pub fn steps(body: &mut Body, x: &str, program: &Program, seed: u64, steps: u32)
         values.reduce(body, program.row());
     }
     let row = values.rows.last().cloned().unwrap_or_default();
-    // A weight is the same in every row: the result must not be.
+    // A weight is the same in every row; adding the first value makes the result differ by row.
     let first = values.elements[0].clone();
     let last = values.elements.last().cloned().unwrap_or_default();
     (body.op("arith.addf", &[&first, &last]), row)
@@ -53,7 +54,7 @@ impl Values {
     fn step(&mut self, body: &mut Body, x: &str, row: i64) {
         match self.random.below(10) {
             0 | 1 => self.reduce(body, row),
-            // What is not 0 of 0, so that a lane without an element shows in a sum.
+            // These map 0 to other values than 0, so that a lane without an element shows in a sum.
             8 => {
                 let operand = self.element();
                 let name = ["math.exp", "math.log", "math.sqrt"][self.random.below(3) as usize];
@@ -99,7 +100,7 @@ impl Values {
         }
     }
 
-    /// A mean or an extreme of a row.
+    /// The mean or an extreme of a row.
     fn reduce(&mut self, body: &mut Body, row: i64) {
         let operand = self.element();
         let value = match self.random.below(3) {

@@ -1,22 +1,22 @@
-//! Functions of several ops: named ones, `arith` and `math` on tensors, and `linalg`, as users write them.
+//! Functions of several ops: named ops, `arith` and `math` on tensors, and `linalg`, as users write them.
 
 use crate::case::Program;
 
 /// A function of several ops.
 ///
-/// In its text `$N` stands for the extent of a row, `$H` for half of it, `$X` and `$Y` for the element types of `x` and `y`. Every
-/// dynamic extent is the number of rows of a run.
+/// In its text `$N` stands for the extent of a row, `$H` for half of it, `$X` and `$Y` for the element types of `x` and `y`.
+/// Every dynamic extent is the number of rows of a run.
 #[derive(Debug, PartialEq)]
 pub struct Graph {
-    /// What it is called in a case's name.
+    /// Its name within a case's name.
     pub name: &'static str,
-    /// How many kernels it becomes.
+    /// The number of kernels it is compiled to.
     pub kernels: usize,
     /// The function `f`.
     pub text: &'static str,
 }
 
-/// The function for a row and types.
+/// The text for a program's row length and types.
 pub fn text(program: &Program, graph: &Graph) -> String {
     let row = program.row();
     graph
@@ -27,7 +27,7 @@ pub fn text(program: &Program, graph: &Graph) -> String {
         .replace("$Y", program.y.name())
 }
 
-/// Residual added in and given out, and normalized.
+/// The residual is added, returned, and normalized.
 pub const ADD_RMS_NORM: Graph = Graph {
     name: "add, rms_norm",
     kernels: 1,
@@ -41,7 +41,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %r: tensor<?x$Nx$X> {norm.na
 "#,
 };
 
-/// The same with the sum in the place of the residual, which the norm needs again.
+/// The same with the sum written over the residual; the norm reads it again.
 pub const ADD_RMS_NORM_IN_PLACE: Graph = Graph {
     name: "add, rms_norm in place",
     kernels: 1,
@@ -55,7 +55,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %r: tensor<?x$Nx$X> {norm.na
 "#,
 };
 
-/// A loss, which reads a logit that its gradient is written over.
+/// A loss whose gradient is written over the logits, one of which the loss reads.
 pub const CROSS_ENTROPY_IN_PLACE: Graph = Graph {
     name: "cross_entropy in place",
     kernels: 1,
@@ -68,7 +68,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %l: tensor<?xi64> {norm.name
 "#,
 };
 
-/// What is normalized, times the SiLU of a gate, by ops on whole tensors.
+/// A normalized row times the SiLU of a gate, by ops on whole tensors.
 pub const SILU_GATE: Graph = Graph {
     name: "rms_norm, silu gate",
     kernels: 1,
@@ -93,7 +93,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %g: tensor<?x$Nx$X> {norm.na
 "#,
 };
 
-/// GELU of a normalized row, by a loop nest.
+/// GELU of a normalized row, as a `linalg.generic`.
 pub const GELU: Graph = Graph {
     name: "layer_norm, gelu",
     kernels: 1,
@@ -124,7 +124,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.name
 "#,
 };
 
-/// Heads that are normalized and whose halves are rotated: the one compute reads the other at two places.
+/// Heads are normalized and their halves rotated: the second compute reads the result of the first at two places.
 pub const QK_NORM_ROTARY: Graph = Graph {
     name: "qk norm, rotary",
     kernels: 1,
@@ -157,7 +157,7 @@ func.func @f(%x: tensor<?x3x$Nx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.na
 "#,
 };
 
-/// A scale and a shift for each sample.
+/// Adaptive LayerNorm: a scale and a shift for each sample.
 pub const ADALN: Graph = Graph {
     name: "adaln",
     kernels: 1,
@@ -187,7 +187,7 @@ func.func @f(%x: tensor<?x5x$Nx$X> {norm.name = "x"}, %scale: tensor<?x$Nx$X> {n
 "#,
 };
 
-/// Logits that are scaled by a number and masked by a tensor that is broadcast.
+/// Logits that are scaled by a number and masked by a broadcast tensor.
 pub const MASKED_SOFTMAX: Graph = Graph {
     name: "scale, mask, softmax",
     kernels: 1,
@@ -207,7 +207,7 @@ func.func @f(%x: tensor<?x3x$Nxf32> {norm.name = "x"}, %mask: tensor<?x$Nxf32> {
 "#,
 };
 
-/// Normalized rows as 8-bit floats, each row by a scale of its own.
+/// Normalized rows as 8-bit floats, with one scale per row.
 pub const QUANTIZED: Graph = Graph {
     name: "rms_norm, fp8 by row",
     kernels: 1,
@@ -249,7 +249,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.name
 "#,
 };
 
-/// A normalized row as a column.
+/// A normalized matrix, transposed.
 pub const TRANSPOSED: Graph = Graph {
     name: "rms_norm, transposed",
     kernels: 1,
@@ -265,7 +265,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<$Nx?x$Y> {norm.na
 "#,
 };
 
-/// A softmax whose every step is an op.
+/// A softmax written out as one op per step.
 pub const SOFTMAX_BY_HAND: Graph = Graph {
     name: "softmax by hand",
     kernels: 1,
@@ -291,7 +291,7 @@ func.func @f(%x: tensor<?x$Nxf32> {norm.name = "x"}) -> (tensor<?x$Nxf32> {norm.
 "#,
 };
 
-/// A sum over rows that every row needs: what has to wait for all rows is a kernel of its own.
+/// Every row needs a sum over all rows, so that the part that waits for it is a kernel of its own.
 pub const COLUMNS_COME_BACK: Graph = Graph {
     name: "rms_norm less its columns' sums",
     kernels: 2,
@@ -310,7 +310,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<?x$Nxf32> {norm.n
 "#,
 };
 
-/// Blocks of a row, each by the largest magnitude in it, of what is normalized as a whole.
+/// Rows normalized as a whole, then scaled in blocks by the largest magnitude of each block.
 pub const QUANTIZED_BLOCKS: Graph = Graph {
     name: "rms_norm, fp8 by block",
     kernels: 1,
@@ -337,7 +337,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"})
 "#,
 };
 
-/// Heads that are taken apart, normalized each by itself and joined again, as exporters write it.
+/// Rows split into heads that are normalized separately and joined again, as exporters write it.
 pub const HEADS: Graph = Graph {
     name: "heads, rms_norm, joined",
     kernels: 1,
@@ -356,7 +356,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %w: tensor<$Hx$X> {norm.name
 "#,
 };
 
-/// A part of each row, which is normalized, and every third element of the rest, of which a softmax is made.
+/// LayerNorm of a slice of each row, and softmax of a slice with step 3.
 pub const SLICES: Graph = Graph {
     name: "slices, layer_norm and softmax",
     kernels: 2,
@@ -373,7 +373,7 @@ func.func @f(%x: tensor<?x5x$Nx$X> {norm.name = "x"}) -> (tensor<?x$Hx$Y> {norm.
 "#,
 };
 
-/// A row that is given as two axes, and whose norm is over both.
+/// Rows given as two axes and joined for the norm.
 pub const JOINED_ROWS: Graph = Graph {
     name: "joined axes, layer_norm",
     kernels: 1,
@@ -386,7 +386,7 @@ func.func @f(%x: tensor<?x2x$Hx$X> {norm.name = "x"}, %w: tensor<$Nx$X> {norm.na
 "#,
 };
 
-/// A part that begins at an element which the call names, wherever that is.
+/// A slice whose offset is an argument of the call.
 pub const PART_FROM: Graph = Graph {
     name: "rms_norm of a part from a number on",
     kernels: 1,
@@ -402,7 +402,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}, %w: tensor<$Hx$X> {norm.name
 "#,
 };
 
-/// One half of each row by its number, to which the first half is added.
+/// One half of each row, chosen by an argument, to which the first half is added.
 pub const HALF_BY_NUMBER: Graph = Graph {
     name: "softmax of a half by its number",
     kernels: 1,

@@ -1,4 +1,4 @@
-//! Named ops with operands, results and attributes as they are: what is compiled is one call.
+//! Functions of one named op, with its operands, results and attributes.
 
 use norma_bundle::Element;
 
@@ -11,28 +11,28 @@ use crate::case::Program;
 /// arithmetic. Every dynamic extent is the number of rows of a run.
 #[derive(Debug, PartialEq)]
 pub struct Call {
-    /// What it is called in a case's name.
+    /// Its name within a case's name.
     pub name: &'static str,
-    /// The mnemonic, and what stands between it and the first operand.
+    /// The mnemonic and the text between it and the first operand.
     pub op: &'static str,
     /// The first operand's type.
     pub x: &'static str,
     /// The other operands: the keyword of each, which is its name too, and its type.
     pub operands: &'static [(&'static str, &'static str)],
-    /// What stands between operands and attributes.
+    /// The text between operands and attributes.
     pub keywords: &'static str,
-    /// The attributes, as they stand between braces; `$N` stands for the elements of a row.
+    /// The text of the attributes between the braces; `$N` stands for the elements of a row.
     pub attributes: &'static str,
     /// The results: names and types.
     pub results: &'static [(&'static str, &'static str)],
-    /// Whether results behind the first are asked for by keywords, which are their names.
+    /// Whether results after the first are requested by keywords, which are their names.
     pub by_keyword: bool,
-    /// The parameters of a schedule that is forced on its first kernel.
+    /// The parameters of a schedule that is forced on the first kernel.
     pub schedule: Option<&'static str>,
 }
 
 impl Call {
-    /// A call of one operand and a result of its shape, to change something of.
+    /// A call with one operand and a result of its shape, as a base for others.
     pub const PLAIN: Call = Call {
         name: "",
         op: "",
@@ -46,7 +46,7 @@ impl Call {
     };
 }
 
-/// A function of one call.
+/// The text of a function with one call.
 pub fn text(program: &Program, call: &Call) -> String {
     let x = ty(call.x, program);
     let mut arguments = vec![format!("%x: {x} {{norm.name = \"x\"}}")];

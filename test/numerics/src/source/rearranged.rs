@@ -1,14 +1,14 @@
-//! Programs whose input and output are neighbours along different dims: transposes, and blocks of a row scaled to 8-bit floats.
+//! Programs that read and write along different dims: transposes, and blocks of a row scaled to 8-bit floats.
 
 use norma_bundle::Element;
 
 use super::{FUNCTION, tensor};
 use crate::case::Program;
 
-/// Elements of a block that share a scale.
+/// The number of elements of a block that share a scale.
 const BLOCK: i64 = 32;
 
-/// `y` is `x` transposed, converted where the types differ.
+/// `y` is `x` transposed, and converted if the types differ.
 pub fn transpose(program: &Program) -> String {
     let columns = program.row();
     let (x, y) = (tensor(&[0, columns], program.x), tensor(&[columns, 0], program.y));
@@ -21,7 +21,7 @@ pub fn transpose(program: &Program) -> String {
     )
 }
 
-/// Each block of a row is divided by a scale that takes its largest magnitude to the largest number of `y`'s type.
+/// Each block of a row is divided by a scale that maps its largest magnitude to the largest number of `y`'s type.
 pub fn quantize_blocks(program: &Program, is_transposed: bool) -> String {
     let (columns, blocks) = (program.row(), program.row() / BLOCK);
     let (x, at, rows) = match is_transposed {
@@ -58,7 +58,7 @@ pub fn quantize_blocks(program: &Program, is_transposed: bool) -> String {
     )
 }
 
-/// The line that makes `value` one of type `to`, and the result's name; no line where it is one.
+/// The line that converts `value` to type `to`, and the result's name; no line if both types have the same size.
 fn converted(value: &str, from: Element, to: Element) -> (String, String) {
     let op = match from.bytes().cmp(&to.bytes()) {
         std::cmp::Ordering::Equal => return (String::new(), value.to_owned()),

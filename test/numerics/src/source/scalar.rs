@@ -1,5 +1,5 @@
-//! One op of the table of scalar ops as a kernel: its result for each element, and the sum of a row's results, into which a
-//! lane without an element must not come.
+//! One op of the table of scalar ops as a kernel: its result for each element, and the sum of a row's results, to which lanes
+//! without an element must not contribute.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use norma_bundle::{Element, ScalarOp};
 use super::{FUNCTION, kept, tensor, whole};
 use crate::case::Program;
 
-/// The type that memory holds for an element of type `element`: truths are bytes.
+/// The type in which memory holds an element of type `element`: booleans are bytes.
 pub fn memory(element: Element) -> Element {
     match element {
         Element::I1 => Element::I8,
@@ -22,7 +22,7 @@ pub fn text(program: &Program, op: ScalarOp, signature: usize) -> String {
     let Some((operands, result)) = row.signatures().into_iter().nth(signature) else {
         return String::new();
     };
-    // The last operand is `x`: that of a selection's first is a truth.
+    // The last operand is `x`: the first operand of a select is a boolean.
     let inputs: Vec<(String, Element)> = operands
         .iter()
         .enumerate()
@@ -104,7 +104,7 @@ pub fn text(program: &Program, op: ScalarOp, signature: usize) -> String {
     )
 }
 
-/// Whether the op is undefined for a divisor of 0, which an odd one is not.
+/// Whether the op is undefined for a divisor of 0; the divisors used here are odd.
 fn divides(op: ScalarOp) -> bool {
     matches!(
         op,
@@ -118,7 +118,7 @@ fn divides(op: ScalarOp) -> bool {
     )
 }
 
-/// The op on `names`, with what its result `%value` takes besides.
+/// The lines that apply the op to `names`, with its result `%value`, and the constants that it needs.
 fn application(op: ScalarOp, names: &[String], operands: &[Element], result: Element) -> Vec<String> {
     let name = op.row().name;
     let (from, to) = (operands[0].name(), result.name());
@@ -130,7 +130,7 @@ fn application(op: ScalarOp, names: &[String], operands: &[Element], result: Ele
             "%value = {name} {} to [{}, {}] : {from}",
             names[0], names[1], names[2]
         )],
-        // One of the types is `index`, which memory does not hold.
+        // One of the types is `index`, which is never stored in memory.
         ScalarOp::IndexCast | ScalarOp::IndexCastUI => vec![
             format!("%index = {name} {list} : {from} to index"),
             format!("%value = {name} %index : index to {to}"),

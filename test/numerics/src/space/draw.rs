@@ -1,8 +1,8 @@
-//! Programs over spaces, drawn at random: ranks, extents, which tensor varies over what, where its elements lie, and steps.
+//! Programs over spaces, drawn at random: ranks, extents, the dims that each tensor varies over, its layout, and the steps.
 //!
-//! Where inputs are [`Fill::Exact`], only sums, products, extremes and selections are drawn: results are exact then, and one
-//! element lost or counted twice shows. Elsewhere values are kept between bounds, so that none overflows in f32 that does
-//! not in f64, and sums are means.
+//! If inputs are [`Fill::Exact`], only sums, products, extremes and selections are drawn: results are then exact, and an
+//! element that is lost or counted twice shows. Otherwise values are clamped, so that none overflows in f32 that does not in
+//! f64, and sums are means.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ use super::program::{Compute, Dim, Output, Program, Step};
 use super::tensor::{Axis, Layout, Tensor};
 use crate::draw::Draw;
 
-/// Extents, odd ones first: below, at and above vectors, warps and tiles.
+/// Extents, odd ones first: below, at and above the sizes of vectors, warps and tiles.
 const EXTENTS: [i64; 24] = [
     1, 3, 5, 7, 9, 17, 31, 33, 63, 65, 100, 127, 129, 255, 257, 300, 2, 4, 8, 16, 32, 64, 128, 256,
 ];
 /// The most points of a space, so that a case takes milliseconds.
 const POINTS: i64 = 6000;
 
-/// The case of a seed: the same always.
+/// The case of a seed, always the same.
 pub fn case(seed: u64) -> Case {
     let mut random = Draw::new(seed);
     let fill = match random.one_in(2) {
@@ -34,7 +34,7 @@ pub fn case(seed: u64) -> Case {
         true => None,
         false => mapping::draw(&mut random, &program),
     };
-    // Of extents that only the run knows the compiler presumes so many points that few have hundreds of CTAs.
+    // For dynamic extents the compiler presumes so many points that even a few of them get hundreds of CTAs.
     let is_large = mapping.is_none() && program.dims.iter().any(|dim| dim.is_dynamic);
     Case {
         program,
@@ -45,8 +45,8 @@ pub fn case(seed: u64) -> Case {
     }
 }
 
-/// A case of a static space, whose first input and last output vary over all dims but those reduced, with the compiler's own
-/// schedule.
+/// A case of a static space with the compiler's own schedule. Its input varies over all dims, and its output over all of them or
+/// all but the reduced one.
 #[cfg(test)]
 pub fn streaming(seed: u64, fill: Fill) -> Case {
     let mut random = Draw::new(seed);
@@ -131,7 +131,7 @@ fn program(random: &mut Draw, fill: Fill) -> Program {
     for _ in 0..random.below(4) {
         let mut some: Vec<usize> = (0..program.dims.len()).filter(|_| random.one_in(2)).collect();
         if random.one_in(12) && !some.is_empty() {
-            // The diagonal, where two axes go along one dim.
+            // A diagonal: two axes vary along one dim.
             some.push(some[0]);
         }
         program.inputs.push(input(random, &program, some));
@@ -187,7 +187,7 @@ fn elements(compute: Element) -> &'static [Element] {
     }
 }
 
-/// A tensor that varies over `dims`, which an access may use in any way.
+/// A tensor that varies over `dims`, which its access may use in any way.
 fn input(random: &mut Draw, program: &Program, mut dims: Vec<usize>) -> Tensor {
     if random.one_in(3) {
         random.shuffle(&mut dims);
@@ -211,7 +211,7 @@ fn input(random: &mut Draw, program: &Program, mut dims: Vec<usize>) -> Tensor {
     tensor(random, program, axes, true)
 }
 
-/// Makes one axis of two neighbouring static dims, at times.
+/// Sometimes joins two neighbouring static dims into one axis.
 fn pair(random: &mut Draw, program: &Program, axes: &mut Vec<Axis>) {
     if axes.len() < 2 || !random.one_in(6) {
         return;
@@ -259,7 +259,7 @@ fn layout(random: &mut Draw, rank: usize, is_input: bool) -> Layout {
     layout
 }
 
-/// Draws a compute that begins with `reads`.
+/// Draws a compute whose first steps are `reads`.
 fn compute_of(random: &mut Draw, program: &mut Program, reads: Vec<Step>) {
     let number = program.computes.len();
     let reading = reads.len();
@@ -288,7 +288,7 @@ fn compute_of(random: &mut Draw, program: &mut Program, reads: Vec<Step>) {
     }
 }
 
-/// A tensor for a value that varies over `dims`; what is written to others as well is the same there.
+/// A tensor for a value that varies over `dims`. If it varies over another dim too, the value is repeated along that.
 fn output(random: &mut Draw, program: &Program, dims: &BTreeSet<usize>, used: &BTreeSet<usize>) -> Tensor {
     let mut all: Vec<usize> = dims.iter().copied().collect();
     let others: Vec<usize> = used.difference(dims).copied().collect();
@@ -345,7 +345,7 @@ fn step(random: &mut Draw, program: &Program, reads: usize, varies: &[BTreeSet<u
                     "arith.xori",
                 ]),
             };
-            // The last value as a rule, so that steps build on each other.
+            // Usually the last value, so that steps build on each other.
             let one = if random.one_in(3) {
                 any(random)
             } else {
@@ -365,7 +365,7 @@ fn reduction(random: &mut Draw, program: &Program, varies: &[BTreeSet<usize>]) -
     random.shuffle(&mut over);
     over.truncate(random.of(&[1, 1, 1, 2, 2, 3]));
     if over.is_empty() || random.one_in(16) {
-        // Of what is the same at all points of a dim.
+        // Reduces over a dim that the value may not vary over.
         let dim = random.below(program.dims.len());
         if !over.contains(&dim) {
             over.push(dim);

@@ -1,7 +1,7 @@
-//! Mappings of a program's one kernel onto the machine, drawn at random, and as text.
+//! Mappings of a program's single kernel onto the machine, drawn at random, and their text.
 //!
-//! A mapping is over the dims of the kernel, of which there may be fewer than the program has: the compiler merges those
-//! that lie one in the other everywhere. What they are is read off the kernel as the compiler prints it.
+//! A mapping is over the dims of the kernel. These may be fewer than the program's, because the compiler merges dims that are
+//! contiguous in every access; they are read from the kernel as the compiler prints it.
 
 use std::fmt;
 
@@ -13,20 +13,20 @@ use super::program::Program;
 use super::text::text;
 use crate::draw::Draw;
 
-/// The bits of a lane's number.
+/// The bits of a lane index.
 const LANE_BITS: u32 = 5;
-/// Bits of the number of warps that are drawn at most, and of the elements of a thread.
+/// The most bits drawn for the number of warps, and for the elements of a thread.
 const WARP_BITS: u64 = 4;
 const REGISTER_BITS: u64 = 5;
-/// Bits of the rank of a CTA in its cluster that are drawn at most: portable clusters have 8 CTAs.
+/// The most bits drawn for the rank of a CTA in its cluster: portable clusters have up to 8 CTAs.
 const CLUSTER_BITS: u64 = 3;
 
-/// A schedule.
+/// A schedule: how the dims of a kernel are mapped, and its other parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// For each dim its factors, from the outermost to the innermost.
     pub spread: Vec<Vec<Factor>>,
-    /// Where reads that are needed again live.
+    /// Where values that are read again are kept.
     pub keep: Option<&'static str>,
     /// As in `#norm.schedule`.
     pub early_reads: bool,
@@ -36,7 +36,7 @@ pub struct Mapping {
     pub min_ctas_per_sm: i64,
 }
 
-/// A part of a dim and what takes it; without a size what the others leave.
+/// A factor of a dim and the level that takes it; without a size, it is what the other factors leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factor {
     /// The level's name.
@@ -49,7 +49,7 @@ pub struct Factor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Dim {
     name: String,
-    /// `None` where only the run knows.
+    /// `None` if it is dynamic.
     extent: Option<i64>,
     is_reduced: bool,
 }
@@ -82,7 +82,7 @@ impl fmt::Display for Mapping {
     }
 }
 
-/// A mapping of the program's kernel; `None` if it has not one kernel.
+/// A mapping of the program's kernel; `None` if there is not exactly one.
 pub fn draw(random: &mut Draw, program: &Program) -> Option<Mapping> {
     let text = text(program);
     let input = Input {
@@ -95,7 +95,7 @@ pub fn draw(random: &mut Draw, program: &Program) -> Option<Mapping> {
     Some(over(random, &dims))
 }
 
-/// The dims of a module's kernel; `None` where there is not one kernel.
+/// The dims of a module's kernel; `None` if there is not exactly one.
 fn dims_of_the_kernel(module: &str) -> Option<Vec<Dim>> {
     let mut kernels = module.split("norm.kernel @").skip(1);
     let kernel = kernels.next().filter(|_| kernels.next().is_none())?;
@@ -130,7 +130,7 @@ fn dims_of_the_kernel(module: &str) -> Option<Vec<Dim>> {
     space[..end].split(", %").map(dim).collect()
 }
 
-/// What the dims share among them, in bits.
+/// The bits that are left for the remaining dims.
 struct Left {
     lanes: u32,
     warps: u32,
@@ -159,7 +159,7 @@ fn over(random: &mut Draw, dims: &[Dim]) -> Mapping {
     let places = [None, None, Some("register"), Some("l1"), Some("l2"), Some("none")];
     Mapping {
         spread,
-        // What passes in a loop is in no registers.
+        // A read that passes in a loop is not kept in registers.
         keep: random.of(&places[if is_looped { 3 } else { 0 }..]),
         early_reads: random.one_in(4),
         prefetches: is_looped && random.one_in(4),
@@ -167,9 +167,9 @@ fn over(random: &mut Draw, dims: &[Dim]) -> Mapping {
     }
 }
 
-/// The factors of a dim, out of what is left of lanes, warps, registers and CTAs of a cluster.
+/// The factors of a dim, out of the bits that are left.
 fn factors(random: &mut Draw, dim: &Dim, left: &mut Left) -> Vec<Factor> {
-    // No more than twice the bits that the dim has: lanes and registers without elements are of interest, tiles of them not.
+    // At most twice the dim's extent: lanes and registers without elements are of interest, tiles without elements are not.
     let mut bits = dim.extent.map_or(6, |extent| {
         extent.max(1).unsigned_abs().next_power_of_two().ilog2() + u32::from(random.one_in(4))
     });
@@ -225,7 +225,7 @@ fn factors(random: &mut Draw, dim: &Dim, left: &mut Left) -> Vec<Factor> {
         },
     };
     if dim.extent.is_some() && random.one_in(8) && !outside.is_empty() {
-        // A loop or CTAs between what threads have: registers of a thread lie further apart then.
+        // A loop or CTAs between the threads' factors spread a thread's registers further apart.
         let moved = outside.pop().flatten();
         inside.insert(random.below(inside.len() + 1), moved);
     }

@@ -1,4 +1,4 @@
-//! A drawn program as data: dims, inputs, and computes whose steps refer to earlier ones by number.
+//! A drawn program as data: dims, inputs, and computes whose steps refer to earlier steps by number.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,14 +8,14 @@ use norma_bundle::Element;
 use super::tensor::Tensor;
 use super::text;
 
-/// A function of one compute, or of two of which the second reads what the first wrote.
+/// A function of one compute, or of two, the second of which reads results of the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// The dims of all computes together.
+    /// The dims of all computes.
     pub dims: Vec<Dim>,
-    /// The type that is computed in: f32, f64, i32 or i64.
+    /// The type of the computation: f32, f64, i32 or i64.
     pub compute: Element,
-    /// Whether values are kept small, so that none overflows whatever the inputs hold.
+    /// Whether values are clamped, so that none overflows whatever the inputs hold.
     pub is_clamped: bool,
     /// The function's inputs.
     pub inputs: Vec<Tensor>,
@@ -28,16 +28,16 @@ pub struct Program {
 pub struct Dim {
     /// Its extent in the run.
     pub extent: i64,
-    /// Whether only the run knows it.
+    /// Whether it is dynamic, so that only the run knows the extent.
     pub is_dynamic: bool,
-    /// What a dynamic extent is known to be a multiple of.
+    /// The known divisor of a dynamic extent.
     pub multiple: i64,
 }
 
 /// One `norm.compute`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compute {
-    /// Values, each of those before it.
+    /// The values, each computed from those before it.
     pub steps: Vec<Step>,
     /// What is written.
     pub outputs: Vec<Output>,
@@ -48,7 +48,7 @@ pub struct Compute {
 pub struct Output {
     /// The step whose value is written.
     pub value: usize,
-    /// Where to.
+    /// The tensor that it is written to.
     pub tensor: Tensor,
     /// Whether the function returns it.
     pub is_returned: bool,
@@ -57,28 +57,29 @@ pub struct Output {
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// An element of an input, widened.
+    /// An element of an input, widened to the type of the computation.
     Read(usize),
-    /// An element of a result of the compute before, accessed over the dims that it was written over.
+    /// An element of a result of the previous compute, read over the dims that it was written over.
     ReadResult(usize),
-    /// A scalar argument of the function, which is this by default.
+    /// A scalar argument of the function, with this default.
     Scalar(i64),
-    /// The dim's index.
+    /// The coordinate along a dim.
     Coordinate(usize),
     /// An op of one operand.
     Unary(&'static str, usize),
-    /// An op of two.
+    /// An op of two operands.
     Binary(&'static str, usize, usize),
-    /// The second where the first, an element of an input, is above zero, else the third.
+    /// The second operand if the first, an element of an input, is above zero, otherwise the third.
     Select(usize, usize, usize),
     /// A reduction by a named combiner.
     Reduce(&'static str, usize, Vec<usize>),
-    /// The sum of the first, of a reduction that gives the second's largest value as well.
+    /// A reduction of two accumulators, the sum of the first operand and the maximum of the second; the value is the sum of
+    /// both results.
     SumBesideMax(usize, usize, Vec<usize>),
 }
 
 impl Step {
-    /// The steps that it uses.
+    /// The steps whose values it uses.
     pub fn operands(&self) -> Vec<usize> {
         match self {
             Self::Read(_) | Self::ReadResult(_) | Self::Scalar(_) | Self::Coordinate(_) => vec![],
@@ -88,7 +89,7 @@ impl Step {
         }
     }
 
-    /// The same with other operands.
+    /// Replaces its operands.
     pub fn map_operands(&mut self, map: impl Fn(usize) -> usize) {
         match self {
             Self::Read(_) | Self::ReadResult(_) | Self::Scalar(_) | Self::Coordinate(_) => {}
@@ -104,7 +105,7 @@ impl Step {
 }
 
 impl Program {
-    /// Every tensor, those of results that the function does not return as well.
+    /// Every tensor, including results that the function does not return.
     pub fn tensors_mut(&mut self) -> impl Iterator<Item = &mut Tensor> {
         let outputs = self.computes.iter_mut().flat_map(|compute| &mut compute.outputs);
         self.inputs
@@ -112,7 +113,7 @@ impl Program {
             .chain(outputs.map(|output| &mut output.tensor))
     }
 
-    /// Every tensor of the function's signature with its name.
+    /// Every tensor of the function's signature, with its name.
     pub fn tensors(&self) -> Vec<(String, &Tensor)> {
         let inputs = self.inputs.iter().enumerate();
         let inputs = inputs.map(|(number, tensor)| (format!("x{number}"), tensor));
@@ -124,7 +125,7 @@ impl Program {
         inputs.chain(results).collect()
     }
 
-    /// By step of a compute, the dims that its value varies over.
+    /// The dims that the value of each step of a compute varies over.
     pub fn varies(&self, compute: usize) -> Vec<BTreeSet<usize>> {
         let mut varies: Vec<BTreeSet<usize>> = Vec::new();
         for step in &self.computes[compute].steps {
@@ -154,8 +155,8 @@ impl Program {
         varies
     }
 
-    /// Whether it is one that can be compiled: every value that is written varies over no more than its tensor's axes, and
-    /// what is written by one output is written once.
+    /// Whether the program can be compiled: every value that is written varies only over dims of its tensor, and an output
+    /// writes each element once.
     pub fn is_sound(&self) -> bool {
         let mut is_sound = self
             .computes

@@ -7,7 +7,7 @@ use super::program::{Program, Step};
 use super::tensor::{Axis, Tensor};
 use super::{Case, Mapping};
 
-/// Cases that are one step simpler, the largest steps first. All are sound.
+/// Cases that are simpler by one step, the largest steps first. All are sound.
 pub fn smaller(case: &Case) -> Vec<Case> {
     let mut all = Vec::new();
     let mut add = |change: &dyn Fn(&mut Case)| {
@@ -37,7 +37,7 @@ pub fn smaller(case: &Case) -> Vec<Case> {
         }
     }
     for dim in 0..case.program.dims.len() {
-        // The kernel's dims are the program's, unless some are merged.
+        // The kernel's dims are the program's, unless some were merged; so every factor list is tried.
         for spread in case.mapping.iter().flat_map(|mapping| 0..mapping.spread.len()) {
             add(&|case| {
                 drop_dim(&mut case.program, dim);
@@ -102,7 +102,7 @@ fn drop_output(program: &mut Program, number: usize, output: usize) {
     let Some(next) = program.computes.get_mut(number + 1) else {
         return;
     };
-    // What read it reads another, or what was behind it under its new number.
+    // Steps that read this output read the previous one; later outputs are renumbered.
     for step in &mut next.steps {
         if let Step::ReadResult(read) = step
             && (*read > output || *read == output && output > 0)
@@ -112,7 +112,7 @@ fn drop_output(program: &mut Program, number: usize, output: usize) {
     }
 }
 
-/// Leaves a step out: what used it uses its operand, or the step before it.
+/// Removes a step; its users use its first operand instead, or the first step.
 fn drop_step(program: &mut Program, number: usize, step: usize) {
     let compute = &mut program.computes[number];
     if compute.steps.len() == 1 {
@@ -125,7 +125,7 @@ fn drop_step(program: &mut Program, number: usize, step: usize) {
         if operand > step { operand - 1 } else { operand }
     };
     if step == 0 {
-        // What used the first uses the second, which then is the first.
+        // Users of the first step use the second, which becomes the first.
         let later = &compute.steps[1..];
         if !matches!(later.first(), Some(Step::Read(_) | Step::ReadResult(_))) {
             return;
@@ -174,7 +174,7 @@ fn drop_dim(program: &mut Program, dim: usize) {
                     .filter(|other| **other > dim)
                     .for_each(|other| *other -= 1);
                 if over.is_empty() {
-                    // The same value; a maximum with itself.
+                    // A maximum of the value with itself is the same value.
                     let op = match program.compute.is_float() {
                         true => "arith.maximumf",
                         false => "arith.maxsi",

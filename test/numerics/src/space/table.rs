@@ -1,4 +1,4 @@
-//! Cases over spaces that stand for a class each: what a draw hits too seldom, or never.
+//! Cases over spaces, one for each class that a draw hits too seldom or never.
 
 use norma_bundle::Element::{self, BF16, F16, F32, I8, I32};
 use norma_oracle::Fill;
@@ -8,15 +8,15 @@ use super::mapping::{Factor, Mapping};
 use super::program::{Compute, Dim, Output, Program, Step};
 use super::tensor::{Axis, Layout, Tensor};
 
-/// Every case; with `long` those too whose memory takes gigabytes.
+/// Every case; with `long`, also those that need gigabytes of memory.
 pub fn cases(long: bool) -> Vec<Case> {
     let mut cases = vec![
-        // Two dims of the grid, of which the second has a tail; the same where the run knows the inner one, or both. What
-        // lies between the rows of the first keeps the compiler from making one dim of the two.
+        // Two dims of the grid, the second of which has a tail; the same with the inner one dynamic, or both. The gap between
+        // the rows of the first dim keeps the compiler from merging the two.
         apart(two_grids([3, 50, 33])),
         apart(dynamic(two_grids([3, 50, 33]), 1)),
         apart(dynamic(dynamic(two_grids([5, 9, 33]), 0), 1)),
-        // Rows that a vector asked for does not divide: by their stride, and by their address.
+        // Rows whose stride or address is not aligned for the vector that is asked for.
         padded(
             mapped(&[5, 1000], "[grid] [register:4 lane:32 vector:8]"),
             1,
@@ -28,11 +28,11 @@ pub fn cases(long: bool) -> Vec<Case> {
             Some(2),
         ),
         aligned(mapped(&[5, 1000], "[grid] [register:4 lane:32 vector:8]"), 2),
-        // Columns far apart.
+        // Columns that are far apart.
         far_apart(3, 4_500_000),
         // Sums beyond the largest f16.
         overflowing(),
-        // 64 KiB of partial results between warps.
+        // Partial results of 64 KiB are exchanged between warps.
         mapped(&[1024, 64], "[grid register:32 lane:32] [register:4 warp:16]"),
         transposed(mapped(
             &[1024, 64],
@@ -40,7 +40,7 @@ pub fn cases(long: bool) -> Vec<Case> {
         )),
     ];
     if long {
-        // Offsets that 31 bits do not hold.
+        // Offsets that do not fit in 31 bits.
         cases.push(far_apart(3, 1_100_000_000));
     }
     for (number, case) in cases.iter_mut().enumerate() {
@@ -49,7 +49,7 @@ pub fn cases(long: bool) -> Vec<Case> {
     cases
 }
 
-/// A sum over the last dim of a tensor over all, and what is left of each element of it.
+/// A sum over the last dim of a tensor over all dims, and each element minus that sum.
 fn mapped(extents: &[i64], spread: &str) -> Case {
     let last = extents.len() - 1;
     let axes = |count: usize| (0..count).map(Axis::Dim).collect::<Vec<_>>();
@@ -103,7 +103,7 @@ fn apart(case: Case) -> Case {
     padded(case, 8, None)
 }
 
-/// `grid warp:4` as factors.
+/// Parses a list of factors such as `grid warp:4`.
 fn factors(text: &str) -> Vec<Factor> {
     let levels = ["grid", "split", "loop", "warp", "lane", "register", "vector"];
     let factor = |text: &str| {
@@ -131,7 +131,7 @@ fn dynamic(mut case: Case, dim: usize) -> Case {
     case
 }
 
-/// With so many elements between the rows of the input.
+/// The case with a gap of that many elements between the rows of the input.
 fn padded(mut case: Case, gap: i64, align: Option<i64>) -> Case {
     let input = &mut case.program.inputs[0];
     let mut layout = Layout::dense(input.axes.len());
@@ -141,7 +141,7 @@ fn padded(mut case: Case, gap: i64, align: Option<i64>) -> Case {
     case
 }
 
-/// With tensors at addresses that are multiples of so many bytes, where elements allow it.
+/// The case with tensors aligned to that many bytes, or to an element if that is more.
 fn aligned(mut case: Case, align: i64) -> Case {
     for tensor in case.program.tensors_mut() {
         tensor.align = Some(align.max(tensor.element.bytes() as i64));
@@ -149,7 +149,7 @@ fn aligned(mut case: Case, align: i64) -> Case {
     case
 }
 
-/// With the input's last dim outermost in memory.
+/// The case with the input's last dim outermost in memory.
 fn transposed(mut case: Case) -> Case {
     let input = &mut case.program.inputs[0];
     let mut layout = Layout::dense(input.axes.len());
@@ -158,7 +158,7 @@ fn transposed(mut case: Case) -> Case {
     case
 }
 
-/// Bytes in columns so many bytes apart, which are summed along rows.
+/// A sum along rows of bytes whose columns are that many bytes apart.
 fn far_apart(columns: i64, stride: i64) -> Case {
     let mut case = mapped(&[5, columns], "[grid lane:4] [lane:4]");
     case.program.compute = I32;
@@ -168,7 +168,7 @@ fn far_apart(columns: i64, stride: i64) -> Case {
     layout.gaps[1] = stride - 5;
     case.program.inputs[0].layout = Some(layout);
     let compute = &mut case.program.computes[0];
-    // A byte that is needed again would have to lie in a register.
+    // A byte that is used again would have to be kept in a register.
     compute.steps.truncate(2);
     compute.outputs.truncate(1);
     compute.outputs[0].tensor.element = I32;

@@ -1,19 +1,19 @@
-//! A tensor of a drawn program: how its axes follow from dims, and where its elements lie.
+//! A tensor of a drawn program: how its axes follow from dims, and its layout in memory.
 
 use norma_bundle::Element;
 
 use super::program::Dim;
 
-/// A tensor and its memory.
+/// A tensor and its layout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// What its elements are.
+    /// The type of its elements.
     pub element: Element,
-    /// How it is accessed, one coordinate an axis.
+    /// How it is accessed: one coordinate per axis.
     pub axes: Vec<Axis>,
-    /// Where elements lie; `None` for row by row.
+    /// The layout; `None` for row-major without gaps.
     pub layout: Option<Layout>,
-    /// What its address is a multiple of, in bytes; `None` for what is presumed where nothing is said.
+    /// The alignment of its address in bytes; `None` for the default.
     pub align: Option<i64>,
 }
 
@@ -29,28 +29,28 @@ pub enum Axis {
         /// The faster dim.
         inner: usize,
     },
-    /// The dim and so many elements in front of the first; of a static dim.
+    /// The dim plus a constant, which leaves that many elements before the first; of a static dim.
     Shifted(usize, i64),
-    /// The sum of two static dims, as windows have it.
+    /// The sum of two static dims, as in a sliding window.
     Sum(usize, usize),
-    /// From the last element to the first, of a static dim.
+    /// The reversed coordinate of a static dim.
     Reversed(usize),
-    /// The quotient of a static dim: neighbours share an element.
+    /// A static dim divided by a constant, rounded down: neighbours share an element.
     Quotient(usize, i64),
-    /// One place among so many.
+    /// A constant coordinate, along an axis of that extent.
     Constant(i64, i64),
 }
 
-/// Where elements lie.
+/// The layout of a tensor in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
-    /// The axes from the longest stride to the shortest.
+    /// The axes from the largest stride to the smallest.
     pub order: Vec<usize>,
-    /// By axis, elements left out between what lies within it and the next.
+    /// For each axis, the gap that its stride adds to what the faster axes span, in elements.
     pub gaps: Vec<i64>,
-    /// By axis, whether all of its points are one element.
+    /// For each axis, whether it is broadcast with stride 0.
     pub is_broadcast: Vec<bool>,
-    /// By axis, whether only the run knows the stride, which is a multiple of the alignment then.
+    /// For each axis, whether its stride is dynamic; it is then a multiple of the alignment.
     pub is_open: Vec<bool>,
 }
 
@@ -80,12 +80,12 @@ impl Axis {
         }
     }
 
-    /// Whether the extent is one that only the run knows.
+    /// Whether the extent is dynamic.
     pub fn is_dynamic(self, dims: &[Dim]) -> bool {
         matches!(self, Self::Dim(dim) if dims[dim].is_dynamic)
     }
 
-    /// As an access has it.
+    /// The coordinate as text in an access.
     pub fn text(self, dims: &[Dim]) -> String {
         match self {
             Self::Dim(dim) => format!("%d{dim}"),
@@ -98,7 +98,7 @@ impl Axis {
         }
     }
 
-    /// The same once `dim` is no more, and dims after it are called one less; `None` if it used the dim alone.
+    /// The axis after `dim` is removed and later dims are renumbered; `None` if it used that dim alone.
     pub fn without(self, dim: usize) -> Option<Self> {
         let moved = |other: usize| if other > dim { other - 1 } else { other };
         if !self.dims().contains(&dim) {
@@ -145,19 +145,19 @@ impl Tensor {
             if layout.is_open[axis] {
                 strides[axis] = (strides[axis] + unit - 1) / unit * unit;
             }
-            // A static stride is one for two points of a dynamic axis at least.
+            // A static stride is computed as if a dynamic axis had at least two points.
             let fewest = if self.axes[axis].is_dynamic(dims) { 2 } else { 1 };
             span = strides[axis] * shape[axis].max(fewest);
         }
         strides
     }
 
-    /// The elements' type with the extents that are known.
+    /// The tensor type, with the extents that are static.
     pub fn ty(&self, dims: &[Dim]) -> String {
         format!("tensor<{}{}>", self.extents(dims), self.element.name())
     }
 
-    /// The memref that holds it, where its elements do not lie row by row.
+    /// The memref type that describes its layout; `None` if it is row-major without gaps.
     pub fn buffer(&self, dims: &[Dim]) -> Option<String> {
         let layout = self.layout.as_ref()?;
         let strides: Vec<String> = self
@@ -177,7 +177,7 @@ impl Tensor {
         ))
     }
 
-    /// The coordinates as an access has them.
+    /// The coordinates as text in an access.
     pub fn access(&self, dims: &[Dim]) -> String {
         let coordinates: Vec<String> = self.axes.iter().map(|axis| axis.text(dims)).collect();
         coordinates.join(", ")
@@ -188,7 +188,7 @@ impl Tensor {
         self.axes.iter().flat_map(|axis| axis.dims()).collect()
     }
 
-    /// Multiples that are known of dynamic extents, as the attribute, if there are any.
+    /// The attribute with the known multiples of dynamic extents, if there are any.
     pub fn multiples(&self, dims: &[Dim]) -> Option<String> {
         let of = |axis: &Axis| match axis {
             Axis::Dim(dim) if dims[*dim].is_dynamic => dims[*dim].multiple,
@@ -210,7 +210,7 @@ impl Tensor {
 }
 
 impl Layout {
-    /// Row by row.
+    /// Row-major without gaps.
     pub fn dense(rank: usize) -> Self {
         Self {
             order: (0..rank).collect(),

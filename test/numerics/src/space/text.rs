@@ -9,7 +9,7 @@ use super::program::{Program, Step};
 use super::tensor::{Axis, Tensor};
 use crate::source::FUNCTION;
 
-/// The largest magnitude of a value of a program that keeps them small.
+/// The bound that values of a clamped program are kept within.
 const LARGEST: &str = "8.0";
 
 /// The name of a result of a compute.
@@ -17,7 +17,7 @@ pub fn result(compute: usize, output: usize) -> String {
     format!("y{compute}_{output}")
 }
 
-/// The program as a module of level `tensor`.
+/// The program as a module at level `tensor`.
 pub fn text(program: &Program) -> String {
     let ty = program.compute.name();
     let mut arguments = Vec::new();
@@ -73,7 +73,7 @@ fn attributes(program: &Program, tensor: &Tensor, name: &str) -> String {
     text + "}"
 }
 
-/// A compute while it is written.
+/// The body of a compute under construction.
 struct Body<'a> {
     program: &'a Program,
     lines: String,
@@ -89,7 +89,7 @@ impl Body<'_> {
         name
     }
 
-    /// Keeps a value of a program that has them small within bounds.
+    /// Clamps a value of a clamped program.
     fn clamped(&mut self, value: String) -> String {
         if !self.program.is_clamped {
             return value;
@@ -135,7 +135,7 @@ impl Body<'_> {
         ))
     }
 
-    /// A sum over dims; its mean where values are kept small.
+    /// Turns a sum over dims into a mean if the program is clamped.
     fn mean(&mut self, sum: String, over: &[usize]) -> String {
         if !self.program.is_clamped {
             return sum;
@@ -151,7 +151,7 @@ impl Body<'_> {
     }
 }
 
-/// The text of one compute. Scalar arguments are numbered over the function, in the order in which they are used.
+/// The text of one compute. Scalar arguments are numbered across the function, in order of use.
 fn compute(program: &Program, number: usize, scalars: &mut Vec<i64>) -> String {
     let compute = &program.computes[number];
     let (dims, ty) = (&program.dims, program.compute.name());
@@ -161,7 +161,7 @@ fn compute(program: &Program, number: usize, scalars: &mut Vec<i64>) -> String {
         next: 0,
     };
     let mut used = BTreeSet::new();
-    // Tensors by the names that the compute has for them, in order, and scalars.
+    // Tensors, in order: the name within the compute and the name outside.
     let mut tensors: Vec<(String, String, &Tensor)> = Vec::new();
     let mut bound = Vec::new();
     let mut values: Vec<String> = Vec::new();
@@ -212,7 +212,7 @@ fn compute(program: &Program, number: usize, scalars: &mut Vec<i64>) -> String {
             }
             Step::Unary(op, one) => {
                 let operand = match *op {
-                    // Of what they are defined for.
+                    // The magnitude is in the domain of these functions.
                     "math.sqrt" | "math.log" | "math.exp" => {
                         body.value(&format!("math.absf {} : {ty}", values[*one]))
                     }
@@ -316,7 +316,7 @@ fn compute(program: &Program, number: usize, scalars: &mut Vec<i64>) -> String {
     )
 }
 
-/// A dim's extent: the size of an axis where that is dynamic.
+/// A dim's extent: a number, or `dim` of an axis if it is dynamic.
 fn extent(program: &Program, dim: usize, inputs: &[(String, String, &Tensor)], compute: usize) -> String {
     let known = program.dims[dim].extent.to_string();
     if !program.dims[dim].is_dynamic {
@@ -351,7 +351,7 @@ fn constant(element: Element, value: i64) -> String {
     }
 }
 
-/// As MLIR has floats: with a point.
+/// A float literal of MLIR, which needs a decimal point.
 fn float(value: f64) -> String {
     let text = format!("{value:e}");
     match text.contains('.') {

@@ -1,6 +1,6 @@
-//! Rows in shared memory that come as boxes of tensor maps: rows that boxes hang over, by one CTA and by the CTAs of a cluster, several
-//! rows of a CTA and of a thread, and rows with gaps between them, whose ends are at no multiple of 16 bytes. What hangs over is zero in
-//! memory, which no reduction may take for an element: least and largest values and products tell.
+//! Rows copied to shared memory as boxes of tensor maps: boxes that extend past a row, by one CTA and by the CTAs of a cluster;
+//! several rows per CTA and per thread; rows with gaps, which do not end at a multiple of 16 bytes. The part of a box beyond
+//! the tensor is filled with zeros, which no reduction may count as elements: extremes and products would show it.
 
 use super::schedules::scheduled;
 use super::{EVERYTHING, plain};
@@ -18,7 +18,7 @@ fn held(ctas_per_row: i64, threads_per_row: i64, vector: i64) -> Schedule {
     }
 }
 
-/// Rows of 8-bit floats, of which the engine moves bytes: held, and through a ring.
+/// Rows of 8-bit floats, which the copy engine moves as bytes: held, and through a ring.
 const DEQUANTIZE: &[Call] = &[
     Call {
         name: "dequantize rows, held as boxes",

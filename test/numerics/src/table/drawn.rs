@@ -1,14 +1,14 @@
-//! Walks whose tiles CTAs draw: through rings with a producer warp and without, and by loads.
+//! Walks whose CTAs draw their tiles dynamically: through rings with and without a producer warp, and by plain loads.
 //!
-//! Of each: tiles for several draws of every CTA, for the first stages alone, for fewer CTAs than there are, and none; rows that a tile
-//! of several has a part of.
+//! Each has numbers of rows with several draws per CTA, with as many tiles as CTAs, with fewer, and with none; and tiles of
+//! several rows that are only partly filled.
 
 use super::plain;
 use crate::case::{Case, Op};
 use crate::source::named::Call;
 use norma_bundle::Element::{BF16, F32};
 
-/// RMSNorm, LayerNorm, softmax and a sum of rows, each with the CTAs, the stages, and the rows of a tile.
+/// RMSNorm, LayerNorm, softmax and a sum of rows, each with the number of rows of a tile.
 const WALKS: &[(Call, i64)] = &[
     (
         Call {
@@ -87,7 +87,7 @@ const WALKS: &[(Call, i64)] = &[
     ),
 ];
 
-/// How many CTAs draw at most.
+/// The largest number of CTAs that draw.
 const CTAS: i64 = 3;
 
 /// Every case.

@@ -1,10 +1,10 @@
-//! Gradients as named ops: with what the forward op saved and without, at the edges of rows and along other axes.
+//! Gradients as named ops: with and without what the forward op saved, at edge cases of rows and along other axes.
 
 use super::named::calls;
 use crate::case::Case;
 use crate::source::named::Call;
 
-/// A gradient of one operand beside `x`, to change something of.
+/// A gradient with one operand besides `x`, as a base for others.
 const PLAIN: Call = Call {
     operands: &[("dy", "?xNxX")],
     results: &[("dx", "?xNxY")],
@@ -12,7 +12,7 @@ const PLAIN: Call = Call {
     ..Call::PLAIN
 };
 
-/// What is called on rows along the last axis.
+/// Gradients of rows along the last axis.
 const ROWS: &[Call] = &[
     Call {
         name: "rms_norm_grad",
@@ -67,7 +67,7 @@ const ROWS: &[Call] = &[
     },
 ];
 
-/// As above, of ops whose functions are there up to f32.
+/// The same for ops whose functions exist up to f32 only.
 const LOGITS: &[Call] = &[
     Call {
         name: "softmax_grad",
@@ -110,7 +110,7 @@ const LOGITS: &[Call] = &[
     },
 ];
 
-/// Axes elsewhere, and extents that only the run knows.
+/// Other axes, and dynamic extents.
 const AXES: &[Call] = &[
     Call {
         name: "rms_norm_grad of the first axis",
@@ -163,7 +163,7 @@ const AXES: &[Call] = &[
     },
 ];
 
-/// As above, of ops whose functions are there up to f32.
+/// The same for ops whose functions exist up to f32 only.
 const AXES_OF_LOGITS: &[Call] = &[
     Call {
         name: "softmax_grad of the first axis",

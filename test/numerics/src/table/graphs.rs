@@ -1,4 +1,4 @@
-//! Functions of several ops: how many kernels each is, and what these compute.
+//! Functions of several ops: how many kernels each is compiled to, and what these compute.
 
 use norma_bundle::Element::{BF16, F16};
 use norma_oracle::Fill;
@@ -26,7 +26,7 @@ pub fn cases(cases: &mut Vec<Case>) {
             cases.push(case);
         }
     }
-    // Rows that loops read twice.
+    // Rows that are read twice in loops.
     for graph in [&ADD_RMS_NORM_IN_PLACE, &CROSS_ENTROPY_IN_PLACE] {
         let mut case = plain(Op::Graph(graph), BF16, 20000);
         case.run.rows = 3;

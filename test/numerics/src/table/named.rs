@@ -1,4 +1,4 @@
-//! Named ops: each with its options and over rows at the edges, in the types that it takes.
+//! Named ops: each with its options, over rows of edge lengths, in the types that it supports.
 
 use norma_bundle::Element::{BF16, F16, F32, F64};
 use norma_oracle::Fill;
@@ -7,7 +7,7 @@ use super::{TYPED_EDGES, plain, rows_of_some_ctas};
 use crate::case::{Case, Op};
 use crate::source::named::Call;
 
-/// What is called on rows along the last axis, over every edge.
+/// Ops on rows along the last axis, over every edge length.
 const ROWS: &[Call] = &[
     Call {
         name: "layer_norm",
@@ -51,7 +51,7 @@ const ROWS: &[Call] = &[
     },
 ];
 
-/// As above, of ops whose functions are there up to f32.
+/// The same for ops whose functions exist up to f32 only.
 const LOGITS: &[Call] = &[
     Call {
         name: "softmax",
@@ -147,7 +147,7 @@ const LOGITS: &[Call] = &[
     },
 ];
 
-/// Losses of all rows that are one.
+/// Losses reduced over all rows.
 const REDUCED: &[Call] = &[
     Call {
         name: "cross_entropy summed",
@@ -171,7 +171,7 @@ const REDUCED: &[Call] = &[
     },
 ];
 
-/// Axes elsewhere, and extents that only the run knows.
+/// Other axes, and dynamic extents.
 const AXES: &[Call] = &[
     Call {
         name: "layer_norm of the first axis",
@@ -249,7 +249,7 @@ const AXES: &[Call] = &[
     },
 ];
 
-/// As above, of ops whose functions are there up to f32.
+/// The same for ops whose functions exist up to f32 only.
 const AXES_OF_LOGITS: &[Call] = &[
     Call {
         name: "softmax of the first axis",
@@ -286,7 +286,7 @@ const AXES_OF_LOGITS: &[Call] = &[
     },
 ];
 
-/// Every case of a named op but those of RMSNorm over rows, which vary everything else, and of gradients.
+/// Every case of a named op, except those of RMSNorm over rows, which vary everything else, and of gradients.
 pub fn cases(cases: &mut Vec<Case>) {
     calls(cases, ROWS, LOGITS.iter().chain(REDUCED), AXES, AXES_OF_LOGITS);
     // Rows that are read twice, within a walk over all of them.
@@ -297,8 +297,8 @@ pub fn cases(cases: &mut Vec<Case>) {
     }
 }
 
-/// Cases of calls on rows along the last axis, and of calls on other axes: of each those that compute in f64 too, and those that do
-/// not.
+/// Cases of calls on rows along the last axis, and of calls on other axes; of each, those that also compute in f64 and those
+/// that do not.
 pub fn calls(
     cases: &mut Vec<Case>,
     rows: &'static [Call],
@@ -320,7 +320,7 @@ pub fn calls(
     }
 }
 
-/// A call on rows along the last axis, over every edge and every kind of input.
+/// A call on rows along the last axis, over every edge length and every kind of input.
 pub fn over_rows(cases: &mut Vec<Case>, call: &'static Call) {
     for (columns, x) in TYPED_EDGES {
         cases.push(plain(Op::Named(call), x, columns));
@@ -338,7 +338,7 @@ pub fn over_rows(cases: &mut Vec<Case>, call: &'static Call) {
     }
 }
 
-/// A call on other axes, at some edges.
+/// A call on other axes, over some edge lengths.
 pub fn over_axes(cases: &mut Vec<Case>, call: &'static Call) {
     for (columns, x, rows) in [
         (1, F32, 1),

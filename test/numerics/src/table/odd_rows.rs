@@ -1,12 +1,12 @@
-//! Rows that 16 bytes do not divide, which begin where vectors do not.
+//! Rows whose size is not a multiple of 16 bytes, so that they begin at unaligned addresses.
 
 use norma_bundle::Element::{BF16, F16, F32, I8, I32};
 
 use super::{EVERYTHING, WEIGHTED, plain};
 use crate::case::{Case, Keep, Layout, Op, Program, Schedule};
 
-/// Rows that begin at no multiple of a vector, in tiles that do: held and in loops, one and several for each thread, types of
-/// every size, and rows that lie apart, or shorter than what lies before them.
+/// Unaligned rows in tiles that are shifted to an aligned address: held and in loops, one and several per thread, types of
+/// every size, rows with gaps, and rows shorter than the shift.
 pub(super) fn aligned(cases: &mut Vec<Case>) {
     let held = |threads_per_row, vector| Schedule {
         threads_per_row,
@@ -44,11 +44,11 @@ pub(super) fn aligned(cases: &mut Vec<Case>) {
         add(op, F16, 4097, held(128, 8));
         add(op, BF16, 4097, looped(128, 8, 1));
         add(op, BF16, 1001, rows(4, looped(32, 8, 1)));
-        // Two steps of 256 hold the row, but not what lies before it.
+        // Two steps of 256 hold the row, but not the row with its shift.
         add(op, BF16, 507, looped(32, 8, 1));
         add(op, F32, 769, rows(2, held(64, 4)));
         add(op, F32, 769, looped(64, 4, 1));
-        // Vectors longer than an access, and rows of which every second begins alike.
+        // Vectors longer than an access, and rows of which every second has the same alignment.
         add(op, F32, 1001, held(32, 8));
         add(op, BF16, 1004, held(32, 8));
         add(op, F16, 1004, looped(32, 8, 1));
@@ -70,15 +70,15 @@ pub(super) fn aligned(cases: &mut Vec<Case>) {
         add(op, BF16, 1009, looped(32, 8, 2));
         add(op, BF16, 2051, held(128, 8));
     }
-    // Two accesses of one buffer of which one begins at another place.
+    // Two accesses of one buffer with different alignments.
     for columns in [18, 1010] {
         add(Op::RotateHalves, F16, columns, held(64, 8));
         add(Op::RotateHalves, BF16, columns, looped(32, 8, 1));
     }
 }
 
-/// Rows as the compiler schedules them: one row and several, results of other types, addresses of which
-/// nothing is known, and rows that begin where vectors do while their results do not.
+/// Rows as the compiler schedules them: one row and several, results of other types, addresses of unknown alignment, and
+/// aligned rows whose results are unaligned.
 pub(super) fn as_scheduled(cases: &mut Vec<Case>) {
     let mut add = |op, x, columns, rows, change: &dyn Fn(&mut Program)| {
         let mut case = plain(op, x, columns);

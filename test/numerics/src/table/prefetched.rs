@@ -1,6 +1,6 @@
-//! Loops that load the tiles of their next step ahead: over rows of one kernel, over rows that are summed, and walks.
+//! Loops that load the tiles of their next step ahead: along the rows of one kernel, along rows that are summed, and walks.
 //!
-//! Of each: many steps, a tail, one step, a part of one, and none; steps whose number the run alone knows.
+//! Each has many steps, a tail, one step, part of one, and none; and a number of steps that is known only at run time.
 
 use super::{plain, rings};
 use crate::case::{Case, Op};
@@ -20,7 +20,7 @@ const COLUMNS_TWICE: &str =
 const WALK: &str = "spread = [[loop, split(3)], [register(4), warp(2), lane(32), vector(8)]], stages = 2";
 const WALK_OF_WARPS: &str = "spread = [[loop, split(2), warp(2), register(2)], [register(8), warp(2), lane(32), vector(4)]], stages = 2";
 
-/// What passes along the columns of a row.
+/// Loops along the columns of a row.
 const ALONG_ROWS: &[Call] = &[
     Call {
         name: "softmax, loaded ahead",
@@ -75,7 +75,7 @@ const ALONG_ROWS: &[Call] = &[
     },
 ];
 
-/// What passes along rows, with how many of them a step of all parts has.
+/// Loops along rows, with the number of rows of one step of all parts.
 const ALONG_COLUMNS: &[(Call, i64)] = &[
     (
         Call {
@@ -146,7 +146,7 @@ pub(super) fn cases(cases: &mut Vec<Case>) {
     for call in ALONG_ROWS {
         for (x, columns) in [(BF16, 4096), (BF16, 769), (F32, 1000), (F32, 7)] {
             let mut case = plain(Op::Named(call), x, columns);
-            // Of a row that the run knows as well, two steps and a part of one.
+            // If the row length is dynamic too: two steps and part of one.
             case.run.rows = if call.x == "?x?xX" { columns.min(1100) } else { 3 };
             cases.push(case);
         }

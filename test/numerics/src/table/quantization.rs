@@ -1,4 +1,4 @@
-//! Quantization as a named op: every way to share a scale, every type of values and of scales, and back.
+//! Quantization as a named op: every way to share a scale, every type of values and of scales; and dequantization.
 
 use norma_bundle::Element::{BF16, F16, F32};
 use norma_oracle::Fill;
@@ -7,14 +7,14 @@ use super::{plain, rows_of_some_ctas};
 use crate::case::{Case, Op};
 use crate::source::named::Call;
 
-/// A call whose results have names.
+/// A quantization whose results are requested by name, as a base for others.
 const PLAIN: Call = Call {
     op: "quantize",
     by_keyword: true,
     ..Call::PLAIN
 };
 
-/// Of rows of any length.
+/// Calls on rows of any length.
 const ROWS: &[Call] = &[
     Call {
         name: "quantize by a static scale",
@@ -62,7 +62,7 @@ const ROWS: &[Call] = &[
     },
 ];
 
-/// Of rows of whole blocks.
+/// Calls on rows of whole blocks.
 const BLOCKS: &[Call] = &[
     Call {
         name: "quantize blocks of 32 with E8M0",
@@ -207,7 +207,7 @@ const BLOCKS: &[Call] = &[
     },
 ];
 
-/// Of a number of rows that only the run knows, in blocks of several rows.
+/// Calls on blocks of several rows, with a dynamic number of rows.
 const BLOCKS_OF_ROWS: &[Call] = &[
     Call {
         name: "quantize columns in blocks of 32 as MXFP8",
@@ -251,7 +251,7 @@ pub fn cases(cases: &mut Vec<Case>) {
     }
 }
 
-/// Every kind of input, in rows of so many columns.
+/// Every kind of input, in rows of that many columns.
 fn fills(cases: &mut Vec<Case>, call: &'static Call, columns: i64) {
     for fill in Fill::GENERAL {
         let mut case = plain(Op::Named(call), F32, columns);

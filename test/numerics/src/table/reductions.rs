@@ -1,4 +1,4 @@
-//! Reductions over axes as a named op: every kind, of floats and of integers, with places and truths.
+//! Reductions over axes as a named op: every kind, of floats and of integers, including argmax and boolean ones.
 
 use norma_bundle::Element::{BF16, F16, F32, F64, I8, I32, I64};
 
@@ -7,14 +7,14 @@ use super::plain;
 use crate::case::{Case, Op};
 use crate::source::named::Call;
 
-/// A number for each row, of the type of `y`.
+/// A reduction to one number per row, of the type of `y`, as a base for others.
 const PLAIN: Call = Call {
     results: &[("y", "?xY")],
     by_keyword: true,
     ..Call::PLAIN
 };
 
-/// What is called on rows of floats along the last axis.
+/// Reductions of rows of floats along the last axis.
 const ROWS: &[Call] = &[
     Call {
         name: "sum of rows",
@@ -93,14 +93,14 @@ const ROWS: &[Call] = &[
     },
 ];
 
-/// What a product is that neither overflows nor vanishes: of short rows.
+/// A product of short rows, which neither overflows nor vanishes.
 const PRODUCT: Call = Call {
     name: "prod of rows",
     op: "reduce_axes prod",
     ..PLAIN
 };
 
-/// What integers are reduced by.
+/// Reductions of integers.
 const INTEGERS: &[Call] = &[
     Call {
         name: "sum of integers",
@@ -150,7 +150,7 @@ const INTEGERS: &[Call] = &[
     },
 ];
 
-/// Axes elsewhere, and extents that only the run knows.
+/// Other axes, and dynamic extents.
 const AXES: &[Call] = &[
     Call {
         name: "sum of the first axis",

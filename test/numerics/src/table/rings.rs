@@ -1,6 +1,6 @@
 //! Walks over rows that come through rings in shared memory, by one CTA and by the CTAs of a cluster.
 //!
-//! Of each: rows for several steps of every part, for a part of a step, for one part alone, and none.
+//! Each has rows for several steps of every part, for part of a step, for a single part, and none.
 
 use super::plain;
 use crate::case::{Case, Op};
@@ -28,7 +28,7 @@ pub(super) const LAYER: Call = Call {
     ..RMS
 };
 
-/// Gradients by walks whose steps reduce `x` and `dy` from shared memory; how many rows a step of all parts has.
+/// Gradients by walks whose steps reduce `x` and `dy` from shared memory, with the number of rows of one step of all parts.
 const WALKS: &[(Call, i64)] = &[
     (
         Call {
@@ -82,7 +82,7 @@ const WALKS: &[(Call, i64)] = &[
     ),
 ];
 
-/// The same by copies of the threads themselves, of rows of any bytes: rings of several stages and of one.
+/// The same with copies by the threads themselves, of rows of any number of bytes: rings of several stages and of one.
 const WALKS_BY_THREADS: &[(Call, i64)] = &[
     (
         Call {
@@ -116,7 +116,7 @@ const WALKS_BY_THREADS: &[(Call, i64)] = &[
     ),
 ];
 
-/// The same by tensor maps, whose boxes hang over the rows' ends.
+/// The same with tensor maps, whose boxes extend past the ends of rows.
 const WALKS_BY_BOXES: &[(Call, i64)] = &[
     (
         Call {
@@ -140,7 +140,7 @@ const WALKS_BY_BOXES: &[(Call, i64)] = &[
     ),
 ];
 
-/// Every case: rows that the CTAs of a cluster share evenly, and rows that leave the last of them less or nothing.
+/// Every case: rows that the CTAs of a cluster share evenly, and rows that leave the last CTA fewer elements or none.
 pub(super) fn cases(cases: &mut Vec<Case>) {
     walks(cases, WALKS, &[(BF16, 2048), (BF16, 1288), (F32, 516)]);
     walks(cases, WALKS_BY_BOXES, &[(BF16, 2048), (BF16, 1288), (F32, 516)]);

@@ -8,7 +8,7 @@ use super::plain;
 use crate::case::{Case, Op};
 use crate::source::named::Call;
 
-/// What is called on rows of floats along the last axis.
+/// Scans of rows of floats along the last axis.
 const ROWS: &[Call] = &[
     Call {
         name: "cumsum",
@@ -30,7 +30,7 @@ const ROWS: &[Call] = &[
     },
 ];
 
-/// What integers are summed by.
+/// Scans of integers.
 const INTEGERS: &[Call] = &[
     Call {
         name: "cumsum of integers",
@@ -52,7 +52,7 @@ const INTEGERS: &[Call] = &[
     },
 ];
 
-/// Axes elsewhere, and extents that only the run knows.
+/// Other axes, and dynamic extents.
 const AXES: &[Call] = &[
     Call {
         name: "cumsum of the first axis",
@@ -93,7 +93,7 @@ const AXES: &[Call] = &[
     },
 ];
 
-/// How a CTA comes by rows of 1000: in a loop, across warps, with elements of a thread outside and inside.
+/// Mappings of rows of 1000 onto a CTA: in a loop, across warps, with a thread's elements in outer and in inner factors.
 const SCHEDULES: [&str; 8] = [
     "spread = [[grid], [loop, lane(32)]]",
     "spread = [[grid, warp(4)], [loop, lane(32), vector(2)]]",
@@ -105,7 +105,7 @@ const SCHEDULES: [&str; 8] = [
     "spread = [[grid], [warp(4), register(4), lane(32), vector(2)]]",
 ];
 
-/// Such rows in each way, in either order.
+/// Such rows under each mapping, in both directions.
 const SCHEDULED: [[Call; 8]; 2] = [in_each_way(""), in_each_way("reverse")];
 
 const fn in_each_way(attributes: &'static str) -> [Call; 8] {

@@ -1,4 +1,4 @@
-//! Schedules: tiles, loops, split rows and clusters of every kind, over rows that they do and do not divide.
+//! Schedules: tiles, loops, split rows and clusters of every kind, over rows that they divide and rows that they do not.
 
 use norma_bundle::Element::{self, BF16, F16, F32, F64, I8, I32, I64};
 use norma_oracle::Fill;
@@ -21,7 +21,7 @@ pub(super) fn schedules(cases: &mut Vec<Case>) {
         (64, few(1)),
         (64, few(2)),
         (64, few(16)),
-        // More threads than elements: partial results of nothing meet each other.
+        // More threads than elements: partial results of no elements are combined.
         (7, few(32)),
         (33, few(64)),
         (769, few(32)),
@@ -141,7 +141,7 @@ pub(super) fn schedules(cases: &mut Vec<Case>) {
                 ..few(128)
             },
         ),
-        // Loops: one step, steps without a tail, a tail of some lanes, of one element, and a tail alone.
+        // Loops with one step, with steps and no tail, with a tail of some lanes or of one element, and with a tail only.
         (4096, looped(1, Keep::L1, few(1024))),
         (
             4096,
@@ -194,7 +194,7 @@ pub(super) fn schedules(cases: &mut Vec<Case>) {
     }
 }
 
-/// Rows that several CTAs share, whose results come back to them, and of which one reduction waits for another.
+/// Rows that several CTAs split, with results that go back to all of them; one reduction depends on another.
 pub(super) fn splits(cases: &mut Vec<Case>) {
     let held = |parts, vector| Schedule {
         parts,
@@ -235,8 +235,8 @@ pub(super) fn splits(cases: &mut Vec<Case>) {
     }
 }
 
-/// Rows over the CTAs of a cluster: held and in loops, rows that the cluster does not divide, CTAs without an element, reductions that
-/// wait for each other and such as share a round, partial results of every width.
+/// Rows over the CTAs of a cluster: held and in loops, rows that the cluster does not divide, CTAs without an element,
+/// reductions that depend on each other or share a round of exchange, partial results of every width.
 pub(super) fn clusters(cases: &mut Vec<Case>) {
     let held = |ctas_per_row, threads_per_row, vector| Schedule {
         ctas_per_row,
@@ -288,11 +288,11 @@ pub(super) fn clusters(cases: &mut Vec<Case>) {
         add(Op::Sum, x, 769, held(4, 32, 1));
         add(Op::MaxNegated, x, 1000, looped(2, 64, 1));
     }
-    // More CTAs than are portable.
+    // A cluster larger than the portable size.
     add(WEIGHTED, BF16, 4096, held(16, 32, 8));
 }
 
-/// A case with a schedule, over two whole CTAs of rows and one row more, under four seeds.
+/// A case with a schedule, over two full CTAs of rows plus one row, under four seeds.
 pub(super) fn scheduled(op: Op, x: Element, columns: i64, schedule: Schedule) -> Case {
     let mut case = plain(op, x, columns);
     case.program.schedule = Some(schedule);
@@ -301,8 +301,8 @@ pub(super) fn scheduled(op: Op, x: Element, columns: i64, schedule: Schedule) ->
     case
 }
 
-/// Rows in shared memory, by one CTA and by the CTAs of a cluster: rows that the cluster does not divide, CTAs with shorter parts and
-/// without any, several rows of a CTA and of a thread, more parts of a row than one.
+/// Rows in shared memory, by one CTA and by the CTAs of a cluster: rows that the cluster does not divide, CTAs with shorter
+/// parts or none, several rows per CTA and per thread, several parts of a row.
 pub(super) fn shared(cases: &mut Vec<Case>) {
     let held = |ctas_per_row, threads_per_row, vector| Schedule {
         ctas_per_row,
@@ -334,8 +334,8 @@ pub(super) fn shared(cases: &mut Vec<Case>) {
     }
 }
 
-/// Rows in shared memory that threads copy there: 16, 8 and 4 bytes at a time, and through registers; rows with gaps between them and rows
-/// that lie across; several rows of a CTA and of a thread, and the CTAs of a cluster.
+/// Rows that threads copy to shared memory: 16, 8 and 4 bytes at a time, and through registers; rows with gaps and transposed
+/// rows; several rows per CTA and per thread, and the CTAs of a cluster.
 pub(super) fn shared_by_threads(cases: &mut Vec<Case>) {
     let held = |ctas_per_row, threads_per_row, vector| Schedule {
         ctas_per_row,
@@ -370,7 +370,7 @@ pub(super) fn shared_by_threads(cases: &mut Vec<Case>) {
             };
             cases.push(scheduled(op, BF16, 1002, schedule));
         }
-        // With gaps between rows, these end within the last vector.
+        // With gaps between rows, a row ends within its last vector.
         for (layout, align, vector) in [
             (Layout::Padded(7), 16, 8),
             (Layout::Padded(3), 8, 4),

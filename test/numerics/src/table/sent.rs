@@ -1,7 +1,7 @@
-//! Results whose tiles go to memory through shared memory, by bulk copies and as boxes of tensor maps: of rows that CTAs have on their own, of walks through rings,
-//! with and without a producer warp, and of walks whose tiles are drawn.
+//! Results written to memory by way of shared memory, by bulk copies and as boxes of tensor maps: of rows that a CTA holds, of
+//! walks through rings with and without a producer warp, and of walks that draw their tiles.
 //!
-//! Of each: rows for several turns of the memory, a part of a tile, one row, and none; columns that a tile is longer than.
+//! Each has rows that reuse the shared memory several times, part of a tile, one row, and none; and rows shorter than a tile.
 
 use super::plain;
 use crate::case::{Case, Op};
@@ -14,7 +14,7 @@ const RMS: Call = Call {
     ..Call::PLAIN
 };
 
-/// Each with the rows of a step of all CTAs.
+/// Calls with the number of rows of one step of all CTAs.
 const CALLS: &[(Call, i64)] = &[
     (
         Call {

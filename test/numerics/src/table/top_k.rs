@@ -1,4 +1,4 @@
-//! The largest of each row: every number of them at the edges, in the types that have an order in 32 bits.
+//! Top-k of each row: various k, edge lengths, and the types that can be ordered in 32 bits.
 
 use norma_bundle::Element::{BF16, F16, F32, I8, I32, I64};
 use norma_oracle::Fill;
@@ -8,7 +8,7 @@ use crate::case::{Case, Op};
 use crate::source::graphs::Graph;
 use crate::source::named::Call;
 
-/// Rows of as many elements as there are rows, which may be less than are asked for.
+/// Row lengths that equal the number of rows, and may be less than k.
 const OF_DYNAMIC_ROWS: Call = Call {
     name: "top 5 of dynamic rows",
     op: "top_k",
@@ -18,7 +18,7 @@ const OF_DYNAMIC_ROWS: Call = Call {
     ..Call::PLAIN
 };
 
-/// Along an axis that does not run fastest.
+/// Along an axis that is not the innermost.
 const OF_COLUMNS: Call = Call {
     name: "top 3 of the middle axis",
     op: "top_k",
@@ -52,7 +52,8 @@ const SIXTY_FOUR: Call = Call {
     ..Call::PLAIN
 };
 
-/// How a CTA comes by rows of 1000: held by a warp, by warps and by a cluster, several rows beside each other, and in a loop.
+/// Mappings of rows of 1000 onto a CTA: held by a warp, by several warps and by a cluster, several rows side by side, and in a
+/// loop.
 const SCHEDULED: [Call; 5] = [
     of_schedule("spread = [[grid, warp(4)], [register(4), lane(32), vector(8)], [loop]]"),
     of_schedule("spread = [[grid], [register(2), warp(2), lane(32), vector(8)], [loop]]"),
@@ -69,7 +70,7 @@ const fn of_schedule(schedule: &'static str) -> Call {
     }
 }
 
-/// Back to rows, one value and many of them.
+/// Gradients, which scatter one or many values back to rows.
 const GRADIENTS: [Call; 3] = [
     Call {
         name: "gradient of top 8",
@@ -100,7 +101,7 @@ const GRADIENTS: [Call; 3] = [
     },
 ];
 
-/// In kernel form: the smallest five of each row, each once, and their sum.
+/// In kernel form: the five smallest distinct values of each row, and their sum.
 const SMALLEST: Graph = Graph {
     name: "smallest five",
     kernels: 1,
@@ -119,7 +120,7 @@ func.func @f(%x: tensor<?x$Nx$X> {norm.name = "x"}) -> (tensor<?x5x$X> {norm.nam
 "#,
 };
 
-/// Every case of the largest of rows.
+/// Every case of top-k.
 pub fn cases(cases: &mut Vec<Case>) {
     for (columns, x) in [(1, F32), (33, F16), (1000, BF16), (31, I8)] {
         cases.push(plain(Op::Named(&ONE), x, columns));
@@ -130,7 +131,7 @@ pub fn cases(cases: &mut Vec<Case>) {
     for (columns, x) in [(64, BF16), (100, F32), (4096, BF16)] {
         cases.push(plain(Op::Named(&SIXTY_FOUR), x, columns));
     }
-    // More than a CTA holds, and more places than 16 bits number.
+    // A row longer than a CTA holds, with positions beyond 16 bits.
     let mut long = plain(Op::Named(&EIGHT), BF16, 70000);
     long.run.rows = 2;
     cases.push(long);
@@ -139,7 +140,7 @@ pub fn cases(cases: &mut Vec<Case>) {
             cases.push(plain(Op::Named(call), x, 1000));
         }
     }
-    // A row of one element has one value, and others behind it only in name.
+    // A row of one element has a single value; the further results are the identity.
     for (columns, x) in [(1, I64), (4, I8), (37, I32), (1000, I64)] {
         cases.push(plain(Op::Graph(&SMALLEST), x, columns));
     }
