@@ -1,8 +1,8 @@
-//! How the time of a compilation grows with its input: twice as much of anything takes less than four times as long, which it would
-//! if anything went through all pairs.
+//! How the time of a compilation grows with its input: doubling any part of the input must take less than four times as long,
+//! which is what an algorithm over all pairs would take.
 //!
-//! Times are those that the process has had a processor for, so that others on the machine do not count. What they do to caches counts,
-//! so that one measurement of several has to be within the bound.
+//! The times are processor times of the process, so that other processes on the machine do not count. Their effect on caches
+//! does count, so it is enough that one of several measurements is within the bound.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -13,19 +13,19 @@ use norma_compiler::{
     compile::{Input, Outcome, lower},
 };
 
-/// Tests of one process share its time.
+/// Tests in one process share its processor time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// What twice the input may take, as a multiple of the time that the input takes.
+/// The bound on the time for twice the input, as a multiple of the time for the input.
 const GROWTH: f64 = 3.5;
-/// How often growth is measured before it counts as too much.
+/// The number of measurements before growth counts as too much.
 const ATTEMPTS: usize = 3;
 
-/// Seconds of processors that the process has had.
+/// The processor time of the process, in seconds.
 #[cfg(target_os = "linux")]
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    // Behind the program's name in brackets, user and system time are the 12th and 13th fields, in hundredths.
+    // After the program's name in brackets, user and system time are the 12th and 13th fields, in hundredths of a second.
     let (_, fields) = stat.rsplit_once(')').unwrap();
     let fields = fields.split_whitespace().skip(11).take(2);
     fields.map(|field| field.parse::<f64>().unwrap()).sum::<f64>() / 100.0
@@ -37,7 +37,7 @@ fn processor_seconds() -> f64 {
     START.elapsed().as_secs_f64()
 }
 
-/// Lowers a program; gives the seconds, and what is wrong with it.
+/// Lowers a program; returns the seconds that it took, and the diagnostics if it failed.
 fn seconds(text: &str, to: Level) -> (f64, String) {
     let options = CompileOptions::new(Target::parse("sm_90a").unwrap());
     let start = processor_seconds();
@@ -55,12 +55,12 @@ fn seconds(text: &str, to: Level) -> (f64, String) {
     (processor_seconds() - start, wrong)
 }
 
-/// Holds what `program` makes of `size`, and of twice as much, to the growth.
+/// Checks that `program(2 * size)` stays within the bound on growth relative to `program(size)`.
 fn check_growth(program: impl Fn(usize) -> String, size: usize, to: Level) {
     let _alone = ONE_AT_A_TIME
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner());
-    // What is done once in a process is done before.
+    // A first compilation does the work that is done once per process.
     seconds(&program(1), to);
     let of = |size| {
         let (seconds, wrong) = seconds(&program(size), to);
@@ -97,7 +97,8 @@ fn rows(columns: u64, ops: &str) -> String {
     )
 }
 
-/// [`rows`] whose body is `count` steps: `step` makes the ops that compute a result of its name from `%v` and its number.
+/// [`rows`] with a body of `count` steps: `step` takes its number and the name of its result, and writes the ops that compute
+/// it from `%v<number>`.
 fn chain(columns: u64, count: usize, step: impl Fn(usize, &str) -> String) -> String {
     let ops = (0..count).map(|number| match number + 1 == count {
         true => step(number, "out"),
@@ -106,7 +107,7 @@ fn chain(columns: u64, count: usize, step: impl Fn(usize, &str) -> String) -> St
     rows(columns, &ops.collect::<String>())
 }
 
-/// `count` reductions, each of what the one before left of the row.
+/// `count` reductions, each over the row minus the result of the one before.
 fn dependent_reductions(columns: u64, count: usize) -> String {
     chain(columns, count, |step, result| {
         format!(
@@ -116,7 +117,7 @@ fn dependent_reductions(columns: u64, count: usize) -> String {
     })
 }
 
-/// `count` additions, each to the result of the one before.
+/// `count` additions, each to the result of the previous one.
 fn additions(columns: u64, count: usize) -> String {
     chain(columns, count, |step, result| {
         format!("%{result} = arith.addf %v{step}, %v0 : f32\n")

@@ -8,7 +8,7 @@ use norma_compiler::emit::{Assembler, Cubin, gate, ptx};
 use norma_compiler::target::{Feature, TARGETS};
 use norma_compiler::{Kind, Result, Target};
 
-/// A context with the dialects of the `nvvm` level, whose diagnostics are left to the test.
+/// A context with the dialects of the `nvvm` level. Its handler drops diagnostics; the tests check the errors.
 fn context() -> Context {
     let registry = DialectRegistry::new();
     // SAFETY: the handles are static.
@@ -116,7 +116,7 @@ fn ptx_that_does_not_assemble_is_an_error_with_the_log() {
     );
 }
 
-/// One op for each feature, as the gate knows it.
+/// For each feature, ops that need it, as the gate's table says.
 const GATED: &[(Feature, &str)] = &[
     (Feature::CpAsync, "nvvm.cp.async.shared.global %s, %x, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>"),
     (Feature::Mbarrier, "nvvm.mbarrier.init %s, %i : !llvm.ptr<3>, i32"),
@@ -218,7 +218,7 @@ fn every_gated_op_is_generated_where_the_table_has_it_and_refused_elsewhere() {
     }
 }
 
-/// Ops that would make LLVM end the process on any target.
+/// Ops on which LLVM would abort the process for any target.
 const REFUSED: &[&str] = &[
     "%r = llvm.intr.tanh(%f) : (f32) -> f32 llvm.store %r, %x : f32, !llvm.ptr<1>",
     "%r = llvm.intr.exp(%f) : (f32) -> f32 llvm.store %r, %x : f32, !llvm.ptr<1>",

@@ -1,4 +1,4 @@
-//! Named ops by their shape: every op is valid as it is written, and what cannot be written is refused.
+//! Named ops generated from a shape: every op is valid as written, and settings that cannot be expressed are refused.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -11,7 +11,7 @@ fn preset(op: &str, shape: &str) -> Preset {
     Preset::new(find_op(op).unwrap(), parse_shape(shape).unwrap())
 }
 
-/// What MLIR makes of the source: the op in its own form.
+/// The source after MLIR parsed it: the op in its custom assembly form.
 fn parsed(preset: &Preset) -> std::result::Result<String, String> {
     let text = preset.source().map_err(|error| error.to_string())?;
     let mut outcome = Outcome::default();
@@ -29,10 +29,10 @@ fn parsed(preset: &Preset) -> std::result::Result<String, String> {
     .map_err(|_| format!("{text}{}", outcome.diagnostics))
 }
 
-/// Scales that may have a factor in common.
+/// A type of scales for which an op may compute a common factor.
 const E4M3: &str = "f8E4M3FN";
 
-/// The shape that suits every op's first operand.
+/// A shape that every op accepts for its first operand.
 const SHAPE: &str = "m,64,32";
 
 #[test]

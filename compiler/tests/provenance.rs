@@ -1,4 +1,4 @@
-//! What a bundle says of where it comes from.
+//! The provenance that a bundle records.
 
 use norma_compiler::compile::Input;
 use norma_compiler::provenance::of;

@@ -1,8 +1,8 @@
-//! How good the choices of schedules are: `data/sweep-h200.jsonl` has what schedules of some kernels take on an H200, by
-//! `norma-run --regret`, and what the compiler chooses of them should be among the fastest.
+//! How good the choices of schedules are: `data/sweep-h200.jsonl` holds the times of several schedules of some kernels on an
+//! H200, as measured by `norma-run --regret`, and the compiler's choice should be among the fastest.
 //!
-//! With `--nocapture` the test prints a line for each kernel, and with `NORMA_REGRET_OF=NAME` all schedules of that one, or of all
-//! kernels with `NORMA_REGRET_OF=all`, beside what the cost model expects of them.
+//! With `--nocapture` the test prints a line for each kernel. With `NORMA_REGRET_OF=NAME` it also prints all schedules of
+//! that kernel, or of all kernels with `NORMA_REGRET_OF=all`, beside the cost model's expectations.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -14,22 +14,22 @@ use norma_compiler::{CompileOptions, Target, candidates};
 use rayon::prelude::*;
 use serde_json::Value;
 
-/// The share of the kernels that may take longer than so many times the fastest schedule's time. Of widths that the sweeps did not have,
-/// those are among the data at which choices fell short.
+/// Pairs (factor, share): at most this share of the kernels may take longer than `factor` times the fastest schedule's time.
+/// The data include widths outside the regular sweeps at which choices fell short.
 const BOUNDS: [(f64, f64); 3] = [(1.03, 0.18), (1.1, 0.02), (1.2, 0.0)];
-/// The share of the kernels whose choices may be unmeasured.
+/// The share of the kernels whose chosen schedules may be unmeasured.
 const UNKNOWN: f64 = 0.12;
 
-/// What was measured of one kernel.
+/// The measurements of one kernel.
 struct Sweep {
     name: String,
     text: String,
-    /// By schedule, without bounds on registers: nanoseconds for a row.
+    /// Nanoseconds per row, by schedule without bounds on registers.
     times: HashMap<String, f64>,
     assembled: Vec<Assembled>,
 }
 
-/// A schedule without its bound on registers, which is chosen anew each time.
+/// Removes a schedule's bound on registers, which is chosen anew each time.
 fn unbounded(schedule: &str) -> String {
     match schedule.split_once(", min_ctas_per_sm = ") {
         Some((before, after)) => {
@@ -71,7 +71,7 @@ fn sweeps() -> Vec<Sweep> {
     lines.map(of_line).collect()
 }
 
-/// The candidates for a kernel, cheapest first as the cost model has them, with the shares of a copy's speed that it expects.
+/// The candidates for a kernel, cheapest first by the cost model, with the fraction of a copy's bandwidth that it expects.
 fn ranked(sweep: &Sweep) -> Vec<(String, f64)> {
     let mut options = CompileOptions::new(Target::parse("sm_90a").unwrap());
     options.assembled = sweep.assembled.clone();
@@ -124,7 +124,7 @@ fn choices_are_among_the_fastest_schedules_measured() {
     }
     let mean = slower.iter().sum::<f64>() / slower.len() as f64;
     println!("mean {mean:.4} of {}", slower.len());
-    // What was never measured cannot be judged; a sweep of it belongs into the data.
+    // A choice that was never measured cannot be judged; a sweep of it should be added to the data.
     assert!(
         unknown.len() as f64 <= UNKNOWN * sweeps.len() as f64,
         "{unknown:#?}"

@@ -1,8 +1,8 @@
-//! No kernel of a schedule that the compiler chose spills registers: what does is found out by assembling it, and counts for the
-//! choice.
+//! No kernel whose schedule the compiler chose spills registers: a spill is found by assembling the kernel, and then counts
+//! against the schedule.
 //!
-//! The programs are those whose threads hold the most: gradients, whose sums over rows stay in registers for a whole walk, long rows,
-//! and rows that begin anywhere.
+//! The programs are those with the highest register pressure: gradients, whose sums over rows stay in registers for a whole
+//! walk, long rows, and rows whose first element has no alignment.
 
 #![expect(clippy::unwrap_used, reason = "every input here is fixed")]
 
@@ -25,7 +25,7 @@ fn kernels(name: &str, text: &str) -> Vec<Kernel> {
         .collect()
 }
 
-/// Asserts that no kernel of a program spills, and gives their schedules.
+/// Asserts that no kernel of a program spills, and returns the kernels' schedules.
 fn check(name: &str, text: &str) -> Vec<String> {
     let kernels = kernels(name, text);
     for kernel in &kernels {
@@ -55,7 +55,7 @@ fn rows(op: &str, columns: u64) -> String {
     )
 }
 
-/// The gradient of LayerNorm on rows of `columns` elements of bf16: of a row, of the weight and of the bias.
+/// The gradient of LayerNorm on rows of `columns` elements of bf16, with respect to the rows, the weight and the bias.
 fn layer_norm_gradient(columns: u64) -> String {
     let (rows, row) = (format!("tensor<?x{columns}xbf16>"), format!("tensor<{columns}x"));
     format!(
@@ -99,8 +99,8 @@ fn layer_norm_gradient(columns: u64) -> String {
     )
 }
 
-/// What is cheapest by the model spills here, and is split, so that the kernels that are assembled have other schedules than the one
-/// that was chosen.
+/// The schedule that the model ranks first spills here. It splits the walk, so the assembled kernels have schedules other
+/// than the one that was chosen.
 #[test]
 fn gradients_whose_walk_is_split_do_not_spill() {
     for columns in [4096, 8192, 16384] {
