@@ -58,7 +58,7 @@ impl Candidates {
     /// Reads the list in `folder`.
     ///
     /// # Errors
-    /// It is not there, or no such list.
+    /// The file does not exist, or is not such a list.
     pub fn load(folder: &Path) -> Result<Self, CandidatesError> {
         let path = folder.join(FILE_NAME);
         let text = fs::read_to_string(&path).map_err(|error| CandidatesError::Read {

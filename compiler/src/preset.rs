@@ -51,7 +51,7 @@ pub enum Extent {
 pub enum Wanted {
     /// It is left out.
     Absent,
-    /// It is there, of this element type or else of one that fits the first operand's.
+    /// It is present, with this element type or else with one that fits the first operand's.
     Present(Option<String>),
 }
 

@@ -89,7 +89,7 @@ fn every_op_is_valid_with_all_that_it_may_have() {
         }
         let said = match op.mnemonic {
             "group_norm" | "group_norm_grad" => [("groups", "4")].as_slice(),
-            // Only a variance has a mean beside it.
+            // Only a variance has a second result, the mean.
             "reduce_axes" => &[("kind", "var"), ("keepdims", "true")],
             "quantize" => {
                 // A scale is given or computed.

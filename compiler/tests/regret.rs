@@ -29,7 +29,7 @@ struct Sweep {
     assembled: Vec<Assembled>,
 }
 
-/// Removes a schedule's bound on registers, which is chosen anew each time.
+/// Removes a schedule's bound on registers, which is chosen again for each compilation.
 fn unbounded(schedule: &str) -> String {
     match schedule.split_once(", min_ctas_per_sm = ") {
         Some((before, after)) => {

@@ -42,7 +42,7 @@ unsafe fn function<'a>(embedded: *mut NormaEmbedded) -> Result<&'a NormaFunction
     }
     // SAFETY: the field is written by this function alone, which always does so as an atomic.
     let place = unsafe { AtomicPtr::from_ptr(&raw mut (*embedded).function) };
-    // SAFETY: what is there was leaked below.
+    // SAFETY: a non-null pointer refers to a function that was leaked below.
     if let Some(function) = unsafe { place.load(Ordering::Acquire).as_ref() } {
         return Ok(function);
     }

@@ -1,4 +1,4 @@
-//! Kernels: loading them, what a launch asks for, and their parameters.
+//! Kernels: loading them, the configuration of a launch, and their parameters.
 
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::ptr;

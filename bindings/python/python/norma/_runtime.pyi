@@ -38,7 +38,7 @@ class Function:
         allocator: Callable[[tuple[int, ...], str, int], Any] | None = None,
         **named: Any,
     ) -> Any:
-        """Launches the kernels on tensors of any framework that speaks DLPack; returns the outputs.
+        """Launches the kernels on tensors of any framework that supports DLPack, and returns the outputs.
 
         Inputs are passed by position or by name, scalars by name. Outputs are ``out``, one tensor or a tuple; or the results of
         ``allocator(shape, dtype, device)`` for each; or new tensors of the first input's type, if its framework offers an

@@ -1,4 +1,4 @@
-"""Compiled functions by what they are compiled for, and calls of them on torch's tensors."""
+"""Caches the compiled functions of each op, and calls them on torch's tensors."""
 
 from collections.abc import Callable
 from typing import Any
