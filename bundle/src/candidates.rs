@@ -70,7 +70,8 @@ impl Candidates {
 
     /// Formats the list as JSON.
     ///
-    /// # Errors JSON cannot express a share that is NaN or infinite.
+    /// # Errors
+    /// JSON cannot express a share that is NaN or infinite.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

@@ -48,7 +48,8 @@ pub struct Cubin<'a>(ElfFile64<'a, LittleEndian>);
 impl<'a> Cubin<'a> {
     /// Parses an image and checks that it is complete.
     ///
-    /// # Errors The bytes are not an ELF image, or a truncated one.
+    /// # Errors
+    /// The bytes are not an ELF image, or a truncated one.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, CubinError> {
         let file = ElfFile64::parse(bytes).map_err(|_| CubinError::Image)?;
         let is_whole = file.sections().all(|section| section.data().is_ok());
@@ -90,7 +91,8 @@ impl<'a> Cubin<'a> {
 
     /// Checks that the cubin contains a manifest's kernel, and that its parameters have the sizes that the manifest passes.
     ///
-    /// # Errors The kernel is missing, or has other parameters.
+    /// # Errors
+    /// The kernel is missing, or has other parameters.
     pub fn check(&self, kernel: &Kernel) -> Result<(), CubinError> {
         let expected = self.parameters(&kernel.symbol)?;
         let got: Vec<u32> = kernel.args.iter().map(Argument::bytes).collect();

@@ -145,8 +145,8 @@ impl Expression {
 
     /// Parses one expression.
     ///
+    /// # Errors
     /// The text is not an expression; the error names the column.
-    /// Says at which column the text stops being an expression.
     pub fn parse(source: &str) -> Result<Self, ParseError> {
         Parser::new(source).whole()
     }

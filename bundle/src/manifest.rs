@@ -407,7 +407,8 @@ impl Manifest {
 
     /// Parses and checks the text of a manifest; `path` names it in errors.
     ///
-    /// # Errors The text is not a manifest, or contradicts itself.
+    /// # Errors
+    /// The text is not a manifest, or contradicts itself.
     pub fn parse(text: &str, path: &Path) -> Result<Manifest, ManifestError> {
         let wrong = |source| ManifestError::Parse {
             path: path.to_owned(),

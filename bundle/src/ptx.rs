@@ -44,7 +44,8 @@ pub fn parameters(text: &str, symbol: &str) -> Option<Vec<u32>> {
 
 /// Checks that the PTX contains a manifest's kernel, and that its parameters have the sizes that the manifest passes.
 ///
-/// # Errors The kernel is missing, or has other parameters.
+/// # Errors
+/// The kernel is missing, or has other parameters.
 pub fn check(text: &str, kernel: &Kernel) -> Result<(), PtxError> {
     let symbol = kernel.symbol.clone();
     let Some(expected) = parameters(text, &symbol) else {

@@ -66,6 +66,7 @@ pub struct Emitted {
 impl Bundle {
     /// Adds the functions of another input.
     ///
+    /// # Errors
     /// Both bundles have a function or a module of the same name.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         let names = |bundle: &Self| -> Vec<String> {

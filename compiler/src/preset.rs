@@ -90,7 +90,8 @@ impl FromStr for Extent {
 
 /// Reads a comma-separated list of extents such as `m,4096`.
 ///
-/// # Errors An extent is neither a number nor a name.
+/// # Errors
+/// An extent is neither a number nor a name.
 pub fn parse_shape(text: &str) -> std::result::Result<Vec<Extent>, String> {
     let extents = text.split(',').map(str::trim);
     extents.map(str::parse).collect()
@@ -98,7 +99,8 @@ pub fn parse_shape(text: &str) -> std::result::Result<Vec<Extent>, String> {
 
 /// Finds a named op.
 ///
-/// # Errors No op has that name; the message lists those that exist.
+/// # Errors
+/// No op has that name; the message lists those that exist.
 pub fn find_op(mnemonic: &str) -> Result<&'static NamedOp> {
     NamedOp::find(mnemonic).ok_or_else(|| {
         let known: Vec<_> = OPS.iter().map(|op| op.mnemonic).collect();
@@ -126,8 +128,9 @@ impl Preset {
 
     /// The function as a module of level `tensor`, in MLIR's generic form.
     ///
-    /// # Errors The settings cannot be expressed: a type or a value that the op does not accept, a required attribute that is
-    /// missing, an axis that does not exist, or a promise about a size that no tensor has.
+    /// # Errors
+    /// The settings cannot be expressed: a type or a value that the op does not accept, a required attribute that is missing,
+    /// an axis that does not exist, or a promise about a size that no tensor has.
     pub fn source(&self) -> Result<String> {
         text::source(self)
     }

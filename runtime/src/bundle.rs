@@ -129,7 +129,8 @@ impl Bundle {
     /// Selects the files for a device: those of the closest architecture, or PTX if no cubin fits and [`Bundle::allow_ptx`]
     /// allows it.
     ///
-    /// # Errors Nothing fits the device; the error lists the targets.
+    /// # Errors
+    /// Nothing fits the device; the error lists the targets.
     pub fn select(&self, device: &Device) -> Result<Selected<'_>, Error> {
         let found = self.find(device.capability);
         found.ok_or_else(|| self.unfit(device.capability, &device.name))

@@ -22,7 +22,8 @@ pub struct FunctionEverywhere {
 impl FunctionEverywhere {
     /// Finds the function with this name. Nothing is loaded yet.
     ///
-    /// # Errors A target of the bundle does not have the function, or the driver's error.
+    /// # Errors
+    /// A target of the bundle does not have the function, or the driver's error.
     pub fn new(bundle: &Arc<Bundle>, driver: &Arc<Driver>, name: &str) -> Result<Self, Error> {
         for target in bundle.targets() {
             target.manifest.function(Some(name))?;

@@ -46,8 +46,8 @@ pub struct WorkspaceMemory {
 impl Function {
     /// Loads a function of a bundle: its kernels for the device, and everything else that a launch needs.
     ///
-    /// # Errors The bundle has nothing for the device or no such function, one of its files cannot be used, or the driver's
-    /// error.
+    /// # Errors
+    /// The bundle has nothing for the device or no such function, one of its files cannot be used, or the driver's error.
     pub fn load(bundle: &Bundle, device: &Device, name: &str) -> Result<Function, Error> {
         let Selected { target, is_ptx } = bundle.select(device)?;
         let function = target.manifest.function(Some(name))?;

@@ -50,7 +50,8 @@ impl Scratch {
 impl Set {
     /// Assigns addresses to the workspaces that a call needs.
     ///
-    /// # Errors Out of memory, or another error of the driver.
+    /// # Errors
+    /// Out of memory, or another error of the driver.
     pub(crate) fn place(
         &mut self,
         device: &Device,

@@ -183,7 +183,8 @@ impl<'a> Tensor<'a> {
     }
 }
 
-/// # Safety `first` points to `count` numbers, or is null.
+/// # Safety
+/// `first` points to `count` numbers, or is null.
 unsafe fn numbers<'a>(first: *const i64, count: i32) -> &'a [i64] {
     match usize::try_from(count) {
         // SAFETY: passed on to the caller; no slice starts at null.

@@ -37,7 +37,8 @@ impl Arguments {
     /// tells it, and otherwise to the default stream. Exporters that use `__dlpack__` are given the stream, so that it waits
     /// for their pending work.
     ///
-    /// # Errors An object is not a tensor, or the exception that its type raises.
+    /// # Errors
+    /// An object is not a tensor, or the exception that its type raises.
     pub fn take(
         objects: &[Bound<'_, PyAny>],
         names: &[String],

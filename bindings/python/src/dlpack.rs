@@ -242,7 +242,8 @@ impl ExchangeApi {
 struct Failure(Option<String>);
 
 impl Failure {
-    /// # Safety `context` points to a `Failure`, and the texts end in null bytes.
+    /// # Safety
+    /// `context` points to a `Failure`, and the texts end in null bytes.
     unsafe extern "C" fn set(context: *mut c_void, _kind: *const c_char, message: *const c_char) {
         // SAFETY: passed on to the caller.
         unsafe {

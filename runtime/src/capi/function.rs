@@ -292,7 +292,8 @@ pub unsafe extern "C" fn norma_bundle_close(bundle: *mut NormaBundle) {
 /// Finds a function of a bundle. It is loaded on a device when it is first launched there, or by `norma_function_load`. Free
 /// it with `norma_function_free`.
 ///
-/// # Safety `bundle` is null or open, `name` null or a null-terminated string, `function` null or valid for a write.
+/// # Safety
+/// `bundle` is null or open, `name` null or a null-terminated string, `function` null or valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_function_get(
     bundle: *const NormaBundle,
@@ -311,8 +312,8 @@ pub unsafe extern "C" fn norma_function_get(
 
 /// Frees a function, its loaded code, and its scratch memory. Null is ignored.
 ///
-/// # Safety `function` is null or has not been freed; its launches have completed, and graphs that captured it are not
-/// launched again.
+/// # Safety
+/// `function` is null or has not been freed; its launches have completed, and graphs that captured it are not launched again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_function_free(function: *mut NormaFunction) {
     if !function.is_null() {
@@ -363,8 +364,9 @@ pub unsafe extern "C" fn norma_function_launch(
 
 /// Frees the scratch memory of a function's calls on a stream, and of captures on it, before the function is freed.
 ///
-/// # Safety `function` is null or has not been freed; `stream` is a stream of that device's primary context, launches on it
-/// have completed, and graphs captured on it, or on an earlier stream that had the same handle, are not launched again.
+/// # Safety
+/// `function` is null or has not been freed; `stream` is a stream of that device's primary context, launches on it have
+/// completed, and graphs captured on it, or on an earlier stream that had the same handle, are not launched again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn norma_function_release_scratch(
     function: *const NormaFunction,

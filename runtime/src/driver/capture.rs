@@ -31,7 +31,8 @@ impl StreamIdentity {
     /// Asks the driver for a stream's identity. The legacy default stream exists once per context and cannot be captured, so
     /// the driver is not asked about it.
     ///
-    /// # Errors The driver's error, for example that a capture on the stream has failed.
+    /// # Errors
+    /// The driver's error, for example that a capture on the stream has failed.
     pub(crate) fn of(api: &Current<'_>, stream: StreamHandle) -> Result<StreamIdentity, DriverError> {
         if stream == StreamHandle::DEFAULT {
             return Ok(StreamIdentity {

@@ -85,7 +85,8 @@ impl Kernel {
     /// Looks up the manifest's kernel in its module and sets the attributes that its launches need beyond the defaults: the
     /// carve-out and a large cluster.
     ///
-    /// # Errors The driver's error.
+    /// # Errors
+    /// The driver's error.
     pub(crate) fn find(
         module: &Arc<Module>,
         kernel: &norma_bundle::manifest::Kernel,

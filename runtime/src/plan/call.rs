@@ -63,7 +63,8 @@ fn refuse<T>(message: String) -> Result<T, CallError> {
 impl Call {
     /// Binds the arguments of a call, and checks everything that does not depend on the kernels.
     ///
-    /// # Errors Arguments that the kernels are not made for.
+    /// # Errors
+    /// Arguments that the kernels are not made for.
     ///
     /// # Safety
     /// The tensors' shapes and strides must be as long as their ranks.
@@ -234,7 +235,8 @@ impl Call {
 
     /// The dynamic shared memory of a kernel, in bytes, or `None` if the kernel is not launched for these sizes.
     ///
-    /// # Errors The value cannot be computed, or does not fit.
+    /// # Errors
+    /// The value cannot be computed, or does not fit.
     pub(crate) fn choose(&mut self, plan: &Plan, kernel: &KernelPlan) -> Result<Option<u32>, CallError> {
         plan.code.run(&kernel.choice, &mut self.values)?;
         if !kernel.when.iter().all(|condition| condition.holds(&self.values)) {
@@ -251,7 +253,8 @@ impl Call {
 
     /// Evaluates the launch of a kernel that was chosen, and records which workspaces it needs.
     ///
-    /// # Errors A value cannot be computed, or is out of range for a launch.
+    /// # Errors
+    /// A value cannot be computed, or is out of range for a launch.
     pub(crate) fn prepare(&mut self, plan: &Plan, index: usize, shared_bytes: u32) -> Result<(), CallError> {
         let kernel = &plan.kernels[index];
         plan.code.run(&kernel.body, &mut self.values)?;
@@ -287,7 +290,8 @@ impl Call {
 
     /// Encodes the parameters of all launches. Workspaces must have their addresses.
     ///
-    /// # Errors A scalar that does not fit its type, or the driver's error for a tensor map.
+    /// # Errors
+    /// A scalar that does not fit its type, or the driver's error for a tensor map.
     pub(crate) fn encode(
         &mut self,
         plan: &Plan,

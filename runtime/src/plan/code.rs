@@ -119,7 +119,8 @@ impl Compiler {
 
     /// Returns the value of an expression. It adds steps only for operations that earlier steps have not computed.
     ///
-    /// # Errors A name that has no value.
+    /// # Errors
+    /// A name that has no value.
     pub(crate) fn expression(
         &mut self,
         expression: &Expression,

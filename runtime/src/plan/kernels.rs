@@ -97,7 +97,8 @@ impl Scope<'_> {
 impl KernelPlan {
     /// Prepares a kernel, and adds workspaces that earlier kernels did not use.
     ///
-    /// # Errors An expression uses a symbol whose value is not known at that point.
+    /// # Errors
+    /// An expression uses a symbol whose value is not known at that point.
     pub(super) fn new(
         compiler: &mut Compiler,
         kernel: &Kernel,

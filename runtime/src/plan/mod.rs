@@ -60,8 +60,9 @@ struct SharedStride {
 impl Plan {
     /// Prepares a function, and returns the initial values for calls on a device with this number of multiprocessors.
     ///
-    /// # Errors The function uses a size that is not the extent of any tensor, or its shared memory depends on the number of
-    /// CTAs that fit.
+    /// # Errors
+    /// The function uses a size that is not the extent of any tensor, or its shared memory depends on the number of CTAs that
+    /// fit.
     pub(crate) fn new(function: &Function, multiprocessors: u32) -> Result<(Plan, Values), Error> {
         let unsupported = |error: EvaluateError| {
             Error::Bundle(format!(

@@ -39,7 +39,8 @@ pub(super) struct DimPlan {
 impl TensorPlan {
     /// Prepares a tensor whose extents and strides are the values in `places`.
     ///
-    /// # Errors A size that is not the extent of any tensor.
+    /// # Errors
+    /// A size that is not the extent of any tensor.
     pub(super) fn new(
         compiler: &mut Compiler,
         tensor: &manifest::Tensor,
@@ -74,7 +75,8 @@ impl TensorPlan {
     /// Checks the tensor's extents and strides, and returns the number of bytes from its first element to its last. A dim of
     /// one element may have any stride, and so may a tensor without elements.
     ///
-    /// # Errors A layout that the kernels are not made for.
+    /// # Errors
+    /// A layout that the kernels are not made for.
     pub(super) fn check(&self, name: &str, values: &Values) -> Result<u64, CallError> {
         let refuse = |message: String| Err(CallError::Argument(message));
         for (index, dim) in self.dims.iter().enumerate() {

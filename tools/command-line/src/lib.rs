@@ -15,7 +15,8 @@ pub use setting::Setting;
 
 /// A parser for options that must not be empty, because an empty value would be taken for a missing one.
 ///
-/// # Errors The value is blank.
+/// # Errors
+/// The value is blank.
 pub fn stated(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("expected a value that is not empty".to_owned()),

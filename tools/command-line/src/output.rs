@@ -14,7 +14,8 @@ pub struct ReportError(#[from] io::Error);
 
 /// Writes a report to standard output. A closed pipe is not an error: its reader has read what it wanted.
 ///
-/// # Errors The output cannot be written, for example because the disk is full.
+/// # Errors
+/// The output cannot be written, for example because the disk is full.
 pub fn report(bytes: &[u8]) -> Result<(), ReportError> {
     whole(&mut io::stdout().lock(), bytes)
 }

@@ -61,7 +61,8 @@ pub enum RunOptionsError {
 impl RunOptions {
     /// The function that the options name.
     ///
-    /// # Errors There is no function of that name, or none is named and there are several.
+    /// # Errors
+    /// There is no function of that name, or none is named and there are several.
     pub fn function<'m>(&self, manifest: &'m Manifest) -> Result<&'m Function, RunOptionsError> {
         Ok(manifest.function(self.function.as_deref())?)
     }

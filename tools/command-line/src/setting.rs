@@ -31,7 +31,8 @@ impl<T: FromStr> FromStr for Setting<T> {
 
 /// Collects settings by name.
 ///
-/// # Errors The name of a setting that is given twice.
+/// # Errors
+/// The name of a setting that is given twice.
 pub(crate) fn by_name<T: Clone>(settings: &[Setting<T>]) -> Result<BTreeMap<String, T>, String> {
     let mut named = BTreeMap::new();
     for Setting { name, value } in settings {

@@ -94,7 +94,8 @@ impl<'a> Loaded<'a> {
 impl Tensors {
     /// Allocates every tensor of `problem` and copies its image from `images`; all other bytes are poisoned.
     ///
-    /// # Errors The driver's error, most likely out of memory.
+    /// # Errors
+    /// The driver's error, most likely out of memory.
     pub fn new(device: &Device, problem: &Problem<'_>, images: &Images) -> Result<Self, DriverError> {
         let mut buffers = BTreeMap::new();
         for tensor in problem.function.tensors() {
@@ -132,7 +133,8 @@ impl Tensors {
 impl Workspaces {
     /// Poisons the workspaces whose initial contents are unspecified.
     ///
-    /// # Errors The driver's error.
+    /// # Errors
+    /// The driver's error.
     pub fn poison(&self) -> Result<(), DriverError> {
         let mut uninitialized = self.0.iter().filter(|workspace| !workspace.init.is_zero());
         uninitialized.try_for_each(|workspace| workspace.memory.fill(POISON))
@@ -140,7 +142,8 @@ impl Workspaces {
 
     /// Reads the workspaces that must be zero initially.
     ///
-    /// # Errors The driver's error.
+    /// # Errors
+    /// The driver's error.
     pub fn read(&self) -> Result<BTreeMap<String, Vec<u8>>, DriverError> {
         let zero = self.0.iter().filter(|workspace| workspace.init.is_zero());
         zero.map(|workspace| Ok((workspace.name.clone(), workspace.memory.read()?)))

@@ -57,7 +57,8 @@ pub fn read(path: &Path) -> Result<Vec<Measurement>, Failure> {
 
 /// Parses the runs in a JSON text: one run, or a list.
 ///
-/// # Errors The text is something else.
+/// # Errors
+/// The text is something else.
 pub fn parse(json: &str) -> Result<Vec<Measurement>, serde_json::Error> {
     Ok(match serde_json::from_str(json)? {
         Saved::Several(all) => all,

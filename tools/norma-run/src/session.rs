@@ -105,7 +105,8 @@ fn sharded(
 
 /// Resolves the function and the arguments of `run` in the bundle.
 ///
-/// # Errors They do not fit the bundle.
+/// # Errors
+/// They do not fit the bundle.
 fn subject<'b>(
     options: &Options,
     target: &'b TargetBundle,

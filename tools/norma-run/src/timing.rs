@@ -42,7 +42,8 @@ pub struct Timing {
 
 /// Measures a call; with `beside_copy` also a copy with the same traffic.
 ///
-/// # Errors The driver's error; an empty problem, which takes no time.
+/// # Errors
+/// The driver's error; an empty problem, which takes no time.
 pub fn time(
     device: &Device,
     loaded: &Loaded<'_>,

@@ -106,14 +106,16 @@ impl Bundle {
 
     /// The target of its kernels.
     ///
-    /// # Errors The target is not in the target table.
+    /// # Errors
+    /// The target is not in the target table.
     pub fn target(&self) -> Result<&'static Target, Error> {
         Target::parse(&self.manifest.target).map_err(|error| Error::Request(error.to_string()))
     }
 
     /// The module that contains a kernel.
     ///
-    /// # Errors The manifest names none.
+    /// # Errors
+    /// The manifest names none.
     pub fn program(&self, kernel: &Kernel) -> Result<&Program, Error> {
         let program = kernel.module.as_ref().and_then(|name| self.programs.get(name));
         program.ok_or_else(|| Error::Request(format!("there is no module for kernel '{}'", kernel.symbol)))

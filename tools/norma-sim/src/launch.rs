@@ -37,7 +37,8 @@ pub struct Workspace {
 impl Places {
     /// Subtracts the bytes of a buffer from those that are left.
     ///
-    /// # Errors It needs more than are left.
+    /// # Errors
+    /// It needs more than are left.
     pub fn take(&mut self, name: &str, bytes: u64) -> Result<(), Error> {
         self.bytes_left = self
             .bytes_left
@@ -53,7 +54,8 @@ impl Places {
 
 /// The kernels of a problem's function that are launched for its sizes, in order.
 ///
-/// # Errors A condition that cannot be evaluated.
+/// # Errors
+/// A condition that cannot be evaluated.
 pub fn launched<'p>(problem: &Problem<'p>, multiprocessors: u32) -> Result<Vec<&'p Kernel>, Error> {
     let mut launched = Vec::new();
     for kernel in &problem.function.kernels {
@@ -68,7 +70,8 @@ pub fn launched<'p>(problem: &Problem<'p>, multiprocessors: u32) -> Result<Vec<&
 
 /// Evaluates a kernel's launch, and adds workspaces that are new to the memory.
 ///
-/// # Errors A size or parameter that cannot be evaluated.
+/// # Errors
+/// A size or parameter that cannot be evaluated.
 pub fn evaluate(
     problem: &Problem<'_>,
     kernel: &Kernel,

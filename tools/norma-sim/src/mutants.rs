@@ -108,8 +108,8 @@ impl fmt::Display for Verdict {
 /// seeds of `request`, and then on inputs of all fills and of further seeds. `done` receives the number of finished mutants
 /// and the total.
 ///
-/// # Errors A launch that a driver would refuse, a definition that cannot be evaluated, or a function that is wrong without
-/// mutation.
+/// # Errors
+/// A launch that a driver would refuse, a definition that cannot be evaluated, or a function that is wrong without mutation.
 pub fn mutants(
     bundle: &Bundle,
     problem: &Problem<'_>,

@@ -36,7 +36,8 @@ pub struct Run {
 /// Checks, before memory is allocated, that the tensors of a problem take no more than [`Options::byte_limit`]; returns empty
 /// places with the bytes that are left.
 ///
-/// # Errors The tensors take more.
+/// # Errors
+/// The tensors take more.
 pub(crate) fn fitting(problem: &Problem<'_>, options: &Options) -> Result<Places, Error> {
     let mut places = Places {
         bytes_left: options.byte_limit,

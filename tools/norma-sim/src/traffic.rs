@@ -28,7 +28,8 @@ pub struct KernelTraffic {
 /// Counts the traffic of each kernel of a problem, in a run without adverse scheduling. Values that control flow may depend
 /// on are those of [`Fill::Normal`].
 ///
-/// # Errors As [`run`]; or the kernels have findings, so that the counts are not those of a complete run.
+/// # Errors
+/// As [`run`]; or the kernels have findings, so that the counts are not those of a complete run.
 pub fn measure(bundle: &Bundle, problem: &Problem<'_>) -> Result<Vec<KernelTraffic>, Error> {
     let options = Options {
         traffic: true,

@@ -192,7 +192,8 @@ fn tensor(tensor: &'static Tensor, kind: &str) -> Vec<Arg> {
 
 /// Builds the preset from the options of an op's subcommand.
 ///
-/// # Errors The same promise about a size is given twice.
+/// # Errors
+/// The same promise about a size is given twice.
 pub fn preset(op: &'static NamedOp, matches: &ArgMatches) -> Result<Preset, String> {
     let shape = matches.get_one::<Vec<Extent>>("shape").cloned();
     let mut preset = Preset::new(op, shape.unwrap_or_default());

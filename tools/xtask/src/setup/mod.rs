@@ -85,7 +85,8 @@ pub fn run(options: &Options) -> Result<Setup, Failure> {
 
 /// Ensures that python3 can create environments.
 ///
-/// # Errors If it cannot, and the missing part cannot be installed here.
+/// # Errors
+/// If it cannot, and the missing part cannot be installed here.
 pub fn ensure_venv() -> Result<(), Failure> {
     if child::ask(Command::new("python3").args(["-c", "import ensurepip, venv"])).is_ok() {
         return Ok(());

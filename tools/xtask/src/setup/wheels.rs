@@ -94,7 +94,8 @@ pub struct Cuda {
 
 /// Finds NVIDIA's files or installs them; also returns whether it installed something. `None` where there are no wheels.
 ///
-/// # Errors If the ptxas that the user named is unsuitable, or a wheel cannot be fetched.
+/// # Errors
+/// If the ptxas that the user named is unsuitable, or a wheel cannot be fetched.
 pub fn ensure(named_ptxas: Option<&Path>) -> Result<(Option<Cuda>, bool), Failure> {
     let named = named_ptxas
         .map(PathBuf::from)
